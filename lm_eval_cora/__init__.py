@@ -1,0 +1,12 @@
+"""Consistency-aware multiple choice evaluation, as tasks for EleutherAI's lm-evaluation-harness.
+
+The data flow in one direction, a room for each step::
+
+    dataset row -> Question -> Variants -> prompt -> [model] -> response -> Answer -> Record -> ResponseTable -> metrics
+
+`benchmarks` makes Questions, `probes` make Variants, `prompting` words them, `answers` reads responses,
+`responses` regroups Records by question, `metrics` are functions of the table, and `harness` is the one room that
+knows `lm_eval`.
+"""
+
+__version__ = "0.1.0"

@@ -1,0 +1,83 @@
+"""Read the letter that a response begins with."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from string import ascii_letters
+
+from lm_eval_cora.answers import Answer, Reason
+from lm_eval_cora.question import LETTERS
+
+_HEAD = 256
+"""Characters that decide. A response may be megabytes long; its letter stands at the front or nowhere."""
+
+_END_OF_REASONING = "</think>"
+_REASONING = re.compile(r"<\W*(?:think|thought|reason|scratchpad|channel)", re.IGNORECASE)
+_ANSWER_LABEL = re.compile(r"[\W_]*answer[\W_]*?[:：][\s*_]*", re.IGNORECASE)
+_REFUSAL = re.compile(
+    r"(?:i['’]?m sorry|i am sorry|sorry\b|i apologi[sz]e|as an ai\b|"
+    r"(?:unfortunately,? )?i (?:can['’]t|can ?not|won['’]t|am unable|am not able))",
+    re.IGNORECASE,
+)
+
+
+def read_letter(response: str, printed: Sequence[int]) -> Answer:
+    r"""Read which of the printed options a response names.
+
+    The first white-space token, stripped of everything but letters and digits, must be exactly one of the printed
+    letters: "B", "(B)", "**B**", "B." and "b)" say B, "Based on" says nothing. This is the rule of the paper (CoRA,
+    section 5), with four departures:
+
+    - "Answer: B" on the first line says B.
+    - A bare "A" or "I" followed on its line by a lower-case word is the English word ("A patient with"), not a letter.
+    - A lower-case letter counts only alone on its line or with punctuation: "b" and "b)", not "b cells".
+    - What stands before a last "</think>" is the model's reasoning, not its response.
+
+    Letters of other scripts that look alike (Cyrillic, fullwidth) are not the printed ones. Any text is accepted,
+    of any length; only the first 256 characters after leading white space are looked at, in linear time.
+
+    Args:
+        response: What the model wrote.
+        printed: Identity of each printed option, in printed order; its length says which letters were printed.
+
+    Returns:
+        The identity of the option named, or the reason why none is.
+
+    Example:
+        >>> read_letter("(B) because ...", printed=[0, 4])
+        Answer(picked=4, reason=None)
+        >>> read_letter("C", printed=[0, 4]).reason.value
+        'letter out of range'
+        >>> read_letter("Based on the history", printed=[0, 4]).reason.value
+        'no letter'
+    """
+    _, closed, after = response.rpartition(_END_OF_REASONING)
+    head = (after if closed else response).lstrip()[:_HEAD]
+    if not head:
+        return Answer(reason=Reason.EMPTY)
+    line = head.splitlines()[0]
+    letter = _leading_letter(line)
+    if letter is None and (label := _ANSWER_LABEL.match(line)):
+        letter = _leading_letter(line[label.end() :])
+    if letter is not None:
+        position = LETTERS.index(letter)
+        return Answer(picked=printed[position]) if position < len(printed) else Answer(reason=Reason.OUT_OF_RANGE)
+    if _REASONING.match(head):
+        return Answer(reason=Reason.CUT_OFF)
+    if _REFUSAL.match(head):
+        return Answer(reason=Reason.REFUSED)
+    return Answer(reason=Reason.NO_LETTER)
+
+
+def _leading_letter(line: str) -> str | None:
+    """The capital letter that a line begins with, printed or not."""
+    token, *rest = line.split(maxsplit=1) or [""]
+    letter = "".join(character for character in token if character.isalnum())
+    if len(letter) != 1 or letter not in ascii_letters:
+        return None
+    if token == letter and rest:
+        is_word = letter in "AI" and rest[0][0].islower()
+        if is_word or letter.islower():
+            return None
+    return letter.upper()

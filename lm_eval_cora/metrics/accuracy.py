@@ -1,0 +1,126 @@
+"""Shares of correct answers: acc, mcqa, mcqa_plus, mv, bmca; and of invalid ones."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of, ratio_of
+from lm_eval_cora.responses import INVALID, ResponseTable
+
+
+def acc(table: ResponseTable) -> Estimate:
+    """Share of correct answers, the variants of all questions pooled: sum K_i / sum M_i.
+
+    Args:
+        table: N questions.
+
+    Returns:
+        A share from 0 to 1 with the standard error of a pooled share; nan without questions.
+
+    Example:
+        >>> acc(ResponseTable.from_hits([[1, 1, 1, 1], [0, 0, 0, 0]])).value
+        0.5
+    """
+    return ratio_of(table.hits.astype(np.float64), table.sizes.astype(np.float64))
+
+
+def mcqa(table: ResponseTable) -> Estimate:
+    """Share of questions whose original is answered correctly: what a benchmark usually reports.
+
+    Args:
+        table: N questions.
+
+    Returns:
+        A share from 0 to 1; nan without questions or if a question has no original.
+
+    Example:
+        >>> mcqa(ResponseTable.from_hits([[1, 0], [0, 1], [1, 1], [1, 1]])).value
+        0.75
+
+    Source: CoRA, eq. 1.
+    """
+    if table.original_correct is None:
+        return UNDEFINED
+    return mean_of(table.original_correct.astype(np.float64))
+
+
+def mcqa_plus(table: ResponseTable) -> Estimate:
+    """Mean over questions of RC(i) = K_i / M_i, the share of a question's variants answered correctly.
+
+    With the same M for all questions this is CoRA's eq. 2 and equals `acc`; with different ones every question keeps
+    the same weight.
+
+    Args:
+        table: N questions.
+
+    Returns:
+        A share from 0 to 1; nan without questions.
+
+    Example:
+        >>> mcqa_plus(ResponseTable.from_hits([[1, 1, 1, 1], [0, 0]])).value
+        0.5
+
+    Source: MCQA+; CoRA, eq. 2 and 3.
+    """
+    return mean_of(table.hits / table.sizes)
+
+
+def mv(table: ResponseTable) -> Estimate:
+    """Majority voting: share of questions with more than half of their variants answered correctly, RC(i) > 0.5.
+
+    Half is not a majority. Compared in integers, 2 K_i > M_i.
+
+    Args:
+        table: N questions.
+
+    Returns:
+        A share from 0 to 1; nan without questions.
+
+    Example:
+        >>> mv(ResponseTable.from_hits([[1, 1, 0, 0], [1, 1, 1, 0]])).value
+        0.5
+
+    Source: CoRA, eq. 4.
+    """
+    return mean_of((2 * table.hits > table.sizes).astype(np.float64))
+
+
+def bmca(table: ResponseTable, level: float) -> Estimate:
+    """Bare-minimum-consistency accuracy: share of questions with RC(i) >= level.
+
+    Compared in integers, never in floats: 7 of 10 reach level 0.7.
+
+    Args:
+        table: N questions.
+        level: From 0 to 1, read as the decimal fraction that it prints as.
+
+    Returns:
+        A share from 0 to 1, falling with the level; nan without questions.
+
+    Example:
+        >>> table = ResponseTable.from_hits([[1, 1, 1, 1], [1, 1, 1, 0]])
+        >>> bmca(table, level=0.7).value, bmca(table, level=1.0).value
+        (1.0, 0.5)
+
+    Source: CoRA, eq. 5.
+    """
+    exact = Fraction(str(level))
+    return mean_of((table.hits * exact.denominator >= table.sizes * exact.numerator).astype(np.float64))
+
+
+def invalid(table: ResponseTable) -> Estimate:
+    """Share of responses that name no option, the variants of all questions pooled.
+
+    Args:
+        table: N questions.
+
+    Returns:
+        A share from 0 to 1 with the standard error of a pooled share; nan without questions.
+
+    Example:
+        >>> invalid(ResponseTable.from_hits([[1, 0], [0, 0]])).value
+        0.0
+    """
+    return ratio_of(table.sum_by_question(table.picked == INVALID), table.sizes.astype(np.float64))

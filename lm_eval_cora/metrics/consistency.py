@@ -1,0 +1,150 @@
+"""How far the answers to one question hold together: ci, cora, core, consistency_rate."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of, standard_error
+from lm_eval_cora.responses import INVALID, Floats, Ints, ResponseTable
+
+_PAIRS_AT_A_TIME = 4_000_000
+
+
+def ci(table: ResponseTable) -> Estimate:
+    """Consistency index: 1 - (mcqa - bmca@1.0).
+
+    The gap is the share of questions that are right in the original but not in all variants. The standard error is
+    that of the mean of 1 - x_i + y_i, with x_i = original correct and y_i = all correct.
+
+    Args:
+        table: N questions.
+
+    Returns:
+        A value from 0 to 1; nan without questions or if a question has no original.
+
+    Example:
+        >>> ci(ResponseTable.from_hits([[1, 1], [1, 1], [1, 0], [0, 1]])).value
+        0.75
+
+    Source: CoRA, eq. 6.
+    """
+    original, full = _original_and_full(table)
+    if original is None:
+        return UNDEFINED
+    return mean_of(1.0 - original + full)
+
+
+def cora(table: ResponseTable) -> Estimate:
+    """Consistency-rebalanced accuracy: mcqa * ci.
+
+    With m = mcqa and b = bmca@1.0 it is m(1 - m + b). The standard error is the delta method's, from the influence
+    (1 - 2m + b)(x_i - m) + m(y_i - b) of each question.
+
+    Args:
+        table: N questions.
+
+    Returns:
+        A value from 0 to 1; nan without questions or if a question has no original.
+
+    Example:
+        >>> cora(ResponseTable.from_hits([[1, 1], [1, 0], [0, 1], [0, 0]])).value
+        0.375
+
+    Source: CoRA, eq. 7.
+    """
+    original, full = _original_and_full(table)
+    if original is None:
+        return UNDEFINED
+    m, b = original.mean(), full.mean()
+    influence = (1 - 2 * m + b) * (original - m) + m * (full - b)
+    return Estimate(float(m * (1 - m + b)), standard_error(influence))
+
+
+def core(table: ResponseTable) -> Estimate:
+    """Area under the BMCA curve times its mean height: (trapezoids over bmca@0 ... 1.0) * (mean of bmca@0.1 ... 1.0).
+
+    The closed form of the authors' product of area and dynamic time warping. Both factors are means over questions:
+    a question that reaches the levels up to L/10 adds min((L + 0.5) / 10, 1) to the area and L / 10 to the height.
+    The standard error is the delta method's for their product.
+
+    Args:
+        table: N questions.
+
+    Returns:
+        A value from 0 to 1; nan without questions.
+
+    Example:
+        >>> core(ResponseTable.from_hits([[1, 1], [1, 1]])).value
+        1.0
+        >>> core(ResponseTable.from_hits([[0, 0], [0, 0]])).value
+        0.0
+    """
+    if not len(table.sizes):
+        return UNDEFINED
+    reached = 10 * table.hits // table.sizes
+    areas, heights = np.minimum((reached + 0.5) / 10, 1.0), reached / 10
+    area, height = areas.mean(), heights.mean()
+    return Estimate(float(area * height), standard_error(height * (areas - area) + area * (heights - height)))
+
+
+def consistency_rate(table: ResponseTable) -> Estimate:
+    """Mean over questions of the share of comparable pairs of variants that pick the same option.
+
+    A pair of variants is comparable when each pick is printed in the other variant too, or when one of the two is
+    invalid; then it disagrees. Where all variants print the same options every pair is comparable, and this is SCORE's
+    eq. 1 (whose sum runs over ordered pairs) halved. Picks are compared by identity: neither a constant letter nor a
+    constant text that is not offered counts. A question without a comparable pair is left out. The chance level is not
+    1 / A: it is about 0.43 for random picks on the divergent probe with five options.
+
+    Args:
+        table: N questions.
+
+    Returns:
+        A share from 0 to 1; nan if no question has a comparable pair.
+
+    Example:
+        >>> from lm_eval_cora.responses import Record
+        >>> ask = dict(question_id="q1", variants=3, printed=(0, 1), answer=0)
+        >>> picks = [("original", 1), ("shuffled", 1), ("other", None)]
+        >>> records = [Record(kind=kind, ordinal=i, picked=pick, **ask) for i, (kind, pick) in enumerate(picks)]
+        >>> round(consistency_rate(ResponseTable.from_records(records)).value, 4)
+        0.3333
+
+    Source: SCORE, eq. 1, on the pairs of CoRA's divergence sets that can agree.
+    """
+    agreeing, comparable = _pairs(table)
+    has_pair = comparable > 0
+    return mean_of(agreeing[has_pair] / comparable[has_pair])
+
+
+def _original_and_full(table: ResponseTable) -> tuple[Floats | None, Floats]:
+    """(N,) x_i, original correct (None without questions or originals), and (N,) y_i, all variants correct."""
+    full = (table.hits == table.sizes).astype(np.float64)
+    if table.original_correct is None:
+        return None, full
+    return table.original_correct.astype(np.float64), full
+
+
+def _pairs(table: ResponseTable) -> tuple[Ints, Ints]:
+    """(N,) number of unordered pairs of variants that agree, and that are comparable.
+
+    Questions with the same number of variants are worked on together, some at a time to bound the memory.
+    """
+    starts = np.concatenate([[0], np.cumsum(table.sizes)])
+    agreeing, comparable = np.zeros((2, len(table.sizes)), dtype=np.int64)
+    for size in np.unique(table.sizes):
+        members = np.flatnonzero(table.sizes == size)
+        step = max(1, _PAIRS_AT_A_TIME // int(size) ** 2)
+        for chunk in np.split(members, range(step, len(members), step)):
+            rows = starts[chunk][:, None] + np.arange(size)
+            picked, printed = table.picked[rows], table.printed[rows]
+            valid = picked != INVALID
+            bits = np.left_shift(np.uint64(1), np.where(valid, picked, 0).astype(np.uint64))
+            seen = (bits[:, :, None] & printed[:, None, :]) != 0  # pick of the first printed in the second
+            both_valid = valid[:, :, None] & valid[:, None, :]
+            can_agree = seen & seen.transpose(0, 2, 1) & both_valid
+            agrees = (picked[:, :, None] == picked[:, None, :]) & both_valid
+            pairs = np.triu(np.ones((size, size), dtype=np.bool_), k=1)
+            agreeing[chunk] = (agrees & pairs).sum(axis=(1, 2))
+            comparable[chunk] = ((can_agree | ~both_valid) & pairs).sum(axis=(1, 2))
+    return agreeing, comparable

@@ -1,0 +1,1 @@
+"""Probes: pure rules Question -> Variants, a file each."""

@@ -1,0 +1,82 @@
+"""The divergent probe of CoRA (section 5): the same question with its options reordered, replaced and thinned out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lm_eval_cora.question import NOTA, Question, Variant
+from lm_eval_cora.randomness import reordering
+
+NAME = "divergent"
+
+SHUFFLED = {
+    "original": "shuffled",
+    "with_nota": "with_nota_shuffled",
+    "decoupled": "decoupled_shuffled",
+    "decoupled_with_nota": "decoupled_with_nota_shuffled",
+}
+"""Each kind and the name of its reordered twin, in the order in which the variants are made."""
+
+Option = tuple[int, str]
+"""Identity and text of an option."""
+
+
+def divergent(question: Question, *, seed: int = 0, nota_text: str = "None of the above") -> list[Variant]:
+    """Make the divergence set of a question: 2 + 6(A - 1) variants for A options.
+
+    In this order: original; shuffled; with_nota, one variant per distractor, which NOTA replaces where it stands;
+    with_nota_shuffled; decoupled, the answer and one distractor in the question's own order; decoupled_shuffled;
+    decoupled_with_nota, the answer, one distractor, then NOTA; decoupled_with_nota_shuffled. A shuffled variant is
+    drawn from the orders *other than* the one it starts from; the paper's may repeat it, which asks the same prompt
+    twice.
+
+    A source option whose text is `nota_text` has NOTA's identity: the two are one answer wherever they are printed.
+
+    Args:
+        question: A question with 2 to 26 options.
+        seed: Another seed gives other reorderings.
+        nota_text: How NOTA is printed.
+
+    Returns:
+        The variants; `ordinal` counts them from 0, and the first one is the original.
+
+    Example:
+        >>> question = Question("q1", "What is frozen water?", ("Steam", "Ice", "Fog"), 1)
+        >>> variants = divergent(question)
+        >>> len(variants)
+        14
+        >>> [variants[2].choices, variants[6].choices, variants[10].choices]
+        [('None of the above', 'Ice', 'Fog'), ('Steam', 'Ice'), ('Steam', 'Ice', 'None of the above')]
+
+    Source: CoRA, section 5; 26 variants for five options.
+    """
+    nota: Option = (NOTA, nota_text)
+    options: list[Option] = [
+        nota if text.strip() == nota_text.strip() else (identity, text)
+        for identity, text in zip(question.identities, question.choices, strict=True)
+    ]
+    distractors = [position for position in range(len(options)) if position != question.answer]
+    with_nota = [[nota if p == d else option for p, option in enumerate(options)] for d in distractors]
+    decoupled = [[options[p] for p in sorted((question.answer, d))] for d in distractors]
+    arrangements = {
+        "original": [options],
+        "with_nota": with_nota,
+        "decoupled": decoupled,
+        "decoupled_with_nota": [[*pair, nota] for pair in decoupled],
+    }
+    right = options[question.answer][0]
+    variants: list[Variant] = []
+    for kind, members in arrangements.items():
+        for arrangement in members:
+            variants.append(_variant(kind, len(variants), arrangement, right))
+        shuffled = SHUFFLED[kind]
+        for arrangement in members:
+            order = reordering(arrangement, seed, question.id, NAME, shuffled, len(variants))
+            variants.append(_variant(shuffled, len(variants), order, right))
+    return variants
+
+
+def _variant(kind: str, ordinal: int, arrangement: Sequence[Option], right: int) -> Variant:
+    printed = tuple(identity for identity, _ in arrangement)
+    choices = tuple(text for _, text in arrangement)
+    return Variant(kind, ordinal, printed, choices, printed.index(right))

@@ -1,0 +1,46 @@
+"""Variant -> prompt text. Templates are compiled once, when the module is imported."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from lm_eval_cora.question import LETTERS
+
+# No escaping: a prompt is plain text, and the question must reach the model unchanged.
+_environment = Environment(
+    loader=PackageLoader("lm_eval_cora.prompting", "templates"),
+    undefined=StrictUndefined,
+    autoescape=False,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+_letter = _environment.get_template("letter.jinja")
+
+
+def letter_prompt(stem: str, choices: Sequence[str]) -> str:
+    r"""Ask for the letter of one option first, then for an explanation.
+
+    The contract is the paper's (CoRA, section 5), the wording ours: it names the letters that are printed, no others.
+
+    Args:
+        stem: The question, printed unchanged.
+        choices: 2 to 26 option texts in printed order, printed unchanged.
+
+    Returns:
+        The prompt. It ends in "Answer:", without a line break.
+
+    Example:
+        >>> instruction, _, question = letter_prompt("What is frozen water?", ["Ice", "Steam"]).partition("\n\n")
+        >>> print(instruction.partition("reply ")[2])
+        is the letter of one choice (A or B) and nothing else. The lines after it explain the choice step by step.
+        >>> print(question)
+        Question: What is frozen water?
+        Choices:
+        A. Ice
+        B. Steam
+        Answer:
+    """
+    letters = LETTERS[: len(choices)]
+    return _letter.render(stem=stem, choices=choices, letters=letters)

@@ -1,0 +1,141 @@
+"""Questions, variants and option identity: the words that every other room uses."""
+
+from __future__ import annotations
+
+import string
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+
+LETTERS = string.ascii_uppercase
+"""The letters that options are printed under, in order."""
+
+MAX_OPTIONS = len(LETTERS)
+
+NOTA = MAX_OPTIONS
+"""Identity of the option "None of the above"; source options have the identities 0 to 25."""
+
+
+class UnusableQuestion(ValueError):
+    """A row that cannot be asked as a multiple choice question.
+
+    Attributes:
+        reason: A short label that is the same for all rows with this defect, for counting.
+    """
+
+    def __init__(self, reason: str, detail: str = "") -> None:
+        super().__init__(f"{reason}: {detail}" if detail else reason)
+        self.reason = reason
+
+
+@dataclass(frozen=True)
+class Question:
+    """One multiple choice question as its source has it.
+
+    Attributes:
+        id: The source's own id, or split and row number. Numbers become text, so that 7 and "7" are one question.
+        stem: The text before the options.
+        choices: Two to 26 option texts, in the source's order. An empty text is an option like any other.
+        answer: Index of the right option, from 0.
+        category: Subject or subset of the benchmark; empty if it has none.
+
+    Raises:
+        UnusableQuestion: If it cannot be asked: no option, one, or more than 26; an answer outside the options; an
+            empty stem; an option equal to the right one; text that no file could hold (lone surrogates).
+
+    Example:
+        >>> question = Question("q1", "What is frozen water?", ("Ice", "Steam", "Fog", "Steam"), 0)
+        >>> question.identities
+        (0, 1, 2, 1)
+        >>> Question("q2", "What is frozen water?", ("Ice",), 0)
+        Traceback (most recent call last):
+        ...
+        lm_eval_cora.question.UnusableQuestion: fewer than two options: 1 in 'What is frozen water?'
+    """
+
+    id: str
+    stem: str
+    choices: tuple[str, ...]
+    answer: int
+    category: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "id", str(self.id))
+        object.__setattr__(self, "category", str(self.category))
+        object.__setattr__(self, "choices", tuple(self.choices))
+        where = f"in {shorten(self.stem)!r}"
+        if not isinstance(self.stem, str) or not self.stem.strip():
+            raise UnusableQuestion("empty stem", f"the question reads {self.stem!r}")
+        if not self.choices:
+            raise UnusableQuestion("no options", where)
+        if len(self.choices) < 2:
+            raise UnusableQuestion("fewer than two options", f"1 {where}")
+        if len(self.choices) > MAX_OPTIONS:
+            raise UnusableQuestion(f"more than {MAX_OPTIONS} options", f"{len(self.choices)} {where}")
+        for number, choice in enumerate(self.choices):
+            if not isinstance(choice, str):
+                raise UnusableQuestion("an option that is not text", f"option {number} is {choice!r} {where}")
+        for text in (self.id, self.stem, self.category, *self.choices):
+            if not is_encodable(text):
+                # The harness hashes every prompt after inference; a lone surrogate would end the run there.
+                raise UnusableQuestion("text that is not valid Unicode", f"{text[:60]!a}")
+        if isinstance(self.answer, bool) or not isinstance(self.answer, int):
+            raise UnusableQuestion("an answer that is no index", f"{self.answer!r} {where}")
+        if not 0 <= self.answer < len(self.choices):
+            raise UnusableQuestion(
+                "an answer outside the options", f"index {self.answer} of {len(self.choices)} options {where}"
+            )
+        if Counter(choice.strip() for choice in self.choices)[self.choices[self.answer].strip()] > 1:
+            raise UnusableQuestion(
+                "an option equal to the right one", f"{shorten(self.choices[self.answer])!r} stands twice {where}"
+            )
+
+    @cached_property
+    def identities(self) -> tuple[int, ...]:
+        """Identity of each option: its index, or the index of the first option with the same text."""
+        texts = [choice.strip() for choice in self.choices]
+        return tuple(texts.index(text) for text in texts)
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """One altered form of a Question.
+
+    Attributes:
+        kind: How it was altered, e.g. `original` or `decoupled_with_nota`.
+        ordinal: Its place among the variants of its question, from 0.
+        printed: Identity of each printed option, in printed order.
+        choices: Text of each printed option, in the same order.
+        answer: Position of the right option in print, from 0.
+    """
+
+    kind: str
+    ordinal: int
+    printed: tuple[int, ...]
+    choices: tuple[str, ...]
+    answer: int
+
+
+def is_encodable(text: str) -> bool:
+    r"""Tell whether a text can be written to a UTF-8 file.
+
+    Example:
+        >>> is_encodable("naïve"), is_encodable("\ud83d")
+        (True, False)
+    """
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def shorten(text: object, width: int = 40) -> str:
+    """Cut a text for an error message.
+
+    Example:
+        >>> shorten("Which of these is the capital of France?", 12)
+        'Which of th…'
+    """
+    line = " ".join(str(text).split())
+    return line if len(line) <= width else line[: width - 1] + "…"

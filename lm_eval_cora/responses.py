@@ -1,0 +1,188 @@
+"""Records -> ResponseTable: the answers of a task, regrouped by source question."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lm_eval_cora.answers import Reason
+
+INVALID = -1
+"""What stands in `ResponseTable.picked` where a response named no option."""
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One scored variant.
+
+    Attributes:
+        question_id: The source question.
+        kind: Kind of the variant.
+        ordinal: Place of the variant among those of its question, from 0.
+        variants: How many variants the question has; with fewer Records than that it is incomplete.
+        printed: Identity of each printed option, in printed order.
+        answer: Identity of the right option.
+        picked: Identity of the option picked, None if the answer is invalid.
+        reason: Why the answer is invalid, None if it is not.
+        category: Category of the question.
+    """
+
+    question_id: str
+    kind: str
+    ordinal: int
+    variants: int
+    printed: tuple[int, ...]
+    answer: int
+    picked: int | None
+    reason: Reason | None = None
+    category: str = ""
+
+    @property
+    def correct(self) -> bool:
+        """Whether the option picked is the right one, by identity. An invalid answer is never correct."""
+        return self.picked == self.answer
+
+
+@dataclass(frozen=True, eq=False)
+class ResponseTable:
+    """All complete questions of a task as columns: N questions, R records, a question's records side by side.
+
+    Questions are sorted by id and records by ordinal, so that a table does not depend on the order in which answers
+    came in.
+
+    Attributes:
+        question_ids: N ids.
+        categories: N categories.
+        sizes: (N,) number of variants of each question, M_i.
+        kinds: Names of the kinds.
+        kind: (R,) index into `kinds`.
+        picked: (R,) identity picked, or INVALID.
+        correct: (R,) whether the right option was picked.
+        printed: (R,) the printed identities as a bit set, identity k as bit k.
+        incomplete: Number of questions left out because variants are missing.
+        duplicates: Number of records left out because their variant was there already.
+    """
+
+    question_ids: tuple[str, ...]
+    categories: tuple[str, ...]
+    sizes: Ints
+    kinds: tuple[str, ...]
+    kind: Ints
+    picked: Ints
+    correct: NDArray[np.bool_]
+    printed: NDArray[np.uint64]
+    incomplete: int = 0
+    duplicates: int = 0
+
+    @classmethod
+    def from_records(cls, records: Iterable[Record]) -> ResponseTable:
+        """Regroup records by question.
+
+        Records may come in any order. A question counts only if all of its variants are there: a limit that cuts a
+        question in two must not change what a metric means. Of two records of one variant the first counts.
+
+        Args:
+            records: Scored variants; may be empty.
+
+        Returns:
+            The table; it has no questions if none is complete.
+
+        Example:
+            >>> record = Record("q1", "original", 0, variants=2, printed=(0, 1), answer=0, picked=0)
+            >>> table = ResponseTable.from_records([record])
+            >>> len(table.question_ids), table.incomplete
+            (0, 1)
+        """
+        groups: dict[str, dict[int, Record]] = {}
+        duplicates = 0
+        for record in records:
+            group = groups.setdefault(str(record.question_id), {})
+            if record.ordinal in group:
+                duplicates += 1
+            else:
+                group[record.ordinal] = record
+        complete = {key: group for key, group in groups.items() if _is_complete(group)}
+        ids = tuple(sorted(complete))
+        rows = [complete[key][ordinal] for key in ids for ordinal in range(len(complete[key]))]
+        kinds = tuple(dict.fromkeys(record.kind for record in rows))
+        codes = {kind: code for code, kind in enumerate(kinds)}
+        return cls(
+            question_ids=ids,
+            categories=tuple(complete[key][0].category for key in ids),
+            sizes=np.array([len(complete[key]) for key in ids], dtype=np.int64),
+            kinds=kinds,
+            kind=np.array([codes[record.kind] for record in rows], dtype=np.int64),
+            picked=np.array([INVALID if record.picked is None else record.picked for record in rows], dtype=np.int64),
+            correct=np.array([record.correct for record in rows], dtype=np.bool_),
+            printed=np.array([_bit_set(record.printed) for record in rows], dtype=np.uint64),
+            incomplete=len(groups) - len(complete),
+            duplicates=duplicates,
+        )
+
+    @classmethod
+    def from_hits(cls, hits: Sequence[Sequence[bool | int]]) -> ResponseTable:
+        """Make a table from right and wrong alone: option 0 is right, option 1 was picked where it is wrong.
+
+        Args:
+            hits: A row per question, a value per variant; the first variant is the original.
+
+        Returns:
+            A table for the metrics that look at correctness only.
+
+        Example:
+            >>> ResponseTable.from_hits([[1, 0, 1], [0, 0]]).hits
+            array([2, 0])
+        """
+        return cls.from_records(
+            Record(
+                question_id=f"{number:09d}",
+                kind="variant" if ordinal else "original",
+                ordinal=ordinal,
+                variants=len(row),
+                printed=(0, 1),
+                answer=0,
+                picked=0 if hit else 1,
+            )
+            for number, row in enumerate(hits)
+            for ordinal, hit in enumerate(row)
+        )
+
+    @cached_property
+    def question(self) -> Ints:
+        """(R,) index of each record's question."""
+        return np.repeat(np.arange(len(self.sizes)), self.sizes)
+
+    def sum_by_question(self, values: NDArray[np.bool_]) -> Floats:
+        """Sum one value per record, (R,), within each question: (N,)."""
+        return np.bincount(self.question, weights=values, minlength=len(self.sizes)).astype(np.float64)
+
+    @cached_property
+    def hits(self) -> Ints:
+        """(N,) number of correct answers to each question, K_i."""
+        return self.sum_by_question(self.correct).astype(np.int64)
+
+    @cached_property
+    def original_correct(self) -> NDArray[np.bool_] | None:
+        """(N,) whether the original was answered correctly, or None if some question has no original."""
+        if "original" not in self.kinds:
+            return None
+        is_original = self.kind == self.kinds.index("original")
+        if not (self.sum_by_question(is_original) == 1).all():
+            return None
+        return self.sum_by_question(is_original & self.correct) > 0
+
+
+def _is_complete(group: dict[int, Record]) -> bool:
+    return all(record.variants == len(group) and 0 <= ordinal < len(group) for ordinal, record in group.items())
+
+
+@lru_cache(maxsize=4096)
+def _bit_set(identities: tuple[int, ...]) -> int:
+    return sum(1 << identity for identity in set(identities))
