@@ -1,0 +1,111 @@
+"""Benchmarks: dataset row -> Question, a file each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from lm_eval_cora.question import Question, UnusableQuestion
+
+Row = Mapping[str, Any]
+LocatedRow = tuple[str, Row]
+"""Where a row stands, for error messages ("row 17", "my.jsonl line 18"), and the row."""
+
+_NAMED = 5
+
+
+class BenchmarkError(ValueError):
+    """Questions cannot be had: a set that does not load, a column that is missing, rows that cannot be asked."""
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """How a source's rows become Questions.
+
+    Attributes:
+        name: As in the task names.
+        columns: Columns that every row must have.
+        to_question: Takes a row and the id to use if the source has none; raises UnusableQuestion.
+        strict: Whether a row that cannot be asked is an error. It is for a user's own file; a public benchmark has
+            such rows, and they are left out and counted.
+        published_rows: Number of rows of the published split, if there is one.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    to_question: Callable[[Row, str], Question]
+    strict: bool = False
+    published_rows: int | None = None
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A row that cannot be asked: where it stands, the kind of defect, and the defect in full."""
+
+    where: str
+    reason: str
+    detail: str
+
+
+def collect_questions(
+    benchmark: Benchmark, rows: Iterable[LocatedRow], *, id_prefix: str
+) -> tuple[list[Question], list[LeftOut]]:
+    """Turn rows into Questions.
+
+    Args:
+        benchmark: Whose rows they are.
+        rows: Rows and where they stand.
+        id_prefix: Questions without an id of their own are called `<id_prefix>-<row number from 0>`.
+
+    Returns:
+        The questions in the source's order, and the rows left out.
+
+    Raises:
+        BenchmarkError: If a column is missing, no question can be used, or, for a strict benchmark, one cannot.
+    """
+    questions: dict[str, Question] = {}
+    places: dict[str, str] = {}
+    left_out: list[LeftOut] = []
+    for number, (where, row) in enumerate(rows):
+        missing = [column for column in benchmark.columns if column not in row]
+        if missing:
+            raise BenchmarkError(
+                f"{benchmark.name}: {where} has no column {', '.join(map(repr, missing))}; "
+                f"expected {', '.join(benchmark.columns)}, got {', '.join(map(str, row))}"
+            )
+        try:
+            question = benchmark.to_question(row, f"{id_prefix}-{number}")
+            if question.id in questions:
+                raise UnusableQuestion("an id that another row has", f"{question.id!r}, as {places[question.id]}")
+        except UnusableQuestion as error:
+            left_out.append(LeftOut(where, error.reason, str(error)))
+        else:
+            questions[question.id] = question
+            places[question.id] = where
+    if left_out and (benchmark.strict or not questions):
+        named = "\n".join(f"  {row.where}: {row.detail}" for row in left_out[:_NAMED])
+        more = f"\n  and {len(left_out) - _NAMED} more" if len(left_out) > _NAMED else ""
+        raise BenchmarkError(
+            f"{benchmark.name}: {len(left_out)} of {len(left_out) + len(questions)} rows cannot be asked as multiple "
+            f"choice questions:\n{named}{more}"
+        )
+    if not questions:
+        raise BenchmarkError(f"{benchmark.name}: there are no rows")
+    return list(questions.values()), left_out
+
+
+def count_left_out(left_out: Iterable[LeftOut]) -> str:
+    """Sum up the rows left out, by kind of defect, the first few of each named.
+
+    Example:
+        >>> count_left_out([LeftOut("row 4", "empty stem", ""), LeftOut("row 9", "empty stem", "")])
+        '2 with empty stem (row 4, row 9)'
+    """
+    by_reason: dict[str, list[str]] = {}
+    for row in left_out:
+        by_reason.setdefault(row.reason, []).append(row.where)
+    return "; ".join(
+        f"{len(places)} with {reason} ({', '.join(places[:_NAMED])}{', …' if len(places) > _NAMED else ''})"
+        for reason, places in by_reason.items()
+    )

@@ -1,0 +1,13 @@
+"""The questions that come with the package; no network is needed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
+
+from lm_eval_cora.benchmarks.local import LOCAL
+
+DEMO = replace(LOCAL, name="demo", published_rows=120)
+
+DEMO_FILE = Path(str(files("lm_eval_cora.benchmarks") / "demo.jsonl"))

@@ -1,0 +1,37 @@
+"""MedQA (USMLE) with five options, as `lavita/medical-qa-datasets` and the authors' own release have it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from lm_eval_cora.benchmarks import Benchmark, Row
+from lm_eval_cora.question import Question, UnusableQuestion
+
+
+def to_question(row: Row, default_id: str) -> Question:
+    """Read a row: options is a list of {key, value} on the Hub, a mapping key -> value in the authors' files.
+
+    Example:
+        >>> options = [{"key": "A", "value": "Ice"}, {"key": "B", "value": "Fog"}]
+        >>> to_question({"question": "What is frozen water?", "options": options, "answer_idx": "A"}, "test-0").answer
+        0
+    """
+    options = row["options"]
+    pairs = list(options.items()) if isinstance(options, Mapping) else [(o["key"], o["value"]) for o in options]
+    keys = [key for key, _ in pairs]
+    if row["answer_idx"] not in keys:
+        raise UnusableQuestion(
+            "an answer outside the options", f"answer_idx {row['answer_idx']!r} is not one of {', '.join(keys)}"
+        )
+    return Question(
+        id=default_id,
+        stem=row["question"],
+        choices=tuple(value for _, value in pairs),
+        answer=keys.index(row["answer_idx"]),
+        category=row.get("meta_info") or "",
+    )
+
+
+MEDQA = Benchmark(
+    name="medqa", columns=("question", "options", "answer_idx"), to_question=to_question, published_rows=1273
+)

@@ -1,0 +1,54 @@
+"""Find questions whose options point at other options."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from lm_eval_cora.question import LETTERS
+
+_WORDS = re.compile(
+    r"\b(?:all|none|any|both|neither|either|some|one|two|three|each)(?: one)? of (?:the )?"
+    r"(?:above|below|these|those|others?|other (?:options|answers|choices|alternatives)|"
+    r"(?:listed |given )?(?:options|answers|choices|alternatives))\b"
+    r"|\b(?:all|none|both|neither|either) (?:the )?above\b"
+    r"|\b(?:the )?(?:options|answers|choices) (?:above|below)\b"
+    r"|^\W*(?:all|none|both|neither) of (?:the )?(?:following|them)\W*$"
+    r"|^\W*(?:all|both|neither) (?:are|is) (?:correct|right|true|incorrect|wrong|false)\W*$",
+    re.IGNORECASE,
+)
+_LETTER = r"\(?[A-Z]\)?"
+_LETTERS_ONLY = re.compile(
+    rf"^\W*(?i:(?:both|either|neither|only|all|options?|answers?|choices?)[:,]? )*"
+    rf"{_LETTER}(?:(?:,? (?:and|or|nor|&) |, ?| & |/){_LETTER})+(?: (?:only|both|are (?:correct|right|true)))?\W*$"
+)
+_NAMED_LETTER = re.compile(rf"\b(?:[Oo]ption|[Aa]nswer|[Cc]hoice|[Aa]lternative)s? {_LETTER}(?![\w'])")
+
+
+def refers_to_options(choices: Sequence[str]) -> bool:
+    """Tell whether an option changes its meaning when others move or vanish.
+
+    Found are "All of the above" and its like, options made of letters that are printed ("Both A and B", "A, C only"),
+    and options that name one ("Same as option B"). Letters count only as far as the question has options, and only
+    where nothing else stands beside them: "Vitamins A and D" is an ordinary option. A rule on words misses some and
+    finds some too many; it marks questions, it never changes one.
+
+    Args:
+        choices: The option texts.
+
+    Returns:
+        Whether any of them refers to others.
+
+    Example:
+        >>> refers_to_options(["Red", "Blue", "Both A and B"]), refers_to_options(["Vitamins A and D", "Iron"])
+        (True, False)
+
+    Source: CoRA, limitations of altered options; about 7% of MMLU's questions have one.
+    """
+    printed = set(LETTERS[: len(choices)])
+    return any(_WORDS.search(choice) or _names_letters(choice, printed) for choice in choices)
+
+
+def _names_letters(choice: str, printed: set[str]) -> bool:
+    found = _LETTERS_ONLY.match(choice) or _NAMED_LETTER.search(choice)
+    return found is not None and set(re.findall(r"\b[A-Z]\b", found.group())) <= printed
