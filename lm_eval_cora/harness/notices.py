@@ -1,0 +1,84 @@
+"""The lines that a run prints about itself: what it will cost, and what went wrong."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from lm_eval_cora.answers import Reason
+from lm_eval_cora.responses import Record, ResponseTable
+
+_BYTES_PER_TOKEN = 4
+_TOO_MANY_INVALID = 0.1
+
+
+def describe_cost(instances: Sequence[Any], ranks: int) -> str:
+    """Say how much a task asks before the first request.
+
+    Args:
+        instances: The harness' requests on this rank.
+        ranks: Number of ranks.
+
+    Returns:
+        One line. Tokens are estimated at four bytes each: no tokenizer is at hand.
+    """
+    docs = {(instance.doc["question_id"], instance.doc["ordinal"]) for instance in instances}
+    questions = {question for question, _ in docs}
+    tokens = sum(len(str(instance.args[0]).encode("utf-8", "replace")) for instance in instances) // _BYTES_PER_TOKEN
+    share = f" on this rank, one of {ranks}" if ranks > 1 else ""
+    return (
+        f"{len(questions):,} questions, {len(docs):,} variants, {len(instances):,} requests, "
+        f"about {tokens:,} prompt tokens{share}"
+    )
+
+
+def describe_incomplete(table: ResponseTable) -> str:
+    """Say how many questions and records were left out, or nothing."""
+    parts = []
+    if table.incomplete:
+        kept = len(table.question_ids)
+        parts.append(
+            f"{table.incomplete} of {table.incomplete + kept} questions are incomplete and left out"
+            f"{'' if kept else ', so no metric is defined'}. --limit and --samples count variants, not questions; "
+            """a whole number of questions is run by --metadata '{"cora": {"questions": 20}}'"""
+        )
+    if table.duplicates:
+        parts.append(f"{table.duplicates} answers to variants that were answered before are left out")
+    return "; ".join(parts)
+
+
+def advise_on_invalid(records: Sequence[Record], *, chat: bool) -> str:
+    """Say what to change when more than 10% of the answers are invalid, or nothing.
+
+    A base model without a chat template and a reasoning model cut short both look like a CoRA of 0.
+
+    Args:
+        records: The scored variants.
+        chat: Whether the prompts went through a chat template.
+
+    Returns:
+        One line with the commonest reason and the switch that mends it; empty if few answers are invalid.
+    """
+    reasons = Counter(record.reason for record in records if record.reason is not None)
+    total = sum(reasons.values())
+    if total <= _TOO_MANY_INVALID * len(records):
+        return ""
+    reason, count = reasons.most_common(1)[0]
+    return (
+        f"{total / len(records):.0%} of the answers are invalid, so the scores say little about what the model knows. "
+        f"The commonest reason: {reason} ({count:,} of {len(records):,}). {_advice(reason, chat)}"
+    )
+
+
+def _advice(reason: Reason, chat: bool) -> str:
+    if reason is Reason.CUT_OFF:
+        return "A reasoning model needs room to finish: --gen_kwargs max_gen_toks=4096"
+    if not chat:
+        return "If the model is a chat model, add --apply_chat_template"
+    if reason is Reason.EMPTY:
+        return "If the model reasons before it answers, give it room: --gen_kwargs max_gen_toks=4096"
+    return (
+        "Look at `filtered_resps` in the samples file (--log_samples --output_path out); "
+        "--system_instruction 'Reply with the letter first.' often helps"
+    )

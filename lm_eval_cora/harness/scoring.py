@@ -1,0 +1,124 @@
+"""The harness' `process_results` hook, and how a Record travels through the harness to the aggregations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from lm_eval_cora.answers.letter import read_letter
+from lm_eval_cora.harness.docs import Doc
+from lm_eval_cora.responses import Record
+
+
+def score_letter(doc: Doc, results: Sequence[Any]) -> Record:
+    """Read a response to a doc that asks for a letter.
+
+    Args:
+        doc: A variant.
+        results: The filtered responses to it. The first counts; anything but text says nothing.
+
+    Returns:
+        The Record. Nothing raises here: the answers have been paid for.
+
+    Example:
+        >>> doc = {"question_id": "q1", "kind": "shuffled", "ordinal": 1, "variants": 8, "category": ""}
+        >>> score_letter({**doc, "printed": [1, 0], "answer": 0}, ["B. Water"]).correct
+        True
+    """
+    response = results[0] if results else ""
+    if isinstance(response, list | tuple):  # a filter such as take_first_k hands on a list
+        response = response[0] if response else ""
+    answer = read_letter(response if isinstance(response, str) else "", doc["printed"])
+    return Record(
+        question_id=doc["question_id"],
+        kind=doc["kind"],
+        ordinal=doc["ordinal"],
+        variants=doc["variants"],
+        printed=tuple(doc["printed"]),
+        answer=doc["answer"],
+        picked=answer.picked,
+        reason=answer.reason,
+        category=doc["category"],
+    )
+
+
+class Score(float):
+    """A Record's 1.0 or 0.0, which carries the Record: what result converters read as the sample's score."""
+
+    __slots__ = ("record",)
+    record: Record
+
+    @classmethod
+    def of(cls, record: Record) -> Score:
+        """Wrap a Record."""
+        score = cls(record.correct)
+        score.record = record
+        return score
+
+
+class Cell:
+    """A Record under the key of a metric.
+
+    The harness writes every key into every line of the samples file, and what is no JSON type as its `str()`: so a
+    metric that says nothing about one variant alone is printed as an empty text.
+    """
+
+    __slots__ = ("record", "text")
+
+    def __init__(self, record: Record, text: str = "") -> None:
+        self.record = record
+        self.text = text
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def spread(record: Record, metrics: Sequence[str]) -> dict[str, Score | Cell]:
+    """Put a Record under each metric and, right after it, under the metric's standard error.
+
+    Three keys print something: `acc` the score, `consistency_rate` the identity picked, `invalid` the reason.
+
+    Args:
+        record: The scored variant.
+        metrics: Names in the order of the task file.
+
+    Returns:
+        What `process_results` returns.
+
+    Example:
+        >>> record = Record("q1", "original", 0, 8, printed=(0, 1), answer=0, picked=1)
+        >>> {key: str(value) for key, value in spread(record, ["acc", "cora"]).items()}
+        {'acc': '0.0', 'acc_stderr': '', 'cora': '', 'cora_stderr': ''}
+    """
+    cell = Cell(record)
+    row: dict[str, Score | Cell] = {}
+    for metric in metrics:
+        row[metric] = row[f"{metric}_stderr"] = cell
+    if "acc" in row:
+        row["acc"] = Score.of(record)
+    if "consistency_rate" in row and record.picked is not None:
+        row["consistency_rate"] = Cell(record, str(record.picked))
+    if "invalid" in row and record.reason is not None:
+        row["invalid"] = Cell(record, record.reason.value)
+    return row
+
+
+class Undefined(str):
+    """An undefined value: reads `nan` in the harness' table and in its JSON, where a bare NaN would be no JSON.
+
+    A group that averages over tasks meets it after the inference, so it takes part in sums and products as nan.
+    """
+
+    __slots__ = ()
+
+    def __new__(cls) -> Undefined:
+        """Make the text."""
+        return super().__new__(cls, "nan")
+
+    def __float__(self) -> float:
+        return float("nan")
+
+    def _nan(self, other: object) -> float:
+        return float("nan")
+
+    __add__ = __radd__ = __mul__ = __rmul__ = _nan  # type: ignore[assignment]

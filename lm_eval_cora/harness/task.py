@@ -1,0 +1,156 @@
+"""The task class: expands a benchmark once, says what a run costs, and regroups the answers by question."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from math import isnan
+from operator import is_
+from typing import Any
+
+from lm_eval.api.task import ConfigurableTask
+
+from lm_eval_cora import __version__
+from lm_eval_cora.harness.docs import Doc, Docs
+from lm_eval_cora.harness.notices import advise_on_invalid, describe_cost, describe_incomplete
+from lm_eval_cora.harness.scoring import Cell, Score, Undefined, spread
+from lm_eval_cora.metrics import Estimate
+from lm_eval_cora.metrics.estimate import UNDEFINED
+from lm_eval_cora.options import OptionError, Options
+from lm_eval_cora.responses import Record, ResponseTable
+
+# Below the harness' own logger, so that its handler and its verbosity hold for our lines too.
+logger = logging.getLogger("lm_eval.cora")
+
+_FORMS = {"generate_until": "generate", "multiple_choice": "loglikelihood"}
+
+
+class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no types
+    """A ConfigurableTask whose docs are variants and whose metrics are functions of a ResponseTable.
+
+    In the YAML an aggregation names the metric's function, such as `lm_eval_cora.metrics.bmca`; keys beside it, such
+    as `level`, are its parameters. `process_results` returns a Record, and `process_docs` takes the options.
+    """
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        config = {key: value for key, value in config.items() if key != "class"}
+        self._options = Options.from_metadata(config["task"], (config.get("metadata") or {}).get("cora"))
+        self._docs: Docs | None = None
+        self._chat = False
+        self._records: Sequence[Record] = ()
+        self._table = ResponseTable.from_records(())
+        self._estimates: dict[str, Estimate] = {}
+        super().__init__(config=config)
+
+    # ---- before the first request
+
+    def download(self, dataset_kwargs: Mapping[str, Any] | None = None, **_: Any) -> None:
+        """Load the benchmark with our options alone: the metadata also holds every `--model_args` key."""
+        self.dataset = self.config.custom_dataset(options=self._options, **(dataset_kwargs or {}))
+
+    def test_docs(self) -> Docs:
+        """The variants. The harness asks for them five times a run; they are made once."""
+        if self._docs is None:
+            self._docs = self.config.process_docs(self.dataset[self.config.test_split], self._options)
+        return self._docs
+
+    def fewshot_docs(self) -> None:
+        """None: no sampler is built."""
+        return
+
+    def build_all_requests(self, **arguments: Any) -> None:
+        """Build the requests, and say in one line what they will cost."""
+        if self.config.num_fewshot:
+            raise OptionError(
+                f"{self.task_name}: --num_fewshot {self.config.num_fewshot} was asked for, this version runs 0 shots"
+            )
+        if arguments.get("cache_requests"):
+            # Its key names the task and not the options: another seed would be answered with these requests.
+            logger.warning("%s: --cache_requests is not used; building the requests takes seconds", self.task_name)
+            arguments |= {"cache_requests": False, "rewrite_requests_cache": False}
+        self._chat = bool(arguments.get("apply_chat_template"))
+        super().build_all_requests(**arguments)
+        logger.info("%s: %s", self.task_name, describe_cost(self.instances, arguments.get("world_size", 1)))
+
+    # ---- after the inference: nothing may raise from here on
+
+    def process_results(self, doc: Doc, results: Sequence[Any]) -> dict[str, Any]:
+        """Score one variant and put its Record under every metric."""
+        if not callable(self.config.process_results):  # --predict_only
+            outcome: dict[str, Any] = super().process_results(doc, results)
+            return outcome
+        return dict(spread(self.config.process_results(doc, results), list(self._aggregation_list)))
+
+    def aggregation(self) -> dict[str, Callable[..., Any]]:
+        """For each metric two aggregations of Records: its value and, under `<metric>_stderr`, its standard error."""
+        functions: dict[str, Callable[..., Any]] = self._aggregation_list
+        if not callable(self.config.process_results):  # --predict_only
+            return functions
+        return {
+            **{name: partial(self._value, name) for name in functions},
+            **{f"{name}_stderr": partial(self._stderr, name) for name in functions},
+        }
+
+    def _value(self, name: str, items: Sequence[Score | Cell]) -> float | Undefined:
+        value = self._estimate(name, items).value
+        return Undefined() if isnan(value) else value
+
+    def _stderr(self, name: str, items: Sequence[Score | Cell]) -> float | str:
+        stderr = self._estimate(name, items).stderr
+        return "N/A" if isnan(stderr) else stderr
+
+    def _estimate(self, name: str, items: Sequence[Score | Cell]) -> Estimate:
+        try:
+            self._regroup([item.record for item in items])
+            if name not in self._estimates:
+                self._estimates[name] = self._aggregation_list[name](self._table, **self._parameters(name))
+            return self._estimates[name]
+        except Exception:
+            # A defect of ours must not cost the user hours of inference: the samples can be scored again.
+            logger.exception("%s: %s could not be computed; please report this", self.task_name, name)
+            return UNDEFINED
+
+    def _parameters(self, name: str) -> dict[str, Any]:
+        entry = next(entry for entry in self.config.metric_list if entry["metric"] == name)
+        return {key: value for key, value in entry.items() if key not in ("metric", "aggregation", "higher_is_better")}
+
+    def _regroup(self, records: Sequence[Record]) -> None:
+        """Build the table, unless these are the very Records that it was built of for the metric before."""
+        if len(records) == len(self._records) and all(map(is_, records, self._records)):
+            return
+        self._records, self._table, self._estimates = records, ResponseTable.from_records(records), {}
+        for notice in (describe_incomplete(self._table), advise_on_invalid(records, chat=self._chat)):
+            if notice:
+                logger.warning("%s: %s", self.task_name, notice)
+
+    def dump_config(self) -> dict[str, Any]:
+        """The configuration for the results file: callables by name, and the signature of the scores."""
+        config = _name_callables(self.config.to_dict(keep_callable=True))
+        config["metadata"] = {**(config.get("metadata") or {}), "signature": self._signature()}
+        named: dict[str, Any] = config
+        return named
+
+    def _signature(self) -> str:
+        sizes = sorted({record.variants for record in self._records})
+        variants = "-".join(map(str, sizes[:: len(sizes) - 1] if len(sizes) > 1 else sizes)) or "0"
+        invalid = sum(record.picked is None for record in self._records) / max(len(self._records), 1)
+        options = {"seed": self._options.seed, **self._options.changed()}
+        parts = {
+            "task": f"{self.task_name}@{self.VERSION}",
+            "probe": self.config.process_docs.__name__,
+            "form": _FORMS.get(self.OUTPUT_TYPE, self.OUTPUT_TYPE),
+            **{name: ",".join(value) if isinstance(value, tuple) else value for name, value in options.items()},
+            "n": f"{len(self._table.question_ids)}x{variants}",
+            "invalid": f"{invalid:.1%}",
+        }
+        return "|".join(["cora", *(f"{name}:{value}" for name, value in parts.items()), f"v{__version__}"])
+
+
+def _name_callables(value: Any) -> Any:
+    """Replace callables by their dotted names: the harness would print their whole source."""
+    if isinstance(value, dict):
+        return {key: _name_callables(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_name_callables(item) for item in value]
+    return f"{value.__module__}.{value.__qualname__}" if callable(value) else value
