@@ -17,17 +17,29 @@ def to_question(row: Row, default_id: str) -> Question:
         0
     """
     options = row["options"]
-    pairs = list(options.items()) if isinstance(options, Mapping) else [(o["key"], o["value"]) for o in options]
-    keys = [key for key, _ in pairs]
-    if row["answer_idx"] not in keys:
+    try:
+        pairs = list(options.items()) if isinstance(options, Mapping) else [(o["key"], o["value"]) for o in options]
+    except (TypeError, KeyError):
         raise UnusableQuestion(
-            "an answer outside the options", f"answer_idx {row['answer_idx']!r} is not one of {', '.join(keys)}"
+            "options of another shape", f"expected a list of {{key, value}}, got {options!r}"
+        ) from None
+    letters = [key for key, _ in pairs]
+    if row["answer_idx"] not in letters:
+        raise UnusableQuestion(
+            "an answer outside the options",
+            f"answer_idx {row['answer_idx']!r} is not one of {', '.join(map(str, letters))}",
+        )
+    answer = letters.index(row["answer_idx"])
+    if str(row.get("answer", pairs[answer][1])).strip() != str(pairs[answer][1]).strip():
+        raise UnusableQuestion(
+            "a letter that contradicts the answer's text",
+            f"answer_idx {row['answer_idx']!r} is {pairs[answer][1]!r}, answer is {row['answer']!r}",
         )
     return Question(
         id=default_id,
         stem=row["question"],
         choices=tuple(value for _, value in pairs),
-        answer=keys.index(row["answer_idx"]),
+        answer=answer,
         category=row.get("meta_info") or "",
     )
 

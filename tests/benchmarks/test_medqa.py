@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+import pytest
+
+from lm_eval_cora.benchmarks.medqa import to_question
+from lm_eval_cora.question import UnusableQuestion
+
+ROW = {
+    "meta_info": "step1",
+    "question": "Which vitamin is missing in scurvy?",
+    "answer_idx": "C",
+    "answer": "Vitamin C",
+    "options": [{"key": key, "value": f"Vitamin {key}"} for key in "ABCDE"],
+}
+
+
+def test_a_row_of_the_hub() -> None:
+    question = to_question(ROW, "test-7")
+    assert (question.id, question.answer, question.category) == ("test-7", 2, "step1")
+    assert question.choices == ("Vitamin A", "Vitamin B", "Vitamin C", "Vitamin D", "Vitamin E")
+
+
+def test_a_row_of_the_authors_files() -> None:
+    assert to_question({**ROW, "options": {key: f"Vitamin {key}" for key in "ABCDE"}}, "7") == to_question(ROW, "7")
+
+
+def test_a_letter_that_no_option_has() -> None:
+    with pytest.raises(UnusableQuestion, match="answer_idx 'F' is not one of A, B, C, D, E"):
+        to_question({**ROW, "answer_idx": "F"}, "test-7")
+
+
+def test_a_key_that_names_another_text_than_the_answer() -> None:
+    with pytest.raises(UnusableQuestion, match="answer_idx 'B' is 'Vitamin B', answer is 'Vitamin C'"):
+        to_question({**ROW, "answer_idx": "B"}, "test-7")
+
+
+@pytest.mark.parametrize("options", [None, "A B", [1, 2], [{"key": "A"}]])
+def test_options_of_another_shape(options: object) -> None:
+    with pytest.raises(UnusableQuestion, match="options of another shape"):
+        to_question({**ROW, "options": options}, "test-7")

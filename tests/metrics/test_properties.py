@@ -1,0 +1,76 @@
+"""Every metric against its slow oracle, and what must hold for any answers."""
+
+from __future__ import annotations
+
+import time
+from math import isnan
+
+import pytest
+from hypothesis import given
+
+from lm_eval_cora import metrics
+from lm_eval_cora.responses import Record
+from tests import oracles
+
+from .tables import questions, random_questions, table_of
+
+LEVELS = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+PLAIN = ("acc", "cora", "ci", "mcqa", "mcqa_plus", "mv", "core", "consistency_rate", "acc_min", "acc_max", "invalid")
+
+
+def computed(members: list[list[Record]]) -> dict[str, float]:
+    table = table_of(members)
+    values = {name: getattr(metrics, name)(table).value for name in PLAIN}
+    return values | {f"bmca@{level}": metrics.bmca(table, level).value for level in LEVELS}
+
+
+@given(questions())
+def test_every_metric_agrees_with_its_oracle(members: list[list[Record]]) -> None:
+    expected, values = oracles.all_metrics(members), computed(members)
+    assert set(expected) == set(values)
+    for name, value in values.items():
+        if expected[name] is None:
+            assert isnan(value), name
+        else:
+            assert value == pytest.approx(expected[name]), name
+
+
+@given(questions())
+def test_every_metric_lies_between_0_and_1_and_they_are_ordered(members: list[list[Record]]) -> None:
+    values = computed(members)
+    assert all(isnan(value) or -1e-12 <= value <= 1 + 1e-12 for value in values.values())
+    curve = [values[f"bmca@{level}"] for level in LEVELS]
+    assert curve == sorted(curve, reverse=True)
+    assert values["bmca@1.0"] <= values["mcqa"] + 1e-12
+    assert values["cora"] <= values["mcqa"] + 1e-12
+    assert values["mv"] <= values["bmca@0.5"] + 1e-12
+    assert values["acc_min"] <= values["acc_max"] + 1e-12
+
+
+@given(questions(min_size=2))
+def test_every_standard_error_is_finite(members: list[list[Record]]) -> None:
+    table = table_of(members)
+    for name in PLAIN:
+        estimate = getattr(metrics, name)(table)
+        assert estimate.stderr >= 0 or name == "consistency_rate", name  # which may have fewer than two questions
+
+
+def test_a_larger_table_agrees_with_the_oracles() -> None:
+    members = random_questions(60) + [
+        [Record(f"{r.question_id}+", r.kind, r.ordinal, 14, r.printed, r.answer, r.picked) for r in records[:14]]
+        for records in random_questions(40, seed=1)
+    ]
+    assert computed(members) == pytest.approx(oracles.all_metrics(members))
+
+
+def test_one_hundred_thousand_records_take_little_time() -> None:
+    members = random_questions(3846)
+    table = table_of(members)
+    start = time.perf_counter()
+    for name in PLAIN:
+        getattr(metrics, name)(table)
+    for level in LEVELS:
+        metrics.bmca(table, level)
+    seconds = time.perf_counter() - start
+    # Measured 0.3 s; the limit is loose because the machine may be busy. benchmarks/metrics.py measures.
+    assert seconds < 5

@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from lm_eval_cora.question import Question, UnusableQuestion
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"choices": ()}, "no options: in 'What is frozen water?'"),
+        ({"choices": ("Ice",)}, "fewer than two options: 1 in"),
+        ({"choices": tuple(map(str, range(27)))}, "more than 26 options: 27 in"),
+        ({"answer": 3}, "an answer outside the options: index 3 of 3 options"),
+        ({"answer": -1}, "an answer outside the options: index -1 of 3 options"),
+        ({"answer": True}, "an answer that is no index: True"),
+        ({"answer": "A"}, "an answer that is no index: 'A'"),
+        ({"stem": "  "}, "empty stem: the question reads '  '"),
+        ({"stem": None}, "empty stem: the question reads None"),
+        ({"choices": ("Ice", "Fog", " Ice")}, "an option equal to the right one: 'Ice' stands twice"),
+        ({"choices": ("Ice", None, "Fog")}, "an option that is not text: option 1 is None"),
+        ({"stem": "Broken \ud83d"}, "text that is not valid Unicode: 'Broken \\ud83d'"),
+        ({"choices": ("Ice", "\udc00")}, "text that is not valid Unicode"),
+        ({"id": "\udc00"}, "text that is not valid Unicode"),
+    ],
+)
+def test_a_question_that_cannot_be_asked_is_refused_with_the_reason(change: dict[str, Any], message: str) -> None:
+    usable = {"id": "q1", "stem": "What is frozen water?", "choices": ("Ice", "Steam", "Fog"), "answer": 0}
+    Question(**usable)
+    with pytest.raises(UnusableQuestion) as error:
+        Question(**{**usable, **change})
+    assert str(error.value).startswith(message)
+
+
+def test_odd_option_texts_survive_as_text() -> None:
+    choices = ("None", "N/A", "1", "", "$x^2$\n", "שלום")
+    assert Question("q", "Which?", choices, 0).choices == choices
+
+
+def test_equal_distractors_share_an_identity() -> None:
+    assert Question("q", "Which?", ("Fog", "Ice", "Fog ", "Steam", "Fog"), 1).identities == (0, 1, 0, 3, 0)
+
+
+def test_an_id_that_is_a_number_is_the_same_as_its_text() -> None:
+    assert Question(7, "Which?", ("Fog", "Ice"), 1).id == Question("7", "Which?", ("Fog", "Ice"), 1).id  # type: ignore[arg-type]
