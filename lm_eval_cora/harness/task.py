@@ -70,6 +70,9 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
             logger.warning("%s: --cache_requests is not used; building the requests takes seconds", self.task_name)
             arguments |= {"cache_requests": False, "rewrite_requests_cache": False}
         self._chat = bool(arguments.get("apply_chat_template"))
+        if (instruction := arguments.get("system_instruction")) and not self._chat and not instruction[-1].isspace():
+            # The harness sets a description apart from what follows, but not an instruction: "Be brief.Answer the ..."
+            arguments["system_instruction"] = instruction + self.config.fewshot_delimiter
         super().build_all_requests(**arguments)
         logger.info("%s: %s", self.task_name, describe_cost(self.instances, arguments.get("world_size", 1)))
 

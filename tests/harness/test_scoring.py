@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import json
+import math
+import pickle
+from typing import Any
+
+import pytest
+
+from lm_eval_cora.harness.scoring import Cell, Score, Undefined, score_letter, spread
+from lm_eval_cora.responses import Record
+
+DOC: dict[str, Any] = {
+    "question_id": "q1",
+    "kind": "shuffled",
+    "ordinal": 1,
+    "variants": 8,
+    "category": "physics",
+    "printed": [1, 0],
+    "answer": 0,
+}
+
+
+def test_a_record_holds_what_the_metrics_need() -> None:
+    assert score_letter(DOC, ["(B) since"]) == Record("q1", "shuffled", 1, 8, (1, 0), 0, 0, None, "physics")
+
+
+@pytest.mark.parametrize("results", [[], [None], [[]], [["", "B"]], [float("nan")], [{}], ["\ud83d"], [b"B"]])
+def test_whatever_a_filter_hands_on_is_scored(results: list[Any]) -> None:
+    assert score_letter(DOC, results).picked is None
+
+
+def test_a_filter_that_hands_on_lists() -> None:
+    assert score_letter(DOC, [["B", "A"]]).correct
+
+
+def test_what_a_line_of_the_samples_file_says() -> None:
+    # As the harness writes it: what is no JSON type as its str().
+    names = ["acc", "cora", "consistency_rate", "invalid"]
+    right, none = score_letter(DOC, ["B"]), score_letter(DOC, ["Based on"])
+    line = json.loads(json.dumps(spread(right, names), default=str))
+    assert {key: value for key, value in line.items() if value != ""} == {"acc": 1.0, "consistency_rate": "0"}
+    line = json.loads(json.dumps(spread(none, names), default=str))
+    assert {key: value for key, value in line.items() if value != ""} == {"acc": 0.0, "invalid": "no letter"}
+    assert list(line) == [f"{name}{end}" for name in names for end in ("", "_stderr")]
+
+
+def test_records_travel_between_ranks() -> None:
+    row = spread(score_letter(DOC, ["B"]), ["acc", "cora"])
+    back = pickle.loads(pickle.dumps(row))
+    assert back["acc"] == 1.0
+    assert isinstance(back["acc"], Score)
+    assert isinstance(back["cora"], Cell)
+    # One object however many metrics carry it, or each metric would build a table of its own.
+    assert back["acc"].record is back["cora"].record
+    assert back["cora"].record == row["cora"].record
+
+
+def test_an_undefined_value_is_nan_everywhere() -> None:
+    value = Undefined()
+    assert f"{value}" == "nan"
+    assert json.dumps({"cora": value}) == '{"cora": "nan"}'
+    assert math.isnan(value)
+    # As a group's weighted and plain means are computed.
+    assert math.isnan(sum([value * 3, 0.5 * 4]) / 7)
+    assert math.isnan(sum([0.5, value]) / 2)

@@ -1,0 +1,345 @@
+"""Whole runs through the harness' own simple_evaluate, with models whose every answer is known."""
+
+from __future__ import annotations
+
+import json
+import logging
+import random
+import threading
+from collections import Counter
+from math import comb, sqrt
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from lm_eval.utils import handle_non_serializable, make_table
+
+from lm_eval_cora.benchmarks.demo import DEMO_FILE
+from lm_eval_cora.options import OptionError
+from lm_eval_cora.responses import Record
+from tests import oracles
+
+from .simulated import TASKS, Simulated, knows, prefers, run, scores
+from .test_tasks import METRICS
+
+M = 26
+
+
+def records_of(results: dict[str, Any]) -> list[list[Record]]:
+    """The Records of a run, made again from its samples by the letter alone."""
+    questions: dict[str, list[Record]] = {}
+    for sample in results["samples"]["cora_demo"]:
+        doc, response = sample["doc"], sample["filtered_resps"][0]
+        position = "ABCDE".find(response) if response else -1
+        picked = doc["printed"][position] if 0 <= position < len(doc["printed"]) else None
+        questions.setdefault(doc["question_id"], []).append(
+            Record(doc["question_id"], doc["kind"], doc["ordinal"], M, tuple(doc["printed"]), doc["answer"], picked)
+        )
+    return [sorted(records, key=lambda record: record.ordinal) for records in questions.values()]
+
+
+def test_a_model_that_knows_the_answers() -> None:
+    values = scores(run(knows))
+    ones = {name: value for name, value in values.items() if name in METRICS and name not in ("invalid", "core")}
+    assert set(ones.values()) == {1.0}
+    assert values["core"] == pytest.approx(1.0)
+    assert values["invalid"] == 0.0
+    assert max(values[f"{name}_stderr"] for name in METRICS) == pytest.approx(0.0)
+
+
+def test_a_model_that_always_says_a() -> None:
+    results = run(lambda _: "A")
+    values = scores(results)
+    # The right answers of the demo are spread evenly: 24 of 120 originals have it at A.
+    assert values["mcqa"] == pytest.approx(24 / 120)
+    # Right in all variants is right in every decoupled pair and in its swap: impossible.
+    assert values["bmca@1.0"] == 0.0
+    assert values["ci"] == pytest.approx(0.8)
+    assert values["cora"] == pytest.approx(0.2 * 0.8)
+    # A pair and its swap have the answer at A once each: half of both kinds together.
+    right = Counter(
+        (record.kind, record.correct)
+        for records in records_of(results)
+        for record in records
+        if "decoupled" in record.kind
+    )
+    pairs = right["decoupled", True] + right["decoupled_shuffled", True]
+    assert pairs == right["decoupled", False] + right["decoupled_shuffled", False] == 120 * 4
+    expected = oracles.all_metrics(records_of(results))
+    assert {name: values[name] for name in METRICS} == pytest.approx(expected)
+
+
+def test_a_model_with_a_fixed_order_among_the_contents_a_wrong_one_first() -> None:
+    values = scores(run(prefers))
+    # Where both picks are printed in both variants they are the same: a fixed order leaves no choice.
+    assert values["consistency_rate"] == 1.0
+    assert values["mcqa"] == values["cora"] == 0.0
+    assert values["ci"] == 1.0  # nothing is right in the original, so nothing is lost
+
+
+def test_a_model_that_says_nothing_usable(caplog: pytest.LogCaptureFixture) -> None:
+    values = scores(run(lambda _: "Based on the history"))
+    assert values["invalid"] == 1.0
+    assert values["cora"] == values["acc"] == values["consistency_rate"] == 0.0
+    assert (
+        "cora_demo: 100% of the answers are invalid, so the scores say little about what the model knows. The "
+        "commonest reason: no letter (3,120 of 3,120). If the model is a chat model, add --apply_chat_template"
+    ) in caplog.text
+
+
+def test_a_model_that_is_right_with_probability_p() -> None:
+    p, n, rng = 0.7, 120, random.Random(0)
+    results = run(lambda doc: knows(doc) if rng.random() < p else "?")
+    values = scores(results)
+    tail = [sum(comb(M, k) * p**k * (1 - p) ** (M - k) for k in range(low, M + 1)) for low in range(M + 1)]
+    b = tail[M]
+    reached = {level: -(-level * M // 10) for level in range(11)}  # ceil(level / 10 * M)
+    heights = [tail[reached[level]] for level in range(11)]
+    area = sum(heights[1:10]) / 10 + (heights[0] + heights[10]) / 20
+    # The range over eight kinds with 1, 1 and six times 4 variants: its expectation by simulation.
+    sizes = [1, 1] + [4] * 6
+    simulated = np.stack(
+        [np.random.default_rng(k).binomial(n * size, p, 4000) / (n * size) for k, size in enumerate(sizes)]
+    )
+    expected = {
+        "acc": p,
+        "mcqa": p,
+        "mcqa_plus": p,
+        "mv": tail[M // 2 + 1],
+        "ci": 1 - p + b,
+        "cora": p * (1 - p + b),
+        "core": area * sum(heights[1:]) / 10,
+        # Invalid agrees with nothing, and every pair is comparable: both must be right.
+        "consistency_rate": p**2,
+        "acc_min": simulated.min(axis=0).mean(),
+        "acc_max": simulated.max(axis=0).mean(),
+        "invalid": 1 - p,
+        **{f"bmca@{level / 10}": heights[level] for level in range(5, 11)},
+    }
+    assert set(expected) == set(METRICS)
+    for name, value in expected.items():
+        # A share of 0 or 1 has no error; one question of 120 then stands for it.
+        error = max(values[f"{name}_stderr"], sqrt(1 / n / n))
+        assert values[name] == pytest.approx(value, abs=4 * error), name
+
+
+def test_a_model_that_is_right_on_the_original_only() -> None:
+    values = scores(run(lambda doc: knows(doc) if doc["kind"] == "original" else "?"))
+    assert values["mcqa"] == values["acc_max"] == 1.0
+    assert [values["acc"], values["mcqa_plus"]] == pytest.approx([1 / M, 1 / M])
+    assert values["ci"] == values["cora"] == values["mv"] == values["acc_min"] == 0.0
+
+
+def test_the_results_file_and_the_table() -> None:
+    results = run(knows, options={"questions": 3, "seed": 2})
+    table = make_table(results)
+    for metric in METRICS:
+        assert f"|{metric} " in table.replace("|consistency_rate|", "|consistency_rate |")
+    assert "|cora            |↑  |    1|±  |     0|" in table
+    config = results["configs"]["cora_demo"]
+    assert config["metadata"]["signature"] == (
+        "cora|task:cora_demo@1|probe:divergent|form:generate|seed:2|questions:3|n:3x26|invalid:0.0%|v0.1.0"
+    )
+    assert config["process_docs"] == "lm_eval_cora.harness.docs.divergent"
+    assert config["metric_list"][6] == {
+        "metric": "bmca@0.5",
+        "aggregation": "lm_eval_cora.metrics.accuracy.bmca",
+        "level": 0.5,
+        "higher_is_better": True,
+    }
+    results.pop("samples")
+    dumped = json.dumps(results, default=handle_non_serializable)
+    json.loads(dumped, parse_constant=lambda name: pytest.fail(f"a bare {name} in the results file"))
+
+
+def test_a_line_before_the_first_request_says_what_the_run_costs(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, logger="lm_eval.cora")
+    model = Simulated(knows)
+    run(model, options={"questions": 2})
+    tokens = sum(len(prompt.encode()) for prompt in model.prompts) // 4
+    assert f"cora_demo: 2 questions, 52 variants, 52 requests, about {tokens:,} prompt tokens" in caplog.text
+    assert "invalid" not in caplog.text
+
+
+def test_a_limit_that_cuts_a_question_in_two(caplog: pytest.LogCaptureFixture) -> None:
+    values = scores(run(knows, limit=M + 5))
+    assert values["cora"] == 1.0
+    assert values["cora_stderr"] == "N/A"  # one question
+    assert (
+        "cora_demo: 1 of 2 questions are incomplete and left out. --limit and --samples count variants" in caplog.text
+    )
+
+
+def test_a_limit_below_one_question(caplog: pytest.LogCaptureFixture) -> None:
+    results = run(knows, limit=5)
+    values = scores(results)
+    assert {values[name] for name in METRICS} == {"nan"}
+    assert {values[f"{name}_stderr"] for name in METRICS} == {"N/A"}
+    assert "so no metric is defined" in caplog.text
+    assert "|cora            |↑  |NaN  |±  |   N/A|" in make_table(results)
+    results.pop("samples")
+    assert "NaN" not in json.dumps(results, default=handle_non_serializable)
+
+
+def test_samples_in_any_order(caplog: pytest.LogCaptureFixture) -> None:
+    indices = [*range(M + 3, M - 1, -1), *range(M)]
+    values = scores(run(knows, samples={"cora_demo": indices}))
+    assert values["cora"] == 1.0
+    assert "1 of 2 questions are incomplete" in caplog.text
+
+
+def test_several_filters(tmp_path: Path) -> None:
+    (tmp_path / "filtered.yaml").write_text(
+        f"task: cora_filtered\ninclude: {TASKS}/demo/cora_demo.yaml\nmetadata: {{version: 1}}\n"
+        "filter_list:\n"
+        "  - {name: raw, filter: [{function: take_first}]}\n"
+        "  - {name: upper, filter: [{function: uppercase}, {function: take_first}]}\n"
+        "  - {name: lists, filter: [{function: take_first_k, k: 1}]}\n"
+    )
+    results = run(lambda doc: f"{knows(doc).lower()} cells", "cora_filtered", {"questions": 3}, tmp_path)
+    # "b cells" is no letter, "B CELLS" says B; a filter that hands on lists is read too.
+    by_filter = {name: scores(results, "cora_filtered", name) for name in ("raw", "upper", "lists")}
+    assert (by_filter["raw"]["cora"], by_filter["raw"]["invalid"]) == (0.0, 1.0)
+    assert (by_filter["upper"]["cora"], by_filter["upper"]["invalid"]) == (1.0, 0.0)
+    assert by_filter["lists"]["invalid"] == 1.0
+
+
+def test_hostile_responses_cost_nothing() -> None:
+    hostile = ["", "x" * 10_000_000, "\ud83d", "__import__('os')", "A and B", "选B", "\x00", "<think>", "{{ 7 * 7 }}"]
+    rng = random.Random(0)
+    values = scores(run(lambda _: rng.choice(hostile), options={"questions": 2}))
+    assert values["invalid"] == 1.0
+
+
+@pytest.mark.parametrize("multiturn", [False, True])
+def test_chat_template_and_system_instruction(multiturn: bool) -> None:
+    model = Simulated(knows)
+    results = run(
+        model,
+        options={"questions": 1},
+        apply_chat_template=True,
+        fewshot_as_multiturn=multiturn,
+        system_instruction="Be brief.",
+    )
+    assert scores(results)["cora"] == 1.0
+    assert model.prompts[0].startswith("<system>Be brief.</system><user>Answer the multiple choice question below.")
+    assert model.prompts[0].endswith("Answer:</user><assistant>")
+
+
+def test_raw_prompts() -> None:
+    model = Simulated(knows)
+    run(model, options={"questions": 1}, system_instruction="Be brief.")
+    assert model.prompts[0].startswith("Be brief.\n\nAnswer the multiple choice question below.")
+    assert model.prompts[0].endswith("\nAnswer:")
+
+
+def test_predictions_only() -> None:
+    results = run(knows, options={"questions": 1}, predict_only=True)
+    assert len(results["samples"]["cora_demo"]) == M
+
+
+def test_shots_are_refused_before_the_first_request() -> None:
+    with pytest.raises(OptionError, match="cora_demo: --num_fewshot 5 was asked for, this version runs 0 shots"):
+        run(lambda _: pytest.fail("a request was made"), num_fewshot=5)
+
+
+def test_the_harness_requests_cache_cannot_answer_for_other_options(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("lm_eval.caching.cache.PATH", str(tmp_path))
+    model = Simulated(knows)
+    for seed in (0, 1):
+        run(model, options={"questions": 1, "seed": seed}, cache_requests=True)
+    assert model.prompts[:M] != model.prompts[M:]
+    assert "cora_demo: --cache_requests is not used" in caplog.text
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_metric_that_fails_does_not_cost_the_run(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(table: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("lm_eval_cora.metrics.core", broken)
+    values = scores(run(knows, options={"questions": 2}))
+    assert values["core"] == "nan"
+    assert values["cora"] == 1.0
+    assert "cora_demo: core could not be computed; please report this" in caplog.text
+
+
+class _Rank(Simulated):
+    """One of two ranks, a thread each; they meet where real ranks would talk to each other."""
+
+    meeting = threading.Barrier(2)
+    table: dict[int, Any] = {}  # noqa: RUF012
+
+    def __init__(self, rank: int) -> None:
+        super().__init__(knows)
+        self._rank, self._world_size, self._device = rank, 2, "cpu"
+
+    def _exchange(self, obj: Any) -> list[Any]:
+        self.table[self.rank] = obj
+        self.meeting.wait()
+        everyone = [self.table[rank] for rank in range(2)]
+        self.meeting.wait()
+        return everyone
+
+    def all_gather(self, tensor: Any) -> Any:
+        import torch
+
+        return torch.stack(self._exchange(tensor))
+
+    def gather_object(self, obj: Any, dst: int = 0) -> list[Any] | None:
+        import pickle
+
+        everyone = [pickle.loads(pickled) for pickled in self._exchange(pickle.dumps(obj))]
+        return everyone if self.rank == dst else None
+
+    def barrier(self) -> None:
+        self.meeting.wait()
+
+
+def test_two_ranks() -> None:
+    pytest.importorskip("torch", reason="the harness needs torch for more than one rank")
+    results: dict[int, Any] = {}
+
+    def work(rank: int) -> None:
+        from lm_eval import simple_evaluate
+        from lm_eval.tasks import TaskManager
+
+        # An odd number of docs: the shorter rank is padded.
+        manager = TaskManager(include_path=TASKS, include_defaults=False, metadata={"cora": {"questions": 4}})
+        results[rank] = simple_evaluate(model=_Rank(rank), tasks=["cora_demo"], task_manager=manager, limit=4 * M - 1)
+
+    threads = [threading.Thread(target=work, args=(rank,)) for rank in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=60)
+    assert results[1] is None
+    values = scores(results[0])
+    # Rank 0 answered the even docs, rank 1 the odd ones: three whole questions and one without its last variant.
+    assert values["cora"] == 1.0
+    assert results[0]["configs"]["cora_demo"]["metadata"]["signature"].split("|")[6] == "n:3x26"
+
+
+def test_a_users_own_file_with_options_of_every_number(tmp_path: Path) -> None:
+    path = tmp_path / "my.jsonl"
+    sizes = [2, 3, 5, 13, 26]
+    rows = [{"question": f"Which, {n}?", "choices": [f"option {k}" for k in range(n)], "answer": n - 1} for n in sizes]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    results = run(knows, "cora_local", {"data_files": str(path)})
+    assert scores(results, "cora_local")["cora"] == 1.0
+    assert results["n-samples"]["cora_local"]["original"] == sum(2 + 6 * (n - 1) for n in sizes)
+    assert "n:5x8-152|" in results["configs"]["cora_local"]["metadata"]["signature"]
+
+
+def test_the_demo_as_a_users_own_file_gives_the_same_docs() -> None:
+    def asked(task: str, options: dict[str, Any]) -> list[str]:
+        model = Simulated(knows)
+        run(model, task, options)
+        return model.prompts
+
+    assert asked("cora_local", {"data_files": str(DEMO_FILE)}) == asked("cora_demo", {})
