@@ -1,0 +1,43 @@
+"""The whole suite on the lowest and the newest versions that the package claims to work with.
+
+    nox                  both, on the lowest and the highest Python
+    nox -s lowest-3.10   one of them
+
+The test with a real model is skipped here (no torch is installed); `make test` runs it.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import nox
+
+nox.options.default_venv_backend = "venv"
+nox.options.sessions = ["lowest-3.10", "newest-3.13"]
+
+PYTHONS = ["3.10", "3.11", "3.12", "3.13"]
+
+
+def lower_bounds() -> list[str]:
+    """`name==lowest` for each dependency in pyproject.toml."""
+    text = Path("pyproject.toml").read_text(encoding="utf-8")
+    (dependencies,) = re.findall(r"^dependencies = \[(.*?)^\]", text, flags=re.DOTALL | re.MULTILINE)
+    return [f"{name}=={bound}" for name, bound in re.findall(r'"([\w-]+)>=([\d.]+)', dependencies)]
+
+
+@nox.session(python=PYTHONS)
+def lowest(session: nox.Session) -> None:
+    session.install(".[dev]", *lower_bounds())
+    _test(session)
+
+
+@nox.session(python=PYTHONS)
+def newest(session: nox.Session) -> None:
+    session.install("--upgrade", "--upgrade-strategy", "eager", ".[dev]")
+    _test(session)
+
+
+def _test(session: nox.Session) -> None:
+    session.run("python", "-m", "pip", "list")
+    session.run("python", "-m", "pytest", *session.posargs)
