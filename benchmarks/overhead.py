@@ -1,0 +1,137 @@
+"""What cora_medqa costs beside the harness itself.
+
+The whole harness run with the dummy model over 1,273 questions x 26 variants = 33,098 docs, against a plain task that
+reads the same docs already expanded from a file, with callables and one metric. The two run in alternation, each in a
+process of its own below this one. Questions are made up, in the layout and of the length of MedQA's.
+
+    python benchmarks/overhead.py [--repeats 5]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+REPOSITORY = Path(__file__).parents[1]
+QUESTIONS = 1273
+STEM_WORDS = 125  # MedQA's stems have about 120 words, 740 characters
+OPTIONS = "ABCDE"
+
+sys.path.insert(0, str(REPOSITORY))  # the checkout, not what is installed
+
+
+def score_plainly(doc: dict[str, Any], results: list[str]) -> dict[str, float]:
+    """What a plain task does with a response."""
+    return {"acc": float(results[0].strip()[:1] == OPTIONS[doc["printed"].index(doc["answer"])])}
+
+
+PLAIN = """
+task: plain
+output_type: generate_until
+dataset_path: json
+dataset_kwargs: {{data_files: {{test: {docs}}}}}
+test_split: test
+doc_to_text: !function lm_eval_cora.harness.docs.doc_to_text
+doc_to_target: !function lm_eval_cora.harness.docs.doc_to_target
+process_results: !function overhead.score_plainly
+generation_kwargs: {{do_sample: false, temperature: 0.0, max_gen_toks: 8, until: []}}
+metric_list:
+  - {{metric: acc, aggregation: mean, higher_is_better: true}}
+metadata: {{version: 1}}
+"""
+
+
+def write_inputs(folder: Path) -> None:
+    """The questions, the docs made of them, and the task files."""
+    from lm_eval_cora.harness.docs import divergent
+    from lm_eval_cora.harness.loading import load_benchmark
+    from lm_eval_cora.options import Options
+
+    rng = random.Random(0)
+
+    def words(count: int) -> str:
+        return " ".join("".join(rng.choices("aeinorst", k=rng.randint(2, 8))) for _ in range(count))
+
+    with (folder / "medqa.jsonl").open("w") as file:
+        for _ in range(QUESTIONS):
+            options = {key: words(rng.randint(1, 6)) for key in OPTIONS}
+            row = {"question": words(STEM_WORDS) + "?", "options": options, "answer_idx": rng.choice(OPTIONS)}
+            file.write(json.dumps(row) + "\n")
+    data = load_benchmark(benchmark="medqa", options=Options(data_files=(str(folder / "medqa.jsonl"),)))
+    with (folder / "docs.jsonl").open("w") as file:
+        file.writelines(json.dumps(doc) + "\n" for doc in divergent(data["test"]))
+    (folder / "plain.yaml").write_text(PLAIN.format(docs=folder / "docs.jsonl"))
+    (folder / "ours.yaml").write_text(
+        f"task: ours\ninclude: {REPOSITORY}/tasks/medqa/cora_medqa.yaml\nmetadata: {{version: 1}}\n"
+    )
+
+
+def run(folder: Path, task: str, *arguments: str) -> tuple[float, float]:
+    """Wall seconds and peak memory in MiB of one run of the harness."""
+    options = json.dumps({"cora": {"data_files": str(folder / "medqa.jsonl")}})
+    command = [
+        *(sys.executable, "-m", "lm_eval", "run", "--model", "dummy", "--include_path", str(folder)),
+        *("--tasks", task, "--metadata", options, "--output_path", str(folder / task), "--log_samples", *arguments),
+    ]
+    environment = {
+        **os.environ,
+        "HF_HUB_OFFLINE": "1",
+        "HF_DATASETS_CACHE": str(folder / "cache"),
+        "PYTHONPATH": os.pathsep.join([str(REPOSITORY), str(Path(__file__).parent)]),
+    }
+    start = time.perf_counter()
+    with (folder / "log.txt").open("wb") as log:
+        child = subprocess.Popen(command, env=environment, stdout=log, stderr=log, cwd=folder)
+        _, status, usage = os.wait4(child.pid, 0)
+    seconds = time.perf_counter() - start
+    if status:
+        raise SystemExit((folder / "log.txt").read_text()[-3000:])
+    return seconds, usage.ru_maxrss / 1024
+
+
+def samples_bytes(folder: Path, task: str) -> int:
+    """Size of the newest samples file of a task."""
+    return max(folder.glob(f"{task}/*/samples_*"), key=lambda path: path.stat().st_mtime).stat().st_size
+
+
+def main() -> None:
+    """Measure, and print ratios."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repeats", type=int, default=5, help="runs of each task (default: 5)")
+    repeats = parser.parse_args().repeats
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_inputs(folder)
+        run(folder, "plain")  # once for the cache of the docs on disk
+        measured: dict[str, list[tuple[float, float]]] = {"start": [], "plain": [], "ours": []}
+        for number in range(repeats):
+            measured["start"].append(run(folder, "plain", "--limit", "1"))
+            for task in ("plain", "ours") if number % 2 else ("ours", "plain"):
+                measured[task].append(run(folder, task))
+            print(f"round {number + 1} of {repeats}", *(f"{key} {rows[-1][0]:.1f} s" for key, rows in measured.items()))
+        seconds = {key: statistics.median(row[0] for row in rows) for key, rows in measured.items()}
+        memory = {key: statistics.median(row[1] for row in rows) for key, rows in measured.items()}
+        sizes = {task: samples_bytes(folder, task) for task in ("plain", "ours")}
+    start = seconds["start"]
+    print(f"\n{QUESTIONS * 26:,} docs, medians of {repeats} runs in alternation; the harness' own start: {start:.1f} s")
+    print(f"{'':24}{'plain':>10}{'ours':>10}{'ratio':>8}{'aim':>8}")
+    for label, plain, ours, aim in [
+        ("wall time, s", seconds["plain"], seconds["ours"], 1.25),
+        ("without the start, s", seconds["plain"] - start, seconds["ours"] - start, 1.5),
+        ("peak memory, MiB", memory["plain"], memory["ours"], 1.3),
+        ("samples file, MiB", sizes["plain"] / 2**20, sizes["ours"] / 2**20, 1.6),
+    ]:
+        print(f"{label:24}{plain:>10.2f}{ours:>10.2f}{ours / plain:>8.2f}{aim:>8.2f}")
+
+
+if __name__ == "__main__":
+    main()
