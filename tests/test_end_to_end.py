@@ -124,6 +124,16 @@ def test_a_model_that_is_right_with_probability_p() -> None:
         assert values[name] == pytest.approx(value, abs=4 * error), name
 
 
+def test_a_model_that_picks_at_random() -> None:
+    rng = random.Random(0)
+    values = scores(run(lambda doc: "ABCDE"[rng.randrange(len(doc["printed"]))]))
+    # The original has five options. Of the 26 variants 10 print five options, 8 print two and 8 print three.
+    assert values["mcqa"] == pytest.approx(1 / 5, abs=4 * values["mcqa_stderr"])
+    assert values["acc"] == pytest.approx((10 / 5 + 8 / 2 + 8 / 3) / 26, abs=4 * values["acc_stderr"])
+    # The chance level that the README names: variants that share few options agree more often than 1 in 5.
+    assert values["consistency_rate"] == pytest.approx(0.43, abs=0.005 + 4 * values["consistency_rate_stderr"])
+
+
 def test_a_model_that_is_right_on_the_original_only() -> None:
     values = scores(run(lambda doc: knows(doc) if doc["kind"] == "original" else "?"))
     assert values["mcqa"] == values["acc_max"] == 1.0

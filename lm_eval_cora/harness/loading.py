@@ -146,7 +146,7 @@ def _hub_rows(
         raise BenchmarkError(
             f"{benchmark.name}: cannot load {path!r} ({asked}) from the Hugging Face Hub.\n"
             f"  {type(error).__name__}: {str(error).strip()}\n{_data_files_help(benchmark)}"
-        ) from error
+        ) from None
     for number, row in enumerate(dataset):
         yield f"row {number}", row
 
@@ -154,6 +154,6 @@ def _hub_rows(
 def _data_files_help(benchmark: Benchmark) -> str:
     example = json.dumps({"cora": {"data_files": f"{benchmark.name}.jsonl"}})
     return (
-        f"Give a local copy (jsonl, csv or parquet) with the columns {', '.join(benchmark.columns)}: "
+        f"Give a file of your own (jsonl, csv or parquet) with the columns {', '.join(benchmark.columns)}: "
         f"--metadata '{example}'"
     )

@@ -81,8 +81,8 @@ def test_local_without_a_file() -> None:
     with pytest.raises(BenchmarkError) as error:
         rows_of(benchmark="local")
     assert str(error.value) == (
-        "local: no questions were given. Give a local copy (jsonl, csv or parquet) with the columns question, choices, "
-        """answer: --metadata '{"cora": {"data_files": "local.jsonl"}}'"""
+        "local: no questions were given. Give a file of your own (jsonl, csv or parquet) with the columns question, "
+        """choices, answer: --metadata '{"cora": {"data_files": "local.jsonl"}}'"""
     )
 
 
