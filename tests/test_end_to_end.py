@@ -7,6 +7,7 @@ import logging
 import random
 import threading
 from collections import Counter
+from itertools import combinations
 from math import comb, sqrt
 from pathlib import Path
 from typing import Any
@@ -130,8 +131,16 @@ def test_a_model_that_picks_at_random() -> None:
     # The original has five options. Of the 26 variants 10 print five options, 8 print two and 8 print three.
     assert values["mcqa"] == pytest.approx(1 / 5, abs=4 * values["mcqa_stderr"])
     assert values["acc"] == pytest.approx((10 / 5 + 8 / 2 + 8 / 3) / 26, abs=4 * values["acc_stderr"])
-    # The chance level that the README names: variants that share few options agree more often than 1 in 5.
-    assert values["consistency_rate"] == pytest.approx(0.43, abs=0.005 + 4 * values["consistency_rate_stderr"])
+    # Two variants that print s and t options, k of them in common, are comparable with probability k/s * k/t and agree
+    # with k/st. Over the 325 pairs of 26 variants: sum k/st / sum k^2/st = 0.460, the chance level of the README.
+    everything = {0, 1, 2, 3, 4}
+    sets = [everything] * 2
+    for distractor in (1, 2, 3, 4):
+        sets += [everything - {distractor} | {26}] * 2 + [{0, distractor}] * 2 + [{0, distractor, 26}] * 2
+    pairs = [(len(s), len(t), len(s & t)) for s, t in combinations(sets, 2)]
+    chance = sum(k / s / t for s, t, k in pairs) / sum(k * k / s / t for s, t, k in pairs)
+    assert chance == pytest.approx(0.460, abs=0.0005)
+    assert values["consistency_rate"] == pytest.approx(chance, abs=4 * values["consistency_rate_stderr"])
 
 
 def test_a_model_that_is_right_on_the_original_only() -> None:

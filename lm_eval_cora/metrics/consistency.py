@@ -94,7 +94,7 @@ def consistency_rate(table: ResponseTable) -> Estimate:
     invalid; then it disagrees. Where all variants print the same options every pair is comparable, and this is SCORE's
     eq. 1 (whose sum runs over ordered pairs) halved. Picks are compared by identity: neither a constant letter nor a
     constant text that is not offered counts. A question without a comparable pair is left out. The chance level is not
-    1 / A: it is about 0.43 for random picks on the divergent probe with five options.
+    1 / A: it is about 0.46 for random picks on the divergent probe with five options.
 
     Args:
         table: N questions.
