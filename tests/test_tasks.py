@@ -15,7 +15,7 @@ from lm_eval_cora.harness.loading import BENCHMARKS
 from lm_eval_cora.harness.task import CoraTask
 from lm_eval_cora.options import OptionError
 
-from .simulated import TASKS
+from .simulated import TASKS, knows, run, scores
 
 NAMES = ["cora_demo", "cora_local", "cora_medqa"]
 
@@ -113,3 +113,30 @@ def test_seed_and_nota_text_reach_the_docs() -> None:
     assert default[0] == seeded[0]
     assert [doc["printed"] for doc in default] != [doc["printed"] for doc in seeded]
     assert "None of these" in build("cora_demo", nota_text="None of these").eval_docs[2]["choices"]
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        "{metric: acc, aggregation: mean, higher_is_better: true}",
+        "{metric: acc, higher_is_better: true}",
+        "{metric: bmca, aggregation: !function lm_eval_cora.metrics.bmca, higher_is_better: true}",
+        "{metric: bmca@x, aggregation: !function lm_eval_cora.metrics.bmca, level: x, higher_is_better: true}",
+        "{metric: acc, aggregation: !function lm_eval_cora.metrics.acc, level: 1, higher_is_better: true}",
+        "{metric: acc, aggregation: !function builtins.len, higher_is_better: true}",
+    ],
+)
+def test_a_metric_that_cannot_be_computed_is_an_error_before_anything_runs(entry: str, tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text(
+        f"task: mine\ninclude: {TASKS}/demo/cora_demo.yaml\nmetadata: {{version: 1}}\nmetric_list:\n  - {entry}\n"
+    )
+    with pytest.raises(OptionError, match=r"mine: metric_list: \{'metric': '(acc|bmca)"):
+        TaskManager(include_path=tmp_path, include_defaults=False).load(["mine"])
+
+
+def test_a_task_file_of_ones_own_may_choose_among_the_metrics(tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text(
+        f"task: mine\ninclude: {TASKS}/demo/cora_demo.yaml\nmetadata: {{version: 1, cora: {{questions: 2}}}}\n"
+        "metric_list:\n  - {metric: bmca@0.75, aggregation: !function lm_eval_cora.metrics.bmca, level: 0.75}\n"
+    )
+    assert scores(run(knows, "mine", None, tmp_path), "mine")["bmca@0.75"] == 1.0

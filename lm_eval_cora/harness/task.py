@@ -36,6 +36,7 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
     def __init__(self, config: Mapping[str, Any]) -> None:
         config = {key: value for key, value in config.items() if key != "class"}
         self._options = Options.from_metadata(config["task"], (config.get("metadata") or {}).get("cora"))
+        _check_metrics(config)
         self._docs: Docs | None = None
         self._chat = False
         self._records: Sequence[Record] = ()
@@ -115,8 +116,7 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
             return UNDEFINED
 
     def _parameters(self, name: str) -> dict[str, Any]:
-        entry = next(entry for entry in self.config.metric_list if entry["metric"] == name)
-        return {key: value for key, value in entry.items() if key not in ("metric", "aggregation", "higher_is_better")}
+        return _parameters(next(entry for entry in self.config.metric_list if entry["metric"] == name))
 
     def _regroup(self, records: Sequence[Record]) -> None:
         """Build the table, unless these are the very Records that it was built of for the metric before."""
@@ -148,6 +148,24 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
             "invalid": f"{invalid:.1%}",
         }
         return "|".join(["cora", *(f"{name}:{value}" for name, value in parts.items()), f"v{__version__}"])
+
+
+def _check_metrics(config: Mapping[str, Any]) -> None:
+    """Try each metric on no answers at all: what a task file gets wrong must not wait for the end of the run."""
+    for entry in config.get("metric_list") or [{"metric": "none"}]:
+        try:
+            usable = isinstance(entry["aggregation"](ResponseTable.from_records(()), **_parameters(entry)), Estimate)
+        except Exception:
+            usable = False
+        if not usable:
+            raise OptionError(
+                f"{config['task']}: metric_list: {entry!r} is no metric of this task; expected `aggregation` to name a "
+                "function of lm_eval_cora.metrics, and the keys beside it its parameters, as in _probes/divergent.yaml"
+            )
+
+
+def _parameters(entry: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in entry.items() if key not in ("metric", "aggregation", "higher_is_better")}
 
 
 def _name_callables(value: Any) -> Any:
