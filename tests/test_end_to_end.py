@@ -16,9 +16,10 @@ import numpy as np
 import pytest
 from lm_eval.utils import handle_non_serializable, make_table
 
+from lm_eval_cora import metrics
 from lm_eval_cora.benchmarks.demo import DEMO_FILE
 from lm_eval_cora.options import OptionError
-from lm_eval_cora.responses import Record
+from lm_eval_cora.responses import Record, ResponseTable
 from tests import oracles
 
 from .simulated import TASKS, Simulated, knows, prefers, run, scores
@@ -278,8 +279,8 @@ def test_the_harness_requests_cache_cannot_answer_for_other_options(
 def test_a_metric_that_fails_does_not_cost_the_run(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def broken(table: object) -> None:
-        raise ZeroDivisionError
+    def broken(table: ResponseTable) -> metrics.Estimate:
+        return metrics.Estimate(1 / (len(table.question_ids) - 2), 0.0)  # of the two questions below
 
     monkeypatch.setattr("lm_eval_cora.metrics.core", broken)
     values = scores(run(knows, options={"questions": 2}))
