@@ -105,11 +105,12 @@ def test_a_question_without_a_comparable_pair_is_left_out() -> None:
 
 
 def test_levels_are_compared_in_integers() -> None:
-    # In floats 3 * 0.1 * 10 is 3.0000000000000004, and 3 of 10 would miss its level: every level is tried.
     for tenths in range(11):
         table = ResponseTable.from_hits([[1] * tenths + [0] * (10 - tenths)])
         reached = [metrics.bmca(table, level / 10).value for level in range(11)]
         assert reached == [1.0] * (tenths + 1) + [0.0] * (10 - tenths)
+    # In floats 0.55 * 100 is 55.00000000000001, which 55 of 100 would miss.
+    assert metrics.bmca(ResponseTable.from_hits([[1] * 55 + [0] * 45]), 0.55).value == 1.0
     # 26 variants: 13 are half of them (level 0.5, no majority), 18 of 26 = 0.692 do not reach 0.7, 19 do.
     assert metrics.bmca(ResponseTable.from_hits([[1] * 13 + [0] * 13]), 0.5).value == 1.0
     assert metrics.mv(ResponseTable.from_hits([[1] * 13 + [0] * 13])).value == 0.0

@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from lm_eval_cora.answers import Reason
+from lm_eval_cora.harness.notices import advise_on_invalid, describe_cost
+from lm_eval_cora.responses import Record
+
+
+def records(valid: int, *reasons: Reason) -> list[Record]:
+    answered = [Record("q", "original", 0, 1, (0, 1), 0, 0) for _ in range(valid)]
+    return answered + [Record("q", "original", 0, 1, (0, 1), 0, None, reason) for reason in reasons]
+
+
+def test_a_tenth_of_invalid_answers_is_not_worth_a_line() -> None:
+    assert advise_on_invalid(records(9, Reason.EMPTY), chat=True) == ""
+    assert advise_on_invalid(records(8, Reason.EMPTY), chat=True) != ""  # 1 of 9
+    assert advise_on_invalid([], chat=True) == ""
+
+
+def test_the_commonest_reason_is_named() -> None:
+    line = advise_on_invalid(records(1, Reason.EMPTY, Reason.REFUSED, Reason.REFUSED), chat=True)
+    assert line.startswith("75% of the answers are invalid, so the scores say little about what the model knows. ")
+    assert "The commonest reason: refused (2 of 4). " in line
+
+
+@pytest.mark.parametrize(
+    ("reason", "chat", "switch"),
+    [
+        (Reason.CUT_OFF, False, "--gen_kwargs max_gen_toks=4096"),
+        (Reason.CUT_OFF, True, "--gen_kwargs max_gen_toks=4096"),
+        (Reason.EMPTY, False, "--apply_chat_template"),
+        (Reason.EMPTY, True, "--gen_kwargs max_gen_toks=4096"),
+        (Reason.NO_LETTER, False, "--apply_chat_template"),
+        (Reason.NO_LETTER, True, "--system_instruction"),
+        (Reason.OUT_OF_RANGE, True, "--system_instruction"),
+        (Reason.REFUSED, True, "--system_instruction"),
+    ],
+)
+def test_the_switch_that_mends_it(reason: Reason, chat: bool, switch: str) -> None:
+    assert switch in advise_on_invalid(records(0, reason), chat=chat)
+
+
+def test_cost_on_one_of_several_ranks() -> None:
+    instances = [
+        SimpleNamespace(doc={"question_id": f"q{n // 2}", "ordinal": n % 2}, args=("x" * 4000, {})) for n in range(3)
+    ]
+    assert describe_cost(instances, 1) == "2 questions, 3 variants, 3 requests, about 3,000 prompt tokens"
+    assert describe_cost(instances, 8).endswith("about 3,000 prompt tokens on this rank, one of 8")
