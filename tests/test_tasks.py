@@ -89,6 +89,32 @@ def test_a_task_file_is_three_lines_and_has_a_readme(path: Path) -> None:
     assert (path.parent / "README.md").is_file()
 
 
+def test_a_doc_says_what_the_samples_file_needs(tmp_path: Path) -> None:
+    path = tmp_path / "my.jsonl"
+    path.write_text(
+        '{"id": 7, "question": "Which?", "choices": ["Ice", "All of the above"], "answer": 0, "category": "c"}'
+    )
+    doc = build("cora_local", data_files=str(path)).eval_docs[1]
+    assert doc == {
+        "question_id": "7",
+        "category": "c",
+        "refers_to_options": True,
+        "question": "Which?",
+        "variants": 8,
+        "ordinal": 1,
+        "kind": "shuffled",
+        "choices": ["All of the above", "Ice"],
+        "printed": [1, 0],
+        "answer": 0,
+    }
+
+
+def test_generation_is_greedy_and_short() -> None:
+    # Eight tokens: room for "**Answer: (B)**", and for the word after a bare "A".
+    expected = {"do_sample": False, "temperature": 0.0, "max_gen_toks": 8, "until": []}
+    assert build("cora_demo").config.generation_kwargs == expected
+
+
 def test_docs_are_expanded_once() -> None:
     task = build("cora_demo")
     assert task.eval_docs is task.eval_docs

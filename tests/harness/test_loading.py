@@ -122,13 +122,26 @@ def test_a_hub_set_is_checked_and_says_what_it_got(
     assert f"medqa: 2 of 3 questions from {source}" in caplog.text
 
 
+def test_what_is_asked_of_the_hub(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+
+    def load_dataset(*arguments: Any, **keywords: Any) -> list[Any]:
+        asked.append((arguments, keywords))
+        return [{"question": "Which?", "options": {"A": "Ice", "B": "Fog"}, "answer_idx": "A"}]
+
+    monkeypatch.setattr(datasets, "load_dataset", load_dataset)
+    rows_of(**MEDQA, hub_revision="abc")
+    assert asked == [((MEDQA["hub_path"], MEDQA["hub_config"]), {"split": "test", "revision": "abc"})]
+
+
 def test_a_renamed_column(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(datasets, "load_dataset", lambda *_, **__: [{"sent1": "Which?"}])
     with pytest.raises(BenchmarkError, match="row 0 has no column 'question', 'options', 'answer_idx'; expected"):
         rows_of(**MEDQA)
 
 
-def test_a_local_copy_replaces_the_hub(tmp_path: Path) -> None:
+def test_a_local_copy_replaces_the_hub(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     options = {key: f"Vitamin {key}" for key in "ABCDE"}
     path = write(tmp_path / "test.jsonl", {"question": "Scurvy?", "options": options, "answer_idx": "C"})
     assert rows_of(**MEDQA, options=Options(data_files=(path,)))[0]["answer"] == 2
+    assert "published" not in caplog.text  # a local copy may be a part

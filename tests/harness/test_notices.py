@@ -5,8 +5,8 @@ from types import SimpleNamespace
 import pytest
 
 from lm_eval_cora.answers import Reason
-from lm_eval_cora.harness.notices import advise_on_invalid, describe_cost
-from lm_eval_cora.responses import Record
+from lm_eval_cora.harness.notices import advise_on_invalid, describe_cost, describe_incomplete
+from lm_eval_cora.responses import Record, ResponseTable
 
 
 def records(valid: int, *reasons: Reason) -> list[Record]:
@@ -49,3 +49,12 @@ def test_cost_on_one_of_several_ranks() -> None:
     ]
     assert describe_cost(instances, 1) == "2 questions, 3 variants, 3 requests, about 3,000 prompt tokens"
     assert describe_cost(instances, 8).endswith("about 3,000 prompt tokens on this rank, one of 8")
+
+
+def test_what_was_left_out() -> None:
+    whole, cut = Record("q1", "original", 0, 1, (0, 1), 0, 0), Record("q2", "original", 0, 2, (0, 1), 0, 0)
+    assert describe_incomplete(ResponseTable.from_records([whole])) == ""
+    line = describe_incomplete(ResponseTable.from_records([whole, cut, whole]))
+    assert line.startswith("1 of 2 questions are incomplete and left out. --limit and --samples count variants")
+    assert line.endswith("; 1 answers to variants that were answered before are left out")
+    assert ", so no metric is defined" in describe_incomplete(ResponseTable.from_records([cut]))
