@@ -109,6 +109,15 @@ def test_a_doc_says_what_the_samples_file_needs(tmp_path: Path) -> None:
     }
 
 
+def test_medqa_is_the_published_test_split(files: dict[str, str]) -> None:
+    assert build("cora_medqa", data_files=files["medqa"]).config.dataset_kwargs == {
+        "benchmark": "medqa",
+        "hub_path": "lavita/medical-qa-datasets",
+        "hub_config": "med-qa-en-5options-source",
+        "hub_split": "test",
+    }
+
+
 def test_generation_is_greedy_and_short() -> None:
     # Eight tokens: room for "**Answer: (B)**", and for the word after a bare "A".
     expected = {"do_sample": False, "temperature": 0.0, "max_gen_toks": 8, "until": []}
