@@ -2,7 +2,7 @@
 
 PYTHON ?= python3
 VENV ?= .venv
-QUESTIONS ?= 60
+QUESTIONS ?= 40
 
 # The torch of the demo and of the test with a real model. From PyPI, on Linux, this is the build for CUDA, several
 # gigabytes with what it needs; where a CPU build is configured (as a pip index or folder), pip takes that one.
@@ -14,6 +14,7 @@ SOURCES := pyproject.toml README.md $(shell find lm_eval_cora tasks -type f -not
 PIP := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check
 BIN := $(VENV)/bin
 
+.NOTPARALLEL:
 .PHONY: demo test lint types clean
 
 demo: $(VENV)/.demo

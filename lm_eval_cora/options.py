@@ -73,6 +73,11 @@ class Options:
                 raise OptionError(f"{task}: option {key!r} is {value!r}, expected {expected}. {_HOW}") from None
         return cls(**values)
 
+    @classmethod
+    def names(cls) -> set[str]:
+        """The names of all options."""
+        return {field.name for field in fields(cls)}
+
     def changed(self) -> dict[str, Any]:
         """The options that differ from their defaults, by name.
 

@@ -61,10 +61,12 @@ class Question:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "id", str(self.id))
-        object.__setattr__(self, "category", str(self.category))
+        object.__setattr__(self, "category", str(self.category).strip())
         object.__setattr__(self, "choices", tuple(self.choices))
         where = f"in {shorten(self.stem)!r}"
-        if not isinstance(self.stem, str) or not self.stem.strip():
+        if not isinstance(self.stem, str):
+            raise UnusableQuestion("a question that is not text", f"it is {self.stem!r}")
+        if not self.stem.strip():
             raise UnusableQuestion("empty stem", f"the question reads {self.stem!r}")
         if not self.choices:
             raise UnusableQuestion("no options", where)

@@ -19,7 +19,7 @@ WEIGHTS = "SmolLM2-135M-Instruct.Q4_1.gguf"
 def main() -> int:
     """Say what will happen, then do it."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--questions", type=int, default=60, help="how many of the 120 questions to ask (default: 60)")
+    parser.add_argument("--questions", type=int, default=40, help="how many of the 120 questions to ask (default: 40)")
     parser.add_argument("--output-path", default="out/demo", help="where the results go (default: out/demo)")
     arguments = parser.parse_args()
 

@@ -7,6 +7,7 @@ import logging
 import random
 import threading
 from collections import Counter
+from functools import partial
 from itertools import combinations
 from math import comb, sqrt
 from pathlib import Path
@@ -14,6 +15,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from lm_eval import simple_evaluate
+from lm_eval.loggers import EvaluationTracker
+from lm_eval.tasks import TaskManager
 from lm_eval.utils import handle_non_serializable, make_table
 
 from lm_eval_cora import metrics
@@ -158,6 +162,8 @@ def test_the_results_file_and_the_table() -> None:
         assert f"|{metric} " in table.replace("|consistency_rate|", "|consistency_rate |")
     assert "|cora            |↑  |    1|±  |     0|" in table
     config = results["configs"]["cora_demo"]
+    assert set(config["metadata"]["accuracy_by_kind"].values()) == {1.0}
+    assert len(config["metadata"]["accuracy_by_kind"]) == 8
     assert config["metadata"]["signature"] == (
         "cora|task:cora_demo@1|probe:divergent|form:generate|seed:2|questions:3|n:3x26|invalid:0.0%|v0.1.0"
     )
@@ -201,7 +207,7 @@ def test_a_limit_below_one_question(caplog: pytest.LogCaptureFixture) -> None:
     assert "NaN" not in json.dumps(results, default=handle_non_serializable)
 
 
-def test_samples_in_any_order(caplog: pytest.LogCaptureFixture) -> None:
+def test_samples_that_cut_a_question_in_two(caplog: pytest.LogCaptureFixture) -> None:
     indices = [*range(M + 3, M - 1, -1), *range(M)]
     values = scores(run(knows, samples={"cora_demo": indices}))
     assert values["cora"] == 1.0
@@ -229,6 +235,52 @@ def test_hostile_responses_cost_nothing() -> None:
     rng = random.Random(0)
     values = scores(run(lambda _: rng.choice(hostile), options={"questions": 2}))
     assert values["invalid"] == 1.0
+
+
+def test_half_an_emoji_does_not_cost_the_samples_file(tmp_path: Path) -> None:
+    # A token limit cuts an emoji in two, an API sends the half as an escape: no UTF-8 file can hold it.
+    results = run(lambda doc: f"{knows(doc)} \ud83d", options={"questions": 1})
+    assert scores(results)["cora"] == 1.0
+    tracker = EvaluationTracker(output_path=str(tmp_path))
+    tracker.general_config_tracker.model_name_sanitized = "simulated"
+    samples = results.pop("samples")
+    tracker.save_results_aggregated(results, samples)
+    tracker.save_results_samples("cora_demo", samples["cora_demo"])
+    (file,) = tmp_path.glob("simulated/samples_*.jsonl")
+    lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    assert len(lines) == M
+    assert lines[0]["resps"][0][0].endswith(" \\ud83d")
+
+
+def test_a_live_model_among_the_model_arguments() -> None:
+    # The harness puts every model argument into the metadata; an object that can be called has no name.
+    class Callable:
+        def __call__(self) -> None: ...
+
+    manager = TaskManager(
+        include_path=TASKS,
+        include_defaults=False,
+        metadata={"pretrained": Callable(), "loader": partial(print), "cora": {"questions": 1}},
+    )
+    results = simple_evaluate(model=Simulated(knows), tasks=["cora_demo"], task_manager=manager)
+    assert results["configs"]["cora_demo"]["metadata"]["signature"].startswith("cora|task:cora_demo@1|")
+
+
+@pytest.mark.parametrize("weighted", [True, False])
+def test_a_group_that_averages_over_an_undefined_value(tmp_path: Path, weighted: bool) -> None:
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.yaml").write_text(
+            f"task: {name}\ninclude: {TASKS}/demo/cora_demo.yaml\nmetadata: {{version: 1}}\n"
+        )
+    (tmp_path / "both.yaml").write_text(
+        "group: both\ntask: [one, two]\naggregate_metric_list:\n"
+        f"  - {{metric: cora, aggregation: mean, weight_by_size: {str(weighted).lower()}}}\n"
+    )
+    results = run(knows, "both", {"questions": 2}, tmp_path, limit=5)
+    results.pop("samples")
+    assert results["groups"]["both"]["cora,none"] == "nan"
+    assert "NaN" not in json.dumps(results, default=handle_non_serializable)
+    assert run(knows, "both", {"questions": 2}, tmp_path)["groups"]["both"]["cora,none"] == 1.0
 
 
 @pytest.mark.parametrize("multiturn", [False, True])
@@ -259,6 +311,7 @@ def test_predictions_only() -> None:
     # The harness' own placeholder instead of metrics.
     assert {name for name in scores(results) if not name.endswith("_stderr")} == {"bypass"}
     assert scores(results)["bypass"] != "nan"
+    assert "signature" not in results["configs"]["cora_demo"]["metadata"]  # no score, nothing to sign
 
 
 def test_shots_are_refused_before_the_first_request() -> None:
@@ -328,9 +381,6 @@ def test_two_ranks() -> None:
     results: dict[int, Any] = {}
 
     def work(rank: int) -> None:
-        from lm_eval import simple_evaluate
-        from lm_eval.tasks import TaskManager
-
         # An odd number of docs: the shorter rank is padded.
         manager = TaskManager(include_path=TASKS, include_defaults=False, metadata={"cora": {"questions": 4}})
         results[rank] = simple_evaluate(model=_Rank(rank), tasks=["cora_demo"], task_manager=manager, limit=4 * M - 1)

@@ -18,7 +18,8 @@ from lm_eval_cora.question import Question, UnusableQuestion
         ({"answer": True}, "an answer that is no index: True"),
         ({"answer": "A"}, "an answer that is no index: 'A'"),
         ({"stem": "  "}, "empty stem: the question reads '  '"),
-        ({"stem": None}, "empty stem: the question reads None"),
+        ({"stem": None}, "a question that is not text: it is None"),
+        ({"stem": 5}, "a question that is not text: it is 5"),
         ({"choices": ("Ice", "Fog", " Ice")}, "an option equal to the right one: 'Ice' stands twice"),
         ({"choices": ("Ice", None, "Fog")}, "an option that is not text: option 1 is None"),
         ({"stem": "Broken \ud83d"}, "text that is not valid Unicode: 'Broken \\ud83d'"),
@@ -41,6 +42,10 @@ def test_odd_option_texts_survive_as_text() -> None:
 
 def test_equal_distractors_share_an_identity() -> None:
     assert Question("q", "Which?", ("Fog", "Ice", "Fog ", "Steam", "Fog"), 1).identities == (0, 1, 0, 3, 0)
+
+
+def test_space_around_a_category_is_no_part_of_its_name() -> None:
+    assert Question("q", "Which?", ("Fog", "Ice"), 1, " bio ").category == "bio"
 
 
 def test_an_id_that_is_a_number_is_the_same_as_its_text() -> None:

@@ -41,7 +41,7 @@ def test_two_questions(model) -> None:  # type: ignore[no-untyped-def]
     values = scores(results)
     samples = results["samples"]["cora_demo"]
     assert len(samples) == 52
-    # With its chat template this model answers "A. East": nearly all of its answers can be read.
+    # With its chat template this model answers "A. East", and now and then "A star with": most can be read.
     assert values["invalid"] < 0.6
     estimates = [Estimate(values[name], values[f"{name}_stderr"]) for name in METRICS]
     assert all(0 <= estimate.value <= 1 and estimate.stderr >= 0 for estimate in estimates)

@@ -81,11 +81,15 @@ def test_each_metric_of_the_yaml_is_the_function_of_its_name() -> None:
         assert entry.get("level") == (float(level) if level else None)
 
 
+def test_no_file_sets_zero_shots() -> None:
+    # The harness would then ignore --num_fewshot.
+    assert not [path for path in TASKS.rglob("*.yaml") if "num_fewshot: 0" in path.read_text()]
+
+
 @pytest.mark.parametrize("path", sorted(TASKS.glob("[a-z]*/*.yaml")), ids=lambda path: path.stem)
 def test_a_task_file_is_three_lines_and_has_a_readme(path: Path) -> None:
     assert len(path.read_text().splitlines()) == 3
     assert set(yaml.safe_load(path.read_text())) == {"task", "include", "metadata"}
-    assert "num_fewshot: 0" not in path.read_text()
     assert (path.parent / "README.md").is_file()
 
 
@@ -136,11 +140,22 @@ def test_wrong_options_are_an_error_before_anything_runs() -> None:
         build("cora_local")
 
 
-def test_metadata_that_is_not_ours_is_not_read() -> None:
+def test_metadata_that_is_not_ours_is_not_read(caplog: pytest.LogCaptureFixture) -> None:
     # The harness puts every --model_args key into the metadata, whatever it is called.
-    foreign = {"seed": 5, "questions": 1, "benchmark": "mmlu", "hub_path": "x", "options": "y", "dtype": "float32"}
+    foreign = {
+        "seed": 5,
+        "questions": 1,
+        "Cora": {},
+        "benchmark": "mmlu",
+        "hub_path": "x",
+        "options": "y",
+        "dtype": "float32",
+    }
     tasks = TaskManager(include_path=TASKS, include_defaults=False, metadata=foreign)
     assert len(tasks.load(["cora_demo"])["tasks"]["cora_demo"].eval_docs) == 120 * 26
+    # But somebody who meant an option would pay for the whole benchmark.
+    assert "cora_demo: 'questions' beside the key 'cora' is not read" in caplog.text
+    assert "'seed'" not in caplog.text
 
 
 def test_seed_and_nota_text_reach_the_docs() -> None:
@@ -158,6 +173,7 @@ def test_seed_and_nota_text_reach_the_docs() -> None:
         "{metric: bmca, aggregation: !function lm_eval_cora.metrics.bmca, higher_is_better: true}",
         "{metric: bmca@x, aggregation: !function lm_eval_cora.metrics.bmca, level: x, higher_is_better: true}",
         "{metric: acc, aggregation: !function lm_eval_cora.metrics.acc, level: 1, higher_is_better: true}",
+        "{metric: bmca@2, aggregation: !function lm_eval_cora.metrics.bmca, level: 2, higher_is_better: true}",
         "{metric: acc, aggregation: !function builtins.len, higher_is_better: true}",
     ],
 )
@@ -166,6 +182,15 @@ def test_a_metric_that_cannot_be_computed_is_an_error_before_anything_runs(entry
         f"task: mine\ninclude: {TASKS}/demo/cora_demo.yaml\nmetadata: {{version: 1}}\nmetric_list:\n  - {entry}\n"
     )
     with pytest.raises(OptionError, match=r"mine: metric_list: \{'metric': '(acc|bmca)"):
+        TaskManager(include_path=tmp_path, include_defaults=False).load(["mine"])
+
+
+def test_a_scoring_of_ones_own_that_returns_no_record(tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text(
+        f"task: mine\ninclude: {TASKS}/demo/cora_demo.yaml\nmetadata: {{version: 1}}\n"
+        "process_results: !function builtins.dict\n"
+    )
+    with pytest.raises(OptionError, match="mine: process_results must return a Record; of an empty response it made"):
         TaskManager(include_path=tmp_path, include_defaults=False).load(["mine"])
 
 

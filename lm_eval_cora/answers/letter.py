@@ -12,8 +12,11 @@ from lm_eval_cora.question import LETTERS
 _HEAD = 256
 """Characters that decide. A response may be megabytes long; its letter stands at the front or nowhere."""
 
-_END_OF_REASONING = "</think>"
-_REASONING = re.compile(r"<\W*(?:think|thought|reason|scratchpad|channel)", re.IGNORECASE)
+_REASONING = re.compile(r"<(?:think|thought|reason|scratchpad)|\[THINK\]|<\|channel\|>", re.IGNORECASE)
+_END_OF_REASONING = re.compile(
+    r"</(?:think(?:ing)?|thoughts?|reason(?:ing)?|scratchpad)>|\[/THINK\]|<\|channel\|>final<\|message\|>",
+    re.IGNORECASE,
+)
 _ANSWER_LABEL = re.compile(r"[\W_]*answer[\W_]*?[:：][\s*_]*", re.IGNORECASE)
 _REFUSAL = re.compile(
     r"(?:i['’]?m sorry|i am sorry|sorry\b|i apologi[sz]e|as an ai\b|"
@@ -32,7 +35,7 @@ def read_letter(response: str, printed: Sequence[int]) -> Answer:
     - "Answer: B" on the first line says B.
     - A bare "A" or "I" followed on its line by a lower-case word is the English word ("A patient with"), not a letter.
     - A lower-case letter counts only alone on its line or with punctuation: "b" and "b)", not "b cells".
-    - What stands before a last "</think>" is the model's reasoning, not its response.
+    - What stands before a last "</think>" (or the like of other models) is reasoning, not the response.
 
     Letters of other scripts that look alike (Cyrillic, fullwidth) are not the printed ones. Any text is accepted,
     of any length; only the first 256 characters after leading white space are looked at, in linear time.
@@ -52,8 +55,8 @@ def read_letter(response: str, printed: Sequence[int]) -> Answer:
         >>> read_letter("Based on the history", printed=[0, 4]).reason.value
         'no letter'
     """
-    _, closed, after = response.rpartition(_END_OF_REASONING)
-    head = (after if closed else response).lstrip()[:_HEAD]
+    start = max((end.end() for end in _END_OF_REASONING.finditer(response)), default=0)
+    head = response[start:].lstrip()[:_HEAD]
     if not head:
         return Answer(reason=Reason.EMPTY)
     line = head.splitlines()[0]

@@ -11,11 +11,11 @@ from typing import Any
 from lm_eval_cora.benchmarks import BenchmarkError, LocatedRow
 
 
-def read_rows(path: Path) -> Iterator[LocatedRow]:
+def read_rows(path: str | Path) -> Iterator[LocatedRow]:
     """Read a file row by row.
 
     Args:
-        path: A file whose name ends in .jsonl, .csv or .parquet.
+        path: A file whose name ends in .jsonl, .csv or .parquet; `~` is the home folder.
 
     Yields:
         Where the row stands ("my.jsonl line 18"), and the row.
@@ -23,6 +23,10 @@ def read_rows(path: Path) -> Iterator[LocatedRow]:
     Raises:
         BenchmarkError: If there is no such file, it is of another kind, or cannot be read.
     """
+    try:
+        path = Path(path).expanduser()
+    except RuntimeError as error:
+        raise BenchmarkError(f"data_files: {path}: {error}") from None
     reader = _READERS.get(path.suffix.lower())
     if reader is None:
         raise BenchmarkError(f"data_files: {path} ends in {path.suffix!r}, expected {', '.join(_READERS)}")
@@ -42,14 +46,15 @@ def _jsonl(path: Path) -> Iterator[LocatedRow]:
             where = f"{path.name} line {number}"
             try:
                 row: Any = json.loads(line)
-            except ValueError as error:
-                raise BenchmarkError(f"data_files: {where} is no JSON: {error}") from error
+            except (ValueError, RecursionError) as error:
+                raise BenchmarkError(f"data_files: {where} is no JSON: {error}") from None
             if not isinstance(row, dict):
                 raise BenchmarkError(f"data_files: {where} is no JSON object")
             yield where, row
 
 
 def _csv(path: Path) -> Iterator[LocatedRow]:
+    csv.field_size_limit(2**31 - 1)  # a passage may be longer than the 131,072 characters of the default
     with path.open(encoding="utf-8-sig", newline="") as file:
         reader = csv.DictReader(file)
         for row in reader:

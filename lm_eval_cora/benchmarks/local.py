@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from math import isfinite
 from typing import Any
 
 from lm_eval_cora.benchmarks import Benchmark, Row
-from lm_eval_cora.question import LETTERS, Question, UnusableQuestion
+from lm_eval_cora.question import LETTERS, Question, UnusableQuestion, shorten
 
 
 def to_question(row: Row, default_id: str) -> Question:
@@ -33,8 +34,8 @@ def to_question(row: Row, default_id: str) -> Question:
 def answer_index(answer: object, choices: Sequence[str]) -> int:
     """Find which option an answer means: an index from 0, a letter, or the option's text.
 
-    A text is tried as all three, because a csv file has nothing but text. If two readings name different options the
-    row is refused rather than guessed at.
+    A text is tried as all three, because a csv file has nothing but text, and a number as index and as text. If two
+    readings name different options the row is refused rather than guessed at.
 
     Args:
         answer: As the row has it.
@@ -55,42 +56,59 @@ def answer_index(answer: object, choices: Sequence[str]) -> int:
         lm_eval_cora.question.UnusableQuestion: an answer with two meanings: 'A' is a letter and the text of another option; give the index, from 0
     """  # noqa: E501
     readings: set[int] = set()
-    if isinstance(answer, int) and not isinstance(answer, bool):
-        readings = {answer}
-    elif isinstance(answer, str):
-        text = answer.strip()
+    if isinstance(answer, int | str) and not isinstance(answer, bool):
+        text = str(answer).strip()
         readings = {index for index, choice in enumerate(choices) if choice.strip() == text}
         if readings and readings != {min(readings)}:
             raise UnusableQuestion("an option equal to the right one", f"{text!r} stands {len(readings)} times")
         if len(text) == 1 and text.upper() in LETTERS[: len(choices)]:
             readings.add(LETTERS.index(text.upper()))
-        if text.isdecimal() and text.isascii() and int(text) < len(choices):
+        if text in map(str, range(len(choices))):
             readings.add(int(text))
     if len(readings) > 1:
-        kind = "a number" if answer.strip().isdecimal() else "a letter"  # type: ignore[attr-defined]
+        kind, instead = ("an index", "letter") if text.isdecimal() else ("a letter", "index, from 0")
         raise UnusableQuestion(
-            "an answer with two meanings",
-            f"{answer!r} is {kind} and the text of another option; give the index, from 0",
+            "an answer with two meanings", f"{answer!r} is {kind} and the text of another option; give the {instead}"
         )
-    if not readings or not 0 <= min(readings) < len(choices):
+    if not readings:
         raise UnusableQuestion(
             "an answer outside the options",
-            f"{answer!r} is no index from 0 to {len(choices) - 1}, no letter and no text of the {len(choices)} options",
+            f"{shorten(repr(answer))} is no index from 0 to {len(choices) - 1}, no letter and no text of the "
+            f"{len(choices)} options",
         )
-    return min(readings)
+    return readings.pop()
 
 
 def _choices(cell: Any) -> tuple[str, ...]:
-    if isinstance(cell, str):
-        try:
-            cell = json.loads(cell)
-        except ValueError:
-            cell = None
+    cell = parse_cell(cell)
     if not isinstance(cell, Sequence) or isinstance(cell, str):
         raise UnusableQuestion(
             "options that are no list", 'expected a list, or in a csv file a JSON list: ["Ice", "Fog"]'
         )
-    return tuple(str(c) if isinstance(c, int | float) and not isinstance(c, bool) else c for c in cell)
+    if not cell:
+        raise UnusableQuestion("no options", "the list is empty")
+    return tuple(_option_text(option) for option in cell)
+
+
+def _option_text(option: object) -> str:
+    if isinstance(option, str):
+        return option
+    if isinstance(option, bool) or not isinstance(option, int | float) or not isfinite(option):
+        raise UnusableQuestion("an option that is not text", f"it is {shorten(repr(option))}")
+    return str(option)
+
+
+def parse_cell(cell: Any) -> Any:
+    """Read the JSON in a csv file's cell; what is no text, or no JSON, stays as it is.
+
+    Example:
+        >>> parse_cell('["Ice", "Fog"]'), parse_cell("Ice, Fog"), parse_cell(None)
+        (['Ice', 'Fog'], 'Ice, Fog', None)
+    """
+    try:
+        return json.loads(cell) if isinstance(cell, str) else cell
+    except (ValueError, RecursionError):
+        return cell
 
 
 def _text_or(value: object, default: str) -> str:

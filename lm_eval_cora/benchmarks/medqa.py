@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from lm_eval_cora.benchmarks import Benchmark, Row
+from lm_eval_cora.benchmarks.local import parse_cell
 from lm_eval_cora.question import Question, UnusableQuestion
 
 
@@ -16,7 +17,7 @@ def to_question(row: Row, default_id: str) -> Question:
         >>> to_question({"question": "What is frozen water?", "options": options, "answer_idx": "A"}, "test-0").answer
         0
     """
-    options = row["options"]
+    options = parse_cell(row["options"])
     try:
         pairs = list(options.items()) if isinstance(options, Mapping) else [(o["key"], o["value"]) for o in options]
     except (TypeError, KeyError):
@@ -30,10 +31,11 @@ def to_question(row: Row, default_id: str) -> Question:
             f"answer_idx {row['answer_idx']!r} is not one of {', '.join(map(str, letters))}",
         )
     answer = letters.index(row["answer_idx"])
-    if str(row.get("answer", pairs[answer][1])).strip() != str(pairs[answer][1]).strip():
+    text = row.get("answer")
+    if text is not None and str(text).strip() != str(pairs[answer][1]).strip():
         raise UnusableQuestion(
             "a letter that contradicts the answer's text",
-            f"answer_idx {row['answer_idx']!r} is {pairs[answer][1]!r}, answer is {row['answer']!r}",
+            f"answer_idx {row['answer_idx']!r} is {pairs[answer][1]!r}, answer is {text!r}",
         )
     return Question(
         id=default_id,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterator
-from pathlib import Path
 
 import datasets
 
@@ -56,19 +55,21 @@ def load_benchmark(
         OptionError: If a category does not exist, or no question is left.
     """
     adapter = BENCHMARKS[benchmark]
+    if options.data_files and adapter is DEMO:
+        raise OptionError("demo: option 'data_files': the demo has its own questions; for yours there is cora_local")
     if options.data_files:
-        source, prefix = ", ".join(options.data_files), "row"
-        rows = [row for path in options.data_files for row in read_rows(Path(path).expanduser())]
+        source = ", ".join(options.data_files)
+        rows = [row for path in options.data_files for row in read_rows(path)]
     elif adapter is DEMO:
-        source, prefix = "the package", "row"
+        source = "the package"
         rows = list(read_rows(DEMO_FILE))
     elif hub_path is not None and hub_split is not None:
         source = f"{hub_path} ({hub_config}, {hub_split})" if hub_config else f"{hub_path} ({hub_split})"
-        prefix = hub_split
         rows = list(_hub_rows(adapter, hub_path, hub_config, hub_split, hub_revision))
     else:
         raise BenchmarkError(f"{benchmark}: no questions were given. {_data_files_help(adapter)}")
-    questions, left_out = collect_questions(adapter, rows, id_prefix=prefix)
+    # A local copy has the ids of the source: they seed the reorderings.
+    questions, left_out = collect_questions(adapter, rows, id_prefix=hub_split or "row")
     if adapter.published_rows not in (None, len(rows)) and not options.data_files:
         logger.warning(
             "%s: got %d rows from %s, the published split has %d", benchmark, len(rows), source, adapter.published_rows

@@ -25,11 +25,12 @@ def describe_cost(instances: Sequence[Any], ranks: int) -> str:
     """
     docs = {(instance.doc["question_id"], instance.doc["ordinal"]) for instance in instances}
     questions = {question for question, _ in docs}
-    tokens = sum(len(str(instance.args[0]).encode("utf-8", "replace")) for instance in instances) // _BYTES_PER_TOKEN
+    requests = sum(instance.repeats or 1 for instance in instances)
+    size = sum(len(str(i.args[0]).encode("utf-8", "replace")) * (i.repeats or 1) for i in instances)
     share = f" on this rank, one of {ranks}" if ranks > 1 else ""
     return (
-        f"{len(questions):,} questions, {len(docs):,} variants, {len(instances):,} requests, "
-        f"about {tokens:,} prompt tokens{share}"
+        f"{len(questions):,} questions, {len(docs):,} variants, {requests:,} requests, "
+        f"about {size // _BYTES_PER_TOKEN:,} prompt tokens{share}"
     )
 
 
@@ -79,6 +80,6 @@ def _advice(reason: Reason, chat: bool) -> str:
     if reason is Reason.EMPTY:
         return "If the model reasons before it answers, give it room: --gen_kwargs max_gen_toks=4096"
     return (
-        "Look at `filtered_resps` in the samples file (--log_samples --output_path out); "
-        "--system_instruction 'Reply with the letter first.' often helps"
+        "If the model reasons before it answers, give it room: --gen_kwargs max_gen_toks=4096. Otherwise look at "
+        "`filtered_resps` in the samples file; --system_instruction 'Reply with the letter first.' often helps"
     )

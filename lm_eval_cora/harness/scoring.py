@@ -72,6 +72,9 @@ class Cell:
     def __str__(self) -> str:
         return self.text
 
+    def __repr__(self) -> str:
+        return f"Cell({self.record!r}, {self.text!r})"
+
 
 def spread(record: Record, metrics: Sequence[str]) -> dict[str, Score | Cell]:
     """Put a Record under each metric and, right after it, under the metric's standard error.
@@ -106,19 +109,20 @@ def spread(record: Record, metrics: Sequence[str]) -> dict[str, Score | Cell]:
 class Undefined(str):
     """An undefined value: reads `nan` in the harness' table and in its JSON, where a bare NaN would be no JSON.
 
-    A group that averages over tasks meets it after the inference, so it takes part in sums and products as nan.
+    A group that averages over tasks meets it after the inference, so sums, products and quotients with it are
+    undefined too instead of an error.
     """
 
     __slots__ = ()
 
-    def __new__(cls) -> Undefined:
-        """Make the text."""
+    def __new__(cls, _: object = None) -> Undefined:
+        """Make the text; the argument is what copying and unpickling hand over."""
         return super().__new__(cls, "nan")
 
     def __float__(self) -> float:
         return float("nan")
 
-    def _nan(self, other: object) -> float:
-        return float("nan")
+    def _undefined(self, other: object) -> Undefined:
+        return self
 
-    __add__ = __radd__ = __mul__ = __rmul__ = _nan  # type: ignore[assignment]
+    __add__ = __radd__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _undefined

@@ -7,23 +7,25 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from math import isnan
 from operator import is_
+from pathlib import Path
 from typing import Any
 
 from lm_eval.api.task import ConfigurableTask
 
-from lm_eval_cora import __version__
+from lm_eval_cora import __version__, metrics
 from lm_eval_cora.harness.docs import Doc, Docs
 from lm_eval_cora.harness.notices import advise_on_invalid, describe_cost, describe_incomplete
 from lm_eval_cora.harness.scoring import Cell, Score, Undefined, spread
 from lm_eval_cora.metrics import Estimate
 from lm_eval_cora.metrics.estimate import UNDEFINED
 from lm_eval_cora.options import OptionError, Options
+from lm_eval_cora.question import is_encodable
 from lm_eval_cora.responses import Record, ResponseTable
 
 # Below the harness' own logger, so that its handler and its verbosity hold for our lines too.
 logger = logging.getLogger("lm_eval.cora")
 
-_FORMS = {"generate_until": "generate", "multiple_choice": "loglikelihood"}
+_FORMS = {"generate_until": "generate"}
 
 
 class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no types
@@ -35,7 +37,12 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         config = {key: value for key, value in config.items() if key != "class"}
-        self._options = Options.from_metadata(config["task"], (config.get("metadata") or {}).get("cora"))
+        metadata = config.get("metadata") or {}
+        self._options = Options.from_metadata(config["task"], metadata.get("cora"))
+        for name in Options.names() & metadata.keys() - {"seed"}:  # a model argument is called seed, too
+            logger.warning(
+                "%s: %r beside the key 'cora' is not read; did you mean it as an option?", config["task"], name
+            )
         _check_metrics(config)
         self._docs: Docs | None = None
         self._chat = False
@@ -43,6 +50,7 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         self._table = ResponseTable.from_records(())
         self._estimates: dict[str, Estimate] = {}
         super().__init__(config=config)
+        self._check_scoring()
 
     # ---- before the first request
 
@@ -77,7 +85,27 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         super().build_all_requests(**arguments)
         logger.info("%s: %s", self.task_name, describe_cost(self.instances, arguments.get("world_size", 1)))
 
+    def _check_scoring(self) -> None:
+        """Score an empty response to the first doc: a task file may name a `process_results` of its own."""
+        try:
+            record = self.config.process_results(self.task_docs[0], [""])
+        except Exception as error:
+            record = error
+        if not isinstance(record, Record):
+            raise OptionError(
+                f"{self.task_name}: process_results must return a Record; of an empty response it made {record!r}"
+            )
+
     # ---- after the inference: nothing may raise from here on
+
+    def apply_filters(self) -> Any:
+        """Filter the responses, after making each one a text that a file can hold.
+
+        A lone surrogate, half of an emoji that a token limit cut in two, would end the writing of the samples file.
+        """
+        for instance in self.instances:
+            instance.resps = [_encodable(response) for response in instance.resps]
+        return super().apply_filters()
 
     def process_results(self, doc: Doc, results: Sequence[Any]) -> dict[str, Any]:
         """Score one variant and put its Record under every metric."""
@@ -129,10 +157,19 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
 
     def dump_config(self) -> dict[str, Any]:
         """The configuration for the results file: callables by name, and the signature of the scores."""
-        config = _name_callables(self.config.to_dict(keep_callable=True))
-        config["metadata"] = {**(config.get("metadata") or {}), "signature": self._signature()}
-        named: dict[str, Any] = config
-        return named
+        config = {
+            # The metadata is the user's and holds whatever --model_args holds, live models too.
+            key: value if key == "metadata" else _name_callables(value)
+            for key, value in self.config.to_dict(keep_callable=True).items()
+        }
+        if not self._records:  # --predict_only
+            return config
+        try:
+            ours = {"signature": self._signature(), "accuracy_by_kind": metrics.accuracy_by_kind(self._table)}
+        except Exception:
+            logger.exception("%s: the scores could not be signed; please report this", self.task_name)
+            ours = {}
+        return {**config, "metadata": {**(config.get("metadata") or {}), **ours}}
 
     def _signature(self) -> str:
         sizes = sorted({record.variants for record in self._records})
@@ -143,16 +180,31 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
             "task": f"{self.task_name}@{self.VERSION}",
             "probe": self.config.process_docs.__name__,
             "form": _FORMS.get(self.OUTPUT_TYPE, self.OUTPUT_TYPE),
-            **{name: ",".join(value) if isinstance(value, tuple) else value for name, value in options.items()},
+            **{name: _in_signature(name, value) for name, value in options.items()},
             "n": f"{len(self._table.question_ids)}x{variants}",
             "invalid": f"{invalid:.1%}",
         }
         return "|".join(["cora", *(f"{name}:{value}" for name, value in parts.items()), f"v{__version__}"])
 
 
+def _in_signature(name: str, value: object) -> object:
+    if not isinstance(value, tuple):
+        return value
+    # Of a file the name alone: its folder is nobody's business.
+    return ",".join(Path(item).name if name == "data_files" else item for item in value)
+
+
+def _encodable(response: Any) -> Any:
+    if not isinstance(response, str) or is_encodable(response):
+        return response
+    return response.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
 def _check_metrics(config: Mapping[str, Any]) -> None:
     """Try each metric on no answers at all: what a task file gets wrong must not wait for the end of the run."""
-    for entry in config.get("metric_list") or [{"metric": "none"}]:
+    if not config.get("metric_list"):
+        raise OptionError(f"{config['task']}: metric_list is missing; copy what you need from _probes/divergent.yaml")
+    for entry in config["metric_list"]:
         try:
             usable = isinstance(entry["aggregation"](ResponseTable.from_records(()), **_parameters(entry)), Estimate)
         except Exception:
@@ -174,4 +226,6 @@ def _name_callables(value: Any) -> Any:
         return {key: _name_callables(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_name_callables(item) for item in value]
-    return f"{value.__module__}.{value.__qualname__}" if callable(value) else value
+    if callable(value):
+        return f"{value.__module__}.{value.__qualname__}" if hasattr(value, "__qualname__") else repr(value)
+    return value

@@ -9,19 +9,19 @@ N questions; question i has M_i variants, K_i of them were answered correctly, a
 from lm_eval_cora.metrics.accuracy import acc, bmca, invalid, mcqa, mcqa_plus, mv
 from lm_eval_cora.metrics.consistency import ci, consistency_rate, cora, core
 from lm_eval_cora.metrics.estimate import Estimate
-from lm_eval_cora.metrics.ranges import acc_max, acc_min, group_accuracies
+from lm_eval_cora.metrics.ranges import acc_max, acc_min, accuracy_by_kind
 
 __all__ = [
     "Estimate",
     "acc",
     "acc_max",
     "acc_min",
+    "accuracy_by_kind",
     "bmca",
     "ci",
     "consistency_rate",
     "cora",
     "core",
-    "group_accuracies",
     "invalid",
     "mcqa",
     "mcqa_plus",

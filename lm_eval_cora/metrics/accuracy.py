@@ -99,6 +99,9 @@ def bmca(table: ResponseTable, level: float) -> Estimate:
     Returns:
         A share from 0 to 1, falling with the level; nan without questions.
 
+    Raises:
+        ValueError: If the level is not from 0 to 1.
+
     Example:
         >>> table = ResponseTable.from_hits([[1, 1, 1, 1], [1, 1, 1, 0]])
         >>> bmca(table, level=0.7).value, bmca(table, level=1.0).value
@@ -107,6 +110,8 @@ def bmca(table: ResponseTable, level: float) -> Estimate:
     Source: CoRA, eq. 5.
     """
     exact = Fraction(str(level))
+    if not 0 <= exact <= 1:
+        raise ValueError(f"bmca: level is {level}, expected a share from 0 to 1")
     return mean_of((table.hits * exact.denominator >= table.sizes * exact.numerator).astype(np.float64))
 
 

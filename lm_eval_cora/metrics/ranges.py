@@ -49,7 +49,7 @@ def acc_max(table: ResponseTable) -> Estimate:
     return _extreme(table, np.nanmax)
 
 
-def group_accuracies(table: ResponseTable) -> dict[str, float]:
+def accuracy_by_kind(table: ResponseTable) -> dict[str, float]:
     """Accuracy of each kind of variant: the mean over questions of the mean within the question.
 
     Args:
@@ -59,7 +59,7 @@ def group_accuracies(table: ResponseTable) -> dict[str, float]:
         A share from 0 to 1 for each kind; empty without questions.
 
     Example:
-        >>> group_accuracies(ResponseTable.from_hits([[1, 1, 0], [1, 0, 0]]))
+        >>> accuracy_by_kind(ResponseTable.from_hits([[1, 1, 0], [1, 0, 0]]))
         {'original': 1.0, 'variant': 0.25}
     """
     means, present = _means_by_question(table)

@@ -17,7 +17,7 @@ SHUFFLED = {
 }
 """Each kind and the name of its reordered twin, in the order in which the variants are made."""
 
-Option = tuple[int, str]
+Printed = tuple[int, str]
 """Identity and text of an option."""
 
 
@@ -30,7 +30,9 @@ def divergent(question: Question, *, seed: int = 0, nota_text: str = "None of th
     drawn from the orders *other than* the one it starts from; the paper's may repeat it, which asks the same prompt
     twice.
 
-    A source option whose text is `nota_text` has NOTA's identity: the two are one answer wherever they are printed.
+    A source option that reads like `nota_text` has NOTA's identity: the two are one answer wherever they are printed.
+    (Where that is the right option, a variant may print it twice, and both are right. Such questions are among those
+    that `skip_option_references` leaves out.)
 
     Args:
         question: A question with 2 to 26 options.
@@ -50,9 +52,9 @@ def divergent(question: Question, *, seed: int = 0, nota_text: str = "None of th
 
     Source: CoRA, section 5; 26 variants for five options.
     """
-    nota: Option = (NOTA, nota_text)
-    options: list[Option] = [
-        nota if text.strip() == nota_text.strip() else (identity, text)
+    nota: Printed = (NOTA, nota_text)
+    options: list[Printed] = [
+        (NOTA if _plain(text) == _plain(nota_text) else identity, text)
         for identity, text in zip(question.identities, question.choices, strict=True)
     ]
     distractors = [position for position in range(len(options)) if position != question.answer]
@@ -76,7 +78,11 @@ def divergent(question: Question, *, seed: int = 0, nota_text: str = "None of th
     return variants
 
 
-def _variant(kind: str, ordinal: int, arrangement: Sequence[Option], right: int) -> Variant:
+def _plain(text: str) -> str:
+    return text.strip().rstrip(".").casefold()
+
+
+def _variant(kind: str, ordinal: int, arrangement: Sequence[Printed], right: int) -> Variant:
     printed = tuple(identity for identity, _ in arrangement)
     choices = tuple(text for _, text in arrangement)
     return Variant(kind, ordinal, printed, choices, printed.index(right))

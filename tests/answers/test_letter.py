@@ -47,6 +47,11 @@ PRINTED = [3, 0, 26, 1]  # A is option 3, B option 0, C is NOTA, D option 1
         ("\u200bB", 0),
         ("<think>A or B? A!</think>\n\nB", 0),
         ("it must be D</think>B", 0),
+        ("<thinking>A</thinking> B", 0),
+        ("<reasoning>long</reasoning>\nB", 0),
+        ("<thought>ok</thought>\n\nB", 0),
+        ("[THINK]A?[/THINK]B", 0),
+        ("<|channel|>analysis<|message|>A?<|end|><|start|>assistant<|channel|>final<|message|>B", 0),
         ("B" + " x" * 1_000_000, 0),
         (" " * 1_000_000 + "B", 0),
     ],
@@ -107,6 +112,7 @@ def test_letters(response: str, picked: int) -> None:
         ("As an AI language model", Reason.REFUSED),
         ("<think>Okay, so the", Reason.CUT_OFF),
         ("<|channel|>analysis", Reason.CUT_OFF),
+        ("[THINK]Okay", Reason.CUT_OFF),
     ],
 )
 def test_no_letter_and_why(response: str, reason: Reason) -> None:

@@ -26,8 +26,8 @@ def test_a_public_benchmark_leaves_out_and_counts() -> None:
     questions, left_out = collect_questions(PUBLIC, rows({}, *defects), id_prefix="test")
     assert len(questions) == 1
     assert count_left_out(left_out) == (
-        "2 with empty stem (line 2, line 6); 2 with an answer outside the options (line 3, line 4); "
-        "1 with an option equal to the right one (line 5)"
+        "2 with empty stem (line 2, line 6); 1 with no options (line 3); "
+        "1 with an answer outside the options (line 4); 1 with an option equal to the right one (line 5)"
     )
 
 

@@ -40,6 +40,7 @@ def test_rows_and_where_they_stand(name: str, places: list[str], tmp_path: Path)
     ("name", "content", "message"),
     [
         ("my.jsonl", b'{"a": 1}\n{"a": \n', "my.jsonl line 2 is no JSON"),
+        ("my.jsonl", b"[" * 100_000, "my.jsonl line 1 is no JSON"),
         ("my.jsonl", b"[1]\n", "my.jsonl line 1 is no JSON object"),
         ("my.jsonl", b'{"a": "\xff"}\n', "cannot read"),
         ("my.csv", b"a,b\n1\n", "my.csv line 2 has more or fewer cells than the header"),
@@ -58,3 +59,11 @@ def test_broken_files(name: str, content: bytes, message: str, tmp_path: Path) -
 def test_no_file() -> None:
     with pytest.raises(BenchmarkError, match=r"there is no file nowhere\.jsonl \(looked for it in "):
         list(read_rows(Path("nowhere.jsonl")))
+
+
+def test_the_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    write(tmp_path / "my.jsonl")
+    assert len(list(read_rows("~/my.jsonl"))) == 2
+    with pytest.raises(BenchmarkError, match=r"data_files: ~nobody-of-this-name/my\.jsonl: "):
+        list(read_rows("~nobody-of-this-name/my.jsonl"))

@@ -34,6 +34,8 @@ def test_numbers_become_text_and_a_csv_cell_holds_a_json_list() -> None:
         ("A", ["A", "B"], 0),
         ("4", ["3", "4"], 1),
         ("1", ["0", "1"], 1),
+        (2, ["0", "1", "2"], 2),
+        (4, ["3", "4"], 1),
     ],
 )
 def test_what_an_answer_means(answer: object, choices: list[str], index: int) -> None:
@@ -52,7 +54,18 @@ def test_what_an_answer_means(answer: object, choices: list[str], index: int) ->
         (1.0, ["Ice", "Fog"], "1.0 is no index"),
         ("Ice", ["Ice", "Ice"], "an option equal to the right one"),
         ("A", ["B", "A"], "an answer with two meanings: 'A' is a letter and the text of another option"),
-        ("1", ["1", "2"], "an answer with two meanings: '1' is a number and the text of another option"),
+        (
+            "1",
+            ["1", "2"],
+            "an answer with two meanings: '1' is an index and the text of another option; give the letter",
+        ),
+        (
+            2,
+            ["1", "2", "3"],
+            "an answer with two meanings: 2 is an index and the text of another option; give the letter",
+        ),
+        ("1" * 5000, ["Ice", "Fog"], "is no index from 0 to 1"),
+        ("²", ["Ice", "Fog"], "'²' is no index"),
     ],
 )
 def test_an_answer_that_is_none_or_two(answer: object, choices: list[str], message: str) -> None:
@@ -65,3 +78,14 @@ def test_an_answer_that_is_none_or_two(answer: object, choices: list[str], messa
 def test_choices_that_are_no_list(choices: object) -> None:
     with pytest.raises(UnusableQuestion, match="options that are no list"):
         to_question({**ROW, "choices": choices}, "r")
+
+
+@pytest.mark.parametrize("option", [None, ["Ice"], True, {"a": "Ice"}, float("nan"), float("inf")])
+def test_an_option_that_is_not_text(option: object) -> None:
+    with pytest.raises(UnusableQuestion, match="an option that is not text: it is "):
+        to_question({"question": "Which?", "choices": ["Ice", option], "answer": "A"}, "r")
+
+
+def test_no_options() -> None:
+    with pytest.raises(UnusableQuestion, match="no options"):
+        to_question({"question": "Which?", "choices": [], "answer": "A"}, "r")

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from lm_eval_cora.benchmarks.medqa import to_question
@@ -21,7 +23,10 @@ def test_a_row_of_the_hub() -> None:
 
 
 def test_a_row_of_the_authors_files() -> None:
-    assert to_question({**ROW, "options": {key: f"Vitamin {key}" for key in "ABCDE"}}, "7") == to_question(ROW, "7")
+    options = {key: f"Vitamin {key}" for key in "ABCDE"}
+    assert to_question({**ROW, "options": options}, "7") == to_question(ROW, "7")
+    # As a csv file holds them, and without the answer's text.
+    assert to_question({**ROW, "options": json.dumps(options), "answer": None}, "7") == to_question(ROW, "7")
 
 
 def test_a_letter_that_no_option_has() -> None:

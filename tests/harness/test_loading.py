@@ -71,6 +71,11 @@ def test_local_and_questions_with_option_references(tmp_path: Path) -> None:
         rows_of(benchmark="local", options=Options(data_files=(only,), skip_option_references=True))
 
 
+def test_the_demo_runs_nobody_elses_questions() -> None:
+    with pytest.raises(OptionError, match="for yours there is cora_local"):
+        rows_of(benchmark="demo", options=Options(data_files=("my.jsonl",)))
+
+
 def test_several_files(tmp_path: Path) -> None:
     plain = {"question": "Which?", "choices": ["Ice", "Fog"], "answer": "A"}
     paths = tuple(write(tmp_path / name, plain) for name in ("one.jsonl", "two.jsonl"))

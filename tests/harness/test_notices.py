@@ -35,6 +35,7 @@ def test_the_commonest_reason_is_named() -> None:
         (Reason.EMPTY, True, "--gen_kwargs max_gen_toks=4096"),
         (Reason.NO_LETTER, False, "--apply_chat_template"),
         (Reason.NO_LETTER, True, "--system_instruction"),
+        (Reason.NO_LETTER, True, "--gen_kwargs max_gen_toks=4096"),  # a template may open <think> in the prompt
         (Reason.OUT_OF_RANGE, True, "--system_instruction"),
         (Reason.REFUSED, True, "--system_instruction"),
     ],
@@ -45,10 +46,14 @@ def test_the_switch_that_mends_it(reason: Reason, chat: bool, switch: str) -> No
 
 def test_cost_on_one_of_several_ranks() -> None:
     instances = [
-        SimpleNamespace(doc={"question_id": f"q{n // 2}", "ordinal": n % 2}, args=("x" * 4000, {})) for n in range(3)
+        SimpleNamespace(doc={"question_id": f"q{n // 2}", "ordinal": n % 2}, args=("x" * 4000, {}), repeats=1)
+        for n in range(3)
     ]
     assert describe_cost(instances, 1) == "2 questions, 3 variants, 3 requests, about 3,000 prompt tokens"
     assert describe_cost(instances, 8).endswith("about 3,000 prompt tokens on this rank, one of 8")
+    for instance in instances:
+        instance.repeats = 5
+    assert describe_cost(instances, 1).endswith("3 variants, 15 requests, about 15,000 prompt tokens")
 
 
 def test_what_was_left_out() -> None:

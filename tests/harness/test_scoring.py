@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import copy
 import json
 import math
 import pickle
@@ -61,6 +62,6 @@ def test_an_undefined_value_is_nan_everywhere() -> None:
     assert f"{value}" == "nan"
     assert json.dumps({"cora": value}) == '{"cora": "nan"}'
     assert math.isnan(value)
-    # As a group's weighted and plain means are computed.
-    assert math.isnan(sum([value * 3, 0.5 * 4]) / 7)
-    assert math.isnan(sum([0.5, value]) / 2)
+    # As a group's weighted and plain means are computed, and as loggers copy results.
+    assert json.dumps([sum([value * 3, 0.5 * 4]) / 7, sum([0.5, value]) / 2]) == '["nan", "nan"]'
+    assert [copy.copy(value), copy.deepcopy(value), pickle.loads(pickle.dumps(value))] == ["nan"] * 3

@@ -1,12 +1,25 @@
-"""Random questions for property tests, and one larger random table."""
+"""The metrics that the task files name, random questions for property tests, and larger random tables."""
 
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 
 from hypothesis import strategies as st
+from lm_eval.tasks._yaml_loader import load_yaml
 
+from lm_eval_cora.metrics import Estimate
 from lm_eval_cora.responses import Record, ResponseTable
+
+_PROBE = Path(__file__).parents[2] / "tasks" / "_probes" / "divergent.yaml"
+
+METRICS: dict[str, Callable[[ResponseTable], Estimate]] = {
+    entry["metric"]: partial(entry["aggregation"], **({"level": entry["level"]} if "level" in entry else {}))
+    for entry in load_yaml(_PROBE)["metric_list"]
+}
+"""Each metric by its name in the YAML, so that a new one is in every test at once."""
 
 KINDS = ("original", "shuffled", "decoupled")
 

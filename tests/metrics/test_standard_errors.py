@@ -10,24 +10,7 @@ import pytest
 from lm_eval_cora import metrics
 from lm_eval_cora.responses import Record
 
-from .tables import random_questions, table_of
-
-METRICS = {
-    name: getattr(metrics, name)
-    for name in (
-        "acc",
-        "cora",
-        "ci",
-        "mcqa",
-        "mcqa_plus",
-        "mv",
-        "core",
-        "consistency_rate",
-        "acc_min",
-        "acc_max",
-        "invalid",
-    )
-} | {f"bmca@{level}": (lambda table, level=level: metrics.bmca(table, level)) for level in (0.5, 0.8, 1.0)}
+from .tables import METRICS, random_questions, table_of
 
 
 def _mixed_sizes() -> list[list[Record]]:

@@ -88,7 +88,7 @@ def test_nota_is_printed_as_asked() -> None:
 
 
 def test_a_source_option_that_reads_like_nota_is_the_same_answer() -> None:
-    question = Question("q", "Which?", ("Ice", "Fog", "None of the above "), 0)
+    question = Question("q", "Which?", ("Ice", "Fog", " none of the above."), 0)
     variants = divergent(question)
     assert variants[0].printed == (0, 1, NOTA)
     assert len(variants) == 14
