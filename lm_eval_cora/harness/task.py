@@ -172,9 +172,9 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         return {**config, "metadata": {**(config.get("metadata") or {}), **ours}}
 
     def _signature(self) -> str:
-        sizes = sorted({record.variants for record in self._records})
-        variants = "-".join(map(str, sizes[:: len(sizes) - 1] if len(sizes) > 1 else sizes)) or "0"
-        invalid = sum(record.picked is None for record in self._records) / max(len(self._records), 1)
+        sizes = {record.variants for record in self._records}
+        variants = "-".join(map(str, sorted({min(sizes), max(sizes)})))
+        invalid = sum(record.picked is None for record in self._records) / len(self._records)
         options = {"seed": self._options.seed, **self._options.changed()}
         parts = {
             "task": f"{self.task_name}@{self.VERSION}",
