@@ -67,3 +67,8 @@ def test_the_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert len(list(read_rows("~/my.jsonl"))) == 2
     with pytest.raises(BenchmarkError, match=r"data_files: ~nobody-of-this-name/my\.jsonl: "):
         list(read_rows("~nobody-of-this-name/my.jsonl"))
+
+
+def test_a_long_passage_in_a_csv_file(tmp_path: Path) -> None:
+    (tmp_path / "my.csv").write_text("question\n" + "x" * 200_000 + "\n")
+    assert len(next(read_rows(tmp_path / "my.csv"))[1]["question"]) == 200_000

@@ -150,3 +150,5 @@ def test_a_local_copy_replaces_the_hub(tmp_path: Path, caplog: pytest.LogCapture
     path = write(tmp_path / "test.jsonl", {"question": "Scurvy?", "options": options, "answer_idx": "C"})
     assert rows_of(**MEDQA, options=Options(data_files=(path,)))[0]["answer"] == 2
     assert "published" not in caplog.text  # a local copy may be a part
+    # The Hub's ids, because they seed the reorderings and the sample.
+    assert rows_of(**MEDQA, options=Options(data_files=(path,)))[0]["id"] == "test-0"
