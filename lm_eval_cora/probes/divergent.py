@@ -31,8 +31,8 @@ def divergent(question: Question, *, seed: int = 0, nota_text: str = "None of th
     twice.
 
     A source option that reads like `nota_text` has NOTA's identity: the two are one answer wherever they are printed.
-    (Where that is the right option, a variant may print it twice, and both are right. Such questions are among those
-    that `skip_option_references` leaves out.)
+    (Where that is the right option, a variant may print it twice, and both are right. With the usual wordings of NOTA
+    the option `skip_option_references` leaves such questions out.)
 
     Args:
         question: A question with 2 to 26 options.
