@@ -52,6 +52,7 @@ metadata: {{version: 1}}
 
 def write_inputs(folder: Path) -> None:
     """The questions, the docs made of them, and the task files."""
+    from lm_eval_cora.benchmarks.medqa import MEDQA
     from lm_eval_cora.harness.docs import divergent
     from lm_eval_cora.harness.loading import load_benchmark
     from lm_eval_cora.options import Options
@@ -66,7 +67,7 @@ def write_inputs(folder: Path) -> None:
             options = {key: words(rng.randint(1, 6)) for key in OPTIONS}
             row = {"question": words(STEM_WORDS) + "?", "options": options, "answer_idx": rng.choice(OPTIONS)}
             file.write(json.dumps(row) + "\n")
-    data = load_benchmark(benchmark="medqa", options=Options(data_files=(str(folder / "medqa.jsonl"),)))
+    data = load_benchmark(benchmark=MEDQA, options=Options(data_files=(str(folder / "medqa.jsonl"),)))
     with (folder / "docs.jsonl").open("w") as file:
         file.writelines(json.dumps(doc) + "\n" for doc in divergent(data["test"]))
     (folder / "plain.yaml").write_text(PLAIN.format(docs=folder / "docs.jsonl"))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import factorial
 from typing import TypeVar
 
@@ -59,6 +59,29 @@ def reordering(items: Sequence[T], *key: str | int) -> tuple[T, ...]:
     while (drawn := _permutation(given, draw(factorial(len(given)), *key, attempt))) == given:
         attempt += 1
     return drawn
+
+
+def in_random_order(items: Sequence[T], *key: str | int) -> Iterator[T]:
+    """Yield the items in an order drawn uniformly from all orders, one draw at a time.
+
+    The first few are a sample without replacement, and stay the same however many are taken.
+
+    Args:
+        items: Any number of items.
+        *key: What the choice depends on.
+
+    Yields:
+        Each item once.
+
+    Example:
+        >>> sorted(in_random_order("abc", 0, "question 1"))
+        ['a', 'b', 'c']
+    """
+    moved: dict[int, int] = {}  # the Fisher-Yates shuffle of 0, 1, ...: where the item of a place has gone
+    for place in range(len(items)):
+        drawn = place + draw(len(items) - place, *key, place)
+        yield items[moved.get(drawn, drawn)]
+        moved[drawn] = moved.get(place, place)
 
 
 def _permutation(items: tuple[T, ...], rank: int) -> tuple[T, ...]:

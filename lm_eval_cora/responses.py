@@ -32,6 +32,7 @@ class Record:
         picked: Identity of the option picked, None if the answer is invalid.
         reason: Why the answer is invalid, None if it is not.
         category: Category of the question.
+        tied: Whether another option was exactly as likely as the one picked.
     """
 
     question_id: str
@@ -43,6 +44,7 @@ class Record:
     picked: int | None
     reason: Reason | None = None
     category: str = ""
+    tied: bool = False
 
     @property
     def correct(self) -> bool:
@@ -65,6 +67,7 @@ class ResponseTable:
         kind: (R,) index into `kinds`.
         picked: (R,) identity picked, or INVALID.
         correct: (R,) whether the right option was picked.
+        tied: (R,) whether another option was exactly as likely.
         printed: (R,) the printed identities as a bit set, identity k as bit k.
         incomplete: Number of questions left out because variants are missing.
         duplicates: Number of records left out because their variant was there already.
@@ -77,6 +80,7 @@ class ResponseTable:
     kind: Ints
     picked: Ints
     correct: NDArray[np.bool_]
+    tied: NDArray[np.bool_]
     printed: NDArray[np.uint64]
     incomplete: int = 0
     duplicates: int = 0
@@ -121,6 +125,7 @@ class ResponseTable:
             kind=np.array([codes[record.kind] for record in rows], dtype=np.int64),
             picked=np.array([INVALID if record.picked is None else record.picked for record in rows], dtype=np.int64),
             correct=np.array([record.correct for record in rows], dtype=np.bool_),
+            tied=np.array([record.tied for record in rows], dtype=np.bool_),
             printed=np.array([_bit_set(record.printed) for record in rows], dtype=np.uint64),
             incomplete=len(groups) - len(complete),
             duplicates=duplicates,

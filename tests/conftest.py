@@ -5,3 +5,26 @@ import os
 # No test reaches the Hub. Set before anything imports huggingface_hub, which reads it once.
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+
+from pathlib import Path
+
+import datasets
+import pytest
+
+from .hub import make_hub
+
+
+@pytest.fixture(scope="session")
+def made_up_hub(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which the ids of all benchmarks are found."""
+    folder = tmp_path_factory.mktemp("hub")
+    make_hub(folder)
+    return folder
+
+
+@pytest.fixture
+def hub(made_up_hub: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """That folder as the working folder, and a cache of its own for what is read from there."""
+    monkeypatch.chdir(made_up_hub)
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", made_up_hub / "cache")
+    return made_up_hub

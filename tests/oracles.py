@@ -93,8 +93,12 @@ def invalid(questions: Questions) -> float:
     return mean(float(record.picked is None) for records in questions for record in records)
 
 
+def ties(questions: Questions) -> float:
+    return mean(float(record.tied) for records in questions for record in records)
+
+
 def all_metrics(questions: Questions) -> dict[str, float | None]:
     """Every metric of the divergent probe under the name of the task files."""
-    plain = (acc, cora, ci, mcqa, mcqa_plus, mv, core, consistency_rate, acc_min, acc_max, invalid)
+    plain = (acc, cora, ci, mcqa, mcqa_plus, mv, core, consistency_rate, acc_min, acc_max, invalid, ties)
     values: dict[str, float | None] = {metric.__name__: metric(questions) for metric in plain}
     return values | {f"bmca@{tenths / 10}": bmca(questions, tenths) for tenths in range(5, 11)}

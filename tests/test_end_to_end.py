@@ -17,8 +17,7 @@ from lm_eval.tasks import TaskManager
 from lm_eval.utils import handle_non_serializable, make_table
 
 from lm_eval_cora import metrics
-from lm_eval_cora.benchmarks.demo import DEMO_FILE
-from lm_eval_cora.options import OptionError
+from lm_eval_cora.benchmarks.demo import DEMO
 from lm_eval_cora.responses import ResponseTable
 
 from .simulated import TASKS, Simulated, knows, run, scores
@@ -37,7 +36,7 @@ def test_the_results_file_and_the_table() -> None:
     assert set(config["metadata"]["accuracy_by_kind"].values()) == {1.0}
     assert len(config["metadata"]["accuracy_by_kind"]) == 8
     assert config["metadata"]["signature"] == (
-        "cora|task:cora_demo@1|probe:divergent|form:generate|seed:2|questions:3|n:3x26|invalid:0.0%|v0.1.0"
+        "cora|task:cora_demo@1|probe:divergent|form:generate|shots:0|seed:2|questions:3|n:3x26|invalid:0.0%|v0.1.0"
     )
     assert config["process_docs"] == "lm_eval_cora.harness.docs.divergent"
     assert config["metric_list"][6] == {
@@ -186,11 +185,6 @@ def test_predictions_only() -> None:
     assert "signature" not in results["configs"]["cora_demo"]["metadata"]  # no score, nothing to sign
 
 
-def test_shots_are_refused_before_the_first_request() -> None:
-    with pytest.raises(OptionError, match="cora_demo: --num_fewshot 5 was asked for, this version runs 0 shots"):
-        run(lambda _: pytest.fail("a request was made"), num_fewshot=5)
-
-
 def test_the_harness_requests_cache_cannot_answer_for_other_options(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -266,7 +260,7 @@ def test_two_ranks() -> None:
     values = scores(results[0])
     # Rank 0 answered the even docs, rank 1 the odd ones: three whole questions and one without its last variant.
     assert values["cora"] == 1.0
-    assert results[0]["configs"]["cora_demo"]["metadata"]["signature"].split("|")[6] == "n:3x26"
+    assert results[0]["configs"]["cora_demo"]["metadata"]["signature"].split("|")[7] == "n:3x26"
 
 
 def test_a_users_own_file_with_options_of_every_number(tmp_path: Path) -> None:
@@ -286,4 +280,4 @@ def test_the_demo_as_a_users_own_file_gives_the_same_docs() -> None:
         run(model, task, options)
         return model.prompts
 
-    assert asked("cora_local", {"data_files": str(DEMO_FILE)}) == asked("cora_demo", {})
+    assert asked("cora_local", {"data_files": str(DEMO.file)}) == asked("cora_demo", {})

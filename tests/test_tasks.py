@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -11,36 +10,24 @@ from lm_eval.tasks import TaskManager
 
 from lm_eval_cora import metrics
 from lm_eval_cora.benchmarks import BenchmarkError
-from lm_eval_cora.harness.loading import BENCHMARKS
+from lm_eval_cora.benchmarks.medqa import MEDQA
 from lm_eval_cora.harness.task import CoraTask
 from lm_eval_cora.options import OptionError
+from lm_eval_cora.question import LETTERS
 
 from .simulated import TASKS, knows, run, scores
 
-NAMES = ["cora_demo", "cora_local", "cora_medqa"]
+BENCHMARKS = ["agieval", "arc_challenge", "demo", "local", "medmcqa", "medqa", "mmlu", "mmlu_pro", "truthfulqa"]
+
+NAMES = sorted(["cora", *(f"cora_{benchmark}{form}" for benchmark in BENCHMARKS for form in ("", "_mc"))])
+
+SHOTS = {"cora_mmlu": 5, "cora_mmlu_mc": 5, "cora_arc_challenge": 25, "cora_arc_challenge_mc": 25}
 
 METRICS = [
     *("acc", "cora", "ci", "mcqa", "mcqa_plus", "mv"),
     *("bmca@0.5", "bmca@0.6", "bmca@0.7", "bmca@0.8", "bmca@0.9", "bmca@1.0"),
     *("core", "consistency_rate", "acc_min", "acc_max", "invalid"),
 ]
-
-
-@pytest.fixture
-def files(tmp_path: Path) -> dict[str, str]:
-    """A small file in the layout of each benchmark that is not in the package."""
-    choices = ["Steam", "Ice", "Fog", "Dew", "Rain"]
-    rows = {
-        "local": {"question": "Frozen water?", "choices": choices, "answer": "Ice"},
-        "medqa": {
-            "question": "Frozen water?",
-            "options": [{"key": key, "value": value} for key, value in zip("ABCDE", choices, strict=True)],
-            "answer_idx": "B",
-        },
-    }
-    for name, row in rows.items():
-        (tmp_path / f"{name}.jsonl").write_text(json.dumps(row) + "\n")
-    return {name: str(tmp_path / f"{name}.jsonl") for name in rows}
 
 
 def manager(**options: object) -> TaskManager:
@@ -56,25 +43,57 @@ def build(name: str, **options: object) -> CoraTask:
 def test_exactly_these_names_are_registered() -> None:
     # A broken YAML is skipped by the harness without a word, so the whole list is compared.
     assert manager().all_tasks == NAMES
-    assert {name.removeprefix("cora_") for name in NAMES} == set(BENCHMARKS)
+    assert {path.stem for path in (TASKS / "_benchmarks").iterdir()} == set(BENCHMARKS)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_every_task_builds_and_renders(name: str, files: dict[str, str]) -> None:
-    file = files.get(name.removeprefix("cora_"))
-    task = build(name, **({"data_files": file} if file else {}))
+@pytest.fixture
+def local_file(tmp_path: Path) -> str:
+    path = tmp_path / "mine.jsonl"
+    path.write_text('{"question": "Frozen water?", "choices": ["Steam", "Ice", "Fog"], "answer": "Ice"}\n')
+    return str(path)
+
+
+@pytest.mark.usefixtures("hub")
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "cora"])
+def test_every_task_builds_and_renders(name: str, local_file: str) -> None:
+    form, scored = ("multiple_choice", True) if name.endswith("_mc") else ("generate_until", False)
+    task = build(name, **({"data_files": local_file} if "local" in name else {}))
     docs = task.eval_docs
-    assert len(docs) % 26 == 0
-    assert task.doc_to_text(docs[0]).endswith("\nAnswer:")
-    assert task.doc_to_target(docs[0]) in "ABCDE"
-    assert list(task.higher_is_better()) == METRICS
-    assert [name for name, higher in task.higher_is_better().items() if not higher] == ["invalid"]
-    assert list(task.aggregation()) == METRICS + [f"{metric}_stderr" for metric in METRICS]
+    originals = [doc for doc in docs if doc["kind"] == "original"]
+    assert sum(doc["variants"] for doc in originals) == len(docs)
+    for doc in docs:
+        prompt = task.doc_to_text(doc)
+        assert prompt.endswith("\nAnswer:")
+        assert all(f"\n{letter}. {text}\n" in prompt for letter, text in zip(LETTERS, doc["choices"], strict=False))
+        assert doc["question"] in prompt
+        assert doc["printed"][LETTERS.index(task.doc_to_target(doc))] == doc["answer"]
+    assert form == task.OUTPUT_TYPE
+    expected = METRICS + ["ties"] * scored
+    assert list(task.higher_is_better()) == expected
+    assert [metric for metric, higher in task.higher_is_better().items() if not higher] == ["invalid", "ties"][
+        : 1 + scored
+    ]
+    assert list(task.aggregation()) == expected + [f"{metric}_stderr" for metric in expected]
     assert task.VERSION == 1
+    assert task.config.num_fewshot == SHOTS.get(name)
+
+
+def test_the_group_is_the_four_benchmarks_of_the_paper() -> None:
+    loaded = yaml.safe_load((TASKS / "_groups" / "cora.yaml").read_text())
+    assert loaded["task"] == ["cora_mmlu", "cora_arc_challenge", "cora_truthfulqa", "cora_medqa"]
+
+
+@pytest.mark.usefixtures("hub")
+def test_the_group_runs() -> None:
+    results = run(knows, "cora", {"questions": 2})
+    shots = {"cora_mmlu": 5, "cora_arc_challenge": 25, "cora_truthfulqa": 0, "cora_medqa": 0}
+    assert {task: results["n-shot"][task] for task in shots} == shots
+    assert {scores(results, task)["cora"] for task in shots} == {1.0}
 
 
 def test_each_metric_of_the_yaml_is_the_function_of_its_name() -> None:
-    task = build("cora_demo")
+    task = build("cora_demo_mc")
+    assert [entry["metric"] for entry in task.config.metric_list] == [*METRICS, "ties"]
     for entry in task.config.metric_list:
         name, _, level = entry["metric"].partition("@")
         assert entry["aggregation"] is getattr(metrics, name)
@@ -88,8 +107,10 @@ def test_no_file_sets_zero_shots() -> None:
 
 @pytest.mark.parametrize("path", sorted(TASKS.glob("[a-z]*/*.yaml")), ids=lambda path: path.stem)
 def test_a_task_file_is_three_lines_and_has_a_readme(path: Path) -> None:
-    assert len(path.read_text().splitlines()) == 3
-    assert set(yaml.safe_load(path.read_text())) == {"task", "include", "metadata"}
+    # And a fourth where the paper asked with shots.
+    shots = {"num_fewshot"} if path.stem in SHOTS else set()
+    assert len(path.read_text().splitlines()) == 3 + len(shots)
+    assert set(yaml.safe_load(path.read_text())) == {"task", "include", "metadata"} | shots
     assert (path.parent / "README.md").is_file()
 
 
@@ -113,12 +134,14 @@ def test_a_doc_says_what_the_samples_file_needs(tmp_path: Path) -> None:
     }
 
 
-def test_medqa_is_the_published_test_split(files: dict[str, str]) -> None:
-    assert build("cora_medqa", data_files=files["medqa"]).config.dataset_kwargs == {
-        "benchmark": "medqa",
+@pytest.mark.usefixtures("hub")
+def test_medqa_is_the_published_test_split() -> None:
+    assert build("cora_medqa").config.dataset_kwargs == {
+        "benchmark": MEDQA,
         "hub_path": "lavita/medical-qa-datasets",
         "hub_config": "med-qa-en-5options-source",
         "hub_split": "test",
+        "hub_fewshot_split": "train",
     }
 
 

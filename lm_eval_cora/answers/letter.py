@@ -49,7 +49,7 @@ def read_letter(response: str, printed: Sequence[int]) -> Answer:
 
     Example:
         >>> read_letter("(B) because ...", printed=[0, 4])
-        Answer(picked=4, reason=None)
+        Answer(picked=4, reason=None, tied=False)
         >>> read_letter("C", printed=[0, 4]).reason.value
         'letter out of range'
         >>> read_letter("Based on the history", printed=[0, 4]).reason.value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from lm_eval_cora.question import Question, UnusableQuestion
@@ -19,6 +20,11 @@ class BenchmarkError(ValueError):
     """Questions cannot be had: a set that does not load, a column that is missing, rows that cannot be asked."""
 
 
+def _no_part(source: str) -> str:
+    """A benchmark is one piece, however many files it lies in."""
+    return ""
+
+
 @dataclass(frozen=True)
 class Benchmark:
     """How a source's rows become Questions.
@@ -30,6 +36,10 @@ class Benchmark:
         strict: Whether a row that cannot be asked is an error. It is for a user's own file; a public benchmark has
             such rows, and they are left out and counted.
         published_rows: Number of rows of the published split, if there is one.
+        file: Where the rows lie if they come with the package.
+        part_of: Of a benchmark that is spread over several datasets: takes the name of a dataset or of a file, and
+            returns the part that it holds. The rows get it as the column `subset`, and ids begin with it.
+        exemplars_within_category: Whether few-shot exemplars come from the question's own category.
     """
 
     name: str
@@ -37,6 +47,9 @@ class Benchmark:
     to_question: Callable[[Row, str], Question]
     strict: bool = False
     published_rows: int | None = None
+    file: Path | None = None
+    part_of: Callable[[str], str] = _no_part
+    exemplars_within_category: bool = False
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from math import isfinite
 from typing import Any
 
 from lm_eval_cora.benchmarks import Benchmark, Row
+from lm_eval_cora.benchmarks.cells import option_list
 from lm_eval_cora.question import LETTERS, Question, UnusableQuestion, shorten
 
 
@@ -80,14 +80,10 @@ def answer_index(answer: object, choices: Sequence[str]) -> int:
 
 
 def _choices(cell: Any) -> tuple[str, ...]:
-    cell = parse_cell(cell)
-    if not isinstance(cell, Sequence) or isinstance(cell, str):
-        raise UnusableQuestion(
-            "options that are no list", 'expected a list, or in a csv file a JSON list: ["Ice", "Fog"]'
-        )
-    if not cell:
+    options = option_list(cell)
+    if not options:
         raise UnusableQuestion("no options", "the list is empty")
-    return tuple(_option_text(option) for option in cell)
+    return tuple(_option_text(option) for option in options)
 
 
 def _option_text(option: object) -> str:
@@ -96,19 +92,6 @@ def _option_text(option: object) -> str:
     if isinstance(option, bool) or not isinstance(option, int | float) or not isfinite(option):
         raise UnusableQuestion("an option that is not text", f"it is {shorten(repr(option))}")
     return str(option)
-
-
-def parse_cell(cell: Any) -> Any:
-    """Read the JSON in a csv file's cell; what is no text, or no JSON, stays as it is.
-
-    Example:
-        >>> parse_cell('["Ice", "Fog"]'), parse_cell("Ice, Fog"), parse_cell(None)
-        (['Ice', 'Fog'], 'Ice, Fog', None)
-    """
-    try:
-        return json.loads(cell) if isinstance(cell, str) else cell
-    except (ValueError, RecursionError):
-        return cell
 
 
 def _text_or(value: object, default: str) -> str:

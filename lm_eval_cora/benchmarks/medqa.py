@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from lm_eval_cora.benchmarks import Benchmark, Row
-from lm_eval_cora.benchmarks.local import parse_cell
+from lm_eval_cora.benchmarks.cells import parse_cell
 from lm_eval_cora.question import Question, UnusableQuestion
 
 

@@ -9,7 +9,7 @@ from lm_eval_cora.harness.loading import to_question
 from lm_eval_cora.option_references import refers_to_options
 from lm_eval_cora.options import Options
 from lm_eval_cora.probes import divergent as divergent_probe
-from lm_eval_cora.prompting import letter_prompt
+from lm_eval_cora.prompting import letter_prompt, question_block
 from lm_eval_cora.question import LETTERS, Question, Variant
 
 Doc = dict[str, Any]
@@ -71,9 +71,34 @@ def _expand(rows: Iterable[Mapping[str, Any]], probe: Callable[[Question], list[
     return docs
 
 
+def exemplar(question: Question) -> Doc:
+    """A question in its original form as a doc, its text rendered once for all the variants that it stands before."""
+    return {
+        "text": question_block(question.stem, question.choices),
+        "printed": list(question.identities),
+        "answer": question.answer,
+    }
+
+
 def doc_to_text(doc: Doc) -> str:
     """The prompt of a doc that asks for a letter."""
     return letter_prompt(doc["question"], doc["choices"])
+
+
+def doc_to_scored_text(doc: Doc) -> str:
+    """The context of a doc whose letters are scored."""
+    return question_block(doc["question"], doc["choices"])
+
+
+def exemplar_to_text(doc: Doc) -> str:
+    """The text of an exemplar, up to its answer."""
+    text: str = doc["text"]
+    return text
+
+
+def doc_to_choice(doc: Doc) -> list[str]:
+    """The letters that are printed, which are scored."""
+    return list(LETTERS[: len(doc["printed"])])
 
 
 def doc_to_target(doc: Doc) -> str:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+from typing import Any
 
 import datasets
 
-from lm_eval_cora.benchmarks import Benchmark, BenchmarkError, LocatedRow, Row, collect_questions, count_left_out
-from lm_eval_cora.benchmarks.demo import DEMO, DEMO_FILE
+from lm_eval_cora.benchmarks import Benchmark, BenchmarkError, LeftOut, LocatedRow, collect_questions, count_left_out
 from lm_eval_cora.benchmarks.files import read_rows
-from lm_eval_cora.benchmarks.local import LOCAL
-from lm_eval_cora.benchmarks.medqa import MEDQA
+from lm_eval_cora.exemplars import ExemplarPool
 from lm_eval_cora.option_references import refers_to_options
 from lm_eval_cora.options import OptionError, Options
 from lm_eval_cora.question import Question
@@ -21,19 +21,20 @@ from lm_eval_cora.randomness import draw
 # Below the harness' own logger, so that its handler and its verbosity hold for our lines too.
 logger = logging.getLogger("lm_eval.cora")
 
-BENCHMARKS = {benchmark.name: benchmark for benchmark in (DEMO, LOCAL, MEDQA)}
-
 SPLIT = "test"
 """Name of the split that a loaded benchmark has, whatever its source calls it."""
+
+Names = str | Sequence[str] | None
 
 
 def load_benchmark(
     *,
     options: Options,
-    benchmark: str,
-    hub_path: str | None = None,
+    benchmark: Benchmark,
+    hub_path: Names = None,
     hub_config: str | None = None,
     hub_split: str | None = None,
+    hub_fewshot_split: str | None = None,
     hub_revision: str | None = None,
 ) -> datasets.DatasetDict:
     """Load the questions of a benchmark.
@@ -41,10 +42,11 @@ def load_benchmark(
     Args:
         options: `data_files` replaces the source; `categories`, `skip_option_references` and `questions` choose
             among its questions, in this order.
-        benchmark: A name in BENCHMARKS.
-        hub_path: Id of the dataset on the Hub, for a benchmark that lies there.
+        benchmark: How its rows become questions.
+        hub_path: Id of the dataset on the Hub, for a benchmark that lies there, or several.
         hub_config: Its configuration.
         hub_split: The split that is scored.
+        hub_fewshot_split: The split that exemplars come from; `load_exemplars` reads it, if shots are asked for.
         hub_revision: A commit or branch of it; None is the newest.
 
     Returns:
@@ -54,33 +56,141 @@ def load_benchmark(
         BenchmarkError: If the source cannot be loaded or its rows cannot be asked.
         OptionError: If a category does not exist, or no question is left.
     """
-    adapter = BENCHMARKS[benchmark]
-    if options.data_files and adapter is DEMO:
-        raise OptionError("demo: option 'data_files': the demo has its own questions; for yours there is cora_local")
-    if options.data_files:
-        source = ", ".join(options.data_files)
-        rows = [row for path in options.data_files for row in read_rows(path)]
-    elif adapter is DEMO:
-        source = "the package"
-        rows = list(read_rows(DEMO_FILE))
-    elif hub_path is not None and hub_split is not None:
-        source = f"{hub_path} ({hub_config}, {hub_split})" if hub_config else f"{hub_path} ({hub_split})"
-        rows = list(_hub_rows(adapter, hub_path, hub_config, hub_split, hub_revision))
-    else:
-        raise BenchmarkError(f"{benchmark}: no questions were given. {_data_files_help(adapter)}")
-    # A local copy has the ids of the source: they seed the reorderings.
-    questions, left_out = collect_questions(adapter, rows, id_prefix=hub_split or "row")
-    if adapter.published_rows not in (None, len(rows)) and not options.data_files:
+    source = _Source(benchmark, options, hub_path, hub_config, hub_split, hub_revision)
+    questions, left_out = source.load()
+    total = len(questions) + len(left_out)
+    if benchmark.published_rows not in (None, total) and not options.data_files:
         logger.warning(
-            "%s: got %d rows from %s, the published split has %d", benchmark, len(rows), source, adapter.published_rows
+            "%s: got %d rows from %s, the published split has %d",
+            benchmark.name,
+            total,
+            source,
+            benchmark.published_rows,
         )
     if left_out:
         logger.warning(
-            "%s: left out %d of %d questions: %s", benchmark, len(left_out), len(rows), count_left_out(left_out)
+            "%s: left out %d of %d questions: %s", benchmark.name, len(left_out), total, count_left_out(left_out)
         )
-    chosen = choose_questions(questions, options, benchmark)
-    logger.info("%s: %d of %d questions from %s", benchmark, len(chosen), len(rows), source)
+    chosen = choose_questions(questions, options, benchmark.name)
+    logger.info("%s: %d of %d questions from %s", benchmark.name, len(chosen), total, source)
     return datasets.DatasetDict({SPLIT: datasets.Dataset.from_list([_to_row(question) for question in chosen])})
+
+
+def load_exemplars(
+    *,
+    options: Options,
+    benchmark: Benchmark,
+    hub_path: Names = None,
+    hub_config: str | None = None,
+    hub_split: str | None = None,
+    hub_fewshot_split: str | None = None,
+    hub_revision: str | None = None,
+) -> ExemplarPool:
+    """Load the questions that few-shot exemplars are drawn from.
+
+    They are those of the few-shot split. Where the benchmark has none, or `data_files` replaces it, they are all
+    questions of the source that is scored; the options that choose among these do not make the pool smaller.
+
+    Args:
+        options: As for `load_benchmark`.
+        benchmark: As for `load_benchmark`.
+        hub_path: As for `load_benchmark`.
+        hub_config: As for `load_benchmark`.
+        hub_split: As for `load_benchmark`.
+        hub_fewshot_split: The split that exemplars come from.
+        hub_revision: As for `load_benchmark`.
+
+    Returns:
+        The pool.
+
+    Raises:
+        BenchmarkError: If the source cannot be loaded or its rows cannot be asked.
+    """
+    split = hub_split if options.data_files else hub_fewshot_split or hub_split
+    source = _Source(benchmark, options, hub_path, hub_config, split, hub_revision)
+    questions, _ = source.load()
+    logger.info("%s: exemplars are drawn from %d questions of %s", benchmark.name, len(questions), source)
+    return ExemplarPool(questions, source=str(source), within_category=benchmark.exemplars_within_category)
+
+
+class _Source:
+    """Where the rows of a split lie: files of the user's, a file in the package, or the Hub."""
+
+    def __init__(
+        self,
+        benchmark: Benchmark,
+        options: Options,
+        hub_path: Names,
+        hub_config: str | None,
+        hub_split: str | None,
+        hub_revision: str | None,
+    ) -> None:
+        self._benchmark = benchmark
+        if options.data_files and benchmark.file:
+            raise OptionError(
+                f"{benchmark.name}: option 'data_files': it has its own questions; for yours there is cora_local"
+            )
+        self._files = options.data_files or ([benchmark.file] if benchmark.file else [])
+        self._paths = [hub_path] if isinstance(hub_path, str) else list(hub_path or [])
+        self._asked = {"config": hub_config, "split": hub_split, "revision": hub_revision}
+        if not self._files and not self._paths:
+            raise BenchmarkError(f"{benchmark.name}: no questions were given. {self._how_files_replace_it()}")
+
+    def __str__(self) -> str:
+        if self._benchmark.file:
+            return "the package"
+        if self._files:
+            return ", ".join(map(str, self._files))
+        asked = ", ".join(value for value in self._asked.values() if value)
+        return f"{', '.join(self._paths)}{f' ({asked})' if asked else ''}"
+
+    def load(self) -> tuple[list[Question], list[LeftOut]]:
+        """Read all parts and turn their rows into questions."""
+        parts: dict[str, list[Iterable[LocatedRow]]] = {}
+        for name in self._files or self._paths:
+            part = self._benchmark.part_of(str(name))
+            parts.setdefault(part, []).append(read_rows(name) if self._files else self._hub_rows(str(name)))
+        questions: list[Question] = []
+        left_out: list[LeftOut] = []
+        for part, sources in parts.items():
+            # A local copy has the ids of the source: they seed the reorderings.
+            prefix = "-".join(filter(None, (part, self._asked["split"] or "row")))
+            try:
+                found = collect_questions(
+                    self._benchmark, _of_part(part, chain.from_iterable(sources)), id_prefix=prefix
+                )
+            except BenchmarkError as error:
+                if self._files:
+                    raise
+                raise BenchmarkError(f"{error}\n  in {self}\n{self._how_files_replace_it()}") from None
+            questions += found[0]
+            left_out += found[1]
+        return questions, left_out
+
+    def _hub_rows(self, path: str) -> Iterable[LocatedRow]:
+        config, split, revision = self._asked.values()
+        try:
+            dataset = datasets.load_dataset(path, config, split=split, revision=revision)
+        except Exception as error:  # the Hub, the network and the disk fail in too many ways to name them
+            asked = ", ".join(f"{name} {value!r}" for name, value in self._asked.items() if value)
+            raise BenchmarkError(
+                f"{self._benchmark.name}: cannot load {path!r} ({asked}) from the Hugging Face Hub.\n"
+                f"  {type(error).__name__}: {str(error).strip()}\n{self._how_files_replace_it()}"
+            ) from None
+        return ((f"row {number}", row) for number, row in enumerate(dataset))
+
+    def _how_files_replace_it(self) -> str:
+        example = json.dumps({"cora": {"data_files": f"{self._benchmark.name}.jsonl"}})
+        return (
+            f"Give a file of your own (jsonl, csv or parquet) with the columns {', '.join(self._benchmark.columns)}: "
+            f"--metadata '{example}'"
+        )
+
+
+def _of_part(part: str, rows: Iterable[LocatedRow]) -> Iterable[LocatedRow]:
+    if not part:
+        return rows
+    return ((f"{part} {where}", {"subset": part, **row}) for where, row in rows)
 
 
 def choose_questions(questions: list[Question], options: Options, benchmark: str) -> list[Question]:
@@ -118,7 +228,7 @@ def choose_questions(questions: list[Question], options: Options, benchmark: str
     return [question for question in questions if question.id in sample]
 
 
-def to_question(row: Row) -> Question:
+def to_question(row: Mapping[str, Any]) -> Question:
     """Turn a row of a loaded benchmark back into a Question."""
     return Question(row["id"], row["question"], tuple(row["choices"]), row["answer"], row["category"])
 
@@ -131,30 +241,3 @@ def _to_row(question: Question) -> dict[str, object]:
         "answer": question.answer,
         "category": question.category,
     }
-
-
-def _hub_rows(
-    benchmark: Benchmark, path: str, config: str | None, split: str, revision: str | None
-) -> Iterator[LocatedRow]:
-    try:
-        dataset = datasets.load_dataset(path, config, split=split, revision=revision)
-    except Exception as error:  # the Hub, the network and the disk fail in too many ways to name them
-        asked = ", ".join(
-            f"{name} {value!r}"
-            for name, value in (("config", config), ("split", split), ("revision", revision))
-            if value
-        )
-        raise BenchmarkError(
-            f"{benchmark.name}: cannot load {path!r} ({asked}) from the Hugging Face Hub.\n"
-            f"  {type(error).__name__}: {str(error).strip()}\n{_data_files_help(benchmark)}"
-        ) from None
-    for number, row in enumerate(dataset):
-        yield f"row {number}", row
-
-
-def _data_files_help(benchmark: Benchmark) -> str:
-    example = json.dumps({"cora": {"data_files": f"{benchmark.name}.jsonl"}})
-    return (
-        f"Give a file of your own (jsonl, csv or parquet) with the columns {', '.join(benchmark.columns)}: "
-        f"--metadata '{example}'"
-    )

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lm_eval_cora.answers import Reason
 from lm_eval_cora.responses import Record, ResponseTable
 
 _BYTES_PER_TOKEN = 4
+_WHOLE = (
+    "--limit and --samples count variants, not questions; "
+    """a whole number of questions is run by --metadata '{"cora": {"questions": 20}}'"""
+)
 _TOO_MANY_INVALID = 0.1
 
 
@@ -23,15 +27,34 @@ def describe_cost(instances: Sequence[Any], ranks: int) -> str:
     Returns:
         One line. Tokens are estimated at four bytes each: no tokenizer is at hand.
     """
-    docs = {(instance.doc["question_id"], instance.doc["ordinal"]) for instance in instances}
-    questions = {question for question, _ in docs}
+    first = {(instance.doc["question_id"], instance.doc["ordinal"]): instance for instance in reversed(instances)}
+    questions = {question for question, _ in first}
     requests = sum(instance.repeats or 1 for instance in instances)
-    size = sum(len(str(i.args[0]).encode("utf-8", "replace")) * (i.repeats or 1) for i in instances)
+    # The letters of a variant are scored after one context, which most back ends read once.
+    size = sum(len(str(i.args[0]).encode("utf-8", "replace")) * (i.repeats or 1) for i in first.values())
+    per_letter = ", one per letter" if any(instance.idx for instance in instances) else ""
     share = f" on this rank, one of {ranks}" if ranks > 1 else ""
     return (
-        f"{len(questions):,} questions, {len(docs):,} variants, {requests:,} requests, "
+        f"{len(questions):,} questions, {len(first):,} variants, {requests:,} requests{per_letter}, "
         f"about {size // _BYTES_PER_TOKEN:,} prompt tokens{share}"
     )
+
+
+def describe_cut(docs: Sequence[Mapping[str, Any]]) -> str:
+    """Say before the run how many questions --limit or --samples cut in two, or nothing.
+
+    Args:
+        docs: The docs that will be asked.
+    """
+    asked = Counter(doc["question_id"] for doc in docs)
+    needed = {doc["question_id"]: doc["variants"] for doc in docs}
+    whole = sum(asked[question] >= count for question, count in needed.items())
+    if whole == len(needed):
+        return ""
+    outcome = (
+        f"{len(needed) - whole} of {len(needed)} questions will be left out" if whole else "no score will come out"
+    )
+    return f"--limit and --samples count variants, not questions, and cut questions in two: {outcome}. {_WHOLE}"
 
 
 def describe_incomplete(table: ResponseTable) -> str:
@@ -41,8 +64,7 @@ def describe_incomplete(table: ResponseTable) -> str:
         kept = len(table.question_ids)
         parts.append(
             f"{table.incomplete} of {table.incomplete + kept} questions are incomplete and left out"
-            f"{'' if kept else ', so no metric is defined'}. --limit and --samples count variants, not questions; "
-            """a whole number of questions is run by --metadata '{"cora": {"questions": 20}}'"""
+            f"{'' if kept else ', so no metric is defined'}. {_WHOLE}"
         )
     if table.duplicates:
         parts.append(f"{table.duplicates} answers to variants that were answered before are left out")

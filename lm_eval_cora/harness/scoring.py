@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from lm_eval_cora.answers import Answer
 from lm_eval_cora.answers.letter import read_letter
+from lm_eval_cora.answers.likelihood import most_likely
 from lm_eval_cora.harness.docs import Doc
 from lm_eval_cora.responses import Record
 
@@ -28,7 +30,29 @@ def score_letter(doc: Doc, results: Sequence[Any]) -> Record:
     response = results[0] if results else ""
     if isinstance(response, list | tuple):  # a filter such as take_first_k hands on a list
         response = response[0] if response else ""
-    answer = read_letter(response if isinstance(response, str) else "", doc["printed"])
+    return _record(doc, read_letter(response if isinstance(response, str) else "", doc["printed"]))
+
+
+def score_likelihoods(doc: Doc, results: Sequence[Any]) -> Record:
+    """Pick the most likely letter of a doc whose letters were scored.
+
+    Args:
+        doc: A variant.
+        results: For each printed letter the log-likelihood and whether it is what greedy decoding would write.
+
+    Returns:
+        The Record. Nothing raises here: the answers have been paid for.
+
+    Example:
+        >>> doc = {"question_id": "q1", "kind": "shuffled", "ordinal": 1, "variants": 8, "category": ""}
+        >>> score_likelihoods({**doc, "printed": [1, 0], "answer": 0}, [(-1.5, False), (-0.25, True)]).correct
+        True
+    """
+    likelihoods = [result[0] if isinstance(result, list | tuple) and result else None for result in results]
+    return _record(doc, most_likely(likelihoods, doc["printed"]))
+
+
+def _record(doc: Doc, answer: Answer) -> Record:
     return Record(
         question_id=doc["question_id"],
         kind=doc["kind"],
@@ -39,6 +63,7 @@ def score_letter(doc: Doc, results: Sequence[Any]) -> Record:
         picked=answer.picked,
         reason=answer.reason,
         category=doc["category"],
+        tied=answer.tied,
     )
 
 
@@ -79,7 +104,8 @@ class Cell:
 def spread(record: Record, metrics: Sequence[str]) -> dict[str, Score | Cell]:
     """Put a Record under each metric and, right after it, under the metric's standard error.
 
-    Three keys print something: `acc` the score, `consistency_rate` the identity picked, `invalid` the reason.
+    Four keys print something: `acc` the score, `consistency_rate` the identity picked, `invalid` the reason, and
+    `ties` that there was one.
 
     Args:
         record: The scored variant.
@@ -103,6 +129,8 @@ def spread(record: Record, metrics: Sequence[str]) -> dict[str, Score | Cell]:
         row["consistency_rate"] = Cell(record, str(record.picked))
     if "invalid" in row and record.reason is not None:
         row["invalid"] = Cell(record, record.reason.value)
+    if "ties" in row and record.tied:
+        row["ties"] = Cell(record, "tied")
     return row
 
 

@@ -11,10 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from lm_eval.api.task import ConfigurableTask
+from lm_eval.defaults import DEFAULT_OTHER_SEED
 
 from lm_eval_cora import __version__, metrics
+from lm_eval_cora.benchmarks import BenchmarkError
+from lm_eval_cora.exemplars import ExemplarError
 from lm_eval_cora.harness.docs import Doc, Docs
-from lm_eval_cora.harness.notices import advise_on_invalid, describe_cost, describe_incomplete
+from lm_eval_cora.harness.fewshot import ExemplarSampler
+from lm_eval_cora.harness.loading import load_exemplars, to_question
+from lm_eval_cora.harness.notices import advise_on_invalid, describe_cost, describe_cut, describe_incomplete
 from lm_eval_cora.harness.scoring import Cell, Score, Undefined, spread
 from lm_eval_cora.metrics import Estimate
 from lm_eval_cora.metrics.estimate import UNDEFINED
@@ -25,7 +30,7 @@ from lm_eval_cora.responses import Record, ResponseTable
 # Below the harness' own logger, so that its handler and its verbosity hold for our lines too.
 logger = logging.getLogger("lm_eval.cora")
 
-_FORMS = {"generate_until": "generate"}
+_FORMS = {"generate_until": "generate", "multiple_choice": "loglikelihood"}
 
 
 class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no types
@@ -37,6 +42,11 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         config = {key: value for key, value in config.items() if key != "class"}
+        form = _FORMS.get(config.get("output_type", ""))
+        # A metric of one form only, such as ties, is left out of the others' tables.
+        config["metric_list"] = [
+            entry for entry in config.get("metric_list") or [] if entry.get("form") in (None, form)
+        ]
         metadata = config.get("metadata") or {}
         self._options = Options.from_metadata(config["task"], metadata.get("cora"))
         for name in Options.names() & metadata.keys() - {"seed"}:  # a model argument is called seed, too
@@ -46,6 +56,7 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         _check_metrics(config)
         self._docs: Docs | None = None
         self._chat = False
+        self._fewshot_seed = DEFAULT_OTHER_SEED
         self._records: Sequence[Record] = ()
         self._table = ResponseTable.from_records(())
         self._estimates: dict[str, Estimate] = {}
@@ -65,15 +76,20 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         return self._docs
 
     def fewshot_docs(self) -> None:
-        """None: no sampler is built."""
+        """None: exemplars are loaded when the requests are built, if shots are asked for."""
         return
+
+    def set_fewshot_seed(self, seed: int | None = None) -> None:
+        """Keep the seed. None, which elsewhere in the harness means chance, would part the variants of a question."""
+        self._fewshot_seed = DEFAULT_OTHER_SEED if seed is None else seed
 
     def build_all_requests(self, **arguments: Any) -> None:
         """Build the requests, and say in one line what they will cost."""
+        asked = self._docs_asked(**arguments)
+        if notice := describe_cut(asked):
+            logger.warning("%s: %s", self.task_name, notice)
         if self.config.num_fewshot:
-            raise OptionError(
-                f"{self.task_name}: --num_fewshot {self.config.num_fewshot} was asked for, this version runs 0 shots"
-            )
+            self.sampler = self._load_sampler({doc["question_id"] for doc in asked})
         if arguments.get("cache_requests"):
             # Its key names the task and not the options: another seed would be answered with these requests.
             logger.warning("%s: --cache_requests is not used; building the requests takes seconds", self.task_name)
@@ -84,6 +100,47 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
             arguments["system_instruction"] = instruction + self.config.fewshot_delimiter
         super().build_all_requests(**arguments)
         logger.info("%s: %s", self.task_name, describe_cost(self.instances, arguments.get("world_size", 1)))
+
+    def _docs_asked(
+        self, *, limit: int | None = None, samples: Sequence[int] | None = None, world_size: int = 1, **_: Any
+    ) -> list[Doc]:
+        """What --limit and --samples leave of the docs, on all ranks together."""
+        docs = self.test_docs()
+        asked = [docs[index] for index in samples if index < len(docs)] if samples else docs[: limit or None]
+        if world_size > len(asked):
+            # The harness would raise on the ranks that have nothing, while the others wait for them for ever.
+            raise OptionError(
+                f"{self.task_name}: {len(asked)} variants cannot be shared out among {world_size} processes; "
+                f"ask more questions, or start at most {len(asked)} processes"
+            )
+        return asked
+
+    def _load_sampler(self, asked: set[str]) -> ExemplarSampler:
+        """Load the exemplars and draw them once for every question, so that a lack of them is found on all ranks."""
+        shots = self.config.num_fewshot
+        if shots < 0:
+            raise OptionError(f"{self.task_name}: --num_fewshot {shots}: expected 0 or more")
+        try:
+            pool = load_exemplars(options=self._options, **(self.config.dataset_kwargs or {}))
+            questions = {
+                row["id"]: to_question(row) for row in self.dataset[self.config.test_split] if row["id"] in asked
+            }
+            for question in questions.values():
+                pool.draw(question, shots, *self._seeds)
+        except (BenchmarkError, ExemplarError) as error:
+            raise OptionError(f"{self.task_name}: --num_fewshot {shots}: {error}") from None
+        return ExemplarSampler(pool, questions, *self._seeds)
+
+    @property
+    def _seeds(self) -> tuple[int, int]:
+        """What exemplars are drawn by: our seed and the last one of the harness' --seed."""
+        return self._options.seed, self._fewshot_seed
+
+    def fewshot_context(self, doc: Doc, num_fewshot: int, **arguments: Any) -> Any:
+        """Build a prompt; the harness tells a sampler which doc it is for only if it draws from the scored split."""
+        if num_fewshot:
+            self.sampler.question_id = doc["question_id"]
+        return super().fewshot_context(doc, num_fewshot, **arguments)
 
     def _check_scoring(self) -> None:
         """Score an empty response to the first doc: a task file may name a `process_results` of its own."""
@@ -175,11 +232,15 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         sizes = {record.variants for record in self._records}
         variants = "-".join(map(str, sorted({min(sizes), max(sizes)})))
         invalid = sum(record.picked is None for record in self._records) / len(self._records)
+        shots = self.config.num_fewshot or 0
         options = {"seed": self._options.seed, **self._options.changed()}
+        revision = (self.config.dataset_kwargs or {}).get("hub_revision")
         parts = {
             "task": f"{self.task_name}@{self.VERSION}",
             "probe": self.config.process_docs.__name__,
             "form": _FORMS.get(self.OUTPUT_TYPE, self.OUTPUT_TYPE),
+            "shots": f"{shots}@{self._fewshot_seed}" if shots else 0,
+            **({"revision": revision} if revision else {}),
             **{name: _in_signature(name, value) for name, value in options.items()},
             "n": f"{len(self._table.question_ids)}x{variants}",
             "invalid": f"{invalid:.1%}",
@@ -202,7 +263,7 @@ def _encodable(response: Any) -> Any:
 
 def _check_metrics(config: Mapping[str, Any]) -> None:
     """Try each metric on no answers at all: what a task file gets wrong must not wait for the end of the run."""
-    if not config.get("metric_list"):
+    if not config["metric_list"]:
         raise OptionError(f"{config['task']}: metric_list is missing; copy what you need from _probes/divergent.yaml")
     for entry in config["metric_list"]:
         try:
@@ -217,7 +278,9 @@ def _check_metrics(config: Mapping[str, Any]) -> None:
 
 
 def _parameters(entry: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in entry.items() if key not in ("metric", "aggregation", "higher_is_better")}
+    return {
+        key: value for key, value in entry.items() if key not in ("metric", "aggregation", "higher_is_better", "form")
+    }
 
 
 def _name_callables(value: Any) -> Any:

@@ -129,3 +129,21 @@ def invalid(table: ResponseTable) -> Estimate:
         0.0
     """
     return ratio_of(table.sum_by_question(table.picked == INVALID), table.sizes.astype(np.float64))
+
+
+def ties(table: ResponseTable) -> Estimate:
+    """Share of answers that another option was exactly as likely as, the variants of all questions pooled.
+
+    Of tied letters the first counts as picked, so a share that is not small makes "A" look better than it is.
+
+    Args:
+        table: N questions, their letters scored instead of written.
+
+    Returns:
+        A share from 0 to 1 with the standard error of a pooled share; nan without questions.
+
+    Example:
+        >>> ties(ResponseTable.from_hits([[1, 0], [0, 0]])).value
+        0.0
+    """
+    return ratio_of(table.sum_by_question(table.tied), table.sizes.astype(np.float64))

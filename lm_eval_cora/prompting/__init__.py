@@ -17,6 +17,7 @@ _environment = Environment(
     lstrip_blocks=True,
 )
 _letter = _environment.get_template("letter.jinja")
+_question = _environment.get_template("question.jinja")
 
 
 def letter_prompt(stem: str, choices: Sequence[str]) -> str:
@@ -35,12 +36,31 @@ def letter_prompt(stem: str, choices: Sequence[str]) -> str:
         >>> instruction, _, question = letter_prompt("What is frozen water?", ["Ice", "Steam"]).partition("\n\n")
         >>> print(instruction.partition("reply ")[2])
         is the letter of one choice (A or B) and nothing else. The lines after it explain the choice step by step.
-        >>> print(question)
+        >>> question == question_block("What is frozen water?", ["Ice", "Steam"])
+        True
+    """
+    return _letter.render(stem=stem, choices=choices, letters=LETTERS[: len(choices)])
+
+
+def question_block(stem: str, choices: Sequence[str]) -> str:
+    """The question and its lettered choices without an instruction.
+
+    It is the last part of `letter_prompt`, a few-shot exemplar before its answer, and all of the prompt where the
+    letters are scored instead of written.
+
+    Args:
+        stem: The question, printed unchanged.
+        choices: 2 to 26 option texts in printed order, printed unchanged.
+
+    Returns:
+        The text. It ends in "Answer:", without a line break.
+
+    Example:
+        >>> print(question_block("What is frozen water?", ["Ice", "Steam"]))
         Question: What is frozen water?
         Choices:
         A. Ice
         B. Steam
         Answer:
     """
-    letters = LETTERS[: len(choices)]
-    return _letter.render(stem=stem, choices=choices, letters=letters)
+    return _question.render(stem=stem, choices=choices, letters=LETTERS)

@@ -6,15 +6,15 @@ import json
 from collections import Counter
 
 from lm_eval_cora.benchmarks import collect_questions
-from lm_eval_cora.benchmarks.demo import DEMO, DEMO_FILE
+from lm_eval_cora.benchmarks.demo import DEMO
 from lm_eval_cora.benchmarks.files import read_rows
 from lm_eval_cora.option_references import refers_to_options
 
-ROWS = [json.loads(line) for line in DEMO_FILE.read_text(encoding="utf-8").splitlines()]
+ROWS = [json.loads(line) for line in DEMO.file.read_text(encoding="utf-8").splitlines()]
 
 
 def test_every_question_can_be_asked() -> None:
-    questions, left_out = collect_questions(DEMO, read_rows(DEMO_FILE), id_prefix="row")
+    questions, left_out = collect_questions(DEMO, read_rows(DEMO.file), id_prefix="row")
     assert not left_out
     assert len(questions) == DEMO.published_rows == 120
     assert {len(question.choices) for question in questions} == {5}

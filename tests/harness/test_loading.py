@@ -8,12 +8,15 @@ from typing import Any
 import datasets
 import pytest
 
-from lm_eval_cora.benchmarks import BenchmarkError
+from lm_eval_cora.benchmarks import Benchmark, BenchmarkError
+from lm_eval_cora.benchmarks.demo import DEMO
+from lm_eval_cora.benchmarks.local import LOCAL
+from lm_eval_cora.benchmarks.medqa import MEDQA
 from lm_eval_cora.harness.loading import load_benchmark
 from lm_eval_cora.options import OptionError, Options
 
-MEDQA = {
-    "benchmark": "medqa",
+MEDQA_ON_THE_HUB = {
+    "benchmark": MEDQA,
     "hub_path": "lavita/medical-qa-datasets",
     "hub_config": "med-qa-en-5options-source",
     "hub_split": "test",
@@ -25,12 +28,12 @@ def rows_of(**arguments: Any) -> list[dict[str, Any]]:
     return list(load_benchmark(**arguments)["test"])
 
 
-def ids(options: Options, benchmark: str = "demo") -> list[str]:
+def ids(options: Options, benchmark: Benchmark = DEMO) -> list[str]:
     return [row["id"] for row in rows_of(options=options, benchmark=benchmark)]
 
 
 def test_demo() -> None:
-    rows = rows_of(benchmark="demo")
+    rows = rows_of(benchmark=DEMO)
     assert len(rows) == 120
     assert set(rows[0]) == {"id", "question", "choices", "answer", "category"}
 
@@ -63,28 +66,28 @@ def write(path: Path, *rows: dict[str, Any]) -> str:
 def test_local_and_questions_with_option_references(tmp_path: Path) -> None:
     plain = {"question": "Which?", "choices": ["Ice", "Fog"], "answer": "A"}
     path = write(tmp_path / "my.jsonl", plain, {**plain, "choices": ["Ice", "All of the above"]})
-    assert len(rows_of(benchmark="local", options=Options(data_files=(path,)))) == 2
+    assert len(rows_of(benchmark=LOCAL, options=Options(data_files=(path,)))) == 2
     skipping = Options(data_files=(path,), skip_option_references=True)
-    assert [row["id"] for row in rows_of(benchmark="local", options=skipping)] == ["row-0"]
+    assert [row["id"] for row in rows_of(benchmark=LOCAL, options=skipping)] == ["row-0"]
     only = write(tmp_path / "only.jsonl", {**plain, "choices": ["Ice", "All of the above"]})
     with pytest.raises(OptionError, match="local: no question is left by the options"):
-        rows_of(benchmark="local", options=Options(data_files=(only,), skip_option_references=True))
+        rows_of(benchmark=LOCAL, options=Options(data_files=(only,), skip_option_references=True))
 
 
 def test_the_demo_runs_nobody_elses_questions() -> None:
     with pytest.raises(OptionError, match="for yours there is cora_local"):
-        rows_of(benchmark="demo", options=Options(data_files=("my.jsonl",)))
+        rows_of(benchmark=DEMO, options=Options(data_files=("my.jsonl",)))
 
 
 def test_several_files(tmp_path: Path) -> None:
     plain = {"question": "Which?", "choices": ["Ice", "Fog"], "answer": "A"}
     paths = tuple(write(tmp_path / name, plain) for name in ("one.jsonl", "two.jsonl"))
-    assert len(rows_of(benchmark="local", options=Options(data_files=paths))) == 2
+    assert len(rows_of(benchmark=LOCAL, options=Options(data_files=paths))) == 2
 
 
 def test_local_without_a_file() -> None:
     with pytest.raises(BenchmarkError) as error:
-        rows_of(benchmark="local")
+        rows_of(benchmark=LOCAL)
     assert str(error.value) == (
         "local: no questions were given. Give a file of your own (jsonl, csv or parquet) with the columns question, "
         """choices, answer: --metadata '{"cora": {"data_files": "local.jsonl"}}'"""
@@ -97,7 +100,7 @@ def test_the_hub_out_of_reach_is_one_error_that_says_what_to_do(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path)
     with pytest.raises(BenchmarkError) as error:
-        rows_of(**MEDQA, hub_revision="main")
+        rows_of(**MEDQA_ON_THE_HUB, hub_revision="main")
     message = str(error.value)
     assert message.startswith(
         "medqa: cannot load 'lavita/medical-qa-datasets' (config 'med-qa-en-5options-source', split 'test', "
@@ -120,7 +123,7 @@ def test_a_hub_set_is_checked_and_says_what_it_got(
     twice = {**row, "options": [{"key": key, "value": "Vitamin"} for key in "ABCDE"]}
     monkeypatch.setattr(datasets, "load_dataset", lambda *_, **__: [row, twice, row])
     caplog.set_level(logging.INFO, logger="lm_eval.cora")
-    assert [one["id"] for one in rows_of(**MEDQA)] == ["test-0", "test-2"]
+    assert [one["id"] for one in rows_of(**MEDQA_ON_THE_HUB)] == ["test-0", "test-2"]
     source = "lavita/medical-qa-datasets (med-qa-en-5options-source, test)"
     assert f"medqa: got 3 rows from {source}, the published split has 1273" in caplog.text
     assert "medqa: left out 1 of 3 questions: 1 with an option equal to the right one (row 1)" in caplog.text
@@ -135,20 +138,22 @@ def test_what_is_asked_of_the_hub(monkeypatch: pytest.MonkeyPatch) -> None:
         return [{"question": "Which?", "options": {"A": "Ice", "B": "Fog"}, "answer_idx": "A"}]
 
     monkeypatch.setattr(datasets, "load_dataset", load_dataset)
-    rows_of(**MEDQA, hub_revision="abc")
-    assert asked == [((MEDQA["hub_path"], MEDQA["hub_config"]), {"split": "test", "revision": "abc"})]
+    rows_of(**MEDQA_ON_THE_HUB, hub_revision="abc")
+    assert asked == [
+        ((MEDQA_ON_THE_HUB["hub_path"], MEDQA_ON_THE_HUB["hub_config"]), {"split": "test", "revision": "abc"})
+    ]
 
 
 def test_a_renamed_column(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(datasets, "load_dataset", lambda *_, **__: [{"sent1": "Which?"}])
     with pytest.raises(BenchmarkError, match="row 0 has no column 'question', 'options', 'answer_idx'; expected"):
-        rows_of(**MEDQA)
+        rows_of(**MEDQA_ON_THE_HUB)
 
 
 def test_a_local_copy_replaces_the_hub(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     options = {key: f"Vitamin {key}" for key in "ABCDE"}
     path = write(tmp_path / "test.jsonl", {"question": "Scurvy?", "options": options, "answer_idx": "C"})
-    assert rows_of(**MEDQA, options=Options(data_files=(path,)))[0]["answer"] == 2
+    assert rows_of(**MEDQA_ON_THE_HUB, options=Options(data_files=(path,)))[0]["answer"] == 2
     assert "published" not in caplog.text  # a local copy may be a part
     # The Hub's ids, because they seed the reorderings and the sample.
-    assert rows_of(**MEDQA, options=Options(data_files=(path,)))[0]["id"] == "test-0"
+    assert rows_of(**MEDQA_ON_THE_HUB, options=Options(data_files=(path,)))[0]["id"] == "test-0"

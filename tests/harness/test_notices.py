@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from lm_eval_cora.answers import Reason
-from lm_eval_cora.harness.notices import advise_on_invalid, describe_cost, describe_incomplete
+from lm_eval_cora.harness.notices import advise_on_invalid, describe_cost, describe_cut, describe_incomplete
 from lm_eval_cora.responses import Record, ResponseTable
 
 
@@ -46,7 +46,7 @@ def test_the_switch_that_mends_it(reason: Reason, chat: bool, switch: str) -> No
 
 def test_cost_on_one_of_several_ranks() -> None:
     instances = [
-        SimpleNamespace(doc={"question_id": f"q{n // 2}", "ordinal": n % 2}, args=("x" * 4000, {}), repeats=1)
+        SimpleNamespace(doc={"question_id": f"q{n // 2}", "ordinal": n % 2}, args=("x" * 4000, {}), idx=0, repeats=1)
         for n in range(3)
     ]
     assert describe_cost(instances, 1) == "2 questions, 3 variants, 3 requests, about 3,000 prompt tokens"
@@ -54,6 +54,25 @@ def test_cost_on_one_of_several_ranks() -> None:
     for instance in instances:
         instance.repeats = 5
     assert describe_cost(instances, 1).endswith("3 variants, 15 requests, about 15,000 prompt tokens")
+
+
+def test_cost_where_letters_are_scored() -> None:
+    # The letters of a variant share one context: it is counted once.
+    doc = {"question_id": "q", "ordinal": 0}
+    instances = [
+        SimpleNamespace(doc=doc, args=("x" * 4000, f" {letter}"), idx=i, repeats=1) for i, letter in enumerate("AB")
+    ]
+    assert (
+        describe_cost(instances, 1) == "1 questions, 1 variants, 2 requests, one per letter, about 1,000 prompt tokens"
+    )
+
+
+def test_a_limit_that_cuts_questions_in_two_is_noticed_before_the_run() -> None:
+    docs = [{"question_id": question, "variants": 2} for question in "aabb"]
+    assert describe_cut(docs) == ""
+    line = describe_cut(docs[:3])
+    assert line.startswith("1 of 2 questions are cut in two and will be left out. --limit and --samples count variants")
+    assert "1 of 1 questions are cut in two and will be left out, so no score will come out" in describe_cut(docs[:1])
 
 
 def test_what_was_left_out() -> None:

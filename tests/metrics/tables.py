@@ -37,7 +37,8 @@ def questions(draw: st.DrawFn, min_size: int = 1) -> list[list[Record]]:
             printed = draw(st.permutations([answer, *sorted(others)]))
             picked = draw(st.one_of(st.none(), st.sampled_from(printed)))
             kind = draw(st.sampled_from(KINDS[1:])) if ordinal else KINDS[0]
-            records.append(Record(f"q{number}", kind, ordinal, variants, tuple(printed), answer, picked))
+            tied = draw(st.booleans())
+            records.append(Record(f"q{number}", kind, ordinal, variants, tuple(printed), answer, picked, tied=tied))
         result.append(records)
     return result
 
@@ -61,6 +62,7 @@ def random_questions(count: int, variants: int = 26, seed: int = 0) -> list[list
             guess = rng.choice(printed)
             picked = None if rng.random() < 0.05 else answer if rng.random() < easy else guess
             kind = "original" if ordinal == 0 else f"kind {ordinal % 7}"
-            records.append(Record(f"q{number:06d}", kind, ordinal, variants, tuple(printed), answer, picked))
+            tied = rng.random() < 0.1
+            records.append(Record(f"q{number:06d}", kind, ordinal, variants, tuple(printed), answer, picked, tied=tied))
         result.append(records)
     return result

@@ -1,0 +1,41 @@
+"""Read the most likely of the letters that were scored."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isnan
+from typing import Any
+
+from lm_eval_cora.answers import Answer, Reason
+
+
+def most_likely(loglikelihoods: Sequence[Any], printed: Sequence[int]) -> Answer:
+    """Pick the option whose letter is the most likely.
+
+    Of letters that are exactly as likely the first is picked, and the answer is marked as tied: in bfloat16, with
+    its eight bits of precision, this is common. Two letters of one option (equal distractors) are no tie.
+
+    Args:
+        loglikelihoods: Log-likelihood of each printed letter, in printed order.
+        printed: Identity of each printed option, in printed order.
+
+    Returns:
+        The identity of the option picked. A model that overflows gives no number, and a likelihood may be missing:
+        then the answer is invalid instead of a pick by chance.
+
+    Example:
+        >>> most_likely([-2.0, -0.5, -1.0], printed=[0, 4, 2]).picked
+        4
+        >>> most_likely([-0.5, -0.5], printed=[0, 4])
+        Answer(picked=0, reason=None, tied=True)
+        >>> most_likely([float("nan"), -0.5], printed=[0, 4]).reason.value
+        'no likelihood'
+
+    Source: what the harness' own multiple choice tasks do; counting the ties and refusing what is no number is ours.
+    """
+    values = [value for value in loglikelihoods if isinstance(value, int | float) and not isnan(value)]
+    if len(values) != len(printed) or len(values) != len(loglikelihoods):
+        return Answer(reason=Reason.NO_LIKELIHOOD)
+    highest = max(values)
+    best = [identity for identity, value in zip(printed, values, strict=True) if value == highest]
+    return Answer(picked=best[0], tied=len(set(best)) > 1)

@@ -1,0 +1,83 @@
+"""AGIEval's seven English multiple choice subsets, as `hails/agieval-*` has them: one benchmark of 4 or 5 options."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from lm_eval_cora.benchmarks import Benchmark, Row
+from lm_eval_cora.benchmarks.cells import option_index, option_list, parse_cell
+from lm_eval_cora.question import LETTERS, Question, UnusableQuestion
+
+SUBSETS = ("aqua-rat", "logiqa-en", "lsat-ar", "lsat-lr", "lsat-rc", "sat-en", "sat-math")
+
+_OPTIONS_FOLLOW = "Answer Choices:"
+# The source joins passage and question without a space: "...makes a spy succeedQ: Which one". An "IQ: " is none.
+_QUESTION_FOLLOWS = re.compile(r"^Q: |(?<=[^\sA-Z])Q: ")
+
+
+def to_question(row: Row, default_id: str) -> Question:
+    r"""Read a row: its query holds a passage, the question and the options once more; gold is a list of one index.
+
+    Example:
+        >>> query = "Ice floats.Q: What does ice do? Answer Choices: (A)A fall (B)Floats\nA: Among A through B, ..."
+        >>> row = {"query": query, "choices": ["(A)A fall", "(B)Floats"], "gold": [1], "subset": "lsat-rc"}
+        >>> question = to_question(row, "lsat-rc-test-0")
+        >>> question.stem, question.choices, question.category
+        ('Ice floats.\nWhat does ice do?', ('A fall', 'Floats'), 'lsat-rc')
+    """
+    printed = option_list(row["choices"])
+    gold = parse_cell(row["gold"])
+    if isinstance(gold, Sequence) and not isinstance(gold, str):
+        if len(gold) != 1:
+            raise UnusableQuestion("no single right answer", f"gold {list(gold)!r}")
+        gold = gold[0]
+    return Question(
+        id=default_id,
+        stem=_stem(row["query"], printed),
+        choices=tuple(_without_letter(option, letter) for option, letter in zip(printed, LETTERS, strict=False)),
+        answer=option_index(gold, "gold", len(printed)),
+        category=row.get("subset") or "",
+    )
+
+
+def subset_of(source: str) -> str:
+    """Find the subset in the name of a dataset or the path of a file.
+
+    Example:
+        >>> subset_of("hails/agieval-sat-en"), subset_of("copies/lsat-ar/test.parquet"), subset_of("mine.jsonl")
+        ('sat-en', 'lsat-ar', '')
+    """
+    last = max(SUBSETS, key=source.rfind)
+    return last if last in source else ""
+
+
+def _stem(query: object, printed: Sequence[object]) -> str:
+    """The query up to its options. The passage stays, on a line of its own before the question."""
+    if not isinstance(query, str):
+        raise UnusableQuestion("a question that is not text", f"query is {query!r}")
+    in_full = f"{_OPTIONS_FOLLOW} {' '.join(map(str, printed))}"
+    stem, found, _ = query.rpartition(in_full if in_full in query else _OPTIONS_FOLLOW)
+    if not found:
+        raise UnusableQuestion("a query without its options", f"no {_OPTIONS_FOLLOW!r} in {query[-80:]!r}")
+    joints = list(_QUESTION_FOLLOWS.finditer(stem))
+    if len(joints) == 1:  # more than one: which of them begins the question cannot be told
+        stem = "\n".join(part for part in (stem[: joints[0].start()], stem[joints[0].end() :]) if part)
+    return stem.rstrip()
+
+
+def _without_letter(option: Any, letter: str) -> Any:
+    """An option without its "(A)". The article stays: "(A)A fall" is "A fall", and "A fall" is untouched."""
+    prefix = f"({letter})"
+    return option[len(prefix) :].lstrip() if isinstance(option, str) and option.startswith(prefix) else option
+
+
+AGIEVAL = Benchmark(
+    name="agieval",
+    columns=("query", "choices", "gold"),
+    to_question=to_question,
+    published_rows=2340,
+    part_of=subset_of,
+    exemplars_within_category=True,
+)
