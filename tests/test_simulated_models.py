@@ -61,7 +61,7 @@ def test_a_model_that_always_says_a() -> None:
     pairs = right["decoupled", True] + right["decoupled_shuffled", True]
     assert pairs == right["decoupled", False] + right["decoupled_shuffled", False] == 120 * 4
     expected = oracles.all_metrics(records_of(results))
-    assert {name: values[name] for name in METRICS} == pytest.approx(expected)
+    assert {name: values[name] for name in METRICS} == pytest.approx({name: expected[name] for name in METRICS})
 
 
 def test_a_model_with_a_fixed_order_among_the_contents_a_wrong_one_first() -> None:

@@ -51,10 +51,8 @@ def describe_cut(docs: Sequence[Mapping[str, Any]]) -> str:
     whole = sum(asked[question] >= count for question, count in needed.items())
     if whole == len(needed):
         return ""
-    outcome = (
-        f"{len(needed) - whole} of {len(needed)} questions will be left out" if whole else "no score will come out"
-    )
-    return f"--limit and --samples count variants, not questions, and cut questions in two: {outcome}. {_WHOLE}"
+    cut = f"{len(needed) - whole} of {len(needed)} questions are cut in two and will be left out"
+    return f"{cut}{'' if whole else ', so no score will come out'}. {_WHOLE}"
 
 
 def describe_incomplete(table: ResponseTable) -> str:

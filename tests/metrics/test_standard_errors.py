@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ def _mixed_sizes() -> list[list[Record]]:
     """200 questions with 8 or 26 variants, so that pooled shares and means over questions differ."""
     long = random_questions(120)
     short = [
-        [Record(f"s{r.question_id}", r.kind, r.ordinal, 8, r.printed, r.answer, r.picked) for r in records[:8]]
+        [replace(record, question_id=f"s{record.question_id}", variants=8) for record in records[:8]]
         for records in random_questions(80, seed=3)
     ]
     return long + short
@@ -32,9 +33,7 @@ def bootstrapped() -> dict[str, tuple[float, float]]:
     for _ in range(400):
         drawn = []
         for copy, records in enumerate(rng.choices(members, k=len(members))):
-            drawn.append(
-                [Record(str(copy), r.kind, r.ordinal, r.variants, r.printed, r.answer, r.picked) for r in records]
-            )
+            drawn.append([replace(record, question_id=str(copy)) for record in records])
         table = table_of(drawn)
         for name, metric in METRICS.items():
             replicates[name].append(_value(metric, table))
