@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from math import log
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,11 @@ TASKS = Path(__file__).parents[1] / "tasks"
 
 
 class Simulated(LM):
-    """Answers each doc by a rule. The rule sees the doc, as no real model does."""
+    """Answers each doc by a rule. The rule sees the doc, as no real model does.
+
+    Where letters are scored, the one that the rule says has the likelihood 1/2 and the others have 1/8; all of them
+    have 1/4 if it says none.
+    """
 
     def __init__(self, rule: Callable[[dict[str, Any]], str]) -> None:
         super().__init__()
@@ -27,11 +32,18 @@ class Simulated(LM):
         self.prompts += [request.args[0] for request in requests]
         return [self.rule(request.doc) for request in requests]
 
-    def loglikelihood(self, requests: list[Any]) -> list[tuple[float, bool]]:
-        raise AssertionError("the generate form scores no likelihoods")
+    def loglikelihood(self, requests: list[Any], disable_tqdm: bool = False) -> list[tuple[float, bool]]:
+        self.prompts += [request.args[0] for request in requests]
+        return [self._score(self.rule(request.doc), request.args[1].strip()) for request in requests]
+
+    @staticmethod
+    def _score(said: str, letter: str) -> tuple[float, bool]:
+        if said not in LETTERS or not said:
+            return log(1 / 4), False
+        return log(1 / 2 if letter == said else 1 / 8), letter == said
 
     def loglikelihood_rolling(self, requests: list[Any]) -> list[float]:
-        raise AssertionError("the generate form scores no likelihoods")
+        raise AssertionError("no form scores whole texts")
 
     @property
     def tokenizer_name(self) -> str:

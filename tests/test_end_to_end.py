@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import random
-import threading
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -208,59 +207,6 @@ def test_a_metric_that_fails_does_not_cost_the_run(
     assert values["core"] == "nan"
     assert values["cora"] == 1.0
     assert "cora_demo: core could not be computed; please report this" in caplog.text
-
-
-class _Rank(Simulated):
-    """One of two ranks, a thread each; they meet where real ranks would talk to each other."""
-
-    meeting = threading.Barrier(2)
-    table: dict[int, Any] = {}  # noqa: RUF012
-
-    def __init__(self, rank: int) -> None:
-        super().__init__(knows)
-        self._rank, self._world_size, self._device = rank, 2, "cpu"
-
-    def _exchange(self, obj: Any) -> list[Any]:
-        self.table[self.rank] = obj
-        self.meeting.wait()
-        everyone = [self.table[rank] for rank in range(2)]
-        self.meeting.wait()
-        return everyone
-
-    def all_gather(self, tensor: Any) -> Any:
-        import torch
-
-        return torch.stack(self._exchange(tensor))
-
-    def gather_object(self, obj: Any, dst: int = 0) -> list[Any] | None:
-        import pickle
-
-        everyone = [pickle.loads(pickled) for pickled in self._exchange(pickle.dumps(obj))]
-        return everyone if self.rank == dst else None
-
-    def barrier(self) -> None:
-        self.meeting.wait()
-
-
-def test_two_ranks() -> None:
-    pytest.importorskip("torch", reason="the harness needs torch for more than one rank")
-    results: dict[int, Any] = {}
-
-    def work(rank: int) -> None:
-        # An odd number of docs: the shorter rank is padded.
-        manager = TaskManager(include_path=TASKS, include_defaults=False, metadata={"cora": {"questions": 4}})
-        results[rank] = simple_evaluate(model=_Rank(rank), tasks=["cora_demo"], task_manager=manager, limit=4 * M - 1)
-
-    threads = [threading.Thread(target=work, args=(rank,)) for rank in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(timeout=60)
-    assert results[1] is None
-    values = scores(results[0])
-    # Rank 0 answered the even docs, rank 1 the odd ones: three whole questions and one without its last variant.
-    assert values["cora"] == 1.0
-    assert results[0]["configs"]["cora_demo"]["metadata"]["signature"].split("|")[7] == "n:3x26"
 
 
 def test_a_users_own_file_with_options_of_every_number(tmp_path: Path) -> None:

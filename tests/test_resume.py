@@ -15,7 +15,7 @@ from .distributed import Hashing, evaluate, launch
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system cannot kill a process outright")
 
-FORMS = ["cora_demo"]
+FORMS = ["cora_demo", "cora_demo_mc"]
 
 
 def _asked(log: Path) -> list[Any]:

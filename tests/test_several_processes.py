@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("torch") is None, reason="the harness needs torch for more than one rank"
 )
 
-FORMS = ["cora_demo"]
+FORMS = ["cora_demo", "cora_demo_mc"]
 
 RUNS: dict[str, dict[str, Any]] = {
     # 156 docs: as many for each of two ranks, and of three.

@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import pytest
+
+from lm_eval_cora.benchmarks import collect_questions, count_left_out
+from lm_eval_cora.benchmarks.mmlu import MMLU, to_question
+from lm_eval_cora.question import UnusableQuestion
+
+ROW = {
+    "question": "Which of these is frozen water?",
+    "subject": "conceptual_physics",
+    "choices": ["Steam", "Ice", "Fog", "Dew"],
+    "answer": 1,
+}
+
+
+def test_a_row_of_the_hub() -> None:
+    question = to_question(ROW, "test-7")
+    assert (question.id, question.answer, question.category) == ("test-7", 1, "conceptual_physics")
+
+
+def test_texts_that_read_like_no_text() -> None:
+    choices = ("None", "N/A", "1", "")
+    assert to_question({**ROW, "choices": list(choices)}, "test-0").choices == choices
+    # As a csv file holds them.
+    assert to_question({**ROW, "choices": '["None", "N/A", "1", ""]', "answer": "1"}, "test-0").choices == choices
+
+
+def test_two_equal_distractors_are_one_option_and_an_option_equal_to_the_right_one_drops_the_question() -> None:
+    twins = {**ROW, "choices": ["Steam", "Ice", "Steam", "Dew"]}
+    assert to_question(twins, "test-0").identities == (0, 1, 0, 3)
+    ambiguous = {**ROW, "choices": ["Steam", "Ice", "Ice", "Dew"]}
+    questions, left_out = collect_questions(
+        MMLU, [("row 0", twins), ("row 1", ambiguous), ("row 2", ROW)], id_prefix="test"
+    )
+    # The ids are those of the rows, whatever was left out before them.
+    assert [question.id for question in questions] == ["test-0", "test-2"]
+    assert count_left_out(left_out) == "1 with an option equal to the right one (row 1)"
+
+
+def test_an_answer_outside_the_options() -> None:
+    with pytest.raises(UnusableQuestion, match="an answer outside the options: answer 4"):
+        to_question({**ROW, "answer": 4}, "test-0")

@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+from collections import Counter
+from math import sqrt
+
+import pytest
+
+from lm_eval_cora.exemplars import ExemplarError, ExemplarPool
+from lm_eval_cora.question import Question
+
+
+def question(number: int, category: str = "") -> Question:
+    return Question(f"q{number}", f"What follows {number}?", (str(number + 1), "0"), 0, category)
+
+
+QUESTIONS = [question(number, ("law", "physics")[number % 2]) for number in range(12)]
+
+
+def pool(questions: list[Question] = QUESTIONS, within_category: bool = False) -> ExemplarPool:
+    return ExemplarPool(questions, source="the dev split", within_category=within_category)
+
+
+def test_they_are_a_function_of_question_and_seeds() -> None:
+    drawn = pool().draw(QUESTIONS[0], 5, 0, 1234)
+    assert drawn == pool().draw(QUESTIONS[0], 5, 0, 1234)
+    assert drawn == pool().draw(QUESTIONS[0], 11, 0, 1234)[:5]
+    others = [
+        pool().draw(QUESTIONS[1], 5, 0, 1234),
+        pool().draw(QUESTIONS[0], 5, 1, 1234),
+        pool().draw(QUESTIONS[0], 5, 0, 1),
+    ]
+    assert drawn not in others
+    # Kept, because other exemplars would change scores.
+    assert [one.id for one in drawn] == ["q11", "q10", "q5", "q2", "q1"]
+
+
+def test_never_the_question_itself_under_whatever_id() -> None:
+    # In the pool with another id, its options in another order and with white space: a test question in the train set.
+    twin = Question("train-77", " What follows 3? ", ("0", "4 "), 1, "physics")
+    for seed in range(50):
+        drawn = pool([*QUESTIONS, twin]).draw(question(3), 11, seed)
+        assert not {"q3", "train-77"} & {one.id for one in drawn}
+
+
+def test_a_stem_that_many_questions_share_is_no_reason_to_leave_them_out() -> None:
+    same_stem = [Question(f"q{n}", "Which is true?", (f"fact {n}", "none"), 0) for n in range(4)]
+    assert len(pool(same_stem).draw(same_stem[0], 3, 0)) == 3
+
+
+def test_no_exemplar_comes_twice() -> None:
+    doubled = [*QUESTIONS, *(Question(f"again {q.id}", q.stem, q.choices, q.answer, q.category) for q in QUESTIONS)]
+    for seed in range(20):
+        drawn = pool(doubled).draw(QUESTIONS[0], 11, seed)
+        assert len({one.stem for one in drawn}) == 11
+
+
+def test_within_the_category() -> None:
+    drawn = pool(within_category=True).draw(QUESTIONS[0], 5, 0)
+    assert {one.category for one in drawn} == {"law"}
+    assert {one.category for one in pool().draw(QUESTIONS[0], 11, 0)} == {"law", "physics"}
+
+
+def test_every_question_of_the_pool_is_drawn_equally_often_at_every_place() -> None:
+    places: list[Counter[str]] = [Counter() for _ in range(3)]
+    for seed in range(2200):
+        for place, one in enumerate(pool().draw(QUESTIONS[0], 3, seed)):
+            places[place][one.id] += 1
+    for counter in places:
+        # 2,200 / 11 = 200 each, standard deviation sqrt(2200 * 1/11 * 10/11) = 13.5.
+        assert len(counter) == 11
+        assert all(abs(count - 200) < 4.5 * sqrt(2200 * 10 / 121) for count in counter.values())
+
+
+def test_fewer_than_asked_for() -> None:
+    with pytest.raises(ExemplarError) as error:
+        pool(within_category=True).draw(QUESTIONS[0], 6, 0)
+    assert str(error.value) == (
+        "question 'q0' can have 5 exemplars at most: the other questions of the category 'law' of the dev split"
+    )
+    with pytest.raises(ExemplarError, match="'q0' can have 11 exemplars at most: the other questions of the dev split"):
+        pool().draw(QUESTIONS[0], 12, 0)
+
+
+def test_no_shots_and_an_unknown_category() -> None:
+    assert pool().draw(QUESTIONS[0], 0, 0) == []
+    with pytest.raises(ExemplarError, match="0 exemplars at most"):
+        pool(within_category=True).draw(question(20, "chemistry"), 1, 0)
