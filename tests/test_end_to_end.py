@@ -175,27 +175,6 @@ def test_raw_prompts() -> None:
     assert model.prompts[0].endswith("\nAnswer:")
 
 
-def test_predictions_only() -> None:
-    results = run(knows, options={"questions": 1}, predict_only=True)
-    assert len(results["samples"]["cora_demo"]) == M
-    # The harness' own placeholder instead of metrics.
-    assert {name for name in scores(results) if not name.endswith("_stderr")} == {"bypass"}
-    assert scores(results)["bypass"] != "nan"
-    assert "signature" not in results["configs"]["cora_demo"]["metadata"]  # no score, nothing to sign
-
-
-def test_the_harness_requests_cache_cannot_answer_for_other_options(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr("lm_eval.caching.cache.PATH", str(tmp_path))
-    model = Simulated(knows)
-    for seed in (0, 1):
-        run(model, options={"questions": 1, "seed": seed}, cache_requests=True)
-    assert model.prompts[:M] != model.prompts[M:]
-    assert "cora_demo: --cache_requests is not used" in caplog.text
-    assert not list(tmp_path.iterdir())
-
-
 def test_a_metric_that_fails_does_not_cost_the_run(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

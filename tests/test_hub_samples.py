@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from typing import Any
 
 import datasets
 import pytest
@@ -14,20 +16,56 @@ HUB = Path(__file__).parents[2] / "shared" / "hub"
 pytestmark = pytest.mark.skipif(not HUB.is_dir(), reason=f"no samples in {HUB}")
 
 
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("cache")
+
+
 @pytest.fixture(autouse=True)
-def _in_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _in_the_folder(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # load_dataset("owner/name") finds a local folder of that name.
     monkeypatch.chdir(HUB)
-    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path)
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", cache)
 
 
-def test_medqa(caplog: pytest.LogCaptureFixture) -> None:
-    results = run(knows, "cora_medqa")
-    assert scores(results, "cora_medqa")["cora"] == 1.0
-    assert results["n-samples"]["cora_medqa"]["original"] == 60 * 26
-    assert "left out" not in caplog.text
-    assert "medqa: got 60 rows from lavita/medical-qa-datasets" in caplog.text
-    docs = [sample["doc"] for sample in results["samples"]["cora_medqa"]]
+def docs_of(results: dict[str, Any], task: str) -> list[dict[str, Any]]:
+    return [sample["doc"] for sample in results["samples"][task]]
+
+
+@pytest.mark.parametrize("form", ["", "_mc"])
+@pytest.mark.parametrize(
+    ("benchmark", "rows", "sizes"),
+    [
+        ("mmlu", 96, {4}),
+        ("arc_challenge", 60, {3, 4}),
+        ("truthfulqa", 60, set(range(2, 12))),
+        ("medqa", 60, {5}),
+        ("medmcqa", 60, {4}),
+        ("mmlu_pro", 84, {4, 5, 8, 9, 10}),
+        ("agieval", 150, {4, 5}),
+    ],
+)
+def test_every_row_can_be_asked(
+    benchmark: str, rows: int, sizes: set[int], form: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    task = f"cora_{benchmark}{form}"
+    results = run(knows, task)
+    assert scores(results, task)["cora"] == 1.0
+    originals = [doc for doc in docs_of(results, task) if doc["kind"] == "original"]
+    left_out = sum(int(count) for count in re.findall(rf"{benchmark}: left out (\d+) of", caplog.text))
+    assert len(originals) + left_out == rows
+    assert left_out <= 1
+    assert {len(doc["choices"]) for doc in originals} == sizes
+    assert f"{benchmark}: got {rows} rows from" in caplog.text
+    for sample in results["samples"][task]:
+        prompt, doc = sample["arguments"][0][0], sample["doc"]
+        # Whatever a text holds, it stands in the prompt as it is.
+        assert doc["question"] in prompt
+        assert all(choice in prompt for choice in doc["choices"])
+
+
+def test_medqa() -> None:
+    docs = docs_of(run(knows, "cora_medqa", {"questions": 60}), "cora_medqa")
     assert docs[0]["question_id"] == "test-0"
     assert docs[0]["choices"] == [
         "Erythromycin ointment",
@@ -40,6 +78,21 @@ def test_medqa(caplog: pytest.LogCaptureFixture) -> None:
 
 
 def test_medqa_by_category() -> None:
-    results = run(knows, "cora_medqa", {"categories": "step1", "questions": 5})
-    assert {sample["doc"]["category"] for sample in results["samples"]["cora_medqa"]} == {"step1"}
-    assert results["n-samples"]["cora_medqa"]["original"] == 5 * 26
+    docs = docs_of(run(knows, "cora_medqa", {"categories": "step1", "questions": 5}), "cora_medqa")
+    assert {doc["category"] for doc in docs} == {"step1"}
+    assert len(docs) == 5 * 26
+
+
+def test_agieval_passages_and_options() -> None:
+    docs = docs_of(run(knows, "cora_agieval"), "cora_agieval")
+    stems = {doc["question_id"]: doc["question"] for doc in docs if doc["kind"] == "original"}
+    assert stems["aqua-rat-test-0"] == "Add: +45 and -30"
+    assert stems["logiqa-en-test-1"].endswith("The bus did not take the tunnel today.\nWhat follows?")
+    assert not [stem for stem in stems.values() if "Answer Choices" in stem or stem.startswith("Q:")]
+    assert not [choice for doc in docs for choice in doc["choices"] if re.match(r"\([A-E]\)", choice)]
+
+
+def test_shots_of_the_papers_number() -> None:
+    for task, shots in (("cora_mmlu", 5), ("cora_arc_challenge", 25)):
+        results = run(knows, task, {"questions": 3})
+        assert all(sample["arguments"][0][0].count("\nAnswer: ") == shots for sample in results["samples"][task])

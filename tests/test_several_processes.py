@@ -24,6 +24,8 @@ RUNS: dict[str, dict[str, Any]] = {
     "even": {"options": {"questions": 6}},
     # 103 docs: one too few for two ranks, two too few for three. The last of the four questions is incomplete.
     "padded": {"options": {"questions": 4}, "arguments": {"limit": 4 * 26 - 1}},
+    # Each rank draws the exemplars of its own docs.
+    "shots": {"options": {"questions": 3}, "arguments": {"num_fewshot": 2}},
     # 26 docs: fewer questions than ranks.
     "one question": {"options": {"questions": 1}},
 }

@@ -106,9 +106,9 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
     ) -> list[Doc]:
         """What --limit and --samples leave of the docs, on all ranks together."""
         docs = self.test_docs()
-        asked = (
-            [docs[index] for index in sorted(set(samples)) if index < len(docs)] if samples else docs[: limit or None]
-        )
+        asked = docs[: limit or None]
+        if samples:
+            asked = [docs[index] for index in sorted(set(samples)) if index < len(docs)]
         if world_size > len(asked):
             # The harness would raise on the ranks that have nothing, while the others wait for them for ever.
             raise OptionError(
