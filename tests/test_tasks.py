@@ -128,8 +128,8 @@ def test_a_doc_says_what_the_samples_file_needs(tmp_path: Path) -> None:
         "variants": 8,
         "ordinal": 1,
         "kind": "shuffled",
-        "choices": ["All of the above", "Ice"],
-        "printed": [1, 0],
+        "choices": ("All of the above", "Ice"),
+        "printed": (1, 0),
         "answer": 0,
     }
 

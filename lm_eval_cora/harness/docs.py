@@ -38,7 +38,7 @@ def divergent(rows: Iterable[Mapping[str, Any]], options: Options | None = None)
         >>> row = {"id": "q1", "question": "Ice?", "choices": ["Water", "Air"], "answer": 0, "category": ""}
         >>> docs = divergent([row])
         >>> len(docs), docs[0]["kind"], docs[1]["choices"]
-        (8, 'original', ['Air', 'Water'])
+        (8, 'original', ('Air', 'Water'))
     """
     options = options or Options()
     return _expand(rows, lambda q: divergent_probe.divergent(q, seed=options.seed, nota_text=options.nota_text))
@@ -62,8 +62,8 @@ def _expand(rows: Iterable[Mapping[str, Any]], probe: Callable[[Question], list[
                 **shared,
                 "ordinal": variant.ordinal,
                 "kind": variant.kind,
-                "choices": list(variant.choices),
-                "printed": list(variant.printed),
+                "choices": variant.choices,
+                "printed": variant.printed,
                 "answer": right,
             }
             for variant in variants
@@ -75,7 +75,7 @@ def exemplar(question: Question) -> Doc:
     """A question in its original form as a doc, its text rendered once for all the variants that it stands before."""
     return {
         "text": question_block(question.stem, question.choices),
-        "printed": list(question.identities),
+        "printed": question.identities,
         "answer": question.answer,
     }
 

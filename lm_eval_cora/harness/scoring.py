@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from lm_eval_cora.answers import Answer
@@ -101,28 +101,34 @@ class Cell:
         return f"Cell({self.record!r}, {self.text!r})"
 
 
-def spread(record: Record, metrics: Sequence[str]) -> dict[str, Score | Cell]:
-    """Put a Record under each metric and, right after it, under the metric's standard error.
+def metric_keys(metrics: Iterable[str]) -> list[str]:
+    """The keys of a scored variant: each metric and, right after it, its standard error.
+
+    Args:
+        metrics: Names in the order of the task file.
+    """
+    return [key for metric in metrics for key in (metric, f"{metric}_stderr")]
+
+
+def spread(record: Record, keys: Sequence[str]) -> dict[str, Score | Cell]:
+    """Put a Record under each key.
 
     Four keys print something: `acc` the score, `consistency_rate` the identity picked, `invalid` the reason, and
     `ties` that there was one.
 
     Args:
         record: The scored variant.
-        metrics: Names in the order of the task file.
+        keys: As `metric_keys` returns them.
 
     Returns:
         What `process_results` returns.
 
     Example:
         >>> record = Record("q1", "original", 0, 8, printed=(0, 1), answer=0, picked=1)
-        >>> {key: str(value) for key, value in spread(record, ["acc", "cora"]).items()}
+        >>> {key: str(value) for key, value in spread(record, metric_keys(["acc", "cora"])).items()}
         {'acc': '0.0', 'acc_stderr': '', 'cora': '', 'cora_stderr': ''}
     """
-    cell = Cell(record)
-    row: dict[str, Score | Cell] = {}
-    for metric in metrics:
-        row[metric] = row[f"{metric}_stderr"] = cell
+    row: dict[str, Score | Cell] = dict.fromkeys(keys, Cell(record))
     if "acc" in row:
         row["acc"] = Score.of(record)
     if "consistency_rate" in row and record.picked is not None:

@@ -20,7 +20,7 @@ from lm_eval_cora.harness.docs import Doc, Docs
 from lm_eval_cora.harness.fewshot import ExemplarSampler
 from lm_eval_cora.harness.loading import load_exemplars, to_question
 from lm_eval_cora.harness.notices import advise_on_invalid, describe_cost, describe_cut, describe_incomplete
-from lm_eval_cora.harness.scoring import Cell, Score, Undefined, spread
+from lm_eval_cora.harness.scoring import Cell, Score, Undefined, metric_keys, spread
 from lm_eval_cora.metrics import Estimate
 from lm_eval_cora.metrics.estimate import UNDEFINED
 from lm_eval_cora.options import OptionError, Options
@@ -62,6 +62,7 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         self._estimates: dict[str, Estimate] = {}
         super().__init__(config=config)
         self._check_scoring()
+        self._keys = metric_keys(self._aggregation_list)
 
     # ---- before the first request
 
@@ -171,7 +172,7 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         if not callable(self.config.process_results):  # --predict_only
             outcome: dict[str, Any] = super().process_results(doc, results)
             return outcome
-        return dict(spread(self.config.process_results(doc, results), list(self._aggregation_list)))
+        return dict(spread(self.config.process_results(doc, results), self._keys))
 
     def aggregation(self) -> dict[str, Callable[..., Any]]:
         """For each metric two aggregations of Records: its value and, under `<metric>_stderr`, its standard error."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lm_eval_cora.harness.scoring import Cell, Score, Undefined, score_letter, spread
+from lm_eval_cora.harness.scoring import Cell, Score, Undefined, metric_keys, score_letter, spread
 from lm_eval_cora.responses import Record
 
 DOC: dict[str, Any] = {
@@ -39,15 +39,15 @@ def test_what_a_line_of_the_samples_file_says() -> None:
     # As the harness writes it: what is no JSON type as its str().
     names = ["acc", "cora", "consistency_rate", "invalid"]
     right, none = score_letter(DOC, ["B"]), score_letter(DOC, ["Based on"])
-    line = json.loads(json.dumps(spread(right, names), default=str))
+    line = json.loads(json.dumps(spread(right, metric_keys(names)), default=str))
     assert {key: value for key, value in line.items() if value != ""} == {"acc": 1.0, "consistency_rate": "0"}
-    line = json.loads(json.dumps(spread(none, names), default=str))
+    line = json.loads(json.dumps(spread(none, metric_keys(names)), default=str))
     assert {key: value for key, value in line.items() if value != ""} == {"acc": 0.0, "invalid": "no letter"}
     assert list(line) == [f"{name}{end}" for name in names for end in ("", "_stderr")]
 
 
 def test_records_travel_between_ranks() -> None:
-    row = spread(score_letter(DOC, ["B"]), ["acc", "cora"])
+    row = spread(score_letter(DOC, ["B"]), metric_keys(["acc", "cora"]))
     back = pickle.loads(pickle.dumps(row))
     assert back["acc"] == 1.0
     assert isinstance(back["acc"], Score)

@@ -1,0 +1,206 @@
+"""What cora_mmlu costs at full size: 14,042 questions, 280,840 variants, five shots, the dummy model.
+
+Four things are measured, each in a process of its own below this one:
+
+- the whole run of `cora_mmlu`: seconds, and peak memory;
+- our part of it alone, step by step: load, expand, draw exemplars and render, read the answers, regroup, all metrics;
+- the whole run of the harness' own `score_option_order_robustness_mmlu_pro`, which expands MMLU-Pro;
+- how often either expands its documents.
+
+Rows are made up, in the layout, number and length of the two benchmarks' (MMLU: stems of 50 words, MMLU-Pro of 40).
+
+    python benchmarks/scale.py [--questions 14042]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+REPOSITORY = Path(__file__).parents[1]
+SUBJECTS = 57
+LETTERS = "ABCDEFGHIJ"
+SCORE = "score_option_order_robustness_mmlu_pro"
+
+sys.path.insert(0, str(REPOSITORY))  # the checkout, not what is installed
+
+
+def write_hub(folder: Path, questions: int) -> None:
+    """Both sets where `load_dataset("cais/mmlu", "all")` finds them."""
+    import datasets
+
+    rng = random.Random(0)
+
+    def words(count: int) -> str:
+        return " ".join("".join(rng.choices("aeinorst", k=rng.randint(2, 8))) for _ in range(count))
+
+    def mmlu(number: int) -> dict[str, Any]:
+        choices = [words(rng.randint(1, 9)) for _ in range(4)]
+        subject = f"subject_{number % SUBJECTS}"
+        return {"question": words(50) + "?", "subject": subject, "choices": choices, "answer": number % 4}
+
+    def mmlu_pro(number: int) -> dict[str, Any]:
+        right = number % 10
+        return {
+            "question_id": number,
+            "question": words(40) + "?",
+            "options": [words(rng.randint(1, 9)) for _ in range(10)],
+            "answer": LETTERS[right],
+            "answer_index": right,
+            "cot_content": "",
+            "category": f"category_{number % 14}",
+            "src": "made up",
+        }
+
+    sets = {
+        ("cais/mmlu", "all"): {
+            "test": [mmlu(n) for n in range(questions)],
+            "dev": [mmlu(n) for n in range(5 * SUBJECTS)],
+        },
+        ("TIGER-Lab/MMLU-Pro", "default"): {
+            "test": [mmlu_pro(n) for n in range(round(questions * 12032 / 14042))],
+            "validation": [mmlu_pro(n) for n in range(70)],
+        },
+    }
+    for (name, config), splits in sets.items():
+        lines = [f"- config_name: {config}", "  data_files:"]
+        for split, rows in splits.items():
+            path = folder / name / config / f"{split}.parquet"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            datasets.Dataset.from_list(rows).to_parquet(path)
+            lines += [f"  - split: {split}", f"    path: {config}/{split}.parquet"]
+        (folder / name / "README.md").write_text("\n".join(["---", "configs:", *lines, "---", ""]))
+
+
+def in_a_process(folder: Path, *command: str) -> tuple[float, float, str]:
+    """Wall seconds, peak memory in MiB, and what a command printed."""
+    environment = {
+        **os.environ,
+        "HF_HUB_OFFLINE": "1",
+        "HF_DATASETS_CACHE": str(folder / "cache"),
+        "PYTHONPATH": os.pathsep.join([str(REPOSITORY), str(Path(__file__).parent)]),
+    }
+    start = time.perf_counter()
+    with (folder / "log.txt").open("wb") as log:
+        child = subprocess.Popen([sys.executable, *command], env=environment, stdout=log, stderr=log, cwd=folder)
+        _, status, usage = os.wait4(child.pid, 0)
+    seconds = time.perf_counter() - start
+    printed = (folder / "log.txt").read_text(errors="replace")
+    if status:
+        raise SystemExit(printed[-3000:])
+    return seconds, usage.ru_maxrss / 1024, printed
+
+
+def our_steps() -> None:
+    """Our part of the run, in the order of the run, without the harness."""
+    from lm_eval_cora import metrics
+    from lm_eval_cora.benchmarks.mmlu import MMLU
+    from lm_eval_cora.harness import docs, loading, scoring
+    from lm_eval_cora.harness.fewshot import ExemplarSampler
+    from lm_eval_cora.options import Options
+    from lm_eval_cora.responses import ResponseTable
+
+    seconds: dict[str, float] = {}
+
+    @contextmanager
+    def step(name: str) -> Iterator[None]:
+        start = time.perf_counter()
+        yield
+        seconds[name] = time.perf_counter() - start
+
+    source = {"benchmark": MMLU, "hub_path": "cais/mmlu", "hub_config": "all", "hub_split": "test"}
+    with step("load"):
+        rows = loading.load_benchmark(options=Options(), **source)["test"]
+        pool = loading.load_exemplars(options=Options(), **source, hub_fewshot_split="dev")
+    with step("expand"):
+        variants = docs.divergent(rows)
+    with step("exemplars and prompts"):
+        sampler = ExemplarSampler(pool, {row["id"]: loading.to_question(row) for row in rows}, 0, 1234)
+        for doc in variants:
+            sampler.question_id = doc["question_id"]
+            for exemplar in sampler.sample(5):
+                docs.exemplar_to_text(exemplar), docs.doc_to_target(exemplar)
+            docs.doc_to_text(doc)
+    with step("read the answers"):
+        names = [name for name in metrics.__all__ if name not in ("Estimate", "accuracy_by_kind", "bmca")]
+        keys = scoring.metric_keys(names)
+        spread = [scoring.spread(scoring.score_letter(doc, ["B. because"]), keys) for doc in variants]
+    with step("regroup"):
+        table = ResponseTable.from_records(row["cora"].record for row in spread)
+    with step("metrics"):
+        for name in names:
+            getattr(metrics, name)(table)
+        for tenths in range(5, 11):
+            metrics.bmca(table, tenths / 10)
+        metrics.accuracy_by_kind(table)
+    print(json.dumps({"docs": len(variants), "seconds": seconds}))
+
+
+def count_expansions(task: str) -> None:
+    """Run a task on a few documents, and count how often its documents are expanded."""
+    from lm_eval import simple_evaluate
+    from lm_eval.config.task import TaskConfig
+    from lm_eval.models.dummy import DummyLM
+    from lm_eval.tasks import TaskManager
+
+    calls = 0
+    post_init = TaskConfig.__post_init__
+
+    def counted(self: Any) -> None:
+        post_init(self)
+        expand = self.process_docs
+
+        def counting(*arguments: Any) -> Any:
+            nonlocal calls
+            calls += 1
+            return expand(*arguments)
+
+        self.process_docs = counting
+
+    TaskConfig.__post_init__ = counted
+    manager = TaskManager(include_path=str(REPOSITORY / "tasks"))
+    simple_evaluate(model=DummyLM(), tasks=[task], task_manager=manager, limit=20, log_samples=False)
+    print(json.dumps(calls))
+
+
+def last_line(printed: str) -> Any:
+    """The JSON that a process of ours printed last."""
+    return json.loads(printed.strip().splitlines()[-1])
+
+
+def main() -> None:
+    """Measure, and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--questions", type=int, default=14042, help="rows of MMLU (default: all 14,042)")
+    questions = parser.parse_args().questions
+    run = ("-m", "lm_eval", "run", "--model", "dummy", "--include_path", str(REPOSITORY / "tasks"), "--tasks")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_hub(folder, questions)
+        for label, arguments in (("", ()), (" with --log_samples", ("--log_samples",))):
+            seconds, memory, _ = in_a_process(folder, *run, "cora_mmlu", "--output_path", "out", *arguments)
+            print(f"cora_mmlu{label}: {seconds:.0f} s, {memory:.0f} MiB")
+        ours = last_line(in_a_process(folder, "-c", "import scale; scale.our_steps()")[2])
+        total = sum(ours["seconds"].values())
+        print(f"of which ours: {total:.1f} s for {ours['docs']:,} docs, {total / ours['docs'] * 1e6:.0f} us a doc")
+        for step, took in ours["seconds"].items():
+            print(f"    {step:24}{took:6.1f} s")
+        seconds, memory, printed = in_a_process(folder, *run, SCORE, "--output_path", "out")
+        print(f"{SCORE}: {seconds:.0f} s, {memory:.0f} MiB")
+        for task in ("cora_mmlu", SCORE):
+            calls = last_line(in_a_process(folder, "-c", f"import scale; scale.count_expansions({task!r})")[2])
+            print(f"{task}: its documents are expanded {calls} times a run")
+
+
+if __name__ == "__main__":
+    main()
