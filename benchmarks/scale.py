@@ -195,7 +195,7 @@ def main() -> None:
         print(f"of which ours: {total:.1f} s for {ours['docs']:,} docs, {total / ours['docs'] * 1e6:.0f} us a doc")
         for step, took in ours["seconds"].items():
             print(f"    {step:24}{took:6.1f} s")
-        seconds, memory, printed = in_a_process(folder, *run, SCORE, "--output_path", "out")
+        seconds, memory, _ = in_a_process(folder, *run, SCORE, "--output_path", "out")
         print(f"{SCORE}: {seconds:.0f} s, {memory:.0f} MiB")
         for task in ("cora_mmlu", SCORE):
             calls = last_line(in_a_process(folder, "-c", f"import scale; scale.count_expansions({task!r})")[2])

@@ -70,7 +70,7 @@ class ExemplarPool:
             where = f" of the category {question.category!r}" if self._within_category else ""
             raise ExemplarError(
                 f"question {question.id!r} can have {len(drawn)} exemplars at most: the other questions{where} "
-                f"of {self._source}"
+                f"of {self._source}; ask for fewer with --num_fewshot {len(drawn)}"
             )
         return drawn
 

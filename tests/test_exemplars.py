@@ -31,7 +31,7 @@ def test_they_are_a_function_of_question_and_seeds() -> None:
     ]
     assert drawn not in others
     # Kept, because other exemplars would change scores.
-    assert [one.id for one in drawn] == ["q11", "q10", "q5", "q2", "q1"]
+    assert [one.id for one in drawn] == ["q11", "q10", "q9", "q2", "q1"]
 
 
 def test_never_the_question_itself_under_whatever_id() -> None:
@@ -75,7 +75,8 @@ def test_fewer_than_asked_for() -> None:
     with pytest.raises(ExemplarError) as error:
         pool(within_category=True).draw(QUESTIONS[0], 6, 0)
     assert str(error.value) == (
-        "question 'q0' can have 5 exemplars at most: the other questions of the category 'law' of the dev split"
+        "question 'q0' can have 5 exemplars at most: the other questions of the category 'law' of the dev split; "
+        "ask for fewer with --num_fewshot 5"
     )
     with pytest.raises(ExemplarError, match="'q0' can have 11 exemplars at most: the other questions of the dev split"):
         pool().draw(QUESTIONS[0], 12, 0)

@@ -9,11 +9,14 @@ import datasets
 import pytest
 
 from lm_eval_cora.benchmarks import Benchmark, BenchmarkError
+from lm_eval_cora.benchmarks.agieval import AGIEVAL
 from lm_eval_cora.benchmarks.demo import DEMO
 from lm_eval_cora.benchmarks.local import LOCAL
 from lm_eval_cora.benchmarks.medqa import MEDQA
-from lm_eval_cora.harness.loading import load_benchmark
+from lm_eval_cora.benchmarks.mmlu_pro import MMLU_PRO
+from lm_eval_cora.harness.loading import load_benchmark, load_exemplars
 from lm_eval_cora.options import OptionError, Options
+from lm_eval_cora.question import Question
 
 MEDQA_ON_THE_HUB = {
     "benchmark": MEDQA,
@@ -144,10 +147,96 @@ def test_what_is_asked_of_the_hub(monkeypatch: pytest.MonkeyPatch) -> None:
     ]
 
 
-def test_a_renamed_column(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_renamed_column_says_where_and_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(datasets, "load_dataset", lambda *_, **__: [{"sent1": "Which?"}])
-    with pytest.raises(BenchmarkError, match="row 0 has no column 'question', 'options', 'answer_idx'; expected"):
+    with pytest.raises(BenchmarkError) as error:
         rows_of(**MEDQA_ON_THE_HUB)
+    assert str(error.value) == (
+        "medqa: row 0 has no column 'question', 'options', 'answer_idx'; expected question, options, answer_idx, got "
+        "sent1\n  in lavita/medical-qa-datasets (med-qa-en-5options-source, test)\n"
+        "Give a file of your own (jsonl, csv or parquet) with the columns question, options, answer_idx: "
+        """--metadata '{"cora": {"data_files": "medqa.jsonl"}}'"""
+    )
+
+
+@pytest.mark.usefixtures("hub")
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"hub_split": "dev"}, r"\(config 'med-qa-en-5options-source', split 'dev'\) .*\n  ValueError: Unknown split"),
+        (
+            {"hub_config": "v2"},
+            r"\(config 'v2', split 'test'\) from the Hugging Face Hub\.\n  ValueError: BuilderConfig",
+        ),
+        (
+            {"hub_path": "lavita/renamed"},
+            r"medqa: cannot load 'lavita/renamed' \(config .*, split 'test'\) from the Hug",
+        ),
+    ],
+)
+def test_what_the_hub_no_longer_offers(changed: dict[str, str], message: str) -> None:
+    with pytest.raises(BenchmarkError, match=message) as error:
+        rows_of(**{**MEDQA_ON_THE_HUB, **changed})
+    assert "Give a file of your own (jsonl, csv or parquet) with the columns" in str(error.value)
+
+
+AGIEVAL_ON_THE_HUB = {
+    "benchmark": AGIEVAL,
+    "hub_path": ["hails/agieval-sat-en", "hails/agieval-lsat-ar"],
+    "hub_split": "test",
+}
+
+
+@pytest.mark.usefixtures("hub")
+def test_a_benchmark_in_several_parts() -> None:
+    rows = rows_of(**AGIEVAL_ON_THE_HUB)
+    assert [row["id"] for row in rows] == [f"{part}-test-{n}" for part in ("sat-en", "lsat-ar") for n in range(5)]
+    assert {row["id"].partition("-test")[0] == row["category"] for row in rows} == {True}
+
+
+@pytest.mark.usefixtures("hub")
+def test_a_local_copy_in_several_parts_has_the_same_ids(tmp_path: Path) -> None:
+    on_the_hub = rows_of(**AGIEVAL_ON_THE_HUB)
+    for part in ("sat-en", "lsat-ar"):
+        for number in range(2):  # each in two files
+            (tmp_path / part).mkdir(exist_ok=True)
+            rows = datasets.load_dataset(f"hails/agieval-{part}", split="test").to_list()
+            write(tmp_path / part / f"{number}.jsonl", *(rows[:3] if number == 0 else rows[3:]))
+    files = tuple(str(tmp_path / part / f"{number}.jsonl") for part in ("sat-en", "lsat-ar") for number in range(2))
+    assert rows_of(**AGIEVAL_ON_THE_HUB, options=Options(data_files=files)) == on_the_hub
+    # Files whose names say nothing are one part without a name; a column of the row's own would say it, too.
+    nameless = write(tmp_path / "mine.jsonl", *({**row, "subset": "sat-math"} for row in rows))
+    (row, *_) = rows_of(**AGIEVAL_ON_THE_HUB, options=Options(data_files=(nameless,)))
+    assert (row["id"], row["category"]) == ("test-0", "sat-math")
+
+
+@pytest.mark.usefixtures("hub")
+def test_a_part_that_is_missing_is_an_error_and_not_a_smaller_benchmark() -> None:
+    changed = {**AGIEVAL_ON_THE_HUB, "hub_path": ["hails/agieval-sat-en", "hails/agieval-lsat-xy"]}
+    with pytest.raises(BenchmarkError, match="agieval: cannot load 'hails/agieval-lsat-xy'"):
+        rows_of(**changed)
+
+
+@pytest.mark.usefixtures("hub")
+def test_exemplars_come_from_the_fewshot_split_and_from_the_scored_one_where_there_is_none() -> None:
+    asked = Question("x", "Which?", ("Ice", "Fog"), 0, "sat-en")
+    of_medqa = load_exemplars(options=Options(questions=1), **MEDQA_ON_THE_HUB, hub_fewshot_split="train")
+    assert {one.id for one in of_medqa.draw(asked, 8, 0)} == {f"train-{n}" for n in range(8)}
+    of_agieval = load_exemplars(options=Options(questions=1), **AGIEVAL_ON_THE_HUB)
+    assert {one.id for one in of_agieval.draw(asked, 5, 0)} == {f"sat-en-test-{n}" for n in range(5)}
+
+
+def test_rows_of_mmlu_pro_that_contradict_themselves_are_left_out_with_a_warning(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    row = {"question": "Which?", "options": ["Ice", "Fog", "Dew"], "answer": "B", "category": "law"}
+    rows = [{**row, "question_id": n, "answer_index": 1 + n % 2} for n in range(4)]
+    monkeypatch.setattr(datasets, "load_dataset", lambda *_, **__: rows)
+    kept = rows_of(benchmark=MMLU_PRO, hub_path="TIGER-Lab/MMLU-Pro", hub_split="test")
+    assert [one["id"] for one in kept] == ["0", "2"]
+    assert (
+        "mmlu_pro: left out 2 of 4 questions: 2 with a letter that contradicts the index (row 1, row 3)" in caplog.text
+    )
 
 
 def test_a_local_copy_replaces_the_hub(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
