@@ -67,7 +67,7 @@ def test_every_row_can_be_asked(
 def test_medqa() -> None:
     docs = docs_of(run(knows, "cora_medqa", {"questions": 60}), "cora_medqa")
     assert docs[0]["question_id"] == "test-0"
-    assert docs[0]["choices"] == [
+    assert list(docs[0]["choices"]) == [
         "Erythromycin ointment",
         "Ketotifen eye drops",
         "Warm compresses",
