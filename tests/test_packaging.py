@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from .test_tasks import NAMES
+
 REPOSITORY = Path(__file__).parents[1]
 
 pytestmark = pytest.mark.packaging
@@ -62,10 +64,12 @@ def test_the_environment_is_bare(python: Path) -> None:
 
 def test_the_tasks_are_listed_without_an_include_path(python: Path) -> None:
     listed = call(python, "-m", "lm_eval", "ls", "subtasks")
-    for name in ("cora_demo", "cora_local", "cora_medqa"):
-        assert f"|{name} " in listed or f"|{name}|" in listed
-    assert "generate_until" in next(line for line in listed.splitlines() if "cora_medqa" in line)
-    call(python, "-m", "lm_eval", "validate", "--tasks", "cora_medqa,cora_demo,cora_local")
+    for name in NAMES:
+        if name != "cora":
+            (line,) = [line for line in listed.splitlines() if f"|{name} " in line or f"|{name}|" in line]
+            assert ("multiple_choice" if name.endswith("_mc") else "generate_until") in line
+    assert "|cora " in call(python, "-m", "lm_eval", "ls", "groups")
+    call(python, "-m", "lm_eval", "validate", "--tasks", ",".join(NAMES))
 
 
 def test_the_command_runs(python: Path) -> None:
@@ -87,7 +91,8 @@ def test_types_and_questions_are_in_the_package(python: Path) -> None:
     package = site_packages(python) / "lm_eval_cora"
     assert (package / "py.typed").is_file()
     assert (package / "benchmarks" / "demo.jsonl").is_file()
-    assert (package / "prompting" / "templates" / "letter.jinja").is_file()
+    for template in ("letter", "question"):
+        assert (package / "prompting" / "templates" / f"{template}.jinja").is_file()
 
 
 def test_uninstalling_leaves_nothing_behind(python: Path) -> None:

