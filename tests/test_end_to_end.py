@@ -37,6 +37,7 @@ def test_the_results_file_and_the_table() -> None:
     assert config["metadata"]["signature"] == (
         "cora|task:cora_demo@1|probe:divergent|form:generate|shots:0|seed:2|questions:3|n:3x26|invalid:0.0%|v0.1.0"
     )
+    assert config["dataset_kwargs"] == {"benchmark": "demo"}
     assert config["process_docs"] == "lm_eval_cora.harness.docs.divergent"
     assert config["metric_list"][6] == {
         "metric": "bmca@0.5",

@@ -223,3 +223,20 @@ def test_a_task_file_of_ones_own_may_choose_among_the_metrics(tmp_path: Path) ->
         "metric_list:\n  - {metric: bmca@0.75, aggregation: !function lm_eval_cora.metrics.bmca, level: 0.75}\n"
     )
     assert scores(run(knows, "mine", None, tmp_path), "mine")["bmca@0.75"] == 1.0
+
+
+@pytest.mark.usefixtures("hub")
+def test_a_pinned_revision_is_signed(tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text(
+        f"task: mine\ninclude: {TASKS}/medqa/cora_medqa.yaml\nmetadata: {{version: 1}}\n"
+        "dataset_kwargs:\n"
+        "  benchmark: !function lm_eval_cora.benchmarks.medqa.MEDQA\n"
+        "  hub_path: lavita/medical-qa-datasets\n"
+        "  hub_config: med-qa-en-5options-source\n"
+        "  hub_split: test\n"
+        "  hub_revision: 0a1b2c3\n"
+    )
+    signature = run(knows, "mine", {}, tmp_path)["configs"]["mine"]["metadata"]["signature"]
+    assert "|shots:0|revision:0a1b2c3|seed:0|" in signature
+    signature = run(knows, "cora_medqa")["configs"]["cora_medqa"]["metadata"]["signature"]
+    assert "revision" not in signature

@@ -35,7 +35,8 @@ def describe_cost(instances: Sequence[Any], ranks: int) -> str:
     per_letter = ", one per letter" if any(instance.idx for instance in instances) else ""
     share = f" on this rank, one of {ranks}" if ranks > 1 else ""
     return (
-        f"{len(questions):,} questions, {len(first):,} variants, {requests:,} requests{per_letter}, "
+        f"{len(questions):,} question{'' if len(questions) == 1 else 's'}, {len(first):,} variants, "
+        f"{requests:,} requests{per_letter}, "
         f"about {size // _BYTES_PER_TOKEN:,} prompt tokens{share}"
     )
 

@@ -14,7 +14,7 @@ from lm_eval.api.task import ConfigurableTask
 from lm_eval.defaults import DEFAULT_OTHER_SEED
 
 from lm_eval_cora import __version__, metrics
-from lm_eval_cora.benchmarks import BenchmarkError
+from lm_eval_cora.benchmarks import Benchmark, BenchmarkError
 from lm_eval_cora.exemplars import ExemplarError
 from lm_eval_cora.harness.docs import Doc, Docs
 from lm_eval_cora.harness.fewshot import ExemplarSampler
@@ -222,6 +222,8 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
             key: value if key == "metadata" else _name_callables(value)
             for key, value in self.config.to_dict(keep_callable=True).items()
         }
+        if isinstance(benchmark := (self.config.dataset_kwargs or {}).get("benchmark"), Benchmark):
+            config["dataset_kwargs"] = {**self.config.dataset_kwargs, "benchmark": benchmark.name}
         if not self._records:  # --predict_only
             return config
         try:

@@ -63,7 +63,7 @@ def test_cost_where_letters_are_scored() -> None:
         SimpleNamespace(doc=doc, args=("x" * 4000, f" {letter}"), idx=i, repeats=1) for i, letter in enumerate("AB")
     ]
     assert (
-        describe_cost(instances, 1) == "1 questions, 1 variants, 2 requests, one per letter, about 1,000 prompt tokens"
+        describe_cost(instances, 1) == "1 question, 1 variants, 2 requests, one per letter, about 1,000 prompt tokens"
     )
 
 
