@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from lm_eval_cora.question import Question
 from lm_eval_cora.randomness import in_random_order
@@ -57,6 +57,29 @@ class ExemplarPool:
             >>> len(drawn), asked in drawn, drawn == pool.draw(asked, 3, 0)[:2]
             (2, False, True)
         """
+        drawn = self._some(question, shots, *seeds)
+        if len(drawn) < shots:
+            where = f" of the category {question.category!r}" if self._within_category else ""
+            raise ExemplarError(
+                f"question {question.id!r} can have {len(drawn)} exemplars at most: the other questions{where} of "
+                f"{self._source}; ask with --num_fewshot {len(drawn)}"
+            )
+        return drawn
+
+    def check(self, questions: Collection[Question], shots: int) -> None:
+        """See that every question can have that many exemplars.
+
+        Args:
+            questions: The questions that will be asked, at least one.
+            shots: How many.
+
+        Raises:
+            ExemplarError: If not; it is about a question that can have the fewest.
+        """
+        self.draw(min(questions, key=lambda question: len(self._some(question, shots))), shots)
+
+    def _some(self, question: Question, shots: int, *seeds: int) -> list[Question]:
+        """That many exemplars, or as many as there are."""
         drawn: list[Question] = []
         seen = {_content(question)}
         pool = self._pools.get(self._pool_of(question), [])
@@ -66,12 +89,6 @@ class ExemplarPool:
             if (content := _content(candidate)) not in seen:
                 seen.add(content)
                 drawn.append(candidate)
-        if len(drawn) < shots:
-            where = f" of the category {question.category!r}" if self._within_category else ""
-            raise ExemplarError(
-                f"question {question.id!r} can have {len(drawn)} exemplars at most: the other questions{where} "
-                f"of {self._source}; ask for fewer with --num_fewshot {len(drawn)}"
-            )
         return drawn
 
     def _pool_of(self, question: Question) -> str:

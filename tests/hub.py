@@ -14,6 +14,11 @@ from lm_eval_cora.question import LETTERS
 Row = dict[str, Any]
 
 
+def right_answer(question: str) -> str:
+    """What follows the number in a made-up stem: not read from any adapter's output."""
+    return str(int(question.rpartition("follows ")[2].partition("?")[0]) + 1)
+
+
 def options(number: int, count: int) -> tuple[list[str], int]:
     """Numbers around `number`, and where its successor stands among them: at another place for each number."""
     right = number % count

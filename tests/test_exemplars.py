@@ -76,10 +76,20 @@ def test_fewer_than_asked_for() -> None:
         pool(within_category=True).draw(QUESTIONS[0], 6, 0)
     assert str(error.value) == (
         "question 'q0' can have 5 exemplars at most: the other questions of the category 'law' of the dev split; "
-        "ask for fewer with --num_fewshot 5"
+        "ask with --num_fewshot 5"
     )
     with pytest.raises(ExemplarError, match="'q0' can have 11 exemplars at most: the other questions of the dev split"):
         pool().draw(QUESTIONS[0], 12, 0)
+
+
+def test_what_is_advised_is_enough_for_every_question() -> None:
+    # Five questions of one category, two of another: four others, and one.
+    uneven = [*(question(number, "law") for number in range(5)), *(question(number, "arts") for number in (7, 8))]
+    of_both = pool(uneven, within_category=True)
+    for shots in (4, 5):
+        with pytest.raises(ExemplarError, match=r"question 'q7' can have 1 exemplars .*; ask with --num_fewshot 1"):
+            of_both.check(uneven, shots)
+    of_both.check(uneven, 1)
 
 
 def test_no_shots_and_an_unknown_category() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from lm_eval_cora.options import OptionError
 
+from .hub import right_answer
 from .simulated import Simulated, knows, run, scores
 
 GOLDEN = Path(__file__).parent / "prompts"
@@ -61,6 +62,10 @@ def test_num_fewshot_works_everywhere(benchmark: str, form: str) -> None:
         (shots,) = before
         assert shots.count("\nAnswer: ") == 3
         assert "None of the above" not in shots  # in the original form
+        if benchmark != "demo":
+            for exemplar in shots.strip().split("\n\n"):
+                question, _, said = exemplar.rpartition("\nAnswer: ")
+                assert f"\n{said}. {right_answer(question)}\n" in f"{question}\n"
         # Never the question itself: its stem is in none of them.
         assert prompts[0].rpartition("Question: ")[2].partition("\nChoices:")[0] not in shots
     assert len({shots_of(prompts[0]) for prompts in groups.values()}) > 1  # another question sees others

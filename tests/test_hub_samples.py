@@ -10,6 +10,7 @@ import datasets
 import pytest
 
 from .simulated import knows, run, scores
+from .test_tasks import build
 
 HUB = Path(__file__).parents[2] / "shared" / "hub"
 
@@ -30,6 +31,40 @@ def _in_the_folder(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def docs_of(results: dict[str, Any], task: str) -> list[dict[str, Any]]:
     return [sample["doc"] for sample in results["samples"][task]]
+
+
+def agieval_answer(row: dict[str, Any]) -> str:
+    return str(row["choices"][row["gold"][0]][3:].lstrip())
+
+
+RIGHT = {
+    "mmlu": lambda row: row["choices"][row["answer"]],
+    "arc_challenge": lambda row: dict(zip(row["choices"]["label"], row["choices"]["text"], strict=True))[
+        row["answerKey"]
+    ],
+    "truthfulqa": lambda row: row["mc1_targets"]["choices"][0],
+    "medqa": lambda row: row["answer"],
+    "medmcqa": lambda row: row[("opa", "opb", "opc", "opd")[row["cop"]]],
+    "mmlu_pro": lambda row: row["options"]["ABCDEFGHIJ".index(row["answer"])],
+    "agieval": agieval_answer,
+}
+"""The right answer's text, read from the row itself."""
+
+
+@pytest.mark.parametrize("benchmark", RIGHT)
+def test_the_right_answer_is_the_sources(benchmark: str) -> None:
+    task = build(f"cora_{benchmark}")
+    kwargs = task.config.dataset_kwargs
+    paths = kwargs["hub_path"] if isinstance(kwargs["hub_path"], list) else [kwargs["hub_path"]]
+    rows = [
+        row
+        for path in paths
+        for row in datasets.load_dataset(path, kwargs.get("hub_config"), split=kwargs["hub_split"]).to_list()
+    ]
+    originals = [doc for doc in task.eval_docs if doc["kind"] == "original"]
+    assert len(originals) == len(rows)
+    for doc, row in zip(originals, rows, strict=True):
+        assert doc["choices"][doc["printed"].index(doc["answer"])] == RIGHT[benchmark](row)
 
 
 @pytest.mark.parametrize("form", ["", "_mc"])

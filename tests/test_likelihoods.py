@@ -81,7 +81,9 @@ def test_what_is_no_likelihood_costs_nothing(caplog: pytest.LogCaptureFixture) -
     values = scores(results, TASK)
     assert 0.5 < values["invalid"] < 1
     assert "The commonest reason: no likelihood" in caplog.text
-    assert "chat template" not in caplog.text  # no switch mends it
+    # No switch mends it.
+    assert "The model returned nan or no number: try another dtype" in caplog.text
+    assert "--apply_chat_template" not in caplog.text
     assert str(results["samples"][TASK][0]["invalid"]) == "no likelihood"
 
 

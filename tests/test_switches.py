@@ -73,6 +73,23 @@ def test_samples(task: str, caplog: pytest.LogCaptureFixture) -> None:
 
 
 @both_forms
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"limit": 0}, "--limit comes to 0 variants: expected more than 0"),
+        ({"limit": -1}, "--limit comes to -3120 variants: expected more than 0"),
+        ({"samples": [5, 120 * M]}, "--samples 3120: expected 0 to 3119"),
+        ({"samples": [-1]}, "--samples -1: expected 0 to 3119"),
+    ],
+)
+def test_docs_that_do_not_exist(task: str, arguments: dict[str, Any], message: str) -> None:
+    if "samples" in arguments:
+        arguments = {"samples": {task: arguments["samples"]}}
+    with pytest.raises(OptionError, match=f"{task}: {message}"):
+        run(Refusing(), task, **arguments)
+
+
+@both_forms
 def test_the_seed_of_the_harness_moves_nothing_but_exemplars(task: str) -> None:
     def prompts(seed: int, shots: int) -> list[str]:
         model = Simulated(knows)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isnan
+from math import isnan, nan
 from typing import Any
 
 from lm_eval_cora.answers import Answer, Reason
@@ -33,9 +33,19 @@ def most_likely(loglikelihoods: Sequence[Any], printed: Sequence[int]) -> Answer
 
     Source: what the harness' own multiple choice tasks do; counting the ties and refusing what is no number is ours.
     """
-    values = [value for value in loglikelihoods if isinstance(value, int | float) and not isnan(value)]
-    if len(values) != len(printed) or len(values) != len(loglikelihoods):
+    values = [_number(value) for value in loglikelihoods]
+    if len(values) != len(printed) or any(map(isnan, values)):
         return Answer(reason=Reason.NO_LIKELIHOOD)
     highest = max(values)
     best = [identity for identity, value in zip(printed, values, strict=True) if value == highest]
     return Answer(picked=best[0], tied=len(set(best)) > 1)
+
+
+def _number(value: Any) -> float:
+    """A back end's number: Python's own, or a scalar of numpy or torch."""
+    if value is None or isinstance(value, str | bytes | bool):
+        return nan
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return nan

@@ -20,11 +20,6 @@ class BenchmarkError(ValueError):
     """Questions cannot be had: a set that does not load, a column that is missing, rows that cannot be asked."""
 
 
-def _no_part(source: str) -> str:
-    """A benchmark is one piece, however many files it lies in."""
-    return ""
-
-
 @dataclass(frozen=True)
 class Benchmark:
     """How a source's rows become Questions.
@@ -37,8 +32,8 @@ class Benchmark:
             such rows, and they are left out and counted.
         published_rows: Number of rows of the published split, if there is one.
         file: Where the rows lie if they come with the package.
-        part_of: Of a benchmark that is spread over several datasets: takes the name of a dataset or of a file, and
-            returns the part that it holds. The rows get it as the column `subset`, and ids begin with it.
+        part_of: Of a benchmark that is made of several datasets: takes the name of a dataset or of a file and a row of
+            it, and returns the part that the row is of. Rows have it in the column `subset`, and ids begin with it.
         exemplars_within_category: Whether few-shot exemplars come from the question's own category.
     """
 
@@ -48,7 +43,7 @@ class Benchmark:
     strict: bool = False
     published_rows: int | None = None
     file: Path | None = None
-    part_of: Callable[[str], str] = _no_part
+    part_of: Callable[[str, Row], str] | None = None
     exemplars_within_category: bool = False
 
 

@@ -6,15 +6,15 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from lm_eval_cora.benchmarks import Benchmark, Row
+from lm_eval_cora.benchmarks import Benchmark, BenchmarkError, Row
 from lm_eval_cora.benchmarks.cells import option_index, option_list, parse_cell
-from lm_eval_cora.question import LETTERS, Question, UnusableQuestion
+from lm_eval_cora.question import Question, UnusableQuestion
 
 SUBSETS = ("aqua-rat", "logiqa-en", "lsat-ar", "lsat-lr", "lsat-rc", "sat-en", "sat-math")
 
 _OPTIONS_FOLLOW = "Answer Choices:"
 # The source joins passage and question without a space: "...makes a spy succeedQ: Which one". An "IQ: " is none.
-_QUESTION_FOLLOWS = re.compile(r"^Q: |(?<=[^\sA-Z])Q: ")
+_QUESTION_FOLLOWS = re.compile(r"(?<=[^\sA-Z])Q: ")
 
 
 def to_question(row: Row, default_id: str) -> Question:
@@ -36,21 +36,32 @@ def to_question(row: Row, default_id: str) -> Question:
     return Question(
         id=default_id,
         stem=_stem(row["query"], printed),
-        choices=tuple(_without_letter(option, letter) for option, letter in zip(printed, LETTERS, strict=False)),
+        choices=tuple(_without_letter(option, chr(ord("A") + index)) for index, option in enumerate(printed)),
         answer=option_index(gold, "gold", len(printed)),
         category=row.get("subset") or "",
     )
 
 
-def subset_of(source: str) -> str:
-    """Find the subset in the name of a dataset or the path of a file.
+def subset_of(source: str, row: Row) -> str:
+    """Find the subset of a row: in its own column `subset`, or in the name of the dataset or the path of the file.
+
+    Raises:
+        BenchmarkError: If neither names one: ids, categories and exemplars depend on it.
 
     Example:
-        >>> subset_of("hails/agieval-sat-en"), subset_of("copies/lsat-ar/test.parquet"), subset_of("mine.jsonl")
-        ('sat-en', 'lsat-ar', '')
+        >>> subset_of("hails/agieval-sat-en", {}), subset_of("copies/lsat-ar/test.parquet", {})
+        ('sat-en', 'lsat-ar')
+        >>> subset_of("mine.jsonl", {"subset": "aqua-rat"})
+        'aqua-rat'
     """
-    last = max(SUBSETS, key=source.rfind)
-    return last if last in source else ""
+    named = [subset for subset in SUBSETS if subset in source]
+    subset = row.get("subset") or max(named, key=source.rfind, default="")
+    if subset not in SUBSETS:
+        raise BenchmarkError(
+            f"agieval: {source}: which subset? Expected a column 'subset' or a path that holds one of "
+            f"{', '.join(SUBSETS)}; got {subset!r}"
+        )
+    return str(subset)
 
 
 def _stem(query: object, printed: Sequence[object]) -> str:
@@ -61,9 +72,11 @@ def _stem(query: object, printed: Sequence[object]) -> str:
     stem, found, _ = query.rpartition(in_full if in_full in query else _OPTIONS_FOLLOW)
     if not found:
         raise UnusableQuestion("a query without its options", f"no {_OPTIONS_FOLLOW!r} in {query[-80:]!r}")
-    joints = list(_QUESTION_FOLLOWS.finditer(stem))
-    if len(joints) == 1:  # more than one: which of them begins the question cannot be told
-        stem = "\n".join(part for part in (stem[: joints[0].start()], stem[joints[0].end() :]) if part)
+    passage_and_question = _QUESTION_FOLLOWS.split(stem)
+    if stem.startswith("Q: "):  # no passage
+        stem = stem.removeprefix("Q: ")
+    elif len(passage_and_question) == 2:  # with more of them it cannot be told where the question begins
+        stem = "\n".join(passage_and_question)
     return stem.rstrip()
 
 

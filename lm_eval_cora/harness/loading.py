@@ -15,7 +15,7 @@ from lm_eval_cora.benchmarks.files import read_rows
 from lm_eval_cora.exemplars import ExemplarPool
 from lm_eval_cora.option_references import refers_to_options
 from lm_eval_cora.options import OptionError, Options
-from lm_eval_cora.question import Question
+from lm_eval_cora.question import Question, shorten
 from lm_eval_cora.randomness import draw
 
 # Below the harness' own logger, so that its handler and its verbosity hold for our lines too.
@@ -109,6 +109,13 @@ def load_exemplars(
     split = hub_split if options.data_files else hub_fewshot_split or hub_split
     source = _Source(benchmark, options, hub_path, hub_config, split, hub_revision)
     questions, _ = source.load()
+    if options.data_files and hub_fewshot_split:
+        logger.warning(
+            "%s: exemplars come from the questions that are scored, not from the split %r: 'data_files' replaces both. "
+            "--num_fewshot 0 asks without any",
+            benchmark.name,
+            hub_fewshot_split,
+        )
     logger.info("%s: exemplars are drawn from %d questions of %s", benchmark.name, len(questions), source)
     return ExemplarPool(questions, source=str(source), within_category=benchmark.exemplars_within_category)
 
@@ -130,42 +137,48 @@ class _Source:
             raise OptionError(
                 f"{benchmark.name}: option 'data_files': it has its own questions; for yours there is cora_local"
             )
-        self._files = options.data_files or ([benchmark.file] if benchmark.file else [])
-        self._paths = [hub_path] if isinstance(hub_path, str) else list(hub_path or [])
+        self._files = options.data_files or ([str(benchmark.file)] if benchmark.file else [])
+        self._names = self._files or ([hub_path] if isinstance(hub_path, str) else list(hub_path or []))
         self._asked = {"config": hub_config, "split": hub_split, "revision": hub_revision}
-        if not self._files and not self._paths:
+        if not self._names:
             raise BenchmarkError(f"{benchmark.name}: no questions were given. {self._how_files_replace_it()}")
 
     def __str__(self) -> str:
         if self._benchmark.file:
             return "the package"
-        if self._files:
-            return ", ".join(map(str, self._files))
+        names = ", ".join(self._names)
         asked = ", ".join(value for value in self._asked.values() if value)
-        return f"{', '.join(self._paths)}{f' ({asked})' if asked else ''}"
+        return f"{names} ({asked})" if asked and not self._files else names
 
     def load(self) -> tuple[list[Question], list[LeftOut]]:
         """Read all parts and turn their rows into questions."""
-        parts: dict[str, list[Iterable[LocatedRow]]] = {}
-        for name in self._files or self._paths:
-            part = self._benchmark.part_of(str(name))
-            parts.setdefault(part, []).append(read_rows(name) if self._files else self._hub_rows(str(name)))
         questions: list[Question] = []
         left_out: list[LeftOut] = []
-        for part, sources in parts.items():
-            # A local copy has the ids of the source: they seed the reorderings.
-            prefix = "-".join(filter(None, (part, self._asked["split"] or "row")))
-            try:
-                found = collect_questions(
-                    self._benchmark, _of_part(part, chain.from_iterable(sources)), id_prefix=prefix
-                )
-            except BenchmarkError as error:
-                if self._files:
-                    raise
-                raise BenchmarkError(f"{error}\n  in {self}\n{self._how_files_replace_it()}") from None
-            questions += found[0]
-            left_out += found[1]
+        try:
+            for part, rows in self._parts().items():
+                # A local copy has the ids of the source: they seed the reorderings.
+                prefix = "-".join(filter(None, (part, self._asked["split"] or "row")))
+                found = collect_questions(self._benchmark, rows, id_prefix=prefix)
+                questions += found[0]
+                left_out += found[1]
+        except BenchmarkError as error:
+            if self._files:
+                raise
+            raise BenchmarkError(f"{error}\n  in {self}\n{self._how_files_replace_it()}") from None
         return questions, left_out
+
+    def _parts(self) -> dict[str, Iterable[LocatedRow]]:
+        """The rows of each part of the benchmark, which say what part they are of; most benchmarks are one piece."""
+        sources = {name: read_rows(name) if self._files else self._hub_rows(name) for name in self._names}
+        part_of = self._benchmark.part_of
+        if part_of is None:
+            return {"": chain.from_iterable(sources.values())}
+        parts: dict[str, list[LocatedRow]] = {}
+        for name, rows in sources.items():
+            for where, row in rows:
+                part = part_of(name, row)
+                parts.setdefault(part, []).append((f"{part} {where}", {**row, "subset": part}))
+        return dict(parts)
 
     def _hub_rows(self, path: str) -> Iterable[LocatedRow]:
         config, split, revision = self._asked.values()
@@ -175,22 +188,23 @@ class _Source:
             asked = ", ".join(f"{name} {value!r}" for name, value in self._asked.items() if value)
             raise BenchmarkError(
                 f"{self._benchmark.name}: cannot load {path!r} ({asked}) from the Hugging Face Hub.\n"
-                f"  {type(error).__name__}: {str(error).strip()}\n{self._how_files_replace_it()}"
+                f"  {_describe(error)}\n{self._how_files_replace_it()}"
             ) from None
         return ((f"row {number}", row) for number, row in enumerate(dataset))
 
     def _how_files_replace_it(self) -> str:
         example = json.dumps({"cora": {"data_files": f"{self._benchmark.name}.jsonl"}})
+        columns = [*self._benchmark.columns, *(["subset"] if self._benchmark.part_of else [])]
         return (
-            f"Give a file of your own (jsonl, csv or parquet) with the columns {', '.join(self._benchmark.columns)}: "
+            f"Give a file of your own (jsonl, csv or parquet) with the columns {', '.join(columns)}: "
             f"--metadata '{example}'"
         )
 
 
-def _of_part(part: str, rows: Iterable[LocatedRow]) -> Iterable[LocatedRow]:
-    if not part:
-        return rows
-    return ((f"{part} {where}", {"subset": part, **row}) for where, row in rows)
+def _describe(error: BaseException) -> str:
+    """An error of another library, and what caused it: that is where some of them say what is wrong."""
+    text = f"{type(error).__name__}: {str(error).strip()}"
+    return f"{text}\n  {shorten(_describe(error.__cause__), 500)}" if error.__cause__ else text
 
 
 def choose_questions(questions: list[Question], options: Options, benchmark: str) -> list[Question]:

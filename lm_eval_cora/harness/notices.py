@@ -96,6 +96,8 @@ def advise_on_invalid(records: Sequence[Record], *, chat: bool) -> str:
 def _advice(reason: Reason, chat: bool) -> str:
     if reason is Reason.CUT_OFF:
         return "A reasoning model needs room to finish: --gen_kwargs max_gen_toks=4096"
+    if reason is Reason.NO_LIKELIHOOD:
+        return "The model returned nan or no number: try another dtype, and look at `resps` in the samples file"
     if not chat:
         return "If the model is a chat model, add --apply_chat_template"
     if reason is Reason.EMPTY:

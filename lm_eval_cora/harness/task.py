@@ -107,9 +107,11 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
     ) -> list[Doc]:
         """What --limit and --samples leave of the docs, on all ranks together."""
         docs = self.test_docs()
-        asked = docs[: limit or None]
-        if samples:
-            asked = [docs[index] for index in sorted(set(samples)) if index < len(docs)]
+        if limit is not None and limit < 1:
+            raise OptionError(f"{self.task_name}: --limit comes to {limit} variants: expected more than 0")
+        if outside := [index for index in samples or () if not 0 <= index < len(docs)]:
+            raise OptionError(f"{self.task_name}: --samples {outside[0]}: expected 0 to {len(docs) - 1}")
+        asked = [docs[index] for index in sorted(set(samples))] if samples else docs[:limit]
         if world_size > len(asked):
             # The harness would raise on the ranks that have nothing, while the others wait for them for ever.
             raise OptionError(
@@ -119,7 +121,7 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         return asked
 
     def _load_sampler(self, asked: set[str]) -> ExemplarSampler:
-        """Load the exemplars and draw them once for every question, so that a lack of them is found on all ranks."""
+        """Load the exemplars, and see that there are enough for all questions: every rank must find that out."""
         shots = self.config.num_fewshot
         if shots < 0:
             raise OptionError(f"{self.task_name}: --num_fewshot {shots}: expected 0 or more")
@@ -128,8 +130,7 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
             questions = {
                 row["id"]: to_question(row) for row in self.dataset[self.config.test_split] if row["id"] in asked
             }
-            for question in questions.values():
-                pool.draw(question, shots, *self._seeds)
+            pool.check(questions.values(), shots)
         except (BenchmarkError, ExemplarError) as error:
             raise OptionError(f"{self.task_name}: --num_fewshot {shots}: {error}") from None
         return ExemplarSampler(pool, questions, *self._seeds)
@@ -239,7 +240,7 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         invalid = sum(record.picked is None for record in self._records) / len(self._records)
         shots = self.config.num_fewshot or 0
         options = {"seed": self._options.seed, **self._options.changed()}
-        revision = (self.config.dataset_kwargs or {}).get("hub_revision")
+        revision = None if self._options.data_files else (self.config.dataset_kwargs or {}).get("hub_revision")
         parts = {
             "task": f"{self.task_name}@{self.VERSION}",
             "probe": self.config.process_docs.__name__,

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from fractions import Fraction
 from math import inf, nan
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -31,7 +33,18 @@ def test_minus_infinity_is_a_likelihood() -> None:
     assert most_likely([-inf, -inf], [0, 1]).tied
 
 
-@pytest.mark.parametrize("values", [[nan, -1.0], [-1.0, None], [-1.0], [-1.0, -2.0, -3.0], [], ["-1", -2.0]])
+def test_numbers_of_other_libraries() -> None:
+    assert most_likely([np.float32(-2), np.float64(-1), -3], [4, 0, 26]).picked == 0
+    assert most_likely([np.array(-2.0), Fraction(-1, 2)], [4, 0]).picked == 0
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        *([nan, -1.0], [-1.0, None], [-1.0], [-1.0, -2.0, -3.0], [], ["-1", -2.0], [True, -1.0]),
+        *([np.float32("nan"), -1.0], [np.array([1, 2]), -1.0], [10**400, -1.0], [object(), -1.0], [1j, -1.0]),
+    ],
+)
 def test_what_is_no_likelihood_is_invalid_and_not_a_pick_by_chance(values: list[Any]) -> None:
     answer = most_likely(values, [0, 1])
     assert (answer.picked, answer.reason) == (None, Reason.NO_LIKELIHOOD)

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from lm_eval_cora.benchmarks import BenchmarkError
 from lm_eval_cora.benchmarks.agieval import SUBSETS, subset_of, to_question
 from lm_eval_cora.question import UnusableQuestion
 
@@ -32,6 +33,8 @@ def test_the_passage_belongs_to_the_stem() -> None:
         # No joint of passage and question, so the text stays as it is.
         ("Which IQ: 100 or 120?", "Which IQ: 100 or 120?"),
         ("A dialogue. Q: Why?", "A dialogue. Q: Why?"),
+        # A leading one is the question's, whatever follows.
+        ("Q: A dialogue.Q: Why?", "A dialogue.Q: Why?"),
         # Two of them: which begins the question cannot be told.
         ("An interview.Q: Who?\nNo answer.Q: Which is frozen?", "An interview.Q: Who?\nNo answer.Q: Which is frozen?"),
     ],
@@ -83,6 +86,16 @@ def test_rows_that_cannot_be_asked(changed: dict[str, Any], message: str) -> Non
 
 
 def test_the_subset_is_in_the_name_of_the_source() -> None:
-    assert [subset_of(f"hails/agieval-{subset}") for subset in SUBSETS] == list(SUBSETS)
-    assert subset_of("/data/sat-math/lsat-ar.jsonl") == "lsat-ar"
-    assert subset_of("/data/mine.jsonl") == ""
+    assert [subset_of(f"hails/agieval-{subset}", {}) for subset in SUBSETS] == list(SUBSETS)
+    assert subset_of("/data/sat-math/lsat-ar.jsonl", {}) == "lsat-ar"
+
+
+def test_a_subset_of_the_rows_own_goes_first() -> None:
+    assert subset_of("/data/sat-math/all.jsonl", {"subset": "lsat-rc"}) == "lsat-rc"
+    assert subset_of("/data/sat-math/all.csv", {"subset": ""}) == "sat-math"
+
+
+@pytest.mark.parametrize("row", [{}, {"subset": None}, {"subset": "gaokao"}])
+def test_without_a_subset_ids_and_exemplars_would_be_others(row: dict[str, Any]) -> None:
+    with pytest.raises(BenchmarkError, match=r"agieval: mine.jsonl: which subset\? Expected a column 'subset' or"):
+        subset_of("mine.jsonl", row)

@@ -204,10 +204,17 @@ def test_a_local_copy_in_several_parts_has_the_same_ids(tmp_path: Path) -> None:
             write(tmp_path / part / f"{number}.jsonl", *(rows[:3] if number == 0 else rows[3:]))
     files = tuple(str(tmp_path / part / f"{number}.jsonl") for part in ("sat-en", "lsat-ar") for number in range(2))
     assert rows_of(**AGIEVAL_ON_THE_HUB, options=Options(data_files=files)) == on_the_hub
-    # Files whose names say nothing are one part without a name; a column of the row's own would say it, too.
-    nameless = write(tmp_path / "mine.jsonl", *({**row, "subset": "sat-math"} for row in rows))
-    (row, *_) = rows_of(**AGIEVAL_ON_THE_HUB, options=Options(data_files=(nameless,)))
-    assert (row["id"], row["category"]) == ("test-0", "sat-math")
+    # One file for all, in any order: a column says it.
+    mixed = [
+        {**row, "subset": part}
+        for pair in zip(
+            *(datasets.load_dataset(f"hails/agieval-{part}", split="test").to_list() for part in ("sat-en", "lsat-ar")),
+            strict=True,
+        )
+        for part, row in zip(("sat-en", "lsat-ar"), pair, strict=True)
+    ]
+    path = write(tmp_path / "mine.jsonl", *mixed)
+    assert rows_of(**AGIEVAL_ON_THE_HUB, options=Options(data_files=(path,))) == on_the_hub
 
 
 @pytest.mark.usefixtures("hub")
@@ -224,6 +231,31 @@ def test_exemplars_come_from_the_fewshot_split_and_from_the_scored_one_where_the
     assert {one.id for one in of_medqa.draw(asked, 8, 0)} == {f"train-{n}" for n in range(8)}
     of_agieval = load_exemplars(options=Options(questions=1), **AGIEVAL_ON_THE_HUB)
     assert {one.id for one in of_agieval.draw(asked, 5, 0)} == {f"sat-en-test-{n}" for n in range(5)}
+
+
+def test_exemplars_of_a_local_copy_are_scored_questions_and_a_warning_says_so(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    options = {key: f"Vitamin {key}" for key in "ABCDE"}
+    path = write(
+        tmp_path / "test.jsonl",
+        *({"question": f"Scurvy, {n}?", "options": options, "answer_idx": "C"} for n in range(3)),
+    )
+    load_exemplars(options=Options(data_files=(path,)), **MEDQA_ON_THE_HUB)  # no split of its own: nothing to say
+    assert "scored" not in caplog.text
+    load_exemplars(options=Options(data_files=(path,)), **MEDQA_ON_THE_HUB, hub_fewshot_split="train")
+    assert "medqa: exemplars come from the questions that are scored, not from the split 'train'" in caplog.text
+
+
+def test_what_caused_an_error_of_the_hub_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise RuntimeError("An error occurred while generating the dataset") from ValueError(
+            "column names\ndon't match"
+        )
+
+    monkeypatch.setattr(datasets, "load_dataset", fail)
+    with pytest.raises(BenchmarkError, match="generating the dataset\n  ValueError: column names don't match\nGive a"):
+        rows_of(**MEDQA_ON_THE_HUB)
 
 
 def test_rows_of_mmlu_pro_that_contradict_themselves_are_left_out_with_a_warning(
