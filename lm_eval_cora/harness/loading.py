@@ -154,27 +154,30 @@ class _Source:
         """Read all parts and turn their rows into questions."""
         questions: list[Question] = []
         left_out: list[LeftOut] = []
-        try:
-            for part, rows in self._parts().items():
-                # A local copy has the ids of the source: they seed the reorderings.
-                prefix = "-".join(filter(None, (part, self._asked["split"] or "row")))
+        for part, rows in self._parts().items():
+            # A local copy has the ids of the source: they seed the reorderings.
+            prefix = "-".join(filter(None, (part, self._asked["split"] or "row")))
+            try:
                 found = collect_questions(self._benchmark, rows, id_prefix=prefix)
-                questions += found[0]
-                left_out += found[1]
-        except BenchmarkError as error:
-            if self._files:
-                raise
-            raise BenchmarkError(f"{error}\n  in {self}\n{self._how_files_replace_it()}") from None
+            except BenchmarkError as error:
+                if self._files:
+                    raise
+                raise BenchmarkError(f"{error}\n  in {self}\n{self._how_files_replace_it()}") from None
+            questions += found[0]
+            left_out += found[1]
         return questions, left_out
 
     def _parts(self) -> dict[str, Iterable[LocatedRow]]:
-        """The rows of each part of the benchmark, which say what part they are of; most benchmarks are one piece."""
-        sources = {name: read_rows(name) if self._files else self._hub_rows(name) for name in self._names}
+        """The rows of each part of the benchmark; most benchmarks are one piece."""
+        sources = [(name, read_rows(name) if self._files else self._hub_rows(name)) for name in self._names]
         part_of = self._benchmark.part_of
         if part_of is None:
-            return {"": chain.from_iterable(sources.values())}
+            return {"": chain.from_iterable(rows for _, rows in sources)}
         parts: dict[str, list[LocatedRow]] = {}
-        for name, rows in sources.items():
+        for name, located in sources:
+            rows = list(located)
+            if not rows:
+                raise BenchmarkError(f"{self._benchmark.name}: there are no rows in {name}")
             for where, row in rows:
                 part = part_of(name, row)
                 parts.setdefault(part, []).append((f"{part} {where}", {**row, "subset": part}))

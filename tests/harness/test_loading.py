@@ -177,7 +177,7 @@ def test_a_renamed_column_says_where_and_what_to_do(monkeypatch: pytest.MonkeyPa
 def test_what_the_hub_no_longer_offers(changed: dict[str, str], message: str) -> None:
     with pytest.raises(BenchmarkError, match=message) as error:
         rows_of(**{**MEDQA_ON_THE_HUB, **changed})
-    assert "Give a file of your own (jsonl, csv or parquet) with the columns" in str(error.value)
+    assert str(error.value).count("Give a file of your own (jsonl, csv or parquet) with the columns") == 1
 
 
 AGIEVAL_ON_THE_HUB = {
@@ -222,6 +222,12 @@ def test_a_part_that_is_missing_is_an_error_and_not_a_smaller_benchmark() -> Non
     changed = {**AGIEVAL_ON_THE_HUB, "hub_path": ["hails/agieval-sat-en", "hails/agieval-lsat-xy"]}
     with pytest.raises(BenchmarkError, match="agieval: cannot load 'hails/agieval-lsat-xy'"):
         rows_of(**changed)
+
+
+def test_a_part_without_rows_is_an_error_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(datasets, "load_dataset", lambda *_, **__: [])
+    with pytest.raises(BenchmarkError, match="agieval: there are no rows in hails/agieval-sat-en"):
+        rows_of(**AGIEVAL_ON_THE_HUB)
 
 
 @pytest.mark.usefixtures("hub")
