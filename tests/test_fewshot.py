@@ -151,10 +151,12 @@ def test_prompts_with_shots_are_kept_whole(form: str, chat: str) -> None:
     [
         ("cora_mmlu", 6, r"cora_mmlu: --num_fewshot 6: question 'test-\d' can have 5 exemplars at most: the other "),
         ("cora_demo", 120, "cora_demo: --num_fewshot 120: question 'geography-09' can have 119 exemplars at most"),
-        ("cora_demo", -1, "cora_demo: --num_fewshot -1: expected 0 or more"),
+        ("cora_demo", 1.5, r"cora_demo: --num_fewshot 1\.5: expected a whole number from 0"),
+        ("cora_demo", "2", "cora_demo: --num_fewshot '2': expected a whole number from 0"),
+        ("cora_demo", -1, "cora_demo: --num_fewshot -1: expected a whole number from 0"),
     ],
 )
-def test_shots_that_cannot_be_had(task: str, shots: int, message: str) -> None:
+def test_shots_that_cannot_be_had(task: str, shots: Any, message: str) -> None:
     with pytest.raises(OptionError, match=message):
         run(lambda _: pytest.fail("a request was made"), task, {"questions": 2}, num_fewshot=shots)
 

@@ -72,14 +72,15 @@ class Broken(Simulated):
     """Returns what back ends return when something is wrong."""
 
     def loglikelihood(self, requests: list[Any], disable_tqdm: bool = False) -> list[Any]:
-        odd = [(nan, False), (float("-inf"), False), (None, False), (-1, False), [-0.5, True]]
+        odd = [(nan, False), (float("-inf"), False), (None, False), (-1, False), [-0.5, True], None, (), "-1"]
+        odd += [(-2.0, False), (-1.0, False)] * 20
         return [odd[number % len(odd)] for number in range(len(requests))]
 
 
 def test_what_is_no_likelihood_costs_nothing(caplog: pytest.LogCaptureFixture) -> None:
     results = run(Broken(knows), TASK, {"questions": 3})
     values = scores(results, TASK)
-    assert 0.5 < values["invalid"] < 1
+    assert 0 < values["invalid"] < 1
     assert "The commonest reason: no likelihood" in caplog.text
     # No switch mends it.
     assert "The model returned nan or no number: try another dtype" in caplog.text

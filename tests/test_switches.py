@@ -126,6 +126,14 @@ def test_generation_arguments_are_added_to_ours() -> None:
     assert arguments == {"do_sample": False, "temperature": 0.0, "max_gen_toks": 4096, "until": "STOP"}
 
 
+@pytest.mark.parametrize("name", ["max_new_tokens", "max_tokens", "max_completion_tokens"])
+def test_a_token_limit_by_another_name_counts(name: str) -> None:
+    # The harness prefers max_gen_toks, which the task file sets to 8.
+    results = run(knows, "cora_demo", {"questions": 1}, gen_kwargs=f"{name}=4096")
+    arguments = results["samples"]["cora_demo"][0]["arguments"][0][1]
+    assert arguments == {"do_sample": False, "temperature": 0.0, "max_gen_toks": 4096, "until": []}
+
+
 def test_generation_arguments_leave_the_loglikelihood_form_alone() -> None:
     assert scores(run(knows, "cora_demo_mc", {"questions": 1}, gen_kwargs="max_gen_toks=4"), "cora_demo_mc")["acc"] == 1
 

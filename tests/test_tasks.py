@@ -180,7 +180,10 @@ def test_metadata_that_is_not_ours_is_not_read(caplog: pytest.LogCaptureFixture)
     tasks = TaskManager(include_path=TASKS, include_defaults=False, metadata=foreign)
     assert len(tasks.load(["cora_demo"])["tasks"]["cora_demo"].eval_docs) == 120 * 26
     # But somebody who meant an option would pay for the whole benchmark.
-    assert "cora_demo: 'questions' beside the key 'cora' is not read" in caplog.text
+    for name in ("questions", "Cora"):
+        assert (
+            f"cora_demo: {name!r} in the metadata is not read; options are given as {{'cora': {{...}}}}" in caplog.text
+        )
     assert "'seed'" not in caplog.text
 
 
@@ -243,3 +246,49 @@ def test_a_pinned_revision_is_signed(tmp_path: Path) -> None:
     assert "|shots:0|revision:0a1b2c3|seed:0|" in signature
     signature = run(knows, "cora_medqa")["configs"]["cora_medqa"]["metadata"]["signature"]
     assert "revision" not in signature
+
+
+def own_task(folder: Path, lines: str) -> TaskManager:
+    (folder / "mine.yaml").write_text(
+        f"task: mine\ninclude: {TASKS}/demo/cora_demo.yaml\nmetadata: {{version: 1}}\n{lines}\n"
+    )
+    return TaskManager(include_path=folder, include_defaults=False)
+
+
+@pytest.mark.parametrize(
+    ("lines", "named"),
+    [
+        ("fewshot_split: train", "fewshot_split"),
+        ("fewshot_config: {sampler: first_n}", "sampler"),
+        ("fewshot_config: {samples: [], split: test}", "samples, split"),
+    ],
+)
+def test_a_choice_of_exemplars_that_would_be_ignored_is_refused(lines: str, named: str, tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match=f"mine: {named}: exemplars are drawn by question"):
+        own_task(tmp_path, lines).load(["mine"])
+
+
+def test_exemplars_in_a_wording_of_ones_own(tmp_path: Path) -> None:
+    own_task(tmp_path, "fewshot_config: {doc_to_text: !function lm_eval_cora.harness.docs.doc_to_text}")
+    results = run(knows, "mine", {"questions": 1}, tmp_path, num_fewshot=2)
+    assert results["samples"]["mine"][0]["arguments"][0][0].count("The first line of your reply") == 3
+
+
+@pytest.mark.parametrize(
+    "lines", ["test_split: null", "output_type: multiple_choice", "process_docs: !function builtins.len"]
+)
+def test_a_task_file_that_does_not_fit_together_names_itself(lines: str, tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match=r"mine: the task cannot be built of its file: \w+: .*compare what it sets"):
+        own_task(tmp_path, lines).load(["mine"])
+
+
+def test_of_several_filters_the_signature_says_what_holds_for_all(tmp_path: Path) -> None:
+    own_task(
+        tmp_path,
+        "filter_list:\n"
+        "  - {name: raw, filter: [{function: take_first}]}\n"
+        "  - {name: lower, filter: [{function: lowercase}, {function: take_first}]}",
+    )
+    metadata = run(knows, "mine", {"questions": 1}, tmp_path)["configs"]["mine"]["metadata"]
+    assert metadata["signature"].split("|")[-2:] == ["n:1x26", "v0.1.0"]
+    assert "accuracy_by_kind" not in metadata

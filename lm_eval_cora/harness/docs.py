@@ -75,6 +75,8 @@ def exemplar(question: Question) -> Doc:
     """A question in its original form as a doc, its text rendered once for all the variants that it stands before."""
     return {
         "text": question_block(question.stem, question.choices),
+        "question": question.stem,
+        "choices": question.choices,
         "printed": question.identities,
         "answer": question.answer,
     }

@@ -146,7 +146,7 @@ class _Source:
     def __str__(self) -> str:
         if self._benchmark.file:
             return "the package"
-        names = ", ".join(self._names)
+        names = ", ".join(self._names) if len(self._names) < 4 else f"{self._names[0]} and {len(self._names) - 1} more"
         asked = ", ".join(value for value in self._asked.values() if value)
         return f"{names} ({asked})" if asked and not self._files else names
 
@@ -160,9 +160,8 @@ class _Source:
             try:
                 found = collect_questions(self._benchmark, rows, id_prefix=prefix)
             except BenchmarkError as error:
-                if self._files:
-                    raise
-                raise BenchmarkError(f"{error}\n  in {self}\n{self._how_files_replace_it()}") from None
+                advice = "" if self._files else f"\n{self._how_files_replace_it()}"
+                raise BenchmarkError(f"{error}\n  in {self}{advice}") from None
             questions += found[0]
             left_out += found[1]
         return questions, left_out

@@ -48,8 +48,15 @@ def score_likelihoods(doc: Doc, results: Sequence[Any]) -> Record:
         >>> score_likelihoods({**doc, "printed": [1, 0], "answer": 0}, [(-1.5, False), (-0.25, True)]).correct
         True
     """
-    likelihoods = [result[0] if isinstance(result, list | tuple) and result else None for result in results]
-    return _record(doc, most_likely(likelihoods, doc["printed"]))
+    return _record(doc, most_likely([_first(result) for result in results], doc["printed"]))
+
+
+def _first(result: Any) -> Any:
+    """The log-likelihood of a back end's pair, whatever kind of pair it is."""
+    try:
+        return result[0]
+    except (TypeError, LookupError):
+        return None
 
 
 def _record(doc: Doc, answer: Answer) -> Record:

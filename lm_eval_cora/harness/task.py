@@ -30,6 +30,9 @@ from lm_eval_cora.responses import Record, ResponseTable
 # Below the harness' own logger, so that its handler and its verbosity hold for our lines too.
 logger = logging.getLogger("lm_eval.cora")
 
+_TOKEN_LIMITS = {"max_new_tokens", "max_tokens", "max_completion_tokens"}
+"""Other names that the harness knows for `max_gen_toks`."""
+
 _FORMS = {"generate_until": "generate", "multiple_choice": "loglikelihood"}
 
 
@@ -49,10 +52,13 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         ]
         metadata = config.get("metadata") or {}
         self._options = Options.from_metadata(config["task"], metadata.get("cora"))
-        for name in Options.names() & metadata.keys() - {"seed"}:  # a model argument is called seed, too
-            logger.warning(
-                "%s: %r beside the key 'cora' is not read; did you mean it as an option?", config["task"], name
-            )
+        for name in metadata:
+            # A model argument is called seed, too.
+            if name in Options.names() - {"seed"} or (name != "cora" and str(name).lower().partition(".")[0] == "cora"):
+                logger.warning(
+                    "%s: %r in the metadata is not read; options are given as {'cora': {...}}", config["task"], name
+                )
+        _check_exemplar_settings(config)
         _check_metrics(config)
         self._docs: Docs | None = None
         self._chat = False
@@ -60,7 +66,16 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         self._records: Sequence[Record] = ()
         self._table = ResponseTable.from_records(())
         self._estimates: dict[str, Estimate] = {}
-        super().__init__(config=config)
+        try:
+            super().__init__(config=config)
+            self.construct_requests(self.task_docs[0], "", metadata=(config["task"], 0, 1))
+        except (OptionError, BenchmarkError):
+            raise
+        except Exception as error:
+            raise OptionError(
+                f"{config['task']}: the task cannot be built of its file: {type(error).__name__}: {error}. If the file "
+                "is your own, compare what it sets with the fragments that it includes"
+            ) from error
         self._check_scoring()
         self._keys = metric_keys(self._aggregation_list)
 
@@ -95,12 +110,19 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
             # Its key names the task and not the options: another seed would be answered with these requests.
             logger.warning("%s: --cache_requests is not used; building the requests takes seconds", self.task_name)
             arguments |= {"cache_requests": False, "rewrite_requests_cache": False}
+        self._rename_token_limit()
         self._chat = bool(arguments.get("apply_chat_template"))
         if (instruction := arguments.get("system_instruction")) and not self._chat and not instruction[-1].isspace():
             # The harness sets a description apart from what follows, but not an instruction: "Be brief.Answer the ..."
             arguments["system_instruction"] = instruction + self.config.fewshot_delimiter
         super().build_all_requests(**arguments)
         logger.info("%s: %s", self.task_name, describe_cost(self.instances, arguments.get("world_size", 1)))
+
+    def _rename_token_limit(self) -> None:
+        """Let --gen_kwargs max_new_tokens=4096 count: the harness prefers the `max_gen_toks` of the task file."""
+        given = self.config.generation_kwargs or {}
+        for name in _TOKEN_LIMITS & given.keys():
+            given["max_gen_toks"] = given.pop(name)
 
     def _docs_asked(
         self, *, limit: int | None = None, samples: Sequence[int] | None = None, world_size: int = 1, **_: Any
@@ -123,8 +145,8 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
     def _load_sampler(self, asked: set[str]) -> ExemplarSampler:
         """Load the exemplars, and see that there are enough for all questions: every rank must find that out."""
         shots = self.config.num_fewshot
-        if shots < 0:
-            raise OptionError(f"{self.task_name}: --num_fewshot {shots}: expected 0 or more")
+        if not isinstance(shots, int) or shots < 0:
+            raise OptionError(f"{self.task_name}: --num_fewshot {shots!r}: expected a whole number from 0")
         try:
             pool = load_exemplars(options=self._options, **(self.config.dataset_kwargs or {}))
             questions = {
@@ -212,7 +234,8 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         if len(records) == len(self._records) and all(map(is_, records, self._records)):
             return
         self._records, self._table, self._estimates = records, ResponseTable.from_records(records), {}
-        for notice in (describe_incomplete(self._table), advise_on_invalid(records, chat=self._chat)):
+        advice = advise_on_invalid(records, chat=self._chat) if self._table.question_ids else ""
+        for notice in (describe_incomplete(self._table), advice):
             if notice:
                 logger.warning("%s: %s", self.task_name, notice)
 
@@ -228,7 +251,9 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         if not self._records:  # --predict_only
             return config
         try:
-            ours = {"signature": self._signature(), "accuracy_by_kind": metrics.accuracy_by_kind(self._table)}
+            ours: dict[str, Any] = {"signature": self._signature()}
+            if len(self._filters) == 1:  # of several filters this would be the last one's
+                ours["accuracy_by_kind"] = metrics.accuracy_by_kind(self._table)
         except Exception:
             logger.exception("%s: the scores could not be signed; please report this", self.task_name)
             ours = {}
@@ -249,7 +274,7 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
             **({"revision": revision} if revision else {}),
             **{name: _in_signature(name, value) for name, value in options.items()},
             "n": f"{len(self._table.question_ids)}x{variants}",
-            "invalid": f"{invalid:.1%}",
+            **({"invalid": f"{invalid:.1%}"} if len(self._filters) == 1 else {}),
         }
         return "|".join(["cora", *(f"{name}:{value}" for name, value in parts.items()), f"v{__version__}"])
 
@@ -265,6 +290,17 @@ def _encodable(response: Any) -> Any:
     if not isinstance(response, str) or is_encodable(response):
         return response
     return response.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _check_exemplar_settings(config: Mapping[str, Any]) -> None:
+    """Refuse what a task file says about the choice of exemplars: it would be ignored."""
+    given = {"sampler", "split", "samples", "fewshot_indices"} & (config.get("fewshot_config") or {}).keys()
+    given |= {"fewshot_split", "training_split", "validation_split"} & {key for key, value in config.items() if value}
+    if given:
+        raise OptionError(
+            f"{config['task']}: {', '.join(sorted(given))}: exemplars are drawn by question from the source that "
+            "`dataset_kwargs` names, so that all variants of a question see the same ones; remove it"
+        )
 
 
 def _check_metrics(config: Mapping[str, Any]) -> None:

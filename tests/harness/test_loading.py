@@ -82,6 +82,11 @@ def test_the_demo_runs_nobody_elses_questions() -> None:
         rows_of(benchmark=DEMO, options=Options(data_files=("my.jsonl",)))
 
 
+def test_an_empty_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(BenchmarkError, match=r"local: there are no rows\n  in .*empty\.jsonl$"):
+        rows_of(benchmark=LOCAL, options=Options(data_files=(write(tmp_path / "empty.jsonl"),)))
+
+
 def test_several_files(tmp_path: Path) -> None:
     plain = {"question": "Which?", "choices": ["Ice", "Fog"], "answer": "A"}
     paths = tuple(write(tmp_path / name, plain) for name in ("one.jsonl", "two.jsonl"))
