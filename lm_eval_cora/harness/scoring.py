@@ -117,7 +117,7 @@ def metric_keys(metrics: Iterable[str]) -> list[str]:
     return [key for metric in metrics for key in (metric, f"{metric}_stderr")]
 
 
-def spread(record: Record, keys: Sequence[str]) -> dict[str, Score | Cell]:
+def spread(record: Record, keys: Sequence[str]) -> dict[str, Any]:
     """Put a Record under each key.
 
     Four keys print something: `acc` the score, `consistency_rate` the identity picked, `invalid` the reason, and
@@ -128,14 +128,14 @@ def spread(record: Record, keys: Sequence[str]) -> dict[str, Score | Cell]:
         keys: As `metric_keys` returns them.
 
     Returns:
-        What `process_results` returns.
+        What `process_results` returns: a Score or a Cell under each key.
 
     Example:
         >>> record = Record("q1", "original", 0, 8, printed=(0, 1), answer=0, picked=1)
         >>> {key: str(value) for key, value in spread(record, metric_keys(["acc", "cora"])).items()}
         {'acc': '0.0', 'acc_stderr': '', 'cora': '', 'cora_stderr': ''}
     """
-    row: dict[str, Score | Cell] = dict.fromkeys(keys, Cell(record))
+    row: dict[str, Any] = dict.fromkeys(keys, Cell(record))
     if "acc" in row:
         row["acc"] = Score.of(record)
     if "consistency_rate" in row and record.picked is not None:

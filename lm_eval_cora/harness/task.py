@@ -195,7 +195,7 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         if not callable(self.config.process_results):  # --predict_only
             outcome: dict[str, Any] = super().process_results(doc, results)
             return outcome
-        return dict(spread(self.config.process_results(doc, results), self._keys))
+        return spread(self.config.process_results(doc, results), self._keys)
 
     def aggregation(self) -> dict[str, Callable[..., Any]]:
         """For each metric two aggregations of Records: its value and, under `<metric>_stderr`, its standard error."""
