@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import csv
 import json
 import logging
 from pathlib import Path
@@ -13,7 +14,9 @@ from lm_eval_cora.benchmarks.agieval import AGIEVAL
 from lm_eval_cora.benchmarks.demo import DEMO
 from lm_eval_cora.benchmarks.local import LOCAL
 from lm_eval_cora.benchmarks.medqa import MEDQA
+from lm_eval_cora.benchmarks.mmlu import MMLU
 from lm_eval_cora.benchmarks.mmlu_pro import MMLU_PRO
+from lm_eval_cora.harness.docs import divergent, doc_to_text
 from lm_eval_cora.harness.loading import load_benchmark, load_exemplars
 from lm_eval_cora.options import OptionError, Options
 from lm_eval_cora.question import Question
@@ -85,6 +88,28 @@ def test_the_demo_runs_nobody_elses_questions() -> None:
 def test_an_empty_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(BenchmarkError, match=r"local: there are no rows\n  in .*empty\.jsonl$"):
         rows_of(benchmark=LOCAL, options=Options(data_files=(write(tmp_path / "empty.jsonl"),)))
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "csv", "parquet"])
+def test_texts_of_every_kind_survive_the_way_from_file_to_prompt(suffix: str, tmp_path: Path) -> None:
+    choices = ["None", "N/A", "", '"שלום" $\\frac{1}{2}$\nline two ']
+    row = {"question": "x" * 30_000 + "\n{{ 7 * 7 }}", "subject": "null", "choices": choices, "answer": 3}
+    path = tmp_path / f"mine.{suffix}"
+    if suffix == "csv":
+        with path.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, row)
+            writer.writeheader()
+            writer.writerow({**row, "choices": json.dumps(choices)})
+    elif suffix == "parquet":
+        datasets.Dataset.from_list([row]).to_parquet(path)
+    else:
+        write(path, row)
+    (loaded,) = rows_of(benchmark=MMLU, options=Options(data_files=(str(path),)))
+    assert (loaded["question"], loaded["choices"], loaded["category"]) == (row["question"], choices, "null")
+    doc = divergent([loaded])[0]
+    assert doc_to_text(doc).endswith(
+        f"Question: {row['question']}\nChoices:\nA. None\nB. N/A\nC. \nD. {choices[3]}\nAnswer:"
+    )
 
 
 def test_several_files(tmp_path: Path) -> None:

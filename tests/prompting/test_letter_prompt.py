@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from lm_eval_cora.probes.divergent import divergent
-from lm_eval_cora.prompting import letter_prompt
+from lm_eval_cora.prompting import letter_prompt, question_block
 from lm_eval_cora.question import Question
 
 KEPT = Path(__file__).parents[1] / "prompts"
@@ -38,5 +38,6 @@ def test_the_letters_named_are_those_printed() -> None:
     ],
 )
 def test_question_and_options_reach_the_model_unchanged(text: str) -> None:
-    prompt = letter_prompt(text, [text, "other"])
-    assert f"Question: {text}\nChoices:\nA. {text}\nB. other\nAnswer:" in prompt
+    block = f"Question: {text}\nChoices:\nA. {text}\nB. other\nAnswer:"
+    assert question_block(text, [text, "other"]) == block
+    assert letter_prompt(text, [text, "other"]).endswith(f"\n\n{block}")
