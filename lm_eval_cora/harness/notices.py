@@ -27,12 +27,12 @@ def describe_cost(instances: Sequence[Any], ranks: int) -> str:
     Returns:
         One line. Tokens are estimated at four bytes each: no tokenizer is at hand.
     """
-    first = {(instance.doc["question_id"], instance.doc["ordinal"]): instance for instance in reversed(instances)}
-    questions = {question for question, _ in first}
-    requests = sum(instance.repeats or 1 for instance in instances)
     # The letters of a variant are scored after one context, which most back ends read once.
-    size = sum(len(str(i.args[0]).encode("utf-8", "replace")) * (i.repeats or 1) for i in first.values())
-    per_letter = ", one per letter" if any(instance.idx for instance in instances) else ""
+    first = [instance for instance in instances if instance.idx == 0]
+    questions = {instance.doc["question_id"] for instance in first}
+    requests = sum(instance.repeats or 1 for instance in instances)
+    size = sum(len(str(i.args[0]).encode("utf-8", "replace")) * (i.repeats or 1) for i in first)
+    per_letter = ", one per letter" if len(instances) > len(first) else ""
     share = f" on this rank, one of {ranks}" if ranks > 1 else ""
     return (
         f"{len(questions):,} question{'' if len(questions) == 1 else 's'}, {len(first):,} variants, "

@@ -46,8 +46,7 @@ def test_the_switch_that_mends_it(reason: Reason, chat: bool, switch: str) -> No
 
 def test_cost_on_one_of_several_ranks() -> None:
     instances = [
-        SimpleNamespace(doc={"question_id": f"q{n // 2}", "ordinal": n % 2}, args=("x" * 4000, {}), idx=0, repeats=1)
-        for n in range(3)
+        SimpleNamespace(doc={"question_id": f"q{n // 2}"}, args=("x" * 4000, {}), idx=0, repeats=1) for n in range(3)
     ]
     assert describe_cost(instances, 1) == "2 questions, 3 variants, 3 requests, about 3,000 prompt tokens"
     assert describe_cost(instances, 8).endswith("about 3,000 prompt tokens on this rank, one of 8")
@@ -58,7 +57,7 @@ def test_cost_on_one_of_several_ranks() -> None:
 
 def test_cost_where_letters_are_scored() -> None:
     # The letters of a variant share one context: it is counted once.
-    doc = {"question_id": "q", "ordinal": 0}
+    doc = {"question_id": "q"}
     instances = [
         SimpleNamespace(doc=doc, args=("x" * 4000, f" {letter}"), idx=i, repeats=1) for i, letter in enumerate("AB")
     ]
