@@ -76,13 +76,8 @@ def write_inputs(folder: Path) -> None:
     )
 
 
-def run(folder: Path, task: str, *arguments: str) -> tuple[float, float]:
-    """Wall seconds and peak memory in MiB of one run of the harness."""
-    options = json.dumps({"cora": {"data_files": str(folder / "medqa.jsonl")}})
-    command = [
-        *(sys.executable, "-m", "lm_eval", "run", "--model", "dummy", "--include_path", str(folder)),
-        *("--tasks", task, "--metadata", options, "--output_path", str(folder / task), "--log_samples", *arguments),
-    ]
+def measure(folder: Path, *arguments: str) -> tuple[float, float, str]:
+    """Wall seconds, peak memory in MiB and output of this Python with some arguments, run in a folder."""
     environment = {
         **os.environ,
         "HF_HUB_OFFLINE": "1",
@@ -91,12 +86,24 @@ def run(folder: Path, task: str, *arguments: str) -> tuple[float, float]:
     }
     start = time.perf_counter()
     with (folder / "log.txt").open("wb") as log:
-        child = subprocess.Popen(command, env=environment, stdout=log, stderr=log, cwd=folder)
+        child = subprocess.Popen([sys.executable, *arguments], env=environment, stdout=log, stderr=log, cwd=folder)
         _, status, usage = os.wait4(child.pid, 0)
     seconds = time.perf_counter() - start
+    printed = (folder / "log.txt").read_text(errors="replace")
     if status:
-        raise SystemExit((folder / "log.txt").read_text()[-3000:])
-    return seconds, usage.ru_maxrss / 1024
+        raise SystemExit(printed[-3000:])
+    return seconds, usage.ru_maxrss / 1024, printed
+
+
+def run(folder: Path, task: str, *arguments: str) -> tuple[float, float]:
+    """Wall seconds and peak memory in MiB of one run of the harness."""
+    options = json.dumps({"cora": {"data_files": str(folder / "medqa.jsonl")}})
+    command = [
+        *("-m", "lm_eval", "run", "--model", "dummy", "--include_path", str(folder)),
+        *("--tasks", task, "--metadata", options, "--output_path", str(folder / task), "--log_samples", *arguments),
+    ]
+    seconds, memory, _ = measure(folder, *command)
+    return seconds, memory
 
 
 def samples_bytes(folder: Path, task: str) -> int:

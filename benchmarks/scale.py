@@ -16,10 +16,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import random
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -27,12 +24,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-REPOSITORY = Path(__file__).parents[1]
+from overhead import REPOSITORY, measure
+
 SUBJECTS = 57
 LETTERS = "ABCDEFGHIJ"
 SCORE = "score_option_order_robustness_mmlu_pro"
-
-sys.path.insert(0, str(REPOSITORY))  # the checkout, not what is installed
 
 
 def write_hub(folder: Path, questions: int) -> None:
@@ -80,25 +76,6 @@ def write_hub(folder: Path, questions: int) -> None:
             datasets.Dataset.from_list(rows).to_parquet(path)
             lines += [f"  - split: {split}", f"    path: {config}/{split}.parquet"]
         (folder / name / "README.md").write_text("\n".join(["---", "configs:", *lines, "---", ""]))
-
-
-def in_a_process(folder: Path, *command: str) -> tuple[float, float, str]:
-    """Wall seconds, peak memory in MiB, and what a command printed."""
-    environment = {
-        **os.environ,
-        "HF_HUB_OFFLINE": "1",
-        "HF_DATASETS_CACHE": str(folder / "cache"),
-        "PYTHONPATH": os.pathsep.join([str(REPOSITORY), str(Path(__file__).parent)]),
-    }
-    start = time.perf_counter()
-    with (folder / "log.txt").open("wb") as log:
-        child = subprocess.Popen([sys.executable, *command], env=environment, stdout=log, stderr=log, cwd=folder)
-        _, status, usage = os.wait4(child.pid, 0)
-    seconds = time.perf_counter() - start
-    printed = (folder / "log.txt").read_text(errors="replace")
-    if status:
-        raise SystemExit(printed[-3000:])
-    return seconds, usage.ru_maxrss / 1024, printed
 
 
 def our_steps() -> None:
@@ -188,17 +165,17 @@ def main() -> None:
         folder = Path(name)
         write_hub(folder, questions)
         for label, arguments in (("", ()), (" with --log_samples", ("--log_samples",))):
-            seconds, memory, _ = in_a_process(folder, *run, "cora_mmlu", "--output_path", "out", *arguments)
+            seconds, memory, _ = measure(folder, *run, "cora_mmlu", "--output_path", "out", *arguments)
             print(f"cora_mmlu{label}: {seconds:.0f} s, {memory:.0f} MiB")
-        ours = last_line(in_a_process(folder, "-c", "import scale; scale.our_steps()")[2])
+        ours = last_line(measure(folder, "-c", "import scale; scale.our_steps()")[2])
         total = sum(ours["seconds"].values())
         print(f"of which ours: {total:.1f} s for {ours['docs']:,} docs, {total / ours['docs'] * 1e6:.0f} us a doc")
         for step, took in ours["seconds"].items():
             print(f"    {step:24}{took:6.1f} s")
-        seconds, memory, _ = in_a_process(folder, *run, SCORE, "--output_path", "out")
+        seconds, memory, _ = measure(folder, *run, SCORE, "--output_path", "out")
         print(f"{SCORE}: {seconds:.0f} s, {memory:.0f} MiB")
         for task in ("cora_mmlu", SCORE):
-            calls = last_line(in_a_process(folder, "-c", f"import scale; scale.count_expansions({task!r})")[2])
+            calls = last_line(measure(folder, "-c", f"import scale; scale.count_expansions({task!r})")[2])
             print(f"{task}: its documents are expanded {calls} times a run")
 
 

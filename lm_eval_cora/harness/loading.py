@@ -56,7 +56,9 @@ def load_benchmark(
         BenchmarkError: If the source cannot be loaded or its rows cannot be asked.
         OptionError: If a category does not exist, or no question is left.
     """
-    source = _Source(benchmark, options, hub_path, hub_config, hub_split, hub_revision)
+    source = _Source(
+        benchmark, options, hub_path=hub_path, hub_config=hub_config, hub_split=hub_split, hub_revision=hub_revision
+    )
     questions, left_out = source.load()
     total = len(questions) + len(left_out)
     if benchmark.published_rows not in (None, total) and not options.data_files:
@@ -80,11 +82,9 @@ def load_exemplars(
     *,
     options: Options,
     benchmark: Benchmark,
-    hub_path: Names = None,
-    hub_config: str | None = None,
     hub_split: str | None = None,
     hub_fewshot_split: str | None = None,
-    hub_revision: str | None = None,
+    **hub: Any,
 ) -> ExemplarPool:
     """Load the questions that few-shot exemplars are drawn from.
 
@@ -92,13 +92,11 @@ def load_exemplars(
     questions of the source that is scored; the options that choose among these do not make the pool smaller.
 
     Args:
-        options: As for `load_benchmark`.
-        benchmark: As for `load_benchmark`.
-        hub_path: As for `load_benchmark`.
-        hub_config: As for `load_benchmark`.
-        hub_split: As for `load_benchmark`.
-        hub_fewshot_split: The split that exemplars come from.
-        hub_revision: As for `load_benchmark`.
+        options: Where `data_files` are named.
+        benchmark: How its rows become questions.
+        hub_split: The split that is scored.
+        hub_fewshot_split: The split that exemplars come from, if there is one.
+        **hub: The rest of what `load_benchmark` takes.
 
     Returns:
         The pool.
@@ -107,7 +105,7 @@ def load_exemplars(
         BenchmarkError: If the source cannot be loaded or its rows cannot be asked.
     """
     split = hub_split if options.data_files else hub_fewshot_split or hub_split
-    source = _Source(benchmark, options, hub_path, hub_config, split, hub_revision)
+    source = _Source(benchmark, options, hub_split=split, **hub)
     questions, _ = source.load()
     if options.data_files and hub_fewshot_split:
         logger.warning(
@@ -127,10 +125,11 @@ class _Source:
         self,
         benchmark: Benchmark,
         options: Options,
-        hub_path: Names,
-        hub_config: str | None,
-        hub_split: str | None,
-        hub_revision: str | None,
+        *,
+        hub_path: Names = None,
+        hub_config: str | None = None,
+        hub_split: str | None = None,
+        hub_revision: str | None = None,
     ) -> None:
         self._benchmark = benchmark
         if options.data_files and benchmark.file:
