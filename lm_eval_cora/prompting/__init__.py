@@ -15,6 +15,7 @@ _environment = Environment(
     autoescape=False,
     trim_blocks=True,
     lstrip_blocks=True,
+    auto_reload=False,  # else each prompt looks at the disk for a newer version of the template that it includes
 )
 _letter = _environment.get_template("letter.jinja")
 _question = _environment.get_template("question.jinja")
