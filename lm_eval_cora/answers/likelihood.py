@@ -47,5 +47,5 @@ def _number(value: Any) -> float:
         return nan
     try:
         return float(value)
-    except (TypeError, ValueError, OverflowError):
+    except Exception:  # whatever it is, the answers have been paid for
         return nan

@@ -38,11 +38,19 @@ def test_numbers_of_other_libraries() -> None:
     assert most_likely([np.array(-2.0), Fraction(-1, 2)], [4, 0]).picked == 0
 
 
+class Overflowing:
+    """A number that fails as those of a library may."""
+
+    def __float__(self) -> float:
+        raise RuntimeError("value cannot be converted without overflow")
+
+
 @pytest.mark.parametrize(
     "values",
     [
         *([nan, -1.0], [-1.0, None], [-1.0], [-1.0, -2.0, -3.0], [], ["-1", -2.0], [True, -1.0]),
         *([np.float32("nan"), -1.0], [np.array([1, 2]), -1.0], [10**400, -1.0], [object(), -1.0], [1j, -1.0]),
+        [Overflowing(), -1.0],
     ],
 )
 def test_what_is_no_likelihood_is_invalid_and_not_a_pick_by_chance(values: list[Any]) -> None:
