@@ -99,6 +99,10 @@ def test_several_filters(tmp_path: Path) -> None:
     assert (by_filter["raw"]["cora"], by_filter["raw"]["invalid"]) == (0.0, 1.0)
     assert (by_filter["upper"]["cora"], by_filter["upper"]["invalid"]) == (1.0, 0.0)
     assert by_filter["lists"]["invalid"] == 1.0
+    # One signature for all: it says what holds for all.
+    metadata = results["configs"]["cora_filtered"]["metadata"]
+    assert metadata["signature"].split("|")[-2:] == ["n:3x26", "v0.1.0"]
+    assert "accuracy_by_kind" not in metadata
 
 
 def test_hostile_responses_cost_nothing() -> None:

@@ -134,6 +134,12 @@ def test_a_token_limit_by_another_name_counts(name: str) -> None:
     assert arguments == {"do_sample": False, "temperature": 0.0, "max_gen_toks": 4096, "until": []}
 
 
+def test_of_several_token_limits_the_one_counts_that_the_harness_prefers() -> None:
+    given = {"max_completion_tokens": 1, "max_new_tokens": 30, "max_tokens": 20}
+    results = run(knows, "cora_demo", {"questions": 1}, gen_kwargs=given)
+    assert results["samples"]["cora_demo"][0]["arguments"][0][1]["max_gen_toks"] == 30
+
+
 def test_generation_arguments_leave_the_loglikelihood_form_alone() -> None:
     assert scores(run(knows, "cora_demo_mc", {"questions": 1}, gen_kwargs="max_gen_toks=4"), "cora_demo_mc")["acc"] == 1
 

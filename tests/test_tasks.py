@@ -204,6 +204,7 @@ def test_seed_and_nota_text_reach_the_docs() -> None:
         "{metric: acc, aggregation: !function lm_eval_cora.metrics.acc, level: 1, higher_is_better: true}",
         "{metric: bmca@2, aggregation: !function lm_eval_cora.metrics.bmca, level: 2, higher_is_better: true}",
         "{metric: acc, aggregation: !function builtins.len, higher_is_better: true}",
+        "{metric: acc, aggregation: !function lm_eval_cora.metrics.acc, form: likelihood, higher_is_better: true}",
     ],
 )
 def test_a_metric_that_cannot_be_computed_is_an_error_before_anything_runs(entry: str, tmp_path: Path) -> None:
@@ -212,6 +213,11 @@ def test_a_metric_that_cannot_be_computed_is_an_error_before_anything_runs(entry
     )
     with pytest.raises(OptionError, match=r"mine: metric_list: \{'metric': '(acc|bmca)"):
         TaskManager(include_path=tmp_path, include_defaults=False).load(["mine"])
+
+
+def test_a_metric_by_its_name_alone(tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match="mine: metric_list: 'acc' is no metric of this task"):
+        own_task(tmp_path, "metric_list: [acc]").load(["mine"])
 
 
 def test_a_scoring_of_ones_own_that_returns_no_record(tmp_path: Path) -> None:
@@ -280,15 +286,3 @@ def test_exemplars_in_a_wording_of_ones_own(tmp_path: Path) -> None:
 def test_a_task_file_that_does_not_fit_together_names_itself(lines: str, tmp_path: Path) -> None:
     with pytest.raises(OptionError, match=r"mine: the task cannot be built of its file: \w+: .*compare what it sets"):
         own_task(tmp_path, lines).load(["mine"])
-
-
-def test_of_several_filters_the_signature_says_what_holds_for_all(tmp_path: Path) -> None:
-    own_task(
-        tmp_path,
-        "filter_list:\n"
-        "  - {name: raw, filter: [{function: take_first}]}\n"
-        "  - {name: lower, filter: [{function: lowercase}, {function: take_first}]}",
-    )
-    metadata = run(knows, "mine", {"questions": 1}, tmp_path)["configs"]["mine"]["metadata"]
-    assert metadata["signature"].split("|")[-2:] == ["n:1x26", "v0.1.0"]
-    assert "accuracy_by_kind" not in metadata

@@ -30,8 +30,8 @@ from lm_eval_cora.responses import Record, ResponseTable
 # Below the harness' own logger, so that its handler and its verbosity hold for our lines too.
 logger = logging.getLogger("lm_eval.cora")
 
-_TOKEN_LIMITS = {"max_new_tokens", "max_tokens", "max_completion_tokens"}
-"""Other names that the harness knows for `max_gen_toks`."""
+_TOKEN_LIMITS = ("max_completion_tokens", "max_tokens", "max_new_tokens")
+"""Other names that the harness knows for `max_gen_toks`; of several the last one counts there, too."""
 
 _FORMS = {"generate_until": "generate", "multiple_choice": "loglikelihood"}
 
@@ -45,11 +45,6 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         config = {key: value for key, value in config.items() if key != "class"}
-        form = _FORMS.get(config.get("output_type", ""))
-        # A metric of one form only, such as ties, is left out of the others' tables.
-        config["metric_list"] = [
-            entry for entry in config.get("metric_list") or [] if entry.get("form") in (None, form)
-        ]
         metadata = config.get("metadata") or {}
         self._options = Options.from_metadata(config["task"], metadata.get("cora"))
         for name in metadata:
@@ -60,6 +55,9 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
                 )
         _check_exemplar_settings(config)
         _check_metrics(config)
+        # A metric of one form only, such as ties, is left out of the others' tables.
+        form = _FORMS.get(config.get("output_type", ""))
+        config["metric_list"] = [entry for entry in config["metric_list"] if entry.get("form") in (None, form)]
         self._docs: Docs | None = None
         self._chat = False
         self._fewshot_seed = DEFAULT_OTHER_SEED
@@ -121,8 +119,9 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
     def _rename_token_limit(self) -> None:
         """Let --gen_kwargs max_new_tokens=4096 count: the harness prefers the `max_gen_toks` of the task file."""
         given = self.config.generation_kwargs or {}
-        for name in _TOKEN_LIMITS & given.keys():
-            given["max_gen_toks"] = given.pop(name)
+        for name in _TOKEN_LIMITS:
+            if name in given:
+                given["max_gen_toks"] = given.pop(name)
 
     def _docs_asked(
         self, *, limit: int | None = None, samples: Sequence[int] | None = None, world_size: int = 1, **_: Any
@@ -305,11 +304,12 @@ def _check_exemplar_settings(config: Mapping[str, Any]) -> None:
 
 def _check_metrics(config: Mapping[str, Any]) -> None:
     """Try each metric on no answers at all: what a task file gets wrong must not wait for the end of the run."""
-    if not config["metric_list"]:
+    if not config.get("metric_list"):
         raise OptionError(f"{config['task']}: metric_list is missing; copy what you need from _probes/divergent.yaml")
     for entry in config["metric_list"]:
         try:
-            usable = isinstance(entry["aggregation"](ResponseTable.from_records(()), **_parameters(entry)), Estimate)
+            estimate = entry["aggregation"](ResponseTable.from_records(()), **_parameters(entry))
+            usable = isinstance(estimate, Estimate) and entry.get("form") in (None, *_FORMS.values())
         except Exception:
             usable = False
         if not usable:
