@@ -111,7 +111,7 @@ def our_steps() -> None:
     with step("read the answers"):
         names = [name for name in metrics.__all__ if name not in ("Estimate", "accuracy_by_kind", "bmca")]
         keys = scoring.metric_keys(names)
-        spread = [scoring.spread(scoring.score_letter(doc, ["B. because"]), keys) for doc in variants]
+        spread = [scoring.spread(scoring.score_response(doc, ["B. because"]), keys) for doc in variants]
     with step("regroup"):
         table = ResponseTable.from_records(row["cora"].record for row in spread)
     with step("metrics"):

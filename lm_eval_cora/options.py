@@ -24,6 +24,7 @@ class Options:
         seed: Seed of the sample and of every reordering.
         nota_text: How the option "None of the above" is printed.
         skip_option_references: Leave out questions with options such as "All of the above" or "Both A and B".
+        variants: 1 asks one variant of each question, drawn by `seed`: the cheap MCQA+. None asks all of them.
     """
 
     data_files: tuple[str, ...] = ()
@@ -32,6 +33,7 @@ class Options:
     seed: int = 0
     nota_text: str = "None of the above"
     skip_option_references: bool = False
+    variants: int | None = None
 
     @classmethod
     def from_metadata(cls, task: str, given: object) -> Options:
@@ -53,7 +55,7 @@ class Options:
             >>> Options.from_metadata("cora_demo", {"question": 20})
             Traceback (most recent call last):
             ...
-            lm_eval_cora.options.OptionError: cora_demo: unknown option 'question'. The options are: categories, data_files, nota_text, questions, seed, skip_option_references. They are given as --metadata '{"cora": {"seed": 1}}'
+            lm_eval_cora.options.OptionError: cora_demo: unknown option 'question'. The options are: categories, data_files, nota_text, questions, seed, skip_option_references, variants. They are given as --metadata '{"cora": {"seed": 1}}'
         """  # noqa: E501
         if given is None:
             return cls()
@@ -104,6 +106,12 @@ def _positive_integer(value: object) -> int:
     return _integer(value)
 
 
+def _one(value: object) -> int:
+    if _integer(value) != 1:
+        raise ValueError
+    return 1
+
+
 def _flag(value: object) -> bool:
     if not isinstance(value, bool):
         raise TypeError
@@ -133,4 +141,5 @@ _CHECKS: dict[str, tuple[str, Callable[[object], Any]]] = {
     "seed": ("a whole number", _integer),
     "nota_text": ("a text of one line", _line),
     "skip_option_references": ("true or false", _flag),
+    "variants": ("1, or not to be given", _one),
 }

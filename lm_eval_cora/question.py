@@ -6,6 +6,7 @@ import string
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 LETTERS = string.ascii_uppercase
 """The letters that options are printed under, in order."""
@@ -14,6 +15,12 @@ MAX_OPTIONS = len(LETTERS)
 
 NOTA = MAX_OPTIONS
 """Identity of the option "None of the above"; source options have the identities 0 to 25."""
+
+FIRST_FILLER = NOTA + 1
+"""Identity of a question's first filler, an option without a meaning; the others follow."""
+
+Ask = Literal["letter", "yes_no", "select_all"]
+"""What a variant asks for: the letter of one option; whether its only option is right; the letters of all right ones."""
 
 
 class UnusableQuestion(ValueError):
@@ -108,7 +115,8 @@ class Variant:
         ordinal: Its place among the variants of its question, from 0.
         printed: Identity of each printed option, in printed order.
         choices: Text of each printed option, in the same order.
-        answer: Position of the right option in print, from 0.
+        answer: Identity of the right option; not printed where the question is whether a wrong option is right.
+        ask: What it asks for.
     """
 
     kind: str
@@ -116,6 +124,7 @@ class Variant:
     printed: tuple[int, ...]
     choices: tuple[str, ...]
     answer: int
+    ask: Ask = "letter"
 
 
 def is_encodable(text: str) -> bool:

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
-from math import factorial
+from collections import Counter
+from collections.abc import Hashable, Iterator, Sequence
+from math import factorial, prod
 from typing import TypeVar
 
-T = TypeVar("T")
+T = TypeVar("T", bound=Hashable)
 
 
 def draw(n: int, *key: str | int) -> int:
@@ -37,6 +38,32 @@ def draw(n: int, *key: str | int) -> int:
     return int.from_bytes(digest, "big") % n
 
 
+def distinct_orders(items: Sequence[T], count: int, *key: str | int) -> list[tuple[T, ...]]:
+    """Draw orders that read differently from each other, uniformly from all orders; the first is the order given.
+
+    Args:
+        items: At least one item; equal ones are allowed.
+        count: How many orders to return, at least 1.
+        *key: What the choice depends on.
+
+    Returns:
+        `count` permutations of the items, or all that exist if these are fewer.
+
+    Example:
+        >>> distinct_orders(("left", "right"), 3, 0, "question 1")
+        [('left', 'right'), ('right', 'left')]
+    """
+    orders = [tuple(items)]
+    exist = factorial(len(items)) // prod(factorial(copies) for copies in Counter(items).values())
+    attempt = 0
+    while len(orders) < min(count, exist):
+        drawn = _permutation(orders[0], draw(factorial(len(items)), *key, attempt))
+        attempt += 1
+        if drawn not in orders:
+            orders.append(drawn)
+    return orders
+
+
 def reordering(items: Sequence[T], *key: str | int) -> tuple[T, ...]:
     """Draw uniformly from the orders of `items` that read differently from the order given.
 
@@ -52,13 +79,7 @@ def reordering(items: Sequence[T], *key: str | int) -> tuple[T, ...]:
         >>> reordering(("left", "right"), 0, "question 1")
         ('right', 'left')
     """
-    given = tuple(items)
-    if all(item == given[0] for item in given):
-        return given
-    attempt = 0
-    while (drawn := _permutation(given, draw(factorial(len(given)), *key, attempt))) == given:
-        attempt += 1
-    return drawn
+    return distinct_orders(items, 2, *key)[-1]
 
 
 def in_random_order(items: Sequence[T], *key: str | int) -> Iterator[T]:

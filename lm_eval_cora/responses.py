@@ -5,17 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from math import nan
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lm_eval_cora.answers import Reason
+from lm_eval_cora.question import Ask
 
 INVALID = -1
 """What stands in `ResponseTable.picked` where a response named no option."""
 
+NO_PICK = -2
+"""What stands there where the letter of one option was not what was asked for."""
+
+Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Sets = NDArray[np.uint64]
+"""Sets of identities: identity k is bit k. The largest in use is that of a 26th filler, 52."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +37,14 @@ class Record:
         variants: How many variants the question has; with fewer Records than that it is incomplete.
         printed: Identity of each printed option, in printed order.
         answer: Identity of the right option.
-        picked: Identity of the option picked, None if the answer is invalid.
+        picked: Identity of the option picked, None if the answer is invalid or no single letter was asked for.
         reason: Why the answer is invalid, None if it is not.
         category: Category of the question.
-        tied: Whether another option was exactly as likely as the one picked.
+        tied: Whether another answer was exactly as likely.
+        ask: What the variant asked for.
+        selected: Identities of the options said to be right, None if the answer is invalid or a letter was asked for.
+        yes: Log-likelihood of "yes", where it was scored.
+        no: Log-likelihood of "no", where it was scored.
     """
 
     question_id: str
@@ -45,11 +57,26 @@ class Record:
     reason: Reason | None = None
     category: str = ""
     tied: bool = False
+    ask: Ask = "letter"
+    selected: tuple[int, ...] | None = None
+    yes: float | None = None
+    no: float | None = None
 
     @property
     def correct(self) -> bool:
-        """Whether the option picked is the right one, by identity. An invalid answer is never correct."""
-        return self.picked == self.answer
+        """Whether the answer is right, by identity. An invalid one never is.
+
+        The right option was picked; or, where any number could be selected, what was selected is the right option if
+        it was printed, and nothing else.
+        """
+        if self.ask == "letter":
+            return self.picked == self.answer
+        return self.selected is not None and set(self.selected) == {self.answer}.intersection(self.printed)
+
+    @property
+    def invalid(self) -> bool:
+        """Whether the response says nothing that was asked for."""
+        return self.picked is None and self.selected is None
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,10 +92,16 @@ class ResponseTable:
         sizes: (N,) number of variants of each question, M_i.
         kinds: Names of the kinds.
         kind: (R,) index into `kinds`.
-        picked: (R,) identity picked, or INVALID.
-        correct: (R,) whether the right option was picked.
-        tied: (R,) whether another option was exactly as likely.
-        printed: (R,) the printed identities as a bit set, identity k as bit k.
+        picked: (R,) identity picked, or INVALID, or NO_PICK.
+        selected: (R,) the identities selected, empty where none were or a letter was asked for.
+        answer: (R,) identity of the right option.
+        correct: (R,) whether the answer was right.
+        invalid: (R,) whether there was none.
+        tied: (R,) whether another answer was exactly as likely.
+        printed: (R,) the printed identities.
+        options: (R,) number of printed options; equal ones count each.
+        yes: (R,) log-likelihood of "yes", nan where it was not scored.
+        no: (R,) log-likelihood of "no", nan where it was not scored.
         incomplete: Number of questions left out because variants are missing.
         duplicates: Number of records left out because their variant was there already.
     """
@@ -79,9 +112,15 @@ class ResponseTable:
     kinds: tuple[str, ...]
     kind: Ints
     picked: Ints
-    correct: NDArray[np.bool_]
-    tied: NDArray[np.bool_]
-    printed: NDArray[np.uint64]
+    selected: Sets
+    answer: Ints
+    correct: Bools
+    invalid: Bools
+    tied: Bools
+    printed: Sets
+    options: Ints
+    yes: Floats
+    no: Floats
     incomplete: int = 0
     duplicates: int = 0
 
@@ -123,10 +162,16 @@ class ResponseTable:
             sizes=np.array([len(complete[key]) for key in ids], dtype=np.int64),
             kinds=kinds,
             kind=np.array([codes[record.kind] for record in rows], dtype=np.int64),
-            picked=np.array([INVALID if record.picked is None else record.picked for record in rows], dtype=np.int64),
+            picked=np.array([_pick(record) for record in rows], dtype=np.int64),
+            selected=np.array([_bit_set(record.selected or ()) for record in rows], dtype=np.uint64),
+            answer=np.array([record.answer for record in rows], dtype=np.int64),
             correct=np.array([record.correct for record in rows], dtype=np.bool_),
+            invalid=np.array([record.invalid for record in rows], dtype=np.bool_),
             tied=np.array([record.tied for record in rows], dtype=np.bool_),
             printed=np.array([_bit_set(record.printed) for record in rows], dtype=np.uint64),
+            options=np.array([len(record.printed) for record in rows], dtype=np.int64),
+            yes=np.array([nan if record.yes is None else record.yes for record in rows], dtype=np.float64),
+            no=np.array([nan if record.no is None else record.no for record in rows], dtype=np.float64),
             incomplete=len(groups) - len(complete),
             duplicates=duplicates,
         )
@@ -164,7 +209,7 @@ class ResponseTable:
         """(R,) index of each record's question."""
         return np.repeat(np.arange(len(self.sizes)), self.sizes)
 
-    def sum_by_question(self, values: NDArray[np.bool_]) -> Floats:
+    def sum_by_question(self, values: Bools | Floats) -> Floats:
         """Sum one value per record, (R,), within each question: (N,)."""
         return np.bincount(self.question, weights=values, minlength=len(self.sizes)).astype(np.float64)
 
@@ -173,15 +218,39 @@ class ResponseTable:
         """(N,) number of correct answers to each question, K_i."""
         return self.sum_by_question(self.correct).astype(np.int64)
 
+    def is_kind(self, *kinds: str) -> Bools:
+        """(R,) whether each record is of one of these kinds.
+
+        Example:
+            >>> ResponseTable.from_hits([[1, 0]]).is_kind("original")
+            array([ True, False])
+        """
+        return np.isin(self.kind, [code for code, kind in enumerate(self.kinds) if kind in kinds])
+
     @cached_property
-    def original_correct(self) -> NDArray[np.bool_] | None:
-        """(N,) whether the original was answered correctly, or None if some question has no original."""
-        if "original" not in self.kinds:
-            return None
-        is_original = self.kind == self.kinds.index("original")
-        if not (self.sum_by_question(is_original) == 1).all():
+    def original_correct(self) -> Bools | None:
+        """(N,) whether the original was answered correctly, or None without questions or if one has no original."""
+        is_original = self.is_kind("original")
+        if not len(self.sizes) or not (self.sum_by_question(is_original) == 1).all():
             return None
         return self.sum_by_question(is_original & self.correct) > 0
+
+
+def _pick(record: Record) -> int:
+    if record.ask != "letter":
+        return NO_PICK
+    return INVALID if record.picked is None else record.picked
+
+
+def contains(sets: Sets, identities: Ints) -> Bools:
+    """Whether each set holds the identity beside it; INVALID and NO_PICK are in none.
+
+    Example:
+        >>> contains(np.array([0b101, 0b101, 0b101], dtype=np.uint64), np.array([2, 1, INVALID]))
+        array([ True, False, False])
+    """
+    bits = np.left_shift(np.uint64(1), np.maximum(identities, 0).astype(np.uint64))
+    return ((sets & bits) != 0) & (identities >= 0)
 
 
 def _is_complete(group: dict[int, Record]) -> bool:

@@ -19,7 +19,7 @@ TASKS = Path(__file__).parents[1] / "tasks"
 class Simulated(LM):
     """Answers each doc by a rule. The rule sees the doc, as no real model does.
 
-    Where letters are scored, the one that the rule says has the likelihood 1/2 and the others have 1/8; all of them
+    Where answers are scored, the one that the rule says has the likelihood 1/2 and the others have 1/8; all of them
     have 1/4 if it says none.
     """
 
@@ -37,10 +37,10 @@ class Simulated(LM):
         return [self._score(self.rule(request.doc), request.args[1].strip()) for request in requests]
 
     @staticmethod
-    def _score(said: str, letter: str) -> tuple[float, bool]:
-        if said not in LETTERS or not said:
+    def _score(said: str, answer: str) -> tuple[float, bool]:
+        if said not in (*LETTERS, "yes", "no"):
             return log(1 / 4), False
-        return log(1 / 2 if letter == said else 1 / 8), letter == said
+        return log(1 / 2 if answer == said else 1 / 8), answer == said
 
     def loglikelihood_rolling(self, requests: list[Any]) -> list[float]:
         raise AssertionError("no form scores whole texts")
@@ -80,7 +80,9 @@ def scores(results: Mapping[str, Any], task: str = "cora_demo", filter_name: str
 
 
 def knows(doc: dict[str, Any]) -> str:
-    """Always the right letter."""
+    """Always the right answer."""
+    if doc["ask"] == "yes_no":
+        return "yes" if doc["answer"] in doc["printed"] else "no"
     return LETTERS[doc["printed"].index(doc["answer"])]
 
 

@@ -13,6 +13,7 @@ class Reason(str, Enum):
     CUT_OFF = "cut off while reasoning"
     REFUSED = "refused"
     NO_LETTER = "no letter"
+    NO_YES_OR_NO = "neither yes nor no"
     OUT_OF_RANGE = "letter out of range"
     NO_LIKELIHOOD = "no likelihood"
 
@@ -22,14 +23,21 @@ class Reason(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A parsed response; either an option was picked or there is a reason why none was.
+    """A parsed response: an option was picked, or some were selected, or there is a reason why neither is so.
 
     Attributes:
-        picked: Identity of the option picked.
-        reason: Why there is none. An invalid answer is never correct and agrees with nothing.
-        tied: Whether another option was exactly as likely; in the loglikelihood form only.
+        picked: Identity of the option picked, where one letter was asked for.
+        reason: Why there is no answer. An invalid answer is never correct and agrees with nothing.
+        tied: Whether another answer was exactly as likely; in the loglikelihood form only.
+        selected: Identities of the options that are said to be right, in printed order, where all right letters were
+            asked for or whether an option is right: a "no" selects none.
+        yes: Log-likelihood of "yes", where that was scored.
+        no: Log-likelihood of "no", where that was scored.
     """
 
     picked: int | None = None
     reason: Reason | None = None
     tied: bool = False
+    selected: tuple[int, ...] | None = None
+    yes: float | None = None
+    no: float | None = None

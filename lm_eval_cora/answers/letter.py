@@ -7,22 +7,12 @@ from collections.abc import Sequence
 from string import ascii_letters
 
 from lm_eval_cora.answers import Answer, Reason
+from lm_eval_cora.answers.head import head_of, why_nothing
 from lm_eval_cora.question import LETTERS
 
 _HEAD = 256
-"""Characters that decide. A response may be megabytes long; its letter stands at the front or nowhere."""
 
-_REASONING = re.compile(r"<(?:think|thought|reason|scratchpad)|\[THINK\]|<\|channel\|>", re.IGNORECASE)
-_END_OF_REASONING = re.compile(
-    r"</(?:think(?:ing)?|thoughts?|reason(?:ing)?|scratchpad)>|\[/THINK\]|<\|channel\|>final<\|message\|>",
-    re.IGNORECASE,
-)
-_ANSWER_LABEL = re.compile(r"[\W_]*answer[\W_]*?[:：][\s*_]*", re.IGNORECASE)
-_REFUSAL = re.compile(
-    r"(?:i['’]?m sorry|i am sorry|sorry\b|i apologi[sz]e|as an ai\b|"
-    r"(?:unfortunately,? )?i (?:can['’]t|can ?not|won['’]t|am unable|am not able))",
-    re.IGNORECASE,
-)
+ANSWER_LABEL = re.compile(r"[\W_]*answer[\W_]*?[:：][\s*_]*", re.IGNORECASE)
 
 
 def read_letter(response: str, printed: Sequence[int]) -> Answer:
@@ -48,29 +38,22 @@ def read_letter(response: str, printed: Sequence[int]) -> Answer:
         The identity of the option named, or the reason why none is.
 
     Example:
-        >>> read_letter("(B) because ...", printed=[0, 4])
-        Answer(picked=4, reason=None, tied=False)
+        >>> read_letter("(B) because ...", printed=[0, 4]).picked
+        4
         >>> read_letter("C", printed=[0, 4]).reason.value
         'letter out of range'
         >>> read_letter("Based on the history", printed=[0, 4]).reason.value
         'no letter'
     """
-    start = max((end.end() for end in _END_OF_REASONING.finditer(response)), default=0)
-    head = response[start:].lstrip()[:_HEAD]
-    if not head:
-        return Answer(reason=Reason.EMPTY)
-    line = head.splitlines()[0]
+    head = head_of(response, _HEAD)
+    line = (head.splitlines() or [""])[0]
     letter = _leading_letter(line)
-    if letter is None and (label := _ANSWER_LABEL.match(line)):
+    if letter is None and (label := ANSWER_LABEL.match(line)):
         letter = _leading_letter(line[label.end() :])
-    if letter is not None:
-        position = LETTERS.index(letter)
-        return Answer(picked=printed[position]) if position < len(printed) else Answer(reason=Reason.OUT_OF_RANGE)
-    if _REASONING.match(head):
-        return Answer(reason=Reason.CUT_OFF)
-    if _REFUSAL.match(head):
-        return Answer(reason=Reason.REFUSED)
-    return Answer(reason=Reason.NO_LETTER)
+    if letter is None:
+        return Answer(reason=why_nothing(head, Reason.NO_LETTER))
+    position = LETTERS.index(letter)
+    return Answer(picked=printed[position]) if position < len(printed) else Answer(reason=Reason.OUT_OF_RANGE)
 
 
 def _leading_letter(line: str) -> str | None:

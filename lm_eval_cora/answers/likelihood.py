@@ -1,4 +1,4 @@
-"""Read the most likely of the letters that were scored."""
+"""Read the most likely of the answers that were scored."""
 
 from __future__ import annotations
 
@@ -26,8 +26,9 @@ def most_likely(loglikelihoods: Sequence[Any], printed: Sequence[int]) -> Answer
     Example:
         >>> most_likely([-2.0, -0.5, -1.0], printed=[0, 4, 2]).picked
         4
-        >>> most_likely([-0.5, -0.5], printed=[0, 4])
-        Answer(picked=0, reason=None, tied=True)
+        >>> answer = most_likely([-0.5, -0.5], printed=[0, 4])
+        >>> answer.picked, answer.tied
+        (0, True)
         >>> most_likely([float("nan"), -0.5], printed=[0, 4]).reason.value
         'no likelihood'
 
@@ -39,6 +40,30 @@ def most_likely(loglikelihoods: Sequence[Any], printed: Sequence[int]) -> Answer
     highest = max(values)
     best = [identity for identity, value in zip(printed, values, strict=True) if value == highest]
     return Answer(picked=best[0], tied=len(set(best)) > 1)
+
+
+def yes_or_no(loglikelihoods: Sequence[Any], printed: Sequence[int]) -> Answer:
+    """Read whether "yes" is more likely than "no".
+
+    Args:
+        loglikelihoods: Log-likelihood of "yes" and of "no".
+        printed: Identity of the option that the question is about, alone.
+
+    Returns:
+        The option as selected if "yes" is at least as likely, none selected if "no" is, and both log-likelihoods. If
+        both are equal the answer is marked as tied; what is no number makes it invalid.
+
+    Example:
+        >>> yes_or_no([-0.25, -1.5], printed=[4]).selected, yes_or_no([-1.5, -0.25], printed=[4]).selected
+        ((4,), ())
+
+    Source: REVAS, section 4 (option probability analysis).
+    """
+    values = [_number(value) for value in loglikelihoods]
+    if len(values) != 2 or any(map(isnan, values)):
+        return Answer(reason=Reason.NO_LIKELIHOOD)
+    yes, no = values
+    return Answer(selected=tuple(printed) if yes >= no else (), tied=yes == no, yes=yes, no=no)
 
 
 def _number(value: Any) -> float:

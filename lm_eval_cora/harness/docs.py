@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from dataclasses import replace
+from typing import Any, Literal
 
 from lm_eval_cora.harness.loading import to_question
 from lm_eval_cora.option_references import refers_to_options
-from lm_eval_cora.options import Options
+from lm_eval_cora.options import OptionError, Options
 from lm_eval_cora.probes import divergent as divergent_probe
-from lm_eval_cora.prompting import letter_prompt, question_block
-from lm_eval_cora.question import LETTERS, Question, Variant
+from lm_eval_cora.probes import plus as plus_probe
+from lm_eval_cora.probes import revas as revas_probe
+from lm_eval_cora.prompting import claim_block, letter_prompt, question_block, select_all_prompt, yes_no_prompt
+from lm_eval_cora.question import LETTERS, Ask, Question, Variant
+from lm_eval_cora.randomness import draw
 
 Doc = dict[str, Any]
+
+Form = Literal["generate", "loglikelihood"]
+"""How the model is asked: it writes, or its answers are scored."""
 
 
 class Docs(list[Doc]):
@@ -24,15 +31,19 @@ class Docs(list[Doc]):
         return dict.fromkeys(self[0]) if self else {}
 
 
-def divergent(rows: Iterable[Mapping[str, Any]], options: Options | None = None) -> Docs:
+def divergent(rows: Iterable[Mapping[str, Any]], options: Options | None = None, form: Form = "generate") -> Docs:
     """Expand questions into the docs of the divergent probe, a question's variants side by side.
 
     Args:
         rows: As `load_benchmark` returns them.
         options: Seed of the reorderings and text of NOTA.
+        form: Makes no difference here.
 
     Returns:
         2 + 6(A - 1) docs per question with A options.
+
+    Raises:
+        OptionError: If an option is given that this probe does not have.
 
     Example:
         >>> row = {"id": "q1", "question": "Ice?", "choices": ["Water", "Air"], "answer": 0, "category": ""}
@@ -40,8 +51,71 @@ def divergent(rows: Iterable[Mapping[str, Any]], options: Options | None = None)
         >>> len(docs), docs[0]["kind"], docs[1]["choices"]
         (8, 'original', ('Air', 'Water'))
     """
-    options = options or Options()
+    options = _without_variants(options, divergent_probe.NAME)
     return _expand(rows, lambda q: divergent_probe.divergent(q, seed=options.seed, nota_text=options.nota_text))
+
+
+def plus(rows: Iterable[Mapping[str, Any]], options: Options | None = None, form: Form = "generate") -> Docs:
+    """Expand questions into the docs of MCQA+, a question's variants side by side.
+
+    Args:
+        rows: As `load_benchmark` returns them.
+        options: Seed and text of NOTA; with `variants` 1 each question becomes one doc, drawn by the seed.
+        form: Makes no difference here.
+
+    Returns:
+        14 docs per question with four options, or one.
+
+    Example:
+        >>> row = {"id": "q1", "question": "Ice?", "choices": ["Water", "Air"], "answer": 0, "category": ""}
+        >>> len(plus([row])), len(plus([row], Options(variants=1)))
+        (9, 1)
+    """
+    options = options or Options()
+
+    def probe(question: Question) -> list[Variant]:
+        variants = plus_probe.plus(question, seed=options.seed, nota_text=options.nota_text)
+        if options.variants is None:
+            return variants
+        drawn = variants[draw(len(variants), options.seed, question.id, plus_probe.NAME, "variants")]
+        return [replace(drawn, ordinal=0)]
+
+    return _expand(rows, probe)
+
+
+def revas(rows: Iterable[Mapping[str, Any]], options: Options | None = None, form: Form = "generate") -> Docs:
+    """Expand questions into the docs of the REVAS study, a question's variants side by side.
+
+    Args:
+        rows: As `load_benchmark` returns them.
+        options: Seed and text of NOTA.
+        form: Where answers are scored, none is asked to select all right options.
+
+    Returns:
+        45 docs per question with four options, 44 where answers are scored.
+
+    Raises:
+        OptionError: If an option is given that this probe does not have.
+
+    Example:
+        >>> row = {"id": "q1", "question": "Ice?", "choices": ["Water", "Air"], "answer": 0, "category": ""}
+        >>> len(revas([row])), len(revas([row], form="loglikelihood"))
+        (35, 34)
+    """
+    options = _without_variants(options, revas_probe.NAME)
+    written = form == "generate"
+    return _expand(
+        rows, lambda q: revas_probe.revas(q, seed=options.seed, nota_text=options.nota_text, select_all=written)
+    )
+
+
+def _without_variants(options: Options | None, probe: str) -> Options:
+    if options and options.variants is not None:
+        raise OptionError(
+            f"{probe}: option 'variants': only the tasks named cora_..._plus have it, and it holds for all tasks of a "
+            "run; ask for them in a run of their own"
+        )
+    return options or Options()
 
 
 def _expand(rows: Iterable[Mapping[str, Any]], probe: Callable[[Question], list[Variant]]) -> Docs:
@@ -56,39 +130,64 @@ def _expand(rows: Iterable[Mapping[str, Any]], probe: Callable[[Question], list[
             "question": question.stem,
             "variants": len(variants),
         }
-        right = variants[0].printed[variants[0].answer]
         docs.extend(
             {
                 **shared,
                 "ordinal": variant.ordinal,
                 "kind": variant.kind,
+                "ask": variant.ask,
                 "choices": variant.choices,
                 "printed": variant.printed,
-                "answer": right,
+                "answer": variant.answer,
             }
             for variant in variants
         )
     return docs
 
 
-def exemplar(question: Question) -> Doc:
-    """A question in its original form as a doc, its text rendered once for all the variants that it stands before."""
+def exemplar(question: Question, ask: Ask, *key: str | int) -> Doc:
+    """A question with its answer as a doc, its text rendered once for all the variants that it stands before.
+
+    Args:
+        question: The exemplar, in its original form.
+        ask: What the variants after it ask for. Before a true-or-false question it is one itself, in half of the cases
+            about the right option.
+        *key: What the choice of that option depends on.
+    """
+    position = _claimed(question, *key)
+    one = ask == "yes_no"
     return {
-        "text": question_block(question.stem, question.choices),
+        "text": claim_block(question.stem, question.choices[position])
+        if one
+        else question_block(question.stem, question.choices),
         "question": question.stem,
-        "choices": question.choices,
-        "printed": question.identities,
+        "ask": ask,
+        "choices": question.choices[position : position + 1] if one else question.choices,
+        "printed": question.identities[position : position + 1] if one else question.identities,
         "answer": question.answer,
     }
 
 
+def _claimed(question: Question, *key: str | int) -> int:
+    """Position of the option that an exemplar proposes: the right one or, as often, any other."""
+    if draw(2, *key, question.id, "proposed right"):
+        return question.answer
+    wrong = [position for position in range(len(question.choices)) if position != question.answer]
+    return wrong[draw(len(wrong), *key, question.id, "proposed")]
+
+
 def doc_to_text(doc: Doc) -> str:
-    """The prompt of a doc that asks for a letter."""
-    return letter_prompt(doc["question"], doc["choices"])
+    """The prompt of a doc whose answer is written."""
+    if doc["ask"] == "yes_no":
+        return yes_no_prompt(doc["question"], doc["choices"][0])
+    prompt = select_all_prompt if doc["ask"] == "select_all" else letter_prompt
+    return prompt(doc["question"], doc["choices"])
 
 
 def doc_to_scored_text(doc: Doc) -> str:
-    """The context of a doc whose letters are scored."""
+    """The context of a doc whose answers are scored."""
+    if doc["ask"] == "yes_no":
+        return claim_block(doc["question"], doc["choices"][0])
     return question_block(doc["question"], doc["choices"])
 
 
@@ -99,10 +198,12 @@ def exemplar_to_text(doc: Doc) -> str:
 
 
 def doc_to_choice(doc: Doc) -> list[str]:
-    """The letters that are printed, which are scored."""
-    return list(LETTERS[: len(doc["printed"])])
+    """The answers that are scored: the printed letters, or yes and no."""
+    return ["yes", "no"] if doc["ask"] == "yes_no" else list(LETTERS[: len(doc["printed"])])
 
 
 def doc_to_target(doc: Doc) -> str:
-    """The letter of the right option."""
+    """The right answer: the letter of the right option, or yes or no."""
+    if doc["ask"] == "yes_no":
+        return "yes" if doc["answer"] in doc["printed"] else "no"
     return LETTERS[doc["printed"].index(doc["answer"])]

@@ -7,7 +7,7 @@ from typing import Any
 
 from lm_eval_cora.exemplars import ExemplarPool
 from lm_eval_cora.harness.docs import Doc, exemplar
-from lm_eval_cora.question import Question
+from lm_eval_cora.question import Ask, Question
 
 
 class ExemplarSampler:
@@ -23,15 +23,18 @@ class ExemplarSampler:
         self._pool = pool
         self._questions = questions
         self._seeds = seeds
-        self._last: tuple[str, int] | None = None
+        self._last: tuple[str, Ask, int] | None = None
         self._exemplars: list[Doc] = []
         self.question_id = ""
         """The question whose variant is being built; the harness hands it over only in some cases."""
+        self.ask: Ask = "letter"
+        """What that variant asks for, and so its exemplars do."""
 
     def sample(self, n: int, **_: Any) -> list[Doc]:
         """The exemplars of the current question, drawn and rendered once for its variants, which stand side by side."""
-        if self._last != (self.question_id, n):
+        current = (self.question_id, self.ask, n)
+        if self._last != current:
             drawn = self._pool.draw(self._questions[self.question_id], n, *self._seeds)
-            self._exemplars = [exemplar(question) for question in drawn]
-            self._last = (self.question_id, n)
+            self._exemplars = [exemplar(question, self.ask, *self._seeds, self.question_id) for question in drawn]
+            self._last = current
         return self._exemplars

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from lm_eval_cora.answers import Answer
 from lm_eval_cora.answers.letter import read_letter
-from lm_eval_cora.answers.likelihood import most_likely
+from lm_eval_cora.answers.likelihood import most_likely, yes_or_no
+from lm_eval_cora.answers.selection import read_selection
+from lm_eval_cora.answers.yes_no import read_yes_no
 from lm_eval_cora.harness.docs import Doc
 from lm_eval_cora.responses import Record
 
 
-def score_letter(doc: Doc, results: Sequence[Any]) -> Record:
-    """Read a response to a doc that asks for a letter.
+_READERS: dict[str, Callable[[str, Sequence[int]], Answer]] = {
+    "letter": read_letter,
+    "yes_no": read_yes_no,
+    "select_all": read_selection,
+}
+
+
+def score_response(doc: Doc, results: Sequence[Any]) -> Record:
+    """Read what a model wrote.
 
     Args:
         doc: A variant.
@@ -24,31 +33,33 @@ def score_letter(doc: Doc, results: Sequence[Any]) -> Record:
 
     Example:
         >>> doc = {"question_id": "q1", "kind": "shuffled", "ordinal": 1, "variants": 8, "category": ""}
-        >>> score_letter({**doc, "printed": [1, 0], "answer": 0}, ["B. Water"]).correct
+        >>> score_response({**doc, "ask": "letter", "printed": [1, 0], "answer": 0}, ["B. Water"]).correct
         True
     """
     response = results[0] if results else ""
     if isinstance(response, list | tuple):  # a filter such as take_first_k hands on a list
         response = response[0] if response else ""
-    return _record(doc, read_letter(response if isinstance(response, str) else "", doc["printed"]))
+    return _record(doc, _READERS[doc["ask"]](response if isinstance(response, str) else "", doc["printed"]))
 
 
 def score_likelihoods(doc: Doc, results: Sequence[Any]) -> Record:
-    """Pick the most likely letter of a doc whose letters were scored.
+    """Pick the most likely of the answers that were scored.
 
     Args:
         doc: A variant.
-        results: For each printed letter the log-likelihood and whether it is what greedy decoding would write.
+        results: For each answer the log-likelihood and whether it is what greedy decoding would write.
 
     Returns:
         The Record. Nothing raises here: the answers have been paid for.
 
     Example:
         >>> doc = {"question_id": "q1", "kind": "shuffled", "ordinal": 1, "variants": 8, "category": ""}
-        >>> score_likelihoods({**doc, "printed": [1, 0], "answer": 0}, [(-1.5, False), (-0.25, True)]).correct
+        >>> doc |= {"ask": "letter", "printed": [1, 0], "answer": 0}
+        >>> score_likelihoods(doc, [(-1.5, False), (-0.25, True)]).correct
         True
     """
-    return _record(doc, most_likely([_first(result) for result in results], doc["printed"]))
+    read = yes_or_no if doc["ask"] == "yes_no" else most_likely
+    return _record(doc, read([_first(result) for result in results], doc["printed"]))
 
 
 def _first(result: Any) -> Any:
@@ -71,6 +82,10 @@ def _record(doc: Doc, answer: Answer) -> Record:
         reason=answer.reason,
         category=doc["category"],
         tied=answer.tied,
+        ask=doc["ask"],
+        selected=answer.selected,
+        yes=answer.yes,
+        no=answer.no,
     )
 
 
@@ -120,8 +135,8 @@ def metric_keys(metrics: Iterable[str]) -> list[str]:
 def spread(record: Record, keys: Sequence[str]) -> dict[str, Any]:
     """Put a Record under each key.
 
-    Four keys print something: `acc` the score, `consistency_rate` the identity picked, `invalid` the reason, and
-    `ties` that there was one.
+    Four keys print something: `acc` the score, `consistency_rate` or else `sc@original` what was picked or selected (by
+    identity; yes or no), `invalid` the reason, and `ties` that there was one.
 
     Args:
         record: The scored variant.
@@ -138,13 +153,22 @@ def spread(record: Record, keys: Sequence[str]) -> dict[str, Any]:
     row: dict[str, Any] = dict.fromkeys(keys, Cell(record))
     if "acc" in row:
         row["acc"] = Score.of(record)
-    if "consistency_rate" in row and record.picked is not None:
-        row["consistency_rate"] = Cell(record, str(record.picked))
+    said = "consistency_rate" if "consistency_rate" in row else "sc@original"
+    if said in row and not record.invalid:
+        row[said] = Cell(record, _what_was_said(record))
     if "invalid" in row and record.reason is not None:
         row["invalid"] = Cell(record, record.reason.value)
     if "ties" in row and record.tied:
         row["ties"] = Cell(record, "tied")
     return row
+
+
+def _what_was_said(record: Record) -> str:
+    if record.ask == "letter":
+        return str(record.picked)
+    if record.ask == "yes_no":
+        return "yes" if record.selected else "no"
+    return " ".join(map(str, record.selected or ()))
 
 
 class Undefined(str):

@@ -16,7 +16,7 @@ from lm_eval.defaults import DEFAULT_OTHER_SEED
 from lm_eval_cora import __version__, metrics
 from lm_eval_cora.benchmarks import Benchmark, BenchmarkError
 from lm_eval_cora.exemplars import ExemplarError
-from lm_eval_cora.harness.docs import Doc, Docs
+from lm_eval_cora.harness.docs import Doc, Docs, Form
 from lm_eval_cora.harness.fewshot import ExemplarSampler
 from lm_eval_cora.harness.loading import load_exemplars, to_question
 from lm_eval_cora.harness.notices import advise_on_invalid, describe_cost, describe_cut, describe_incomplete
@@ -33,7 +33,10 @@ logger = logging.getLogger("lm_eval.cora")
 _TOKEN_LIMITS = ("max_completion_tokens", "max_tokens", "max_new_tokens")
 """Other names that the harness knows for `max_gen_toks`; of several the last one counts there, too."""
 
-_FORMS = {"generate_until": "generate", "multiple_choice": "loglikelihood"}
+_TOKENS_AROUND, _TOKENS_OF_A_LETTER = 8, 4
+"""Of an answer that names several letters, such as "**(A)**, **(C)**"."""
+
+_FORMS: dict[str, Form] = {"generate_until": "generate", "multiple_choice": "loglikelihood"}
 
 
 class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no types
@@ -55,9 +58,10 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
                 )
         _check_exemplar_settings(config)
         _check_metrics(config)
-        # A metric of one form only, such as ties, is left out of the others' tables.
-        form = _FORMS.get(config.get("output_type", ""))
-        config["metric_list"] = [entry for entry in config["metric_list"] if entry.get("form") in (None, form)]
+        self._form = _FORMS.get(config.get("output_type", ""), "generate")
+        chosen = [entry for entry in config["metric_list"] if self._applies(entry)]
+        config["metric_list"] = [entry for entry in chosen if _in_table(entry)]
+        self._study = chosen if len(config["metric_list"]) < len(chosen) else []
         self._docs: Docs | None = None
         self._chat = False
         self._fewshot_seed = DEFAULT_OTHER_SEED
@@ -77,6 +81,11 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         self._check_scoring()
         self._keys = metric_keys(self._aggregation_list)
 
+    def _applies(self, entry: Mapping[str, Any]) -> bool:
+        """Whether a metric is one of this form, and of questions with one variant if that is what is asked."""
+        sampled = ("also", "only") if self._options.variants else (None, "also")
+        return entry.get("form") in (None, self._form) and entry.get("sampled") in sampled
+
     # ---- before the first request
 
     def download(self, dataset_kwargs: Mapping[str, Any] | None = None, **_: Any) -> None:
@@ -86,7 +95,8 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
     def test_docs(self) -> Docs:
         """The variants. The harness asks for them five times a run; they are made once."""
         if self._docs is None:
-            self._docs = self.config.process_docs(self.dataset[self.config.test_split], self._options)
+            rows = self.dataset[self.config.test_split]
+            self._docs = self.config.process_docs(rows, self._options, form=self._form)
         return self._docs
 
     def fewshot_docs(self) -> None:
@@ -164,8 +174,18 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
     def fewshot_context(self, doc: Doc, num_fewshot: int, **arguments: Any) -> Any:
         """Build a prompt; the harness tells a sampler which doc it is for only if it draws from the scored split."""
         if num_fewshot:
-            self.sampler.question_id = doc["question_id"]
+            self.sampler.question_id, self.sampler.ask = doc["question_id"], doc["ask"]
         return super().fewshot_context(doc, num_fewshot, **arguments)
+
+    def construct_requests(self, doc: Doc, ctx: Any, **arguments: Any) -> Any:
+        """Build a request; one for all right letters leaves room to write them all."""
+        request = super().construct_requests(doc, ctx, **arguments)
+        if doc["ask"] == "select_all":
+            prompt, settings = request.arguments
+            if isinstance(limit := settings.get("max_gen_toks"), int):
+                room = _TOKENS_AROUND + _TOKENS_OF_A_LETTER * len(doc["printed"])
+                request.arguments = (prompt, {**settings, "max_gen_toks": max(limit, room)})
+        return request
 
     def _check_scoring(self) -> None:
         """Score an empty response to the first doc: a task file may name a `process_results` of its own."""
@@ -253,6 +273,11 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
             ours: dict[str, Any] = {"signature": self._signature()}
             if len(self._filters) == 1:  # of several filters this would be the last one's
                 ours["accuracy_by_kind"] = metrics.accuracy_by_kind(self._table)
+                if self._study:
+                    ours["study"] = {
+                        entry["metric"]: _for_json(entry["aggregation"](self._table, **_parameters(entry)))
+                        for entry in self._study
+                    }
         except Exception:
             logger.exception("%s: the scores could not be signed; please report this", self.task_name)
             ours = {}
@@ -261,7 +286,7 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
     def _signature(self) -> str:
         sizes = {record.variants for record in self._records}
         variants = "-".join(map(str, sorted({min(sizes), max(sizes)})))
-        invalid = sum(record.picked is None for record in self._records) / len(self._records)
+        invalid = sum(record.invalid for record in self._records) / len(self._records)
         shots = self.config.num_fewshot or 0
         options = {"seed": self._options.seed, **self._options.changed()}
         revision = None if self._options.data_files else (self.config.dataset_kwargs or {}).get("hub_revision")
@@ -309,7 +334,11 @@ def _check_metrics(config: Mapping[str, Any]) -> None:
     for entry in config["metric_list"]:
         try:
             estimate = entry["aggregation"](ResponseTable.from_records(()), **_parameters(entry))
-            usable = isinstance(estimate, Estimate) and entry.get("form") in (None, *_FORMS.values())
+            usable = (
+                isinstance(estimate, Estimate if _in_table(entry) else Estimate | Mapping)
+                and entry.get("form") in (None, *_FORMS.values())
+                and entry.get("sampled") in (None, "also", "only")
+            )
         except Exception:
             usable = False
         if not usable:
@@ -319,10 +348,26 @@ def _check_metrics(config: Mapping[str, Any]) -> None:
             )
 
 
+_ENTRY_KEYS = {"metric", "aggregation", "higher_is_better", "form", "sampled", "table"}
+"""What an entry of `metric_list` may hold besides the parameters of its function."""
+
+
 def _parameters(entry: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        key: value for key, value in entry.items() if key not in ("metric", "aggregation", "higher_is_better", "form")
-    }
+    return {key: value for key, value in entry.items() if key not in _ENTRY_KEYS}
+
+
+def _in_table(entry: Mapping[str, Any]) -> bool:
+    """Whether a metric is printed in the harness' table; else it is in the results file alone."""
+    return entry.get("table", True) is not False
+
+
+def _for_json(result: Any) -> Any:
+    """Estimates by name for the results file, an undefined number as null."""
+    if isinstance(result, Estimate):
+        return {name: None if isnan(value) else value for name, value in result._asdict().items()}
+    if isinstance(result, Mapping):
+        return {key: _for_json(value) for key, value in result.items()}
+    return result
 
 
 def _name_callables(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Shares of correct answers: acc, mcqa, mcqa_plus, mv, bmca; and of invalid ones."""
+"""Shares of correct answers: acc, mcqa, mcqa_plus, mcqa_plus_diff, mv, bmca; and of invalid ones and ties."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of, ratio_of
-from lm_eval_cora.responses import INVALID, ResponseTable
+from lm_eval_cora.responses import ResponseTable
 
 
 def acc(table: ResponseTable) -> Estimate:
@@ -67,6 +67,29 @@ def mcqa_plus(table: ResponseTable) -> Estimate:
     return mean_of(table.hits / table.sizes)
 
 
+def mcqa_plus_diff(table: ResponseTable) -> Estimate:
+    """What the variants take from the score: mcqa_plus - mcqa, paired by question.
+
+    The standard error is that of the mean of RC(i) - x_i, with x_i = original correct: smaller than that of two
+    independent numbers, because a question that is hard is hard in all its variants.
+
+    Args:
+        table: N questions.
+
+    Returns:
+        A difference from -1 to 1; nan without questions or if a question has no original.
+
+    Example:
+        >>> mcqa_plus_diff(ResponseTable.from_hits([[1, 1, 0, 0], [1, 1, 1, 1]])).value
+        -0.25
+
+    Source: MCQA+, table 7, in brackets.
+    """
+    if table.original_correct is None:
+        return UNDEFINED
+    return mean_of(table.hits / table.sizes - table.original_correct)
+
+
 def mv(table: ResponseTable) -> Estimate:
     """Majority voting: share of questions with more than half of their variants answered correctly, RC(i) > 0.5.
 
@@ -116,7 +139,7 @@ def bmca(table: ResponseTable, level: float) -> Estimate:
 
 
 def invalid(table: ResponseTable) -> Estimate:
-    """Share of responses that name no option, the variants of all questions pooled.
+    """Share of responses that say nothing that was asked for, the variants of all questions pooled.
 
     Args:
         table: N questions.
@@ -128,11 +151,11 @@ def invalid(table: ResponseTable) -> Estimate:
         >>> invalid(ResponseTable.from_hits([[1, 0], [0, 0]])).value
         0.0
     """
-    return ratio_of(table.sum_by_question(table.picked == INVALID), table.sizes.astype(np.float64))
+    return ratio_of(table.sum_by_question(table.invalid), table.sizes.astype(np.float64))
 
 
 def ties(table: ResponseTable) -> Estimate:
-    """Share of answers that another option was exactly as likely as, the variants of all questions pooled.
+    """Share of answers that another one was exactly as likely as, the variants of all questions pooled.
 
     Of tied letters the first counts as picked, so a share that is not small makes "A" look better than it is.
 

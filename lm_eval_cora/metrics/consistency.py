@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of, standard_error
-from lm_eval_cora.responses import INVALID, Floats, Ints, ResponseTable
+from lm_eval_cora.responses import NO_PICK, Floats, Ints, ResponseTable, contains
 
 _PAIRS_AT_A_TIME = 4_000_000
 
@@ -93,8 +93,8 @@ def consistency_rate(table: ResponseTable) -> Estimate:
     A pair of variants is comparable when each pick is printed in the other variant too, or when one of the two is
     invalid; then it disagrees. Where all variants print the same options every pair is comparable, and this is SCORE's
     eq. 1 (whose sum runs over ordered pairs) halved. Picks are compared by identity: neither a constant letter nor a
-    constant text that is not offered counts. A question without a comparable pair is left out. The chance level is not
-    1 / A: it is about 0.46 for random picks on the divergent probe with five options.
+    constant text that is not offered counts. Variants that ask for no single letter (true or false, select all) carry no
+    pick and are left out, and so is a question without a comparable pair. The chance level is not 1 / A: it is about 0.46 for random picks on the divergent probe with five options.
 
     Args:
         table: N questions.
@@ -138,13 +138,12 @@ def _pairs(table: ResponseTable) -> tuple[Ints, Ints]:
         for chunk in np.split(members, range(step, len(members), step)):
             rows = starts[chunk][:, None] + np.arange(size)
             picked, printed = table.picked[rows], table.printed[rows]
-            valid = picked != INVALID
-            bits = np.left_shift(np.uint64(1), np.where(valid, picked, 0).astype(np.uint64))
-            seen = (bits[:, :, None] & printed[:, None, :]) != 0  # pick of the first printed in the second
+            asked, valid = picked != NO_PICK, picked >= 0
+            seen = contains(printed[:, None, :], picked[:, :, None])  # pick of the first printed in the second
             both_valid = valid[:, :, None] & valid[:, None, :]
-            can_agree = seen & seen.transpose(0, 2, 1) & both_valid
+            can_agree = seen & seen.transpose(0, 2, 1)
             agrees = (picked[:, :, None] == picked[:, None, :]) & both_valid
-            pairs = np.triu(np.ones((size, size), dtype=np.bool_), k=1)
+            pairs = np.triu(np.ones((size, size), dtype=np.bool_), k=1) & asked[:, :, None] & asked[:, None, :]
             agreeing[chunk] = (agrees & pairs).sum(axis=(1, 2))
             comparable[chunk] = ((can_agree | ~both_valid) & pairs).sum(axis=(1, 2))
     return agreeing, comparable

@@ -41,7 +41,8 @@ def mean_of(values: Floats) -> Estimate:
 def ratio_of(parts: Floats, wholes: Floats) -> Estimate:
     """Pooled share R = sum k_i / sum m_i, a ratio of two sums over questions.
 
-    Its standard error is sqrt(N / (N - 1) * sum (k_i - R m_i)^2) / sum m_i, by the delta method.
+    Its standard error is sqrt(N / (N - 1) * sum (k_i - R m_i)^2) / sum m_i, by the delta method; nan where fewer than
+    two questions are in the subset.
 
     Args:
         parts: (N,) k_i.
@@ -58,6 +59,8 @@ def ratio_of(parts: Floats, wholes: Floats) -> Estimate:
     if not total:
         return UNDEFINED
     share = parts.sum() / total
+    if np.count_nonzero(wholes) < 2:
+        return Estimate(float(share), nan)
     return Estimate(float(share), standard_error((parts - share * wholes) * (len(wholes) / total)))
 
 

@@ -2,23 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
+from lm_eval_cora.probes.alterations import ORIGINAL, Altered, Option, shuffled, source_options, variants_of
 from lm_eval_cora.question import NOTA, Question, Variant
 from lm_eval_cora.randomness import reordering
 
 NAME = "divergent"
-
-SHUFFLED = {
-    "original": "shuffled",
-    "with_nota": "with_nota_shuffled",
-    "decoupled": "decoupled_shuffled",
-    "decoupled_with_nota": "decoupled_with_nota_shuffled",
-}
-"""Each kind and the name of its reordered twin, in the order in which the variants are made."""
-
-Printed = tuple[int, str]
-"""Identity and text of an option."""
 
 
 def divergent(question: Question, *, seed: int = 0, nota_text: str = "None of the above") -> list[Variant]:
@@ -52,37 +40,22 @@ def divergent(question: Question, *, seed: int = 0, nota_text: str = "None of th
 
     Source: CoRA, section 5; 26 variants for five options.
     """
-    nota: Printed = (NOTA, nota_text)
-    options: list[Printed] = [
-        (NOTA if _plain(text) == _plain(nota_text) else identity, text)
-        for identity, text in zip(question.identities, question.choices, strict=True)
-    ]
+    nota: Option = (NOTA, nota_text)
+    options = source_options(question, nota_text)
+    right = options[question.answer][0]
     distractors = [position for position in range(len(options)) if position != question.answer]
     with_nota = [[nota if p == d else option for p, option in enumerate(options)] for d in distractors]
     decoupled = [[options[p] for p in sorted((question.answer, d))] for d in distractors]
     arrangements = {
-        "original": [options],
+        ORIGINAL: [options],
         "with_nota": with_nota,
         "decoupled": decoupled,
         "decoupled_with_nota": [[*pair, nota] for pair in decoupled],
     }
-    right = options[question.answer][0]
-    variants: list[Variant] = []
+    altered: list[Altered] = []
     for kind, members in arrangements.items():
-        for arrangement in members:
-            variants.append(_variant(kind, len(variants), arrangement, right))
-        shuffled = SHUFFLED[kind]
-        for arrangement in members:
-            order = reordering(arrangement, seed, question.id, NAME, shuffled, len(variants))
-            variants.append(_variant(shuffled, len(variants), order, right))
-    return variants
-
-
-def _plain(text: str) -> str:
-    return text.strip().rstrip(".").casefold()
-
-
-def _variant(kind: str, ordinal: int, arrangement: Sequence[Printed], right: int) -> Variant:
-    printed = tuple(identity for identity, _ in arrangement)
-    choices = tuple(text for _, text in arrangement)
-    return Variant(kind, ordinal, printed, choices, printed.index(right))
+        altered += [(kind, member, right, "letter") for member in members]
+        for member in members:
+            order = reordering(member, seed, question.id, NAME, shuffled(kind), len(altered))
+            altered.append((shuffled(kind), order, right, "letter"))
+    return variants_of(altered)

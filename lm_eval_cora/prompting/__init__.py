@@ -19,6 +19,9 @@ _environment = Environment(
 )
 _letter = _environment.get_template("letter.jinja")
 _question = _environment.get_template("question.jinja")
+_yes_no = _environment.get_template("yes_no.jinja")
+_claim = _environment.get_template("claim.jinja")
+_select_all = _environment.get_template("select_all.jinja")
 
 
 def letter_prompt(stem: str, choices: Sequence[str]) -> str:
@@ -65,3 +68,65 @@ def question_block(stem: str, choices: Sequence[str]) -> str:
         Answer:
     """
     return _question.render(stem=stem, choices=choices, letters=LETTERS)
+
+
+def select_all_prompt(stem: str, choices: Sequence[str]) -> str:
+    r"""Ask for the letters of all right options first, then for an explanation.
+
+    Args:
+        stem: The question, printed unchanged.
+        choices: 2 to 26 option texts in printed order, printed unchanged.
+
+    Returns:
+        The prompt. It ends in "Answer:", without a line break.
+
+    Example:
+        >>> prompt = select_all_prompt("What is frozen water?", ["Ice", "Steam"])
+        >>> print(prompt.partition("reply ")[2].partition("\n\n")[0])
+        is the letters of all right choices (out of A and B), separated by commas, and nothing else. The lines after it explain the choices step by step.
+
+    Source: REVAS, section 4 (multi-selection); the wording is ours.
+    """  # noqa: E501
+    return _select_all.render(stem=stem, choices=choices, letters=LETTERS[: len(choices)])
+
+
+def yes_no_prompt(stem: str, choice: str) -> str:
+    r"""Ask whether an option is the right one, yes or no first, then for an explanation.
+
+    The paper had a chat model rewrite question and option as a statement; this is a template that keeps both.
+
+    Args:
+        stem: The question, printed unchanged.
+        choice: Text of the option, printed unchanged.
+
+    Returns:
+        The prompt. It ends in "Answer:", without a line break.
+
+    Example:
+        >>> _, _, question = yes_no_prompt("What is frozen water?", "Ice").partition("\n\n")
+        >>> question == claim_block("What is frozen water?", "Ice")
+        True
+
+    Source: MCQA+, section 3.2 (true or false); the wording is ours.
+    """
+    return _yes_no.render(stem=stem, choice=choice)
+
+
+def claim_block(stem: str, choice: str) -> str:
+    """The question whether an option is the right one, without an instruction; see `question_block`.
+
+    Args:
+        stem: The question, printed unchanged.
+        choice: Text of the option, printed unchanged.
+
+    Returns:
+        The text. It ends in "Answer:", without a line break.
+
+    Example:
+        >>> print(claim_block("What is frozen water?", "Ice"))
+        Question: What is frozen water?
+        Proposed answer: Ice
+        Is this the right answer to the question, yes or no?
+        Answer:
+    """
+    return _claim.render(stem=stem, choice=choice)

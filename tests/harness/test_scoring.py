@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lm_eval_cora.harness.scoring import Cell, Score, Undefined, metric_keys, score_letter, spread
+from lm_eval_cora.harness.scoring import Cell, Score, Undefined, metric_keys, score_response, spread
 from lm_eval_cora.responses import Record
 
 DOC: dict[str, Any] = {
@@ -17,28 +17,29 @@ DOC: dict[str, Any] = {
     "ordinal": 1,
     "variants": 8,
     "category": "physics",
+    "ask": "letter",
     "printed": [1, 0],
     "answer": 0,
 }
 
 
 def test_a_record_holds_what_the_metrics_need() -> None:
-    assert score_letter(DOC, ["(B) since"]) == Record("q1", "shuffled", 1, 8, (1, 0), 0, 0, None, "physics")
+    assert score_response(DOC, ["(B) since"]) == Record("q1", "shuffled", 1, 8, (1, 0), 0, 0, None, "physics")
 
 
 @pytest.mark.parametrize("results", [[], [None], [[]], [["", "B"]], [float("nan")], [{}], ["\ud83d"], [b"B"]])
 def test_whatever_a_filter_hands_on_is_scored(results: list[Any]) -> None:
-    assert score_letter(DOC, results).picked is None
+    assert score_response(DOC, results).picked is None
 
 
 def test_a_filter_that_hands_on_lists() -> None:
-    assert score_letter(DOC, [["B", "A"]]).correct
+    assert score_response(DOC, [["B", "A"]]).correct
 
 
 def test_what_a_line_of_the_samples_file_says() -> None:
     # As the harness writes it: what is no JSON type as its str().
     names = ["acc", "cora", "consistency_rate", "invalid"]
-    right, none = score_letter(DOC, ["B"]), score_letter(DOC, ["Based on"])
+    right, none = score_response(DOC, ["B"]), score_response(DOC, ["Based on"])
     line = json.loads(json.dumps(spread(right, metric_keys(names)), default=str))
     assert {key: value for key, value in line.items() if value != ""} == {"acc": 1.0, "consistency_rate": "0"}
     line = json.loads(json.dumps(spread(none, metric_keys(names)), default=str))
@@ -47,7 +48,7 @@ def test_what_a_line_of_the_samples_file_says() -> None:
 
 
 def test_records_travel_between_ranks() -> None:
-    row = spread(score_letter(DOC, ["B"]), metric_keys(["acc", "cora"]))
+    row = spread(score_response(DOC, ["B"]), metric_keys(["acc", "cora"]))
     back = pickle.loads(pickle.dumps(row))
     assert back["acc"] == 1.0
     assert isinstance(back["acc"], Score)

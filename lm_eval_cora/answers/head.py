@@ -1,0 +1,54 @@
+"""The part of a response that answers, and why another part does not."""
+
+from __future__ import annotations
+
+import re
+
+from lm_eval_cora.answers import Reason
+
+_REASONING = re.compile(r"<(?:think|thought|reason|scratchpad)|\[THINK\]|<\|channel\|>", re.IGNORECASE)
+_END_OF_REASONING = re.compile(
+    r"</(?:think(?:ing)?|thoughts?|reason(?:ing)?|scratchpad)>|\[/THINK\]|<\|channel\|>final<\|message\|>",
+    re.IGNORECASE,
+)
+_REFUSAL = re.compile(
+    r"(?:i['’]?m sorry|i am sorry|sorry\b|i apologi[sz]e|as an ai\b|"
+    r"(?:unfortunately,? )?i (?:can['’]t|can ?not|won['’]t|am unable|am not able))",
+    re.IGNORECASE,
+)
+
+
+def head_of(response: str, length: int) -> str:
+    """The beginning of a response, without the reasoning that ends in a "</think>" or the like of other models.
+
+    Args:
+        response: What the model wrote; any text of any length, looked at in linear time.
+        length: Characters that decide. A response may be megabytes long; its answer stands at the front or nowhere.
+
+    Returns:
+        At most that many characters, the first one no white space; empty if the response says nothing.
+
+    Example:
+        >>> head_of("<think>Ice is water.</think> B. Ice", 1)
+        'B'
+    """
+    start = max((end.end() for end in _END_OF_REASONING.finditer(response)), default=0)
+    return response[start:].lstrip()[:length]
+
+
+def why_nothing(head: str, otherwise: Reason) -> Reason:
+    """The reason why the head of a response holds no answer.
+
+    Example:
+        >>> why_nothing("<think>Let me see", Reason.NO_LETTER).value
+        'cut off while reasoning'
+        >>> why_nothing("Based on the history", Reason.NO_LETTER).value
+        'no letter'
+    """
+    if not head:
+        return Reason.EMPTY
+    if _REASONING.match(head):
+        return Reason.CUT_OFF
+    if _REFUSAL.match(head):
+        return Reason.REFUSED
+    return otherwise

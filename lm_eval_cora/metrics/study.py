@@ -1,0 +1,403 @@
+"""The study of REVAS and MCQA+ on one table: NOTA as the answer, true or false, select all, replaced options.
+
+Two subsets of the questions are settled here, after the answers are known:
+
+- always right: answered correctly in all orders of the original (the papers' diamond; a dagger in parts of REVAS);
+- misled: answered wrongly in the original, by an option, which is the misleading one (the papers' dagger). A question
+  whose original has an invalid answer has no misleading option: it is left out, and `subset_sizes` counts it.
+
+A metric on an empty subset is nan.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from lm_eval_cora.metrics.estimate import Estimate, ratio_of
+from lm_eval_cora.metrics.orders import always_right
+from lm_eval_cora.probes.alterations import (
+    NOTA_ANSWER,
+    ORIGINAL,
+    REPLACED,
+    SELECT_ALL,
+    TRUE_OR_FALSE_RIGHT,
+    TRUE_OR_FALSE_WRONG,
+    shuffled,
+)
+from lm_eval_cora.responses import INVALID, Bools, Floats, Ints, ResponseTable, contains
+
+Subset = Literal["all", "always_right"]
+
+
+def nota_acc(table: ResponseTable, subset: Subset = "all") -> Estimate:
+    """Accuracy where NOTA replaces the right option and stands last.
+
+    Args:
+        table: N questions.
+        subset: `all` questions, or the ones `always_right` in the original orders.
+
+    Returns:
+        A share from 0 to 1; nan if no question of the subset has such a variant.
+
+    Example:
+        >>> from lm_eval_cora.responses import Record
+        >>> original = Record("q1", "original", 0, 2, printed=(0, 1), answer=0, picked=0)
+        >>> nota = Record("q1", "nota_answer", 1, 2, printed=(1, 26), answer=26, picked=26)
+        >>> nota_acc(ResponseTable.from_records([original, nota])).value
+        1.0
+
+    Source: MCQA+, table 3 (Acc).
+    """
+    return _share(table, table.is_kind(NOTA_ANSWER), table.correct, _members(table, subset))
+
+
+def nota_acc_h(table: ResponseTable, subset: Subset = "all") -> Estimate:
+    """Share of questions where NOTA, the right option now, is picked in all orders.
+
+    Args:
+        table: N questions.
+        subset: `all` questions, or the ones `always_right` in the original orders.
+
+    Returns:
+        A share from 0 to 1; nan if no question of the subset has such variants.
+
+    Example:
+        >>> from lm_eval_cora.responses import Record
+        >>> original = Record("q1", "original", 0, 2, printed=(0, 1), answer=0, picked=0)
+        >>> nota = Record("q1", "nota_answer", 1, 2, printed=(1, 26), answer=26, picked=1)
+        >>> nota_acc_h(ResponseTable.from_records([original, nota])).value
+        0.0
+
+    Source: MCQA+, table 3 (Acc-H).
+    """
+    asked, right = _nota_orders(table)
+    inside = asked & _members(table, subset)
+    return ratio_of((right & inside).astype(np.float64), inside.astype(np.float64))
+
+
+def nota_acc_diff(table: ResponseTable, subset: Subset = "all") -> Estimate:
+    """What NOTA takes from the accuracy: nota_acc - mcqa, paired by question.
+
+    Args:
+        table: N questions.
+        subset: `all` questions, or the ones `always_right` in the original orders, whose `mcqa` is 1.
+
+    Returns:
+        A difference from -1 to 1; nan if no question of the subset has such a variant.
+
+    Example:
+        >>> from lm_eval_cora.responses import Record
+        >>> original = Record("q1", "original", 0, 2, printed=(0, 1), answer=0, picked=0)
+        >>> nota = Record("q1", "nota_answer", 1, 2, printed=(1, 26), answer=26, picked=1)
+        >>> nota_acc_diff(ResponseTable.from_records([original, nota])).value
+        -1.0
+
+    Source: MCQA+, table 3 (Acc, in brackets).
+    """
+    asked = table.is_kind(NOTA_ANSWER)
+    before = table.sum_by_question(table.is_kind(ORIGINAL) & table.correct)
+    after = table.sum_by_question(asked & table.correct)
+    inside = (table.sum_by_question(asked) > 0) & _members(table, subset)
+    return ratio_of((after - before) * inside, inside.astype(np.float64))
+
+
+def nota_acc_h_diff(table: ResponseTable, subset: Subset = "all") -> Estimate:
+    """What NOTA takes from the accuracy in all orders: nota_acc_h - acc_h, paired by question.
+
+    Args:
+        table: N questions.
+        subset: `all` questions, or the ones `always_right` in the original orders, whose `acc_h` is 1.
+
+    Returns:
+        A difference from -1 to 1; nan if no question of the subset has such variants.
+
+    Example:
+        >>> from lm_eval_cora.responses import Record
+        >>> original = Record("q1", "original", 0, 2, printed=(0, 1), answer=0, picked=0)
+        >>> nota = Record("q1", "nota_answer", 1, 2, printed=(1, 26), answer=26, picked=26)
+        >>> nota_acc_h_diff(ResponseTable.from_records([original, nota])).value
+        0.0
+
+    Source: MCQA+, table 3 (Acc-H, in brackets).
+    """
+    asked, right = _nota_orders(table)
+    inside = asked & _members(table, subset)
+    return ratio_of((right.astype(np.float64) - always_right(table)) * inside, inside.astype(np.float64))
+
+
+def tf_right(table: ResponseTable) -> Estimate:
+    """True or false on the right option, of questions always right: share of "yes".
+
+    Args:
+        table: N questions.
+
+    Returns:
+        A share from 0 to 1; nan if no question is always right.
+
+    Example:
+        >>> from lm_eval_cora.responses import Record
+        >>> original = Record("q1", "original", 0, 2, printed=(0, 1), answer=0, picked=0)
+        >>> no = Record("q1", "true_or_false_right", 1, 2, (0,), 0, None, ask="yes_no", selected=())
+        >>> tf_right(ResponseTable.from_records([original, no])).value
+        0.0
+
+    Source: MCQA+, table 4 (T/F: right).
+    """
+    return _share(table, table.is_kind(TRUE_OR_FALSE_RIGHT), table.correct, always_right(table))
+
+
+def tf_wrong(table: ResponseTable) -> Estimate:
+    """True or false on the wrong options, of questions always right: share of "no", the options pooled.
+
+    Args:
+        table: N questions.
+
+    Returns:
+        A share from 0 to 1; nan if no question is always right.
+
+    Example:
+        >>> from lm_eval_cora.responses import Record
+        >>> original = Record("q1", "original", 0, 2, printed=(0, 1), answer=0, picked=0)
+        >>> no = Record("q1", "true_or_false_wrong", 1, 2, (1,), 0, None, ask="yes_no", selected=())
+        >>> tf_wrong(ResponseTable.from_records([original, no])).value
+        1.0
+
+    Source: MCQA+, table 4 (T/F: wrong).
+    """
+    return _share(table, table.is_kind(TRUE_OR_FALSE_WRONG), table.correct, always_right(table))
+
+
+def confidence_right(table: ResponseTable, *, normalised: bool = False) -> Estimate:
+    """Mean probability of "yes" for the right option, of questions always right: C_c.
+
+    Args:
+        table: N questions whose true-or-false variants were scored, not written.
+        normalised: P(yes) / (P(yes) + P(no)) instead of P(yes).
+
+    Returns:
+        A probability from 0 to 1; nan if no question is always right. A question with a probability that is missing
+        is left out.
+
+    Example:
+        >>> from lm_eval_cora.responses import Record
+        >>> ask = dict(variants=3, answer=0)
+        >>> scored = dict(**ask, picked=None, ask="yes_no", yes=np.log(0.5), no=np.log(0.25))
+        >>> records = [Record("q1", "original", 0, printed=(0, 1), picked=0, **ask)]
+        >>> records += [Record("q1", "true_or_false_right", 1, printed=(0,), selected=(0,), **scored)]
+        >>> records += [Record("q1", "true_or_false_wrong", 2, printed=(1,), selected=(1,), **scored)]
+        >>> table = ResponseTable.from_records(records)
+        >>> round(confidence_right(table).value, 4), round(confidence_right(table, normalised=True).value, 4)
+        (0.5, 0.6667)
+
+    Source: MCQA+, table 5.
+    """
+    right, _, inside = _confidences(table, normalised)
+    return ratio_of(right, inside)
+
+
+def confidence_wrong(table: ResponseTable, *, normalised: bool = False) -> Estimate:
+    """Mean over questions always right of the largest probability of "yes" among the wrong options: C_d.
+
+    Args:
+        table: N questions whose true-or-false variants were scored, not written.
+        normalised: P(yes) / (P(yes) + P(no)) instead of P(yes).
+
+    Returns:
+        A probability from 0 to 1; nan if no question is always right. A question with a probability that is missing
+        is left out.
+
+    Example:
+        >>> import math
+        >>> math.isnan(confidence_wrong(ResponseTable.from_hits([[1, 0]])).value)
+        True
+
+    Source: MCQA+, table 5.
+    """
+    _, wrong, inside = _confidences(table, normalised)
+    return ratio_of(wrong, inside)
+
+
+def confidence_ratio(table: ResponseTable, *, normalised: bool = False) -> Estimate:
+    """How sure of a wrong option a model is, beside the right one: C_d / C_c, a ratio of two means.
+
+    Args:
+        table: N questions whose true-or-false variants were scored, not written.
+        normalised: P(yes) / (P(yes) + P(no)) instead of P(yes).
+
+    Returns:
+        A ratio from 0; above 1 the model believes in a wrong option more than in the right one. The standard error is
+        the delta method's. nan if no question is always right.
+
+    Example:
+        >>> import math
+        >>> math.isnan(confidence_ratio(ResponseTable.from_hits([[1, 0]])).value)
+        True
+
+    Source: MCQA+, table 5; 32.48 / 35.04 = 92.69%.
+    """
+    right, wrong, _ = _confidences(table, normalised)
+    return ratio_of(wrong, right)
+
+
+def multi_share(table: ResponseTable) -> Estimate:
+    """Share of the misled questions for which several options are selected when all right ones are asked for.
+
+    Args:
+        table: N questions.
+
+    Returns:
+        A share from 0 to 1; nan if no question is misled.
+
+    Example:
+        >>> from lm_eval_cora.responses import Record
+        >>> original = Record("q1", "original", 0, 2, printed=(0, 1), answer=0, picked=1)
+        >>> both = Record("q1", "select_all", 1, 2, (0, 1), 0, None, ask="select_all", selected=(0, 1))
+        >>> multi_share(ResponseTable.from_records([original, both])).value
+        1.0
+
+    Source: MCQA+, table 6 (%multi).
+    """
+    several = (table.selected & (table.selected - np.uint64(1))) != 0  # a bit besides the lowest one
+    return _share(table, table.is_kind(SELECT_ALL), several, _misled(table))
+
+
+def recall_right(table: ResponseTable) -> Estimate:
+    """Share of the misled questions whose right option is among those selected when all right ones are asked for.
+
+    Args:
+        table: N questions.
+
+    Returns:
+        A share from 0 to 1; nan if no question is misled.
+
+    Example:
+        >>> from lm_eval_cora.responses import Record
+        >>> original = Record("q1", "original", 0, 2, printed=(0, 1), answer=0, picked=1)
+        >>> wrong = Record("q1", "select_all", 1, 2, (0, 1), 0, None, ask="select_all", selected=(1,))
+        >>> recall_right(ResponseTable.from_records([original, wrong])).value
+        0.0
+
+    Source: MCQA+, table 6 (Recall r).
+    """
+    return _share(table, table.is_kind(SELECT_ALL), contains(table.selected, table.answer), _misled(table))
+
+
+def recall_misleading(table: ResponseTable) -> Estimate:
+    """Share of the misled questions whose misleading option is selected again when all right ones are asked for.
+
+    Args:
+        table: N questions.
+
+    Returns:
+        A share from 0 to 1; nan if no question is misled.
+
+    Example:
+        >>> from lm_eval_cora.responses import Record
+        >>> original = Record("q1", "original", 0, 2, printed=(0, 1), answer=0, picked=1)
+        >>> wrong = Record("q1", "select_all", 1, 2, (0, 1), 0, None, ask="select_all", selected=(1,))
+        >>> recall_misleading(ResponseTable.from_records([original, wrong])).value
+        1.0
+
+    Source: MCQA+, table 6 (Recall m).
+    """
+    again = contains(table.selected, _picked_first(table)[table.question])
+    return _share(table, table.is_kind(SELECT_ALL), again, _misled(table))
+
+
+def replaced_acc(table: ResponseTable) -> Estimate:
+    """Accuracy on the misled questions after a filler has replaced the misleading option.
+
+    Args:
+        table: N questions.
+
+    Returns:
+        A share from 0 to 1; nan if no question is misled.
+
+    Example:
+        >>> from lm_eval_cora.responses import Record
+        >>> original = Record("q1", "original", 0, 2, printed=(0, 1), answer=0, picked=1)
+        >>> replaced = Record("q1", "replaced", 1, 2, printed=(0, 28), answer=0, picked=0)
+        >>> replaced_acc(ResponseTable.from_records([original, replaced])).value
+        1.0
+
+    Source: MCQA+, table 6 (Replacement; REVAS, table 7).
+    """
+    misleading = _picked_first(table)[table.question]
+    without = table.is_kind(REPLACED) & ~contains(table.printed, misleading)
+    return _share(table, without, table.correct, _misled(table))
+
+
+def subset_sizes(table: ResponseTable) -> dict[str, int]:
+    """How many questions each part of the study stands on.
+
+    Args:
+        table: N questions.
+
+    Returns:
+        `all`; `always_right`; `wrong`, in the original; of these `misled`, by an option, and `no_misleading_option`,
+        whose answer was invalid.
+
+    Example:
+        >>> subset_sizes(ResponseTable.from_hits([[1, 1], [0, 1]]))
+        {'all': 2, 'always_right': 1, 'wrong': 1, 'misled': 1, 'no_misleading_option': 0}
+    """
+    wrong = table.sum_by_question(table.is_kind(ORIGINAL) & ~table.correct) > 0
+    misled = _misled(table)
+    return {
+        "all": len(table.sizes),
+        "always_right": int(always_right(table).sum()),
+        "wrong": int(wrong.sum()),
+        "misled": int(misled.sum()),
+        "no_misleading_option": int((wrong & ~misled).sum()),
+    }
+
+
+def _members(table: ResponseTable, subset: Subset) -> Bools:
+    """(N,) whether a question is in a subset."""
+    if subset == "all":
+        return np.ones(len(table.sizes), dtype=np.bool_)
+    if subset == "always_right":
+        return always_right(table)
+    raise ValueError(f"subset is {subset!r}, expected 'all' or 'always_right'")
+
+
+def _share(table: ResponseTable, asked: Bools, hit: Bools, members: Bools) -> Estimate:
+    """Pooled share of hits among the records asked, on the questions that are members."""
+    inside = asked & members[table.question]
+    return ratio_of(table.sum_by_question(inside & hit), table.sum_by_question(inside))
+
+
+def _nota_orders(table: ResponseTable) -> tuple[Bools, Bools]:
+    """(N,) whether a question has orders with NOTA as the answer, and whether NOTA was picked in all of them."""
+    asked = table.is_kind(NOTA_ANSWER, shuffled(NOTA_ANSWER))
+    has = table.sum_by_question(asked) > 0
+    return has, has & (table.sum_by_question(asked & ~table.correct) == 0)
+
+
+def _picked_first(table: ResponseTable) -> Ints:
+    """(N,) identity picked in the original, or INVALID."""
+    picked = np.full(len(table.sizes), INVALID, dtype=np.int64)
+    original = table.is_kind(ORIGINAL)
+    picked[table.question[original]] = table.picked[original]
+    return picked
+
+
+def _misled(table: ResponseTable) -> Bools:
+    """(N,) whether a wrong option was picked in the original."""
+    wrong = table.sum_by_question(table.is_kind(ORIGINAL) & ~table.correct) > 0
+    return wrong & (_picked_first(table) >= 0)
+
+
+def _confidences(table: ResponseTable, normalised: bool) -> tuple[Floats, Floats, Floats]:
+    """(N,) each: P(yes) of the right option, the largest P(yes) of a wrong one, and 1; all 0 outside the subset."""
+    yes, no = np.minimum(table.yes, 0.0), np.minimum(table.no, 0.0)
+    with np.errstate(over="ignore", invalid="ignore"):  # both may be -inf: nan, and the question is left out
+        chance = 1 / (1 + np.exp(no - yes)) if normalised else np.exp(yes)
+    right, wrong = np.full((2, len(table.sizes)), -np.inf)
+    is_right, is_wrong = table.is_kind(TRUE_OR_FALSE_RIGHT), table.is_kind(TRUE_OR_FALSE_WRONG)
+    np.maximum.at(right, table.question[is_right], chance[is_right])
+    np.maximum.at(wrong, table.question[is_wrong], chance[is_wrong])
+    inside = always_right(table) & np.isfinite(right) & np.isfinite(wrong)  # nan passes through a maximum
+    return np.where(inside, right, 0.0), np.where(inside, wrong, 0.0), inside.astype(np.float64)

@@ -1,0 +1,141 @@
+"""What probes do to the options of a question, and what they call it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from lm_eval_cora.question import FIRST_FILLER, NOTA, Ask, Question, Variant
+from lm_eval_cora.randomness import in_random_order
+
+COUNTS = (2, 3, 6, 8, 10)
+"""The numbers of options that MCQA+ and REVAS print a question with, besides its own."""
+
+ORIGINAL = "original"
+NOTA_ANSWER = "nota_answer"
+TRUE_OR_FALSE_RIGHT = "true_or_false_right"
+TRUE_OR_FALSE_WRONG = "true_or_false_wrong"
+SELECT_ALL = "select_all"
+REPLACED = "replaced"
+
+Option = tuple[int, str]
+"""Identity and text of an option."""
+
+Altered = tuple[str, Sequence[Option], int, Ask]
+"""What a variant is made of: its kind, the options that it prints, the identity of the right one, what it asks for."""
+
+
+def with_options(count: int) -> str:
+    """The kind of a variant that prints a number of options which is not the question's own.
+
+    Example:
+        >>> with_options(6)
+        'options_6'
+    """
+    return f"options_{count}"
+
+
+def shuffled(kind: str) -> str:
+    """The kind of a variant that prints the options of another kind in another order.
+
+    Example:
+        >>> shuffled("original"), shuffled("options_6")
+        ('shuffled', 'options_6_shuffled')
+    """
+    return "shuffled" if kind == ORIGINAL else f"{kind}_shuffled"
+
+
+def source_options(question: Question, nota_text: str) -> list[Option]:
+    """Identity and text of each option as the source has it.
+
+    A source option that reads like `nota_text` has NOTA's identity: the two are one answer wherever they are printed.
+
+    Example:
+        >>> question = Question("q1", "What is frozen water?", ("Ice", "Fog", "None of the above."), 0)
+        >>> source_options(question, "None of the above")
+        [(0, 'Ice'), (1, 'Fog'), (26, 'None of the above.')]
+    """
+    return [
+        (NOTA if _plain(text) == _plain(nota_text) else identity, text)
+        for identity, text in zip(question.identities, question.choices, strict=True)
+    ]
+
+
+def _plain(text: str) -> str:
+    return text.strip().rstrip(".").casefold()
+
+
+def resize(options: Sequence[Option], answer: int, count: int, fillers: Sequence[str], *key: str | int) -> list[Option]:
+    """Print a question with another number of options, the source's order kept.
+
+    Args:
+        options: A options.
+        answer: Position of the right one.
+        count: How many are wanted, at least 2.
+        fillers: At least count - A words; the first ones are added at the end.
+        *key: What the choice of the distractors that stay depends on.
+
+    Returns:
+        `count` options, the right one among them.
+
+    Example:
+        >>> resize([(0, "Steam"), (1, "Ice"), (2, "Fog")], 1, 5, ["Tavuzel", "Nozukid"])
+        [(0, 'Steam'), (1, 'Ice'), (2, 'Fog'), (27, 'Tavuzel'), (28, 'Nozukid')]
+        >>> len(resize([(0, "Steam"), (1, "Ice"), (2, "Fog")], 1, 2, [], "question 1"))
+        2
+    """
+    if count >= len(options):
+        return [*options, *filler_options(fillers[: count - len(options)])]
+    distractors = [position for position in range(len(options)) if position != answer]
+    kept = [position for position, _ in zip(in_random_order(distractors, *key), range(count - 1), strict=False)]
+    return [options[position] for position in sorted([answer, *kept])]
+
+
+def filler_options(fillers: Sequence[str]) -> list[Option]:
+    """A question's fillers as options, each with its own identity."""
+    return [(FIRST_FILLER + number, text) for number, text in enumerate(fillers)]
+
+
+def variants_of(altered: Iterable[Altered]) -> list[Variant]:
+    """Make variants of what they are to print, in this order."""
+    return [
+        Variant(
+            kind, ordinal, tuple(identity for identity, _ in options), tuple(text for _, text in options), right, ask
+        )
+        for ordinal, (kind, options, right, ask) in enumerate(altered)
+    ]
+
+
+def nota_as_answer(options: Sequence[Option], answer: int, nota_text: str) -> list[Option]:
+    """The right option removed, NOTA last: now the right one.
+
+    Example:
+        >>> nota_as_answer([(0, "Steam"), (1, "Ice"), (2, "Fog")], 1, "None of the above")
+        [(0, 'Steam'), (2, 'Fog'), (26, 'None of the above')]
+    """
+    return [*(option for position, option in enumerate(options) if position != answer), (NOTA, nota_text)]
+
+
+def true_or_false(options: Sequence[Option], right: int) -> list[Altered]:
+    """For each option the question whether it is the right one.
+
+    Example:
+        >>> [(kind, *options) for kind, options, *_ in true_or_false([(0, "Steam"), (1, "Ice")], right=1)]
+        [('true_or_false_wrong', (0, 'Steam')), ('true_or_false_right', (1, 'Ice'))]
+    """
+    return [
+        (TRUE_OR_FALSE_RIGHT if option[0] == right else TRUE_OR_FALSE_WRONG, [option], right, "yes_no")
+        for option in once_each(options)
+    ]
+
+
+def once_each(options: Sequence[Option]) -> list[Option]:
+    """The options without the copies of one that stood there before: nothing is asked twice.
+
+    Example:
+        >>> once_each([(0, "Fog"), (1, "Ice"), (0, "Fog")])
+        [(0, 'Fog'), (1, 'Ice')]
+    """
+    first: dict[int, Option] = {}
+    for option in options:
+        first.setdefault(option[0], option)
+    return list(first.values())
