@@ -20,7 +20,7 @@ FIRST_FILLER = NOTA + 1
 """Identity of a question's first filler, an option without a meaning; the others follow."""
 
 Ask = Literal["letter", "yes_no", "select_all"]
-"""What a variant asks for: the letter of one option; whether its only option is right; the letters of all right ones."""
+"""What a variant asks for: the letter of one option, whether its only option is right, or all letters that are."""
 
 
 class UnusableQuestion(ValueError):

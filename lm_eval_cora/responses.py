@@ -218,6 +218,11 @@ class ResponseTable:
         """(N,) number of correct answers to each question, K_i."""
         return self.sum_by_question(self.correct).astype(np.int64)
 
+    def any_by_question(self, values: Bools) -> Bools:
+        """Whether one of a question's records has a value, (R,): (N,)."""
+        found: Bools = np.bincount(self.question[values], minlength=len(self.sizes)) > 0
+        return found
+
     def is_kind(self, *kinds: str) -> Bools:
         """(R,) whether each record is of one of these kinds.
 
@@ -250,7 +255,8 @@ def contains(sets: Sets, identities: Ints) -> Bools:
         array([ True, False, False])
     """
     bits = np.left_shift(np.uint64(1), np.maximum(identities, 0).astype(np.uint64))
-    return ((sets & bits) != 0) & (identities >= 0)
+    inside: Bools = ((sets & bits) != 0) & (identities >= 0)
+    return inside
 
 
 def _is_complete(group: dict[int, Record]) -> bool:

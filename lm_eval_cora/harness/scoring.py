@@ -13,7 +13,6 @@ from lm_eval_cora.answers.yes_no import read_yes_no
 from lm_eval_cora.harness.docs import Doc
 from lm_eval_cora.responses import Record
 
-
 _READERS: dict[str, Callable[[str, Sequence[int]], Answer]] = {
     "letter": read_letter,
     "yes_no": read_yes_no,

@@ -93,8 +93,9 @@ def consistency_rate(table: ResponseTable) -> Estimate:
     A pair of variants is comparable when each pick is printed in the other variant too, or when one of the two is
     invalid; then it disagrees. Where all variants print the same options every pair is comparable, and this is SCORE's
     eq. 1 (whose sum runs over ordered pairs) halved. Picks are compared by identity: neither a constant letter nor a
-    constant text that is not offered counts. Variants that ask for no single letter (true or false, select all) carry no
-    pick and are left out, and so is a question without a comparable pair. The chance level is not 1 / A: it is about 0.46 for random picks on the divergent probe with five options.
+    constant text that is not offered counts. Variants that do not ask for one letter (true or false, select all) carry
+    no pick and are left out, and so is a question without a comparable pair. The chance level is not 1 / A: it is about
+    0.46 for random picks on the divergent probe with five options.
 
     Args:
         table: N questions.

@@ -133,7 +133,7 @@ def orders(table: ResponseTable, options: OptionCount) -> Bools:
 
 def has_orders(table: ResponseTable, options: OptionCount) -> Bools:
     """(N,) whether a question is printed with that number of options."""
-    return table.sum_by_question(orders(table, options)) > 0
+    return table.any_by_question(orders(table, options))
 
 
 def always_right(table: ResponseTable) -> Bools:
@@ -142,7 +142,7 @@ def always_right(table: ResponseTable) -> Bools:
 
 
 def _all_right(table: ResponseTable, options: OptionCount) -> Bools:
-    return table.sum_by_question(orders(table, options) & ~table.correct) == 0
+    return ~table.any_by_question(orders(table, options) & ~table.correct)
 
 
 class _ModalPicks(NamedTuple):

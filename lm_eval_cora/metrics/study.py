@@ -99,7 +99,7 @@ def nota_acc_diff(table: ResponseTable, subset: Subset = "all") -> Estimate:
     asked = table.is_kind(NOTA_ANSWER)
     before = table.sum_by_question(table.is_kind(ORIGINAL) & table.correct)
     after = table.sum_by_question(asked & table.correct)
-    inside = (table.sum_by_question(asked) > 0) & _members(table, subset)
+    inside = table.any_by_question(asked) & _members(table, subset)
     return ratio_of((after - before) * inside, inside.astype(np.float64))
 
 
@@ -343,7 +343,7 @@ def subset_sizes(table: ResponseTable) -> dict[str, int]:
         >>> subset_sizes(ResponseTable.from_hits([[1, 1], [0, 1]]))
         {'all': 2, 'always_right': 1, 'wrong': 1, 'misled': 1, 'no_misleading_option': 0}
     """
-    wrong = table.sum_by_question(table.is_kind(ORIGINAL) & ~table.correct) > 0
+    wrong = table.any_by_question(table.is_kind(ORIGINAL) & ~table.correct)
     misled = _misled(table)
     return {
         "all": len(table.sizes),
@@ -372,8 +372,8 @@ def _share(table: ResponseTable, asked: Bools, hit: Bools, members: Bools) -> Es
 def _nota_orders(table: ResponseTable) -> tuple[Bools, Bools]:
     """(N,) whether a question has orders with NOTA as the answer, and whether NOTA was picked in all of them."""
     asked = table.is_kind(NOTA_ANSWER, shuffled(NOTA_ANSWER))
-    has = table.sum_by_question(asked) > 0
-    return has, has & (table.sum_by_question(asked & ~table.correct) == 0)
+    has = table.any_by_question(asked)
+    return has, has & ~table.any_by_question(asked & ~table.correct)
 
 
 def _picked_first(table: ResponseTable) -> Ints:
@@ -386,7 +386,7 @@ def _picked_first(table: ResponseTable) -> Ints:
 
 def _misled(table: ResponseTable) -> Bools:
     """(N,) whether a wrong option was picked in the original."""
-    wrong = table.sum_by_question(table.is_kind(ORIGINAL) & ~table.correct) > 0
+    wrong = table.any_by_question(table.is_kind(ORIGINAL) & ~table.correct)
     return wrong & (_picked_first(table) >= 0)
 
 

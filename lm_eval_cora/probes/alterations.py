@@ -97,12 +97,11 @@ def filler_options(fillers: Sequence[str]) -> list[Option]:
 
 def variants_of(altered: Iterable[Altered]) -> list[Variant]:
     """Make variants of what they are to print, in this order."""
-    return [
-        Variant(
-            kind, ordinal, tuple(identity for identity, _ in options), tuple(text for _, text in options), right, ask
-        )
-        for ordinal, (kind, options, right, ask) in enumerate(altered)
-    ]
+    variants = []
+    for ordinal, (kind, options, right, ask) in enumerate(altered):
+        printed = tuple(identity for identity, _ in options)
+        variants.append(Variant(kind, ordinal, printed, tuple(text for _, text in options), right, ask))
+    return variants
 
 
 def nota_as_answer(options: Sequence[Option], answer: int, nota_text: str) -> list[Option]:
