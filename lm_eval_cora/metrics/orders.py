@@ -128,7 +128,9 @@ def orders(table: ResponseTable, options: OptionCount) -> Bools:
     if isinstance(options, bool) or not isinstance(options, int):
         raise ValueError(f"options is {options!r}, expected a whole number or 'original'")
     kind = with_options(options)
-    return (original | table.is_kind(kind, shuffled(kind))) & (table.options == options)
+    resized = table.is_kind(kind, shuffled(kind))
+    asked: Bools = (original | resized) & (table.options == options)
+    return asked
 
 
 def has_orders(table: ResponseTable, options: OptionCount) -> Bools:
