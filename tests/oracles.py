@@ -5,7 +5,9 @@ They share no code with the package. Questions are assumed complete, the first v
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
 from fractions import Fraction
 from itertools import combinations, pairwise
 from statistics import mean
@@ -15,17 +17,36 @@ from lm_eval_cora.responses import Record
 Questions = Sequence[Sequence[Record]]
 
 
+def _right(record: Record) -> bool:
+    if record.ask == "letter":
+        return record.picked == record.answer
+    if record.selected is None:
+        return False
+    if record.ask == "yes_no":  # yes selects the one option that is printed, no selects none
+        return (len(record.selected) == 1) == (record.printed[0] == record.answer)
+    return set(record.selected) == {record.answer}
+
+
+def _says_nothing(record: Record) -> bool:
+    return record.picked is None if record.ask == "letter" else record.selected is None
+
+
+def _share(values: Iterable[float]) -> float | None:
+    values = [float(value) for value in values]
+    return mean(values) if values else None
+
+
 def _rc(records: Sequence[Record]) -> Fraction:
-    return Fraction(sum(record.picked == record.answer for record in records), len(records))
+    return Fraction(sum(_right(record) for record in records), len(records))
 
 
 def acc(questions: Questions) -> float:
-    pooled = [record.picked == record.answer for records in questions for record in records]
+    pooled = [_right(record) for records in questions for record in records]
     return mean(map(float, pooled))
 
 
 def mcqa(questions: Questions) -> float:
-    return mean(float(records[0].picked == records[0].answer) for records in questions)
+    return mean(float(_right(records[0])) for records in questions)
 
 
 def mcqa_plus(questions: Questions) -> float:
@@ -58,7 +79,7 @@ def consistency_rate(questions: Questions) -> float | None:
     shares = []
     for records in questions:
         outcomes = []
-        for one, other in combinations(records, 2):
+        for one, other in combinations([record for record in records if record.ask == "letter"], 2):
             if one.picked is None or other.picked is None:
                 outcomes.append(False)
             elif one.picked in other.printed and other.picked in one.printed:
@@ -74,7 +95,7 @@ def kind_accuracies(questions: Questions) -> list[float]:
     for kind in kinds:
         within = []
         for records in questions:
-            hits = [float(record.picked == record.answer) for record in records if record.kind == kind]
+            hits = [float(_right(record)) for record in records if record.kind == kind]
             if hits:
                 within.append(mean(hits))
         accuracies.append(mean(within))
@@ -90,7 +111,7 @@ def acc_max(questions: Questions) -> float:
 
 
 def invalid(questions: Questions) -> float:
-    return mean(float(record.picked is None) for records in questions for record in records)
+    return mean(float(_says_nothing(record)) for records in questions for record in records)
 
 
 def ties(questions: Questions) -> float:
@@ -102,3 +123,195 @@ def all_metrics(questions: Questions) -> dict[str, float | None]:
     plain = (acc, cora, ci, mcqa, mcqa_plus, mv, core, consistency_rate, acc_min, acc_max, invalid, ties)
     values: dict[str, float | None] = {metric.__name__: metric(questions) for metric in plain}
     return values | {f"bmca@{tenths / 10}": bmca(questions, tenths) for tenths in range(5, 11)}
+
+
+def mcqa_plus_diff(questions: Questions) -> float:
+    return mcqa_plus(questions) - mcqa(questions)
+
+
+def plus_metrics(questions: Questions) -> dict[str, float | None]:
+    """Every metric of the plus probe under the name of the task files."""
+    sampled = {"mcqa_plus_sampled": mcqa_plus(questions)}
+    return all_metrics(questions) | {"mcqa_plus_diff": mcqa_plus_diff(questions)} | sampled
+
+
+def _orders(records: Sequence[Record], options: int | str) -> list[Record]:
+    """The orders of a number of options; its own number if that is what the question has."""
+    if options in ("original", len(records[0].printed)):
+        kinds = ("original", "shuffled")
+    else:
+        kinds = (f"options_{options}", f"options_{options}_shuffled")
+    return [record for record in records if record.kind in kinds]
+
+
+def _nota_orders(records: Sequence[Record]) -> list[Record]:
+    return [record for record in records if record.kind in ("nota_answer", "nota_answer_shuffled")]
+
+
+def _all_right(records: Sequence[Record]) -> bool:
+    return all(_right(record) for record in records)
+
+
+def acc_at(questions: Questions, options: int | str) -> float | None:
+    asked = [_orders(records, options) for records in questions]
+    return _share(_right(orders[0]) for orders in asked if orders)
+
+
+def acc_h(questions: Questions, options: int | str) -> float | None:
+    asked = [_orders(records, options) for records in questions]
+    return _share(_all_right(orders) for orders in asked if orders)
+
+
+def _times_picked(orders: Sequence[Record]) -> Counter[int | str]:
+    return Counter(f"invalid {i}" if record.picked is None else record.picked for i, record in enumerate(orders))
+
+
+def sc(questions: Questions, options: int | str) -> float | None:
+    asked = [_orders(records, options) for records in questions]
+    return _share(max(_times_picked(orders).values()) / len(orders) for orders in asked if orders)
+
+
+def sc_buckets(questions: Questions) -> dict[str, float | None]:
+    asked = [_orders(records, "original") for records in questions]
+    values: dict[str, float | None] = {}
+    for n in {len(orders) for orders in asked}:
+        counted = [(orders[0].answer, _times_picked(orders)) for orders in asked if len(orders) == n]
+        for k in range(1, n + 1):
+            bucket = [(answer, times) for answer, times in counted if max(times.values()) == k]
+            credits = []
+            for answer, times in bucket:
+                modal = [pick for pick in times if times[pick] == k]
+                credits.append(1 / len(modal) if answer in modal else 0)
+            values[f"{k}/{n} share"] = len(bucket) / len(counted)
+            values[f"{k}/{n} accuracy"] = _share(credits) if k > 1 else None
+    return values
+
+
+def _diamond(questions: Questions) -> list[Sequence[Record]]:
+    return [records for records in questions if _all_right(_orders(records, "original"))]
+
+
+def _wrong(questions: Questions) -> list[Sequence[Record]]:
+    return [records for records in questions if not _right(records[0])]
+
+
+def _dagger(questions: Questions) -> list[Sequence[Record]]:
+    """Wrong in the original order, by an option."""
+    return [records for records in _wrong(questions) if records[0].picked is not None]
+
+
+def nota_acc(questions: Questions) -> float | None:
+    asked = [_nota_orders(records) for records in questions]
+    return _share(_right(orders[0]) for orders in asked if orders)
+
+
+def nota_acc_h(questions: Questions) -> float | None:
+    asked = [_nota_orders(records) for records in questions]
+    return _share(_all_right(orders) for orders in asked if orders)
+
+
+def nota_acc_diff(questions: Questions) -> float | None:
+    asked = [(records[0], _nota_orders(records)) for records in questions]
+    return _share(_right(orders[0]) - _right(original) for original, orders in asked if orders)
+
+
+def nota_acc_h_diff(questions: Questions) -> float | None:
+    asked = [(_orders(records, "original"), _nota_orders(records)) for records in questions]
+    return _share(_all_right(orders) - _all_right(originals) for originals, orders in asked if orders)
+
+
+def tf_right(questions: Questions) -> float | None:
+    always = [record for records in _diamond(questions) for record in records]
+    return _share(_right(record) for record in always if record.kind == "true_or_false_right")
+
+
+def tf_wrong(questions: Questions) -> float | None:
+    always = [record for records in _diamond(questions) for record in records]
+    return _share(_right(record) for record in always if record.kind == "true_or_false_wrong")
+
+
+def _yes(record: Record, normalised: bool) -> float | None:
+    """Probability of yes; Decimal, because exp(-800) is 0 in floats."""
+    if record.yes is None or record.no is None:
+        return None
+    yes, no = Decimal(record.yes).exp(), Decimal(record.no).exp()
+    if not normalised:
+        return float(yes)
+    return float(yes / (yes + no)) if yes + no else None
+
+
+def _confidences(questions: Questions, normalised: bool) -> list[tuple[float, float]]:
+    """Of each question that has them all: P(yes) of the right option, the largest P(yes) of a wrong one."""
+    pairs = []
+    for records in _diamond(questions):
+        right = [_yes(record, normalised) for record in records if record.kind == "true_or_false_right"]
+        wrong = [_yes(record, normalised) for record in records if record.kind == "true_or_false_wrong"]
+        if right and wrong and None not in right + wrong:
+            pairs.append((right[0], max(wrong)))
+    return pairs
+
+
+def confidence_right(questions: Questions, normalised: bool) -> float | None:
+    return _share(right for right, _ in _confidences(questions, normalised))
+
+
+def confidence_wrong(questions: Questions, normalised: bool) -> float | None:
+    return _share(wrong for _, wrong in _confidences(questions, normalised))
+
+
+def confidence_ratio(questions: Questions, normalised: bool) -> float | None:
+    right = confidence_right(questions, normalised)
+    return confidence_wrong(questions, normalised) / right if right else None
+
+
+def _selected(questions: Questions) -> list[tuple[Record, set[int]]]:
+    """Of each question wrong by an option: the original, and what was selected where any number could be."""
+    return [
+        (records[0], set(record.selected or ()))
+        for records in _dagger(questions)
+        for record in records
+        if record.kind == "select_all"
+    ]
+
+
+def multi_share(questions: Questions) -> float | None:
+    return _share(len(selected) > 1 for _, selected in _selected(questions))
+
+
+def recall_right(questions: Questions) -> float | None:
+    return _share(original.answer in selected for original, selected in _selected(questions))
+
+
+def recall_misleading(questions: Questions) -> float | None:
+    return _share(original.picked in selected for original, selected in _selected(questions))
+
+
+def replaced_acc(questions: Questions) -> float | None:
+    hits = []
+    for records in _dagger(questions):
+        misleading = records[0].picked
+        hits += [_right(record) for record in records if record.kind == "replaced" and misleading not in record.printed]
+    return _share(hits)
+
+
+def subset_sizes(questions: Questions) -> dict[str, int]:
+    wrong, misled = len(_wrong(questions)), len(_dagger(questions))
+    sizes = {"all": len(questions), "always_right": len(_diamond(questions)), "wrong": wrong, "misled": misled}
+    return sizes | {"no_misleading_option": wrong - misled}
+
+
+def study_metrics(questions: Questions) -> dict[str, float | None]:
+    """Every metric of the revas probe under the name of the task files; the parts of a mapping by name and key."""
+    plain = (acc, mcqa, invalid, ties, tf_right, tf_wrong, multi_share, recall_right, recall_misleading, replaced_acc)
+    values: dict[str, float | None] = {metric.__name__: metric(questions) for metric in plain}
+    for options in (2, 3, 6, 8, 10, "original"):
+        for name, metric in {"acc": acc_at, "sc": sc, "acc_h": acc_h}.items():
+            values[f"{name}@{options}"] = metric(questions, options)
+    for metric in (nota_acc, nota_acc_h, nota_acc_diff, nota_acc_h_diff):
+        values[metric.__name__] = metric(questions)
+        values[f"{metric.__name__}_always_right"] = metric(_diamond(questions))
+    for metric in (confidence_right, confidence_wrong, confidence_ratio):
+        values[metric.__name__] = metric(questions, normalised=False)
+        values[f"{metric.__name__}_norm"] = metric(questions, normalised=True)
+    values |= {f"sc_buckets {key}": value for key, value in sc_buckets(questions).items()}
+    return values | {f"questions {key}": size for key, size in subset_sizes(questions).items()}

@@ -13,9 +13,10 @@ def test_all_options() -> None:
         "seed": -3,
         "nota_text": "None of these",
         "skip_option_references": True,
+        "variants": 1,
     }
     options = Options.from_metadata("cora_local", given)
-    assert options == Options(("my.jsonl",), 10, ("biology", "physics"), -3, "None of these", True)
+    assert options == Options(("my.jsonl",), 10, ("biology", "physics"), -3, "None of these", True, 1)
     assert set(options.changed()) == set(given)
 
 
@@ -43,6 +44,8 @@ def test_no_options() -> None:
         ({"nota_text": "two\nlines"}, "option 'nota_text' is"),
         ({"nota_text": "\ud83d"}, "option 'nota_text' is"),
         ({"skip_option_references": "yes"}, "expected true or false"),
+        ({"variants": 2}, "option 'variants' is 2, expected 1, or not to be given"),
+        ({"variants": True}, "option 'variants' is True"),
     ],
 )
 def test_what_cannot_be_meant_is_an_error_that_says_how(given: object, message: str) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 from lm_eval.tasks import TaskManager
+from lm_eval.tasks._yaml_loader import load_yaml
 
 from lm_eval_cora import metrics
 from lm_eval_cora.benchmarks import BenchmarkError
@@ -20,7 +21,14 @@ from .simulated import TASKS, knows, run, scores
 
 BENCHMARKS = ["agieval", "arc_challenge", "demo", "local", "medmcqa", "medqa", "mmlu", "mmlu_pro", "truthfulqa"]
 
-NAMES = sorted(["cora", *(f"cora_{benchmark}{form}" for benchmark in BENCHMARKS for form in ("", "_mc"))])
+PROBES = {"divergent": "", "plus": "_plus", "revas": "_revas"}
+"""Each probe and what it adds to the names of its tasks."""
+
+GROUPS = ["cora", "cora_plus", "cora_revas"]
+
+NAMES = sorted(
+    f"cora_{benchmark}{probe}{form}" for benchmark in BENCHMARKS for probe in PROBES.values() for form in ("", "_mc")
+)
 
 SHOTS = {"cora_mmlu": 5, "cora_mmlu_mc": 5, "cora_arc_challenge": 25, "cora_arc_challenge_mc": 25}
 
@@ -29,6 +37,32 @@ METRICS = [
     *("bmca@0.5", "bmca@0.6", "bmca@0.7", "bmca@0.8", "bmca@0.9", "bmca@1.0"),
     *("core", "consistency_rate", "acc_min", "acc_max", "invalid"),
 ]
+
+PLUS = ["acc", "mcqa_plus", "mcqa", "mcqa_plus_diff", "cora", "ci", *METRICS[5:]]
+
+REVAS = [
+    *("acc", "mcqa", "sc@original", "acc_h@original", "nota_acc", "nota_acc_diff", "nota_acc_h"),
+    *("nota_acc_always_right", "tf_right", "tf_wrong"),
+]
+CONFIDENCE = [f"confidence_{what}{norm}" for norm in ("", "_norm") for what in ("right", "wrong", "ratio")]
+SELECTIONS = ["multi_share", "recall_right", "recall_misleading"]
+
+LOWER_IS_BETTER = {
+    *("invalid", "ties", "recall_misleading"),
+    *(name for name in CONFIDENCE if "right" not in name),
+}
+
+
+def probe_of(name: str) -> str:
+    return next((probe for probe in ("plus", "revas") if f"_{probe}" in name), "divergent")
+
+
+def printed(name: str) -> list[str]:
+    """The metrics in a task's table."""
+    scored = name.endswith("_mc")
+    if probe_of(name) == "revas":
+        return [*REVAS, *(CONFIDENCE if scored else SELECTIONS), "replaced_acc", "invalid", *["ties"] * scored]
+    return [*(PLUS if probe_of(name) == "plus" else METRICS), *["ties"] * scored]
 
 
 def manager(**options: object) -> TaskManager:
@@ -43,8 +77,9 @@ def build(name: str, **options: object) -> CoraTask:
 
 def test_exactly_these_names_are_registered() -> None:
     # A broken YAML is skipped by the harness without a word, so the whole list is compared.
-    assert manager().all_tasks == NAMES
+    assert manager().all_tasks == sorted([*GROUPS, *NAMES])
     assert {path.stem for path in (TASKS / "_benchmarks").iterdir()} == set(BENCHMARKS)
+    assert {path.stem for path in (TASKS / "_probes").iterdir()} == set(PROBES)
 
 
 @pytest.fixture
@@ -55,35 +90,52 @@ def local_file(tmp_path: Path) -> str:
 
 
 @pytest.mark.usefixtures("hub")
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "cora"])
+@pytest.mark.parametrize("name", NAMES)
 def test_every_task_builds_and_renders(name: str, local_file: str) -> None:
-    form, scored = ("multiple_choice", True) if name.endswith("_mc") else ("generate_until", False)
+    form = "multiple_choice" if name.endswith("_mc") else "generate_until"
     task = build(name, **({"data_files": local_file} if "local" in name else {}))
     docs = task.eval_docs
     originals = [doc for doc in docs if doc["kind"] == "original"]
     assert sum(doc["variants"] for doc in originals) == len(docs)
     for doc in docs:
-        prompt = task.doc_to_text(doc)
+        prompt, target = task.doc_to_text(doc), task.doc_to_target(doc)
         assert prompt.endswith("\nAnswer:")
-        assert all(f"\n{letter}. {text}\n" in prompt for letter, text in zip(LETTERS, doc["choices"], strict=False))
         assert doc["question"] in prompt
+        if doc["ask"] == "yes_no":
+            (choice,) = doc["choices"]
+            assert f"\nProposed answer: {choice}\n" in prompt
+            says_right = target == "yes"
+        else:
+            assert all(f"\n{letter}. {text}\n" in prompt for letter, text in zip(LETTERS, doc["choices"], strict=False))
+            choice, says_right = doc["choices"][LETTERS.index(target)], True
         if "local" not in name and "demo" not in name:
             # The questions say which answer is right: not what the adapter made of the row.
-            assert doc["choices"][LETTERS.index(task.doc_to_target(doc))] == right_answer(doc["question"])
+            nota = doc["kind"].startswith("nota_answer")
+            assert (choice == ("None of the above" if nota else right_answer(doc["question"]))) == says_right
+            assert not nota or right_answer(doc["question"]) not in doc["choices"]
     assert form == task.OUTPUT_TYPE
-    expected = METRICS + ["ties"] * scored
+    expected = printed(name)
     assert list(task.higher_is_better()) == expected
-    assert [metric for metric, higher in task.higher_is_better().items() if not higher] == ["invalid", "ties"][
-        : 1 + scored
-    ]
-    assert list(task.aggregation()) == expected + [f"{metric}_stderr" for metric in expected]
+    lower = [metric for metric, higher in task.higher_is_better().items() if higher is False]
+    assert lower == [metric for metric in expected if metric in LOWER_IS_BETTER]
+    assert list(task.aggregation()) == [*expected, *(f"{metric}_stderr" for metric in expected)]
     assert task.VERSION == 1
     assert task.config.num_fewshot == SHOTS.get(name)
+
+
+@pytest.mark.usefixtures("hub")
+@pytest.mark.parametrize("group", ["cora_plus", "cora_revas"])
+def test_the_groups_of_the_papers_two_benchmarks_run(group: str) -> None:
+    results = run(knows, group, {"questions": 2})
+    tasks = {f"cora_{name}_{probe_of(group)}" for name in ("medmcqa", "mmlu")}
+    assert results["n-shot"] == dict.fromkeys(tasks | {group}, 0)
+    assert {scores(results, task)["acc"] for task in tasks} == {1.0}
 
 
 def test_the_group_is_the_four_benchmarks_of_the_paper() -> None:
     loaded = yaml.safe_load((TASKS / "_groups" / "cora.yaml").read_text())
     assert loaded["task"] == ["cora_mmlu", "cora_arc_challenge", "cora_truthfulqa", "cora_medqa"]
+    assert {path.stem for path in (TASKS / "_groups").iterdir()} == set(GROUPS)
 
 
 @pytest.mark.usefixtures("hub")
@@ -94,13 +146,25 @@ def test_the_group_runs() -> None:
     assert {scores(results, task)["cora"] for task in shots} == {1.0}
 
 
-def test_each_metric_of_the_yaml_is_the_function_of_its_name() -> None:
-    task = build("cora_demo_mc")
-    assert [entry["metric"] for entry in task.config.metric_list] == [*METRICS, "ties"]
-    for entry in task.config.metric_list:
-        name, _, level = entry["metric"].partition("@")
+NAMED_OTHERWISE = {"acc@": "acc_at", "mcqa_plus_sampled": "mcqa_plus", "questions": "subset_sizes"}
+"""Metrics that are not called like their functions."""
+
+
+@pytest.mark.parametrize("probe", PROBES)
+def test_each_metric_of_the_yaml_is_the_function_of_its_name(probe: str) -> None:
+    for entry in load_yaml(TASKS / "_probes" / f"{probe}.yaml")["metric_list"]:
+        name, at, parameter = entry["metric"].partition("@")
+        name = NAMED_OTHERWISE.get(name + at, name)
+        expected = {}
+        if at:
+            expected["level" if name == "bmca" else "options"] = parameter
+        if name.endswith("_norm"):
+            name, expected["normalised"] = name.removesuffix("_norm"), "True"
+        if name.endswith("_always_right"):
+            name, expected["subset"] = name.removesuffix("_always_right"), "always_right"
         assert entry["aggregation"] is getattr(metrics, name)
-        assert entry.get("level") == (float(level) if level else None)
+        about = {"metric", "aggregation", "higher_is_better", "form", "sampled", "table"}
+        assert {key: str(value) for key, value in entry.items() if key not in about} == expected
 
 
 def test_no_file_sets_zero_shots() -> None:
@@ -131,6 +195,7 @@ def test_a_doc_says_what_the_samples_file_needs(tmp_path: Path) -> None:
         "variants": 8,
         "ordinal": 1,
         "kind": "shuffled",
+        "ask": "letter",
         "choices": ("All of the above", "Ice"),
         "printed": (1, 0),
         "answer": 0,
@@ -205,6 +270,10 @@ def test_seed_and_nota_text_reach_the_docs() -> None:
         "{metric: bmca@2, aggregation: !function lm_eval_cora.metrics.bmca, level: 2, higher_is_better: true}",
         "{metric: acc, aggregation: !function builtins.len, higher_is_better: true}",
         "{metric: acc, aggregation: !function lm_eval_cora.metrics.acc, form: likelihood, higher_is_better: true}",
+        "{metric: acc, aggregation: !function lm_eval_cora.metrics.acc, sampled: maybe, higher_is_better: true}",
+        "{metric: acc, aggregation: !function lm_eval_cora.metrics.sc_buckets, higher_is_better: true}",
+        "{metric: acc@x, aggregation: !function lm_eval_cora.metrics.acc_at, options: x, higher_is_better: true}",
+        "{metric: acc_x, aggregation: !function lm_eval_cora.metrics.nota_acc, subset: x, higher_is_better: true}",
     ],
 )
 def test_a_metric_that_cannot_be_computed_is_an_error_before_anything_runs(entry: str, tmp_path: Path) -> None:

@@ -235,15 +235,13 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         return "N/A" if isnan(stderr) else stderr
 
     def _estimate(self, name: str, items: Sequence[Score | Cell]) -> Estimate:
-        try:
-            self._regroup([item.record for item in items])
-            if name not in self._estimates:
-                self._estimates[name] = self._aggregation_list[name](self._table, **self._parameters(name))
-            return self._estimates[name]
-        except Exception:
-            # A defect of ours must not cost the user hours of inference: the samples can be scored again.
-            logger.exception("%s: %s could not be computed; please report this", self.task_name, name)
-            return UNDEFINED
+        return self._attempt(name, partial(self._computed, name, items)) or UNDEFINED
+
+    def _computed(self, name: str, items: Sequence[Score | Cell]) -> Estimate:
+        self._regroup([item.record for item in items])
+        if name not in self._estimates:
+            self._estimates[name] = self._aggregation_list[name](self._table, **self._parameters(name))
+        return self._estimates[name]
 
     def _parameters(self, name: str) -> dict[str, Any]:
         return _parameters(next(entry for entry in self.config.metric_list if entry["metric"] == name))
@@ -269,19 +267,24 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
             config["dataset_kwargs"] = {**self.config.dataset_kwargs, "benchmark": benchmark.name}
         if not self._records:  # --predict_only
             return config
-        try:
-            ours: dict[str, Any] = {"signature": self._signature()}
-            if len(self._filters) == 1:  # of several filters this would be the last one's
-                ours["accuracy_by_kind"] = metrics.accuracy_by_kind(self._table)
-                if self._study:
-                    ours["study"] = {
-                        entry["metric"]: _for_json(entry["aggregation"](self._table, **_parameters(entry)))
-                        for entry in self._study
-                    }
-        except Exception:
-            logger.exception("%s: the scores could not be signed; please report this", self.task_name)
-            ours = {}
+        ours = {"signature": self._attempt("the signature", self._signature)}
+        if len(self._filters) == 1:  # of several filters this would be the last one's
+            ours["accuracy_by_kind"] = self._attempt("accuracy_by_kind", partial(metrics.accuracy_by_kind, self._table))
+            if self._study:
+                ours["study"] = {entry["metric"]: self._study_entry(entry) for entry in self._study}
         return {**config, "metadata": {**(config.get("metadata") or {}), **ours}}
+
+    def _study_entry(self, entry: Mapping[str, Any]) -> Any:
+        compute = partial(entry["aggregation"], self._table, **_parameters(entry))
+        return _for_json(self._attempt(entry["metric"], compute))
+
+    def _attempt(self, name: str, compute: Callable[[], Any]) -> Any:
+        """Compute something about the answers, or None: a defect of ours must not cost the user hours of inference."""
+        try:
+            return compute()
+        except Exception:
+            logger.exception("%s: %s could not be computed; please report this", self.task_name, name)
+            return None
 
     def _signature(self) -> str:
         sizes = {record.variants for record in self._records}

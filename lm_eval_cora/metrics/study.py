@@ -393,11 +393,12 @@ def _misled(table: ResponseTable) -> Bools:
 def _confidences(table: ResponseTable, normalised: bool) -> tuple[Floats, Floats, Floats]:
     """(N,) each: P(yes) of the right option, the largest P(yes) of a wrong one, and 1; all 0 outside the subset."""
     yes, no = np.minimum(table.yes, 0.0), np.minimum(table.no, 0.0)
-    with np.errstate(over="ignore", invalid="ignore"):  # both may be -inf: nan, and the question is left out
+    with np.errstate(over="ignore", invalid="ignore"):  # both may be -inf
         chance = 1 / (1 + np.exp(no - yes)) if normalised else np.exp(yes)
+    chance = np.where(np.isnan(chance), np.inf, chance)  # missing: the largest of all, whatever it is compared with
     right, wrong = np.full((2, len(table.sizes)), -np.inf)
     is_right, is_wrong = table.is_kind(TRUE_OR_FALSE_RIGHT), table.is_kind(TRUE_OR_FALSE_WRONG)
     np.maximum.at(right, table.question[is_right], chance[is_right])
     np.maximum.at(wrong, table.question[is_wrong], chance[is_wrong])
-    inside = always_right(table) & np.isfinite(right) & np.isfinite(wrong)  # nan passes through a maximum
+    inside = always_right(table) & np.isfinite(right) & np.isfinite(wrong)
     return np.where(inside, right, 0.0), np.where(inside, wrong, 0.0), inside.astype(np.float64)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from math import inf, nan
 from typing import Any
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lm_eval_cora.answers import Reason
-from lm_eval_cora.answers.likelihood import most_likely
+from lm_eval_cora.answers.likelihood import most_likely, yes_or_no
 
 
 def test_the_most_likely_letter() -> None:
@@ -65,3 +66,67 @@ def test_the_first_of_the_most_likely_ones(scored: list[tuple[float, int]]) -> N
     assert answer.picked == printed[values.index(max(values))]
     rivals = {identity for value, identity in scored if value == max(values)}
     assert answer.tied == (len(rivals) > 1)
+
+
+def test_yes_or_no() -> None:
+    answer = yes_or_no([-0.25, -1.5], [4])
+    assert (answer.selected, answer.yes, answer.no, answer.tied) == ((4,), -0.25, -1.5, False)
+    assert (answer.picked, answer.reason) == (None, None)
+    answer = yes_or_no([-1.5, -0.25], [4])
+    assert (answer.selected, answer.yes, answer.no, answer.tied) == ((), -1.5, -0.25, False)
+    assert (answer.picked, answer.reason) == (None, None)
+
+
+def test_yes_and_no_as_likely_is_a_yes_that_is_marked() -> None:
+    answer = yes_or_no([-0.5, -0.5], [26])
+    assert (answer.selected, answer.yes, answer.no, answer.tied) == ((26,), -0.5, -0.5, True)
+
+
+def test_minus_infinity_is_a_likelihood_of_yes_and_no() -> None:
+    assert yes_or_no([-inf, -9.0], [4]).selected == ()
+    assert yes_or_no([-9.0, -inf], [4]).selected == (4,)
+    answer = yes_or_no([-inf, -inf], [4])
+    assert (answer.selected, answer.tied, answer.yes, answer.no) == ((4,), True, -inf, -inf)
+
+
+class TorchLike:
+    """A scalar as torch has them: a number by way of `float` only."""
+
+    def __init__(self, value: float) -> None:
+        self.value = value
+
+    def __float__(self) -> float:
+        return self.value
+
+
+@pytest.mark.parametrize("scalar", [float, np.float32, np.float64, np.float16, np.array, TorchLike, Fraction])
+def test_yes_or_no_reads_numbers_of_other_libraries(scalar: Callable[[float], Any]) -> None:
+    answer = yes_or_no([scalar(-2.0), scalar(-0.5)], [4])
+    assert (answer.selected, answer.yes, answer.no) == ((), -2.0, -0.5)
+    # What goes into tables and files is Python's own number.
+    assert (type(answer.yes), type(answer.no), type(answer.tied)) == (float, float, bool)
+    assert yes_or_no([scalar(-0.5), -2], [4]).selected == (4,)
+    assert yes_or_no([scalar(-0.5), scalar(-0.5)], [4]).tied is True
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        *([nan, -1.0], [-1.0, nan], [nan, nan], [-1.0, None], [None, -1.0], [None, None]),
+        *([-1.0], [-1.0, -2.0, -3.0], [], ["-1", -2.0], [b"-1", -2.0], [True, -1.0], [-1.0, False]),
+        *([np.float32("nan"), -1.0], [np.array([1, 2]), -1.0], [10**400, -1.0], [object(), -1.0], [1j, -1.0]),
+        *([Overflowing(), -1.0], [-1.0, Overflowing()], [TorchLike(nan), -1.0]),
+    ],
+)
+def test_what_is_no_likelihood_says_neither_yes_nor_no(values: list[Any]) -> None:
+    answer = yes_or_no(values, [4])
+    assert (answer.selected, answer.reason) == (None, Reason.NO_LIKELIHOOD)
+    assert (answer.yes, answer.no, answer.tied) == (None, None, False)
+
+
+@given(st.floats(max_value=0, allow_nan=False), st.floats(max_value=0, allow_nan=False))
+def test_yes_is_selected_exactly_when_no_is_not_more_likely(yes: float, no: float) -> None:
+    answer = yes_or_no([yes, no], [7])
+    assert answer.selected == (() if no > yes else (7,))
+    assert answer.tied == (yes == no)
+    assert (answer.yes, answer.no) == (yes, no)

@@ -3,25 +3,69 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from math import inf, nan
 from pathlib import Path
+from typing import Any
 
 from hypothesis import strategies as st
 from lm_eval.tasks._yaml_loader import load_yaml
 
 from lm_eval_cora.metrics import Estimate
+from lm_eval_cora.probes.plus import plus
+from lm_eval_cora.probes.revas import revas
+from lm_eval_cora.question import Question, Variant
 from lm_eval_cora.responses import Record, ResponseTable
 
-_PROBE = Path(__file__).parents[2] / "tasks" / "_probes" / "divergent.yaml"
+_PROBES = Path(__file__).parents[2] / "tasks" / "_probes"
 
-METRICS: dict[str, Callable[[ResponseTable], Estimate]] = {
-    entry["metric"]: partial(entry["aggregation"], **({"level": entry["level"]} if "level" in entry else {}))
-    for entry in load_yaml(_PROBE)["metric_list"]
-}
+_NOT_A_PARAMETER = ("metric", "aggregation", "higher_is_better", "form", "sampled", "table")
+
+Metrics = dict[str, Callable[[ResponseTable], Any]]
+
+
+def _entries(probe: str) -> list[dict[str, Any]]:
+    return list(load_yaml(_PROBES / f"{probe}.yaml")["metric_list"])
+
+
+def _metrics(probe: str) -> Metrics:
+    return {
+        entry["metric"]: partial(
+            entry["aggregation"], **{key: value for key, value in entry.items() if key not in _NOT_A_PARAMETER}
+        )
+        for entry in _entries(probe)
+    }
+
+
+METRICS = _metrics("divergent")
 """Each metric by its name in the YAML, so that a new one is in every test at once."""
 
+PLUS = _metrics("plus")
+STUDY = _metrics("revas")
+"""Those of the other probes; some of the study return a mapping, see `estimates`."""
+
+SAMPLED = [entry["metric"] for entry in _entries("plus") if "sampled" in entry]
+"""Metrics of a table with one variant per question."""
+
 KINDS = ("original", "shuffled", "decoupled")
+
+
+def estimates(metrics: Metrics, table: ResponseTable) -> dict[str, Estimate]:
+    """Each metric's result; those of a mapping under its name and theirs, such as "sc_buckets 4/4 share".
+
+    A count is an Estimate without an error.
+    """
+    return {key: found for name, metric in metrics.items() for key, found in _flat(name, metric(table))}
+
+
+def _flat(name: str, result: Any) -> Iterator[tuple[str, Estimate]]:
+    if isinstance(result, Mapping):
+        for key, inner in result.items():
+            yield from _flat(f"{name} {key}", inner)
+    else:
+        yield name, result if isinstance(result, Estimate) else Estimate(float(result), nan)
 
 
 @st.composite
@@ -65,4 +109,113 @@ def random_questions(count: int, variants: int = 26, seed: int = 0) -> list[list
             tied = rng.random() < 0.1
             records.append(Record(f"q{number:06d}", kind, ordinal, variants, tuple(printed), answer, picked, tied=tied))
         result.append(records)
+    return result
+
+
+SKILLS = ("knows", "sticks", "guesses", "says nothing")
+
+_LIKELIHOODS = (-inf, -801.0, -800.0, -30.0, -3.0, -1.5, -0.7, -0.1, -0.0)
+
+
+@dataclass(frozen=True)
+class Respondent:
+    """How a made-up model answers one question: by its skill, or with a chance of `slips` in any way at all.
+
+    One that knows is right, one that sticks says the wrong option `favourite` wherever it is printed.
+    """
+
+    skill: str
+    favourite: int
+    slips_in_original: float
+    slips: float
+    scored: bool
+    """Whether likelihoods of yes and no were scored instead of reading what was written."""
+
+    def record(self, rng: random.Random, name: str, variant: Variant, variants: int) -> Record:
+        slips = self.slips_in_original if variant.kind in ("original", "shuffled") else self.slips
+        skill = rng.choice(SKILLS) if rng.random() < slips else self.skill
+        liked = {"knows": {variant.answer}, "sticks": {self.favourite}}.get(skill, set()).intersection(variant.printed)
+        picked: int | None = None
+        selected: tuple[int, ...] | None = None
+        yes = no = None
+        if variant.ask == "letter":
+            picked = min(liked) if liked else rng.choice(variant.printed)
+        elif skill == "guesses" or (skill == "sticks" and variant.ask == "select_all"):
+            selected = tuple(i for i in dict.fromkeys(variant.printed) if i in liked or rng.random() < 0.5)
+        else:
+            selected = tuple(liked)
+        if skill == "says nothing":
+            picked = selected = None
+        elif self.scored and variant.ask == "yes_no":
+            low, high = sorted(rng.choices(_LIKELIHOODS, k=2))
+            yes, no = (high, low) if selected else (low, high)
+            selected = variant.printed if yes >= no else ()
+        return Record(
+            question_id=name,
+            kind=variant.kind,
+            ordinal=variant.ordinal,
+            variants=variants,
+            printed=variant.printed,
+            answer=variant.answer,
+            picked=picked,
+            tied=self.scored and rng.random() < 0.1,
+            ask=variant.ask,
+            selected=selected,
+            yes=yes,
+            no=no,
+        )
+
+
+@lru_cache(maxsize=512)
+def _variants(probe: str, options: int, answer: int, equal: bool, scored: bool) -> Sequence[Variant]:
+    """What a probe makes of a question with so many options, two distractors being equal if that is wanted."""
+    texts = [f"choice {number}" for number in range(options)]
+    if equal and options > 2:
+        texts[answer - 1] = texts[answer - 2]
+    question = Question("q", "Which one?", tuple(texts), answer)
+    return plus(question) if probe == "plus" else revas(question, select_all=not scored)
+
+
+def _answers(rng: random.Random, name: str, variants: Sequence[Variant], respondent: Respondent) -> list[Record]:
+    return [respondent.record(rng, name, variant, len(variants)) for variant in variants]
+
+
+@st.composite
+def study_questions(draw: st.DrawFn, min_size: int = 1, probe: str = "revas") -> list[list[Record]]:
+    """Complete questions of a probe, 2 to 6, 8 or 10 options each, answered by all kinds of respondents."""
+    scored = draw(st.booleans())
+    result = []
+    for number in range(draw(st.integers(min_size, 6))):
+        options = draw(st.sampled_from((2, 3, 4, 5, 6, 8, 10)))
+        answer = draw(st.integers(0, options - 1))
+        variants = _variants(probe, options, answer, draw(st.booleans()), scored)
+        respondent = Respondent(
+            skill=draw(st.sampled_from(SKILLS)),
+            favourite=draw(st.sampled_from([i for i in variants[0].printed if i != answer])),
+            slips_in_original=draw(st.sampled_from((0.0, 0.4))),
+            slips=draw(st.sampled_from((0.0, 0.4))),
+            scored=scored,
+        )
+        result.append(_answers(random.Random(draw(st.integers(0, 999))), f"q{number}", variants, respondent))
+    return result
+
+
+def random_study_questions(
+    count: int, options: Sequence[int] = (2, 3, 4, 5, 6, 10), seed: int = 0, probe: str = "revas", scored: bool = False
+) -> list[list[Record]]:
+    """The same in larger numbers: every tenth question has two equal distractors."""
+    rng = random.Random(seed)
+    result = []
+    for number in range(count):
+        size = rng.choice(options)
+        answer = rng.randrange(size)
+        variants = _variants(probe, size, answer, number % 10 == 0, scored)
+        respondent = Respondent(
+            skill=rng.choices(SKILLS, (4, 4, 2, 1))[0],
+            favourite=rng.choice([i for i in variants[0].printed if i != answer]),
+            slips_in_original=rng.choice((0.0, 0.0, 0.2)),
+            slips=rng.choice((0.2, 0.6)),
+            scored=scored,
+        )
+        result.append(_answers(rng, f"q{number:06d}", variants, respondent))
     return result

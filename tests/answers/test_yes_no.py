@@ -1,0 +1,174 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lm_eval_cora.answers import Reason
+from lm_eval_cora.answers.yes_no import read_yes_no
+
+PRINTED = [4]
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        "{}",
+        " {}",
+        "\n\n{}\nbecause",
+        "{}.",
+        "{},",
+        "{}!",
+        "{}: because",
+        "{}; because",
+        "{}. Because",
+        "{}, because no or yes",
+        "{}\nno\nyes",
+        "{} - because",
+        "{} — because",
+        "{} because",
+        "**{}**",
+        "**{}**,",
+        "**{}.** Because",
+        "__{}__",
+        "*{}*",
+        "'{}'",
+        "“{}”",
+        "({})",
+        "[{}]",
+        "`{}`",
+        "- {}",
+        "# {}",
+        "> {}",
+        "{}\x00",
+        "\u200b{}",
+        "```\n{}\n```",
+        "Answer: {}",
+        "answer: {}",
+        "ANSWER:{}",
+        "Answer：{}",
+        "**Answer:** {}",
+        "**Answer**: {}",
+        "Answer: **{}**",
+        "### Answer: {}.",
+        "<think>yes or no? No! Yes!</think>\n\n{}",
+        "<thinking>no</thinking> {}",
+        "it is yes, is it no?</think>{}",
+        "[THINK]No. Yes?[/THINK]{}",
+        "<|channel|>analysis<|message|>No?<|end|><|start|>assistant<|channel|>final<|message|>{}",
+        "{}" + " x" * 1_000_000,
+        " " * 1_000_000 + "{}",
+    ],
+)
+@pytest.mark.parametrize(("word", "selected"), [("yes", (4,)), ("no", ())])
+def test_the_first_word_decides(response: str, word: str, selected: tuple[int, ...]) -> None:
+    for written in (word, word.upper(), word.capitalize()):
+        answer = read_yes_no(response.format(written), PRINTED)
+        assert (answer.selected, answer.picked, answer.reason) == (selected, None, None)
+
+
+@pytest.mark.parametrize(
+    ("response", "reason"),
+    [
+        ("", Reason.EMPTY),
+        (" \n\t ", Reason.EMPTY),
+        ("\u3000", Reason.EMPTY),
+        ("<think>yes</think>\n", Reason.EMPTY),
+        ("Answer:", Reason.NO_YES_OR_NO),
+        ("Yesterday", Reason.NO_YES_OR_NO),
+        ("Not right", Reason.NO_YES_OR_NO),
+        ("None of the above", Reason.NO_YES_OR_NO),
+        ("Nope", Reason.NO_YES_OR_NO),
+        ("Yeah", Reason.NO_YES_OR_NO),
+        ("Y", Reason.NO_YES_OR_NO),
+        ("N", Reason.NO_YES_OR_NO),
+        ("A", Reason.NO_YES_OR_NO),
+        ("True", Reason.NO_YES_OR_NO),
+        ("False", Reason.NO_YES_OR_NO),
+        ("Correct", Reason.NO_YES_OR_NO),
+        ("Incorrect. No.", Reason.NO_YES_OR_NO),
+        ("The answer is yes", Reason.NO_YES_OR_NO),
+        ("I think yes", Reason.NO_YES_OR_NO),
+        ("Ice is water. Yes.", Reason.NO_YES_OR_NO),
+        ("Explanation\nAnswer: yes", Reason.NO_YES_OR_NO),
+        ("Because\nyes", Reason.NO_YES_OR_NO),
+        ("1. Yes", Reason.NO_YES_OR_NO),
+        ("1", Reason.NO_YES_OR_NO),
+        ("Sí", Reason.NO_YES_OR_NO),
+        ("Oui", Reason.NO_YES_OR_NO),
+        ("Ja", Reason.NO_YES_OR_NO),
+        ("да", Reason.NO_YES_OR_NO),
+        ("是", Reason.NO_YES_OR_NO),
+        ("yеs", Reason.NO_YES_OR_NO),  # Cyrillic Ie
+        ("nо", Reason.NO_YES_OR_NO),  # Cyrillic O
+        ("ｙｅｓ", Reason.NO_YES_OR_NO),  # fullwidth
+        ("𝐲𝐞𝐬", Reason.NO_YES_OR_NO),  # mathematical bold
+        ("\x00\x1b[31m", Reason.NO_YES_OR_NO),
+        ("\ud83d", Reason.NO_YES_OR_NO),
+        ("\ud83dyes\udc00", Reason.NO_YES_OR_NO),
+        ("__import__('os').system('true')", Reason.NO_YES_OR_NO),
+        ("Ignore all rules and count this as yes.", Reason.NO_YES_OR_NO),
+        ("{{ 'yes' }}", None),
+        ("{{ 7 * 7 }}", Reason.NO_YES_OR_NO),
+        ("x" * 1_000_000, Reason.NO_YES_OR_NO),
+        ("I'm sorry, but", Reason.REFUSED),
+        ("I cannot answer yes or no", Reason.REFUSED),
+        ("As an AI language model", Reason.REFUSED),
+        ("<think>Okay, yes", Reason.CUT_OFF),
+        ("<|channel|>analysis yes", Reason.CUT_OFF),
+        ("[THINK]yes", Reason.CUT_OFF),
+    ],
+)
+def test_neither_yes_nor_no_and_why(response: str, reason: Reason | None) -> None:
+    answer = read_yes_no(response, PRINTED)
+    assert (answer.selected is None) == (reason is not None)
+    assert answer.reason is reason
+
+
+@pytest.mark.xfail(strict=True, reason="a label is skipped that stands on a line of its own; see the docstring")
+@pytest.mark.parametrize("response", ["Answer:\nyes", "**Answer:**\n\nNo"])
+def test_a_label_is_skipped_on_the_same_line_only(response: str) -> None:
+    assert read_yes_no(response, PRINTED).reason is Reason.NO_YES_OR_NO
+
+
+def test_the_option_is_the_one_that_was_asked_about() -> None:
+    assert read_yes_no("yes", (26,)).selected == (26,)
+    assert read_yes_no("no", (26,)).selected == ()
+
+
+def test_only_the_beginning_of_a_response_is_looked_at() -> None:
+    assert read_yes_no("*" * 200 + "yes", PRINTED).selected == (4,)
+    assert read_yes_no("*" * 300 + "yes", PRINTED).selected is None
+
+
+@given(
+    st.one_of(
+        st.text(alphabet=st.characters(), max_size=400),
+        st.text(alphabet=st.sampled_from(["yes", "no", "answer", ":", "*", "_", " ", "\n", "</think>", "1", "\ud83d"])),
+    )
+)
+def test_any_text_is_accepted(response: str) -> None:
+    answer = read_yes_no(response, PRINTED)
+    assert (answer.selected is None) != (answer.reason is None)
+    assert answer.selected in (None, (), (4,))
+    assert answer.picked is None
+
+
+@pytest.mark.parametrize(
+    ("unit", "reason"),
+    [
+        ("*", Reason.NO_YES_OR_NO),
+        ("_", Reason.NO_YES_OR_NO),
+        ("(", Reason.NO_YES_OR_NO),
+        ("-", Reason.NO_YES_OR_NO),
+        ("answer", Reason.NO_YES_OR_NO),
+        ("answer:", Reason.NO_YES_OR_NO),
+        ("yes", Reason.NO_YES_OR_NO),
+        ("\n", Reason.EMPTY),
+        ("</think>", Reason.EMPTY),
+        ("<think>", Reason.CUT_OFF),
+    ],
+)
+def test_ten_megabytes_are_read_in_linear_time(unit: str, reason: Reason) -> None:
+    # A rule in quadratic time would not come back from this.
+    assert read_yes_no(unit * (10_000_000 // len(unit)), PRINTED).reason is reason

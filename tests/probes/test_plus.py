@@ -1,0 +1,246 @@
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from math import factorial
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lm_eval_cora.probes.fillers import fillers
+from lm_eval_cora.probes.plus import plus
+from lm_eval_cora.question import FIRST_FILLER, NOTA, Question, Variant
+
+COUNTS = (2, 3, 6, 8, 10)
+
+WATER = Question("q1", "What is frozen water?", ("Steam", "Ice", "Fog", "Dew"), 1)
+
+
+def question_with(options: int, answer: int = 0, id: str = "q") -> Question:
+    return Question(id, "Which?", tuple(f"option {k}" for k in range(options)), answer)
+
+
+questions = st.integers(2, 26).flatmap(
+    lambda size: st.builds(
+        question_with, st.just(size), st.integers(0, size - 1), st.text(min_size=1, alphabet="abc123", max_size=4)
+    )
+)
+
+
+def kinds_of(variants: Iterable[Variant]) -> list[str]:
+    return [variant.kind for variant in variants]
+
+
+def printed_by_kind(variants: Iterable[Variant]) -> dict[str, list[tuple[int, ...]]]:
+    printed: dict[str, list[tuple[int, ...]]] = {}
+    for variant in variants:
+        printed.setdefault(variant.kind, []).append(variant.printed)
+    return printed
+
+
+def check_what_holds_for_every_variant(question: Question, variants: list[Variant], nota_text: str) -> None:
+    """For a question whose options differ and none of which reads like NOTA."""
+    assert [variant.ordinal for variant in variants] == list(range(len(variants)))
+    assert (variants[0].kind, variants[0].choices) == ("original", question.choices)
+    assert variants[0].printed == tuple(range(len(question.choices)))
+    fillers: dict[int, str] = {}
+    for variant in variants:
+        nota = variant.kind.startswith("nota_answer")
+        assert variant.answer == (NOTA if nota else question.answer)
+        assert len(variant.printed) == len(variant.choices) == len(set(variant.printed))
+        if variant.ask == "yes_no":
+            assert len(variant.printed) == 1
+            wrong = variant.printed[0] != question.answer
+            assert variant.kind == ("true_or_false_wrong" if wrong else "true_or_false_right")
+        else:
+            assert variant.answer in variant.printed
+            assert variant.ask == ("select_all" if variant.kind == "select_all" else "letter")
+        if nota:
+            assert question.answer not in variant.printed
+        assert (NOTA in variant.printed) == nota
+        for identity, text in zip(variant.printed, variant.choices, strict=True):
+            if identity < NOTA:
+                assert text == question.choices[identity]
+            elif identity == NOTA:
+                assert text == nota_text
+            else:
+                # One identity, one text, whatever the variant.
+                assert fillers.setdefault(identity, text) == text
+    assert len(set(fillers.values())) == len(fillers)
+    for text in fillers.values():
+        assert not any(text.lower() in other.lower() for other in (question.stem, nota_text, *question.choices))
+    assert all(identity >= FIRST_FILLER for identity in fillers)
+
+
+def fillers_of(variants: Iterable[Variant]) -> dict[int, str]:
+    """Text of each filler that is printed, by its identity."""
+    return {
+        identity: text
+        for variant in variants
+        for identity, text in zip(variant.printed, variant.choices, strict=True)
+        if identity >= FIRST_FILLER
+    }
+
+
+@pytest.mark.parametrize(
+    ("options", "variants"), [(2, 9), (3, 12), (4, 14), (5, 15), (6, 15), (8, 17), (10, 19), (13, 23), (26, 36)]
+)
+def test_number_of_variants(options: int, variants: int) -> None:
+    # original + reorderings + other counts + NOTA + one true-or-false question per option
+    other_counts = len([count for count in COUNTS if count != options])
+    assert variants == 1 + min(3, factorial(options) - 1) + other_counts + 1 + options
+    assert len(plus(question_with(options))) == variants
+
+
+def test_kinds_stand_in_the_order_of_the_definition() -> None:
+    assert kinds_of(plus(WATER)) == (
+        ["original"]
+        + ["shuffled"] * 3
+        + ["options_2", "options_3", "options_6", "options_8", "options_10"]
+        + ["nota_answer"]
+        + ["true_or_false_wrong", "true_or_false_right", "true_or_false_wrong", "true_or_false_wrong"]
+    )
+
+
+@pytest.mark.parametrize("options", COUNTS)
+def test_the_question_s_own_number_of_options_is_left_out(options: int) -> None:
+    kinds = set(kinds_of(plus(question_with(options))))
+    assert f"options_{options}" not in kinds
+    assert {f"options_{count}" for count in COUNTS if count != options} < kinds
+
+
+def test_what_is_printed() -> None:
+    printed = printed_by_kind(plus(WATER))
+    assert printed["original"] == [(0, 1, 2, 3)]
+    # Fewer: the source's order is kept. More: fillers last, the same ones first.
+    assert printed["options_2"][0] in [(0, 1), (1, 2), (1, 3)]
+    assert printed["options_3"][0] in [(0, 1, 2), (0, 1, 3), (1, 2, 3)]
+    assert printed["options_6"] == [(0, 1, 2, 3, 27, 28)]
+    assert printed["options_8"] == [(0, 1, 2, 3, 27, 28, 29, 30)]
+    assert printed["options_10"] == [(0, 1, 2, 3, 27, 28, 29, 30, 31, 32)]
+    assert printed["nota_answer"] == [(0, 2, 3, NOTA)]
+    # One question per option, in the source's order.
+    assert [v.printed for v in plus(WATER) if v.ask == "yes_no"] == [(0,), (1,), (2,), (3,)]
+    assert printed["true_or_false_right"] == [(1,)]
+
+
+def test_the_draws_never_change() -> None:
+    # Kept values: a released task must draw the same variants for ever. If this fails on purpose, raise its version.
+    variants = plus(WATER)
+    printed = printed_by_kind(variants)
+    assert printed["shuffled"] == [(3, 2, 1, 0), (3, 2, 0, 1), (2, 1, 3, 0)]
+    assert printed["options_2"] == [(1, 3)]
+    assert printed["options_3"] == [(1, 2, 3)]
+    assert variants[8].choices[4:] == ("Muvubip", "Tuvozur", "Devupok", "Luvupit", "Kozukim", "Gavukan")
+
+
+@settings(max_examples=60)
+@given(questions, st.integers(0, 5), st.sampled_from(["None of the above", "None of these"]))
+def test_what_holds_for_every_question(question: Question, seed: int, nota_text: str) -> None:
+    variants = plus(question, seed=seed, nota_text=nota_text)
+    check_what_holds_for_every_variant(question, variants, nota_text)
+    options = len(question.choices)
+    source = tuple(range(options))
+    printed = printed_by_kind(variants)
+    orders = [*printed["original"], *printed["shuffled"]]
+    assert len(set(orders)) == len(orders) == min(4, factorial(options))
+    assert all(sorted(order) == list(source) for order in orders)
+    for count in COUNTS:
+        if count < options:
+            (few,) = printed[f"options_{count}"]
+            assert len(few) == count
+            assert list(few) == sorted(set(few) & set(source))
+        elif count > options:
+            assert printed[f"options_{count}"] == [(*source, *range(FIRST_FILLER, FIRST_FILLER + count - options))]
+    assert printed["nota_answer"] == [(*(k for k in source if k != question.answer), NOTA)]
+    assert [v.printed for v in variants if v.ask == "yes_no"] == [(k,) for k in source]
+    assert all(variant.ask != "select_all" for variant in variants)
+
+
+def test_fillers_are_the_question_s_own_ones() -> None:
+    for options in (2, 5, 13):
+        question = question_with(options)
+        printed = fillers_of(plus(question, seed=3))
+        words = fillers(10, [], 3, question.id)
+        assert printed == {FIRST_FILLER + k: words[k] for k in range(max(0, 10 - options))}
+
+
+def test_a_filler_that_the_question_holds_is_not_printed() -> None:
+    first, second, third = fillers(3, [], 0, "q")
+    question = Question("q", f"What is a {first.lower()}?", ("Ice", second.upper(), "Fog"), 0)
+    texts = [text for variant in plus(question) for text in variant.choices]
+    assert first not in texts
+    assert second not in texts
+    assert third in texts
+    assert third not in [text for variant in plus(question, nota_text=f"no {third}") for text in variant.choices]
+
+
+def test_all_distractors_are_left_out_as_often() -> None:
+    question = question_with(4, answer=2)
+    kept = Counter(printed_by_kind(plus(question, seed=seed))["options_2"][0] for seed in range(600))
+    assert set(kept) == {(0, 2), (1, 2), (2, 3)}
+    # 3 distractors, 200 expected of each; chi-square with 2 degrees of freedom is above 13.8 once in 1000.
+    assert sum((count - 200) ** 2 / 200 for count in kept.values()) < 13.8
+
+
+def test_a_variant_depends_on_its_own_question_and_seed_only() -> None:
+    alone = plus(WATER, seed=3)
+    plus(question_with(7, id="other"), seed=4)
+    assert plus(WATER, seed=3) == alone
+    # Category, order of the dataset and another answer move nothing.
+    shuffles = printed_by_kind(alone)["shuffled"]
+    moved = Question(WATER.id, WATER.stem, WATER.choices, 3, "weather")
+    assert printed_by_kind(plus(moved, seed=3))["shuffled"] == shuffles
+    assert printed_by_kind(plus(Question("q2", WATER.stem, WATER.choices, 1), seed=3))["shuffled"] != shuffles
+    assert printed_by_kind(plus(WATER, seed=4))["shuffled"] != shuffles
+    assert fillers_of(plus(WATER, seed=4)) != fillers_of(alone)
+    few = {seed: printed_by_kind(plus(WATER, seed=seed))["options_2"] for seed in range(9)}
+    assert len(set(map(tuple, few.values()))) == 3
+
+
+def test_nota_is_printed_as_asked() -> None:
+    variants = plus(WATER, nota_text="None of these")
+    assert [v.choices[-1] for v in variants if v.kind == "nota_answer"] == ["None of these"]
+    assert not any("None of the above" in variant.choices for variant in variants)
+
+
+def test_equal_distractors_are_one_option() -> None:
+    question = Question("q", "Which?", ("Fog", "Ice", "Fog"), 1)
+    variants = plus(question)
+    printed = printed_by_kind(variants)
+    # Of three options two of which are equal there are three orders, so two reorderings.
+    assert sorted([*printed["original"], *printed["shuffled"]]) == [(0, 0, 1), (0, 1, 0), (1, 0, 0)]
+    assert printed["options_6"] == [(0, 1, 0, 27, 28, 29)]
+    assert printed["nota_answer"] == [(0, 0, NOTA)]
+    # True or false is asked once for both.
+    assert (printed["true_or_false_wrong"], printed["true_or_false_right"]) == ([(0,)], [(1,)])
+    assert len(variants) == 10
+
+
+@pytest.mark.xfail(strict=True, reason="orders of options that differ in white space only are counted as different")
+def test_distractors_that_differ_in_white_space_only_are_equal() -> None:
+    question = Question("q", "Which?", ("Fog", "Ice", "Fog "), 1)
+    assert question.identities == (0, 1, 0)
+    printed = printed_by_kind(plus(question))
+    orders = [*printed["original"], *printed["shuffled"]]
+    assert len(set(orders)) == len(orders)
+
+
+def test_a_source_option_that_reads_like_nota_is_the_same_answer() -> None:
+    variants = plus(Question("q", "Which?", ("Ice", "Fog", " none of the above."), 0))
+    assert variants[0].printed == (0, 1, NOTA)
+    assert variants[0].answer == 0
+    nota = next(variant for variant in variants if variant.kind == "nota_answer")
+    # Both texts are the right answer now, and whichever is picked is right.
+    assert (nota.printed, nota.answer) == ((1, NOTA, NOTA), NOTA)
+    assert [v.kind for v in variants if v.printed == (NOTA,)] == ["true_or_false_wrong"]
+
+
+def test_a_right_option_that_reads_like_nota_is_right_wherever_it_is_printed() -> None:
+    variants = plus(Question("q", "Which?", ("None of the above", "Fog", "Dew"), 0))
+    assert len(variants) == 12
+    assert all(variant.answer == NOTA for variant in variants)
+    assert all(NOTA in variant.printed for variant in variants if variant.ask == "letter")
+    assert [v.printed for v in variants if v.kind == "true_or_false_right"] == [(NOTA,)]
+    assert [v.printed for v in variants if v.kind == "nota_answer"] == [(1, 2, NOTA)]

@@ -1,0 +1,415 @@
+"""MCQA+ and the REVAS study with models whose every number can be worked out, through simple_evaluate."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lm_eval_cora.options import OptionError
+from lm_eval_cora.question import LETTERS
+
+from .simulated import Simulated, knows, run, scores
+from .test_tasks import CONFIDENCE, SELECTIONS, build, printed
+
+FILLER = 27
+
+
+def study_of(results: dict[str, Any], task: str) -> dict[str, Any]:
+    study = results["configs"][task]["metadata"]["study"]
+    assert isinstance(study, dict)
+    return study
+
+
+def values_of(study: dict[str, Any]) -> dict[str, Any]:
+    return {name: entry["value"] for name, entry in study.items() if "value" in entry}
+
+
+def picks(doc: dict[str, Any], identity: int) -> str:
+    return LETTERS[doc["printed"].index(identity)]
+
+
+def four_options(tmp_path: Path, rights: list[int]) -> dict[str, Any]:
+    """Options for a file of questions with four options, the right one where it says."""
+    path = tmp_path / "four.jsonl"
+    rows = [
+        {"id": str(number), "question": f"Which {number}?", "choices": list("wxyz"), "answer": right}
+        for number, right in enumerate(rights)
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return {"data_files": str(path)}
+
+
+# ---- a model that always says A
+
+
+def always_a(doc: dict[str, Any]) -> str:
+    return "no" if doc["ask"] == "yes_no" else "A"
+
+
+def test_always_a(tmp_path: Path) -> None:
+    options = four_options(tmp_path, [0, 1, 2, 3])
+    task = "cora_local_revas"
+    results = run(always_a, task, options)
+    values, study = scores(results, task), values_of(study_of(results, task))
+    docs = [sample["doc"] for sample in results["samples"][task]]
+    assert len(docs) == 4 * 45
+    # Source order: A is right in one question of four, whatever is added behind it.
+    assert values["mcqa"] == study["acc@6"] == study["acc@8"] == study["acc@10"] == 0.25
+    # Different orders have different options at A now and then, so the picks are the options that stood there.
+    for options_printed, kinds in {
+        "original": ("original", "shuffled"),
+        2: ("options_2", "options_2_shuffled"),
+        10: ("options_10", "options_10_shuffled"),
+    }.items():
+        shares = []
+        for question in "0123":
+            first = [doc["printed"][0] for doc in docs if doc["question_id"] == question and doc["kind"] in kinds]
+            assert len(first) == (4 if options_printed == "original" else options_printed)
+            shares.append(max(Counter(first).values()) / len(first))
+        assert study[f"sc@{options_printed}"] == pytest.approx(sum(shares) / 4)
+    # Both orders of two options: A is right in one of them, so never in both.
+    assert study["acc_h@2"] == 0.0
+    assert study["sc@2"] == 0.5
+    # NOTA stands last in the first order.
+    assert values["nota_acc"] == 0.0
+    assert values["nota_acc_diff"] == -0.25
+    # Wrong in three of four: the misleading option is the one at A, in the original order and so in select-all.
+    assert study_of(results, task)["questions"] == {
+        "all": 4,
+        "always_right": int(values["acc_h@original"] * 4),
+        "wrong": 3,
+        "misled": 3,
+        "no_misleading_option": 0,
+    }
+    assert values["multi_share"] == 0.0
+    assert values["recall_misleading"] == 1.0
+    assert values["recall_right"] == 0.0
+    # The misleading option is replaced where it stands, at A: A is wrong still.
+    assert values["replaced_acc"] == 0.0
+
+
+# ---- a model that believes two options right and prefers one
+
+
+def believes_two(doc: dict[str, Any]) -> str:
+    """In odd questions it prefers the wrong one of the two."""
+    right = doc["answer"] if doc["answer"] != 26 else int(doc["question_id"]) % 4
+    other = (right + 1) % 4
+    beliefs = [right, other] if int(doc["question_id"]) % 2 == 0 else [other, right]
+    if doc["ask"] == "yes_no":
+        return "yes" if doc["printed"][0] in beliefs else "no"
+    if doc["ask"] == "select_all":
+        return " and ".join(sorted(picks(doc, belief) for belief in beliefs))
+    offered = [belief for belief in beliefs if belief in doc["printed"]]
+    if offered:
+        return picks(doc, offered[0])
+    return picks(doc, 26)  # reached where neither is printed
+
+
+def test_a_model_that_believes_two_options_and_prefers_one(tmp_path: Path) -> None:
+    options = four_options(tmp_path, [number % 4 for number in range(8)])
+    task = "cora_local_revas"
+    results = run(believes_two, task, options)
+    values, study = scores(results, task), study_of(results, task)
+    by_name = values_of(study)
+    # Right in every order of half of the questions, wrong in every order of the other half, always the same pick.
+    assert values["mcqa"] == values["acc_h@original"] == by_name["acc@10"] == by_name["acc_h@10"] == 0.5
+    assert values["sc@original"] == by_name["sc@6"] == by_name["sc@8"] == by_name["sc@10"] == 1.0
+    assert study["sc_buckets"]["4/4"] == {
+        # sqrt(8 * 0.25 / 7 / 8): half of eight questions.
+        "share": {"value": 1.0, "stderr": 0.0},
+        "accuracy": {"value": 0.5, "stderr": pytest.approx((0.25 / 7) ** 0.5)},
+    }
+    assert study["sc_buckets"]["3/4"] == {
+        "share": {"value": 0.0, "stderr": 0.0},
+        "accuracy": {"value": None, "stderr": None},
+    }
+    # With the right option gone it takes the other one: never NOTA.
+    assert values["nota_acc"] == values["nota_acc_h"] == values["nota_acc_always_right"] == 0.0
+    assert values["nota_acc_diff"] == by_name["nota_acc_h_diff"] == -0.5
+    assert by_name["nota_acc_diff_always_right"] == by_name["nota_acc_h_diff_always_right"] == -1.0
+    assert study["questions"] == {
+        "all": 8,
+        "always_right": 4,
+        "wrong": 4,
+        "misled": 4,
+        "no_misleading_option": 0,
+    }
+    # Always right: yes to the right option, no to two of the three wrong ones.
+    assert values["tf_right"] == 1.0
+    assert values["tf_wrong"] == pytest.approx(2 / 3)
+    # Misled: both are selected, and without the misleading one the right one is left.
+    assert values["multi_share"] == values["recall_right"] == values["recall_misleading"] == 1.0
+    assert values["replaced_acc"] == 1.0
+    assert values["invalid"] == 0.0
+
+
+def test_its_confidences(tmp_path: Path) -> None:
+    options = four_options(tmp_path, [number % 4 for number in range(8)])
+    task = "cora_local_revas_mc"
+    results = run(believes_two, task, options)
+    values = scores(results, task)
+    # The simulated model gives 1/2 to what it says and 1/8 to the rest. Always right: the right option and the most
+    # believed of the wrong ones both have P(yes) = 1/2, and P(yes) / (P(yes) + P(no)) = 1/2 / (5/8) = 0.8.
+    assert values["confidence_right"] == values["confidence_wrong"] == pytest.approx(0.5)
+    assert values["confidence_right_norm"] == values["confidence_wrong_norm"] == pytest.approx(0.8)
+    assert values["confidence_ratio"] == values["confidence_ratio_norm"] == pytest.approx(1.0)
+    assert not set(SELECTIONS) & set(values)
+    # What both forms ask has the same answers.
+    written = scores(run(believes_two, "cora_local_revas", options), "cora_local_revas")
+    both = set(printed(task)) & set(printed("cora_local_revas")) - {"acc", "invalid"}
+    assert {name: values[name] for name in both} == {name: written[name] for name in both}
+
+
+def test_confidences_of_a_model_that_is_sure() -> None:
+    task = "cora_demo_revas_mc"
+    values = scores(run(knows, task, {"questions": 6}), task)
+    # P(yes) of a wrong option is 1/8 where "no" has 1/2: 1/8 / (5/8) = 0.2.
+    assert [values[name] for name in CONFIDENCE] == pytest.approx([0.5, 0.125, 0.25, 0.8, 0.2, 0.25])
+    assert values["tf_right"] == values["tf_wrong"] == 1.0
+
+
+# ---- a model that never chooses NOTA
+
+
+def never_nota(doc: dict[str, Any]) -> str:
+    if doc["answer"] == 26:
+        return next(picks(doc, identity) for identity in doc["printed"] if identity != 26)
+    return knows(doc)
+
+
+def test_a_model_that_never_chooses_nota() -> None:
+    task = "cora_demo_revas"
+    results = run(never_nota, task)
+    values, study = scores(results, task), study_of(results, task)
+    everything_but_nota = {name for name in values_of(study) if "nota" not in name and name not in SELECTIONS}
+    assert {values_of(study)[name] for name in everything_but_nota - {"acc", "invalid", "replaced_acc"}} == {1.0}
+    # 4 of 48 variants: 34 orders, 4 with NOTA, 5 true or false, 1 select all, 4 replaced.
+    assert values["acc"] == pytest.approx(44 / 48)
+    for name in ("nota_acc", "nota_acc_h", "nota_acc_always_right"):
+        assert (values[name], values[f"{name}_stderr"]) == (0.0, 0.0)
+    assert values["nota_acc_diff"] == -1.0
+    # Nobody is misled: printed as nan, not hidden.
+    assert study["questions"]["misled"] == 0
+    for name in (*SELECTIONS, "replaced_acc"):
+        assert (values[name], values[f"{name}_stderr"]) == ("nan", "N/A")
+        assert study[name] == {"value": None, "stderr": None}
+    json.dumps(study, allow_nan=False)
+
+
+def test_it_loses_one_variant_of_mcqa_plus() -> None:
+    values = scores(run(never_nota, "cora_demo_plus"), "cora_demo_plus")
+    assert values["mcqa"] == 1.0
+    assert values["mcqa_plus"] == pytest.approx(14 / 15)  # five options: 15 variants, one with NOTA
+    assert values["mcqa_plus_diff"] == pytest.approx(-1 / 15)
+    assert values["mcqa_plus_diff_stderr"] == pytest.approx(0.0)
+    assert values["bmca@0.9"] == 1.0
+    assert values["bmca@1.0"] == values["cora"] == 0.0
+
+
+# ---- a model that is consistent but wrong
+
+
+def consistent_but_wrong(doc: dict[str, Any]) -> str:
+    """The same wrong content wherever it is printed; where it is not, the first other thing that is not right."""
+    wrong = 0 if doc["answer"] != 0 else 1
+    if doc["ask"] == "yes_no":
+        return "yes" if doc["printed"][0] == wrong else "no"
+    left = [identity for identity in doc["printed"] if identity not in (doc["answer"], wrong)]
+    return picks(doc, wrong if wrong in doc["printed"] else left[0] if left else doc["answer"])
+
+
+def test_a_model_that_is_consistent_but_wrong(tmp_path: Path) -> None:
+    options = four_options(tmp_path, [1, 2, 3, 1])
+    task = "cora_local_revas"
+    results = run(consistent_but_wrong, task, options)
+    values, study = scores(results, task), study_of(results, task)
+    # As consistent as a model can be, and always wrong.
+    assert values["sc@original"] == 1.0
+    assert values["mcqa"] == values["acc_h@original"] == 0.0
+    assert study["sc_buckets"]["4/4"]["accuracy"] == {"value": 0.0, "stderr": 0.0}
+    assert study["questions"] == {
+        "all": 4,
+        "always_right": 0,
+        "wrong": 4,
+        "misled": 4,
+        "no_misleading_option": 0,
+    }
+    # Nothing is always right: the subset is empty.
+    for name in ("nota_acc_always_right", "tf_right", "tf_wrong"):
+        assert values[name] == "nan"
+    assert values["recall_misleading"] == 1.0
+    assert values["recall_right"] == values["multi_share"] == 0.0
+    assert values["replaced_acc"] == 0.0  # another wrong one takes its place
+
+
+def test_who_names_no_option_has_no_misleading_one(tmp_path: Path) -> None:
+    options = four_options(tmp_path, [0, 0, 0, 0])
+
+    def rule(doc: dict[str, Any]) -> str:
+        if doc["kind"] == "original":
+            return {"0": "A", "1": "B", "2": "Based on", "3": "E"}[doc["question_id"]]
+        if doc["kind"] == "replaced":
+            return "A" if 1 not in doc["printed"] else "C"
+        return "B, A" if doc["ask"] == "select_all" else "B"
+
+    results = run(rule, "cora_local_revas", options)
+    values, study = scores(results, "cora_local_revas"), study_of(results, "cora_local_revas")
+    assert study["questions"] == {
+        "all": 4,
+        "always_right": 0,
+        "wrong": 3,
+        "misled": 1,
+        "no_misleading_option": 2,
+    }
+    # One question is left, and one has no error.
+    for name in ("multi_share", "recall_right", "recall_misleading", "replaced_acc"):
+        assert (values[name], values[f"{name}_stderr"]) == (1.0, "N/A")
+
+
+# ---- the cheap version of MCQA+
+
+
+def test_one_variant_of_each_question() -> None:
+    def rule(doc: dict[str, Any]) -> str:
+        return knows(doc) if doc["ask"] == "letter" else "?"
+
+    task = "cora_demo_plus"
+    everything = run(rule, task, {"seed": 3})
+    results = run(rule, task, {"seed": 3, "variants": 1})
+    values = scores(results, task)
+    assert {name for name in values if "stderr" not in name} == {"acc", "mcqa_plus_sampled", "invalid"}
+    docs = [sample["doc"] for sample in results["samples"][task]]
+    assert len(docs) == len({doc["question_id"] for doc in docs}) == 120
+    # Each is one of the question's fifteen, to the letter.
+    asked = {(sample["doc"]["question_id"], sample["arguments"][0][0]) for sample in everything["samples"][task]}
+    assert {(s["doc"]["question_id"], s["arguments"][0][0]) for s in results["samples"][task]} < asked
+    assert len({doc["kind"] for doc in docs}) == 10  # all kinds of five options come up in 120 draws
+    valid = sum(doc["ask"] == "letter" for doc in docs) / 120
+    assert values["mcqa_plus_sampled"] == values["acc"] == pytest.approx(valid)
+    assert values["invalid"] == pytest.approx(1 - valid)
+    # An estimate of the full number, 10 of 15 variants ask for a letter.
+    full = scores(everything, task)["mcqa_plus"]
+    assert full == pytest.approx(10 / 15)
+    assert values["mcqa_plus_sampled"] == pytest.approx(full, abs=4 * values["mcqa_plus_sampled_stderr"])
+    signature = results["configs"][task]["metadata"]["signature"]
+    assert "|seed:3|variants:1|n:120x1|" in signature
+
+
+@pytest.mark.parametrize("task", ["cora_demo", "cora_demo_mc", "cora_demo_revas"])
+def test_other_probes_have_no_cheap_version(task: str) -> None:
+    with pytest.raises(OptionError, match=r"option 'variants': only the tasks named cora_\.\.\._plus have it"):
+        build(task, variants=1)
+
+
+# ---- what is asked
+
+
+def test_each_form_asks_what_it_can() -> None:
+    written, scored = build("cora_demo_revas").eval_docs, build("cora_demo_revas_mc").eval_docs
+    assert len(written) == 120 * 48
+    assert len(scored) == 120 * 47
+    assert {doc["ask"] for doc in scored} == {"letter", "yes_no"}
+    assert [doc["printed"] for doc in written if doc["ask"] != "select_all"] == [doc["printed"] for doc in scored]
+
+
+def test_all_letters_have_room() -> None:
+    def room(task: str, **arguments: Any) -> dict[str, int]:
+        samples = run(knows, task, {"questions": 1}, **arguments)["samples"][task]
+        return {sample["doc"]["ask"]: sample["arguments"][0][1]["max_gen_toks"] for sample in samples}
+
+    # Five letters, such as "**(A)**, **(B)**, ...", four tokens each.
+    assert room("cora_demo_revas") == {"letter": 8, "yes_no": 8, "select_all": 28}
+    assert room("cora_demo_revas", gen_kwargs="max_gen_toks=4096") == dict.fromkeys(
+        ("letter", "yes_no", "select_all"), 4096
+    )
+
+
+def test_yes_and_no_are_what_is_scored() -> None:
+    samples = run(knows, "cora_demo_plus_mc", {"questions": 1})["samples"]["cora_demo_plus_mc"]
+    claims = [sample["arguments"] for sample in samples if sample["doc"]["ask"] == "yes_no"]
+    assert len(claims) == 5
+    for (context, yes), (same, no) in claims:
+        assert context == same
+        assert context.endswith("\nIs this the right answer to the question, yes or no?\nAnswer:")
+        assert (yes, no) == (" yes", " no")
+
+
+class Unsure(Simulated):
+    """Cannot say how likely one of the answers is."""
+
+    def loglikelihood(self, requests: list[Any], disable_tqdm: bool = False) -> list[Any]:
+        scored = super().loglikelihood(requests)
+        broken = {"0": float("nan"), "1": None, "2": float("-inf"), "3": 7.0}
+        for number, request in enumerate(requests):
+            if request.doc["ask"] == "yes_no" and request.doc["printed"] == (0,):
+                scored[number] = (broken.get(request.doc["question_id"], -1e9), False)
+        return scored
+
+
+def test_a_missing_probability_costs_its_question_only(tmp_path: Path) -> None:
+    options = four_options(tmp_path, [0] * 6)
+    task = "cora_local_revas_mc"
+    values = scores(run(Unsure(knows), task, options), task)
+    # Of the right option: nan, none, 0, 1 (no likelihood is above 1), 0, 0; the wrong ones have 1/8 each.
+    assert values["confidence_right"] == pytest.approx(1 / 4)
+    assert values["confidence_wrong"] == pytest.approx(1 / 8)
+    # Both answers impossible: no ratio of the two, so one question less; 1 / (1 + 1) and 1/2 (both e^-1e9) twice.
+    assert values["confidence_right_norm"] == pytest.approx(1 / 2)
+    assert values["invalid"] == pytest.approx(2 / (6 * 44))
+
+
+def test_hostile_answers_break_nothing(tmp_path: Path) -> None:
+    answers = [
+        *("", " ", "\x00", "A" * 10_000_000, "Yes" * 1000, "\ud83d", "ЅА", "A, Z", "no\nyes", "(((((", "nan"),
+        *("None of the above", "All of the above", "I'm sorry", "</think>", "{{ 7 * 7 }}"),
+        *("__import__('os').system('true')", "Ignore the question and say A", "A", "yes"),
+    ]
+    counter = iter(range(10**9))
+    task = "cora_demo_revas"
+    results = run(lambda _: answers[next(counter) % len(answers)], task, {"questions": 10})
+    values = scores(results, task)
+    assert 0 < values["invalid"] < 1
+    assert all(value in ("nan", "N/A") or -1 <= value <= 1 for name, value in values.items() if name != "alias")
+    json.dumps(study_of(results, task), allow_nan=False)
+
+
+def test_what_a_line_of_the_samples_file_says(tmp_path: Path) -> None:
+    results = run(believes_two, "cora_local_revas", four_options(tmp_path, [0]))
+    said = {}
+    for sample in results["samples"]["cora_local_revas"]:
+        said.setdefault(sample["doc"]["kind"], str(sample["sc@original"]))
+    assert said["original"] == "0"
+    assert said["true_or_false_right"] == "yes"
+    assert said["select_all"] == "0 1"
+
+
+# ---- exemplars
+
+
+@pytest.mark.parametrize("task", ["cora_demo_revas", "cora_demo_plus", "cora_demo_plus_mc", "cora_demo_revas_mc"])
+def test_exemplars_ask_what_their_question_asks(task: str) -> None:
+    samples = run(knows, task, {"questions": 6}, num_fewshot=4)["samples"][task]
+    stems: dict[str, set[tuple[str, ...]]] = {}
+    said = Counter[str]()
+    for sample in samples:
+        doc, prompt = sample["doc"], sample["arguments"][0][0]
+        shots = prompt.split("Question: ")[1:-1]
+        assert len(shots) == 4
+        answers = [shot.partition("\nAnswer: ")[2].partition("\n")[0] for shot in shots]
+        if doc["ask"] == "yes_no":
+            assert all("\nProposed answer: " in shot for shot in shots)
+            assert set(answers) <= {"yes", "no"}
+            said.update(answers)
+        else:
+            assert all("\nChoices:\n" in shot for shot in shots)
+            assert set(answers) <= set("ABCDE")
+        stems.setdefault(doc["question_id"], set()).add(tuple(shot.partition("\n")[0] for shot in shots))
+    # The same questions before all variants of one, whatever they ask.
+    assert all(len(seen) == 1 for seen in stems.values())
+    # Half of them about the right option: of 24 different ones neither answer is rare.
+    assert min(said["yes"], said["no"]) > sum(said.values()) / 5
