@@ -9,7 +9,9 @@ Four things are measured, each in a process of its own below this one:
 
 Rows are made up, in the layout, number and length of the two benchmarks' (MMLU: stems of 50 words, MMLU-Pro of 40).
 
-    python benchmarks/scale.py [--questions 14042]
+    python benchmarks/scale.py [--questions 14042] [--probe divergent|plus|revas]
+
+MCQA+ and the REVAS study are asked without shots.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from typing import Any
 
 from overhead import REPOSITORY, measure
 
+TASKS = {"divergent": "cora_mmlu", "plus": "cora_mmlu_plus", "revas": "cora_mmlu_revas"}
 SUBJECTS = 57
 LETTERS = "ABCDEFGHIJ"
 SCORE = "score_option_order_robustness_mmlu_pro"
@@ -78,12 +81,15 @@ def write_hub(folder: Path, questions: int) -> None:
         (folder / name / "README.md").write_text("\n".join(["---", "configs:", *lines, "---", ""]))
 
 
-def our_steps() -> None:
+def our_steps(probe: str) -> None:
     """Our part of the run, in the order of the run, without the harness."""
+    from lm_eval.tasks._yaml_loader import load_yaml
+
     from lm_eval_cora import metrics
     from lm_eval_cora.benchmarks.mmlu import MMLU
     from lm_eval_cora.harness import docs, loading, scoring
     from lm_eval_cora.harness.fewshot import ExemplarSampler
+    from lm_eval_cora.harness.task import parameters_of
     from lm_eval_cora.options import Options
     from lm_eval_cora.responses import ResponseTable
 
@@ -100,25 +106,24 @@ def our_steps() -> None:
         rows = loading.load_benchmark(options=Options(), **source)["test"]
         pool = loading.load_exemplars(options=Options(), **source, hub_fewshot_split="dev")
     with step("expand"):
-        variants = docs.divergent(rows)
+        variants = getattr(docs, probe)(rows)
     with step("exemplars and prompts"):
         sampler = ExemplarSampler(pool, {row["id"]: loading.to_question(row) for row in rows}, 0, 1234)
         for doc in variants:
-            sampler.question_id = doc["question_id"]
-            for exemplar in sampler.sample(5):
-                docs.exemplar_to_text(exemplar), docs.doc_to_target(exemplar)
+            if probe == "divergent":
+                sampler.question_id = doc["question_id"]
+                for exemplar in sampler.sample(5):
+                    docs.exemplar_to_text(exemplar), docs.doc_to_target(exemplar)
             docs.doc_to_text(doc)
+    entries = load_yaml(REPOSITORY / "tasks" / "_probes" / f"{probe}.yaml")["metric_list"]
     with step("read the answers"):
-        names = [name for name in metrics.__all__ if name not in ("Estimate", "accuracy_by_kind", "bmca")]
-        keys = scoring.metric_keys(names)
+        keys = scoring.metric_keys(entry["metric"] for entry in entries if entry.get("table", True))
         spread = [scoring.spread(scoring.score_response(doc, ["B. because"]), keys) for doc in variants]
     with step("regroup"):
-        table = ResponseTable.from_records(row["cora"].record for row in spread)
+        table = ResponseTable.from_records(row["acc"].record for row in spread)
     with step("metrics"):
-        for name in names:
-            getattr(metrics, name)(table)
-        for tenths in range(5, 11):
-            metrics.bmca(table, tenths / 10)
+        for entry in entries:
+            entry["aggregation"](table, **parameters_of(entry))
         metrics.accuracy_by_kind(table)
     print(json.dumps({"docs": len(variants), "seconds": seconds}))
 
@@ -137,10 +142,10 @@ def count_expansions(task: str) -> None:
         post_init(self)
         expand = self.process_docs
 
-        def counting(*arguments: Any) -> Any:
+        def counting(*arguments: Any, **keywords: Any) -> Any:
             nonlocal calls
             calls += 1
-            return expand(*arguments)
+            return expand(*arguments, **keywords)
 
         self.process_docs = counting
 
@@ -159,24 +164,26 @@ def main() -> None:
     """Measure, and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--questions", type=int, default=14042, help="rows of MMLU (default: all 14,042)")
-    questions = parser.parse_args().questions
+    parser.add_argument("--probe", choices=TASKS, default="divergent")
+    given = parser.parse_args()
+    questions, probe, task = given.questions, given.probe, TASKS[given.probe]
     run = ("-m", "lm_eval", "run", "--model", "dummy", "--include_path", str(REPOSITORY / "tasks"), "--tasks")
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
         write_hub(folder, questions)
         for label, arguments in (("", ()), (" with --log_samples", ("--log_samples",))):
-            seconds, memory, _ = measure(folder, *run, "cora_mmlu", "--output_path", "out", *arguments)
-            print(f"cora_mmlu{label}: {seconds:.0f} s, {memory:.0f} MiB")
-        ours = last_line(measure(folder, "-c", "import scale; scale.our_steps()")[2])
+            seconds, memory, _ = measure(folder, *run, task, "--output_path", "out", *arguments)
+            print(f"{task}{label}: {seconds:.0f} s, {memory:.0f} MiB")
+        ours = last_line(measure(folder, "-c", f"import scale; scale.our_steps({probe!r})")[2])
         total = sum(ours["seconds"].values())
         print(f"of which ours: {total:.1f} s for {ours['docs']:,} docs, {total / ours['docs'] * 1e6:.0f} us a doc")
         for step, took in ours["seconds"].items():
             print(f"    {step:24}{took:6.1f} s")
         seconds, memory, _ = measure(folder, *run, SCORE, "--output_path", "out")
         print(f"{SCORE}: {seconds:.0f} s, {memory:.0f} MiB")
-        for task in ("cora_mmlu", SCORE):
-            calls = last_line(measure(folder, "-c", f"import scale; scale.count_expansions({task!r})")[2])
-            print(f"{task}: its documents are expanded {calls} times a run")
+        for name in (task, SCORE):
+            calls = last_line(measure(folder, "-c", f"import scale; scale.count_expansions({name!r})")[2])
+            print(f"{name}: its documents are expanded {calls} times a run")
 
 
 if __name__ == "__main__":

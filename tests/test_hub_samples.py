@@ -9,6 +9,8 @@ from typing import Any
 import datasets
 import pytest
 
+from lm_eval_cora.question import FIRST_FILLER
+
 from .simulated import knows, run, scores
 from .test_tasks import build
 
@@ -67,7 +69,7 @@ def test_the_right_answer_is_the_sources(benchmark: str) -> None:
         assert doc["choices"][doc["printed"].index(doc["answer"])] == RIGHT[benchmark](row)
 
 
-@pytest.mark.parametrize("form", ["", "_mc"])
+@pytest.mark.parametrize("form", ["", "_mc", "_plus", "_plus_mc", "_revas", "_revas_mc"])
 @pytest.mark.parametrize(
     ("benchmark", "rows", "sizes"),
     [
@@ -85,7 +87,8 @@ def test_every_row_can_be_asked(
 ) -> None:
     task = f"cora_{benchmark}{form}"
     results = run(knows, task)
-    assert scores(results, task)["cora"] == 1.0
+    values = scores(results, task)
+    assert values["acc"] == values["mcqa"] == 1.0
     originals = [doc for doc in docs_of(results, task) if doc["kind"] == "original"]
     left_out = sum(int(count) for count in re.findall(rf"{benchmark}: left out (\d+) of", caplog.text))
     assert len(originals) + left_out == rows
@@ -97,6 +100,10 @@ def test_every_row_can_be_asked(
         # Whatever a text holds, it stands in the prompt as it is.
         assert doc["question"] in prompt
         assert all(choice in prompt for choice in doc["choices"])
+        fillers = [
+            choice for choice, identity in zip(doc["choices"], doc["printed"], strict=True) if identity >= FIRST_FILLER
+        ]
+        assert not [word for word in fillers if word.casefold() in doc["question"].casefold()]
 
 
 def test_medqa() -> None:

