@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from .test_tasks import NAMES
+from .test_tasks import GROUPS, NAMES
 
 REPOSITORY = Path(__file__).parents[1]
 
@@ -64,12 +64,12 @@ def test_the_environment_is_bare(python: Path) -> None:
 
 def test_the_tasks_are_listed_without_an_include_path(python: Path) -> None:
     listed = call(python, "-m", "lm_eval", "ls", "subtasks")
-    for name in NAMES:
+    for name in (*GROUPS, *NAMES):
         if name != "cora":
             (line,) = [line for line in listed.splitlines() if f"|{name} " in line or f"|{name}|" in line]
             assert ("multiple_choice" if name.endswith("_mc") else "generate_until") in line
     assert "|cora " in call(python, "-m", "lm_eval", "ls", "groups")
-    call(python, "-m", "lm_eval", "validate", "--tasks", ",".join(NAMES))
+    call(python, "-m", "lm_eval", "validate", "--tasks", ",".join((*GROUPS, *NAMES)))
 
 
 def test_the_command_runs(python: Path) -> None:

@@ -6,7 +6,7 @@ from itertools import permutations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lm_eval_cora.randomness import draw, reordering
+from lm_eval_cora.randomness import distinct_orders, draw, reordering
 
 
 def test_a_draw_never_changes() -> None:
@@ -27,3 +27,53 @@ def test_a_reordering_reads_differently_and_loses_nothing(items: list[int], seed
     drawn = reordering(items, seed, key)
     assert sorted(drawn) == sorted(items)
     assert drawn != tuple(items) or len(set(items)) == 1
+
+
+def test_distinct_orders_never_change() -> None:
+    assert distinct_orders("abcdef", 4, 0, "question 1") == [
+        ("a", "b", "c", "d", "e", "f"),
+        ("e", "b", "d", "f", "c", "a"),
+        ("d", "f", "b", "c", "a", "e"),
+        ("f", "b", "d", "a", "e", "c"),
+    ]
+
+
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=6), st.integers(1, 9), st.integers(), st.text())
+def test_distinct_orders_differ_and_lose_nothing(items: list[int], count: int, seed: int, key: str) -> None:
+    orders = distinct_orders(items, count, seed, key)
+    assert orders[0] == tuple(items)
+    assert len(set(orders)) == len(orders) == min(count, len(set(permutations(items))))
+    assert all(sorted(order) == sorted(items) for order in orders)
+    # Fewer are the first of more, and a reordering is the second.
+    assert distinct_orders(items, 2, seed, key) == orders[:2] or count == 1
+    assert reordering(items, seed, key) == distinct_orders(items, 2, seed, key)[-1]
+
+
+def test_all_orders_are_returned_if_no_more_exist() -> None:
+    assert set(distinct_orders("abc", 100, 0)) == set(permutations("abc"))
+    assert set(distinct_orders("aab", 100, 0)) == {("a", "a", "b"), ("a", "b", "a"), ("b", "a", "a")}
+    assert distinct_orders("aaa", 100, 0) == [("a", "a", "a")]
+    assert distinct_orders("a", 2, 0) == [("a",)]
+    assert distinct_orders("abc", 1, 0) == [("a", "b", "c")]
+
+
+def test_distinct_orders_are_uniform_over_the_other_orders() -> None:
+    # Each of the 5 other orders is the second one, and the third one, as often; and each pair of them comes first.
+    drawn = [distinct_orders("abc", 3, seed)[1:] for seed in range(6_000)]
+    others = set(permutations("abc")) - {("a", "b", "c")}
+    for place in (0, 1):
+        counts = Counter(orders[place] for orders in drawn)
+        assert set(counts) == others
+        # 1200 expected of each; chi-square with 4 degrees of freedom is above 18.5 once in 1000 seeds.
+        assert sum((count - 1200) ** 2 / 1200 for count in counts.values()) < 18.5
+    pairs = Counter(map(tuple, drawn))
+    assert set(pairs) == set(permutations(others, 2))
+    # 20 pairs, 300 expected of each; 19 degrees of freedom: 43.8.
+    assert sum((count - 300) ** 2 / 300 for count in pairs.values()) < 43.8
+
+
+def test_distinct_orders_of_equal_items_are_uniform_over_those_that_read_differently() -> None:
+    counts = Counter(distinct_orders("aabc", 2, seed)[1] for seed in range(5_500))
+    assert set(counts) == set(permutations("aabc")) - {("a", "a", "b", "c")}
+    # 11 orders, 500 expected of each; 10 degrees of freedom: 29.6.
+    assert sum((count - 500) ** 2 / 500 for count in counts.values()) < 29.6

@@ -317,16 +317,15 @@ def test_each_form_asks_what_it_can() -> None:
     assert [doc["printed"] for doc in written if doc["ask"] != "select_all"] == [doc["printed"] for doc in scored]
 
 
-def test_all_letters_have_room() -> None:
-    def room(task: str, **arguments: Any) -> dict[str, int]:
-        samples = run(knows, task, {"questions": 1}, **arguments)["samples"][task]
+def test_all_letters_have_room(tmp_path: Path) -> None:
+    def room(**arguments: Any) -> dict[str, int]:
+        samples = run(knows, task, four_options(tmp_path, [0]), **arguments)["samples"][task]
         return {sample["doc"]["ask"]: sample["arguments"][0][1]["max_gen_toks"] for sample in samples}
 
-    # Five letters, such as "**(A)**, **(B)**, ...", four tokens each.
-    assert room("cora_demo_revas") == {"letter": 8, "yes_no": 8, "select_all": 28}
-    assert room("cora_demo_revas", gen_kwargs="max_gen_toks=4096") == dict.fromkeys(
-        ("letter", "yes_no", "select_all"), 4096
-    )
+    task = "cora_local_revas"
+    # Eight tokens, four for each of the letters, such as "**(A)**, **(B)**", and 4 // 3 for their texts of one byte.
+    assert room() == {"letter": 8, "yes_no": 8, "select_all": 8 + 4 * 4 + 1}
+    assert room(gen_kwargs="max_gen_toks=4096") == dict.fromkeys(("letter", "yes_no", "select_all"), 4096)
 
 
 def test_yes_and_no_are_what_is_scored() -> None:

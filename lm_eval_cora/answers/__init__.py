@@ -14,6 +14,7 @@ class Reason(str, Enum):
     REFUSED = "refused"
     NO_LETTER = "no letter"
     NO_YES_OR_NO = "neither yes nor no"
+    UNCLEAR = "unclear selection"
     OUT_OF_RANGE = "letter out of range"
     NO_LIKELIHOOD = "no likelihood"
 

@@ -3,63 +3,88 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from lm_eval_cora.answers import Answer, Reason
 from lm_eval_cora.answers.head import head_of, why_nothing
 from lm_eval_cora.question import LETTERS
 
-_HEAD = 1024
+_HEAD = 4096
 
 _LABEL = re.compile(
-    r"[\W_]*(?:the |all )*(?:right |correct )?(?:answer|choice|option|letter)s?(?: are| is)?[\W_]*?[:：][\s*_]*",
+    r"\W*(?:(?:the|my|all|final|right|correct)\s+)*(?:answer|choice|option|letter)s?(?:\W*[:：]|\s+(?:are|is)\b\W*?[:：]?)",
     re.IGNORECASE,
 )
-_BULLET = re.compile(r"\s*(?:[-•*]|\d+[.)])\s+")
-_SEPARATOR = re.compile(r"(?:[\s,;/&+|]|\band\b)*", re.IGNORECASE)
-_LETTER = re.compile(r"[(\[{*_\"'`]*([A-Za-z])([)\]}*_\"'`.:]*(?:\s+[-–—](?=\s))?)(?![^\W_]|['’])")
-_LATER_LETTER = re.compile(r"(?:[,;&]|\band\b)\s*[(\[{*_]*([A-Z])([)\]}*_.:]+|\s+[-–—])(?=\s)")
-_MARK = re.compile(r"[.):–—-]")
-_IN_ONE_WORD = re.compile(r"[\W_]*([A-Z]{2,})[\W_]*")
+# What stands between letters. No dash: "A-C" may mean three of them.
+_BETWEEN = re.compile(
+    r"(?:[\s,;/\\&+|·，、.:)(\[\]{}*_\"'`$#>!]"
+    r"|\b(?:and|plus|both|as well as|options?|choices?)\b"
+    r"|^\s*(?:[-•–]|\d+[.)])\s)*",
+    re.IGNORECASE | re.MULTILINE,
+)
+_LETTER = re.compile(r"([A-Za-z])(?![^\W_]|['’][^\W_])")
+_GLUED_LETTER = re.compile(r"([A-Z])(?=[.):]+[^\W_])")
+_BEFORE_TEXT = re.compile(r"[ \t.:)(\]}*_\"'`–—-]*")
+_TAG = re.compile(r"</?[\w|]{1,30}>")
+_IN_ONE_WORD = re.compile(r"\W*([A-Z]{2,})\W*")
+
+_ALONE = re.compile(r"(?<![\w'’])(?![AI] [a-z])([A-Z])(?![\w'’])")
+_CONFIRMS = re.compile(
+    r"because\b|since\b|as\b|due to\b|(?:is|are)(?: the| both| all)*(?: only)? (?:right|correct|true)\b"
+)
+_DENIES = re.compile(r"\b(?:not|wrong|incorrect|false|neither|isn['’]t|aren['’]t)\b", re.IGNORECASE)
 
 
-class _Line(NamedTuple):
-    """A line of a response: the letters that it begins with, the marks behind the last one, and what else it says."""
+class _Named(NamedTuple):
+    """A letter that a response names, with or without the text of its option: where both together begin and end."""
 
-    letters: list[str]
-    marks: str
-    rest: str
+    letter: str
+    start: int
+    end: int
+    with_text: bool
 
 
-def read_selection(response: str, printed: Sequence[int]) -> Answer:
+class _Unclear(Exception):
+    """Letters are named, but not as a selection."""
+
+
+def read_selection(response: str, printed: Sequence[int], choices: Sequence[str]) -> Answer:
     r"""Read which of the printed options a response selects: one letter or more.
 
-    The letters that the first line begins with count: "A", "A and C", "A, C", "(A) (C)", "ACD", "B. Fog, C. Dew". If
-    it is a single letter, alone or before the text of its option, the following lines count as long as they look the
-    same ("A\nC", "- B. Fog\n- C. Dew"). Letters in an explanation do not count. As in `read_letter` a label before
-    the letters and reasoning are skipped, a bare "A" or "I" before a lower-case word is a word, and a lower-case
-    letter counts only on a line of letters or with punctuation. "All of the above" names no letter.
+    The letters that a response begins with count, each alone or with the text of its option: "A", "A and C", "A, C",
+    "(A) (C)", "ACD", "A\nC", "B. Fog, C. Dew", "- B (Fog)\n- C (Dew)". A label before them is skipped ("The right
+    answers are: A, C"), and so is reasoning that ends in "</think>" or the like. As in `read_letter`, a bare "A" or "I"
+    before a lower-case word is a word, and a bare lower-case letter before other words is none.
+
+    Letters in an explanation do not count. Where they may be meant as part of the selection or not, on the same line,
+    nothing is read: "A-C", "A, B or D", "C (A and B are wrong)", "A: Yes, B: No". "All of the above" names no letter.
 
     Args:
-        response: What the model wrote. Any text is accepted, of any length; only the first 1,024 characters after
-            leading white space are looked at, in linear time.
-        printed: Identity of each printed option, in printed order; its length says which letters were printed.
+        response: What the model wrote. Any text is accepted, of any length; only the first 4,096 characters after
+            leading white space are looked at.
+        printed: Identity of each printed option, in printed order.
+        choices: Text of each printed option, in the same order.
 
     Returns:
         The options named, in printed order, or the reason why there are none; a letter that was not printed makes the
         whole answer invalid.
 
     Example:
-        >>> read_selection("A and C", printed=[0, 4, 2]).selected
+        >>> read_selection("A and C", [0, 4, 2], ["Ice", "Fog", "Dew"]).selected
         (0, 2)
-        >>> read_selection("All of the above", printed=[0, 4, 2]).reason.value
+        >>> read_selection("All of the above", [0, 4, 2], ["Ice", "Fog", "Dew"]).reason.value
         'no letter'
+        >>> read_selection("A-C", [0, 4, 2], ["Ice", "Fog", "Dew"]).reason.value
+        'unclear selection'
 
     Source: REVAS, section 4 (multi-selection); the rule is ours.
     """
     head = head_of(response, _HEAD)
-    letters = _letters(head) or _letters(head[label.end() :] if (label := _LABEL.match(head)) else "")
+    try:
+        letters = _letters(_TAG.sub("", head), choices)
+    except _Unclear:
+        return Answer(reason=Reason.UNCLEAR)
     if not letters:
         return Answer(reason=why_nothing(head, Reason.NO_LETTER))
     positions = sorted({LETTERS.index(letter) for letter in letters})
@@ -68,52 +93,93 @@ def read_selection(response: str, printed: Sequence[int]) -> Answer:
     return Answer(selected=tuple(dict.fromkeys(printed[position] for position in positions)))
 
 
-def _letters(text: str) -> list[str]:
-    lines = (_read_line(line) for line in text.strip().splitlines())
-    first = next(lines, _Line([], "", ""))
-    letters = first.letters
-    if len(letters) == 1 and _is_list(first):
-        letters = letters + [letter for letter, marks in _LATER_LETTER.findall(first.rest) if marks == first.marks]
-        letters += _following(lines, first)
+def _letters(text: str, choices: Sequence[str]) -> list[str]:
+    """The letters that a text begins with; those after a label, if one stands before them or after a list."""
+    parts: list[tuple[str, list[_Named]]] = []
+    while True:
+        named = _named(text, choices)
+        parts.append((text, named))
+        label = _LABEL.match(text, named[-1].end if named else 0)
+        if label is None:
+            break
+        text = text[label.end() :]
+    selections = (_in_one_word(part) or _selected(part, named, choices) for part, named in reversed(parts))
+    return next(filter(None, selections), [])
+
+
+def _in_one_word(text: str) -> list[str]:
+    """The letters of a first line such as "ACD"."""
+    word = _IN_ONE_WORD.fullmatch(text.strip().partition("\n")[0])
+    letters = list(word.group(1)) if word else []
+    return letters if letters == sorted(set(letters)) else []
+
+
+def _named(text: str, choices: Sequence[str]) -> list[_Named]:
+    """All letters that stand one after another at the beginning of a text; on later lines, in the same style."""
+    named: list[_Named] = []
+    position = 0
+    while True:
+        start = _skip(_BETWEEN, text, position)
+        match = _LETTER.match(text, start) or _GLUED_LETTER.match(text, start)
+        if match is None or (match.group().islower() and _place(match) >= len(choices)):
+            return named
+        end = _text_of(match, text, choices)
+        if not end and _LETTER.match(text, start) is None:
+            return named
+        if named and bool(end) != named[0].with_text and "\n" in text[position:start]:
+            return named  # "A\nA. Steam ...": the explanation
+        position = end or match.end()
+        named.append(_Named(match.group(1), start, position, bool(end)))
+
+
+def _text_of(match: re.Match[str], text: str, choices: Sequence[str]) -> int:
+    """Where the text of a letter's option ends, if it stands behind the letter; else 0."""
+    if _place(match) >= len(choices):
+        return 0
+    wanted = choices[_place(match)].strip().rstrip(".").casefold()
+    start = _skip(_BEFORE_TEXT, text, match.end())
+    found = text[start : start + len(wanted)].casefold()
+    cut_off = start + len(found) == len(text) and wanted.startswith(found)
+    if not found or not (found == wanted or cut_off):
+        return 0
+    end = start + len(found)
+    return end if not (text[end : end + 1].isalnum() and found[-1:].isalnum()) else 0
+
+
+def _place(letter: re.Match[str]) -> int:
+    return LETTERS.index(letter.group(1).upper())
+
+
+def _selected(text: str, named: list[_Named], choices: Sequence[str]) -> list[str]:
+    """The letters named that are the selection, given what follows them.
+
+    Raises:
+        _Unclear: If the words on the same line leave it open.
+    """
+    if not named:
+        return []
+    letters = [one.letter.upper() for one in named]
+    last = named[-1]
+    start = _skip(_BETWEEN, text, last.end)
+    gap = text[last.end : start]
+    if start == len(text) or "\n" in gap:
+        return letters
+    line_start = text.rfind("\n", 0, last.end) + 1
+    if above := [letter for letter, one in zip(letters, named, strict=True) if one.start < line_start]:
+        return above  # the last line explains
+    rest, _, below = text[start:].partition("\n")
+    bare = not gap.strip() and last.end == last.start + 1
+    if bare and len(named) == 1 and (last.letter.islower() or (last.letter in "AI" and rest[0].islower())):
+        return []  # a word
+    confirmed = _CONFIRMS.match(rest) is not None
+    denied = not confirmed and _DENIES.search(rest) is not None
+    # Other words than the option's behind a mark: a line of several?
+    several = bool(_named(below, choices)) if not bare else len(named) > 1 and not confirmed
+    if denied or several or any(LETTERS.index(letter) < len(choices) for letter in _ALONE.findall(rest)):
+        raise _Unclear
     return letters
 
 
-def _is_list(line: _Line) -> bool:
-    """Whether a line may be one of several: a letter alone, or with a mark before the text of its option."""
-    return not line.rest or bool(_MARK.search(line.marks))
-
-
-def _following(lines: Iterator[_Line], first: _Line) -> Iterator[str]:
-    """The letters of the lines that look like the first one."""
-    for line in lines:
-        if not line.letters and not line.rest and not first.rest:
-            continue  # an empty line between letters that stand alone
-        if len(line.letters) != 1 or line.marks != first.marks or bool(line.rest) != bool(first.rest):
-            return
-        yield line.letters[0]
-
-
-def _read_line(line: str) -> _Line:
-    if (word := _IN_ONE_WORD.fullmatch(line)) and list(word.group(1)) == sorted(set(word.group(1))):
-        return _Line(list(word.group(1)), "", "")
-    if bullet := _BULLET.match(line):
-        line = line[bullet.end() :]
-    position = 0
-    found: list[re.Match[str]] = []
-    while match := _LETTER.match(line, start := _skip_separator(line, position)):
-        if found and _MARK.search(found[-1].group(2)) and not match.group(2) and line[position:start].isspace():
-            break  # "A. x": an option whose text is a letter
-        found.append(match)
-        position = match.end()
-    rest = line[_skip_separator(line, position) :]
-    if rest:
-        # A bare letter before other words may be a word itself.
-        if found and found[-1].group() in ("A", "I") and rest[0].islower():
-            found.pop()
-        found = [match for match in found if not (match.group().islower() and len(match.group()) == 1)]
-    return _Line([match.group(1).upper() for match in found], found[-1].group(2) if found else "", rest.strip())
-
-
-def _skip_separator(line: str, position: int) -> int:
-    separator = _SEPARATOR.match(line, position)
-    return separator.end() if separator else position
+def _skip(pattern: re.Pattern[str], text: str, position: int) -> int:
+    match = pattern.match(text, position)
+    return match.end() if match else position

@@ -12,14 +12,15 @@ from lm_eval_cora.answers.letter import ANSWER_LABEL
 _HEAD = 256
 
 _FIRST_WORD = re.compile(r"[\W_]*([^\W\d_]+)")
+_OTHER_WORD = re.compile(r"(?:\s*/\s*|\s+(?:or|and)\s+)(?:yes|no)\b", re.IGNORECASE)
 
 
 def read_yes_no(response: str, printed: Sequence[int]) -> Answer:
     r"""Read whether the option that a question is about is said to be right.
 
-    The first word decides, whatever its case: "Yes", "**No**,", "yes. Because". A label before it on the same line is
-    skipped ("Answer: yes"), and so is reasoning that ends in "</think>" or the like. "True", "Correct" and other
-    languages say nothing: yes or no was asked for.
+    The first word decides, whatever its case: "Yes", "**No**,", "yes. Because". A label before it is skipped ("Answer:
+    yes"), and so is reasoning that ends in "</think>" or the like. "True", "Correct" and other languages say nothing:
+    yes or no was asked for. Nor does "yes or no", which repeats the question.
 
     Args:
         response: What the model wrote; any text of any length.
@@ -37,7 +38,7 @@ def read_yes_no(response: str, printed: Sequence[int]) -> Answer:
     head = head_of(response, _HEAD)
     label = ANSWER_LABEL.match((head.splitlines() or [""])[0])
     word = _FIRST_WORD.match(head, label.end() if label else 0)
-    said = word.group(1).casefold() if word else ""
-    if said not in ("yes", "no"):
+    said = word.group(1).lower() if word else ""
+    if said not in ("yes", "no") or (word and _OTHER_WORD.match(head, word.end())):
         return Answer(reason=why_nothing(head, Reason.NO_YES_OR_NO))
     return Answer(selected=tuple(printed) if said == "yes" else ())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from lm_eval_cora.answers import Answer
@@ -12,12 +12,6 @@ from lm_eval_cora.answers.selection import read_selection
 from lm_eval_cora.answers.yes_no import read_yes_no
 from lm_eval_cora.harness.docs import Doc
 from lm_eval_cora.responses import Record
-
-_READERS: dict[str, Callable[[str, Sequence[int]], Answer]] = {
-    "letter": read_letter,
-    "yes_no": read_yes_no,
-    "select_all": read_selection,
-}
 
 
 def score_response(doc: Doc, results: Sequence[Any]) -> Record:
@@ -38,7 +32,15 @@ def score_response(doc: Doc, results: Sequence[Any]) -> Record:
     response = results[0] if results else ""
     if isinstance(response, list | tuple):  # a filter such as take_first_k hands on a list
         response = response[0] if response else ""
-    return _record(doc, _READERS[doc["ask"]](response if isinstance(response, str) else "", doc["printed"]))
+    return _record(doc, _read(response if isinstance(response, str) else "", doc))
+
+
+def _read(response: str, doc: Doc) -> Answer:
+    if doc["ask"] == "yes_no":
+        return read_yes_no(response, doc["printed"])
+    if doc["ask"] == "select_all":
+        return read_selection(response, doc["printed"], doc["choices"])
+    return read_letter(response, doc["printed"])
 
 
 def score_likelihoods(doc: Doc, results: Sequence[Any]) -> Record:

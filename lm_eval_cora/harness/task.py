@@ -33,8 +33,8 @@ logger = logging.getLogger("lm_eval.cora")
 _TOKEN_LIMITS = ("max_completion_tokens", "max_tokens", "max_new_tokens")
 """Other names that the harness knows for `max_gen_toks`; of several the last one counts there, too."""
 
-_TOKENS_AROUND, _TOKENS_OF_A_LETTER = 8, 4
-"""Of an answer that names several letters, such as "**(A)**, **(C)**"."""
+_TOKENS_AROUND, _TOKENS_OF_A_LETTER, _BYTES_OF_A_TOKEN = 8, 4, 3
+"""Of an answer that names several letters, with or without the texts of their options."""
 
 _FORMS: dict[str, Form] = {"generate_until": "generate", "multiple_choice": "loglikelihood"}
 
@@ -178,12 +178,13 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         return super().fewshot_context(doc, num_fewshot, **arguments)
 
     def construct_requests(self, doc: Doc, ctx: Any, **arguments: Any) -> Any:
-        """Build a request; one for all right letters leaves room to write them all."""
+        """Build a request; one for all right letters leaves room to write them all, with the texts of their options."""
         request = super().construct_requests(doc, ctx, **arguments)
         if doc["ask"] == "select_all":
             prompt, settings = request.arguments
             if isinstance(limit := settings.get("max_gen_toks"), int):
-                room = _TOKENS_AROUND + _TOKENS_OF_A_LETTER * len(doc["printed"])
+                texts = sum(len(choice.encode()) for choice in doc["choices"])
+                room = _TOKENS_AROUND + _TOKENS_OF_A_LETTER * len(doc["choices"]) + texts // _BYTES_OF_A_TOKEN
                 request.arguments = (prompt, {**settings, "max_gen_toks": max(limit, room)})
         return request
 

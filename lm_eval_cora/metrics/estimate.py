@@ -38,7 +38,7 @@ def mean_of(values: Floats) -> Estimate:
     return Estimate(float(values.mean()), standard_error(values))
 
 
-def ratio_of(parts: Floats, wholes: Floats) -> Estimate:
+def ratio_of(parts: Floats, wholes: Floats, members: Floats | None = None) -> Estimate:
     """Pooled share R = sum k_i / sum m_i, a ratio of two sums over questions.
 
     Its standard error is sqrt(N / (N - 1) * sum (k_i - R m_i)^2) / sum m_i, by the delta method; nan where fewer than
@@ -47,6 +47,7 @@ def ratio_of(parts: Floats, wholes: Floats) -> Estimate:
     Args:
         parts: (N,) k_i.
         wholes: (N,) m_i; 0 where a question is outside the subset.
+        members: (N,) whether a question is in the subset, if that is not the same as m_i > 0.
 
     Returns:
         The share; undefined if all wholes are 0.
@@ -59,7 +60,7 @@ def ratio_of(parts: Floats, wholes: Floats) -> Estimate:
     if not total:
         return UNDEFINED
     share = parts.sum() / total
-    if np.count_nonzero(wholes) < 2:
+    if np.count_nonzero(wholes if members is None else members) < 2:
         return Estimate(float(share), nan)
     return Estimate(float(share), standard_error((parts - share * wholes) * (len(wholes) / total)))
 

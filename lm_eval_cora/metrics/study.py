@@ -237,8 +237,8 @@ def confidence_ratio(table: ResponseTable, *, normalised: bool = False) -> Estim
 
     Source: MCQA+, table 5; 32.48 / 35.04 = 92.69%.
     """
-    right, wrong, _ = _confidences(table, normalised)
-    return ratio_of(wrong, right)
+    right, wrong, inside = _confidences(table, normalised)
+    return ratio_of(wrong, right, members=inside)
 
 
 def multi_share(table: ResponseTable) -> Estimate:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from lm_eval_cora.question import FIRST_FILLER, NOTA, Ask, Question, Variant
-from lm_eval_cora.randomness import in_random_order
+from lm_eval_cora.randomness import distinct_orders, in_random_order
 
 COUNTS = (2, 3, 6, 8, 10)
 """The numbers of options that MCQA+ and REVAS print a question with, besides its own."""
@@ -102,6 +102,28 @@ def variants_of(altered: Iterable[Altered]) -> list[Variant]:
         printed = tuple(identity for identity, _ in options)
         variants.append(Variant(kind, ordinal, printed, tuple(text for _, text in options), right, ask))
     return variants
+
+
+def orders_of(options: Sequence[Option], count: int, *key: str | int) -> list[Sequence[Option]]:
+    """Orders of the options, the given one first, that differ in what they mean: equal options are one.
+
+    Args:
+        options: At least one option.
+        count: How many orders to return, at least 1.
+        *key: What the choice depends on.
+
+    Returns:
+        That many orders, or all that exist if these are fewer.
+
+    Example:
+        >>> orders_of([(0, "Fog"), (1, "Ice")], 4, 0, "question 1")
+        [[(0, 'Fog'), (1, 'Ice')], [(1, 'Ice'), (0, 'Fog')]]
+        >>> len(orders_of([(0, "Fog"), (1, "Ice"), (0, "Fog ")], 6, 0, "question 1"))
+        3
+    """
+    text = dict(reversed(options))
+    orders = distinct_orders([identity for identity, _ in options], count, *key)
+    return [options, *([(identity, text[identity]) for identity in order] for order in orders[1:])]
 
 
 def nota_as_answer(options: Sequence[Option], answer: int, nota_text: str) -> list[Option]:

@@ -10,6 +10,7 @@ from lm_eval_cora.probes.alterations import (
     ORIGINAL,
     Altered,
     nota_as_answer,
+    orders_of,
     resize,
     shuffled,
     source_options,
@@ -19,7 +20,6 @@ from lm_eval_cora.probes.alterations import (
 )
 from lm_eval_cora.probes.fillers import fillers
 from lm_eval_cora.question import NOTA, Question, Variant
-from lm_eval_cora.randomness import distinct_orders
 
 NAME = "plus"
 
@@ -62,7 +62,7 @@ def _altered(question: Question, seed: int, nota_text: str) -> Iterator[Altered]
     options = source_options(question, nota_text)
     right = options[question.answer][0]
     key = (seed, question.id, NAME)
-    orders = distinct_orders(options, 1 + _REORDERINGS, *key, shuffled(ORIGINAL))
+    orders = orders_of(options, 1 + _REORDERINGS, *key, shuffled(ORIGINAL))
     yield ORIGINAL, orders[0], right, "letter"
     for order in orders[1:]:
         yield shuffled(ORIGINAL), order, right, "letter"

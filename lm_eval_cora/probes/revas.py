@@ -14,6 +14,7 @@ from lm_eval_cora.probes.alterations import (
     filler_options,
     nota_as_answer,
     once_each,
+    orders_of,
     resize,
     shuffled,
     source_options,
@@ -23,7 +24,6 @@ from lm_eval_cora.probes.alterations import (
 )
 from lm_eval_cora.probes.fillers import fillers
 from lm_eval_cora.question import NOTA, Question, Variant
-from lm_eval_cora.randomness import distinct_orders
 
 NAME = "revas"
 
@@ -76,13 +76,13 @@ def _altered(question: Question, seed: int, nota_text: str, select_all: bool) ->
             kind = with_options(count)
             arrangements[kind] = resize(options, question.answer, count, words, *key, kind)
     for kind, arrangement in arrangements.items():
-        first, *others = distinct_orders(arrangement, len(arrangement), *key, shuffled(kind))
+        first, *others = orders_of(arrangement, len(arrangement), *key, shuffled(kind))
         yield kind, first, right, "letter"
         for order in others:
             yield shuffled(kind), order, right, "letter"
 
     with_nota = nota_as_answer(options, question.answer, nota_text)
-    first, *others = distinct_orders(with_nota, _NOTA_ORDERS, *key, shuffled(NOTA_ANSWER))
+    first, *others = orders_of(with_nota, _NOTA_ORDERS, *key, shuffled(NOTA_ANSWER))
     yield NOTA_ANSWER, first, NOTA, "letter"
     for order in others:
         yield shuffled(NOTA_ANSWER), order, NOTA, "letter"

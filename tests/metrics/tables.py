@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import cache, partial
 from math import inf, nan
 from pathlib import Path
 from typing import Any
@@ -166,14 +166,23 @@ class Respondent:
         )
 
 
-@lru_cache(maxsize=512)
-def _variants(probe: str, options: int, answer: int, equal: bool, scored: bool) -> Sequence[Variant]:
-    """What a probe makes of a question with so many options, two distractors being equal if that is wanted."""
+TWISTS = ("none", "equal", "nota", "right nota")
+
+
+@cache
+def _variants(probe: str, options: int, answer: int, twist: str, scored: bool) -> Sequence[Variant]:
+    """What a probe makes of a question; two distractors may be equal, a distractor or the right option be NOTA."""
     texts = [f"choice {number}" for number in range(options)]
-    if equal and options > 2:
+    if twist == "equal" and options > 2:
         texts[answer - 1] = texts[answer - 2]
+    elif twist in ("nota", "right nota"):
+        texts[answer - (twist == "nota")] = "None of the above"
     question = Question("q", "Which one?", tuple(texts), answer)
     return plus(question) if probe == "plus" else revas(question, select_all=not scored)
+
+
+def _wrong_options(original: Variant) -> list[int]:
+    return [option for option in original.printed if option != original.answer]
 
 
 def _answers(rng: random.Random, name: str, variants: Sequence[Variant], respondent: Respondent) -> list[Record]:
@@ -185,13 +194,13 @@ def study_questions(draw: st.DrawFn, min_size: int = 1, probe: str = "revas") ->
     """Complete questions of a probe, 2 to 6, 8 or 10 options each, answered by all kinds of respondents."""
     scored = draw(st.booleans())
     result = []
-    for number in range(draw(st.integers(min_size, 6))):
+    for number in range(draw(st.integers(min_size, 4))):
         options = draw(st.sampled_from((2, 3, 4, 5, 6, 8, 10)))
         answer = draw(st.integers(0, options - 1))
-        variants = _variants(probe, options, answer, draw(st.booleans()), scored)
+        variants = _variants(probe, options, answer, draw(st.sampled_from(TWISTS)), scored)
         respondent = Respondent(
             skill=draw(st.sampled_from(SKILLS)),
-            favourite=draw(st.sampled_from([i for i in variants[0].printed if i != answer])),
+            favourite=draw(st.sampled_from(_wrong_options(variants[0]))),
             slips_in_original=draw(st.sampled_from((0.0, 0.4))),
             slips=draw(st.sampled_from((0.0, 0.4))),
             scored=scored,
@@ -203,16 +212,16 @@ def study_questions(draw: st.DrawFn, min_size: int = 1, probe: str = "revas") ->
 def random_study_questions(
     count: int, options: Sequence[int] = (2, 3, 4, 5, 6, 10), seed: int = 0, probe: str = "revas", scored: bool = False
 ) -> list[list[Record]]:
-    """The same in larger numbers: every tenth question has two equal distractors."""
+    """The same in larger numbers; one question of five is one of the twists in turn."""
     rng = random.Random(seed)
     result = []
     for number in range(count):
         size = rng.choice(options)
-        answer = rng.randrange(size)
-        variants = _variants(probe, size, answer, number % 10 == 0, scored)
+        twist = TWISTS[number % 4] if number % 5 == 0 else "none"
+        variants = _variants(probe, size, rng.randrange(size), twist, scored)
         respondent = Respondent(
             skill=rng.choices(SKILLS, (4, 4, 2, 1))[0],
-            favourite=rng.choice([i for i in variants[0].printed if i != answer]),
+            favourite=rng.choice(_wrong_options(variants[0])),
             slips_in_original=rng.choice((0.0, 0.0, 0.2)),
             slips=rng.choice((0.2, 0.6)),
             scored=scored,

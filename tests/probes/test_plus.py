@@ -218,7 +218,6 @@ def test_equal_distractors_are_one_option() -> None:
     assert len(variants) == 10
 
 
-@pytest.mark.xfail(strict=True, reason="orders of options that differ in white space only are counted as different")
 def test_distractors_that_differ_in_white_space_only_are_equal() -> None:
     question = Question("q", "Which?", ("Fog", "Ice", "Fog "), 1)
     assert question.identities == (0, 1, 0)

@@ -245,7 +245,6 @@ def test_of_equal_options_fewer_orders_exist_than_options() -> None:
     assert printed["replaced"] == [(27, 28, 29, 30, 4)]
 
 
-@pytest.mark.xfail(strict=True, reason="orders of options that differ in white space only are counted as different")
 def test_distractors_that_differ_in_white_space_only_are_equal() -> None:
     printed = printed_by_kind(revas(Question("q", "Which?", ("Fog", "Ice", "Fog "), 1)))
     orders = [*printed["nota_answer"], *printed["nota_answer_shuffled"]]
@@ -254,7 +253,7 @@ def test_distractors_that_differ_in_white_space_only_are_equal() -> None:
 
 def test_a_source_option_that_reads_like_nota_is_the_same_answer() -> None:
     variants = revas(Question("q", "Which?", ("Ice", "Fog", " none of the above."), 0))
-    assert len(variants) == 39
+    assert len(variants) == 38  # three orders of Fog, NOTA and NOTA instead of four
     printed = printed_by_kind(variants)
     assert printed["original"] == [(0, 1, NOTA)]
     assert printed["nota_answer"] == [(1, NOTA, NOTA)]
