@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lm_eval.tasks import TaskManager
 
 from lm_eval_cora.options import OptionError
 from lm_eval_cora.question import LETTERS
 
-from .simulated import Simulated, knows, run, scores
+from .simulated import TASKS, Simulated, knows, run, scores
 from .test_tasks import CONFIDENCE, SELECTIONS, build, printed
 
 FILLER = 27
@@ -323,9 +324,48 @@ def test_all_letters_have_room(tmp_path: Path) -> None:
         return {sample["doc"]["ask"]: sample["arguments"][0][1]["max_gen_toks"] for sample in samples}
 
     task = "cora_local_revas"
-    # Eight tokens, four for each of the letters, such as "**(A)**, **(B)**", and 4 // 3 for their texts of one byte.
-    assert room() == {"letter": 8, "yes_no": 8, "select_all": 8 + 4 * 4 + 1}
+    # Eight tokens, four for each of the letters, such as "**(A)**, **(B)**", and 4 // 3 for their texts of one byte are
+    # 25; in steps of 32, so that requests can be put together.
+    assert room() == {"letter": 8, "yes_no": 8, "select_all": 32}
     assert room(gen_kwargs="max_gen_toks=4096") == dict.fromkeys(("letter", "yes_no", "select_all"), 4096)
+
+
+def test_long_options_leave_room_for_the_prompt(tmp_path: Path) -> None:
+    path = tmp_path / "long.jsonl"
+    path.write_text(json.dumps({"question": "Which?", "choices": ["wet " * 900, "dry " * 900], "answer": 0}) + "\n")
+    samples = run(knows, "cora_local_revas", {"data_files": str(path)})["samples"]["cora_local_revas"]
+    assert {sample["arguments"][0][1]["max_gen_toks"] for sample in samples} == {8, 128}
+
+
+@pytest.mark.parametrize(
+    ("include", "entry", "options"),
+    [
+        ("demo_plus", "{metric: mcqa_plus, aggregation: !function lm_eval_cora.metrics.mcqa_plus}", {"variants": 1}),
+        ("demo_revas", "{metric: acc, aggregation: !function lm_eval_cora.metrics.acc, table: false}", {}),
+        ("demo", "{metric: ties, aggregation: !function lm_eval_cora.metrics.ties, form: loglikelihood}", {}),
+    ],
+)
+def test_a_table_without_metrics_is_refused_before_anything_runs(
+    include: str, entry: str, options: dict[str, Any], tmp_path: Path
+) -> None:
+    (tmp_path / "mine.yaml").write_text(
+        f"task: mine\ninclude: {TASKS}/demo/cora_{include}.yaml\nmetadata: {{version: 1}}\nmetric_list: [{entry}]\n"
+    )
+    manager = TaskManager(include_path=tmp_path, include_defaults=False, metadata={"cora": options})
+    with pytest.raises(OptionError, match="mine: no metric of metric_list is left for the table"):
+        manager.load(["mine"])
+
+
+def test_several_filters_are_warned_about(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "mine.yaml").write_text(
+        f"task: mine\ninclude: {TASKS}/demo/cora_demo_revas.yaml\nmetadata: {{version: 1}}\n"
+        "filter_list:\n  - {name: one, filter: [{function: take_first}]}\n"
+        "  - {name: two, filter: [{function: take_first}]}\n"
+    )
+    results = run(knows, "mine", {"questions": 2}, tmp_path)
+    assert scores(results, "mine", "two")["acc"] == 1.0
+    assert "mine: with several filters the results have the metrics of the table only" in caplog.text
+    assert "study" not in results["configs"]["mine"]["metadata"]
 
 
 def test_yes_and_no_are_what_is_scored() -> None:

@@ -271,6 +271,7 @@ def test_seed_and_nota_text_reach_the_docs() -> None:
         "{metric: acc, aggregation: !function builtins.len, higher_is_better: true}",
         "{metric: acc, aggregation: !function lm_eval_cora.metrics.acc, form: likelihood, higher_is_better: true}",
         "{metric: acc, aggregation: !function lm_eval_cora.metrics.acc, sampled: maybe, higher_is_better: true}",
+        "{metric: acc, aggregation: !function lm_eval_cora.metrics.acc, table: 'false', higher_is_better: true}",
         "{metric: acc, aggregation: !function lm_eval_cora.metrics.sc_buckets, higher_is_better: true}",
         "{metric: acc@x, aggregation: !function lm_eval_cora.metrics.acc_at, options: x, higher_is_better: true}",
         "{metric: acc_x, aggregation: !function lm_eval_cora.metrics.nota_acc, subset: x, higher_is_better: true}",

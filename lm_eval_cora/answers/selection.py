@@ -136,14 +136,15 @@ def _text_of(match: re.Match[str], text: str, choices: Sequence[str]) -> int:
     """Where the text of a letter's option ends, if it stands behind the letter; else 0."""
     if _place(match) >= len(choices):
         return 0
-    wanted = choices[_place(match)].strip().rstrip(".").casefold()
+    wanted = choices[_place(match)].strip().rstrip(".")
     start = _skip(_BEFORE_TEXT, text, match.end())
-    found = text[start : start + len(wanted)].casefold()
-    cut_off = start + len(found) == len(text) and wanted.startswith(found)
-    if not found or not (found == wanted or cut_off):
-        return 0
+    found = text[start : start + len(wanted)]
     end = start + len(found)
-    return end if not (text[end : end + 1].isalnum() and found[-1:].isalnum()) else 0
+    cut_off = end == len(text) and len(found) < len(wanted)
+    if not found or found.casefold() != wanted[: len(found) if cut_off else None].casefold():
+        return 0
+    in_a_word = found[-1].isalnum() and text[end : end + 1].isalnum()
+    return 0 if in_a_word else end
 
 
 def _place(letter: re.Match[str]) -> int:

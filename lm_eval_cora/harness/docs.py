@@ -150,20 +150,23 @@ def exemplar(question: Question, ask: Ask, *key: str | int) -> Doc:
 
     Args:
         question: The exemplar, in its original form.
-        ask: What the variants after it ask for. Before a true-or-false question it is one itself, in half of the cases
-            about the right option.
-        *key: What the choice of that option depends on.
+        ask: What the variants after it ask for. Before a true-or-false question it is one itself, about the right
+            option in one of two draws.
+        *key: What that draw depends on.
     """
-    position = _claimed(question, *key)
-    one = ask == "yes_no"
+    if ask == "yes_no":
+        position = _claimed(question, *key)
+        text = claim_block(question.stem, question.choices[position])
+        shown = slice(position, position + 1)
+    else:
+        text = question_block(question.stem, question.choices)
+        shown = slice(None)
     return {
-        "text": claim_block(question.stem, question.choices[position])
-        if one
-        else question_block(question.stem, question.choices),
+        "text": text,
         "question": question.stem,
         "ask": ask,
-        "choices": question.choices[position : position + 1] if one else question.choices,
-        "printed": question.identities[position : position + 1] if one else question.identities,
+        "choices": question.choices[shown],
+        "printed": question.identities[shown],
         "answer": question.answer,
     }
 

@@ -36,6 +36,9 @@ _TOKEN_LIMITS = ("max_completion_tokens", "max_tokens", "max_new_tokens")
 _TOKENS_AROUND, _TOKENS_OF_A_LETTER, _BYTES_OF_A_TOKEN = 8, 4, 3
 """Of an answer that names several letters, with or without the texts of their options."""
 
+_STEP_OF_ROOM, _MOST_ROOM = 32, 128
+"""In tokens. Back ends put requests with the same limit together, and take the room off a long prompt."""
+
 _FORMS: dict[str, Form] = {"generate_until": "generate", "multiple_choice": "loglikelihood"}
 
 
@@ -78,6 +81,12 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
                 f"{config['task']}: the task cannot be built of its file: {type(error).__name__}: {error}. If the file "
                 "is your own, compare what it sets with the fragments that it includes"
             ) from error
+        if not config["metric_list"]:
+            raise OptionError(
+                f"{config['task']}: no metric of metric_list is left for the table in the form {self._form!r} with the "
+                f"options {self._options.changed()}; at least one must be of this form, without `table: false`, and "
+                "`sampled` where the option 'variants' is given"
+            )
         self._check_scoring()
         self._keys = metric_keys(self._aggregation_list)
 
@@ -114,6 +123,10 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
             logger.warning("%s: %s", self.task_name, notice)
         if self.config.num_fewshot:
             self.sampler = self._load_sampler({doc["question_id"] for doc in asked})
+        if self._study and len(self._filters) > 1:
+            logger.warning(
+                "%s: with several filters the results file has the metrics of the table only", self.task_name
+            )
         if arguments.get("cache_requests"):
             # Its key names the task and not the options: another seed would be answered with these requests.
             logger.warning("%s: --cache_requests is not used; building the requests takes seconds", self.task_name)
@@ -180,12 +193,10 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
     def construct_requests(self, doc: Doc, ctx: Any, **arguments: Any) -> Any:
         """Build a request; one for all right letters leaves room to write them all, with the texts of their options."""
         request = super().construct_requests(doc, ctx, **arguments)
-        if doc["ask"] == "select_all":
+        if doc["ask"] == "select_all" and self._form == "generate":
             prompt, settings = request.arguments
             if isinstance(limit := settings.get("max_gen_toks"), int):
-                texts = sum(len(choice.encode()) for choice in doc["choices"])
-                room = _TOKENS_AROUND + _TOKENS_OF_A_LETTER * len(doc["choices"]) + texts // _BYTES_OF_A_TOKEN
-                request.arguments = (prompt, {**settings, "max_gen_toks": max(limit, room)})
+                request.arguments = (prompt, {**settings, "max_gen_toks": max(limit, _room_for(doc["choices"]))})
         return request
 
     def _check_scoring(self) -> None:
@@ -307,6 +318,13 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         return "|".join(["cora", *(f"{name}:{value}" for name, value in parts.items()), f"v{__version__}"])
 
 
+def _room_for(choices: Sequence[str]) -> int:
+    """Tokens that it takes to name all of some options."""
+    texts = sum(len(choice.encode()) for choice in choices)
+    tokens = _TOKENS_AROUND + _TOKENS_OF_A_LETTER * len(choices) + texts // _BYTES_OF_A_TOKEN
+    return min(_MOST_ROOM, -(-tokens // _STEP_OF_ROOM) * _STEP_OF_ROOM)
+
+
 def _in_signature(name: str, value: object) -> object:
     if not isinstance(value, tuple):
         return value
@@ -342,13 +360,14 @@ def _check_metrics(config: Mapping[str, Any]) -> None:
                 isinstance(estimate, Estimate if _in_table(entry) else Estimate | Mapping)
                 and entry.get("form") in (None, *_FORMS.values())
                 and entry.get("sampled") in (None, "also", "only")
+                and isinstance(entry.get("table", True), bool)
             )
         except Exception:
             usable = False
         if not usable:
             raise OptionError(
                 f"{config['task']}: metric_list: {entry!r} is no metric of this task; expected `aggregation` to name a "
-                "function of lm_eval_cora.metrics, and the keys beside it its parameters, as in _probes/divergent.yaml"
+                "function of lm_eval_cora.metrics, and the keys beside it its parameters, as in the files of _probes/"
             )
 
 

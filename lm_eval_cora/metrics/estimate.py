@@ -50,7 +50,7 @@ def ratio_of(parts: Floats, wholes: Floats, members: Floats | None = None) -> Es
         members: (N,) whether a question is in the subset, if that is not the same as m_i > 0.
 
     Returns:
-        The share; undefined if all wholes are 0.
+        The share; undefined if all wholes are 0, or so small that it is no number.
 
     Example:
         >>> ratio_of(np.array([1.0, 3.0]), np.array([4.0, 4.0])).value
@@ -59,7 +59,10 @@ def ratio_of(parts: Floats, wholes: Floats, members: Floats | None = None) -> Es
     total = wholes.sum()
     if not total:
         return UNDEFINED
-    share = parts.sum() / total
+    with np.errstate(over="ignore"):
+        share = parts.sum() / total
+    if not np.isfinite(share):
+        return UNDEFINED
     if np.count_nonzero(wholes if members is None else members) < 2:
         return Estimate(float(share), nan)
     return Estimate(float(share), standard_error((parts - share * wholes) * (len(wholes) / total)))

@@ -129,11 +129,14 @@ def orders_of(options: Sequence[Option], count: int, *key: str | int) -> list[Se
 def nota_as_answer(options: Sequence[Option], answer: int, nota_text: str) -> list[Option]:
     """The right option removed, NOTA last: now the right one.
 
+    A distractor that is NOTA itself is removed as well, unless nothing else would be left: NOTA is printed once.
+
     Example:
         >>> nota_as_answer([(0, "Steam"), (1, "Ice"), (2, "Fog")], 1, "None of the above")
         [(0, 'Steam'), (2, 'Fog'), (26, 'None of the above')]
     """
-    return [*(option for position, option in enumerate(options) if position != answer), (NOTA, nota_text)]
+    distractors = [option for position, option in enumerate(options) if position != answer]
+    return [*([option for option in distractors if option[0] != NOTA] or distractors), (NOTA, nota_text)]
 
 
 def true_or_false(options: Sequence[Option], right: int) -> list[Altered]:

@@ -429,6 +429,7 @@ def test_notations_of_real_models(response: str, letters: str) -> None:
         (("All of the above", "B cells", "None", "x", "y"), "A. All of the above", "A"),
         (("A.", "B.", "C.", "D.", "E."), "A, C", "AC"),
         (("", " ", "c", "d", "e"), "A, B", "AB"),
+        (("Straße", "Weg", "İstanbul", "d", "e"), "A. Straße, B. Weg, C. İstanbul", "ABC"),
     ],
 )
 def test_the_text_of_an_option_is_not_read_for_letters(choices: tuple[str, ...], response: str, letters: str) -> None:
