@@ -124,9 +124,7 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         if self.config.num_fewshot:
             self.sampler = self._load_sampler({doc["question_id"] for doc in asked})
         if self._study and len(self._filters) > 1:
-            logger.warning(
-                "%s: with several filters the results file has the metrics of the table only", self.task_name
-            )
+            logger.warning("%s: with several filters the results have the metrics of the table only", self.task_name)
         if arguments.get("cache_requests"):
             # Its key names the task and not the options: another seed would be answered with these requests.
             logger.warning("%s: --cache_requests is not used; building the requests takes seconds", self.task_name)
