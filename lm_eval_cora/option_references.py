@@ -14,6 +14,7 @@ _WORDS = re.compile(
     r"|\b(?:all|none|both|neither|either) (?:the )?above\b"
     r"|\b(?:the )?(?:options|answers|choices) (?:above|below)\b"
     r"|^\W*(?:all|none|both|neither) of (?:the )?(?:following|them)\W*$"
+    r"|^\W*(?:both|neither)\W*$"
     r"|^\W*(?:all|both|neither) (?:are|is) (?:correct|right|true|incorrect|wrong|false)\W*$",
     re.IGNORECASE,
 )

@@ -286,6 +286,23 @@ def recall_misleading(questions: Questions) -> float | None:
     return _share(original.picked in selected for original, selected in _selected(questions))
 
 
+def _several(questions: Questions) -> list[tuple[Record, set[int]]]:
+    return [(original, selected) for original, selected in _selected(questions) if len(selected) > 1]
+
+
+def recall_right_multi(questions: Questions) -> float | None:
+    return _share(original.answer in selected for original, selected in _several(questions))
+
+
+def recall_misleading_multi(questions: Questions) -> float | None:
+    return _share(original.picked in selected for original, selected in _several(questions))
+
+
+def yes_no_mass(questions: Questions) -> float | None:
+    scored = [record for records in questions for record in records if record.yes is not None and record.no is not None]
+    return _share(float(Decimal(record.yes).exp() + Decimal(record.no).exp()) for record in scored)
+
+
 def replaced_acc(questions: Questions) -> float | None:
     hits = []
     for records in _dagger(questions):
@@ -302,7 +319,10 @@ def subset_sizes(questions: Questions) -> dict[str, int]:
 
 def study_metrics(questions: Questions) -> dict[str, float | None]:
     """Every metric of the revas probe under the name of the task files; the parts of a mapping by name and key."""
-    plain = (acc, mcqa, invalid, ties, tf_right, tf_wrong, multi_share, recall_right, recall_misleading, replaced_acc)
+    plain = (
+        *(acc, mcqa, invalid, ties, tf_right, tf_wrong, yes_no_mass, multi_share, recall_right, recall_misleading),
+        *(recall_right_multi, recall_misleading_multi, replaced_acc),
+    )
     values: dict[str, float | None] = {metric.__name__: metric(questions) for metric in plain}
     for options in (2, 3, 6, 8, 10, "original"):
         for name, metric in {"acc": acc_at, "sc": sc, "acc_h": acc_h}.items():

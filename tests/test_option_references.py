@@ -26,6 +26,8 @@ from lm_eval_cora.option_references import refers_to_options
         "B and C are correct",
         "Same as option B",
         "All are correct",
+        "Both",
+        "neither.",
     ],
 )
 def test_found(choice: str) -> None:

@@ -10,7 +10,7 @@ import pytest
 from lm_eval_cora.metrics import Estimate
 
 from .simulated import run, scores
-from .test_tasks import CONFIDENCE, METRICS, SELECTIONS, printed
+from .test_tasks import METRICS, SCORED, SELECTIONS, printed
 
 WEIGHTS = "SmolLM2-135M-Instruct.Q4_1.gguf"
 
@@ -79,7 +79,7 @@ def test_mcqa_plus(model) -> None:  # type: ignore[no-untyped-def]
 
 
 def test_the_study_in_both_forms(model) -> None:  # type: ignore[no-untyped-def]
-    for task, count, own in (("cora_demo_revas", 48, SELECTIONS), ("cora_demo_revas_mc", 47, CONFIDENCE)):
+    for task, count, own in (("cora_demo_revas", 48, SELECTIONS), ("cora_demo_revas_mc", 47, SCORED)):
         results = run(model, task, {"questions": 1}, apply_chat_template=True)
         values, samples = scores(results, task), results["samples"][task]
         assert len(samples) == count

@@ -89,6 +89,8 @@ def test_always_a(tmp_path: Path) -> None:
     assert values["multi_share"] == 0.0
     assert values["recall_misleading"] == 1.0
     assert values["recall_right"] == 0.0
+    # Nobody selects several, and these recalls are on them.
+    assert values["recall_right_multi"] == values["recall_misleading_multi"] == "nan"
     # The misleading option is replaced where it stands, at A: A is wrong still.
     assert values["replaced_acc"] == 0.0
 
@@ -144,7 +146,7 @@ def test_a_model_that_believes_two_options_and_prefers_one(tmp_path: Path) -> No
     assert values["tf_right"] == 1.0
     assert values["tf_wrong"] == pytest.approx(2 / 3)
     # Misled: both are selected, and without the misleading one the right one is left.
-    assert values["multi_share"] == values["recall_right"] == values["recall_misleading"] == 1.0
+    assert {values[name] for name in SELECTIONS} == {1.0}
     assert values["replaced_acc"] == 1.0
     assert values["invalid"] == 0.0
 
@@ -172,6 +174,7 @@ def test_confidences_of_a_model_that_is_sure() -> None:
     # P(yes) of a wrong option is 1/8 where "no" has 1/2: 1/8 / (5/8) = 0.2.
     assert [values[name] for name in CONFIDENCE] == pytest.approx([0.5, 0.125, 0.25, 0.8, 0.2, 0.25])
     assert values["tf_right"] == values["tf_wrong"] == 1.0
+    assert values["yes_no_mass"] == pytest.approx(1 / 2 + 1 / 8)
 
 
 # ---- a model that never chooses NOTA
@@ -303,7 +306,7 @@ def test_one_variant_of_each_question() -> None:
 
 @pytest.mark.parametrize("task", ["cora_demo", "cora_demo_mc", "cora_demo_revas"])
 def test_other_probes_have_no_cheap_version(task: str) -> None:
-    with pytest.raises(OptionError, match=r"option 'variants': only the tasks named cora_\.\.\._plus have it"):
+    with pytest.raises(OptionError, match=rf"{task}: option 'variants': only the tasks named cora_\.\.\._plus have it"):
         build(task, variants=1)
 
 
@@ -450,5 +453,4 @@ def test_exemplars_ask_what_their_question_asks(task: str) -> None:
         stems.setdefault(doc["question_id"], set()).add(tuple(shot.partition("\n")[0] for shot in shots))
     # The same questions before all variants of one, whatever they ask.
     assert all(len(seen) == 1 for seen in stems.values())
-    # Half of them about the right option: of 24 different ones neither answer is rare.
-    assert min(said["yes"], said["no"]) > sum(said.values()) / 5
+    assert said["yes"] == said["no"] > 0  # half of them about the right option

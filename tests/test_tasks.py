@@ -45,10 +45,11 @@ REVAS = [
     *("nota_acc_always_right", "tf_right", "tf_wrong"),
 ]
 CONFIDENCE = [f"confidence_{what}{norm}" for norm in ("", "_norm") for what in ("right", "wrong", "ratio")]
-SELECTIONS = ["multi_share", "recall_right", "recall_misleading"]
+SCORED = [*CONFIDENCE, "yes_no_mass"]
+SELECTIONS = ["multi_share", *(f"recall_{what}{multi}" for multi in ("", "_multi") for what in ("right", "misleading"))]
 
 LOWER_IS_BETTER = {
-    *("invalid", "ties", "recall_misleading"),
+    *("invalid", "ties", "recall_misleading", "recall_misleading_multi"),
     *(name for name in CONFIDENCE if "right" not in name),
 }
 
@@ -61,7 +62,7 @@ def printed(name: str) -> list[str]:
     """The metrics in a task's table."""
     scored = name.endswith("_mc")
     if probe_of(name) == "revas":
-        return [*REVAS, *(CONFIDENCE if scored else SELECTIONS), "replaced_acc", "invalid", *["ties"] * scored]
+        return [*REVAS, *(SCORED if scored else SELECTIONS), "replaced_acc", "invalid", *["ties"] * scored]
     return [*(PLUS if probe_of(name) == "plus" else METRICS), *["ties"] * scored]
 
 
@@ -160,6 +161,8 @@ def test_each_metric_of_the_yaml_is_the_function_of_its_name(probe: str) -> None
             expected["level" if name == "bmca" else "options"] = parameter
         if name.endswith("_norm"):
             name, expected["normalised"] = name.removesuffix("_norm"), "True"
+        if name.endswith("_multi"):
+            name, expected["several"] = name.removesuffix("_multi"), "True"
         if name.endswith("_always_right"):
             name, expected["subset"] = name.removesuffix("_always_right"), "always_right"
         assert entry["aggregation"] is getattr(metrics, name)

@@ -11,6 +11,12 @@ _END_OF_REASONING = re.compile(
     r"</(?:think(?:ing)?|thoughts?|reason(?:ing)?|scratchpad)>|\[/THINK\]|<\|channel\|>final<\|message\|>",
     re.IGNORECASE,
 )
+LABEL = re.compile(
+    r"\W*(?:(?:the|my|all|final|right|correct)\s+)*(?:answer|choice|option|letter)s?(?:\W*[:：]|\s+(?:are|is)\b\W*?[:：]?)",
+    re.IGNORECASE,
+)
+"""What may stand before an answer of more than a letter: "Answer:", "The right answers are"."""
+
 _REFUSAL = re.compile(
     r"(?:i['’]?m sorry|i am sorry|sorry\b|i apologi[sz]e|as an ai\b|"
     r"(?:unfortunately,? )?i (?:can['’]t|can ?not|won['’]t|am unable|am not able))",

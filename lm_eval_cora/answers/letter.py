@@ -12,7 +12,7 @@ from lm_eval_cora.question import LETTERS
 
 _HEAD = 256
 
-ANSWER_LABEL = re.compile(r"[\W_]*answer[\W_]*?[:：][\s*_]*", re.IGNORECASE)
+_ANSWER_LABEL = re.compile(r"[\W_]*answer[\W_]*?[:：][\s*_]*", re.IGNORECASE)
 
 
 def read_letter(response: str, printed: Sequence[int]) -> Answer:
@@ -48,7 +48,7 @@ def read_letter(response: str, printed: Sequence[int]) -> Answer:
     head = head_of(response, _HEAD)
     line = (head.splitlines() or [""])[0]
     letter = _leading_letter(line)
-    if letter is None and (label := ANSWER_LABEL.match(line)):
+    if letter is None and (label := _ANSWER_LABEL.match(line)):
         letter = _leading_letter(line[label.end() :])
     if letter is None:
         return Answer(reason=why_nothing(head, Reason.NO_LETTER))

@@ -7,15 +7,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from lm_eval_cora.answers import Answer, Reason
-from lm_eval_cora.answers.head import head_of, why_nothing
+from lm_eval_cora.answers.head import LABEL, head_of, why_nothing
 from lm_eval_cora.question import LETTERS
 
 _HEAD = 4096
 
-_LABEL = re.compile(
-    r"\W*(?:(?:the|my|all|final|right|correct)\s+)*(?:answer|choice|option|letter)s?(?:\W*[:：]|\s+(?:are|is)\b\W*?[:：]?)",
-    re.IGNORECASE,
-)
 # What stands between letters. No dash: "A-C" may mean three of them.
 _BETWEEN = re.compile(
     r"(?:[\s,;/\\&+|·，、.:)(\[\]{}*_\"'`$#>!]"
@@ -99,7 +95,7 @@ def _letters(text: str, choices: Sequence[str]) -> list[str]:
     while True:
         named = _named(text, choices)
         parts.append((text, named))
-        label = _LABEL.match(text, named[-1].end if named else 0)
+        label = LABEL.match(text, named[-1].end if named else 0)
         if label is None:
             break
         text = text[label.end() :]

@@ -6,8 +6,7 @@ import re
 from collections.abc import Sequence
 
 from lm_eval_cora.answers import Answer, Reason
-from lm_eval_cora.answers.head import head_of, why_nothing
-from lm_eval_cora.answers.letter import ANSWER_LABEL
+from lm_eval_cora.answers.head import LABEL, head_of, why_nothing
 
 _HEAD = 256
 
@@ -19,8 +18,8 @@ def read_yes_no(response: str, printed: Sequence[int]) -> Answer:
     r"""Read whether the option that a question is about is said to be right.
 
     The first word decides, whatever its case: "Yes", "**No**,", "yes. Because". A label before it is skipped ("Answer:
-    yes"), and so is reasoning that ends in "</think>" or the like. "True", "Correct" and other languages say nothing:
-    yes or no was asked for. Nor does "yes or no", which repeats the question.
+    yes", "The right answer is yes"), and so is reasoning that ends in "</think>" or the like. "True", "Correct" and
+    other languages say nothing: yes or no was asked for. Nor does "yes or no", which repeats the question.
 
     Args:
         response: What the model wrote; any text of any length.
@@ -36,7 +35,7 @@ def read_yes_no(response: str, printed: Sequence[int]) -> Answer:
         'neither yes nor no'
     """
     head = head_of(response, _HEAD)
-    label = ANSWER_LABEL.match((head.splitlines() or [""])[0])
+    label = LABEL.match(head)
     word = _FIRST_WORD.match(head, label.end() if label else 0)
     said = word.group(1).lower() if word else ""
     if said not in ("yes", "no") or (word and _OTHER_WORD.match(head, word.end())):

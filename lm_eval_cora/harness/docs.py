@@ -51,7 +51,7 @@ def divergent(rows: Iterable[Mapping[str, Any]], options: Options | None = None,
         >>> len(docs), docs[0]["kind"], docs[1]["choices"]
         (8, 'original', ('Air', 'Water'))
     """
-    options = _without_variants(options, divergent_probe.NAME)
+    options = _without_variants(options)
     return _expand(rows, lambda q: divergent_probe.divergent(q, seed=options.seed, nota_text=options.nota_text))
 
 
@@ -102,18 +102,18 @@ def revas(rows: Iterable[Mapping[str, Any]], options: Options | None = None, for
         >>> len(revas([row])), len(revas([row], form="loglikelihood"))
         (35, 34)
     """
-    options = _without_variants(options, revas_probe.NAME)
+    options = _without_variants(options)
     written = form == "generate"
     return _expand(
         rows, lambda q: revas_probe.revas(q, seed=options.seed, nota_text=options.nota_text, select_all=written)
     )
 
 
-def _without_variants(options: Options | None, probe: str) -> Options:
+def _without_variants(options: Options | None) -> Options:
     if options and options.variants is not None:
         raise OptionError(
-            f"{probe}: option 'variants': only the tasks named cora_..._plus have it, and it holds for all tasks of a "
-            "run; ask for them in a run of their own"
+            "option 'variants': only the tasks named cora_..._plus have it, and it holds for all tasks of a run; "
+            "ask for them in a run of their own"
         )
     return options or Options()
 
@@ -145,22 +145,18 @@ def _expand(rows: Iterable[Mapping[str, Any]], probe: Callable[[Question], list[
     return docs
 
 
-def exemplar(question: Question, ask: Ask, *key: str | int) -> Doc:
+def exemplar(question: Question, ask: Ask = "letter", claimed: int = 0) -> Doc:
     """A question with its answer as a doc, its text rendered once for all the variants that it stands before.
 
     Args:
         question: The exemplar, in its original form.
-        ask: What the variants after it ask for. Before a true-or-false question it is one itself, about the right
-            option in one of two draws.
-        *key: What that draw depends on.
+        ask: What the variants after it ask for, and so it does.
+        claimed: Position of the option that a true-or-false exemplar is about.
     """
     if ask == "yes_no":
-        position = _claimed(question, *key)
-        text = claim_block(question.stem, question.choices[position])
-        shown = slice(position, position + 1)
+        text, shown = claim_block(question.stem, question.choices[claimed]), slice(claimed, claimed + 1)
     else:
-        text = question_block(question.stem, question.choices)
-        shown = slice(None)
+        text, shown = question_block(question.stem, question.choices), slice(None)
     return {
         "text": text,
         "question": question.stem,
@@ -169,14 +165,6 @@ def exemplar(question: Question, ask: Ask, *key: str | int) -> Doc:
         "printed": question.identities[shown],
         "answer": question.answer,
     }
-
-
-def _claimed(question: Question, *key: str | int) -> int:
-    """Position of the option that an exemplar proposes: the right one or, as often, any other."""
-    if draw(2, *key, question.id, "proposed right"):
-        return question.answer
-    wrong = [position for position in range(len(question.choices)) if position != question.answer]
-    return wrong[draw(len(wrong), *key, question.id, "proposed")]
 
 
 def doc_to_text(doc: Doc) -> str:

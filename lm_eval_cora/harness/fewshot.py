@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lm_eval_cora.exemplars import ExemplarPool
 from lm_eval_cora.harness.docs import Doc, exemplar
 from lm_eval_cora.question import Ask, Question
+from lm_eval_cora.randomness import draw, in_random_order
 
 
 class ExemplarSampler:
@@ -35,6 +36,34 @@ class ExemplarSampler:
         current = (self.question_id, self.ask, n)
         if self._last != current:
             drawn = self._pool.draw(self._questions[self.question_id], n, *self._seeds)
-            self._exemplars = [exemplar(question, self.ask, *self._seeds, self.question_id) for question in drawn]
+            claimed = claimed_options(drawn, *self._seeds, self.question_id)
+            self._exemplars = [
+                exemplar(question, self.ask, option) for question, option in zip(drawn, claimed, strict=True)
+            ]
             self._last = current
         return self._exemplars
+
+
+def claimed_options(exemplars: Sequence[Question], *key: str | int) -> list[int]:
+    """Choose which option each of some true-or-false exemplars is about: in half of them the right one.
+
+    Args:
+        exemplars: Questions in the order in which they are shown.
+        *key: What the choice depends on.
+
+    Returns:
+        The position of an option for each; of an odd number, one more or one less than half are right.
+
+    Example:
+        >>> ice = Question("q1", "What is frozen water?", ("Ice", "Fog", "Dew"), 0)
+        >>> sorted(position == 0 for position in claimed_options([ice, ice, ice, ice], 0, "question 2"))
+        [False, False, True, True]
+    """
+    shuffled = list(in_random_order(range(len(exemplars)), *key, "claimed right"))
+    right = set(shuffled[: (len(exemplars) + draw(2, *key, "one more")) // 2])
+    positions = []
+    for number, question in enumerate(exemplars):
+        wrong = [position for position in range(len(question.choices)) if position != question.answer]
+        other = wrong[draw(len(wrong), *key, "claimed", number)]
+        positions.append(question.answer if number in right else other)
+    return positions

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lm_eval_cora.answers import Reason
+from lm_eval_cora.question import Ask
 from lm_eval_cora.responses import Record, ResponseTable
 
 _BYTES_PER_TOKEN = 4
@@ -15,6 +16,7 @@ _WHOLE = (
     """a whole number of questions is run by --metadata '{"cora": {"questions": 20}}'"""
 )
 _TOO_MANY_INVALID = 0.1
+_ASKED_FOR: dict[Ask, str] = {"letter": "a letter", "yes_no": "yes or no", "select_all": "all right letters"}
 
 
 def describe_cost(instances: Sequence[Any], ranks: int) -> str:
@@ -70,8 +72,8 @@ def describe_incomplete(table: ResponseTable) -> str:
     return "; ".join(parts)
 
 
-def advise_on_invalid(records: Sequence[Record], *, chat: bool) -> str:
-    """Say what to change when more than 10% of the answers are invalid, or nothing.
+def advise_on_invalid(records: Sequence[Record], *, chat: bool) -> list[str]:
+    """Say what to change where more than 10% of the answers are invalid.
 
     A base model without a chat template and a reasoning model cut short both look like a CoRA of 0.
 
@@ -80,16 +82,26 @@ def advise_on_invalid(records: Sequence[Record], *, chat: bool) -> str:
         chat: Whether the prompts went through a chat template.
 
     Returns:
-        One line with the commonest reason and the switch that mends it; empty if few answers are invalid.
+        One line for each thing that is asked for (a letter, yes or no, all letters) and often not answered, with the
+        commonest reason and the switch that mends it; empty if few answers are invalid.
     """
+    by_ask: dict[Ask, list[Record]] = {}
+    for record in records:
+        by_ask.setdefault(record.ask, []).append(record)
+    notices = [_advise_on_ask(ask if len(by_ask) > 1 else None, members, chat) for ask, members in by_ask.items()]
+    return [notice for notice in notices if notice]
+
+
+def _advise_on_ask(ask: Ask | None, records: Sequence[Record], chat: bool) -> str:
     reasons = Counter(record.reason for record in records if record.reason is not None)
     total = sum(reasons.values())
     if total <= _TOO_MANY_INVALID * len(records):
         return ""
     reason, count = reasons.most_common(1)[0]
+    what = f" where {_ASKED_FOR[ask]} was asked for" if ask else ""
     return (
-        f"{total / len(records):.0%} of the answers are invalid, so the scores say little about what the model knows. "
-        f"The commonest reason: {reason} ({count:,} of {len(records):,}). {_advice(reason, chat)}"
+        f"{total / len(records):.0%} of the answers{what} are invalid, so the scores say little about what the model "
+        f"knows. The commonest reason: {reason} ({count:,} of {len(records):,}). {_advice(reason, chat)}"
     )
 
 

@@ -105,7 +105,10 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         """The variants. The harness asks for them five times a run; they are made once."""
         if self._docs is None:
             rows = self.dataset[self.config.test_split]
-            self._docs = self.config.process_docs(rows, self._options, form=self._form)
+            try:
+                self._docs = self.config.process_docs(rows, self._options, form=self._form)
+            except OptionError as error:
+                raise OptionError(f"{self.config.task}: {error}") from None
         return self._docs
 
     def fewshot_docs(self) -> None:
@@ -261,8 +264,8 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         if len(records) == len(self._records) and all(map(is_, records, self._records)):
             return
         self._records, self._table, self._estimates = records, ResponseTable.from_records(records), {}
-        advice = advise_on_invalid(records, chat=self._chat) if self._table.question_ids else ""
-        for notice in (describe_incomplete(self._table), advice):
+        advice = advise_on_invalid(records, chat=self._chat) if self._table.question_ids else []
+        for notice in (describe_incomplete(self._table), *advice):
             if notice:
                 logger.warning("%s: %s", self.task_name, notice)
 
@@ -279,7 +282,8 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
             return config
         ours = {"signature": self._attempt("the signature", self._signature)}
         if len(self._filters) == 1:  # of several filters this would be the last one's
-            ours["accuracy_by_kind"] = self._attempt("accuracy_by_kind", partial(metrics.accuracy_by_kind, self._table))
+            for by_kind in (metrics.accuracy_by_kind, metrics.invalid_by_kind):
+                ours[by_kind.__name__] = self._attempt(by_kind.__name__, partial(by_kind, self._table))
             if self._study:
                 ours["study"] = {entry["metric"]: self._study_entry(entry) for entry in self._study}
         return {**config, "metadata": {**(config.get("metadata") or {}), **ours}}

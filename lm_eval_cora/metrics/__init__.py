@@ -10,7 +10,7 @@ from lm_eval_cora.metrics.accuracy import acc, bmca, invalid, mcqa, mcqa_plus, m
 from lm_eval_cora.metrics.consistency import ci, consistency_rate, cora, core
 from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.metrics.orders import acc_at, acc_h, sc, sc_buckets
-from lm_eval_cora.metrics.ranges import acc_max, acc_min, accuracy_by_kind
+from lm_eval_cora.metrics.ranges import acc_max, acc_min, accuracy_by_kind, invalid_by_kind
 from lm_eval_cora.metrics.study import (
     confidence_ratio,
     confidence_right,
@@ -26,6 +26,7 @@ from lm_eval_cora.metrics.study import (
     subset_sizes,
     tf_right,
     tf_wrong,
+    yes_no_mass,
 )
 
 __all__ = [
@@ -45,6 +46,7 @@ __all__ = [
     "cora",
     "core",
     "invalid",
+    "invalid_by_kind",
     "mcqa",
     "mcqa_plus",
     "mcqa_plus_diff",
@@ -63,4 +65,5 @@ __all__ = [
     "tf_right",
     "tf_wrong",
     "ties",
+    "yes_no_mass",
 ]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, bootstrap_error
-from lm_eval_cora.responses import Floats, ResponseTable
+from lm_eval_cora.responses import Bools, Floats, ResponseTable
 
 
 def acc_min(table: ResponseTable) -> Estimate:
@@ -62,23 +62,43 @@ def accuracy_by_kind(table: ResponseTable) -> dict[str, float]:
         >>> accuracy_by_kind(ResponseTable.from_hits([[1, 1, 0], [1, 0, 0]]))
         {'original': 1.0, 'variant': 0.25}
     """
-    means, present = _means_by_question(table)
+    return _by_kind(table, table.correct)
+
+
+def invalid_by_kind(table: ResponseTable) -> dict[str, float]:
+    """Share of invalid answers to each kind of variant: the mean over questions of the mean within the question.
+
+    Args:
+        table: N questions.
+
+    Returns:
+        A share from 0 to 1 for each kind; empty without questions.
+
+    Example:
+        >>> invalid_by_kind(ResponseTable.from_hits([[1, 1, 0], [1, 0, 0]]))
+        {'original': 0.0, 'variant': 0.0}
+    """
+    return _by_kind(table, table.invalid)
+
+
+def _by_kind(table: ResponseTable, values: Bools) -> dict[str, float]:
+    means, present = _means_by_question(table, values)
     return dict(zip(table.kinds, (means.sum(axis=0) / present.sum(axis=0)).tolist(), strict=True))
 
 
-def _means_by_question(table: ResponseTable) -> tuple[Floats, Floats]:
-    """(N, kinds) share of correct answers within question and kind, 0 where absent; and 1 where present."""
+def _means_by_question(table: ResponseTable, values: Bools) -> tuple[Floats, Floats]:
+    """(N, kinds) mean of a value within question and kind, 0 where absent; and 1 where present."""
     shape = (len(table.sizes), len(table.kinds))
     cell = table.question * shape[1] + table.kind
     counts = np.bincount(cell, minlength=shape[0] * shape[1]).reshape(shape)
-    hits = np.bincount(cell, weights=table.correct, minlength=shape[0] * shape[1]).reshape(shape)
-    return hits / np.maximum(counts, 1), (counts > 0).astype(np.float64)
+    sums = np.bincount(cell, weights=values, minlength=shape[0] * shape[1]).reshape(shape)
+    return sums / np.maximum(counts, 1), (counts > 0).astype(np.float64)
 
 
 def _extreme(table: ResponseTable, pick: Callable[..., Floats]) -> Estimate:
     if not len(table.sizes):
         return UNDEFINED
-    means, present = _means_by_question(table)
+    means, present = _means_by_question(table, table.correct)
 
     def statistic(weights: Floats) -> Floats:
         with np.errstate(invalid="ignore"):  # a kind that no drawn question has is nan, and left out

@@ -241,6 +241,31 @@ def confidence_ratio(table: ResponseTable, *, normalised: bool = False) -> Estim
     return ratio_of(wrong, right, members=inside)
 
 
+def yes_no_mass(table: ResponseTable) -> Estimate:
+    """How much of the probability "yes" and "no" have: mean of P(yes) + P(no), all true-or-false variants pooled.
+
+    Where it is small the model would rather say something else, such as "Yes" or "The", and the confidences say little.
+
+    Args:
+        table: N questions whose true-or-false variants were scored, not written.
+
+    Returns:
+        A probability from 0 to 1; nan if none was scored.
+
+    Example:
+        >>> from lm_eval_cora.responses import Record
+        >>> scored = dict(answer=0, picked=None, ask="yes_no", selected=(0,), yes=np.log(0.5), no=np.log(0.25))
+        >>> record = Record("q1", "true_or_false_right", 0, 1, printed=(0,), **scored)
+        >>> yes_no_mass(ResponseTable.from_records([record])).value
+        0.75
+
+    Source: ours.
+    """
+    mass = np.exp(np.minimum(table.yes, 0.0)) + np.exp(np.minimum(table.no, 0.0))
+    scored = ~np.isnan(mass)
+    return ratio_of(table.sum_by_question(np.where(scored, mass, 0.0)), table.sum_by_question(scored))
+
+
 def multi_share(table: ResponseTable) -> Estimate:
     """Share of the misled questions for which several options are selected when all right ones are asked for.
 
@@ -259,51 +284,54 @@ def multi_share(table: ResponseTable) -> Estimate:
 
     Source: MCQA+, table 6 (%multi).
     """
-    several = (table.selected & (table.selected - np.uint64(1))) != 0  # a bit besides the lowest one
-    return _share(table, table.is_kind(SELECT_ALL), several, _misled(table))
+    return _share(table, table.is_kind(SELECT_ALL), _several(table), _misled(table))
 
 
-def recall_right(table: ResponseTable) -> Estimate:
+def recall_right(table: ResponseTable, *, several: bool = False) -> Estimate:
     """Share of the misled questions whose right option is among those selected when all right ones are asked for.
 
     Args:
         table: N questions.
+        several: Count only the questions for which several options are selected. The papers' recalls are on these: 92.5
+            and 67.5 sum to 160, and a single selection adds 1 at most, so over all misled questions the sum could not
+            exceed 100 + %multi = 123.
 
     Returns:
-        A share from 0 to 1; nan if no question is misled.
+        A share from 0 to 1; nan if there is no such question.
 
     Example:
         >>> from lm_eval_cora.responses import Record
         >>> original = Record("q1", "original", 0, 2, printed=(0, 1), answer=0, picked=1)
         >>> wrong = Record("q1", "select_all", 1, 2, (0, 1), 0, None, ask="select_all", selected=(1,))
-        >>> recall_right(ResponseTable.from_records([original, wrong])).value
-        0.0
+        >>> table = ResponseTable.from_records([original, wrong])
+        >>> recall_right(table).value, recall_right(table, several=True).value
+        (0.0, nan)
 
     Source: MCQA+, table 6 (Recall r).
     """
-    return _share(table, table.is_kind(SELECT_ALL), contains(table.selected, table.answer), _misled(table))
+    return _recall(table, table.answer, several)
 
 
-def recall_misleading(table: ResponseTable) -> Estimate:
+def recall_misleading(table: ResponseTable, *, several: bool = False) -> Estimate:
     """Share of the misled questions whose misleading option is selected again when all right ones are asked for.
 
     Args:
         table: N questions.
+        several: Count only the questions for which several options are selected, as the papers do; see `recall_right`.
 
     Returns:
-        A share from 0 to 1; nan if no question is misled.
+        A share from 0 to 1; nan if there is no such question.
 
     Example:
         >>> from lm_eval_cora.responses import Record
         >>> original = Record("q1", "original", 0, 2, printed=(0, 1), answer=0, picked=1)
-        >>> wrong = Record("q1", "select_all", 1, 2, (0, 1), 0, None, ask="select_all", selected=(1,))
-        >>> recall_misleading(ResponseTable.from_records([original, wrong])).value
+        >>> both = Record("q1", "select_all", 1, 2, (0, 1), 0, None, ask="select_all", selected=(0, 1))
+        >>> recall_misleading(ResponseTable.from_records([original, both]), several=True).value
         1.0
 
     Source: MCQA+, table 6 (Recall m).
     """
-    again = contains(table.selected, _picked_first(table)[table.question])
-    return _share(table, table.is_kind(SELECT_ALL), again, _misled(table))
+    return _recall(table, _picked_first(table)[table.question], several)
 
 
 def replaced_acc(table: ResponseTable) -> Estimate:
@@ -352,6 +380,20 @@ def subset_sizes(table: ResponseTable) -> dict[str, int]:
         "misled": int(misled.sum()),
         "no_misleading_option": int((wrong & ~misled).sum()),
     }
+
+
+def _several(table: ResponseTable) -> Bools:
+    """(R,) whether more than one option was selected."""
+    several: Bools = (table.selected & (table.selected - np.uint64(1))) != 0  # a bit besides the lowest one
+    return several
+
+
+def _recall(table: ResponseTable, option: Ints, several: bool) -> Estimate:
+    """Share of the misled questions whose selection holds an option, (R,)."""
+    asked = table.is_kind(SELECT_ALL)
+    if several:
+        asked = asked & _several(table)
+    return _share(table, asked, contains(table.selected, option), _misled(table))
 
 
 def _members(table: ResponseTable, subset: Subset) -> Bools:

@@ -88,7 +88,8 @@ def test_the_first_word_decides(response: str, word: str, selected: tuple[int, .
         ("False", Reason.NO_YES_OR_NO),
         ("Correct", Reason.NO_YES_OR_NO),
         ("Incorrect. No.", Reason.NO_YES_OR_NO),
-        ("The answer is yes", Reason.NO_YES_OR_NO),
+        ("The answer is not known", Reason.NO_YES_OR_NO),
+        ("The answer to the question", Reason.NO_YES_OR_NO),
         ("I think yes", Reason.NO_YES_OR_NO),
         ("Ice is water. Yes.", Reason.NO_YES_OR_NO),
         ("Explanation\nAnswer: yes", Reason.NO_YES_OR_NO),
@@ -132,7 +133,14 @@ def test_a_repeated_question_is_no_answer(response: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("response", "selected"), [("Answer:\nyes", (4,)), ("**Answer:**\n\nNo", ()), ("Yes, or so", (4,))]
+    ("response", "selected"),
+    [
+        ("Answer:\nyes", (4,)),
+        ("**Answer:**\n\nNo", ()),
+        ("Yes, or so", (4,)),
+        ("The answer is yes", (4,)),
+        ("The correct answer is no.", ()),
+    ],
 )
 def test_the_word_may_stand_below_its_label(response: str, selected: tuple[int, ...]) -> None:
     assert read_yes_no(response, PRINTED).selected == selected

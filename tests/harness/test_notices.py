@@ -15,13 +15,13 @@ def records(valid: int, *reasons: Reason) -> list[Record]:
 
 
 def test_a_tenth_of_invalid_answers_is_not_worth_a_line() -> None:
-    assert advise_on_invalid(records(9, Reason.EMPTY), chat=True) == ""
-    assert advise_on_invalid(records(8, Reason.EMPTY), chat=True) != ""  # 1 of 9
-    assert advise_on_invalid([], chat=True) == ""
+    assert advise_on_invalid(records(9, Reason.EMPTY), chat=True) == []
+    assert advise_on_invalid(records(8, Reason.EMPTY), chat=True) != []  # 1 of 9
+    assert advise_on_invalid([], chat=True) == []
 
 
 def test_the_commonest_reason_is_named() -> None:
-    line = advise_on_invalid(records(1, Reason.EMPTY, Reason.REFUSED, Reason.REFUSED), chat=True)
+    (line,) = advise_on_invalid(records(1, Reason.EMPTY, Reason.REFUSED, Reason.REFUSED), chat=True)
     assert line.startswith("75% of the answers are invalid, so the scores say little about what the model knows. ")
     assert "The commonest reason: refused (2 of 4). " in line
 
@@ -41,7 +41,20 @@ def test_the_commonest_reason_is_named() -> None:
     ],
 )
 def test_the_switch_that_mends_it(reason: Reason, chat: bool, switch: str) -> None:
-    assert switch in advise_on_invalid(records(0, reason), chat=chat)
+    (line,) = advise_on_invalid(records(0, reason), chat=chat)
+    assert switch in line
+
+
+def test_each_thing_that_is_asked_for_is_judged_alone() -> None:
+    # One of 31 answers would not be worth a line; one of two is.
+    yes_no = [
+        Record("q", "true_or_false_right", 30, 1, (0,), 0, None, ask="yes_no", selected=(0,)),
+        Record("q", "true_or_false_right", 31, 1, (0,), 0, None, Reason.NO_YES_OR_NO, ask="yes_no"),
+    ]
+    (line,) = advise_on_invalid(records(29) + yes_no, chat=True)
+    assert line.startswith("50% of the answers where yes or no was asked for are invalid, so the scores say little ")
+    assert "neither yes nor no (1 of 2)" in line
+    assert "--system_instruction 'Reply with yes or no first.'" in line
 
 
 def test_cost_on_one_of_several_ranks() -> None:

@@ -303,6 +303,27 @@ def test_select_all_of_the_misled(misled: ResponseTable) -> None:
     assert_is(metrics.recall_right(misled), 0.25, sqrt(6 / 5 * 3 / 4) / 4)
     # The misleading one, 2, 1, 3, 1: 1, 1, 0, 0.
     assert_is(metrics.recall_misleading(misled), 0.5, sqrt(6 / 5) / 4)
+    # On the two with several selections, 2 of {0, 2} and 1 of {2, 3} misleading, 0 and 1 right: 1, 0 and 1, 0;
+    # R = 1/2, twice 1/4: sqrt(6/5 * 1/2) / 2.
+    assert_is(metrics.recall_right(misled, several=True), 0.5, sqrt(6 / 5 / 2) / 2)
+    assert_is(metrics.recall_misleading(misled, several=True), 0.5, sqrt(6 / 5 / 2) / 2)
+
+
+def test_the_papers_recalls_are_on_several_selections() -> None:
+    # MCQA+, table 6, LLaMA2 on MMLU: 23.12%, 92.50 and 67.50 are 40 of 173 misled questions, and 37 and 27 of the 40.
+    # 37 + 27 - 40 = 24 of these name both; over all 173 the recalls could not sum to more than 1 + 0.2312.
+    several = [(0, 1)] * 24 + [(0, 2)] * 13 + [(1, 2)] * 3
+    answers = table(*[original(1, 1) + select_all(*names) for names in several + [(2,)] * 133])
+    assert round(metrics.multi_share(answers).value, 4) == 0.2312
+    assert metrics.recall_right(answers, several=True).value == pytest.approx(0.925)
+    assert metrics.recall_misleading(answers, several=True).value == pytest.approx(0.675)
+    assert metrics.recall_right(answers).value == pytest.approx(37 / 173)
+
+
+def test_the_mass_on_yes_and_no() -> None:
+    # P(yes) + P(no) of three variants: 1, 0.75, 0.5, whatever the answers to the original.
+    answers = table(original(1, 1) + scored((0.75, 0.25), (0.5, 0.25), (0.25, 0.25)))
+    assert metrics.yes_no_mass(answers).value == pytest.approx(0.75)
 
 
 def test_replacement_of_the_misleading_option(misled: ResponseTable) -> None:
@@ -325,7 +346,7 @@ def test_sizes_of_the_subsets(misled: ResponseTable, with_nota: ResponseTable) -
 
 
 ALWAYS_RIGHT = [name for name in STUDY if name.startswith(("tf_", "confidence_")) or name.endswith("_always_right")]
-MISLED = ["multi_share", "recall_right", "recall_misleading", "replaced_acc"]
+MISLED = [name for name in STUDY if name.startswith("recall_")] + ["multi_share", "replaced_acc"]
 
 
 @pytest.mark.parametrize("name", ALWAYS_RIGHT + MISLED)

@@ -129,6 +129,8 @@ def test_every_standard_error_of_the_study_is_finite_or_stands_on_fewer_than_two
             assert not isnan(stderr), name
         elif name.startswith("tf_") or name.endswith("_always_right"):
             assert isnan(stderr) == (found["questions always_right"].value < 2), name
+        elif name.endswith("_multi"):
+            assert isnan(stderr) or found["questions misled"].value >= 2, name
         elif name in ("multi_share", "recall_right", "recall_misleading", "replaced_acc"):
             assert isnan(value) or isnan(stderr) == (found["questions misled"].value < 2), name
         elif isnan(value):
@@ -143,7 +145,7 @@ def test_larger_tables_of_the_study_agree_with_the_oracles(scored: bool) -> None
     sizes = {name: value for name, value in values.items() if name.startswith("questions ")}
     assert min(sizes.values()) >= 5, sizes  # no subset is empty
     undefined = {name for name, value in values.items() if isnan(value) and not name.startswith("sc_buckets ")}
-    forms = ("multi_share", "recall_right", "recall_misleading") if scored else ("confidence_",)
+    forms = ("multi_share", "recall_") if scored else ("confidence_", "yes_no_mass")
     assert all(name.startswith(forms) for name in undefined)
 
 

@@ -85,7 +85,7 @@ def _both_errors(chosen: Metrics, table: ResponseTable) -> dict[str, tuple[Estim
     return result
 
 
-SCORED = [name for name in STUDY if name.startswith("confidence_") or name == "ties"]
+SCORED = [name for name in STUDY if name.startswith("confidence_") or name in ("ties", "yes_no_mass")]
 """Metrics of the study that only the loglikelihood form has."""
 
 ERRORS = [name for name in STUDY if name != "questions"]
