@@ -111,7 +111,11 @@ def _in_one_word(text: str) -> list[str]:
 
 
 def _named(text: str, choices: Sequence[str]) -> list[_Named]:
-    """All letters that stand one after another at the beginning of a text; on later lines, in the same style."""
+    """All letters that stand one after another at the beginning of a text; on later lines, in the same style.
+
+    Raises:
+        _Unclear: If a later line has another text for its letter, where the first has its option's.
+    """
     named: list[_Named] = []
     position = 0
     while True:
@@ -123,6 +127,8 @@ def _named(text: str, choices: Sequence[str]) -> list[_Named]:
         if not end and _LETTER.match(text, start) is None:
             return named
         if named and bool(end) != named[0].with_text and "\n" in text[position:start]:
+            if named[0].with_text and text[match.end() : match.end() + 1] in (".", ")", ":"):
+                raise _Unclear  # "A. Steam\nB. vapour": another text than the option's, or a remark on it
             return named  # "A\nA. Steam ...": the explanation
         position = end or match.end()
         named.append(_Named(match.group(1), start, position, bool(end)))

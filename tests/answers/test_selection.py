@@ -148,7 +148,6 @@ def letters_of(selected: tuple[int, ...] | None) -> str | None:
         ("B. Fog\n\nA. Steam is wrong", "B"),
         ("B. Fog\nBecause\nC. Dew", "B"),
         ("B because\nC is wrong", "B"),
-        ("B. Fog\nA: wrong\nC: wrong", "B"),
         ("B. Fog\nA, C. are wrong", "B"),
         # A label before the letters, and reasoning.
         ("Answer: A, C", "AC"),
@@ -354,6 +353,8 @@ def test_printed_letters_are_read_back_as_identities(options: int, data: st.Data
         *("A, C because B is wrong", "A, C (because B is wrong)", "A, C - B is wrong", "A, C. B is wrong"),
         *("B. Fog, because C. is wrong", "B. Fog, unlike C (dew)", "B. Fog (unlike A and C) is right", "B C is wrong"),
         *("b, c cells", "a and b cells", "A, C explained"),
+        # Another text than the option's, or a remark.
+        *("A. Steam\nB. a kind of cloud", "B. Fog\nA: wrong\nC: wrong", "A. Steam\nC. Dew\nE. Hai\n"),
         # A verdict on each option.
         *("A: Yes\nB: No\nC: Yes", "A. Correct\nB. Incorrect", "A: True, B: False", "A. Right.\nB. Wrong."),
         *("A. Steam is right.\nB. Fog is right.", "A. Steam (yes)\nB. Fog (no)", "B is incorrect", "B is not right"),
