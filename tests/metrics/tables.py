@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
-from math import inf, nan
+from math import exp, inf, log1p, nan
 from pathlib import Path
 from typing import Any
 
@@ -148,6 +148,8 @@ class Respondent:
             picked = selected = None
         elif self.scored and variant.ask == "yes_no":
             low, high = sorted(rng.choices(_LIKELIHOODS, k=2))
+            if exp(low) + exp(high) > 1:
+                low = log1p(-exp(high)) if high < 0 else -inf  # what "yes" leaves for "no"
             yes, no = (high, low) if selected else (low, high)
             selected = variant.printed if yes >= no else ()
         return Record(
