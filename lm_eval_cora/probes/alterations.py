@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from lm_eval_cora.question import FIRST_FILLER, NOTA, Ask, Question, Variant
 from lm_eval_cora.randomness import distinct_orders, in_random_order
@@ -90,6 +90,18 @@ def resize(options: Sequence[Option], answer: int, count: int, fillers: Sequence
     return [options[position] for position in sorted([answer, *kept])]
 
 
+def resized(options: Sequence[Option], answer: int, fillers: Sequence[str], *key: str | int) -> dict[str, list[Option]]:
+    """A question with each of COUNTS options but its own number, by kind; see `resize`.
+
+    Example:
+        >>> words = [f"Tavuze{end}" for end in "lmnrst"]
+        >>> list(resized([(0, "Steam"), (1, "Ice"), (2, "Fog"), (3, "Dew")], 1, words, "question 1"))
+        ['options_2', 'options_3', 'options_6', 'options_8', 'options_10']
+    """
+    counts = {with_options(count): count for count in COUNTS if count != len(options)}
+    return {kind: resize(options, answer, count, fillers, *key, kind) for kind, count in counts.items()}
+
+
 def filler_options(fillers: Sequence[str]) -> list[Option]:
     """A question's fillers as options, each with its own identity."""
     return [(FIRST_FILLER + number, text) for number, text in enumerate(fillers)]
@@ -124,6 +136,17 @@ def orders_of(options: Sequence[Option], count: int, *key: str | int) -> list[Se
     text = dict(reversed(options))
     orders = distinct_orders([identity for identity, _ in options], count, *key)
     return [options, *([(identity, text[identity]) for identity in order] for order in orders[1:])]
+
+
+def in_orders(kind: str, options: Sequence[Option], right: int, count: int, *key: str | int) -> Iterator[Altered]:
+    """A kind in the order given and its shuffled twins in others, `count` in all if so many exist.
+
+    Example:
+        >>> [(kind, options[0][1]) for kind, options, *_ in in_orders("original", [(0, "Fog"), (1, "Ice")], 1, 4, "q1")]
+        [('original', 'Fog'), ('shuffled', 'Ice')]
+    """
+    for number, order in enumerate(orders_of(options, count, *key, shuffled(kind))):
+        yield shuffled(kind) if number else kind, order, right, "letter"
 
 
 def nota_as_answer(options: Sequence[Option], answer: int, nota_text: str) -> list[Option]:

@@ -9,14 +9,12 @@ from lm_eval_cora.probes.alterations import (
     NOTA_ANSWER,
     ORIGINAL,
     Altered,
+    in_orders,
     nota_as_answer,
-    orders_of,
-    resize,
-    shuffled,
+    resized,
     source_options,
     true_or_false,
     variants_of,
-    with_options,
 )
 from lm_eval_cora.probes.fillers import fillers
 from lm_eval_cora.question import NOTA, Question, Variant
@@ -62,14 +60,9 @@ def _altered(question: Question, seed: int, nota_text: str) -> Iterator[Altered]
     options = source_options(question, nota_text)
     right = options[question.answer][0]
     key = (seed, question.id, NAME)
-    orders = orders_of(options, 1 + _REORDERINGS, *key, shuffled(ORIGINAL))
-    yield ORIGINAL, orders[0], right, "letter"
-    for order in orders[1:]:
-        yield shuffled(ORIGINAL), order, right, "letter"
     words = fillers(max(COUNTS), (question.stem, nota_text, *question.choices), seed, question.id)
-    for count in COUNTS:
-        if count != len(options):
-            kind = with_options(count)
-            yield kind, resize(options, question.answer, count, words, *key, kind), right, "letter"
+    yield from in_orders(ORIGINAL, options, right, 1 + _REORDERINGS, *key)
+    for kind, arrangement in resized(options, question.answer, words, *key).items():
+        yield kind, arrangement, right, "letter"
     yield NOTA_ANSWER, nota_as_answer(options, question.answer, nota_text), NOTA, "letter"
     yield from true_or_false(options, right)

@@ -12,15 +12,13 @@ from lm_eval_cora.probes.alterations import (
     SELECT_ALL,
     Altered,
     filler_options,
+    in_orders,
     nota_as_answer,
     once_each,
-    orders_of,
-    resize,
-    shuffled,
+    resized,
     source_options,
     true_or_false,
     variants_of,
-    with_options,
 )
 from lm_eval_cora.probes.fillers import fillers
 from lm_eval_cora.question import NOTA, Question, Variant
@@ -70,23 +68,11 @@ def _altered(question: Question, seed: int, nota_text: str, select_all: bool) ->
     words = fillers(max(*COUNTS, len(options)), (question.stem, nota_text, *question.choices), seed, question.id)
     key = (seed, question.id, NAME)
 
-    arrangements = {ORIGINAL: options}
-    for count in COUNTS:
-        if count != len(options):
-            kind = with_options(count)
-            arrangements[kind] = resize(options, question.answer, count, words, *key, kind)
+    arrangements = {ORIGINAL: options, **resized(options, question.answer, words, *key)}
     for kind, arrangement in arrangements.items():
-        first, *others = orders_of(arrangement, len(arrangement), *key, shuffled(kind))
-        yield kind, first, right, "letter"
-        for order in others:
-            yield shuffled(kind), order, right, "letter"
-
+        yield from in_orders(kind, arrangement, right, len(arrangement), *key)
     with_nota = nota_as_answer(options, question.answer, nota_text)
-    first, *others = orders_of(with_nota, _NOTA_ORDERS, *key, shuffled(NOTA_ANSWER))
-    yield NOTA_ANSWER, first, NOTA, "letter"
-    for order in others:
-        yield shuffled(NOTA_ANSWER), order, NOTA, "letter"
-
+    yield from in_orders(NOTA_ANSWER, with_nota, NOTA, _NOTA_ORDERS, *key)
     yield from true_or_false(options, right)
     if select_all:
         yield SELECT_ALL, options, right, "select_all"
