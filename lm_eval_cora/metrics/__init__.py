@@ -7,14 +7,12 @@ N questions; question i has M_i variants, K_i of them were answered correctly, a
 """
 
 from lm_eval_cora.metrics.accuracy import acc, bmca, invalid, mcqa, mcqa_plus, mcqa_plus_diff, mv, ties
+from lm_eval_cora.metrics.confidence import confidence_ratio, confidence_right, confidence_wrong, yes_no_mass
 from lm_eval_cora.metrics.consistency import ci, consistency_rate, cora, core
 from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.metrics.orders import acc_at, acc_h, sc, sc_buckets
 from lm_eval_cora.metrics.ranges import acc_max, acc_min, accuracy_by_kind, invalid_by_kind
 from lm_eval_cora.metrics.study import (
-    confidence_ratio,
-    confidence_right,
-    confidence_wrong,
     multi_share,
     nota_acc,
     nota_acc_diff,
@@ -26,7 +24,6 @@ from lm_eval_cora.metrics.study import (
     subset_sizes,
     tf_right,
     tf_wrong,
-    yes_no_mass,
 )
 
 __all__ = [

@@ -1,0 +1,121 @@
+"""How likely "yes" is where a model is asked whether an option is right: REVAS' option probability analysis."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lm_eval_cora.metrics.estimate import Estimate, ratio_of
+from lm_eval_cora.metrics.orders import always_right
+from lm_eval_cora.probes.alterations import TRUE_OR_FALSE_RIGHT, TRUE_OR_FALSE_WRONG
+from lm_eval_cora.responses import Floats, ResponseTable
+
+
+def confidence_right(table: ResponseTable, *, normalised: bool = False) -> Estimate:
+    """Mean probability of "yes" for the right option, of questions always right: C_c.
+
+    Args:
+        table: N questions whose true-or-false variants were scored, not written.
+        normalised: P(yes) / (P(yes) + P(no)) instead of P(yes).
+
+    Returns:
+        A probability from 0 to 1; nan if no question is always right. A question with a probability that is missing
+        is left out.
+
+    Example:
+        >>> from lm_eval_cora.responses import Record
+        >>> ask = dict(variants=3, answer=0)
+        >>> scored = dict(**ask, picked=None, ask="yes_no", yes=np.log(0.5), no=np.log(0.25))
+        >>> records = [Record("q1", "original", 0, printed=(0, 1), picked=0, **ask)]
+        >>> records += [Record("q1", "true_or_false_right", 1, printed=(0,), selected=(0,), **scored)]
+        >>> records += [Record("q1", "true_or_false_wrong", 2, printed=(1,), selected=(1,), **scored)]
+        >>> table = ResponseTable.from_records(records)
+        >>> round(confidence_right(table).value, 4), round(confidence_right(table, normalised=True).value, 4)
+        (0.5, 0.6667)
+
+    Source: MCQA+, table 5.
+    """
+    right, _, inside = _confidences(table, normalised)
+    return ratio_of(right, inside)
+
+
+def confidence_wrong(table: ResponseTable, *, normalised: bool = False) -> Estimate:
+    """Mean over questions always right of the largest probability of "yes" among the wrong options: C_d.
+
+    Args:
+        table: N questions whose true-or-false variants were scored, not written.
+        normalised: P(yes) / (P(yes) + P(no)) instead of P(yes).
+
+    Returns:
+        A probability from 0 to 1; nan if no question is always right. A question with a probability that is missing
+        is left out.
+
+    Example:
+        >>> import math
+        >>> math.isnan(confidence_wrong(ResponseTable.from_hits([[1, 0]])).value)
+        True
+
+    Source: MCQA+, table 5.
+    """
+    _, wrong, inside = _confidences(table, normalised)
+    return ratio_of(wrong, inside)
+
+
+def confidence_ratio(table: ResponseTable, *, normalised: bool = False) -> Estimate:
+    """How sure of a wrong option a model is, beside the right one: C_d / C_c, a ratio of two means.
+
+    Args:
+        table: N questions whose true-or-false variants were scored, not written.
+        normalised: P(yes) / (P(yes) + P(no)) instead of P(yes).
+
+    Returns:
+        A ratio from 0; above 1 the model believes in a wrong option more than in the right one. The standard error is
+        the delta method's. nan if no question is always right.
+
+    Example:
+        >>> import math
+        >>> math.isnan(confidence_ratio(ResponseTable.from_hits([[1, 0]])).value)
+        True
+
+    Source: MCQA+, table 5; 32.48 / 35.04 = 92.69%.
+    """
+    right, wrong, inside = _confidences(table, normalised)
+    return ratio_of(wrong, right, members=inside)
+
+
+def yes_no_mass(table: ResponseTable) -> Estimate:
+    """How much of the probability "yes" and "no" have: mean of P(yes) + P(no), all true-or-false variants pooled.
+
+    Where it is small the model would rather say something else, such as "Yes" or "The", and the confidences say little.
+
+    Args:
+        table: N questions whose true-or-false variants were scored, not written.
+
+    Returns:
+        A probability from 0 to 1; nan if none was scored.
+
+    Example:
+        >>> from lm_eval_cora.responses import Record
+        >>> scored = dict(answer=0, picked=None, ask="yes_no", selected=(0,), yes=np.log(0.5), no=np.log(0.25))
+        >>> record = Record("q1", "true_or_false_right", 0, 1, printed=(0,), **scored)
+        >>> yes_no_mass(ResponseTable.from_records([record])).value
+        0.75
+
+    Source: ours.
+    """
+    mass = np.exp(np.minimum(table.yes, 0.0)) + np.exp(np.minimum(table.no, 0.0))
+    scored = ~np.isnan(mass)
+    return ratio_of(table.sum_by_question(np.where(scored, mass, 0.0)), table.sum_by_question(scored))
+
+
+def _confidences(table: ResponseTable, normalised: bool) -> tuple[Floats, Floats, Floats]:
+    """(N,) each: P(yes) of the right option, the largest P(yes) of a wrong one, and 1; all 0 outside the subset."""
+    yes, no = np.minimum(table.yes, 0.0), np.minimum(table.no, 0.0)
+    with np.errstate(over="ignore", invalid="ignore"):  # both may be -inf
+        chance = 1 / (1 + np.exp(no - yes)) if normalised else np.exp(yes)
+    chance = np.where(np.isnan(chance), np.inf, chance)  # missing: the largest of all, whatever it is compared with
+    right, wrong = np.full((2, len(table.sizes)), -np.inf)
+    is_right, is_wrong = table.is_kind(TRUE_OR_FALSE_RIGHT), table.is_kind(TRUE_OR_FALSE_WRONG)
+    np.maximum.at(right, table.question[is_right], chance[is_right])
+    np.maximum.at(wrong, table.question[is_wrong], chance[is_wrong])
+    inside = always_right(table) & np.isfinite(right) & np.isfinite(wrong)
+    return np.where(inside, right, 0.0), np.where(inside, wrong, 0.0), inside.astype(np.float64)
