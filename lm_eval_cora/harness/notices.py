@@ -114,7 +114,7 @@ def _advice(reason: Reason, chat: bool) -> str:
         return "If the model is a chat model, add --apply_chat_template"
     if reason is Reason.EMPTY:
         return "If the model reasons before it answers, give it room: --gen_kwargs max_gen_toks=4096"
-    first = "yes or no" if reason is Reason.NO_YES_OR_NO else "the letter"
+    first = {Reason.NO_YES_OR_NO: "yes or no", Reason.UNCLEAR: "the letters"}.get(reason, "the letter")
     return (
         "If the model reasons before it answers, give it room: --gen_kwargs max_gen_toks=4096. Otherwise look at "
         f"`filtered_resps` in the samples file; --system_instruction 'Reply with {first} first.' often helps"

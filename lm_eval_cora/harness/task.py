@@ -19,6 +19,7 @@ from lm_eval_cora.exemplars import ExemplarError
 from lm_eval_cora.harness.docs import Doc, Docs, Form
 from lm_eval_cora.harness.fewshot import ExemplarSampler
 from lm_eval_cora.harness.loading import load_exemplars, to_question
+from lm_eval_cora.harness.metric_list import check_metrics, is_asked_for, is_in_table, parameters_of
 from lm_eval_cora.harness.notices import advise_on_invalid, describe_cost, describe_cut, describe_incomplete
 from lm_eval_cora.harness.scoring import Cell, Score, Undefined, metric_keys, spread
 from lm_eval_cora.metrics import Estimate
@@ -60,10 +61,11 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
                     "%s: %r in the metadata is not read; options are given as {'cora': {...}}", config["task"], name
                 )
         _check_exemplar_settings(config)
-        _check_metrics(config)
+        check_metrics(config["task"], config.get("metric_list"))
         self._form = _FORMS.get(config.get("output_type", ""), "generate")
-        chosen = [entry for entry in config["metric_list"] if self._applies(entry)]
-        config["metric_list"] = [entry for entry in chosen if _in_table(entry)]
+        sampled = self._options.variants is not None
+        chosen = [entry for entry in config["metric_list"] if is_asked_for(entry, self._form, sampled=sampled)]
+        config["metric_list"] = [entry for entry in chosen if is_in_table(entry)]
         self._study = chosen if len(config["metric_list"]) < len(chosen) else []
         self._docs: Docs | None = None
         self._chat = False
@@ -89,11 +91,6 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
             )
         self._check_scoring()
         self._keys = metric_keys(self._aggregation_list)
-
-    def _applies(self, entry: Mapping[str, Any]) -> bool:
-        """Whether a metric is one of this form, and of questions with one variant if that is what is asked."""
-        sampled = ("also", "only") if self._options.variants else (None, "also")
-        return entry.get("form") in (None, self._form) and entry.get("sampled") in sampled
 
     # ---- before the first request
 
@@ -349,42 +346,6 @@ def _check_exemplar_settings(config: Mapping[str, Any]) -> None:
             f"{config['task']}: {', '.join(sorted(given))}: exemplars are drawn by question from the source that "
             "`dataset_kwargs` names, so that all variants of a question see the same ones; remove it"
         )
-
-
-def _check_metrics(config: Mapping[str, Any]) -> None:
-    """Try each metric on no answers at all: what a task file gets wrong must not wait for the end of the run."""
-    if not config.get("metric_list"):
-        raise OptionError(f"{config['task']}: metric_list is missing; copy what you need from _probes/divergent.yaml")
-    for entry in config["metric_list"]:
-        try:
-            estimate = entry["aggregation"](ResponseTable.from_records(()), **parameters_of(entry))
-            usable = (
-                isinstance(estimate, Estimate if _in_table(entry) else Estimate | Mapping)
-                and entry.get("form") in (None, *_FORMS.values())
-                and entry.get("sampled") in (None, "also", "only")
-                and isinstance(entry.get("table", True), bool)
-            )
-        except Exception:
-            usable = False
-        if not usable:
-            raise OptionError(
-                f"{config['task']}: metric_list: {entry!r} is no metric of this task; expected `aggregation` to name a "
-                "function of lm_eval_cora.metrics, and the keys beside it its parameters, as in the files of _probes/"
-            )
-
-
-_ENTRY_KEYS = {"metric", "aggregation", "higher_is_better", "form", "sampled", "table"}
-"""What an entry of `metric_list` may hold besides the parameters of its function."""
-
-
-def parameters_of(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """The keys of an entry of `metric_list` that are parameters of its function."""
-    return {key: value for key, value in entry.items() if key not in _ENTRY_KEYS}
-
-
-def _in_table(entry: Mapping[str, Any]) -> bool:
-    """Whether a metric is printed in the harness' table; else it is in the results file alone."""
-    return entry.get("table", True) is not False
 
 
 def _for_json(result: Any) -> Any:

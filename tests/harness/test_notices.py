@@ -38,6 +38,7 @@ def test_the_commonest_reason_is_named() -> None:
         (Reason.NO_LETTER, True, "--gen_kwargs max_gen_toks=4096"),  # a template may open <think> in the prompt
         (Reason.OUT_OF_RANGE, True, "--system_instruction"),
         (Reason.REFUSED, True, "--system_instruction"),
+        (Reason.UNCLEAR, True, "--system_instruction 'Reply with the letters first.'"),
     ],
 )
 def test_the_switch_that_mends_it(reason: Reason, chat: bool, switch: str) -> None:

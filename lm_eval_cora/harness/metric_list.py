@@ -1,0 +1,84 @@
+"""What an entry of a task file's `metric_list` says: which function, with which parameters, and where it is printed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, get_args
+
+from lm_eval_cora.harness.docs import Form
+from lm_eval_cora.metrics import Estimate
+from lm_eval_cora.options import OptionError
+from lm_eval_cora.responses import ResponseTable
+
+Entry = Mapping[str, Any]
+
+_ABOUT = {"metric", "aggregation", "higher_is_better", "form", "sampled", "table"}
+"""The keys of an entry that are no parameters of its function."""
+
+
+def parameters_of(entry: Entry) -> dict[str, Any]:
+    """The parameters of an entry's function.
+
+    Example:
+        >>> parameters_of({"metric": "bmca@0.5", "aggregation": max, "level": 0.5, "form": "generate"})
+        {'level': 0.5}
+    """
+    return {key: value for key, value in entry.items() if key not in _ABOUT}
+
+
+def is_in_table(entry: Entry) -> bool:
+    """Whether a metric is printed in the harness' table; else it is in the results file alone.
+
+    Example:
+        >>> is_in_table({"metric": "acc"}), is_in_table({"metric": "acc@6", "table": False})
+        (True, False)
+    """
+    return entry.get("table", True) is not False
+
+
+def is_asked_for(entry: Entry, form: Form, *, sampled: bool) -> bool:
+    """Whether a metric is one of this form, and of questions with one variant if that is what is asked.
+
+    Example:
+        >>> is_asked_for({"metric": "ties", "form": "loglikelihood"}, "generate", sampled=False)
+        False
+        >>> is_asked_for({"metric": "acc", "sampled": "also"}, "generate", sampled=True)
+        True
+    """
+    return entry.get("form") in (None, form) and entry.get("sampled") in (
+        ("also", "only") if sampled else (None, "also")
+    )
+
+
+def check_metrics(task: str, entries: Any) -> None:
+    """Try each metric on no answers at all: what a task file gets wrong must not wait for the end of the run.
+
+    Args:
+        task: Name of the task, for the error message.
+        entries: Its `metric_list`, or None if it has none.
+
+    Raises:
+        OptionError: If there is none, or an entry cannot be computed.
+    """
+    if not entries:
+        raise OptionError(f"{task}: metric_list is missing; copy what you need from _probes/divergent.yaml")
+    for entry in entries:
+        try:
+            usable = _is_usable(entry)
+        except Exception:  # whatever stands there in the place of a function and its parameters
+            usable = False
+        if not usable:
+            raise OptionError(
+                f"{task}: metric_list: {entry!r} is no metric of this task; expected `aggregation` to name a function "
+                "of lm_eval_cora.metrics, and the keys beside it its parameters, as in the files of _probes/"
+            )
+
+
+def _is_usable(entry: Entry) -> bool:
+    result = entry["aggregation"](ResponseTable.from_records(()), **parameters_of(entry))
+    return (
+        isinstance(result, Estimate if is_in_table(entry) else Estimate | Mapping)
+        and entry.get("form") in (None, *get_args(Form))
+        and entry.get("sampled") in (None, "also", "only")
+        and isinstance(entry.get("table", True), bool)
+    )
