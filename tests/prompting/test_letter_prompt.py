@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from lm_eval_cora.probes.divergent import divergent
-from lm_eval_cora.prompting import letter_prompt, question_block
+from lm_eval_cora.prompting import letter_prompt
 from lm_eval_cora.question import Question
 
 KEPT = Path(__file__).parents[1] / "prompts"
@@ -23,21 +23,3 @@ def test_prompt_of_each_kind(kind: str) -> None:
 def test_the_letters_named_are_those_printed() -> None:
     assert "(A, B or C)" in letter_prompt("Which?", ["1", "2", "3"])
     assert "Y or Z)" in letter_prompt("Which?", list(map(str, range(26))))
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "$\\frac{1}{2}$ {{ 7 * 7 }}",
-        "{% raw %}",
-        "<b>&amp;</b>",
-        "\"quoted\" 'text'",
-        "two\nlines ",
-        "שלום",
-        "x" * 30_000,
-    ],
-)
-def test_question_and_options_reach_the_model_unchanged(text: str) -> None:
-    block = f"Question: {text}\nChoices:\nA. {text}\nB. other\nAnswer:"
-    assert question_block(text, [text, "other"]) == block
-    assert letter_prompt(text, [text, "other"]).endswith(f"\n\n{block}")

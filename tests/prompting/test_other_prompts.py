@@ -62,29 +62,6 @@ def test_the_letters_named_are_those_printed() -> None:
     assert "Y and Z)" in select_all_prompt("Which?", list(map(str, range(26))))
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "$\\frac{1}{2}$ {{ 7 * 7 }}",
-        "{% raw %}",
-        "{# gone? #}",
-        "<b>&amp;</b>",
-        "\"quoted\" 'text'",
-        "two\nlines ",
-        " \t indented",
-        "שלום",
-        "",
-        "x" * 30_000,
-    ],
-)
-def test_question_and_options_reach_the_model_unchanged(text: str) -> None:
-    claim = f"Question: {text}\nProposed answer: {text}\nIs this the right answer to the question, yes or no?\nAnswer:"
-    assert claim_block(text, text) == claim
-    assert yes_no_prompt(text, text).endswith(f"\n\n{claim}")
-    block = f"Question: {text}\nChoices:\nA. {text}\nB. other\nAnswer:"
-    assert select_all_prompt(text, [text, "other"]).endswith(f"\n\n{block}")
-
-
 @pytest.mark.parametrize("text", ["{{ 7 * 7 }}", "Which?"])
 def test_an_instruction_does_not_depend_on_the_question(text: str) -> None:
     def instruction(prompt: str) -> str:
