@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from lm_eval_cora.question import Question
+from lm_eval_cora.question import OpenQuestion, Question
 from lm_eval_cora.randomness import in_random_order
 
 
@@ -21,14 +21,14 @@ class ExemplarPool:
         within_category: Whether the exemplars of a question are of its own category.
     """
 
-    def __init__(self, questions: Iterable[Question], *, source: str, within_category: bool) -> None:
+    def __init__(self, questions: Iterable[Question | OpenQuestion], *, source: str, within_category: bool) -> None:
         self._source = source
         self._within_category = within_category
-        self._pools: dict[str, list[Question]] = {}
+        self._pools: dict[str, list[Question | OpenQuestion]] = {}
         for question in questions:
             self._pools.setdefault(self._pool_of(question), []).append(question)
 
-    def draw(self, question: Question, shots: int, *seeds: int) -> list[Question]:
+    def draw(self, question: Question | OpenQuestion, shots: int, *seeds: int) -> list[Question | OpenQuestion]:
         """Draw the exemplars of a question.
 
         They depend on the question and the seeds alone, so all variants of a question see the same ones in the same
@@ -66,7 +66,7 @@ class ExemplarPool:
             )
         return drawn
 
-    def check(self, questions: Collection[Question], shots: int) -> None:
+    def check(self, questions: Collection[Question | OpenQuestion], shots: int) -> None:
         """See that every question can have that many exemplars.
 
         Args:
@@ -78,9 +78,9 @@ class ExemplarPool:
         """
         self.draw(min(questions, key=lambda question: len(self._some(question, shots))), shots)
 
-    def _some(self, question: Question, shots: int, *seeds: int) -> list[Question]:
+    def _some(self, question: Question | OpenQuestion, shots: int, *seeds: int) -> list[Question | OpenQuestion]:
         """That many exemplars, or as many as there are."""
-        drawn: list[Question] = []
+        drawn: list[Question | OpenQuestion] = []
         seen = {_content(question)}
         pool = self._pools.get(self._pool_of(question), [])
         for candidate in in_random_order(pool, "exemplars", question.id, *seeds):
@@ -91,10 +91,10 @@ class ExemplarPool:
                 drawn.append(candidate)
         return drawn
 
-    def _pool_of(self, question: Question) -> str:
+    def _pool_of(self, question: Question | OpenQuestion) -> str:
         return question.category if self._within_category else ""
 
 
-def _content(question: Question) -> tuple[str, frozenset[str]]:
+def _content(question: Question | OpenQuestion) -> tuple[str, frozenset[str]]:
     """What a question asks, whatever its id and the order of its options."""
     return question.stem.strip(), frozenset(choice.strip() for choice in question.choices)

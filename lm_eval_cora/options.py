@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, get_args
 
+from lm_eval_cora.probes.order import Orders
 from lm_eval_cora.question import is_encodable
 
 
@@ -25,6 +26,9 @@ class Options:
         nota_text: How the option "None of the above" is printed.
         skip_option_references: Leave out questions with options such as "All of the above" or "Both A and B".
         variants: 1 asks one variant of each question, drawn by `seed`: the cheap MCQA+. None asks all of them.
+        orders: Which orders of the options the order probe asks.
+        templates: A file with prompts of the user's own for the prompts, order and sampling probes.
+        request_seeds: Whether the sampling probe sends a seed with each request, another one for each sample.
     """
 
     data_files: tuple[str, ...] = ()
@@ -34,6 +38,9 @@ class Options:
     nota_text: str = "None of the above"
     skip_option_references: bool = False
     variants: int | None = None
+    orders: Orders = "swap"
+    templates: str | None = None
+    request_seeds: bool = False
 
     @classmethod
     def from_metadata(cls, task: str, given: object) -> Options:
@@ -55,7 +62,7 @@ class Options:
             >>> Options.from_metadata("cora_demo", {"question": 20})
             Traceback (most recent call last):
             ...
-            lm_eval_cora.options.OptionError: cora_demo: unknown option 'question'. The options are: categories, data_files, nota_text, questions, seed, skip_option_references, variants. They are given as --metadata '{"cora": {"seed": 1}}'
+            lm_eval_cora.options.OptionError: cora_demo: unknown option 'question'. The options are: categories, data_files, nota_text, orders, questions, request_seeds, seed, skip_option_references, templates, variants. They are given as --metadata '{"cora": {"seed": 1}}'
         """  # noqa: E501
         if given is None:
             return cls()
@@ -112,6 +119,12 @@ def _one(value: object) -> int:
     return 1
 
 
+def _orders(value: object) -> object:
+    if value not in get_args(Orders):
+        raise ValueError
+    return value
+
+
 def _flag(value: object) -> bool:
     if not isinstance(value, bool):
         raise TypeError
@@ -142,4 +155,7 @@ _CHECKS: dict[str, tuple[str, Callable[[object], Any]]] = {
     "nota_text": ("a text of one line", _line),
     "skip_option_references": ("true or false", _flag),
     "variants": ("1, or not to be given", _one),
+    "orders": (", ".join(map(repr, get_args(Orders))), _orders),
+    "templates": ("a path", _line),
+    "request_seeds": ("true or false", _flag),
 }

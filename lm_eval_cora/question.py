@@ -19,8 +19,12 @@ NOTA = MAX_OPTIONS
 FIRST_FILLER = NOTA + 1
 """Identity of a question's first filler, an option without a meaning; the others follow."""
 
-Ask = Literal["letter", "yes_no", "select_all"]
-"""What a variant asks for: the letter of one option, whether its only option is right, or all letters that are."""
+Ask = Literal["letter", "best_answer", "yes_no", "select_all", "boxed"]
+"""What a variant asks for: the letter of one option, first thing or after any amount of reasoning; whether its only
+option is right; all letters that are; or an answer of the model's own in a box."""
+
+PICKS_ONE: tuple[Ask, ...] = ("letter", "best_answer")
+"""Those that ask for one of the options."""
 
 
 class UnusableQuestion(ValueError):
@@ -71,10 +75,7 @@ class Question:
         object.__setattr__(self, "category", str(self.category).strip())
         object.__setattr__(self, "choices", tuple(self.choices))
         where = f"in {shorten(self.stem)!r}"
-        if not isinstance(self.stem, str):
-            raise UnusableQuestion("a question that is not text", f"it is {self.stem!r}")
-        if not self.stem.strip():
-            raise UnusableQuestion("empty stem", f"the question reads {self.stem!r}")
+        _check_stem(self.stem)
         if not self.choices:
             raise UnusableQuestion("no options", where)
         if len(self.choices) < 2:
@@ -84,10 +85,7 @@ class Question:
         for number, choice in enumerate(self.choices):
             if not isinstance(choice, str):
                 raise UnusableQuestion("an option that is not text", f"option {number} is {choice!r} {where}")
-        for text in (self.id, self.stem, self.category, *self.choices):
-            if not is_encodable(text):
-                # The harness hashes every prompt after inference; a lone surrogate would end the run there.
-                raise UnusableQuestion("text that is not valid Unicode", f"{text[:60]!a}")
+        _check_encodable(self.id, self.stem, self.category, *self.choices)
         if isinstance(self.answer, bool) or not isinstance(self.answer, int):
             raise UnusableQuestion("an answer that is no index", f"{self.answer!r} {where}")
         if not 0 <= self.answer < len(self.choices):
@@ -106,6 +104,43 @@ class Question:
         return tuple(texts.index(text) for text in texts)
 
 
+@dataclass(frozen=True)
+class OpenQuestion:
+    r"""A question without options, whose answer the model writes itself.
+
+    Attributes:
+        id: The source's own id, or split and row number.
+        stem: The question.
+        answer: The reference answer, as LaTeX or text.
+        category: Subject or level of the benchmark; empty if it has none.
+
+    Raises:
+        UnusableQuestion: If it cannot be asked: an empty stem or answer; text that no file could hold.
+
+    Example:
+        >>> OpenQuestion("q1", "What is half of a half?", r"\frac{1}{4}").choices
+        ()
+    """
+
+    id: str
+    stem: str
+    answer: str
+    category: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "id", str(self.id))
+        object.__setattr__(self, "category", str(self.category).strip())
+        _check_stem(self.stem)
+        if not isinstance(self.answer, str) or not self.answer.strip():
+            raise UnusableQuestion("no answer", f"it is {self.answer!r} in {shorten(self.stem)!r}")
+        _check_encodable(self.id, self.stem, self.category, self.answer)
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """It has none."""
+        return ()
+
+
 @dataclass(frozen=True, slots=True)
 class Variant:
     """One altered form of a Question.
@@ -117,6 +152,7 @@ class Variant:
         choices: Text of each printed option, in the same order.
         answer: Identity of the right option; not printed where the question is whether a wrong option is right.
         ask: What it asks for.
+        original: Whether it is the question as its benchmark asks it; at most one variant of a question is.
     """
 
     kind: str
@@ -125,6 +161,21 @@ class Variant:
     choices: tuple[str, ...]
     answer: int
     ask: Ask = "letter"
+    original: bool = False
+
+
+def _check_stem(stem: object) -> None:
+    if not isinstance(stem, str):
+        raise UnusableQuestion("a question that is not text", f"it is {stem!r}")
+    if not stem.strip():
+        raise UnusableQuestion("empty stem", f"the question reads {stem!r}")
+
+
+def _check_encodable(*texts: str) -> None:
+    for text in texts:
+        if not is_encodable(text):
+            # The harness hashes every prompt after inference; a lone surrogate would end the run there.
+            raise UnusableQuestion("text that is not valid Unicode", f"{text[:60]!a}")
 
 
 def is_encodable(text: str) -> bool:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from itertools import combinations
 from math import nan
+from operator import eq
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lm_eval_cora.answers import Reason
-from lm_eval_cora.question import Ask
+from lm_eval_cora.question import PICKS_ONE, Ask
 
 INVALID = -1
 """What stands in `ResponseTable.picked` where a response named no option."""
@@ -36,8 +38,9 @@ class Record:
         ordinal: Place of the variant among those of its question, from 0.
         variants: How many variants the question has; with fewer Records than that it is incomplete.
         printed: Identity of each printed option, in printed order.
-        answer: Identity of the right option.
+        answer: Identity of the right option; 0 where there are no options.
         picked: Identity of the option picked, None if the answer is invalid or no single letter was asked for.
+        position: Where that option is printed, from 0.
         reason: Why the answer is invalid, None if it is not.
         category: Category of the question.
         tied: Whether another answer was exactly as likely.
@@ -45,6 +48,9 @@ class Record:
         selected: Identities of the options said to be right, None if the answer is invalid or a letter was asked for.
         yes: Log-likelihood of "yes", where it was scored.
         no: Log-likelihood of "no", where it was scored.
+        original: Whether it is the question as its benchmark asks it.
+        written: The answer of the model's own, where that was asked for, None if it is invalid.
+        matches: Whether that is equivalent to the reference answer; None if comparing them ran out of time or memory.
     """
 
     question_id: str
@@ -61,22 +67,28 @@ class Record:
     selected: tuple[int, ...] | None = None
     yes: float | None = None
     no: float | None = None
+    position: int | None = None
+    original: bool = False
+    written: str | None = None
+    matches: bool | None = None
 
     @property
     def correct(self) -> bool:
         """Whether the answer is right, by identity. An invalid one never is.
 
         The right option was picked; or, where any number could be selected, what was selected is the right option if
-        it was printed, and nothing else.
+        it was printed, and nothing else; or, without options, what was written is equivalent to the reference.
         """
-        if self.ask == "letter":
+        if self.ask in PICKS_ONE:
             return self.picked == self.answer
+        if self.ask == "boxed":
+            return self.written is not None and self.matches is True
         return self.selected is not None and set(self.selected) == {self.answer}.intersection(self.printed)
 
     @property
     def invalid(self) -> bool:
         """Whether the response says nothing that was asked for."""
-        return self.picked is None and self.selected is None
+        return self.picked is None and self.selected is None and self.written is None
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +105,7 @@ class ResponseTable:
         kinds: Names of the kinds.
         kind: (R,) index into `kinds`.
         picked: (R,) identity picked, or INVALID, or NO_PICK.
+        position: (R,) where that option is printed, from 0; INVALID where none was picked.
         selected: (R,) the identities selected, empty where none were or a letter was asked for.
         answer: (R,) identity of the right option.
         correct: (R,) whether the answer was right.
@@ -102,6 +115,11 @@ class ResponseTable:
         options: (R,) number of printed options; equal ones count each.
         yes: (R,) log-likelihood of "yes", nan where it was not scored.
         no: (R,) log-likelihood of "no", nan where it was not scored.
+        original: (R,) whether it is the question as its benchmark asks it.
+        written: (R,) whether the answer is one of the model's own.
+        pairs: (P, 2) the pairs of such answers to one question, as records, that are equivalent.
+        ran_out: (R,) how many comparisons of such an answer ran out of time or memory: with the reference, and with
+            those after it.
         incomplete: Number of questions left out because variants are missing.
         duplicates: Number of records left out because their variant was there already.
     """
@@ -112,6 +130,7 @@ class ResponseTable:
     kinds: tuple[str, ...]
     kind: Ints
     picked: Ints
+    position: Ints
     selected: Sets
     answer: Ints
     correct: Bools
@@ -121,11 +140,15 @@ class ResponseTable:
     options: Ints
     yes: Floats
     no: Floats
+    original: Bools
+    written: Bools
+    pairs: Ints
+    ran_out: Ints
     incomplete: int = 0
     duplicates: int = 0
 
     @classmethod
-    def from_records(cls, records: Iterable[Record]) -> ResponseTable:
+    def from_records(cls, records: Iterable[Record], same: Callable[[str, str], bool | None] = eq) -> ResponseTable:
         """Regroup records by question.
 
         Records may come in any order. A question counts only if all of its variants are there: a limit that cuts a
@@ -133,6 +156,7 @@ class ResponseTable:
 
         Args:
             records: Scored variants; may be empty.
+            same: Whether two answers of the model's own are equivalent, None if that could not be found out.
 
         Returns:
             The table; it has no questions if none is complete.
@@ -156,13 +180,16 @@ class ResponseTable:
         rows = [complete[key][ordinal] for key in ids for ordinal in range(len(complete[key]))]
         kinds = tuple(dict.fromkeys(record.kind for record in rows))
         codes = {kind: code for code, kind in enumerate(kinds)}
+        sizes = np.array([len(complete[key]) for key in ids], dtype=np.int64)
+        pairs, ran_out = _compare(rows, np.cumsum(sizes).tolist(), same)
         return cls(
             question_ids=ids,
             categories=tuple(complete[key][0].category for key in ids),
-            sizes=np.array([len(complete[key]) for key in ids], dtype=np.int64),
+            sizes=sizes,
             kinds=kinds,
             kind=np.array([codes[record.kind] for record in rows], dtype=np.int64),
             picked=np.array([_pick(record) for record in rows], dtype=np.int64),
+            position=np.array([INVALID if r.position is None else r.position for r in rows], dtype=np.int64),
             selected=np.array([_bit_set(record.selected or ()) for record in rows], dtype=np.uint64),
             answer=np.array([record.answer for record in rows], dtype=np.int64),
             correct=np.array([record.correct for record in rows], dtype=np.bool_),
@@ -172,6 +199,10 @@ class ResponseTable:
             options=np.array([len(record.printed) for record in rows], dtype=np.int64),
             yes=np.array([nan if record.yes is None else record.yes for record in rows], dtype=np.float64),
             no=np.array([nan if record.no is None else record.no for record in rows], dtype=np.float64),
+            original=np.array([record.original for record in rows], dtype=np.bool_),
+            written=np.array([record.written is not None for record in rows], dtype=np.bool_),
+            pairs=pairs,
+            ran_out=ran_out,
             incomplete=len(groups) - len(complete),
             duplicates=duplicates,
         )
@@ -199,6 +230,8 @@ class ResponseTable:
                 printed=(0, 1),
                 answer=0,
                 picked=0 if hit else 1,
+                position=0 if hit else 1,
+                original=not ordinal,
             )
             for number, row in enumerate(hits)
             for ordinal, hit in enumerate(row)
@@ -235,14 +268,70 @@ class ResponseTable:
     @cached_property
     def original_correct(self) -> Bools | None:
         """(N,) whether the original was answered correctly, or None without questions or if one has no original."""
-        is_original = self.is_kind("original")
-        if not len(self.sizes) or not (self.sum_by_question(is_original) == 1).all():
+        if not len(self.sizes) or not (self.sum_by_question(self.original) == 1).all():
             return None
-        return self.sum_by_question(is_original & self.correct) > 0
+        return self.sum_by_question(self.original & self.correct) > 0
+
+    @cached_property
+    def alike(self) -> Ints:
+        """(R,) how many answers to the question are the same as this one, itself included; 0 if it is invalid."""
+        valid = self.picked >= 0
+        alike = np.zeros(len(self.picked), dtype=np.int64)
+        # One number for a question and an identity, which is below 64.
+        _, group, counts = np.unique(
+            self.question[valid] * 64 + self.picked[valid], return_inverse=True, return_counts=True
+        )
+        alike[valid] = counts[group]
+        return alike + self.written + np.bincount(self.pairs.ravel(), minlength=len(alike))
+
+    def where(self, kept: Bools) -> ResponseTable:
+        """The table of some of the records, (R,); a question without any is gone.
+
+        Example:
+            >>> table = ResponseTable.from_hits([[1, 0, 1], [0, 0]])
+            >>> table.where(table.correct).sizes
+            array([2])
+        """
+        sizes = np.bincount(self.question[kept], minlength=len(self.sizes))
+        left = np.flatnonzero(sizes)
+        codes, kind = np.unique(self.kind[kept], return_inverse=True)
+        moved = np.cumsum(kept) - 1
+        return replace(
+            self,
+            question_ids=tuple(self.question_ids[number] for number in left),
+            categories=tuple(self.categories[number] for number in left),
+            sizes=sizes[left],
+            kinds=tuple(self.kinds[code] for code in codes),
+            kind=kind.reshape(-1),
+            pairs=moved[self.pairs[kept[self.pairs].all(axis=1)]],
+            **{column: getattr(self, column)[kept] for column in _COLUMNS},
+        )
+
+
+_COLUMNS = (
+    *("picked", "position", "selected", "answer", "correct", "invalid", "tied", "printed", "options", "yes", "no"),
+    *("original", "written", "ran_out"),
+)
+"""The columns of a ResponseTable with a value per record that stays what it is without the others."""
+
+
+def _compare(rows: Sequence[Record], ends: Sequence[int], same: Callable[[str, str], bool | None]) -> tuple[Ints, Ints]:
+    """The pairs of equivalent answers of the models' own, and how many comparisons of each record ran out."""
+    pairs = []
+    ran_out = np.array([row.written is not None and row.matches is None for row in rows], dtype=np.int64)
+    for start, end in zip([0, *ends], ends, strict=False):
+        written = [(number, text) for number in range(start, end) if (text := rows[number].written) is not None]
+        for (first, one), (second, other) in combinations(written, 2):
+            verdict = same(one, other)
+            if verdict is None:
+                ran_out[first] += 1
+            elif verdict:
+                pairs.append((first, second))
+    return np.array(pairs, dtype=np.int64).reshape(-1, 2), ran_out
 
 
 def _pick(record: Record) -> int:
-    if record.ask != "letter":
+    if record.ask not in PICKS_ONE:
         return NO_PICK
     return INVALID if record.picked is None else record.picked
 

@@ -12,7 +12,7 @@ from lm_eval_cora.responses import INVALID, Record, ResponseTable
 
 def record(question_id: object = "q1", ordinal: int = 0, variants: int = 2, picked: int | None = 0) -> Record:
     kind = "shuffled" if ordinal else "original"
-    return Record(question_id, kind, ordinal, variants, (0, 1), 0, picked)  # type: ignore[arg-type]
+    return Record(question_id, kind, ordinal, variants, (0, 1), 0, picked, original=kind == "original")  # type: ignore[arg-type]
 
 
 def columns(table: ResponseTable) -> list[object]:

@@ -1,4 +1,4 @@
-"""What a response says: an option identity, or why there is none."""
+"""What a response says: an option identity, an answer of its own, or why there is none."""
 
 from __future__ import annotations
 
@@ -13,6 +13,11 @@ class Reason(str, Enum):
     CUT_OFF = "cut off while reasoning"
     REFUSED = "refused"
     NO_LETTER = "no letter"
+    NO_BEST_ANSWER = "no best answer named"
+    NO_BOX = "no box"
+    UNCLOSED_BOX = "box not closed"
+    EMPTY_BOX = "empty box"
+    TOO_LONG = "answer too long"
     NO_YES_OR_NO = "neither yes nor no"
     UNCLEAR = "unclear selection"
     OUT_OF_RANGE = "letter out of range"
@@ -24,21 +29,25 @@ class Reason(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A parsed response: an option was picked, or some were selected, or there is a reason why neither is so.
+    """A parsed response: an option was picked, some were selected, an answer was written, or why none of it is so.
 
     Attributes:
         picked: Identity of the option picked, where one letter was asked for.
+        position: Where that option is printed, from 0.
         reason: Why there is no answer. An invalid answer is never correct and agrees with nothing.
         tied: Whether another answer was exactly as likely; in the loglikelihood form only.
         selected: Identities of the options that are said to be right, in printed order, where all right letters were
             asked for or whether an option is right: a "no" selects none.
         yes: Log-likelihood of "yes", where that was scored.
         no: Log-likelihood of "no", where that was scored.
+        written: The answer in a box, where that was asked for.
     """
 
     picked: int | None = None
+    position: int | None = None
     reason: Reason | None = None
     tied: bool = False
     selected: tuple[int, ...] | None = None
     yes: float | None = None
     no: float | None = None
+    written: str | None = None

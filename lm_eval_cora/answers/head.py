@@ -38,8 +38,28 @@ def head_of(response: str, length: int) -> str:
         >>> head_of("<think>Ice is water.</think> B. Ice", 1)
         'B'
     """
+    return after_reasoning(response)[:length]
+
+
+def after_reasoning(response: str) -> str:
+    """A response without the reasoning before it, and without the white space there.
+
+    Example:
+        >>> after_reasoning("<think>Ice is water.</think> B. Ice")
+        'B. Ice'
+    """
     start = max((end.end() for end in _END_OF_REASONING.finditer(response)), default=0)
-    return response[start:].lstrip()[:length]
+    return response[start:].lstrip()
+
+
+def is_reasoning(head: str) -> bool:
+    """Whether a response begins with reasoning that did not come to an end.
+
+    Example:
+        >>> is_reasoning("<think>Let me see"), is_reasoning("Let me see")
+        (True, False)
+    """
+    return _REASONING.match(head) is not None
 
 
 def why_nothing(head: str, otherwise: Reason) -> Reason:
@@ -53,7 +73,7 @@ def why_nothing(head: str, otherwise: Reason) -> Reason:
     """
     if not head:
         return Reason.EMPTY
-    if _REASONING.match(head):
+    if is_reasoning(head):
         return Reason.CUT_OFF
     if _REFUSAL.match(head):
         return Reason.REFUSED

@@ -53,7 +53,9 @@ def read_letter(response: str, printed: Sequence[int]) -> Answer:
     if letter is None:
         return Answer(reason=why_nothing(head, Reason.NO_LETTER))
     position = LETTERS.index(letter)
-    return Answer(picked=printed[position]) if position < len(printed) else Answer(reason=Reason.OUT_OF_RANGE)
+    if position >= len(printed):
+        return Answer(reason=Reason.OUT_OF_RANGE)
+    return Answer(picked=printed[position], position=position)
 
 
 def _leading_letter(line: str) -> str | None:

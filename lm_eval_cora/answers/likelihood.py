@@ -38,8 +38,9 @@ def most_likely(loglikelihoods: Sequence[Any], printed: Sequence[int]) -> Answer
     if len(values) != len(printed) or any(map(isnan, values)):
         return Answer(reason=Reason.NO_LIKELIHOOD)
     highest = max(values)
-    best = [identity for identity, value in zip(printed, values, strict=True) if value == highest]
-    return Answer(picked=best[0], tied=len(set(best)) > 1)
+    best = [position for position, value in enumerate(values) if value == highest]
+    identities = {printed[position] for position in best}
+    return Answer(picked=printed[best[0]], position=best[0], tied=len(identities) > 1)
 
 
 def yes_or_no(loglikelihoods: Sequence[Any], printed: Sequence[int]) -> Answer:

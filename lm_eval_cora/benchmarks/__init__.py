@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lm_eval_cora.question import Question, UnusableQuestion
+from lm_eval_cora.question import OpenQuestion, Question, UnusableQuestion
 
 Row = Mapping[str, Any]
 LocatedRow = tuple[str, Row]
@@ -27,6 +27,7 @@ class Benchmark:
     Attributes:
         name: As in the task names.
         columns: Columns that every row must have.
+        optional_columns: Columns that a user's copy should have besides.
         to_question: Takes a row and the id to use if the source has none; raises UnusableQuestion.
         strict: Whether a row that cannot be asked is an error. It is for a user's own file; a public benchmark has
             such rows, and they are left out and counted.
@@ -35,16 +36,23 @@ class Benchmark:
         part_of: Of a benchmark that is made of several datasets: takes the name of a dataset or of a file and a row of
             it, and returns the part that the row is of. Rows have it in the column `subset`, and ids begin with it.
         exemplars_within_category: Whether few-shot exemplars come from the question's own category.
+        has_options: Whether its questions have options; else the model writes an answer of its own.
+        score_templates: Where SCORE's task for it lies in the harness, if there is one.
+        macro_average: Whether its papers average accuracies over categories.
     """
 
     name: str
     columns: tuple[str, ...]
-    to_question: Callable[[Row, str], Question]
+    to_question: Callable[[Row, str], Question | OpenQuestion]
+    optional_columns: tuple[str, ...] = ()
     strict: bool = False
     published_rows: int | None = None
     file: Path | None = None
     part_of: Callable[[str, Row], str] | None = None
     exemplars_within_category: bool = False
+    has_options: bool = True
+    score_templates: str | None = None
+    macro_average: bool = False
 
 
 @dataclass(frozen=True)
@@ -58,7 +66,7 @@ class LeftOut:
 
 def collect_questions(
     benchmark: Benchmark, rows: Iterable[LocatedRow], *, id_prefix: str
-) -> tuple[list[Question], list[LeftOut]]:
+) -> tuple[list[Question | OpenQuestion], list[LeftOut]]:
     """Turn rows into Questions.
 
     Args:
@@ -72,7 +80,7 @@ def collect_questions(
     Raises:
         BenchmarkError: If a column is missing, no question can be used, or, for a strict benchmark, one cannot.
     """
-    questions: dict[str, Question] = {}
+    questions: dict[str, Question | OpenQuestion] = {}
     places: dict[str, str] = {}
     left_out: list[LeftOut] = []
     for number, (where, row) in enumerate(rows):
@@ -95,8 +103,8 @@ def collect_questions(
         named = "\n".join(f"  {row.where}: {row.detail}" for row in left_out[:_NAMED])
         more = f"\n  and {len(left_out) - _NAMED} more" if len(left_out) > _NAMED else ""
         raise BenchmarkError(
-            f"{benchmark.name}: {len(left_out)} of {len(left_out) + len(questions)} rows cannot be asked as multiple "
-            f"choice questions:\n{named}{more}"
+            f"{benchmark.name}: {len(left_out)} of {len(left_out) + len(questions)} rows cannot be "
+            f"asked:\n{named}{more}"
         )
     if not questions:
         raise BenchmarkError(f"{benchmark.name}: there are no rows")

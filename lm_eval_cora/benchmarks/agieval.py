@@ -92,5 +92,7 @@ AGIEVAL = Benchmark(
     to_question=to_question,
     published_rows=2340,
     part_of=subset_of,
+    optional_columns=("subset",),
     exemplars_within_category=True,
+    score_templates="agi_eval",
 )

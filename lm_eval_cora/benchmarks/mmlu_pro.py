@@ -37,4 +37,6 @@ MMLU_PRO = Benchmark(
     to_question=to_question,
     published_rows=12032,
     exemplars_within_category=True,
+    score_templates="mmlu_pro",
+    macro_average=True,
 )

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal
 
+from lm_eval_cora.benchmarks import Benchmark
 from lm_eval_cora.harness.loading import to_question
+from lm_eval_cora.harness.templates import templates_of
 from lm_eval_cora.option_references import refers_to_options
 from lm_eval_cora.options import OptionError, Options
 from lm_eval_cora.probes import divergent as divergent_probe
+from lm_eval_cora.probes import order as order_probe
 from lm_eval_cora.probes import plus as plus_probe
+from lm_eval_cora.probes import prompts as prompts_probe
 from lm_eval_cora.probes import revas as revas_probe
+from lm_eval_cora.probes import sampling as sampling_probe
 from lm_eval_cora.prompting import claim_block, letter_prompt, question_block, select_all_prompt, yes_no_prompt
-from lm_eval_cora.question import LETTERS, Ask, Question, Variant
+from lm_eval_cora.prompting.template import Template
+from lm_eval_cora.question import LETTERS, OpenQuestion, Question, Variant
 from lm_eval_cora.randomness import draw
 
 Doc = dict[str, Any]
@@ -31,13 +38,19 @@ class Docs(list[Doc]):
         return dict.fromkeys(self[0]) if self else {}
 
 
-def divergent(rows: Iterable[Mapping[str, Any]], options: Options | None = None, form: Form = "generate") -> Docs:
+def divergent(
+    rows: Iterable[Mapping[str, Any]],
+    options: Options | None = None,
+    form: Form = "generate",
+    benchmark: Benchmark | None = None,
+) -> Docs:
     """Expand questions into the docs of the divergent probe, a question's variants side by side.
 
     Args:
         rows: As `load_benchmark` returns them.
         options: Seed of the reorderings and text of NOTA.
         form: Makes no difference here.
+        benchmark: Neither does it.
 
     Returns:
         2 + 6(A - 1) docs per question with A options.
@@ -51,17 +64,25 @@ def divergent(rows: Iterable[Mapping[str, Any]], options: Options | None = None,
         >>> len(docs), docs[0]["kind"], docs[1]["choices"]
         (8, 'original', ('Air', 'Water'))
     """
-    options = _without_variants(options)
-    return _expand(rows, lambda q: divergent_probe.divergent(q, seed=options.seed, nota_text=options.nota_text))
+    options = _checked(options, *_TASKS_WITH)
+    return _expand(
+        rows, _with_options(partial(divergent_probe.divergent, seed=options.seed, nota_text=options.nota_text))
+    )
 
 
-def plus(rows: Iterable[Mapping[str, Any]], options: Options | None = None, form: Form = "generate") -> Docs:
+def plus(
+    rows: Iterable[Mapping[str, Any]],
+    options: Options | None = None,
+    form: Form = "generate",
+    benchmark: Benchmark | None = None,
+) -> Docs:
     """Expand questions into the docs of MCQA+, a question's variants side by side.
 
     Args:
         rows: As `load_benchmark` returns them.
         options: Seed and text of NOTA; with `variants` 1 each question becomes one doc, drawn by the seed.
         form: Makes no difference here.
+        benchmark: Neither does it.
 
     Returns:
         14 docs per question with four options, or one.
@@ -71,7 +92,7 @@ def plus(rows: Iterable[Mapping[str, Any]], options: Options | None = None, form
         >>> len(plus([row])), len(plus([row], Options(variants=1)))
         (9, 1)
     """
-    options = options or Options()
+    options = _checked(options, "orders", "templates", "request_seeds")
 
     def probe(question: Question) -> list[Variant]:
         variants = plus_probe.plus(question, seed=options.seed, nota_text=options.nota_text)
@@ -80,16 +101,22 @@ def plus(rows: Iterable[Mapping[str, Any]], options: Options | None = None, form
         drawn = variants[draw(len(variants), options.seed, question.id, plus_probe.NAME, "variants")]
         return [replace(drawn, ordinal=0)]
 
-    return _expand(rows, probe)
+    return _expand(rows, _with_options(probe))
 
 
-def revas(rows: Iterable[Mapping[str, Any]], options: Options | None = None, form: Form = "generate") -> Docs:
+def revas(
+    rows: Iterable[Mapping[str, Any]],
+    options: Options | None = None,
+    form: Form = "generate",
+    benchmark: Benchmark | None = None,
+) -> Docs:
     """Expand questions into the docs of the REVAS study, a question's variants side by side.
 
     Args:
         rows: As `load_benchmark` returns them.
         options: Seed and text of NOTA.
         form: Where answers are scored, none is asked to select all right options.
+        benchmark: Makes no difference here.
 
     Returns:
         45 docs per question with four options, 44 where answers are scored.
@@ -102,23 +129,152 @@ def revas(rows: Iterable[Mapping[str, Any]], options: Options | None = None, for
         >>> len(revas([row])), len(revas([row], form="loglikelihood"))
         (35, 34)
     """
-    options = _without_variants(options)
+    options = _checked(options, *_TASKS_WITH)
     written = form == "generate"
     return _expand(
-        rows, lambda q: revas_probe.revas(q, seed=options.seed, nota_text=options.nota_text, select_all=written)
+        rows,
+        _with_options(partial(revas_probe.revas, seed=options.seed, nota_text=options.nota_text, select_all=written)),
     )
 
 
-def _without_variants(options: Options | None) -> Options:
-    if options and options.variants is not None:
-        raise OptionError(
-            "option 'variants': only the tasks named cora_..._plus have it, and it holds for all tasks of a run; "
-            "ask for them in a run of their own"
-        )
-    return options or Options()
+def prompts(
+    rows: Iterable[Mapping[str, Any]],
+    options: Options | None = None,
+    form: Form = "generate",
+    benchmark: Benchmark | None = None,
+) -> Docs:
+    """Expand questions into the docs of SCORE's prompts probe, a question's variants side by side.
+
+    Args:
+        rows: As `load_benchmark` returns them.
+        options: `templates` names a file with other ones.
+        form: The model writes; there is no other form.
+        benchmark: Whose questions they are: some have templates of their own.
+
+    Returns:
+        A doc per question and template: ten.
+
+    Raises:
+        OptionError: If an option is given that this probe does not have, or a file cannot be read.
+
+    Example:
+        >>> row = {"id": "q1", "question": "Ice?", "choices": ["Water", "Air"], "answer": 0, "category": ""}
+        >>> docs = prompts([row])
+        >>> len(docs), docs[0]["kind"], [doc["kind"] for doc in docs if doc["original"]]
+        (10, 'question_first', ['question_middle'])
+    """
+    options = _checked(options, "variants")
+    templates = templates_of(benchmark, options)
+    by_name = {template.name: template for template in templates.all}
+    return _expand(
+        rows, lambda q: prompts_probe.prompts(q, list(by_name), templates.fixed.name), lambda kind: by_name[kind]
+    )
 
 
-def _expand(rows: Iterable[Mapping[str, Any]], probe: Callable[[Question], list[Variant]]) -> Docs:
+def order(
+    rows: Iterable[Mapping[str, Any]],
+    options: Options | None = None,
+    form: Form = "generate",
+    benchmark: Benchmark | None = None,
+) -> Docs:
+    """Expand questions into the docs of SCORE's order probe, a question's variants side by side.
+
+    Args:
+        rows: As `load_benchmark` returns them.
+        options: `orders` says which orders; `templates` may name a file whose fixed template asks.
+        form: Where letters are scored there is no template.
+        benchmark: Whose questions they are.
+
+    Returns:
+        A docs per question with A options; A! with `orders` all.
+
+    Raises:
+        OptionError: If an option is given that this probe does not have, or asks too much of a question.
+
+    Example:
+        >>> row = {"id": "q1", "question": "Ice?", "choices": ["Water", "Air"], "answer": 0, "category": ""}
+        >>> [doc["kind"] for doc in order([row])]
+        ['answer_at_A', 'answer_at_B']
+    """
+    if form == "loglikelihood":
+        options = _checked(options, "variants", "templates")
+        probe = partial(order_probe.order, orders=options.orders, ask="letter")
+        return _expand(rows, _with_options(probe))
+    options = _checked(options, "variants")
+    fixed = templates_of(benchmark, options).fixed
+    return _expand(rows, _with_options(partial(order_probe.order, orders=options.orders)), lambda _: fixed)
+
+
+def sampling(
+    rows: Iterable[Mapping[str, Any]],
+    options: Options | None = None,
+    form: Form = "generate",
+    benchmark: Benchmark | None = None,
+) -> Docs:
+    """Expand questions into the docs of SCORE's sampling probe, a question's variants side by side.
+
+    Args:
+        rows: As `load_benchmark` returns them.
+        options: `templates` may name a file whose fixed template asks.
+        form: The model writes; there is no other form.
+        benchmark: Whose questions they are.
+
+    Returns:
+        Five docs per question, with the same prompt.
+
+    Raises:
+        OptionError: If an option is given that this probe does not have.
+
+    Example:
+        >>> row = {"id": "q1", "question": "Ice?", "choices": ["Water", "Air"], "answer": 0, "category": ""}
+        >>> len(sampling([row])), len({doc_to_text(doc) for doc in sampling([row])})
+        (5, 1)
+    """
+    fixed = templates_of(benchmark, _checked(options, "variants")).fixed
+    return _expand(rows, sampling_probe.sampling, lambda _: fixed)
+
+
+_TASKS_WITH = {
+    "variants": "cora_..._plus",
+    "orders": "cora_..._order",
+    "templates": "cora_..._prompts, _order and _sampling, where the model writes,",
+    "request_seeds": "cora_..._sampling",
+}
+"""The options that some probes have. Those of SCORE are run together, and take each other's."""
+
+
+def _checked(options: Options | None, *refused: str) -> Options:
+    """The options, if none is given that would make no difference: somebody meant it to."""
+    options = options or Options()
+    for name in refused:
+        if name in options.changed():
+            raise OptionError(
+                f"option {name!r}: only the tasks named {_TASKS_WITH[name]} have it, and it holds for all tasks of a "
+                "run; ask for them in a run of their own"
+            )
+    return options
+
+
+_Probe = Callable[[Any], list[Variant]]
+
+
+def _with_options(probe: Callable[[Question], list[Variant]]) -> _Probe:
+    """A probe that alters options, or an error before the run for a question that it cannot alter."""
+
+    def checked(question: Question | OpenQuestion) -> list[Variant]:
+        if isinstance(question, OpenQuestion):
+            raise OptionError(f"question {question.id!r} has no options, and this probe alters them")
+        try:
+            return probe(question)
+        except ValueError as error:
+            raise OptionError(f"{error}; the option 'orders' can be swap or cyclic instead") from None
+
+    return checked
+
+
+def _expand(
+    rows: Iterable[Mapping[str, Any]], probe: _Probe, template_of: Callable[[str], Template] | None = None
+) -> Docs:
     docs = Docs()
     for row in rows:
         question = to_question(row)
@@ -135,40 +291,48 @@ def _expand(rows: Iterable[Mapping[str, Any]], probe: Callable[[Question], list[
                 **shared,
                 "ordinal": variant.ordinal,
                 "kind": variant.kind,
+                "original": variant.original,
                 "ask": variant.ask,
                 "choices": variant.choices,
                 "printed": variant.printed,
-                "answer": variant.answer,
+                "answer": question.answer if isinstance(question, OpenQuestion) else variant.answer,
+                **({} if template_of is None else {"template": template_of(variant.kind)}),
             }
             for variant in variants
         )
     return docs
 
 
-def exemplar(question: Question, ask: Ask = "letter", claimed: int = 0) -> Doc:
+def exemplar(question: Question | OpenQuestion, like: Doc, claimed: int = 0) -> Doc:
     """A question with its answer as a doc, its text rendered once for all the variants that it stands before.
 
     Args:
         question: The exemplar, in its original form.
-        ask: What the variants after it ask for, and so it does.
+        like: A variant that it stands before: it asks what this asks, in the same words.
         claimed: Position of the option that a true-or-false exemplar is about.
     """
-    if ask == "yes_no":
+    shown = slice(None)
+    if template := like.get("template"):
+        text = template.render(question.stem, question.choices, question.category)
+    elif like["ask"] == "yes_no":
         text, shown = claim_block(question.stem, question.choices[claimed]), slice(claimed, claimed + 1)
     else:
-        text, shown = question_block(question.stem, question.choices), slice(None)
+        text = question_block(question.stem, question.choices)
     return {
         "text": text,
         "question": question.stem,
-        "ask": ask,
+        "ask": like["ask"],
         "choices": question.choices[shown],
-        "printed": question.identities[shown],
+        "printed": () if isinstance(question, OpenQuestion) else question.identities[shown],
         "answer": question.answer,
     }
 
 
 def doc_to_text(doc: Doc) -> str:
     """The prompt of a doc whose answer is written."""
+    if template := doc.get("template"):
+        text: str = template.render(doc["question"], doc["choices"], doc["category"])
+        return text
     if doc["ask"] == "yes_no":
         return yes_no_prompt(doc["question"], doc["choices"][0])
     prompt = select_all_prompt if doc["ask"] == "select_all" else letter_prompt
@@ -194,7 +358,10 @@ def doc_to_choice(doc: Doc) -> list[str]:
 
 
 def doc_to_target(doc: Doc) -> str:
-    """The right answer: the letter of the right option, or yes or no."""
+    """The right answer, as it is to be written: the letter of the right option, yes or no, a sentence with either."""
     if doc["ask"] == "yes_no":
         return "yes" if doc["answer"] in doc["printed"] else "no"
-    return LETTERS[doc["printed"].index(doc["answer"])]
+    if doc["ask"] == "boxed":
+        return f"The final answer is: $\\boxed{{{doc['answer']}}}$"
+    letter = LETTERS[doc["printed"].index(doc["answer"])]
+    return f"The best answer is {letter}." if doc["ask"] == "best_answer" else letter

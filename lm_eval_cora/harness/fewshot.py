@@ -7,7 +7,7 @@ from typing import Any
 
 from lm_eval_cora.exemplars import ExemplarPool
 from lm_eval_cora.harness.docs import Doc, exemplar
-from lm_eval_cora.question import Ask, Question
+from lm_eval_cora.question import OpenQuestion, Question
 from lm_eval_cora.randomness import draw, in_random_order
 
 
@@ -20,25 +20,25 @@ class ExemplarSampler:
         *seeds: Of the draw.
     """
 
-    def __init__(self, pool: ExemplarPool, questions: Mapping[str, Question], *seeds: int) -> None:
+    def __init__(self, pool: ExemplarPool, questions: Mapping[str, Question | OpenQuestion], *seeds: int) -> None:
         self._pool = pool
         self._questions = questions
         self._seeds = seeds
-        self._last: tuple[str, Ask, int] | None = None
+        self._last: object = None
         self._exemplars: list[Doc] = []
-        self.question_id = ""
-        """The question whose variant is being built; the harness hands it over only in some cases."""
-        self.ask: Ask = "letter"
-        """What that variant asks for, and so its exemplars do."""
+        self.doc: Doc = {}
+        """The variant that is being built; the harness hands it over only in some cases."""
 
     def sample(self, n: int, **_: Any) -> list[Doc]:
         """The exemplars of the current question, drawn and rendered once for its variants, which stand side by side."""
-        current = (self.question_id, self.ask, n)
+        question_id = self.doc["question_id"]
+        current = (question_id, self.doc["ask"], self.doc.get("template"), n)
         if self._last != current:
-            drawn = self._pool.draw(self._questions[self.question_id], n, *self._seeds)
-            claimed = claimed_options(drawn, *self._seeds, self.question_id)
+            drawn = self._pool.draw(self._questions[question_id], n, *self._seeds)
+            closed = [question for question in drawn if isinstance(question, Question)]
+            claimed = claimed_options(closed, *self._seeds, question_id) or [0] * n
             self._exemplars = [
-                exemplar(question, self.ask, option) for question, option in zip(drawn, claimed, strict=True)
+                exemplar(question, self.doc, option) for question, option in zip(drawn, claimed, strict=True)
             ]
             self._last = current
         return self._exemplars

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
+from itertools import chain, product
 from typing import Any
 
 import datasets
@@ -15,7 +15,7 @@ from lm_eval_cora.benchmarks.files import read_rows
 from lm_eval_cora.exemplars import ExemplarPool
 from lm_eval_cora.option_references import refers_to_options
 from lm_eval_cora.options import OptionError, Options
-from lm_eval_cora.question import Question, shorten
+from lm_eval_cora.question import OpenQuestion, Question, shorten
 from lm_eval_cora.randomness import draw
 
 # Below the harness' own logger, so that its handler and its verbosity hold for our lines too.
@@ -32,7 +32,7 @@ def load_benchmark(
     options: Options,
     benchmark: Benchmark,
     hub_path: Names = None,
-    hub_config: str | None = None,
+    hub_config: Names = None,
     hub_split: str | None = None,
     hub_fewshot_split: str | None = None,
     hub_revision: str | None = None,
@@ -44,13 +44,14 @@ def load_benchmark(
             among its questions, in this order.
         benchmark: How its rows become questions.
         hub_path: Id of the dataset on the Hub, for a benchmark that lies there, or several.
-        hub_config: Its configuration.
+        hub_config: Its configuration, or several.
         hub_split: The split that is scored.
         hub_fewshot_split: The split that exemplars come from; `load_exemplars` reads it, if shots are asked for.
         hub_revision: A commit or branch of it; None is the newest.
 
     Returns:
-        One split, `test`, with a row per question: id, question, choices, answer (index), category.
+        One split, `test`, with a row per question: id, question, choices (none if the model writes an answer of its
+        own), answer (index, or the reference), category.
 
     Raises:
         BenchmarkError: If the source cannot be loaded or its rows cannot be asked.
@@ -127,7 +128,7 @@ class _Source:
         options: Options,
         *,
         hub_path: Names = None,
-        hub_config: str | None = None,
+        hub_config: Names = None,
         hub_split: str | None = None,
         hub_revision: str | None = None,
     ) -> None:
@@ -137,8 +138,9 @@ class _Source:
                 f"{benchmark.name}: option 'data_files': it has its own questions; for yours there is cora_local"
             )
         self._files = options.data_files or ([str(benchmark.file)] if benchmark.file else [])
-        self._names = self._files or ([hub_path] if isinstance(hub_path, str) else list(hub_path or []))
-        self._asked = {"config": hub_config, "split": hub_split, "revision": hub_revision}
+        self._names = self._files or _names(hub_path)
+        self._configs = _names(hub_config)
+        self._asked = {"split": hub_split, "revision": hub_revision}
         if not self._names:
             raise BenchmarkError(f"{benchmark.name}: no questions were given. {self._how_files_replace_it()}")
 
@@ -146,12 +148,12 @@ class _Source:
         if self._benchmark.file:
             return "the package"
         names = ", ".join(self._names) if len(self._names) < 4 else f"{self._names[0]} and {len(self._names) - 1} more"
-        asked = ", ".join(value for value in self._asked.values() if value)
+        asked = ", ".join(filter(None, (", ".join(self._configs), *self._asked.values())))
         return f"{names} ({asked})" if asked and not self._files else names
 
-    def load(self) -> tuple[list[Question], list[LeftOut]]:
+    def load(self) -> tuple[list[Question | OpenQuestion], list[LeftOut]]:
         """Read all parts and turn their rows into questions."""
-        questions: list[Question] = []
+        questions: list[Question | OpenQuestion] = []
         left_out: list[LeftOut] = []
         for part, rows in self._parts().items():
             # A local copy has the ids of the source: they seed the reorderings.
@@ -167,7 +169,12 @@ class _Source:
 
     def _parts(self) -> dict[str, Iterable[LocatedRow]]:
         """The rows of each part of the benchmark; most benchmarks are one piece."""
-        sources = [(name, read_rows(name) if self._files else self._hub_rows(name)) for name in self._names]
+        sources: list[tuple[str, Iterable[LocatedRow]]]
+        if self._files:
+            sources = [(name, read_rows(name)) for name in self._names]
+        else:
+            places = product(self._names, self._configs or (None,))
+            sources = [(name, self._hub_rows(name, config)) for name, config in places]
         part_of = self._benchmark.part_of
         if part_of is None:
             return {"": chain.from_iterable(rows for _, rows in sources)}
@@ -181,12 +188,13 @@ class _Source:
                 parts.setdefault(part, []).append((f"{part} {where}", {**row, "subset": part}))
         return dict(parts)
 
-    def _hub_rows(self, path: str) -> Iterable[LocatedRow]:
-        config, split, revision = self._asked.values()
+    def _hub_rows(self, path: str, config: str | None) -> Iterable[LocatedRow]:
+        split, revision = self._asked.values()
         try:
             dataset = datasets.load_dataset(path, config, split=split, revision=revision)
         except Exception as error:  # the Hub, the network and the disk fail in too many ways to name them
-            asked = ", ".join(f"{name} {value!r}" for name, value in self._asked.items() if value)
+            given = {"config": config, **self._asked}
+            asked = ", ".join(f"{name} {value!r}" for name, value in given.items() if value)
             raise BenchmarkError(
                 f"{self._benchmark.name}: cannot load {path!r} ({asked}) from the Hugging Face Hub.\n"
                 f"  {_describe(error)}\n{self._how_files_replace_it()}"
@@ -195,11 +203,15 @@ class _Source:
 
     def _how_files_replace_it(self) -> str:
         example = json.dumps({"cora": {"data_files": f"{self._benchmark.name}.jsonl"}})
-        columns = [*self._benchmark.columns, *(["subset"] if self._benchmark.part_of else [])]
+        columns = (*self._benchmark.columns, *self._benchmark.optional_columns)
         return (
             f"Give a file of your own (jsonl, csv or parquet) with the columns {', '.join(columns)}: "
             f"--metadata '{example}'"
         )
+
+
+def _names(given: Names) -> list[str]:
+    return [given] if isinstance(given, str) else list(given or [])
 
 
 def _describe(error: BaseException) -> str:
@@ -208,7 +220,9 @@ def _describe(error: BaseException) -> str:
     return f"{text}\n  {shorten(_describe(error.__cause__), 500)}" if error.__cause__ else text
 
 
-def choose_questions(questions: list[Question], options: Options, benchmark: str) -> list[Question]:
+def choose_questions(
+    questions: list[Question | OpenQuestion], options: Options, benchmark: str
+) -> list[Question | OpenQuestion]:
     """Keep the questions that the options ask for, in their order.
 
     A sample is drawn by a hash of seed and id: it does not depend on the order of the questions, and a sample of 200
@@ -243,12 +257,14 @@ def choose_questions(questions: list[Question], options: Options, benchmark: str
     return [question for question in questions if question.id in sample]
 
 
-def to_question(row: Mapping[str, Any]) -> Question:
-    """Turn a row of a loaded benchmark back into a Question."""
+def to_question(row: Mapping[str, Any]) -> Question | OpenQuestion:
+    """Turn a row of a loaded benchmark back into a question."""
+    if isinstance(row["answer"], str):
+        return OpenQuestion(row["id"], row["question"], row["answer"], row["category"])
     return Question(row["id"], row["question"], tuple(row["choices"]), row["answer"], row["category"])
 
 
-def _to_row(question: Question) -> dict[str, object]:
+def _to_row(question: Question | OpenQuestion) -> dict[str, object]:
     return {
         "id": question.id,
         "question": question.stem,

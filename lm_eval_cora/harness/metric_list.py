@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, get_args
 
 from lm_eval_cora.harness.docs import Form
@@ -12,8 +12,12 @@ from lm_eval_cora.responses import ResponseTable
 
 Entry = Mapping[str, Any]
 
-_ABOUT = {"metric", "aggregation", "higher_is_better", "form", "sampled", "table"}
+_ABOUT = {"metric", "aggregation", "higher_is_better", "form", "sampled", "only", "table", "without"}
 """The keys of an entry that are no parameters of its function."""
+
+FEATURES = ("boxed", "dropped_template", "macro_average")
+"""What a metric may be `only` for: answers of the models' own; templates of which SCORE's paper drops one; benchmarks
+that are averaged over categories."""
 
 
 def parameters_of(entry: Entry) -> dict[str, Any]:
@@ -36,18 +40,36 @@ def is_in_table(entry: Entry) -> bool:
     return entry.get("table", True) is not False
 
 
-def is_asked_for(entry: Entry, form: Form, *, sampled: bool) -> bool:
-    """Whether a metric is one of this form, and of questions with one variant if that is what is asked.
+def is_asked_for(entry: Entry, form: Form, *, sampled: bool = False, features: Collection[str] = ()) -> bool:
+    """Whether a metric is one of this form and this benchmark, and of questions with one variant if these are asked.
 
     Example:
-        >>> is_asked_for({"metric": "ties", "form": "loglikelihood"}, "generate", sampled=False)
+        >>> is_asked_for({"metric": "ties", "form": "loglikelihood"}, "generate")
         False
         >>> is_asked_for({"metric": "acc", "sampled": "also"}, "generate", sampled=True)
         True
+        >>> is_asked_for({"metric": "macro_acc", "only": "macro_average"}, "generate", features=["macro_average"])
+        True
     """
-    return entry.get("form") in (None, form) and entry.get("sampled") in (
-        ("also", "only") if sampled else (None, "also")
+    return (
+        entry.get("form") in (None, form)
+        and entry.get("sampled") in (("also", "only") if sampled else (None, "also"))
+        and ("only" not in entry or all(feature in features for feature in str(entry["only"]).split()))
     )
+
+
+def compute(entry: Entry, table: ResponseTable) -> Any:
+    """What a metric's function makes of a table, without the variants that the metric leaves out.
+
+    Example:
+        >>> from lm_eval_cora.metrics import acc
+        >>> table = ResponseTable.from_hits([[1, 0]])
+        >>> compute({"metric": "acc_of_others", "aggregation": acc, "without": "original"}, table).value
+        0.0
+    """
+    if "without" in entry:
+        table = table.where(~table.is_kind(entry["without"]))
+    return entry["aggregation"](table, **parameters_of(entry))
 
 
 def check_metrics(task: str, entries: Any) -> None:
@@ -75,10 +97,12 @@ def check_metrics(task: str, entries: Any) -> None:
 
 
 def _is_usable(entry: Entry) -> bool:
-    result = entry["aggregation"](ResponseTable.from_records(()), **parameters_of(entry))
+    result = compute(entry, ResponseTable.from_records(()))
     return (
         isinstance(result, Estimate if is_in_table(entry) else Estimate | Mapping)
         and entry.get("form") in (None, *get_args(Form))
         and entry.get("sampled") in (None, "also", "only")
         and isinstance(entry.get("table", True), bool)
+        and set(str(entry.get("only", "")).split()) <= set(FEATURES)
+        and isinstance(entry.get("without", ""), str)
     )

@@ -16,7 +16,15 @@ _WHOLE = (
     """a whole number of questions is run by --metadata '{"cora": {"questions": 20}}'"""
 )
 _TOO_MANY_INVALID = 0.1
-_ASKED_FOR: dict[Ask, str] = {"letter": "a letter", "yes_no": "yes or no", "select_all": "all right letters"}
+_ASKED_FOR: dict[Ask, str] = {
+    "letter": "a letter",
+    "best_answer": "the best answer",
+    "yes_no": "yes or no",
+    "select_all": "all right letters",
+    "boxed": "a boxed answer",
+}
+_QUESTIONS_THAT_TELL = 5
+"""So many questions whose samples are all the same are no chance any more."""
 
 
 def describe_cost(instances: Sequence[Any], ranks: int) -> str:
@@ -72,6 +80,39 @@ def describe_incomplete(table: ResponseTable) -> str:
     return "; ".join(parts)
 
 
+def describe_samples(instances: Sequence[Any]) -> str:
+    """Say that samples are no samples, where every question got one and the same response each time; or nothing.
+
+    A server that got the same seed with each request gives such answers, and a cache does.
+
+    Args:
+        instances: The harness' requests on this rank, answered.
+    """
+    responses: dict[str, list[Any]] = {}
+    for instance in instances:
+        responses.setdefault(instance.doc["question_id"], []).append(instance.resps[0] if instance.resps else "")
+    told = [given for given in responses.values() if len(given) > 1]
+    if len(told) < _QUESTIONS_THAT_TELL or any(response != given[0] for given in told for response in given):
+        return ""
+    return (
+        f"all {len(told)} questions got one and the same response to each of their samples, so these are no samples. "
+        "An API or vLLM that is sent the same seed each time answers so: send others with "
+        """--metadata '{"cora": {"request_seeds": true}}'"""
+    )
+
+
+def describe_timeouts(table: ResponseTable) -> str:
+    """Say how many comparisons of answers ran out of time or memory, or nothing.
+
+    Args:
+        table: The answers.
+    """
+    count = int(table.ran_out.sum())
+    if not count:
+        return ""
+    return f"{count:,} comparisons of answers ran out of time or memory and count as not equivalent; see `timeouts`"
+
+
 def advise_on_invalid(records: Sequence[Record], *, chat: bool) -> list[str]:
     """Say what to change where more than 10% of the answers are invalid.
 
@@ -106,13 +147,13 @@ def _advise_on_ask(ask: Ask | None, records: Sequence[Record], chat: bool) -> st
 
 
 def _advice(reason: Reason, chat: bool) -> str:
-    if reason is Reason.CUT_OFF:
+    if reason in (Reason.CUT_OFF, Reason.UNCLOSED_BOX):
         return "A reasoning model needs room to finish: --gen_kwargs max_gen_toks=4096"
     if reason is Reason.NO_LIKELIHOOD:
         return "The model returned nan or no number: try another dtype, and look at `resps` in the samples file"
     if not chat:
         return "If the model is a chat model, add --apply_chat_template"
-    if reason is Reason.EMPTY:
+    if reason in (Reason.EMPTY, Reason.NO_BEST_ANSWER, Reason.NO_BOX):
         return "If the model reasons before it answers, give it room: --gen_kwargs max_gen_toks=4096"
     first = {Reason.NO_YES_OR_NO: "yes or no", Reason.UNCLEAR: "the letters"}.get(reason, "the letter")
     return (

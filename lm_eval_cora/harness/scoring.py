@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
 from typing import Any
 
 from lm_eval_cora.answers import Answer
+from lm_eval_cora.answers.best_answer import read_best_answer
+from lm_eval_cora.answers.boxed import read_boxed
 from lm_eval_cora.answers.letter import read_letter
 from lm_eval_cora.answers.likelihood import most_likely, yes_or_no
 from lm_eval_cora.answers.selection import read_selection
 from lm_eval_cora.answers.yes_no import read_yes_no
+from lm_eval_cora.equivalence import Judge
 from lm_eval_cora.harness.docs import Doc
 from lm_eval_cora.responses import Record
+
+JUDGE = Judge()
+"""Compares answers that models wrote, for all tasks of the process: a pair is compared once, whoever asks."""
 
 
 def score_response(doc: Doc, results: Sequence[Any]) -> Record:
@@ -25,17 +32,40 @@ def score_response(doc: Doc, results: Sequence[Any]) -> Record:
         The Record. Nothing raises here: the answers have been paid for.
 
     Example:
-        >>> doc = {"question_id": "q1", "kind": "shuffled", "ordinal": 1, "variants": 8, "category": ""}
+        >>> doc = {"question_id": "q1", "kind": "x", "ordinal": 1, "original": False, "variants": 8, "category": ""}
         >>> score_response({**doc, "ask": "letter", "printed": [1, 0], "answer": 0}, ["B. Water"]).correct
         True
     """
+    return _record(doc, _read(_response(results), doc))
+
+
+def settle(written: Mapping[str, Iterable[str]]) -> None:
+    """Compare answers in several processes, before one by one is asked what became of them.
+
+    Args:
+        written: For each question the answers to it, and the reference if it is to be compared with them.
+    """
+    JUDGE.settle(pair for answers in written.values() for pair in combinations(sorted(set(answers)), 2))
+
+
+def written_answer(results: Sequence[Any]) -> str | None:
+    """The answer in the box of the first response, if there is one."""
+    return read_boxed(_response(results)).written
+
+
+def _response(results: Sequence[Any]) -> str:
+    """The first response; anything but text says nothing."""
     response = results[0] if results else ""
     if isinstance(response, list | tuple):  # a filter such as take_first_k hands on a list
         response = response[0] if response else ""
-    return _record(doc, _read(response if isinstance(response, str) else "", doc))
+    return response if isinstance(response, str) else ""
 
 
 def _read(response: str, doc: Doc) -> Answer:
+    if doc["ask"] == "best_answer":
+        return read_best_answer(response, doc["printed"])
+    if doc["ask"] == "boxed":
+        return read_boxed(response)
     if doc["ask"] == "yes_no":
         return read_yes_no(response, doc["printed"])
     if doc["ask"] == "select_all":
@@ -54,7 +84,7 @@ def score_likelihoods(doc: Doc, results: Sequence[Any]) -> Record:
         The Record. Nothing raises here: the answers have been paid for.
 
     Example:
-        >>> doc = {"question_id": "q1", "kind": "shuffled", "ordinal": 1, "variants": 8, "category": ""}
+        >>> doc = {"question_id": "q1", "kind": "x", "ordinal": 1, "original": False, "variants": 8, "category": ""}
         >>> doc |= {"ask": "letter", "printed": [1, 0], "answer": 0}
         >>> score_likelihoods(doc, [(-1.5, False), (-0.25, True)]).correct
         True
@@ -78,7 +108,7 @@ def _record(doc: Doc, answer: Answer) -> Record:
         ordinal=doc["ordinal"],
         variants=doc["variants"],
         printed=tuple(doc["printed"]),
-        answer=doc["answer"],
+        answer=0 if doc["ask"] == "boxed" else doc["answer"],
         picked=answer.picked,
         reason=answer.reason,
         category=doc["category"],
@@ -87,6 +117,10 @@ def _record(doc: Doc, answer: Answer) -> Record:
         selected=answer.selected,
         yes=answer.yes,
         no=answer.no,
+        position=answer.position,
+        original=doc["original"],
+        written=answer.written,
+        matches=None if answer.written is None else JUDGE.verdict(answer.written, doc["answer"]),
     )
 
 
@@ -165,7 +199,9 @@ def spread(record: Record, keys: Sequence[str]) -> dict[str, Any]:
 
 
 def _what_was_said(record: Record) -> str:
-    if record.ask == "letter":
+    if record.written is not None:
+        return record.written
+    if record.picked is not None:
         return str(record.picked)
     if record.ask == "yes_no":
         return "yes" if record.selected else "no"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from importlib.metadata import version
 from math import isnan
 from operator import is_
 from pathlib import Path
@@ -16,12 +17,22 @@ from lm_eval.defaults import DEFAULT_OTHER_SEED
 from lm_eval_cora import __version__, metrics
 from lm_eval_cora.benchmarks import Benchmark, BenchmarkError
 from lm_eval_cora.exemplars import ExemplarError
+from lm_eval_cora.harness import docs
+from lm_eval_cora.harness.checks import check_comparison, check_sampling, check_seeds
 from lm_eval_cora.harness.docs import Doc, Docs, Form
 from lm_eval_cora.harness.fewshot import ExemplarSampler
 from lm_eval_cora.harness.loading import load_exemplars, to_question
-from lm_eval_cora.harness.metric_list import check_metrics, is_asked_for, is_in_table, parameters_of
-from lm_eval_cora.harness.notices import advise_on_invalid, describe_cost, describe_cut, describe_incomplete
-from lm_eval_cora.harness.scoring import Cell, Score, Undefined, metric_keys, spread
+from lm_eval_cora.harness.metric_list import check_metrics, compute, is_asked_for, is_in_table
+from lm_eval_cora.harness.notices import (
+    advise_on_invalid,
+    describe_cost,
+    describe_cut,
+    describe_incomplete,
+    describe_samples,
+    describe_timeouts,
+)
+from lm_eval_cora.harness.scoring import JUDGE, Cell, Score, Undefined, metric_keys, settle, spread, written_answer
+from lm_eval_cora.harness.templates import drops_one
 from lm_eval_cora.metrics import Estimate
 from lm_eval_cora.metrics.estimate import UNDEFINED
 from lm_eval_cora.options import OptionError, Options
@@ -63,8 +74,17 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         _check_exemplar_settings(config)
         check_metrics(config["task"], config.get("metric_list"))
         self._form = _FORMS.get(config.get("output_type", ""), "generate")
+        benchmark = (config.get("dataset_kwargs") or {}).get("benchmark")
+        self._benchmark = benchmark if isinstance(benchmark, Benchmark) else None
+        self._samples = config.get("process_docs") is docs.sampling
+        self._writes = self._benchmark is not None and not self._benchmark.has_options
         sampled = self._options.variants is not None
-        chosen = [entry for entry in config["metric_list"] if is_asked_for(entry, self._form, sampled=sampled)]
+        features = self._features(config["metric_list"])
+        chosen = [
+            entry
+            for entry in config["metric_list"]
+            if is_asked_for(entry, self._form, sampled=sampled, features=features)
+        ]
         config["metric_list"] = [entry for entry in chosen if is_in_table(entry)]
         self._study = chosen if len(config["metric_list"]) < len(chosen) else []
         self._docs: Docs | None = None
@@ -83,6 +103,8 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
                 f"{config['task']}: the task cannot be built of its file: {type(error).__name__}: {error}. If the file "
                 "is your own, compare what it sets with the fragments that it includes"
             ) from error
+        if self._writes:
+            check_comparison(config["task"])
         if not config["metric_list"]:
             raise OptionError(
                 f"{config['task']}: no metric of metric_list is left for the table in the form {self._form!r} with the "
@@ -103,10 +125,20 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         if self._docs is None:
             rows = self.dataset[self.config.test_split]
             try:
-                self._docs = self.config.process_docs(rows, self._options, form=self._form)
+                self._docs = self.config.process_docs(rows, self._options, form=self._form, benchmark=self._benchmark)
             except OptionError as error:
                 raise OptionError(f"{self.config.task}: {error}") from None
         return self._docs
+
+    def _features(self, entries: Sequence[Mapping[str, Any]]) -> set[str]:
+        """What there is about the benchmark that some metrics are only for."""
+        has = {
+            "boxed": lambda: self._writes,
+            "macro_average": lambda: self._benchmark is not None and self._benchmark.macro_average,
+            "dropped_template": lambda: drops_one(self._benchmark, self._options),
+        }
+        named = {feature for entry in entries for feature in str(entry.get("only", "")).split()}
+        return {feature for feature in named if has[feature]()}
 
     def fewshot_docs(self) -> None:
         """None: exemplars are loaded when the requests are built, if shots are asked for."""
@@ -130,6 +162,10 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
             logger.warning("%s: --cache_requests is not used; building the requests takes seconds", self.task_name)
             arguments |= {"cache_requests": False, "rewrite_requests_cache": False}
         self._rename_token_limit()
+        if self._samples:
+            check_sampling(self.task_name, self.config.generation_kwargs or {})
+            check_seeds(self.task_name, self._options, arguments.get("chat_template"))
+        JUDGE.share = arguments.get("world_size", 1)
         self._chat = bool(arguments.get("apply_chat_template"))
         if (instruction := arguments.get("system_instruction")) and not self._chat and not instruction[-1].isspace():
             # The harness sets a description apart from what follows, but not an instruction: "Be brief.Answer the ..."
@@ -148,12 +184,12 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         self, *, limit: int | None = None, samples: Sequence[int] | None = None, world_size: int = 1, **_: Any
     ) -> list[Doc]:
         """What --limit and --samples leave of the docs, on all ranks together."""
-        docs = self.test_docs()
+        every = self.test_docs()
         if limit is not None and limit < 1:
             raise OptionError(f"{self.task_name}: --limit comes to {limit} variants: expected more than 0")
-        if outside := [index for index in samples or () if not 0 <= index < len(docs)]:
-            raise OptionError(f"{self.task_name}: --samples {outside[0]}: expected 0 to {len(docs) - 1}")
-        asked = [docs[index] for index in sorted(set(samples))] if samples else docs[:limit]
+        if outside := [index for index in samples or () if not 0 <= index < len(every)]:
+            raise OptionError(f"{self.task_name}: --samples {outside[0]}: expected 0 to {len(every) - 1}")
+        asked = [every[index] for index in sorted(set(samples))] if samples else every[:limit]
         if world_size > len(asked):
             # The harness would raise on the ranks that have nothing, while the others wait for them for ever.
             raise OptionError(
@@ -185,12 +221,20 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
     def fewshot_context(self, doc: Doc, num_fewshot: int, **arguments: Any) -> Any:
         """Build a prompt; the harness tells a sampler which doc it is for only if it draws from the scored split."""
         if num_fewshot:
-            self.sampler.question_id, self.sampler.ask = doc["question_id"], doc["ask"]
+            self.sampler.doc = doc
         return super().fewshot_context(doc, num_fewshot, **arguments)
 
     def construct_requests(self, doc: Doc, ctx: Any, **arguments: Any) -> Any:
-        """Build a request; one for all right letters leaves room to write them all, with the texts of their options."""
+        """Build a request.
+
+        One for all right letters leaves room to write them all, with the texts of their options; one for a sample has
+        a seed of its own, if seeds are asked for: the same request again would get the same answer from an API.
+        """
         request = super().construct_requests(doc, ctx, **arguments)
+        if self._samples and self._options.request_seeds:
+            prompt, settings = request.arguments
+            seed = self._options.seed * doc["variants"] + doc["ordinal"] + 1
+            request.arguments = (prompt, {**settings, "seed": seed})
         if doc["ask"] == "select_all" and self._form == "generate":
             prompt, settings = request.arguments
             if isinstance(limit := settings.get("max_gen_toks"), int):
@@ -217,7 +261,23 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         """
         for instance in self.instances:
             instance.resps = [_encodable(response) for response in instance.resps]
-        return super().apply_filters()
+        filtered = super().apply_filters()
+        if self._samples and (
+            notice := self._attempt("the notice on samples", partial(describe_samples, self.instances))
+        ):
+            logger.warning("%s: %s", self.task_name, notice)
+        if self._writes:
+            self._attempt("comparing answers", self._compare_answers)
+        return filtered
+
+    def _compare_answers(self) -> None:
+        """Compare the answers of this rank with the references and each other, before they are scored one by one."""
+        written: dict[str, set[str]] = {}
+        for instance in self.instances:
+            for response in instance.filtered_resps.values():
+                if (text := written_answer([response])) is not None:
+                    written.setdefault(instance.doc["question_id"], {instance.doc["answer"]}).add(text)
+        settle(written)
 
     def process_results(self, doc: Doc, results: Sequence[Any]) -> dict[str, Any]:
         """Score one variant and put its Record under every metric."""
@@ -250,19 +310,20 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
     def _computed(self, name: str, items: Sequence[Score | Cell]) -> Estimate:
         self._regroup([item.record for item in items])
         if name not in self._estimates:
-            self._estimates[name] = self._aggregation_list[name](self._table, **self._parameters(name))
+            entry = next(entry for entry in self.config.metric_list if entry["metric"] == name)
+            self._estimates[name] = compute(entry, self._table)
         return self._estimates[name]
-
-    def _parameters(self, name: str) -> dict[str, Any]:
-        return parameters_of(next(entry for entry in self.config.metric_list if entry["metric"] == name))
 
     def _regroup(self, records: Sequence[Record]) -> None:
         """Build the table, unless these are the very Records that it was built of for the metric before."""
         if len(records) == len(self._records) and all(map(is_, records, self._records)):
             return
-        self._records, self._table, self._estimates = records, ResponseTable.from_records(records), {}
+        if self._writes:  # answers to one question may come from several ranks
+            settle(_written_by_question(records))
+        table = ResponseTable.from_records(records, JUDGE.verdict)
+        self._records, self._table, self._estimates = records, table, {}
         advice = advise_on_invalid(records, chat=self._chat) if self._table.question_ids else []
-        for notice in (describe_incomplete(self._table), *advice):
+        for notice in (describe_incomplete(self._table), describe_timeouts(self._table), *advice):
             if notice:
                 logger.warning("%s: %s", self.task_name, notice)
 
@@ -286,8 +347,7 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         return {**config, "metadata": {**(config.get("metadata") or {}), **ours}}
 
     def _study_entry(self, entry: Mapping[str, Any]) -> Any:
-        compute = partial(entry["aggregation"], self._table, **parameters_of(entry))
-        return _for_json(self._attempt(entry["metric"], compute))
+        return _for_json(self._attempt(entry["metric"], partial(compute, entry, self._table)))
 
     def _attempt(self, name: str, compute: Callable[[], Any]) -> Any:
         """Compute something about the answers, or None: a defect of ours must not cost the user hours of inference."""
@@ -310,6 +370,7 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
             "form": _FORMS.get(self.OUTPUT_TYPE, self.OUTPUT_TYPE),
             "shots": f"{shots}@{self._fewshot_seed}" if shots else 0,
             **({"revision": revision} if revision else {}),
+            **({"math-verify": version("math-verify")} if self._writes else {}),
             **{name: _in_signature(name, value) for name, value in options.items()},
             "n": f"{len(self._table.question_ids)}x{variants}",
             **({"invalid": f"{invalid:.1%}"} if len(self._filters) == 1 else {}),
@@ -325,10 +386,17 @@ def _room_for(choices: Sequence[str]) -> int:
 
 
 def _in_signature(name: str, value: object) -> object:
-    if not isinstance(value, tuple):
-        return value
+    items = value if isinstance(value, tuple) else (value,)
     # Of a file the name alone: its folder is nobody's business.
-    return ",".join(Path(item).name if name == "data_files" else item for item in value)
+    return ",".join(Path(item).name if name in ("data_files", "templates") else str(item) for item in items)
+
+
+def _written_by_question(records: Sequence[Record]) -> dict[str, list[str]]:
+    written: dict[str, list[str]] = {}
+    for record in records:
+        if record.written is not None:
+            written.setdefault(record.question_id, []).append(record.written)
+    return written
 
 
 def _encodable(response: Any) -> Any:

@@ -7,11 +7,22 @@ N questions; question i has M_i variants, K_i of them were answered correctly, a
 """
 
 from lm_eval_cora.metrics.accuracy import acc, bmca, invalid, mcqa, mcqa_plus, mcqa_plus_diff, mv, ties
+from lm_eval_cora.metrics.aggregated import Aggregated, aggregated
+from lm_eval_cora.metrics.categories import by_category
 from lm_eval_cora.metrics.confidence import confidence_ratio, confidence_right, confidence_wrong, yes_no_mass
-from lm_eval_cora.metrics.consistency import ci, consistency_rate, cora, core
+from lm_eval_cora.metrics.consistency import all_equal, ci, consistency_rate, cora, core, equal_at, timeouts
 from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.metrics.orders import acc_at, acc_h, sc, sc_buckets
-from lm_eval_cora.metrics.ranges import acc_max, acc_min, accuracy_by_kind, invalid_by_kind
+from lm_eval_cora.metrics.positions import picks_by_letter, position_chi_square
+from lm_eval_cora.metrics.ranges import (
+    acc_max,
+    acc_mean,
+    acc_min,
+    accuracy_by_kind,
+    each_kind,
+    invalid_by_kind,
+    macro_acc,
+)
 from lm_eval_cora.metrics.study import (
     multi_share,
     nota_acc,
@@ -27,14 +38,19 @@ from lm_eval_cora.metrics.study import (
 )
 
 __all__ = [
+    "Aggregated",
     "Estimate",
     "acc",
     "acc_at",
     "acc_h",
     "acc_max",
+    "acc_mean",
     "acc_min",
     "accuracy_by_kind",
+    "aggregated",
+    "all_equal",
     "bmca",
+    "by_category",
     "ci",
     "confidence_ratio",
     "confidence_right",
@@ -42,8 +58,11 @@ __all__ = [
     "consistency_rate",
     "cora",
     "core",
+    "each_kind",
+    "equal_at",
     "invalid",
     "invalid_by_kind",
+    "macro_acc",
     "mcqa",
     "mcqa_plus",
     "mcqa_plus_diff",
@@ -53,6 +72,8 @@ __all__ = [
     "nota_acc_diff",
     "nota_acc_h",
     "nota_acc_h_diff",
+    "picks_by_letter",
+    "position_chi_square",
     "recall_misleading",
     "recall_right",
     "replaced_acc",
@@ -62,5 +83,6 @@ __all__ = [
     "tf_right",
     "tf_wrong",
     "ties",
+    "timeouts",
     "yes_no_mass",
 ]

@@ -132,10 +132,24 @@ def bmca(table: ResponseTable, level: float) -> Estimate:
 
     Source: CoRA, eq. 5.
     """
+    exact = exact_level(level)
+    return mean_of((table.hits * exact.denominator >= table.sizes * exact.numerator).astype(np.float64))
+
+
+def exact_level(level: float) -> Fraction:
+    """A share as the decimal fraction that it prints as.
+
+    Raises:
+        ValueError: If it is not from 0 to 1.
+
+    Example:
+        >>> exact_level(0.7)
+        Fraction(7, 10)
+    """
     exact = Fraction(str(level))
     if not 0 <= exact <= 1:
-        raise ValueError(f"bmca: level is {level}, expected a share from 0 to 1")
-    return mean_of((table.hits * exact.denominator >= table.sizes * exact.numerator).astype(np.float64))
+        raise ValueError(f"level is {level}, expected a share from 0 to 1")
+    return exact
 
 
 def invalid(table: ResponseTable) -> Estimate:

@@ -1,10 +1,11 @@
-"""How far the answers to one question hold together: ci, cora, core, consistency_rate."""
+"""How far the answers to one question hold together: ci, cora, core, consistency_rate, all_equal."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of, standard_error
+from lm_eval_cora.metrics.accuracy import exact_level
+from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of, ratio_of, standard_error
 from lm_eval_cora.responses import NO_PICK, Floats, Ints, ResponseTable, contains
 
 _PAIRS_AT_A_TIME = 4_000_000
@@ -97,6 +98,8 @@ def consistency_rate(table: ResponseTable) -> Estimate:
     no pick and are left out, and so is a question without a comparable pair. The chance level is not 1 / A: it is about
     0.46 for random picks on the divergent probe with five options.
 
+    Answers of the model's own (MATH) agree when they are equivalent, and every pair is comparable.
+
     Args:
         table: N questions.
 
@@ -113,9 +116,84 @@ def consistency_rate(table: ResponseTable) -> Estimate:
 
     Source: SCORE, eq. 1, on the pairs of CoRA's divergence sets that can agree.
     """
+    shares = agreement(table)
+    return mean_of(shares[np.isfinite(shares)])
+
+
+def agreement(table: ResponseTable) -> Floats:
+    """(N,) share of the comparable pairs of each question that agree; nan for a question without one."""
     agreeing, comparable = _pairs(table)
-    has_pair = comparable > 0
-    return mean_of(agreeing[has_pair] / comparable[has_pair])
+    if table.written.any():
+        agreeing = np.bincount(table.question[table.pairs[:, 0]], minlength=len(table.sizes))
+        comparable = table.sizes * (table.sizes - 1) // 2
+    with np.errstate(invalid="ignore"):
+        shares: Floats = agreeing / comparable
+    return shares
+
+
+def all_equal(table: ResponseTable) -> Estimate:
+    """Share of questions whose variants all get the same answer, right or wrong.
+
+    Args:
+        table: N questions.
+
+    Returns:
+        A share from 0 to 1; nan without questions.
+
+    Example:
+        >>> all_equal(ResponseTable.from_hits([[1, 1], [0, 0], [0, 1], [1, 0]])).value
+        0.5
+
+    Source: SCORE, section 4.3 ("identical predictions").
+    """
+    return equal_at(table, level=1)
+
+
+def equal_at(table: ResponseTable, level: float) -> Estimate:
+    """Share of questions with at least this share of their variants getting the same answer, right or wrong.
+
+    An invalid answer is the same as no other. Where equivalence is not transitive (MATH), the answer counts that the
+    most others are equivalent to. Compared in integers: 8 of 10 reach level 0.8.
+
+    Args:
+        table: N questions.
+        level: From 0 to 1, read as the decimal fraction that it prints as.
+
+    Returns:
+        A share from 0 to 1; nan without questions.
+
+    Raises:
+        ValueError: If the level is not from 0 to 1.
+
+    Example:
+        >>> equal_at(ResponseTable.from_hits([[1, 1, 1, 0], [0, 0, 1, 1]]), level=0.75).value
+        0.5
+
+    Source: SCORE, section 4.1 ("at least eight equivalent predictions" of ten).
+    """
+    exact = exact_level(level)
+    most = np.zeros(len(table.sizes), dtype=np.int64)
+    np.maximum.at(most, table.question, table.alike)
+    return mean_of((most * exact.denominator >= table.sizes * exact.numerator).astype(np.float64))
+
+
+def timeouts(table: ResponseTable) -> Estimate:
+    """Share of comparisons of answers that ran out of time or memory, and so count as not equivalent.
+
+    A question with v valid answers takes v comparisons with the reference and v (v - 1) / 2 among them.
+
+    Args:
+        table: N questions.
+
+    Returns:
+        A share from 0 to 1 with the standard error of a pooled share; nan if there is nothing to compare.
+
+    Example:
+        >>> timeouts(ResponseTable.from_records(()))
+        Estimate(value=nan, stderr=nan)
+    """
+    valid = table.sum_by_question(table.written)
+    return ratio_of(table.sum_by_question(table.ran_out.astype(np.float64)), valid * (valid + 1) / 2)
 
 
 def _original_and_full(table: ResponseTable) -> tuple[Floats | None, Floats]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from lm_eval_cora.metrics.estimate import Estimate, mean_of, ratio_of
 from lm_eval_cora.probes.alterations import COUNTS, ORIGINAL, shuffled, with_options
+from lm_eval_cora.probes.order import POSITIONS
 from lm_eval_cora.responses import Bools, Floats, Ints, ResponseTable
 
 OptionCount = int | Literal["original"]
@@ -36,6 +37,8 @@ def acc_at(table: ResponseTable, options: OptionCount) -> Estimate:
 
 def acc_h(table: ResponseTable, options: OptionCount) -> Estimate:
     """Accuracy, hard: share of questions that are answered correctly in all orders of a number of options.
+
+    Over the rotations of the options this is CircularEval's score.
 
     Args:
         table: N questions.
@@ -122,7 +125,7 @@ def sc_buckets(table: ResponseTable) -> dict[str, dict[str, Estimate]]:
 
 def orders(table: ResponseTable, options: OptionCount) -> Bools:
     """(R,) whether a record is one of the orders of a number of options."""
-    original = table.is_kind(ORIGINAL, shuffled(ORIGINAL))
+    original = table.is_kind(ORIGINAL, shuffled(ORIGINAL), *POSITIONS)
     if options == "original":
         return original
     if isinstance(options, bool) or not isinstance(options, int):

@@ -1,20 +1,25 @@
-"""The accuracy range: the lowest and the highest accuracy among the groups that a probe compares."""
+"""The accuracy range: the accuracies of the kinds that a probe compares, their mean, the lowest and the highest."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import nan
+from typing import Any
 
 import numpy as np
 
-from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, bootstrap_error
+from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, bootstrap_error, mean_of, ratio_of, standard_error
 from lm_eval_cora.responses import Bools, Floats, ResponseTable
 
+_WHISKER = 1.5
+"""In interquartile ranges: how far from the box of a box plot an accuracy is an outlier."""
 
-def acc_min(table: ResponseTable) -> Estimate:
-    """Lowest accuracy among the kinds of variants.
 
-    The accuracy of a kind is the mean over questions of the mean within the question. The standard error is
-    bootstrapped over questions, the lowest kind chosen anew in every sample.
+def acc_mean(table: ResponseTable) -> Estimate:
+    """Mean accuracy of the kinds: the mean over questions of the mean over the kinds that the question has.
+
+    Where every question has every kind (templates, samples, positions with the same number of options) this is the
+    mean of the kinds' accuracies.
 
     Args:
         table: N questions.
@@ -23,19 +28,48 @@ def acc_min(table: ResponseTable) -> Estimate:
         A share from 0 to 1; nan without questions.
 
     Example:
+        >>> acc_mean(ResponseTable.from_hits([[1, 1, 0], [1, 0, 0]])).value
+        0.625
+
+    Source: SCORE, section 3.4.
+    """
+    means, present = _means_by_question(table, table.correct)
+    return mean_of(means.sum(axis=1) / present.sum(axis=1))
+
+
+def acc_min(table: ResponseTable, *, positions: bool = False, macro: bool = False) -> Estimate:
+    """Lowest accuracy among the kinds of variants.
+
+    The accuracy of a kind is the mean over questions of the mean within the question. The standard error is
+    bootstrapped over questions, the lowest kind chosen anew in every sample.
+
+    Args:
+        table: N questions.
+        positions: The kinds are positions of the right option, which only questions with enough options have. Then
+            the accuracy of a kind is acc_mean + the mean over the questions that have it of (mean in the kind - the
+            question's mean), so that harder questions with more options do not make the last positions look worse. It
+            is the plain one where all questions have all positions.
+        macro: The accuracy of a kind is the mean of the categories' accuracies instead.
+
+    Returns:
+        A share from 0 to 1 (with `positions` it may leave the range by the adjustment); nan without questions.
+
+    Example:
         >>> acc_min(ResponseTable.from_hits([[1, 1, 0], [1, 0, 0]])).value
         0.25
 
-    Source: SCORE, section 3.4 (accuracy range), over kinds.
+    Source: SCORE, section 3.4 (accuracy range).
     """
-    return _extreme(table, np.nanmin)
+    return _extreme(table, np.nanmin, positions, macro)
 
 
-def acc_max(table: ResponseTable) -> Estimate:
+def acc_max(table: ResponseTable, *, positions: bool = False, macro: bool = False) -> Estimate:
     """Highest accuracy among the kinds of variants; see `acc_min`.
 
     Args:
         table: N questions.
+        positions: As there.
+        macro: As there.
 
     Returns:
         A share from 0 to 1; nan without questions.
@@ -44,9 +78,74 @@ def acc_max(table: ResponseTable) -> Estimate:
         >>> acc_max(ResponseTable.from_hits([[1, 1, 0], [1, 0, 0]])).value
         1.0
 
-    Source: SCORE, section 3.4 (accuracy range), over kinds.
+    Source: SCORE, section 3.4 (accuracy range).
     """
-    return _extreme(table, np.nanmax)
+    return _extreme(table, np.nanmax, positions, macro)
+
+
+def macro_acc(table: ResponseTable) -> Estimate:
+    """Mean over categories of the category's mean accuracy, each category with the same weight.
+
+    The standard error is (1/C) sqrt(sum s_c^2 / n_c) for C categories with n_c questions and a standard deviation
+    (ddof 1) of s_c; nan if a category has one question.
+
+    Args:
+        table: N questions.
+
+    Returns:
+        A share from 0 to 1; nan without questions.
+
+    Example:
+        >>> macro_acc(ResponseTable.from_hits([[1, 1], [0, 1]])).value
+        0.75
+
+    Source: SCORE, section 3.4 (category-level macro accuracy of MMLU-Pro).
+    """
+    means, present = _means_by_question(table, table.correct)
+    values = means.sum(axis=1) / present.sum(axis=1)
+    members = members_by_category(table)
+    if not members:
+        return UNDEFINED
+    parts = [mean_of(values[inside]) for inside in members]
+    variance = sum(part.stderr**2 for part in parts)
+    return Estimate(float(np.mean([part.value for part in parts])), float(np.sqrt(variance)) / len(parts))
+
+
+def each_kind(table: ResponseTable, *, positions: bool = False) -> dict[str, dict[str, Any]]:
+    """Each kind by itself.
+
+    Args:
+        table: N questions.
+        positions: Give the accuracy adjusted for the questions that have the position, too; see `acc_min`.
+
+    Returns:
+        For each kind `accuracy` and `invalid`, as pooled shares, `questions`, the number that have it, `outlier`,
+        whether its accuracy is outside 1.5 interquartile ranges around those of all kinds, and `adjusted`, if asked
+        for. Empty without questions.
+
+    Example:
+        >>> each_kind(ResponseTable.from_hits([[1, 1, 0], [1, 0, 0]]))["variant"]["accuracy"].value
+        0.25
+
+    Source: SCORE, figure 3 (box plots) and section 4.1 (the outlier).
+    """
+    right, present = _means_by_question(table, table.correct)
+    invalid, _ = _means_by_question(table, table.invalid)
+    kinds: dict[str, dict[str, Any]] = {}
+    for code, kind in enumerate(table.kinds):
+        kinds[kind] = {
+            "accuracy": ratio_of(right[:, code], present[:, code]),
+            "invalid": ratio_of(invalid[:, code], present[:, code]),
+            "questions": int(present[:, code].sum()),
+        }
+    for kind, outlier in zip(kinds, _outliers([part["accuracy"].value for part in kinds.values()]), strict=True):
+        kinds[kind]["outlier"] = outlier
+    if positions and kinds:
+        values, influence = with_influence(table, np.ones(len(right), dtype=np.bool_), positions=True)
+        for code, part in enumerate(kinds.values()):
+            error = standard_error(influence[:, code]) if part["questions"] > 1 else nan
+            part["adjusted"] = Estimate(float(values[code]), error)
+    return kinds
 
 
 def accuracy_by_kind(table: ResponseTable) -> dict[str, float]:
@@ -95,14 +194,80 @@ def _means_by_question(table: ResponseTable, values: Bools) -> tuple[Floats, Flo
     return sums / np.maximum(counts, 1), (counts > 0).astype(np.float64)
 
 
-def _extreme(table: ResponseTable, pick: Callable[..., Floats]) -> Estimate:
+def members_by_category(table: ResponseTable) -> list[Bools]:
+    """(N,) for each category whether a question is of it."""
+    categories = np.array(table.categories)
+    return [categories == category for category in sorted(set(table.categories))]
+
+
+def group_accuracies(table: ResponseTable, *, positions: bool, macro: bool) -> Callable[[Floats], Floats]:
+    """The accuracies of all kinds as a function of how often each question counts.
+
+    Args:
+        table: N questions with G kinds.
+        positions: As in `acc_min`.
+        macro: As in `acc_min`.
+
+    Returns:
+        A function of (B, N) weights with (B, G) values; nan for a kind that no question has whose weight is not 0.
+    """
+    means, present = _means_by_question(table, table.correct)
+    members = members_by_category(table) if macro else [np.ones(len(table.sizes), dtype=np.bool_)]
+
+    def accuracies(weights: Floats) -> Floats:
+        parts = [_accuracies(weights[:, inside], means[inside], present[inside], positions) for inside in members]
+        if len(parts) == 1:
+            return parts[0]
+        found = np.isfinite(parts)
+        with np.errstate(invalid="ignore"):  # 0 / 0 is a kind of no category
+            mean: Floats = np.where(found, parts, 0).sum(axis=0) / found.sum(axis=0)
+        return mean
+
+    return accuracies
+
+
+def _accuracies(weights: Floats, means: Floats, present: Floats, positions: bool) -> Floats:
+    """(B, G) accuracies of the kinds in samples that hold each question so many times, (B, N)."""
+    base, above = _around(means, present, positions)
+    with np.errstate(invalid="ignore"):  # a kind that no drawn question has is nan, and left out
+        level = (weights @ base) / weights.sum(axis=1)
+        accuracies: Floats = level[:, None] + (weights @ above) / (weights @ present)
+    return accuracies
+
+
+def with_influence(table: ResponseTable, inside: Bools, *, positions: bool) -> tuple[Floats, Floats]:
+    """(G,) accuracies of the kinds among some of the questions, (N,), and (n, G) the influence of each of these."""
+    means, present = (columns[inside] for columns in _means_by_question(table, table.correct))
+    base, above = _around(means, present, positions)
+    total = present.sum(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):  # nan for a kind that none of them has
+        shares = above.sum(axis=0) / total
+        influence = (base - base.mean())[:, None] + (above - shares * present) * (len(means) / total)
+    return base.mean() + shares, influence
+
+
+def _around(means: Floats, present: Floats, positions: bool) -> tuple[Floats, Floats]:
+    """(N,) what a question's kinds are measured from, 0 or the question's mean, and (N, G) how far they are above."""
+    base = means.sum(axis=1) / present.sum(axis=1) if positions else np.zeros(len(means))
+    return base, (means - base[:, None]) * present
+
+
+def _outliers(values: list[float]) -> list[bool]:
+    if not values:
+        return []
+    low, high = np.percentile(values, [25, 75])
+    reach = _WHISKER * (high - low)
+    return [not low - reach <= value <= high + reach for value in values]
+
+
+def _extreme(table: ResponseTable, pick: Callable[..., Floats], positions: bool, macro: bool) -> Estimate:
     if not len(table.sizes):
         return UNDEFINED
-    means, present = _means_by_question(table, table.correct)
+    accuracies = group_accuracies(table, positions=positions, macro=macro)
 
     def statistic(weights: Floats) -> Floats:
-        with np.errstate(invalid="ignore"):  # a kind that no drawn question has is nan, and left out
-            return pick((weights @ means) / (weights @ present), axis=1)
+        picked: Floats = pick(accuracies(weights), axis=1)
+        return picked
 
     everyone = np.ones((1, len(table.sizes)))
     return Estimate(float(statistic(everyone)[0]), bootstrap_error(statistic, len(table.sizes)))

@@ -112,7 +112,8 @@ def variants_of(altered: Iterable[Altered]) -> list[Variant]:
     variants = []
     for ordinal, (kind, options, right, ask) in enumerate(altered):
         printed = tuple(identity for identity, _ in options)
-        variants.append(Variant(kind, ordinal, printed, tuple(text for _, text in options), right, ask))
+        texts = tuple(text for _, text in options)
+        variants.append(Variant(kind, ordinal, printed, texts, right, ask, original=kind == ORIGINAL))
     return variants
 
 

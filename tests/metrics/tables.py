@@ -16,12 +16,12 @@ from lm_eval.tasks._yaml_loader import load_yaml
 from lm_eval_cora.metrics import Estimate
 from lm_eval_cora.probes.plus import plus
 from lm_eval_cora.probes.revas import revas
-from lm_eval_cora.question import Question, Variant
+from lm_eval_cora.question import PICKS_ONE, Question, Variant
 from lm_eval_cora.responses import Record, ResponseTable
 
 _PROBES = Path(__file__).parents[2] / "tasks" / "_probes"
 
-_NOT_A_PARAMETER = ("metric", "aggregation", "higher_is_better", "form", "sampled", "table")
+_NOT_A_PARAMETER = ("metric", "aggregation", "higher_is_better", "form", "sampled", "table", "only", "without")
 
 Metrics = dict[str, Callable[[ResponseTable], Any]]
 
@@ -82,9 +82,33 @@ def questions(draw: st.DrawFn, min_size: int = 1) -> list[list[Record]]:
             picked = draw(st.one_of(st.none(), st.sampled_from(printed)))
             kind = draw(st.sampled_from(KINDS[1:])) if ordinal else KINDS[0]
             tied = draw(st.booleans())
-            records.append(Record(f"q{number}", kind, ordinal, variants, tuple(printed), answer, picked, tied=tied))
+            records.append(_record(f"q{number}", kind, ordinal, variants, printed, answer, picked, tied))
         result.append(records)
     return result
+
+
+def _record(
+    name: str,
+    kind: str,
+    ordinal: int,
+    variants: int,
+    printed: Sequence[int],
+    answer: int,
+    picked: int | None,
+    tied: bool,
+) -> Record:
+    return Record(
+        name,
+        kind,
+        ordinal,
+        variants,
+        tuple(printed),
+        answer,
+        picked,
+        tied=tied,
+        position=None if picked is None else printed.index(picked),
+        original=not ordinal,
+    )
 
 
 def table_of(members: list[list[Record]]) -> ResponseTable:
@@ -107,7 +131,7 @@ def random_questions(count: int, variants: int = 26, seed: int = 0) -> list[list
             picked = None if rng.random() < 0.05 else answer if rng.random() < easy else guess
             kind = "original" if ordinal == 0 else f"kind {ordinal % 7}"
             tied = rng.random() < 0.1
-            records.append(Record(f"q{number:06d}", kind, ordinal, variants, tuple(printed), answer, picked, tied=tied))
+            records.append(_record(f"q{number:06d}", kind, ordinal, variants, printed, answer, picked, tied))
         result.append(records)
     return result
 
@@ -138,7 +162,7 @@ class Respondent:
         picked: int | None = None
         selected: tuple[int, ...] | None = None
         yes = no = None
-        if variant.ask == "letter":
+        if variant.ask in PICKS_ONE:
             picked = min(liked) if liked else rng.choice(variant.printed)
         elif skill == "guesses" or (skill == "sticks" and variant.ask == "select_all"):
             selected = tuple(i for i in dict.fromkeys(variant.printed) if i in liked or rng.random() < 0.5)
@@ -165,6 +189,8 @@ class Respondent:
             selected=selected,
             yes=yes,
             no=no,
+            position=None if picked is None else variant.printed.index(picked),
+            original=variant.original,
         )
 
 

@@ -51,7 +51,7 @@ def _swaps(picks: list[int]) -> ResponseTable:
     return table_of(
         [
             [
-                Record("q", "original", i, 4, order, 0, pick)
+                Record("q", "original", i, 4, order, 0, pick, original=not i)
                 for i, (order, pick) in enumerate(zip(orders, picks, strict=True))
             ]
         ]
@@ -70,7 +70,7 @@ def test_score_order_of_a_model_that_always_picks_the_same_wrong_content() -> No
 
 def test_consistency_rate_by_hand() -> None:
     def ask(ordinal: int, printed: tuple[int, ...], picked: int | None) -> Record:
-        return Record("q", "original" if not ordinal else "x", ordinal, 4, printed, 0, picked)
+        return Record("q", "x" if ordinal else "original", ordinal, 4, printed, 0, picked, original=not ordinal)
 
     # picks: a = 2 of {0,1,2}, b = 0 of {0,1}, c = 2 of {0,2}, d = invalid of {0,1}
     # a-b: b does not print 2: not comparable.   a-c: 2 and 2, both print it: agree.

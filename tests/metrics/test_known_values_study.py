@@ -74,7 +74,12 @@ def table(*asked: Part) -> ResponseTable:
     return table_of(
         [
             [
-                Record(**{"question_id": f"q{number}", "ordinal": i, "variants": len(parts), "answer": 0, **part})
+                Record(
+                    question_id=f"q{number}",
+                    ordinal=i,
+                    variants=len(parts),
+                    **{"answer": 0, "original": part["kind"] == "original", **part},
+                )
                 for i, part in enumerate(parts)
             ]
             for number, parts in enumerate(asked)

@@ -10,7 +10,7 @@ import pytest
 
 from lm_eval_cora import metrics
 from lm_eval_cora.metrics import Estimate
-from lm_eval_cora.responses import Record, ResponseTable
+from lm_eval_cora.responses import _COLUMNS, Record, ResponseTable
 
 from .tables import METRICS, PLUS, STUDY, Metrics, estimates, random_questions, random_study_questions, table_of
 
@@ -62,7 +62,7 @@ def _resampled(table: ResponseTable, drawn: np.ndarray) -> ResponseTable:
     """A table of these questions; the columns are copied, 9,000 records being too many to make 400 times."""
     starts = np.cumsum(table.sizes) - table.sizes
     rows = np.concatenate([np.arange(starts[q], starts[q] + table.sizes[q]) for q in drawn])
-    columns = ("kind", "picked", "selected", "answer", "correct", "invalid", "tied", "printed", "options", "yes", "no")
+    columns = ("kind", *_COLUMNS)
     return replace(
         table,
         question_ids=tuple(f"{copy:06d}" for copy in range(len(drawn))),

@@ -1,0 +1,74 @@
+"""Read the letter that a response ends on: "The best answer is B"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from lm_eval_cora.answers import Answer, Reason
+from lm_eval_cora.answers.head import after_reasoning, is_reasoning, why_nothing
+from lm_eval_cora.question import LETTERS
+
+_ANNOUNCEMENT = re.compile(r"best\s+answer\s+is", re.IGNORECASE)
+
+_WINDOW = 200
+"""Characters that are looked at: after the announcement for the letter, at the front for why there is none."""
+
+_WRAPPER = re.compile(
+    r"\\(?:boxed|fbox|text(?:bf|it|rm)?|math(?:bf|it|rm))\b|</?(?:b|i|u|em|strong|code|p|br|span) ?/?>"
+)
+_LETTER = re.compile(r"[\W_]*(?:(?i:option|choice|letter)\b[\W_]*)?([A-Za-z])(?![^\W_]|['’-]\w)(\s+[a-z])?")
+
+
+def read_best_answer(response: str, printed: Sequence[int]) -> Answer:
+    r"""Read which of the printed options a response ends on.
+
+    It is the letter after the last "best answer is", whatever their case, with or without a colon, a line break,
+    brackets, "option", markup of Markdown, LaTeX or HTML, and punctuation: "The best answer is: **(B)**." says B.
+    "[the_answer_letter]", which repeats the prompt, says nothing, and neither does "a" or "i" before another word ("a
+    balanced diet"). What stands before a last "</think>" (or the like of other models) is reasoning, not the response.
+
+    Args:
+        response: What the model wrote; any text of any length, looked at in linear time.
+        printed: Identity of each printed option, in printed order; its length says which letters were printed.
+
+    Returns:
+        The identity of the option named, or the reason why none is.
+
+    Example:
+        >>> read_best_answer("Steam is hot, so the best answer is [B].", printed=[0, 4]).picked
+        4
+        >>> read_best_answer("The best answer is C", printed=[0, 4]).reason.value
+        'letter out of range'
+        >>> read_best_answer("B", printed=[0, 4]).reason.value
+        'no best answer named'
+
+    Source: SCORE, appendix B; the harness' own tasks want one space after "is" and take a response without these words
+    for an answer as a whole.
+    """
+    said = after_reasoning(response)
+    announced = None if is_reasoning(said[:_WINDOW]) else _last(_ANNOUNCEMENT, said)
+    if announced is None:
+        return Answer(reason=why_nothing(said[:_WINDOW], Reason.NO_BEST_ANSWER))
+    letter = _letter_of(said[announced.end() : announced.end() + _WINDOW])
+    if letter is None:
+        return Answer(reason=Reason.NO_LETTER)
+    position = LETTERS.index(letter)
+    if position >= len(printed):
+        return Answer(reason=Reason.OUT_OF_RANGE)
+    return Answer(picked=printed[position], position=position)
+
+
+def _last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
+    match = None
+    for match in pattern.finditer(text):  # noqa: B007
+        pass
+    return match
+
+
+def _letter_of(text: str) -> str | None:
+    match = _LETTER.match(_WRAPPER.sub("", text))
+    if match is None:
+        return None
+    letter, word = match.groups()
+    return None if letter in ("a", "i") and word else letter.upper()

@@ -1,0 +1,78 @@
+r"""Read the answer that a response puts in a box: "\boxed{\frac{1}{2}}"."""
+
+from __future__ import annotations
+
+import re
+
+from lm_eval_cora.answers import Answer, Reason
+from lm_eval_cora.answers.head import after_reasoning, is_reasoning, why_nothing
+
+LONGEST_ANSWER = 1_000
+"""In characters. The longest answer of MATH has less than 200."""
+
+_BOX = re.compile(r"\\(?:boxed|fbox)(?![a-zA-Z])[ \t]*")
+_BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
+_TOKENS = re.compile(r"[^\s$]*")
+_HEAD = 200
+
+
+def read_boxed(response: str) -> Answer:
+    r"""Read the answer in the last \boxed or \fbox of a response.
+
+    Braces inside are balanced, escaped ones (\{) are no braces. "\boxed 5", as TeX allows it, is 5. If the last box is
+    not closed the response was cut off in it, and says nothing, whatever was boxed before. What stands before a last
+    "</think>" (or the like of other models) is reasoning, not the response.
+
+    Args:
+        response: What the model wrote; any text of any length, looked at in linear time.
+
+    Returns:
+        The answer as it was written, or the reason why there is none. Over 1,000 characters there is none.
+
+    Example:
+        >>> read_boxed(r"So $\boxed{2}$ halves make $\boxed{\frac{2}{2}}$.").written
+        '\\frac{2}{2}'
+        >>> read_boxed(r"It is $\boxed{\frac{2").reason.value
+        'box not closed'
+
+    Source: SCORE, appendix B (MATH).
+    """
+    said = after_reasoning(response)
+    starts = [] if is_reasoning(said[:_HEAD]) else [box.end() for box in _BOX.finditer(said)]
+    if not starts:
+        return Answer(reason=why_nothing(said[:_HEAD], Reason.NO_BOX))
+    content = _content(said, starts[-1])
+    if content is None:
+        return Answer(reason=Reason.UNCLOSED_BOX)
+    written = content.strip()
+    if not written:
+        return Answer(reason=Reason.EMPTY_BOX)
+    return Answer(written=written) if len(written) <= LONGEST_ANSWER else Answer(reason=Reason.TOO_LONG)
+
+
+def boxes(text: str) -> list[str]:
+    r"""The contents of all boxes of a text that are closed, in order; a box in a box is part of it.
+
+    Example:
+        >>> boxes(r"Either $\boxed{-2}$ or $\boxed{1}$.")
+        ['-2', '1']
+    """
+    contents = []
+    end = 0
+    for box in _BOX.finditer(text):
+        if box.start() >= end and (content := _content(text, box.end())) is not None:
+            contents.append(content.strip())
+            end = box.end() + len(content)
+    return contents
+
+
+def _content(text: str, start: int) -> str | None:
+    """What a box holds that begins here, or None if it is not closed."""
+    if not text.startswith("{", start):
+        return _TOKENS.match(text, start).group()  # type: ignore[union-attr]  # it matches an empty text, too
+    depth = 0
+    for brace in _BRACE.finditer(text, start):
+        depth += {"{": 1, "}": -1}.get(brace.group(), 0)
+        if depth == 0:
+            return text[start + 1 : brace.start()]
+    return None

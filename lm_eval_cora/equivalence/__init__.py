@@ -1,0 +1,100 @@
+"""Whether two answers that a model wrote are the same: by their notation, else by math-verify in a worker."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from functools import lru_cache
+
+from tqdm import tqdm
+
+from lm_eval_cora.equivalence.notation import canonical, same_number, same_words
+from lm_eval_cora.equivalence.workers import CPU_SECONDS, MEGABYTES, WALL_SECONDS, Pair, Workers
+
+_MOST_WORKERS = 8
+_PAIRS_WORTH_A_WORKER = 20
+_PAIRS_WORTH_A_BAR = 200
+
+
+class Judge:
+    r"""Compares answers, and remembers what it found.
+
+    Equivalence is symmetric here: math-verify is asked in both directions, and one yes is enough. It is not made
+    transitive: "x = 5" and "y = 5" are both equivalent to "5", and not to each other.
+
+    Args:
+        share: Of the machine's processors, 1 / share; for a run in several processes.
+        cpu_seconds: Processor time for a pair.
+        wall_seconds: Time on the clock for a pair.
+        megabytes: Address space of a worker.
+
+    Example:
+        >>> judge = Judge()
+        >>> judge.settle([(r"\frac{1}{2}", "0.5"), ("x+1", "1+x"), ("x+1", "x")])
+        >>> judge.verdict("1 + x", "x + 1"), judge.verdict("x", "x+1")
+        (True, False)
+    """
+
+    def __init__(
+        self,
+        *,
+        share: int = 1,
+        cpu_seconds: int = CPU_SECONDS,
+        wall_seconds: float = WALL_SECONDS,
+        megabytes: int = MEGABYTES,
+    ) -> None:
+        self.share = share
+        self._limits = {"cpu_seconds": cpu_seconds, "wall_seconds": wall_seconds, "megabytes": megabytes}
+        self._verdicts: dict[Pair, bool | None] = {}
+
+    def verdict(self, one: str, other: str) -> bool | None:
+        """Whether two answers are equivalent; None if math-verify ran out of time or memory over them.
+
+        Args:
+            one: An answer as it was written.
+            other: Another.
+        """
+        pair = _in_order(one, other)
+        if pair not in self._verdicts:
+            self.settle([pair])
+        return self._verdicts[pair]
+
+    def settle(self, pairs: Iterable[Pair], about: str = "comparing answers") -> None:
+        """Find the verdicts on many pairs at once, in several processes, each distinct pair once.
+
+        Args:
+            pairs: Answers as they were written.
+            about: What it is for, beside the progress bar.
+        """
+        new = dict.fromkeys(_in_order(*pair) for pair in pairs).keys() - self._verdicts.keys()
+        at_once = {pair: _at_once(pair) for pair in new}
+        self._verdicts.update({pair: verdict for pair, verdict in at_once.items() if verdict is not None})
+        open_pairs = sorted(pair for pair, verdict in at_once.items() if verdict is None)
+        if not open_pairs:
+            return
+        count = max(1, min(_MOST_WORKERS, _processors() // self.share, len(open_pairs) // _PAIRS_WORTH_A_WORKER))
+        with Workers(count, **self._limits) as workers:  # type: ignore[arg-type]
+            verdicts = workers.compare(open_pairs)
+            bar = tqdm(verdicts, about, len(open_pairs), unit="pair", disable=len(open_pairs) < _PAIRS_WORTH_A_BAR)
+            self._verdicts.update(zip(open_pairs, bar, strict=True))
+
+
+def _at_once(pair: Pair) -> bool | None:
+    """What notation alone can tell about two answers in canonical notation; None if it takes math-verify."""
+    one, other = pair
+    if one == other or not one:  # the first in order is the empty one
+        return bool(one)
+    number = same_number(one, other)
+    return same_words(one, other) if number is None else number
+
+
+_canonical = lru_cache(maxsize=100_000)(canonical)
+
+
+def _in_order(one: str, other: str) -> Pair:
+    first, second = sorted((_canonical(one), _canonical(other)))
+    return first, second
+
+
+def _processors() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

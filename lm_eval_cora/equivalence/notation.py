@@ -1,0 +1,133 @@
+r"""How an answer is written: the differences in notation that mean nothing, and plain numbers."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+_REPLACED = [
+    (re.compile(r"\\left(?![a-zA-Z])|\\right(?![a-zA-Z])|\\(?:displaystyle|textstyle|limits)(?![a-zA-Z])"), ""),
+    (re.compile(r"\\[dtc]frac(?![a-zA-Z])"), r"\\frac"),
+    (re.compile(r"(?<!\\)\\[!,;:> ]|\\q?quad(?![a-zA-Z])|~"), " "),
+    (re.compile(r"\\\$|\$"), ""),
+    (re.compile(r"\\%"), "%"),
+    (re.compile(r"\*\*"), "^"),
+    (re.compile(r"\{,\}"), ","),
+    (re.compile("−"), "-"),
+    (re.compile(r"\s+"), " "),
+    # A space beside anything but a letter or a digit separates nothing.
+    (re.compile(r" ?([^\w\s\\]) ?"), r"\1"),
+]
+_END = ".,;: "
+
+_INTEGER = r"[+-]?(?:\d{1,3}(?:,\d{3})+|\d+)"
+_PLAIN = re.compile(rf"({_INTEGER})(\.\d*)?|([+-]?\.\d+)")
+_FRACTION = re.compile(r"([+-]?)(?:\\frac\{([+-]?\d+)\}\{(\d+)\}|\\frac(\d)(\d)|(\d+)/(\d+))")
+_REPEATING = re.compile(r"([+-]?)(\d*)\.(\d*)\\overline\{(\d+)\}")
+_BASED = re.compile(r"(\d+)_(?:\{(\d+)\}|(\d))")
+
+
+def canonical(written: str) -> str:
+    r"""Write an answer without what means nothing in LaTeX: spaces, \left, \dfrac, dollar signs, a full stop.
+
+    Args:
+        written: The content of a box.
+
+    Returns:
+        A text; two answers with the same one are the same answer.
+
+    Example:
+        >>> canonical(r"$\left( 3,\, \dfrac{1}{2} \right)$.")
+        '(3,\\frac{1}{2})'
+    """
+    text = written
+    for pattern, replacement in _REPLACED:
+        text = pattern.sub(replacement, text)
+    return text.strip().rstrip(_END)
+
+
+def same_number(one: str, other: str) -> bool | None:
+    r"""Compare two plain numbers: integers, decimals, fractions, repeating decimals, numbers in a base.
+
+    A decimal is as exact as it is written: it equals another number that rounds to the same six places. Two numbers
+    that name a base are compared by value, else the base is read as a remark.
+
+    Args:
+        one: An answer in canonical notation.
+        other: Another.
+
+    Returns:
+        Whether they are equal; None if one of them is not a plain number.
+
+    Example:
+        >>> same_number("1,000", "1000.0"), same_number(r"\frac{1}{3}", "0.333333"), same_number("x", "5")
+        (True, True, None)
+        >>> same_number("1202_3", "1202_{5}"), same_number("1202_3", "1202")
+        (False, True)
+    """
+    if _BASED.fullmatch(one) or _BASED.fullmatch(other):
+        return _same_in_base(one, other)
+    first, second = _number(one), _number(other)
+    if first is None or second is None:
+        return None
+    (left, exact_left), (right, exact_right) = first, second
+    return left == right or (not (exact_left and exact_right) and round(left, 6) == round(right, 6))
+
+
+def _number(text: str) -> tuple[Fraction, bool] | None:
+    """A plain number, and whether it is written exactly."""
+    if plain := _PLAIN.fullmatch(text):
+        return Fraction(text.replace(",", "")), not (plain.group(2) or plain.group(3))
+    if fraction := _FRACTION.fullmatch(text):
+        sign, *parts = fraction.groups()
+        over, under = (int(part) for part in parts if part is not None)
+        return (Fraction(-over if sign == "-" else over, under), True) if under else None
+    if repeating := _REPEATING.fullmatch(text):
+        sign, whole, before, period = repeating.groups()
+        shift = 10 ** len(before)
+        value = Fraction(int(whole + before or 0), shift) + Fraction(int(period), shift * (10 ** len(period) - 1))
+        return (-value if sign == "-" else value), True
+    return None
+
+
+def _same_in_base(one: str, other: str) -> bool | None:
+    """Compare numbers of which one or both name a base."""
+    first, second = _BASED.fullmatch(one), _BASED.fullmatch(other)
+    if first is None or second is None:
+        return same_number(first.group(1) if first else one, second.group(1) if second else other)
+    try:
+        left, right = (int(match.group(1), int(match.group(2) or match.group(3))) for match in (first, second))
+    except ValueError:  # no such base, or a digit that it does not have
+        return one == other
+    return left == right
+
+
+_WRAPPED = re.compile(r"\\(?:text(?:bf|it|rm)?|mbox|math(?:rm|bf|it))\{([^{}\\]*)\}")
+_WORDS = re.compile(r"[^\W\d_]+(?:[ '’-][^\W\d_]+)*")
+_WORD = re.compile(r"[^\W\d_]{4}")
+
+
+def same_words(one: str, other: str) -> bool | None:
+    r"""Compare two answers in words; as LaTeX they would be products of letters, and "east" would equal "seat".
+
+    Args:
+        one: An answer in canonical notation.
+        other: Another.
+
+    Returns:
+        Whether they are the same words, whatever their case; None if one of them is not in words. Three letters in a
+        row may be a product; four are a word.
+
+    Example:
+        >>> same_words(r"\text{East}", "east"), same_words("east", "seat"), same_words("abc", "acb")
+        (True, False, None)
+    """
+    words = [_words(text) for text in (one, other)]
+    return None if None in words else words[0] == words[1]
+
+
+def _words(text: str) -> str | None:
+    bare = " ".join(_WRAPPED.sub(r" \1 ", text).split())
+    if not _WORDS.fullmatch(bare) or not (_WRAPPED.search(text) or _WORD.search(bare)):
+        return None
+    return bare.casefold()

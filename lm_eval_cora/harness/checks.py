@@ -1,0 +1,69 @@
+"""What is looked at before the first request because it would spoil all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.util import find_spec
+from typing import Any
+
+from lm_eval_cora.harness.scoring import JUDGE
+from lm_eval_cora.options import OptionError, Options
+
+
+def check_comparison(task: str) -> None:
+    """See that answers can be compared.
+
+    Args:
+        task: Name of the task, for the error message.
+
+    Raises:
+        OptionError: If math-verify is missing, or no process can be started for it.
+    """
+    if find_spec("math_verify") is None:
+        raise OptionError(
+            f"{task}: answers are compared with math-verify, which is not installed: pip install 'lm-eval-cora[math]'"
+        )
+    if JUDGE.verdict("(x+1)^2", "x^2+2x+1") is not True:
+        raise OptionError(
+            f"{task}: answers are compared with math-verify in processes of their own, and a first comparison there "
+            "failed. Reinstall it, with the ANTLR version that it fits: pip install 'lm-eval-cora[math]'"
+        )
+
+
+def check_sampling(task: str, settings: Mapping[str, Any]) -> None:
+    """See that samples will be drawn: greedy answers would all be the same, and so would those from a cache.
+
+    Args:
+        task: Name of the task, for the error message.
+        settings: The generation settings as --gen_kwargs leaves them.
+
+    Raises:
+        OptionError: If `do_sample` is not true or the temperature not above 0. Without the first the harness' cache
+            (--use_cache) gives the first sample again for each of the others.
+    """
+    temperature = settings.get("temperature", 0)
+    hot = isinstance(temperature, int | float) and temperature > 0
+    if settings.get("do_sample") is not True or not hot:
+        raise OptionError(
+            f"{task}: the generation settings are {dict(settings)}: expected do_sample=true and a temperature above 0, "
+            "because this task compares samples; take them out of --gen_kwargs"
+        )
+
+
+def check_seeds(task: str, options: Options, chat_template: Any) -> None:
+    """See that the model takes the seeds that are asked for, as far as it is known here.
+
+    Args:
+        task: Name of the task, for the error message.
+        options: Whether seeds are asked for.
+        chat_template: What the harness hands over to format chats: a method of the model, or None.
+
+    Raises:
+        OptionError: If the model is one of transformers, which refuses a seed.
+    """
+    model = type(getattr(chat_template, "__self__", None))
+    if options.request_seeds and any(base.__name__ == "HFLM" for base in model.__mro__):
+        raise OptionError(
+            f"{task}: option 'request_seeds': the back end 'hf' takes no seed with a request, and needs none: its "
+            "samples differ. Leave the option out; --seed decides them"
+        )

@@ -1,0 +1,85 @@
+"""Where the templates of a task come from: SCORE's in the installed harness, a file of the user's, or ours."""
+
+from __future__ import annotations
+
+import json
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import lm_eval.tasks
+
+from lm_eval_cora.benchmarks import Benchmark
+from lm_eval_cora.options import OptionError, Options
+from lm_eval_cora.probes.prompts import SINGLE_LETTER
+from lm_eval_cora.prompting.template import TemplateError, Templates, make_templates, own_templates
+
+_SCORE = Path(lm_eval.tasks.__file__).parent / "score"
+
+_FIXED = ("option_order_robustness", "non_greedy_robustness")
+"""Where the file has the fixed template; MATH, whose problems have no options, has the second only."""
+
+
+def templates_of(benchmark: Benchmark | None, options: Options) -> Templates:
+    """The templates of a benchmark.
+
+    Args:
+        benchmark: Which it is; None is one with options that SCORE has no templates for.
+        options: `templates` names a file of the user's.
+
+    Returns:
+        The user's templates, else SCORE's if it has some for this benchmark, else ours.
+
+    Raises:
+        OptionError: If a file is missing or holds something else.
+    """
+    if options.templates is not None:
+        return _read(Path(options.templates), has_options=benchmark is None or benchmark.has_options)
+    if benchmark is None or benchmark.score_templates is None:
+        return own_templates()
+    return score_templates(benchmark)
+
+
+def drops_one(benchmark: Benchmark | None, options: Options) -> bool:
+    """Whether one of the templates is the one that SCORE's paper drops."""
+    return any(template.name == SINGLE_LETTER for template in templates_of(benchmark, options).all)
+
+
+def score_templates(benchmark: Benchmark) -> Templates:
+    """SCORE's ten templates, read from the installed harness.
+
+    Raises:
+        OptionError: If they are not there, or the fixed one is not one of the ten.
+    """
+    path = _SCORE / str(benchmark.score_templates) / "prompt_templates.json"
+    where = f"SCORE's templates for {benchmark.name}, in the installed harness (lm-eval {version('lm-eval')}), {path}"
+    try:
+        file = json.loads(path.read_text(encoding="utf-8"))
+        fixed = {file[key]["prompt"] for key in _FIXED if key in file}
+        entries = [
+            {
+                **{key: entry[key] for key in ("prompt", "options_format") if key in entry},
+                **({"name": SINGLE_LETTER} if "only a single letter" in entry["prompt"] else {}),
+                "fixed": entry["prompt"] in fixed,
+            }
+            for entry in file["prompt_robustness"]
+        ]
+        if len(fixed) != 1 or sum(entry["fixed"] for entry in entries) != 1:
+            raise TemplateError("expected one of the ten templates to be the fixed one")
+        return make_templates(entries, has_options=benchmark.has_options)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise OptionError(
+            f"{where}: cannot be read: {type(error).__name__}: {error}. They came with lm-eval 0.4.12 and 0.4.13: "
+            "install one of these, or name a file of your own in the option 'templates'"
+        ) from None
+
+
+def _read(path: Path, *, has_options: bool) -> Templates:
+    try:
+        entries: Any = json.loads(path.read_text(encoding="utf-8"))
+        return make_templates(entries, has_options=has_options)
+    except (OSError, ValueError) as error:
+        raise OptionError(
+            f"option 'templates': {path}: {error}. Expected a JSON file with a list such as "
+            """[{"name": "brief", "prompt": "{question}{options}\\nEnd with: The best answer is X."}]"""
+        ) from None

@@ -1,0 +1,137 @@
+"""SCORE's aggregated row: one line for a benchmark over the probes that were run on it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from lm_eval_cora.metrics.consistency import agreement
+from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, bootstrap_error, mean_of, standard_error
+from lm_eval_cora.metrics.ranges import group_accuracies, members_by_category, with_influence
+from lm_eval_cora.probes.prompts import SINGLE_LETTER
+from lm_eval_cora.responses import Floats, ResponseTable
+
+
+class Aggregated(NamedTuple):
+    """The row: accuracies over all predictions, consistency rates, and what they are made of.
+
+    Attributes:
+        acc_mean: Mean of the accuracies of all predictions.
+        acc_min: The lowest of them.
+        acc_max: The highest of them.
+        cr_all: Mean of the consistency rates of all probes, as the paper's text says.
+        cr_prompts_order: That of prompts and order alone, as the paper's numbers for MMLU-Pro and AGIEval were made;
+            undefined without both.
+        predictions: Number of accuracies: templates, positions and samples.
+        questions: Number of questions that all probes have.
+    """
+
+    acc_mean: Estimate
+    acc_min: Estimate
+    acc_max: Estimate
+    cr_all: Estimate
+    cr_prompts_order: Estimate
+    predictions: int
+    questions: int
+
+
+def aggregated(
+    *,
+    prompts: ResponseTable | None = None,
+    order: ResponseTable | None = None,
+    sampling: ResponseTable | None = None,
+    macro: bool = False,
+) -> Aggregated:
+    """Sum up the probes of SCORE on one benchmark, over the questions that all of them have.
+
+    The accuracies of all predictions stand side by side: a template each (without the one that the paper drops), a
+    position each (adjusted where not all questions have it), a sample each: 9 + 10 + 5 = 24 on MMLU-Pro. The
+    consistency rates are those of the probes as they are, with all templates, and averaged.
+
+    Args:
+        prompts: Table of the prompts probe, if it was run.
+        order: Table of the order probe, if it was run.
+        sampling: Table of the sampling probe, if it was run.
+        macro: Take accuracies as means over categories, as the paper does for MMLU-Pro.
+
+    Returns:
+        The row; its values are nan if there is no probe or no question. Standard errors are by question, those of
+        the lowest and the highest accuracy by bootstrap.
+
+    Example:
+        >>> table = ResponseTable.from_hits([[1, 1], [0, 1]])
+        >>> row = aggregated(sampling=table)
+        >>> row.acc_mean.value, row.cr_all.value, row.predictions
+        (0.75, 0.5, 2)
+
+    Source: SCORE, table 7 and section 4.4.
+    """
+    given = [table for table in (prompts, order, sampling) if table is not None]
+    common = set.intersection(*(set(table.question_ids) for table in given)) if given else set()
+    if not common:
+        return Aggregated(UNDEFINED, UNDEFINED, UNDEFINED, UNDEFINED, UNDEFINED, predictions=0, questions=0)
+    prompts, order, sampling = (None if table is None else _of(table, common) for table in (prompts, order, sampling))
+    probes = [(table, False) for table in (prompts, sampling) if table is not None]
+    kept = [(table.where(~table.is_kind(SINGLE_LETTER)), positions) for table, positions in probes]
+    kept += [(order, True)] if order is not None else []
+    rates = [agreement(table) for table in (prompts, order, sampling) if table is not None]
+    both = [agreement(table) for table in (prompts, order) if table is not None]
+    lowest, highest = _range(kept, macro)
+    return Aggregated(
+        acc_mean=_mean(kept, macro),
+        acc_min=lowest,
+        acc_max=highest,
+        cr_all=_mean_rate(rates),
+        cr_prompts_order=_mean_rate(both) if len(both) == 2 else UNDEFINED,
+        predictions=sum(len(table.kinds) for table, _ in kept),
+        questions=len(common),
+    )
+
+
+_Part = tuple[ResponseTable, bool]
+"""A probe's table, and whether its kinds are positions."""
+
+
+def _of(table: ResponseTable, questions: set[str]) -> ResponseTable:
+    inside = np.array([question in questions for question in table.question_ids], dtype=np.bool_)
+    return table.where(inside[table.question])
+
+
+def _mean_rate(rates: Sequence[Floats]) -> Estimate:
+    means = np.mean(rates, axis=0)
+    return mean_of(means[np.isfinite(means)])
+
+
+def _mean(parts: Sequence[_Part], macro: bool) -> Estimate:
+    """Mean of all accuracies, with the delta method's error: questions are the same in all parts."""
+    first, _ = parts[0]
+    members = members_by_category(first) if macro else [np.ones(len(first.sizes), dtype=np.bool_)]
+    found = [[with_influence(table, inside, positions=positions) for table, positions in parts] for inside in members]
+    values = np.array([np.concatenate([value for value, _ in row]) for row in found])
+    defined = np.isfinite(values)
+    weights = np.where(defined, 1 / np.maximum(defined.sum(axis=0), 1), 0) / values.shape[1]
+    errors = [
+        standard_error(np.nan_to_num(np.hstack([influence for _, influence in row])) @ weight)
+        for row, weight in zip(found, weights, strict=True)
+    ]
+    return Estimate(float((np.nan_to_num(values) * weights).sum()), float(np.linalg.norm(errors)))
+
+
+def _range(parts: Sequence[_Part], macro: bool) -> tuple[Estimate, Estimate]:
+    size = len(parts[0][0].sizes)
+    accuracies = [group_accuracies(table, positions=positions, macro=macro) for table, positions in parts]
+
+    def every(weights: Floats) -> Floats:
+        return np.hstack([accuracy(weights) for accuracy in accuracies])
+
+    everyone = np.ones((1, size))
+    lowest, highest = (
+        Estimate(
+            float(pick(every(everyone))),
+            bootstrap_error(lambda weights, pick=pick: pick(every(weights), axis=1), size),  # type: ignore[misc]
+        )
+        for pick in (np.nanmin, np.nanmax)
+    )
+    return lowest, highest

@@ -1,0 +1,43 @@
+"""The accuracy range and the consistency of each category of a benchmark."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lm_eval_cora.metrics.consistency import all_equal, consistency_rate
+from lm_eval_cora.metrics.ranges import acc_max, acc_mean, acc_min
+from lm_eval_cora.responses import ResponseTable
+
+
+def by_category(table: ResponseTable, *, positions: bool = False) -> dict[str, dict[str, Any]]:
+    """Accuracy range, consistency rate and share of identical answers by category (subject, subset or level).
+
+    Args:
+        table: N questions.
+        positions: As in `acc_min`.
+
+    Returns:
+        For each category its `acc_mean`, `acc_min`, `acc_max`, `consistency_rate`, `all_equal` and the number of its
+        `questions`. Empty without questions.
+
+    Example:
+        >>> by_category(ResponseTable.from_hits([[1, 1], [0, 1]]))[""]["all_equal"].value
+        0.5
+
+    Source: SCORE, figure 6 and section 4.3.
+    """
+    categories = np.array(table.categories)[table.question] if len(table.sizes) else np.array([])
+    parts = {category: table.where(categories == category) for category in sorted(set(table.categories))}
+    return {
+        category: {
+            "acc_mean": acc_mean(part),
+            "acc_min": acc_min(part, positions=positions),
+            "acc_max": acc_max(part, positions=positions),
+            "consistency_rate": consistency_rate(part),
+            "all_equal": all_equal(part),
+            "questions": len(part.sizes),
+        }
+        for category, part in parts.items()
+    }
