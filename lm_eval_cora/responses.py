@@ -116,7 +116,7 @@ class ResponseTable:
         yes: (R,) log-likelihood of "yes", nan where it was not scored.
         no: (R,) log-likelihood of "no", nan where it was not scored.
         original: (R,) whether it is the question as its benchmark asks it.
-        written: (R,) whether the answer is one of the model's own.
+        written: (R,) whether an answer of the model's own was asked for.
         pairs: (P, 2) the pairs of such answers to one question, as records, that are equivalent.
         ran_out: (R,) how many comparisons of such an answer ran out of time or memory: with the reference, and with
             those after it.
@@ -200,7 +200,7 @@ class ResponseTable:
             yes=np.array([nan if record.yes is None else record.yes for record in rows], dtype=np.float64),
             no=np.array([nan if record.no is None else record.no for record in rows], dtype=np.float64),
             original=np.array([record.original for record in rows], dtype=np.bool_),
-            written=np.array([record.written is not None for record in rows], dtype=np.bool_),
+            written=np.array([record.ask == "boxed" for record in rows], dtype=np.bool_),
             pairs=pairs,
             ran_out=ran_out,
             incomplete=len(groups) - len(complete),
@@ -282,7 +282,7 @@ class ResponseTable:
             self.question[valid] * 64 + self.picked[valid], return_inverse=True, return_counts=True
         )
         alike[valid] = counts[group]
-        return alike + self.written + np.bincount(self.pairs.ravel(), minlength=len(alike))
+        return alike + (self.written & ~self.invalid) + np.bincount(self.pairs.ravel(), minlength=len(alike))
 
     def where(self, kept: Bools) -> ResponseTable:
         """The table of some of the records, (R,); a question without any is gone.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +97,26 @@ def agieval(number: int, subset: str) -> Row:
     return {"query": f"{passage}Q: {query} the answer is", "choices": printed, "gold": [right]}
 
 
+SUBJECTS = {
+    "algebra": "Algebra",
+    "counting_and_probability": "Counting & Probability",
+    "geometry": "Geometry",
+    "intermediate_algebra": "Intermediate Algebra",
+    "number_theory": "Number Theory",
+    "prealgebra": "Prealgebra",
+    "precalculus": "Precalculus",
+}
+
+
+def math(number: int, split: str, subject: str) -> Row:
+    return {
+        "problem": stem(f"{split} {subject}", number),
+        "level": f"Level {1 + number % 5}",
+        "type": SUBJECTS[subject],
+        "solution": rf"One more is ${number} + 1 = \boxed{{{number + 1}}}$.",
+    }
+
+
 SETS: dict[str, tuple[str, dict[str, int], Callable[[int, str], Row]]] = {
     "cais/mmlu": ("all", {"test": 8, "dev": 10}, mmlu),
     "allenai/ai2_arc": ("ARC-Challenge", {"test": 6, "train": 30}, arc),
@@ -114,10 +135,19 @@ SETS: dict[str, tuple[str, dict[str, int], Callable[[int, str], Row]]] = {
 def make_hub(folder: Path) -> None:
     """Write all sets below a folder."""
     for name, (config, splits, make) in SETS.items():
-        lines = [f"- config_name: {config}", "  data_files:"]
+        _write(folder / name, {config: make}, splits)
+    makers = {subject: partial(math, subject=subject) for subject in SUBJECTS}
+    _write(folder / "EleutherAI/hendrycks_math", makers, {"test": 3, "train": 3})
+
+
+def _write(folder: Path, makers: Mapping[str, Callable[[int, str], Row]], splits: Mapping[str, int]) -> None:
+    """Write a set whose configurations have the same splits."""
+    lines = []
+    for config, make in makers.items():
+        lines += [f"- config_name: {config}", "  data_files:"]
         for split, count in splits.items():
-            path = folder / name / config / f"{split}.parquet"
+            path = folder / config / f"{split}.parquet"
             path.parent.mkdir(parents=True, exist_ok=True)
             datasets.Dataset.from_list([make(number, split) for number in range(count)]).to_parquet(path)
             lines += [f"  - split: {split}", f"    path: {config}/{split}.parquet"]
-        (folder / name / "README.md").write_text("\n".join(["---", "configs:", *lines, "---", ""]))
+    (folder / "README.md").write_text("\n".join(["---", "configs:", *lines, "---", ""]))

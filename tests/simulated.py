@@ -83,11 +83,19 @@ def knows(doc: dict[str, Any]) -> str:
     """Always the right answer."""
     if doc["ask"] == "yes_no":
         return "yes" if doc["answer"] in doc["printed"] else "no"
-    return LETTERS[doc["printed"].index(doc["answer"])]
+    if doc["ask"] == "boxed":
+        return rf"The final answer is: $\boxed{{{doc['answer']}}}$"
+    return says(doc, doc["answer"])
+
+
+def says(doc: dict[str, Any], identity: int) -> str:
+    """The letter of an option, as it is asked for."""
+    letter = LETTERS[doc["printed"].index(identity)]
+    return f"I see. The best answer is {letter}." if doc["ask"] == "best_answer" else letter
 
 
 def prefers(doc: dict[str, Any]) -> str:
     """A fixed order among the contents of a question, one of its wrong options first, whatever is printed where."""
     wrong_first = (doc["answer"] + 1) % 5
     best = min(doc["printed"], key=lambda identity: (identity != wrong_first, identity * 7 % 31))
-    return LETTERS[doc["printed"].index(best)]
+    return says(doc, best)

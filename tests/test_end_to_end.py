@@ -19,8 +19,8 @@ from lm_eval_cora import metrics
 from lm_eval_cora.benchmarks.demo import DEMO
 from lm_eval_cora.responses import ResponseTable
 
+from .names import METRICS
 from .simulated import TASKS, Simulated, knows, run, scores
-from .test_tasks import METRICS
 
 M = 26
 

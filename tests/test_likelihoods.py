@@ -12,8 +12,8 @@ import pytest
 
 from lm_eval_cora.question import LETTERS
 
+from .names import METRICS
 from .simulated import Simulated, knows, prefers, run, scores
-from .test_tasks import METRICS
 
 TASK = "cora_demo_mc"
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from .test_tasks import GROUPS, NAMES
+from .names import GROUPS, NAMES
 
 REPOSITORY = Path(__file__).parents[1]
 

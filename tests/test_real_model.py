@@ -9,8 +9,8 @@ import pytest
 
 from lm_eval_cora.metrics import Estimate
 
+from .names import METRICS, SCORED, SELECTIONS, printed
 from .simulated import run, scores
-from .test_tasks import METRICS, SCORED, SELECTIONS, printed
 
 WEIGHTS = "SmolLM2-135M-Instruct.Q4_1.gguf"
 

@@ -14,8 +14,8 @@ import pytest
 from lm_eval_cora.responses import Record
 from tests import oracles
 
+from .names import METRICS
 from .simulated import knows, prefers, run, scores
-from .test_tasks import METRICS
 
 M = 26
 

@@ -11,8 +11,8 @@ import pytest
 
 from lm_eval_cora.question import LETTERS
 
+from .names import CONFIDENCE, SELECTIONS, printed
 from .simulated import knows, run, scores
-from .test_tasks import CONFIDENCE, SELECTIONS, printed
 
 FILLER = 27
 

@@ -14,56 +14,22 @@ from lm_eval_cora.benchmarks import BenchmarkError
 from lm_eval_cora.benchmarks.medqa import MEDQA
 from lm_eval_cora.harness.task import CoraTask
 from lm_eval_cora.options import OptionError
+from lm_eval_cora.probes.prompts import SINGLE_LETTER
 from lm_eval_cora.question import LETTERS
 
 from .hub import right_answer
-from .simulated import TASKS, knows, run, scores
-
-BENCHMARKS = ["agieval", "arc_challenge", "demo", "local", "medmcqa", "medqa", "mmlu", "mmlu_pro", "truthfulqa"]
-
-PROBES = {"divergent": "", "plus": "_plus", "revas": "_revas"}
-"""Each probe and what it adds to the names of its tasks."""
-
-GROUPS = ["cora", "cora_plus", "cora_revas"]
-
-NAMES = sorted(
-    f"cora_{benchmark}{probe}{form}" for benchmark in BENCHMARKS for probe in PROBES.values() for form in ("", "_mc")
+from .names import (
+    BENCHMARKS,
+    GROUPS,
+    LOWER_IS_BETTER,
+    NAMES,
+    PROBES,
+    SHOTS,
+    benchmark_of,
+    printed,
+    probe_of,
 )
-
-SHOTS = {"cora_mmlu": 5, "cora_mmlu_mc": 5, "cora_arc_challenge": 25, "cora_arc_challenge_mc": 25}
-
-METRICS = [
-    *("acc", "cora", "ci", "mcqa", "mcqa_plus", "mv"),
-    *("bmca@0.5", "bmca@0.6", "bmca@0.7", "bmca@0.8", "bmca@0.9", "bmca@1.0"),
-    *("core", "consistency_rate", "acc_min", "acc_max", "invalid"),
-]
-
-PLUS = ["acc", "mcqa_plus", "mcqa", "mcqa_plus_diff", "cora", "ci", *METRICS[5:]]
-
-REVAS = [
-    *("acc", "mcqa", "sc@original", "acc_h@original", "nota_acc", "nota_acc_diff", "nota_acc_h"),
-    *("nota_acc_always_right", "tf_right", "tf_wrong"),
-]
-CONFIDENCE = [f"confidence_{what}{norm}" for norm in ("", "_norm") for what in ("right", "wrong", "ratio")]
-SCORED = [*CONFIDENCE, "yes_no_mass"]
-SELECTIONS = ["multi_share", *(f"recall_{what}{multi}" for multi in ("", "_multi") for what in ("right", "misleading"))]
-
-LOWER_IS_BETTER = {
-    *("invalid", "ties", "recall_misleading", "recall_misleading_multi"),
-    *(name for name in CONFIDENCE if "right" not in name),
-}
-
-
-def probe_of(name: str) -> str:
-    return next((probe for probe in ("plus", "revas") if f"_{probe}" in name), "divergent")
-
-
-def printed(name: str) -> list[str]:
-    """The metrics in a task's table."""
-    scored = name.endswith("_mc")
-    if probe_of(name) == "revas":
-        return [*REVAS, *(SCORED if scored else SELECTIONS), "replaced_acc", "invalid", *["ties"] * scored]
-    return [*(PLUS if probe_of(name) == "plus" else METRICS), *["ties"] * scored]
+from .simulated import TASKS, knows, run, scores
 
 
 def manager(**options: object) -> TaskManager:
@@ -79,7 +45,7 @@ def build(name: str, **options: object) -> CoraTask:
 def test_exactly_these_names_are_registered() -> None:
     # A broken YAML is skipped by the harness without a word, so the whole list is compared.
     assert manager().all_tasks == sorted([*GROUPS, *NAMES])
-    assert {path.stem for path in (TASKS / "_benchmarks").iterdir()} == set(BENCHMARKS)
+    assert {path.stem for path in (TASKS / "_benchmarks").iterdir()} == {*BENCHMARKS, "math"}
     assert {path.stem for path in (TASKS / "_probes").iterdir()} == set(PROBES)
 
 
@@ -96,18 +62,29 @@ def test_every_task_builds_and_renders(name: str, local_file: str) -> None:
     form = "multiple_choice" if name.endswith("_mc") else "generate_until"
     task = build(name, **({"data_files": local_file} if "local" in name else {}))
     docs = task.eval_docs
-    originals = [doc for doc in docs if doc["kind"] == "original"]
-    assert sum(doc["variants"] for doc in originals) == len(docs)
+    first = [doc for doc in docs if doc["ordinal"] == 0]
+    assert sum(doc["variants"] for doc in first) == len(docs)
+    assert sum(doc["original"] for doc in docs) == (0 if probe_of(name) == "sampling" else len(first))
     for doc in docs:
         prompt, target = task.doc_to_text(doc), task.doc_to_target(doc)
-        assert prompt.endswith("\nAnswer:")
         assert doc["question"] in prompt
+        if doc["ask"] == "boxed":
+            assert r"\boxed{answer}" in prompt
+            assert target == rf"The final answer is: $\boxed{{{right_answer(doc['question'])}}}$"
+            continue
+        if doc["ask"] == "best_answer":
+            assert "best answer is" in prompt
+            target = target.removeprefix("The best answer is ").rstrip(".")
+        else:
+            assert prompt.endswith("\nAnswer:")
         if doc["ask"] == "yes_no":
             (choice,) = doc["choices"]
             assert f"\nProposed answer: {choice}\n" in prompt
             says_right = target == "yes"
         else:
-            assert all(f"\n{letter}. {text}\n" in prompt for letter, text in zip(LETTERS, doc["choices"], strict=False))
+            mark = ":" if doc["ask"] == "best_answer" and benchmark_of(name) in ("agieval", "mmlu_pro") else "."
+            options = [f"\n{letter}{mark} {text}" for letter, text in zip(LETTERS, doc["choices"], strict=False)]
+            assert "".join(options) in prompt
             choice, says_right = doc["choices"][LETTERS.index(target)], True
         if "local" not in name and "demo" not in name:
             # The questions say which answer is right: not what the adapter made of the row.
@@ -140,6 +117,19 @@ def test_the_group_is_the_four_benchmarks_of_the_paper() -> None:
 
 
 @pytest.mark.usefixtures("hub")
+def test_the_group_of_score_runs_its_eight_with_its_settings() -> None:
+    results = run(knows, "cora_score", {"questions": 2})
+    tasks = [f"cora_{name}_{probe}" for name in ("agieval", "mmlu_pro") for probe in ("order", "prompts", "sampling")]
+    tasks += ["cora_math_prompts", "cora_math_sampling"]
+    assert results["n-shot"] == dict.fromkeys([*tasks, "cora_score"], 0)
+    for task in tasks:
+        assert scores(results, task)["consistency_rate"] == 1.0
+        greedy = {"do_sample": False, "temperature": 0.0}
+        settings = {"do_sample": True, "temperature": 0.7} if "sampling" in task else greedy
+        assert results["configs"][task]["generation_kwargs"] == {**settings, "max_gen_toks": 1024, "until": []}
+
+
+@pytest.mark.usefixtures("hub")
 def test_the_group_runs() -> None:
     results = run(knows, "cora", {"questions": 2})
     shots = {"cora_mmlu": 5, "cora_arc_challenge": 25, "cora_truthfulqa": 0, "cora_medqa": 0}
@@ -147,7 +137,15 @@ def test_the_group_runs() -> None:
     assert {scores(results, task)["cora"] for task in shots} == {1.0}
 
 
-NAMED_OTHERWISE = {"acc@": "acc_at", "mcqa_plus_sampled": "mcqa_plus", "questions": "subset_sizes"}
+NAMED_OTHERWISE = {
+    "acc@": "acc_at",
+    "equal@": "equal_at",
+    "mcqa_plus_sampled": "mcqa_plus",
+    "questions": "subset_sizes",
+    "templates": "each_kind",
+    "positions": "each_kind",
+    "samples": "each_kind",
+}
 """Metrics that are not called like their functions."""
 
 
@@ -158,15 +156,28 @@ def test_each_metric_of_the_yaml_is_the_function_of_its_name(probe: str) -> None
         name = NAMED_OTHERWISE.get(name + at, name)
         expected = {}
         if at:
-            expected["level" if name == "bmca" else "options"] = parameter
+            expected["level" if name in ("bmca", "equal_at") else "options"] = parameter
         if name.endswith("_norm"):
             name, expected["normalised"] = name.removesuffix("_norm"), "True"
         if name.endswith("_multi"):
             name, expected["several"] = name.removesuffix("_multi"), "True"
         if name.endswith("_always_right"):
             name, expected["subset"] = name.removesuffix("_always_right"), "always_right"
+        if name.endswith("_paper"):
+            name = name.removesuffix("_paper")
+            assert entry["without"] == SINGLE_LETTER
+            assert "dropped_template" in entry["only"].split()
+        if name.endswith("_clustered"):
+            name, expected["clustered"] = name.removesuffix("_clustered"), "True"
+        if name.startswith("macro_acc_"):
+            name, expected["macro"] = name.removeprefix("macro_"), "True"
+        if probe == "order":
+            if name in ("acc_min", "acc_max", "by_category", "each_kind"):
+                expected["positions"] = "True"
+            if name == "acc_h":
+                expected["options"] = "original"
         assert entry["aggregation"] is getattr(metrics, name)
-        about = {"metric", "aggregation", "higher_is_better", "form", "sampled", "table"}
+        about = {"metric", "aggregation", "higher_is_better", "form", "sampled", "table", "only", "without"}
         assert {key: str(value) for key, value in entry.items() if key not in about} == expected
 
 
@@ -198,6 +209,7 @@ def test_a_doc_says_what_the_samples_file_needs(tmp_path: Path) -> None:
         "variants": 8,
         "ordinal": 1,
         "kind": "shuffled",
+        "original": False,
         "ask": "letter",
         "choices": ("All of the above", "Ice"),
         "printed": (1, 0),
@@ -278,6 +290,8 @@ def test_seed_and_nota_text_reach_the_docs() -> None:
         "{metric: acc, aggregation: !function lm_eval_cora.metrics.sc_buckets, higher_is_better: true}",
         "{metric: acc@x, aggregation: !function lm_eval_cora.metrics.acc_at, options: x, higher_is_better: true}",
         "{metric: acc_x, aggregation: !function lm_eval_cora.metrics.nota_acc, subset: x, higher_is_better: true}",
+        "{metric: acc_x, aggregation: !function lm_eval_cora.metrics.acc, only: maths, higher_is_better: true}",
+        "{metric: acc_x, aggregation: !function lm_eval_cora.metrics.acc, without: 3, higher_is_better: true}",
     ],
 )
 def test_a_metric_that_cannot_be_computed_is_an_error_before_anything_runs(entry: str, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ _REPLACED = [
     (re.compile(r"\\[dtc]frac(?![a-zA-Z])"), r"\\frac"),
     (re.compile(r"(?<!\\)\\[!,;:> ]|\\q?quad(?![a-zA-Z])|~"), " "),
     (re.compile(r"\\\$|\$"), ""),
+    (re.compile(r"\\(?:text(?:bf|it|rm)?|mbox|math(?:rm|bf|it))\{([^{}\\a-zA-Z]*)\}"), r"\1"),
     (re.compile(r"\\%"), "%"),
     (re.compile(r"\*\*"), "^"),
     (re.compile(r"\{,\}"), ","),

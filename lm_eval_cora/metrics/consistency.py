@@ -192,7 +192,7 @@ def timeouts(table: ResponseTable) -> Estimate:
         >>> timeouts(ResponseTable.from_records(()))
         Estimate(value=nan, stderr=nan)
     """
-    valid = table.sum_by_question(table.written)
+    valid = table.sum_by_question(table.written & ~table.invalid)
     return ratio_of(table.sum_by_question(table.ran_out.astype(np.float64)), valid * (valid + 1) / 2)
 
 

@@ -35,7 +35,7 @@ def test_a_users_file_is_refused_with_each_row() -> None:
     with pytest.raises(BenchmarkError) as error:
         collect_questions(LOCAL, rows({}, {"question": " "}, {}, {"answer": 7}), id_prefix="row")
     assert str(error.value) == (
-        "local: 2 of 4 rows cannot be asked as multiple choice questions:\n"
+        "local: 2 of 4 rows cannot be asked:\n"
         "  line 2: empty stem: the question reads ' '\n"
         "  line 4: an answer outside the options: 7 is no index from 0 to 1, no letter and no text of the 2 options"
     )

@@ -16,6 +16,7 @@ DOC: dict[str, Any] = {
     "kind": "shuffled",
     "ordinal": 1,
     "variants": 8,
+    "original": False,
     "category": "physics",
     "ask": "letter",
     "printed": [1, 0],
@@ -24,7 +25,7 @@ DOC: dict[str, Any] = {
 
 
 def test_a_record_holds_what_the_metrics_need() -> None:
-    assert score_response(DOC, ["(B) since"]) == Record("q1", "shuffled", 1, 8, (1, 0), 0, 0, None, "physics")
+    assert score_response(DOC, ["(B) since"]) == Record("q1", "shuffled", 1, 8, (1, 0), 0, 0, None, "physics", position=1)
 
 
 @pytest.mark.parametrize("results", [[], [None], [[]], [["", "B"]], [float("nan")], [{}], ["\ud83d"], [b"B"]])

@@ -7,6 +7,7 @@ import pytest
 from lm_eval_cora.probes.plus import plus
 from lm_eval_cora.probes.revas import revas
 from lm_eval_cora.prompting import claim_block, letter_prompt, question_block, select_all_prompt, yes_no_prompt
+from lm_eval_cora.prompting.template import Template, own_templates
 from lm_eval_cora.question import Question, Variant
 
 KEPT = Path(__file__).parents[1] / "prompts"
@@ -54,6 +55,12 @@ def test_text_before_scored_answers() -> None:
     (choice,) = first_of("revas", "true_or_false_right").choices
     assert claim_block(QUESTION.stem, choice) == kept("scored_true_or_false")
     assert question_block(QUESTION.stem, first_of("plus", "options_6").choices) == kept("scored_options_6")
+
+
+@pytest.mark.parametrize("template", own_templates().all, ids=str)
+def test_the_ten_templates_of_ours(template: Template) -> None:
+    # SCORE's own are read from the installed harness, and so not kept here.
+    assert template.render(QUESTION.stem, QUESTION.choices) == kept(f"prompts_{template.name}")
 
 
 def test_the_letters_named_are_those_printed() -> None:

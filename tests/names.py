@@ -1,0 +1,97 @@
+"""The tasks, and the metrics that each prints."""
+
+from __future__ import annotations
+
+BENCHMARKS = ["agieval", "arc_challenge", "demo", "local", "medmcqa", "medqa", "mmlu", "mmlu_pro", "truthfulqa"]
+
+PROBES = {
+    "divergent": "",
+    "plus": "_plus",
+    "revas": "_revas",
+    "prompts": "_prompts",
+    "order": "_order",
+    "sampling": "_sampling",
+}
+"""Each probe and what it adds to the names of its tasks."""
+
+ONE_FORM = ("prompts", "sampling")
+"""The probes without a form that scores letters."""
+
+GROUPS = ["cora", "cora_plus", "cora_revas", "cora_score"]
+
+NAMES = sorted(
+    [
+        *(
+            f"cora_{benchmark}{ending}{form}"
+            for benchmark in BENCHMARKS
+            for probe, ending in PROBES.items()
+            for form in (("",) if probe in ONE_FORM else ("", "_mc"))
+        ),
+        *(f"cora_math{PROBES[probe]}" for probe in ONE_FORM),
+    ]
+)
+
+SHOTS = {"cora_mmlu": 5, "cora_mmlu_mc": 5, "cora_arc_challenge": 25, "cora_arc_challenge_mc": 25}
+
+METRICS = [
+    *("acc", "cora", "ci", "mcqa", "mcqa_plus", "mv"),
+    *("bmca@0.5", "bmca@0.6", "bmca@0.7", "bmca@0.8", "bmca@0.9", "bmca@1.0"),
+    *("core", "consistency_rate", "acc_min", "acc_max", "invalid"),
+]
+
+PLUS = ["acc", "mcqa_plus", "mcqa", "mcqa_plus_diff", "cora", "ci", *METRICS[5:]]
+
+REVAS = [
+    *("acc", "mcqa", "sc@original", "acc_h@original", "nota_acc", "nota_acc_diff", "nota_acc_h"),
+    *("nota_acc_always_right", "tf_right", "tf_wrong"),
+]
+CONFIDENCE = [f"confidence_{what}{norm}" for norm in ("", "_norm") for what in ("right", "wrong", "ratio")]
+SCORED = [*CONFIDENCE, "yes_no_mass"]
+SELECTIONS = ["multi_share", *(f"recall_{what}{multi}" for multi in ("", "_multi") for what in ("right", "misleading"))]
+
+RANGE = ["acc_mean", "acc_min", "acc_max"]
+MACRO = ["macro_acc", "macro_acc_min", "macro_acc_max"]
+
+
+def score_metrics(name: str, probe: str) -> list[str]:
+    """The metrics of SCORE's probes: some are for one benchmark alone."""
+    benchmark = benchmark_of(name)
+    macro = MACRO if benchmark == "mmlu_pro" else []
+    drops = benchmark in ("mmlu_pro", "agieval")
+    paper = [f"{metric}_paper" for metric in RANGE] if drops and probe == "prompts" else []
+    macro_paper = [f"{metric}_paper" for metric in macro] if paper else []
+    rate = ["consistency_rate", *["consistency_rate_paper"] * bool(paper), "all_equal"]
+    original = ["mcqa", "ci", "cora"]
+    rest = {
+        "prompts": ["equal@0.8", *original, "invalid"],
+        "order": ["acc_h", *original, "position_chi_square", "invalid", *["ties"] * name.endswith("_mc")],
+        "sampling": ["invalid"],
+    }
+    return ["acc", *RANGE, *paper, *macro, *macro_paper, *rate, *rest[probe], *["timeouts"] * (benchmark == "math")]
+
+
+LOWER_IS_BETTER = {
+    *("timeouts", "position_chi_square"),
+    *("invalid", "ties", "recall_misleading", "recall_misleading_multi"),
+    *(name for name in CONFIDENCE if "right" not in name),
+}
+
+
+def benchmark_of(name: str) -> str:
+    """Of a task: "cora_mmlu_prompts" is of mmlu, not of mmlu_pro."""
+    name = name.removesuffix("_mc")
+    return next(one for one in (*BENCHMARKS, "math") for probe in PROBES.values() if name == f"cora_{one}{probe}")
+
+
+def probe_of(name: str) -> str:
+    return next((probe for probe, ending in PROBES.items() if ending and ending in name), "divergent")
+
+
+def printed(name: str) -> list[str]:
+    """The metrics in a task's table."""
+    scored = name.endswith("_mc")
+    if probe_of(name) in ("prompts", "order", "sampling"):
+        return score_metrics(name, probe_of(name))
+    if probe_of(name) == "revas":
+        return [*REVAS, *(SCORED if scored else SELECTIONS), "replaced_acc", "invalid", *["ties"] * scored]
+    return [*(PLUS if probe_of(name) == "plus" else METRICS), *["ties"] * scored]

@@ -1,0 +1,180 @@
+"""What the harness' own SCORE tasks report for runs whose consistency rate can be worked out by hand, beside ours."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import datasets
+import pytest
+
+from lm_eval_cora.question import LETTERS
+
+from .simulated import Simulated, run, says, scores
+from .test_tasks import build
+
+pytest.importorskip("math_verify")
+
+GOLDEN = Path(__file__).parent / "golden" / "consistency_rates.md"
+
+Doc = dict[str, Any]
+Rule = Callable[[Doc], str]
+
+
+class Run(NamedTuple):
+    """A question with A options, the right one at a place, and a model; `content` finds options by what they are."""
+
+    what: str
+    by_hand: str
+    right: float
+    task: str
+    options: int
+    answer: int
+    rule: Callable[[Doc, list[str]], str]
+
+
+def letter(said: str) -> Callable[[Doc, list[str]], str]:
+    return lambda doc, choices: f"The best answer is {said}"
+
+
+def content(text: str) -> Callable[[Doc, list[str]], str]:
+    """Always the same option, wherever it stands."""
+    return lambda doc, choices: f"The best answer is {LETTERS[choices.index(text)]}"
+
+
+def silence(doc: Doc, choices: list[str]) -> str:
+    return ""
+
+
+RUNS = [
+    Run("order, 4 options, answer at A: always A", "picks w x y z: 0 of 6 pairs", 0.0, "mmlu_pro_order", 4, 0, letter("A")),
+    Run("order, 4 options, answer at B: always A", "picks x w w w: 3 of 6", 0.5, "mmlu_pro_order", 4, 1, letter("A")),
+    Run("order, 4 options: always the content x, wrong", "one pick: 6 of 6", 1.0, "mmlu_pro_order", 4, 0, content("x")),
+    Run("order, 4 options: always right", "one pick: 6 of 6", 1.0, "mmlu_pro_order", 4, 0, content("w")),
+    Run("order, 10 options: always the content x, wrong", "one pick: 45 of 45", 1.0, "mmlu_pro_order", 10, 0, content("x")),
+    Run("order, AGIEval, 4 options: always A", "picks w x y z: 0 of 6", 0.0, "agieval_order", 4, 0, letter("A")),
+    Run("order, AGIEval, 4 options: always x, wrong", "one pick: 6 of 6", 1.0, "agieval_order", 4, 0, content("x")),
+    Run("order, 3 options, answer at A: always A", "picks w x y: 0 of 3", 0.0, "mmlu_pro_order", 3, 0, letter("A")),
+    Run("order, 5 options: always right", "one pick: 10 of 10, E among the positions", 1.0, "agieval_order", 5, 0, content("w")),
+    Run("order, 4 options: nothing", "no answer agrees with nothing: 0 of 6", 0.0, "mmlu_pro_order", 4, 0, silence),
+    Run("prompts, 4 options: nothing, ten times", "0 of 45", 0.0, "mmlu_pro_prompts", 4, 0, silence),
+    Run("prompts, 4 options: always B", "one pick: 45 of 45", 1.0, "mmlu_pro_prompts", 4, 0, letter("B")),
+    Run("prompts, 4 options: always **B**", "one pick, in bold: 45 of 45", 1.0, "mmlu_pro_prompts", 4, 0, letter("**B**")),
+    Run("prompts, 4 options: always C, on a line of its own", "45 of 45", 1.0, "mmlu_pro_prompts", 4, 0, letter("\nC")),
+]  # fmt: skip
+
+
+def cycle(*answers: str) -> Callable[[Doc, list[str]], str]:
+    """Each answer in turn, template by template."""
+    return lambda doc, _: answers[doc["number"] % len(answers)]
+
+
+MATHS = [
+    Run("maths: nothing, ten times", "0 of 45", 0.0, "math_prompts", 0, 0, silence),
+    Run("maths: 1/2 and 0.5 in turn", "the same number: 45 of 45", 1.0, "math_prompts", 0, 0, cycle(r"\boxed{\frac12}", r"\boxed{0.5}")),
+    Run("maths: 5 and 500 in turn", "5 + 5 answers: 10 + 10 pairs of 45", 20 / 45, "math_prompts", 0, 0, cycle(r"\boxed{5}", r"\boxed{500}")),
+    Run("maths: 2x+2 and 2(x+1) in turn", "one polynomial: 45 of 45", 1.0, "math_prompts", 0, 0, cycle(r"\boxed{2x+2}", r"\boxed{2(x+1)}")),
+    Run("maths: 2x+1 and 2(x+1) in turn", "two polynomials: 20 of 45", 20 / 45, "math_prompts", 0, 0, cycle(r"\boxed{2x+1}", r"\boxed{2(x+1)}")),
+    Run("maths: {1,2} and {2,1} in turn", "one set: 45 of 45", 1.0, "math_prompts", 0, 0, cycle(r"\boxed{\{1,2\}}", r"\boxed{\{2,1\}}")),
+]  # fmt: skip
+
+TEXTS = "wxyzuvtsrq"
+
+
+def ours(one: Run, folder: Path) -> tuple[float, int]:
+    """Consistency rate and number of variants."""
+    path = folder / "one.jsonl"
+    path.write_text(json.dumps(row_of(one)))
+
+    def rule(doc: Doc) -> str:
+        return one.rule({**doc, "number": doc["ordinal"]}, list(doc["choices"]))
+
+    task = f"cora_{one.task}"
+    results = run(rule, task, {"data_files": str(path)})
+    return scores(results, task)["consistency_rate"], len(results["samples"][task])
+
+
+def row_of(one: Run) -> dict[str, Any]:
+    if one.task.startswith("math"):
+        return {"problem": "What?", "level": "Level 1", "type": "Algebra", "solution": r"It is $\boxed{7}$."}
+    texts = list(TEXTS[: one.options])
+    # The right option is "w" wherever it stands in the source.
+    texts[0], texts[one.answer] = texts[one.answer], texts[0]
+    if one.task.startswith("agieval"):
+        printed = [f"({letter}){text}" for letter, text in zip(LETTERS, texts, strict=False)]
+        query = f"Q: What? Answer Choices: {' '.join(printed)}\nA: Among A through E, the answer is"
+        return {"query": query, "choices": printed, "gold": [one.answer], "subset": "aqua-rat"}
+    return {
+        "question_id": 1,
+        "question": "What?",
+        "options": texts,
+        "answer": LETTERS[one.answer],
+        "answer_index": one.answer,
+        "category": "law",
+    }
+
+
+def theirs(one: Run) -> tuple[float, int]:
+    """The same from the harness' own functions: docs, what is made of a response, the aggregation."""
+    from lm_eval.tasks.score import utils
+    from lm_eval.tasks.score.agi_eval import utils_agieval
+    from lm_eval.tasks.score.math import utils_math
+    from lm_eval.tasks.score.mmlu_pro import utils_mmlu_pro
+
+    benchmark, _, probe = one.task.rpartition("_")
+    module: Any = {"mmlu_pro": utils_mmlu_pro, "agieval": utils_agieval, "math": utils_math}[benchmark]
+    name = {"order": "option_order_robustness", "prompts": "prompt_robustness"}[probe]
+    docs = getattr(module, f"{name}_process_docs")(datasets.Dataset.from_list([row_of(one)]))
+    score = module.process_results if benchmark == "math" else getattr(module, f"{name}_process_results")
+    key = "options_consistency_rate" if probe == "order" else "consistency_rate"
+    rows = [score(doc, [one.rule({"number": n}, doc.get("options", []))])[key] for n, doc in enumerate(docs)]
+    if benchmark == "math":
+        return utils_math.math_prompt_consistency_rate(rows), len(rows)
+    if probe == "order":
+        return module.options_consistency_rate(rows), len(rows)
+    return utils.prompt_consistency_rate(rows), len(rows)
+
+
+def table_of(rows: Sequence[tuple[Run, tuple[float, int], tuple[float, int]]]) -> str:
+    lines = [
+        "| run | worked out by hand | right | ours | variants | the harness' | variants |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for one, (rate, variants), (their_rate, their_variants) in rows:
+        lines.append(
+            f"| {one.what} | {one.by_hand} | {one.right:.4f} | {rate:.4f} | {variants} | {their_rate:.4f} | "
+            f"{their_variants} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def test_consistency_rates_worked_out_by_hand(tmp_path: Path) -> None:
+    rows = [(one, ours(one, tmp_path), theirs(one)) for one in (*RUNS, *MATHS)]
+    for one, (rate, _), _ in rows:
+        assert rate == pytest.approx(one.right), one.what
+    assert table_of(rows) == GOLDEN.read_text(encoding="utf-8")
+
+
+@pytest.mark.usefixtures("hub")
+@pytest.mark.parametrize(
+    "task", ["mmlu_pro_prompts", "mmlu_pro_sampling", "agieval_prompts", "math_prompts", "math_sampling"]
+)
+def test_prompts_are_those_of_the_harness(task: str) -> None:
+    from lm_eval.tasks.score.agi_eval import utils_agieval
+    from lm_eval.tasks.score.math import utils_math
+    from lm_eval.tasks.score.mmlu_pro import utils_mmlu_pro
+
+    benchmark, _, probe = task.rpartition("_")
+    module: Any = {"mmlu_pro": utils_mmlu_pro, "agieval": utils_agieval, "math": utils_math}[benchmark]
+    name = {"prompts": "prompt_robustness", "sampling": "non_greedy_robustness"}[probe]
+    path = {"mmlu_pro": "TIGER-Lab/MMLU-Pro", "agieval": "hails/agieval-aqua-rat", "math": "EleutherAI/hendrycks_math"}
+    config = "algebra" if benchmark == "math" else None
+    rows = datasets.load_dataset(path[benchmark], config, split="test").select(range(3))
+    docs = getattr(module, f"{name}_process_docs")(rows)
+    render = {"mmlu_pro": "mmlu_pro", "agieval": "agi_eval", "math": "math"}[benchmark]
+    expected = [getattr(module, f"{render}_robustness_doc_to_text")(doc) for doc in docs]
+    built = build(f"cora_{task}")
+    mine = [built.doc_to_text(doc) for doc in built.eval_docs]
+    assert set(expected) <= set(mine)
