@@ -12,7 +12,7 @@ import pytest
 
 from lm_eval_cora.question import LETTERS
 
-from .simulated import Simulated, run, says, scores
+from .simulated import run, scores
 from .test_tasks import build
 
 pytest.importorskip("math_verify")
