@@ -29,7 +29,6 @@ class Run(NamedTuple):
     what: str
     by_hand: str
     right: float
-    task: str
     options: int
     answer: int
     rule: Callable[[Doc, list[str]], str]
@@ -48,61 +47,66 @@ def silence(doc: Doc, choices: list[str]) -> str:
     return ""
 
 
-RUNS = [
-    Run("order, 4 options, answer at A: always A", "picks w x y z: 0 of 6 pairs", 0.0, "mmlu_pro_order", 4, 0, letter("A")),
-    Run("order, 4 options, answer at B: always A", "picks x w w w: 3 of 6", 0.5, "mmlu_pro_order", 4, 1, letter("A")),
-    Run("order, 4 options: always the content x, wrong", "one pick: 6 of 6", 1.0, "mmlu_pro_order", 4, 0, content("x")),
-    Run("order, 4 options: always right", "one pick: 6 of 6", 1.0, "mmlu_pro_order", 4, 0, content("w")),
-    Run("order, 10 options: always the content x, wrong", "one pick: 45 of 45", 1.0, "mmlu_pro_order", 10, 0, content("x")),
-    Run("order, AGIEval, 4 options: always A", "picks w x y z: 0 of 6", 0.0, "agieval_order", 4, 0, letter("A")),
-    Run("order, AGIEval, 4 options: always x, wrong", "one pick: 6 of 6", 1.0, "agieval_order", 4, 0, content("x")),
-    Run("order, 3 options, answer at A: always A", "picks w x y: 0 of 3", 0.0, "mmlu_pro_order", 3, 0, letter("A")),
-    Run("order, 5 options: always right", "one pick: 10 of 10, E among the positions", 1.0, "agieval_order", 5, 0, content("w")),
-    Run("order, 4 options: nothing", "no answer agrees with nothing: 0 of 6", 0.0, "mmlu_pro_order", 4, 0, silence),
-    Run("prompts, 4 options: nothing, ten times", "0 of 45", 0.0, "mmlu_pro_prompts", 4, 0, silence),
-    Run("prompts, 4 options: always B", "one pick: 45 of 45", 1.0, "mmlu_pro_prompts", 4, 0, letter("B")),
-    Run("prompts, 4 options: always **B**", "one pick, in bold: 45 of 45", 1.0, "mmlu_pro_prompts", 4, 0, letter("**B**")),
-    Run("prompts, 4 options: always C, on a line of its own", "45 of 45", 1.0, "mmlu_pro_prompts", 4, 0, letter("\nC")),
-]  # fmt: skip
-
-
 def cycle(*answers: str) -> Callable[[Doc, list[str]], str]:
     """Each answer in turn, template by template."""
     return lambda doc, _: answers[doc["number"] % len(answers)]
 
 
-MATHS = [
-    Run("maths: nothing, ten times", "0 of 45", 0.0, "math_prompts", 0, 0, silence),
-    Run("maths: 1/2 and 0.5 in turn", "the same number: 45 of 45", 1.0, "math_prompts", 0, 0, cycle(r"\boxed{\frac12}", r"\boxed{0.5}")),
-    Run("maths: 5 and 500 in turn", "5 + 5 answers: 10 + 10 pairs of 45", 20 / 45, "math_prompts", 0, 0, cycle(r"\boxed{5}", r"\boxed{500}")),
-    Run("maths: 2x+2 and 2(x+1) in turn", "one polynomial: 45 of 45", 1.0, "math_prompts", 0, 0, cycle(r"\boxed{2x+2}", r"\boxed{2(x+1)}")),
-    Run("maths: 2x+1 and 2(x+1) in turn", "two polynomials: 20 of 45", 20 / 45, "math_prompts", 0, 0, cycle(r"\boxed{2x+1}", r"\boxed{2(x+1)}")),
-    Run("maths: {1,2} and {2,1} in turn", "one set: 45 of 45", 1.0, "math_prompts", 0, 0, cycle(r"\boxed{\{1,2\}}", r"\boxed{\{2,1\}}")),
-]  # fmt: skip
+RUNS = {
+    "mmlu_pro_order": [
+        Run("4 options, answer at A: always A", "picks w x y z: 0 of 6 pairs", 0.0, 4, 0, letter("A")),
+        Run("4 options, answer at B: always A", "picks x w w w: 3 of 6", 0.5, 4, 1, letter("A")),
+        Run("4 options: always the content x, wrong", "one pick: 6 of 6", 1.0, 4, 0, content("x")),
+        Run("4 options: always right", "one pick: 6 of 6", 1.0, 4, 0, content("w")),
+        Run("10 options: always the content x, wrong", "one pick: 45 of 45", 1.0, 10, 0, content("x")),
+        Run("3 options, answer at A: always A", "picks w x y: 0 of 3", 0.0, 3, 0, letter("A")),
+        Run("4 options: nothing", "it agrees with nothing: 0 of 6", 0.0, 4, 0, silence),
+    ],
+    "agieval_order": [
+        Run("4 options: always A", "picks w x y z: 0 of 6", 0.0, 4, 0, letter("A")),
+        Run("4 options: always the content x, wrong", "one pick: 6 of 6", 1.0, 4, 0, content("x")),
+        Run("5 options: always right", "one pick, at E too: 10 of 10", 1.0, 5, 0, content("w")),
+    ],
+    "mmlu_pro_prompts": [
+        Run("nothing, ten times", "0 of 45", 0.0, 4, 0, silence),
+        Run("always B", "one pick: 45 of 45", 1.0, 4, 0, letter("B")),
+        Run("always **B**", "one pick, in bold: 45 of 45", 1.0, 4, 0, letter("**B**")),
+        Run("always C, on a line of its own", "45 of 45", 1.0, 4, 0, letter("\nC")),
+    ],
+    "math_prompts": [
+        Run("nothing, ten times", "0 of 45", 0.0, 0, 0, silence),
+        Run("1/2 and 0.5 in turn", "one number: 45 of 45", 1.0, 0, 0, cycle(r"\boxed{\frac12}", r"\boxed{0.5}")),
+        Run("5 and 500 in turn", "10 + 10 pairs of 45", 20 / 45, 0, 0, cycle(r"\boxed{5}", r"\boxed{500}")),
+        Run("2x+2 and 2(x+1) in turn", "the same: 45 of 45", 1.0, 0, 0, cycle(r"\boxed{2x+2}", r"\boxed{2(x+1)}")),
+        Run("2x+1 and 2(x+1) in turn", "two: 20 of 45", 20 / 45, 0, 0, cycle(r"\boxed{2x+1}", r"\boxed{2(x+1)}")),
+        Run("{1,2} and {2,1} in turn", "one set: 45 of 45", 1.0, 0, 0, cycle(r"\boxed{\{1,2\}}", r"\boxed{\{2,1\}}")),
+    ],
+}
+"""By task."""
 
 TEXTS = "wxyzuvtsrq"
 
 
-def ours(one: Run, folder: Path) -> tuple[float, int]:
+def ours(name: str, one: Run, folder: Path) -> tuple[float, int]:
     """Consistency rate and number of variants."""
     path = folder / "one.jsonl"
-    path.write_text(json.dumps(row_of(one)))
+    path.write_text(json.dumps(row_of(name, one)))
 
     def rule(doc: Doc) -> str:
         return one.rule({**doc, "number": doc["ordinal"]}, list(doc["choices"]))
 
-    task = f"cora_{one.task}"
+    task = f"cora_{name}"
     results = run(rule, task, {"data_files": str(path)})
     return scores(results, task)["consistency_rate"], len(results["samples"][task])
 
 
-def row_of(one: Run) -> dict[str, Any]:
-    if one.task.startswith("math"):
+def row_of(task: str, one: Run) -> dict[str, Any]:
+    if task.startswith("math"):
         return {"problem": "What?", "level": "Level 1", "type": "Algebra", "solution": r"It is $\boxed{7}$."}
     texts = list(TEXTS[: one.options])
     # The right option is "w" wherever it stands in the source.
     texts[0], texts[one.answer] = texts[one.answer], texts[0]
-    if one.task.startswith("agieval"):
+    if task.startswith("agieval"):
         printed = [f"({letter}){text}" for letter, text in zip(LETTERS, texts, strict=False)]
         query = f"Q: What? Answer Choices: {' '.join(printed)}\nA: Among A through E, the answer is"
         return {"query": query, "choices": printed, "gold": [one.answer], "subset": "aqua-rat"}
@@ -116,17 +120,17 @@ def row_of(one: Run) -> dict[str, Any]:
     }
 
 
-def theirs(one: Run) -> tuple[float, int]:
+def theirs(task: str, one: Run) -> tuple[float, int]:
     """The same from the harness' own functions: docs, what is made of a response, the aggregation."""
     from lm_eval.tasks.score import utils
     from lm_eval.tasks.score.agi_eval import utils_agieval
     from lm_eval.tasks.score.math import utils_math
     from lm_eval.tasks.score.mmlu_pro import utils_mmlu_pro
 
-    benchmark, _, probe = one.task.rpartition("_")
+    benchmark, _, probe = task.rpartition("_")
     module: Any = {"mmlu_pro": utils_mmlu_pro, "agieval": utils_agieval, "math": utils_math}[benchmark]
     name = {"order": "option_order_robustness", "prompts": "prompt_robustness"}[probe]
-    docs = getattr(module, f"{name}_process_docs")(datasets.Dataset.from_list([row_of(one)]))
+    docs = getattr(module, f"{name}_process_docs")(datasets.Dataset.from_list([row_of(task, one)]))
     score = module.process_results if benchmark == "math" else getattr(module, f"{name}_process_results")
     key = "options_consistency_rate" if probe == "order" else "consistency_rate"
     rows = [score(doc, [one.rule({"number": n}, doc.get("options", []))])[key] for n, doc in enumerate(docs)]
@@ -137,23 +141,23 @@ def theirs(one: Run) -> tuple[float, int]:
     return utils.prompt_consistency_rate(rows), len(rows)
 
 
-def table_of(rows: Sequence[tuple[Run, tuple[float, int], tuple[float, int]]]) -> str:
+def table_of(rows: Sequence[tuple[str, Run, tuple[float, int], tuple[float, int]]]) -> str:
     lines = [
-        "| run | worked out by hand | right | ours | variants | the harness' | variants |",
-        "|---|---|---|---|---|---|---|",
+        "| task | run | worked out by hand | right | ours | variants | the harness' | variants |",
+        "|---|---|---|---|---|---|---|---|",
     ]
-    for one, (rate, variants), (their_rate, their_variants) in rows:
+    for task, one, (rate, variants), (their_rate, their_variants) in rows:
         lines.append(
-            f"| {one.what} | {one.by_hand} | {one.right:.4f} | {rate:.4f} | {variants} | {their_rate:.4f} | "
+            f"| {task} | {one.what} | {one.by_hand} | {one.right:.4f} | {rate:.4f} | {variants} | {their_rate:.4f} | "
             f"{their_variants} |"
         )
     return "\n".join(lines) + "\n"
 
 
 def test_consistency_rates_worked_out_by_hand(tmp_path: Path) -> None:
-    rows = [(one, ours(one, tmp_path), theirs(one)) for one in (*RUNS, *MATHS)]
-    for one, (rate, _), _ in rows:
-        assert rate == pytest.approx(one.right), one.what
+    rows = [(task, one, ours(task, one, tmp_path), theirs(task, one)) for task, runs in RUNS.items() for one in runs]
+    for task, one, (rate, _), _ in rows:
+        assert rate == pytest.approx(one.right), f"{task}: {one.what}"
     assert table_of(rows) == GOLDEN.read_text(encoding="utf-8")
 
 
