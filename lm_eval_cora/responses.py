@@ -118,8 +118,8 @@ class ResponseTable:
         original: (R,) whether it is the question as its benchmark asks it.
         written: (R,) whether an answer of the model's own was asked for.
         pairs: (P, 2) the pairs of such answers to one question, as records, that are equivalent.
-        ran_out: (R,) how many comparisons of such an answer ran out of time or memory: with the reference, and with
-            those after it.
+        ran_out: (S, 2) the pairs whose comparison ran out of time or memory; of a record with itself where it was the
+            comparison with the reference.
         incomplete: Number of questions left out because variants are missing.
         duplicates: Number of records left out because their variant was there already.
     """
@@ -304,30 +304,32 @@ class ResponseTable:
             kinds=tuple(self.kinds[code] for code in codes),
             kind=kind.reshape(-1),
             pairs=moved[self.pairs[kept[self.pairs].all(axis=1)]],
+            ran_out=moved[self.ran_out[kept[self.ran_out].all(axis=1)]],
             **{column: getattr(self, column)[kept] for column in _COLUMNS},
         )
 
 
 _COLUMNS = (
     *("picked", "position", "selected", "answer", "correct", "invalid", "tied", "printed", "options", "yes", "no"),
-    *("original", "written", "ran_out"),
+    *("original", "written"),
 )
 """The columns of a ResponseTable with a value per record that stays what it is without the others."""
 
 
 def _compare(rows: Sequence[Record], ends: Sequence[int], same: Callable[[str, str], bool | None]) -> tuple[Ints, Ints]:
-    """The pairs of equivalent answers of the models' own, and how many comparisons of each record ran out."""
+    """The pairs of equivalent answers of the models' own, and those whose comparison ran out."""
     pairs = []
-    ran_out = np.array([row.written is not None and row.matches is None for row in rows], dtype=np.int64)
+    ran_out = [(n, n) for n, row in enumerate(rows) if row.written is not None and row.matches is None]
     for start, end in zip([0, *ends], ends, strict=False):
         written = [(number, text) for number in range(start, end) if (text := rows[number].written) is not None]
         for (first, one), (second, other) in combinations(written, 2):
             verdict = same(one, other)
             if verdict is None:
-                ran_out[first] += 1
+                ran_out.append((first, second))
             elif verdict:
                 pairs.append((first, second))
-    return np.array(pairs, dtype=np.int64).reshape(-1, 2), ran_out
+    of_two = (-1, 2)
+    return np.array(pairs, dtype=np.int64).reshape(of_two), np.array(ran_out, dtype=np.int64).reshape(of_two)
 
 
 def _pick(record: Record) -> int:

@@ -32,6 +32,9 @@ SECONDS = 120
 OPINIONS = "8"
 """Chosen among others, so that the model knows three of the first six questions."""
 
+NOTATIONS = (r"\boxed{x + 1}", r"\boxed{1 + x}", r"\boxed{7}", r"\boxed{\sqrt{49}}", r"\boxed{\frac{14}{2}}", "none")
+"""What is said where a box is asked for: two answers, in several notations, and none."""
+
 Run = Mapping[str, Any]
 """A task, its options and further arguments of simple_evaluate."""
 
@@ -135,6 +138,8 @@ class Hashing(LM):
         return answers
 
     def _write(self, prompt: str, _: Any) -> str:
+        if r"\boxed{" in prompt:
+            return NOTATIONS[draw(len(NOTATIONS), prompt)]
         choices = [line for line in prompt.splitlines() if line[1:3] == ". "]
         if draw(16, prompt) == 0:
             return "I cannot say."

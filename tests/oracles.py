@@ -1,25 +1,31 @@
 """Slow and obvious versions of every metric: plain loops over Records, straight from the definitions.
 
-They share no code with the package. Questions are assumed complete, the first variant is the original.
+They share no code with the package. Questions are assumed complete, the first variant is the original where none says
+that it is. Those of SCORE's probes are in `oracles_score.py`.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from itertools import combinations, pairwise
+from operator import eq
 from statistics import mean
 
 from lm_eval_cora.responses import Record
 
 Questions = Sequence[Sequence[Record]]
+Same = Callable[[str, str], bool | None]
+"""Whether two written answers are equivalent; None if that was not found out."""
 
 
 def _right(record: Record) -> bool:
-    if record.ask == "letter":
+    if record.ask in ("letter", "best_answer"):
         return record.picked == record.answer
+    if record.ask == "boxed":
+        return record.written is not None and record.matches is True
     if record.selected is None:
         return False
     if record.ask == "yes_no":  # yes selects the one option that is printed, no selects none
@@ -28,7 +34,9 @@ def _right(record: Record) -> bool:
 
 
 def _says_nothing(record: Record) -> bool:
-    return record.picked is None if record.ask == "letter" else record.selected is None
+    if record.ask == "boxed":
+        return record.written is None
+    return record.selected is None if record.ask in ("yes_no", "select_all") else record.picked is None
 
 
 def _share(values: Iterable[float]) -> float | None:
@@ -46,7 +54,8 @@ def acc(questions: Questions) -> float:
 
 
 def mcqa(questions: Questions) -> float:
-    return mean(float(_right(records[0])) for records in questions)
+    originals = [next((record for record in records if record.original), records[0]) for records in questions]
+    return mean(float(_right(original)) for original in originals)
 
 
 def mcqa_plus(questions: Questions) -> float:
@@ -75,17 +84,24 @@ def core(questions: Questions) -> float:
     return area * mean(curve[1:])
 
 
-def consistency_rate(questions: Questions) -> float | None:
+def _agree(one: Record, other: Record, same: Same) -> bool | None:
+    """Whether two answers are the same; None if they cannot be compared."""
+    if _says_nothing(one) or _says_nothing(other):
+        return False
+    if one.ask == "boxed":
+        return same(one.written, other.written) is True
+    if one.picked in other.printed and other.picked in one.printed:
+        return one.picked == other.picked
+    return None
+
+
+def consistency_rate(questions: Questions, same: Same = eq) -> float | None:
     shares = []
     for records in questions:
-        outcomes = []
-        for one, other in combinations([record for record in records if record.ask == "letter"], 2):
-            if one.picked is None or other.picked is None:
-                outcomes.append(False)
-            elif one.picked in other.printed and other.picked in one.printed:
-                outcomes.append(one.picked == other.picked)
-        if outcomes:
-            shares.append(mean(map(float, outcomes)))
+        comparing = [record for record in records if record.ask in ("letter", "best_answer", "boxed")]
+        outcomes = [_agree(one, other, same) for one, other in combinations(comparing, 2)]
+        if outcomes := [float(outcome) for outcome in outcomes if outcome is not None]:
+            shares.append(mean(outcomes))
     return mean(shares) if shares else None
 
 

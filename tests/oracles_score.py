@@ -52,13 +52,12 @@ def _mean(questions: Questions) -> Fraction:
     return mean(_own_mean(records) for records in questions)
 
 
-def _accuracy(questions: Questions, kind: str, positions: bool) -> Fraction | None:
+def _above(questions: Questions, kind: str, positions: bool) -> Fraction | None:
+    """How far a kind is above the mean of each question that has it, or above 0."""
     asked = [records for records in questions if kind in _kinds([records])]
     if not asked:
         return None
-    if positions:
-        return _mean(questions) + mean(_in_kind(records, kind) - _own_mean(records) for records in asked)
-    return mean(_in_kind(records, kind) for records in asked)
+    return mean(_in_kind(records, kind) - (_own_mean(records) if positions else 0) for records in asked)
 
 
 def _categories(questions: Questions) -> dict[str, Questions]:
@@ -68,11 +67,12 @@ def _categories(questions: Questions) -> dict[str, Questions]:
 
 def accuracies(questions: Questions, positions: bool = False, macro: bool = False) -> dict[str, Fraction]:
     """The accuracy of each kind."""
+    parts = list(_categories(questions).values()) if macro else [questions]
+    level = mean(map(_mean, parts)) if positions else 0
     found = {}
     for kind in _kinds(questions):
-        parts = list(_categories(questions).values()) if macro else [questions]
-        values = [_accuracy(part, kind, positions) for part in parts]
-        found[kind] = mean(value for value in values if value is not None)
+        values = [_above(part, kind, positions) for part in parts]
+        found[kind] = level + mean(value for value in values if value is not None)
     return found
 
 
@@ -200,18 +200,19 @@ def _quantile(values: list[Fraction], share: Fraction) -> Fraction:
 
 def each_kind(questions: Questions, positions: bool = False) -> Values:
     values: Values = {}
-    pooled = {}
-    for kind in _kinds(questions):
-        members = [record for records in questions for record in records if record.kind == kind]
-        pooled[kind] = Fraction(sum(map(_right, members)), len(members))
-        values[f"{kind} accuracy"] = float(pooled[kind])
-        values[f"{kind} invalid"] = mean(float(_says_nothing(record)) for record in members)
-        values[f"{kind} questions"] = len({record.question_id for record in members})
+    found = accuracies(questions)
+    adjusted = accuracies(questions, positions=True)
+    low, high = (_quantile(list(found.values()), Fraction(quarter, 4)) for quarter in (1, 3))
+    reach = (high - low) * 3 / 2
+    for kind, value in found.items():
+        members = [[record for record in records if record.kind == kind] for records in questions]
+        silent = [mean(float(_says_nothing(record)) for record in asked) for asked in members if asked]
+        values[f"{kind} accuracy"] = float(value)
+        values[f"{kind} invalid"] = mean(silent)
+        values[f"{kind} questions"] = len(silent)
+        values[f"{kind} outlier"] = float(not low - reach <= value <= high + reach)
         if positions:
-            values[f"{kind} adjusted"] = float(accuracies(questions, positions=True)[kind])
-    low, high = (_quantile(list(pooled.values()), Fraction(quarter, 4)) for quarter in (1, 3))
-    for kind, value in pooled.items():
-        values[f"{kind} outlier"] = float(not low - (high - low) * 3 / 2 <= value <= high + (high - low) * 3 / 2)
+            values[f"{kind} adjusted"] = float(adjusted[kind])
     return values
 
 

@@ -69,7 +69,9 @@ def test_the_right_answer_is_the_sources(benchmark: str) -> None:
         assert doc["choices"][doc["printed"].index(doc["answer"])] == RIGHT[benchmark](row)
 
 
-@pytest.mark.parametrize("form", ["", "_mc", "_plus", "_plus_mc", "_revas", "_revas_mc"])
+@pytest.mark.parametrize(
+    "form", ["", "_mc", "_plus", "_plus_mc", "_revas", "_revas_mc", "_prompts", "_order", "_order_mc", "_sampling"]
+)
 @pytest.mark.parametrize(
     ("benchmark", "rows", "sizes"),
     [
@@ -88,8 +90,9 @@ def test_every_row_can_be_asked(
     task = f"cora_{benchmark}{form}"
     results = run(knows, task)
     values = scores(results, task)
-    assert values["acc"] == values["mcqa"] == 1.0
-    originals = [doc for doc in docs_of(results, task) if doc["kind"] == "original"]
+    assert values["acc"] == values.get("mcqa", 1.0) == 1.0
+    # Of samples none is the original; all are the same prompt.
+    originals = [doc for doc in docs_of(results, task) if doc["original"] or doc["kind"] == "sample_1"]
     left_out = sum(int(count) for count in re.findall(rf"{benchmark}: left out (\d+) of", caplog.text))
     assert len(originals) + left_out == rows
     assert left_out <= 1
@@ -138,3 +141,27 @@ def test_shots_of_the_papers_number() -> None:
     for task, shots in (("cora_mmlu", 5), ("cora_arc_challenge", 25)):
         results = run(knows, task, {"questions": 3})
         assert all(sample["arguments"][0][0].count("\nAnswer: ") == shots for sample in results["samples"][task])
+
+
+def test_every_problem_of_math_can_be_asked() -> None:
+    pytest.importorskip("math_verify")
+    for task, variants in (("cora_math_prompts", 10), ("cora_math_sampling", 5)):
+        results = run(knows, task)
+        values = scores(results, task)
+        # The reference is equivalent to itself: math-verify, or notation alone, makes something of each.
+        assert (values["acc"], values["consistency_rate"], values["timeouts"]) == (1.0, 1.0, 0.0)
+        assert len(results["samples"][task]) == 84 * variants
+    answers = {sample["doc"]["question_id"]: sample["doc"]["answer"] for sample in results["samples"][task]}
+    assert answers["algebra-test-9"] == r"100\%"
+    assert r"3, \frac{2}{5}" in answers.values()
+
+
+def test_other_answers_than_the_right_ones_are_told_apart() -> None:
+    pytest.importorskip("math_verify")
+    task = "cora_math_sampling"
+    references = [doc["answer"] for doc in build(task).eval_docs if doc["ordinal"] == 0]
+    distinct = list(dict.fromkeys(references))
+    following = dict(zip(distinct, [*distinct[1:], distinct[0]], strict=True))
+    values = scores(run(lambda doc: rf"\boxed{{{following[doc['answer']]}}}", task), task)
+    assert values["acc"] == 0.0
+    assert values["consistency_rate"] == 1.0

@@ -93,3 +93,19 @@ def test_the_study_in_both_forms(model) -> None:  # type: ignore[no-untyped-def]
         assert study["questions"]["all"] == 1
         shares = [bucket["share"]["value"] for bucket in study["sc_buckets"].values()]
         assert sum(shares) == pytest.approx(1.0)
+
+
+def test_score(model) -> None:  # type: ignore[no-untyped-def]
+    # Cut short, so that most of the answers are not in it: what comes of them is what is looked at.
+    for task, count in (("cora_demo_prompts", 10), ("cora_demo_order", 5), ("cora_demo_sampling", 5)):
+        room = {"max_gen_toks": 48}
+        results = run(model, task, {"questions": 1}, apply_chat_template=True, gen_kwargs=room)
+        values, samples = scores(results, task), results["samples"][task]
+        assert len(samples) == count
+        assert all(sample["arguments"][0][1]["max_gen_toks"] == 48 for sample in samples)
+        read = [sample for sample in samples if str(sample["invalid"]) == ""]
+        assert values["invalid"] == pytest.approx(1 - len(read) / count)
+        assert values["acc"] == pytest.approx(sum(sample["acc"] for sample in samples) / count)
+        assert 0 <= values["consistency_rate"] <= 1
+    # The samples of the last one differ: chance was at work.
+    assert len({sample["resps"][0][0] for sample in samples}) > 1

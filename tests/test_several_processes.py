@@ -111,3 +111,22 @@ def test_fewer_variants_than_ranks_are_refused_by_every_rank(tmp_path: Path, for
         assert process.status != 0
         assert re.search(rf"OptionError: .*{form}.*1 variants.*2 processes", process.stderr), process.stderr[-3000:]
     assert not (tmp_path / "outcomes.json").exists()
+
+
+def test_answers_of_all_ranks_are_compared_with_each_other(tmp_path: Path) -> None:
+    pytest.importorskip("math_verify")
+    path = tmp_path / "problems.jsonl"
+    rows = [
+        {"problem": f"Problem {number}?", "level": "Level 1", "type": "Algebra", "solution": r"$\boxed{7}$"}
+        for number in range(5)
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    run = {"task": "cora_math_prompts", "options": {"data_files": str(path)}}
+    alone = evaluate(run, Hashing())
+    assert alone is not None
+    ended = launch([run], tmp_path, ranks=3)
+    assert [process.status for process in ended] == [0] * 3, "\n".join(one.stderr[-3000:] for one in ended)
+    (together,) = json.loads((tmp_path / "outcomes.json").read_text(encoding="utf-8"))
+    assert 0 < alone["results"]["consistency_rate,none"] < 1
+    assert 0 < alone["results"]["acc,none"] < 1
+    assert together["results"] == alone["results"]

@@ -107,7 +107,7 @@ def describe_timeouts(table: ResponseTable) -> str:
     Args:
         table: The answers.
     """
-    count = int(table.ran_out.sum())
+    count = len(table.ran_out)
     if not count:
         return ""
     return f"{count:,} comparisons of answers ran out of time or memory and count as not equivalent; see `timeouts`"

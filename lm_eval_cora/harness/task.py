@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from importlib.metadata import version
 from math import isnan
@@ -79,7 +80,8 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         self._samples = config.get("process_docs") is docs.sampling
         self._writes = self._benchmark is not None and not self._benchmark.has_options
         sampled = self._options.variants is not None
-        features = self._features(config["metric_list"])
+        with _naming(config["task"]):
+            features = self._features(config["metric_list"])
         chosen = [
             entry
             for entry in config["metric_list"]
@@ -124,10 +126,8 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         """The variants. The harness asks for them five times a run; they are made once."""
         if self._docs is None:
             rows = self.dataset[self.config.test_split]
-            try:
+            with _naming(self.config.task):
                 self._docs = self.config.process_docs(rows, self._options, form=self._form, benchmark=self._benchmark)
-            except OptionError as error:
-                raise OptionError(f"{self.config.task}: {error}") from None
         return self._docs
 
     def _features(self, entries: Sequence[Mapping[str, Any]]) -> set[str]:
@@ -376,6 +376,15 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
             **({"invalid": f"{invalid:.1%}"} if len(self._filters) == 1 else {}),
         }
         return "|".join(["cora", *(f"{name}:{value}" for name, value in parts.items()), f"v{__version__}"])
+
+
+@contextmanager
+def _naming(task: str) -> Iterator[None]:
+    """Say which task it is that an option is wrong for."""
+    try:
+        yield
+    except OptionError as error:
+        raise OptionError(f"{task}: {error}") from None
 
 
 def _room_for(choices: Sequence[str]) -> int:

@@ -9,7 +9,7 @@ import numpy as np
 
 from lm_eval_cora.metrics.consistency import agreement
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, bootstrap_error, mean_of, standard_error
-from lm_eval_cora.metrics.ranges import group_accuracies, members_by_category, with_influence
+from lm_eval_cora.metrics.ranges import group_accuracies, influences, members_by_category
 from lm_eval_cora.probes.prompts import SINGLE_LETTER
 from lm_eval_cora.responses import Floats, ResponseTable
 
@@ -18,7 +18,8 @@ class Aggregated(NamedTuple):
     """The row: accuracies over all predictions, consistency rates, and what they are made of.
 
     Attributes:
-        acc_mean: Mean of the accuracies of all predictions.
+        acc_mean: Mean of the accuracies of all predictions. Positions count as often as there are letters, so where not
+            all questions have all of them this is not the mean of the probes' own acc_mean.
         acc_min: The lowest of them.
         acc_max: The highest of them.
         cr_all: Mean of the consistency rates of all probes, as the paper's text says.
@@ -108,15 +109,18 @@ def _mean(parts: Sequence[_Part], macro: bool) -> Estimate:
     """Mean of all accuracies, with the delta method's error: questions are the same in all parts."""
     first, _ = parts[0]
     members = members_by_category(first) if macro else [np.ones(len(first.sizes), dtype=np.bool_)]
-    found = [[with_influence(table, inside, positions=positions) for table, positions in parts] for inside in members]
-    values = np.array([np.concatenate([value for value, _ in row]) for row in found])
-    defined = np.isfinite(values)
-    weights = np.where(defined, 1 / np.maximum(defined.sum(axis=0), 1), 0) / values.shape[1]
-    errors = [
-        standard_error(np.nan_to_num(np.hstack([influence for _, influence in row])) @ weight)
-        for row, weight in zip(found, weights, strict=True)
-    ]
-    return Estimate(float((np.nan_to_num(values) * weights).sum()), float(np.linalg.norm(errors)))
+    count = sum(len(table.kinds) for table, _ in parts)
+    value = 0.0
+    on_mean = [np.zeros(int(inside.sum())) for inside in members]
+    for table, positions in parts:
+        found = [influences(table, inside, positions=positions) for inside in members]
+        defined = np.isfinite([part.above for part in found])
+        weights = defined / (count * defined.sum(axis=0))  # a kind is the mean of the categories that have it
+        of_level = len(table.kinds) / (count * len(members))
+        for number, (part, weight) in enumerate(zip(found, weights, strict=True)):
+            value += of_level * part.level + float(np.nan_to_num(part.above) @ weight)
+            on_mean[number] += of_level * part.on_level + np.nan_to_num(part.on_above) @ weight
+    return Estimate(value, float(np.linalg.norm([standard_error(influence) for influence in on_mean])))
 
 
 def _range(parts: Sequence[_Part], macro: bool) -> tuple[Estimate, Estimate]:

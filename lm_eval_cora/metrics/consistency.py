@@ -132,7 +132,7 @@ def agreement(table: ResponseTable) -> Floats:
 
 
 def all_equal(table: ResponseTable) -> Estimate:
-    """Share of questions whose variants all get the same answer, right or wrong.
+    """Share of questions whose variants all get the same answer, right or wrong: every pair agrees.
 
     Args:
         table: N questions.
@@ -146,7 +146,9 @@ def all_equal(table: ResponseTable) -> Estimate:
 
     Source: SCORE, section 4.3 ("identical predictions").
     """
-    return equal_at(table, level=1)
+    least = np.full(len(table.sizes), np.iinfo(np.int64).max)
+    np.minimum.at(least, table.question, table.alike)
+    return mean_of((least == table.sizes).astype(np.float64))
 
 
 def equal_at(table: ResponseTable, level: float) -> Estimate:
@@ -193,7 +195,8 @@ def timeouts(table: ResponseTable) -> Estimate:
         Estimate(value=nan, stderr=nan)
     """
     valid = table.sum_by_question(table.written & ~table.invalid)
-    return ratio_of(table.sum_by_question(table.ran_out.astype(np.float64)), valid * (valid + 1) / 2)
+    ran_out = np.bincount(table.question[table.ran_out[:, 0]], minlength=len(table.sizes))
+    return ratio_of(ran_out.astype(np.float64), valid * (valid + 1) / 2)
 
 
 def _original_and_full(table: ResponseTable) -> tuple[Floats | None, Floats]:

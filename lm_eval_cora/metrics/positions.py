@@ -22,8 +22,8 @@ def picks_by_letter(table: ResponseTable) -> dict[str, dict[str, Any]]:
         table: N questions.
 
     Returns:
-        For each letter that was printed `share`, its picks as a share of all picks; `even`, what that would be; and
-        `picks`, their number. Empty without a pick.
+        For each letter that was printed where something was picked `share`, its picks as a share of all picks; `even`,
+        what that would be; and `picks`, their number. Empty without a pick.
 
     Example:
         >>> picks_by_letter(ResponseTable.from_hits([[1, 1], [1, 0]]))["A"]["share"].value
@@ -58,7 +58,8 @@ def position_chi_square(table: ResponseTable, *, clustered: bool = False) -> Est
         clustered: Whether the question is the unit.
 
     Returns:
-        A value from 0, without a standard error; nan without a pick, and clustered with fewer than two questions.
+        A value from 0, without a standard error; nan without a pick, and clustered where the questions do not differ
+        enough to tell how much of it is chance: fewer of them than letters, or all with the same picks.
 
     Example:
         >>> position_chi_square(ResponseTable.from_hits([[1, 1], [1, 0]])).value
@@ -70,11 +71,11 @@ def position_chi_square(table: ResponseTable, *, clustered: bool = False) -> Est
         return UNDEFINED
     if not clustered:
         return Estimate(float((difference**2 / expected.sum(axis=0)).sum()), nan)
-    size = len(observed)
-    if size < 2:
-        return UNDEFINED
+    size = max(len(observed), 2)  # of one question the covariance is 0
     deviations = observed - expected - difference / size
     covariance = deviations.T @ deviations * (size / (size - 1))
+    if np.linalg.matrix_rank(covariance, hermitian=True) < len(difference) - 1:
+        return UNDEFINED
     return Estimate(float(difference @ np.linalg.pinv(covariance, hermitian=True) @ difference), nan)
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import nan
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,6 +13,8 @@ from lm_eval_cora.responses import Bools, Floats, ResponseTable
 
 _WHISKER = 1.5
 """In interquartile ranges: how far from the box of a box plot an accuracy is an outlier."""
+
+_ROUNDING = 1e-9
 
 
 def acc_mean(table: ResponseTable) -> Estimate:
@@ -49,7 +51,8 @@ def acc_min(table: ResponseTable, *, positions: bool = False, macro: bool = Fals
             the accuracy of a kind is acc_mean + the mean over the questions that have it of (mean in the kind - the
             question's mean), so that harder questions with more options do not make the last positions look worse. It
             is the plain one where all questions have all positions.
-        macro: The accuracy of a kind is the mean of the categories' accuracies instead.
+        macro: The accuracy of a kind is the mean of the categories' accuracies instead; of a position the mean of the
+            categories' acc_mean + the mean of the differences within the categories that have it.
 
     Returns:
         A share from 0 to 1 (with `positions` it may leave the range by the adjustment); nan without questions.
@@ -119,9 +122,9 @@ def each_kind(table: ResponseTable, *, positions: bool = False) -> dict[str, dic
         positions: Give the accuracy adjusted for the questions that have the position, too; see `acc_min`.
 
     Returns:
-        For each kind `accuracy` and `invalid`, as pooled shares, `questions`, the number that have it, `outlier`,
-        whether its accuracy is outside 1.5 interquartile ranges around those of all kinds, and `adjusted`, if asked
-        for. Empty without questions.
+        For each kind `accuracy` and `invalid`, means over the questions that have it of the mean within the question;
+        `questions`, their number; `outlier`, whether its accuracy is outside 1.5 interquartile ranges around those of
+        all kinds; and `adjusted`, if asked for. Empty without questions.
 
     Example:
         >>> each_kind(ResponseTable.from_hits([[1, 1, 0], [1, 0, 0]]))["variant"]["accuracy"].value
@@ -141,10 +144,10 @@ def each_kind(table: ResponseTable, *, positions: bool = False) -> dict[str, dic
     for kind, outlier in zip(kinds, _outliers([part["accuracy"].value for part in kinds.values()]), strict=True):
         kinds[kind]["outlier"] = outlier
     if positions and kinds:
-        values, influence = with_influence(table, np.ones(len(right), dtype=np.bool_), positions=True)
+        found = influences(table, np.ones(len(right), dtype=np.bool_), positions=True)
         for code, part in enumerate(kinds.values()):
-            error = standard_error(influence[:, code]) if part["questions"] > 1 else nan
-            part["adjusted"] = Estimate(float(values[code]), error)
+            error = standard_error(found.on_level + found.on_above[:, code]) if part["questions"] > 1 else nan
+            part["adjusted"] = Estimate(found.level + float(found.above[code]), error)
     return kinds
 
 
@@ -215,35 +218,56 @@ def group_accuracies(table: ResponseTable, *, positions: bool, macro: bool) -> C
     members = members_by_category(table) if macro else [np.ones(len(table.sizes), dtype=np.bool_)]
 
     def accuracies(weights: Floats) -> Floats:
-        parts = [_accuracies(weights[:, inside], means[inside], present[inside], positions) for inside in members]
-        if len(parts) == 1:
-            return parts[0]
-        found = np.isfinite(parts)
-        with np.errstate(invalid="ignore"):  # 0 / 0 is a kind of no category
-            mean: Floats = np.where(found, parts, 0).sum(axis=0) / found.sum(axis=0)
-        return mean
+        found = [_level_and_above(weights[:, inside], means[inside], present[inside], positions) for inside in members]
+        level = _mean_of_defined([level for level, _ in found])
+        return level[:, None] + _mean_of_defined([above for _, above in found])
 
     return accuracies
 
 
-def _accuracies(weights: Floats, means: Floats, present: Floats, positions: bool) -> Floats:
-    """(B, G) accuracies of the kinds in samples that hold each question so many times, (B, N)."""
+def _mean_of_defined(parts: Sequence[Floats]) -> Floats:
+    """The mean over the first axis of what is not nan; nan where all is."""
+    defined = np.isfinite(parts)
+    with np.errstate(invalid="ignore"):
+        mean: Floats = np.where(defined, parts, 0).sum(axis=0) / defined.sum(axis=0)
+    return mean
+
+
+def _level_and_above(weights: Floats, means: Floats, present: Floats, positions: bool) -> tuple[Floats, Floats]:
+    """(B,) what the kinds are measured from in samples that hold each question so many times, (B, N); (B, G) above it.
+
+    A kind that no drawn question has is nan.
+    """
     base, above = _around(means, present, positions)
-    with np.errstate(invalid="ignore"):  # a kind that no drawn question has is nan, and left out
-        level = (weights @ base) / weights.sum(axis=1)
-        accuracies: Floats = level[:, None] + (weights @ above) / (weights @ present)
-    return accuracies
+    with np.errstate(invalid="ignore"):
+        return (weights @ base) / weights.sum(axis=1), (weights @ above) / (weights @ present)
 
 
-def with_influence(table: ResponseTable, inside: Bools, *, positions: bool) -> tuple[Floats, Floats]:
-    """(G,) accuracies of the kinds among some of the questions, (N,), and (n, G) the influence of each of these."""
+class Influences(NamedTuple):
+    """The accuracies of G kinds among n questions as level + above, and the influence of each question on both.
+
+    Attributes:
+        level: What the kinds are measured from: 0, or for positions the mean.
+        above: (G,) how far each kind is above it; nan for a kind that no question has.
+        on_level: (n,) influences on the level.
+        on_above: (n, G) influences on what is above it.
+    """
+
+    level: float
+    above: Floats
+    on_level: Floats
+    on_above: Floats
+
+
+def influences(table: ResponseTable, inside: Bools, *, positions: bool) -> Influences:
+    """What each question does to the accuracies of the kinds, among some of the questions, (N,)."""
     means, present = (columns[inside] for columns in _means_by_question(table, table.correct))
     base, above = _around(means, present, positions)
     total = present.sum(axis=0)
-    with np.errstate(invalid="ignore", divide="ignore"):  # nan for a kind that none of them has
+    with np.errstate(invalid="ignore", divide="ignore"):
         shares = above.sum(axis=0) / total
-        influence = (base - base.mean())[:, None] + (above - shares * present) * (len(means) / total)
-    return base.mean() + shares, influence
+        on_shares = (above - shares * present) * (len(means) / total)
+    return Influences(float(base.mean()), shares, base - base.mean(), on_shares)
 
 
 def _around(means: Floats, present: Floats, positions: bool) -> tuple[Floats, Floats]:
@@ -256,7 +280,7 @@ def _outliers(values: list[float]) -> list[bool]:
     if not values:
         return []
     low, high = np.percentile(values, [25, 75])
-    reach = _WHISKER * (high - low)
+    reach = _WHISKER * (high - low) + _ROUNDING  # on the fence is not outside
     return [not low - reach <= value <= high + reach for value in values]
 
 

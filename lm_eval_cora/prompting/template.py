@@ -144,14 +144,18 @@ def _fields(text: str, allowed: set[str]) -> list[str]:
     Nothing but the bare names is allowed: `{question.__class__}` would be looked up.
     """
     fields = []
-    for _, field, form, conversion in Formatter().parse(text):
-        if field is not None:
-            if field not in allowed or form or conversion:
-                raise ValueError(
-                    f"unknown field {{{field}}}; expected {', '.join(f'{{{name}}}' for name in sorted(allowed))}, "
-                    "and other braces doubled"
-                )
-            fields.append(field)
+    names = ", ".join(f"{{{name}}}" for name in sorted(allowed))
+    try:
+        parts = list(Formatter().parse(text))
+    except ValueError as error:
+        raise ValueError(f"{error}; expected {names}, and other braces doubled") from None
+    for _, field, form, conversion in parts:
+        if field is None:
+            continue
+        if field not in allowed or form or conversion:
+            written = field + (f"!{conversion}" if conversion else "") + (f":{form}" if form else "")
+            raise ValueError(f"unknown field {{{written}}}; expected {names}, and other braces doubled")
+        fields.append(field)
     return fields
 
 
@@ -159,7 +163,7 @@ def place_of_question(prompt: str) -> str:
     """A readable name: where the question stands in a prompt, and whether it asks for steps.
 
     Example:
-        >>> place_of_question("Read this: {question}{options} Think step by step.")
+        >>> place_of_question("Read the question. {question}{options} Think step by step.")
         'question_middle_step_by_step'
     """
     before, _, after = prompt.partition("{question}")

@@ -25,7 +25,9 @@ DOC: dict[str, Any] = {
 
 
 def test_a_record_holds_what_the_metrics_need() -> None:
-    assert score_response(DOC, ["(B) since"]) == Record("q1", "shuffled", 1, 8, (1, 0), 0, 0, None, "physics", position=1)
+    assert score_response(DOC, ["(B) since"]) == Record(
+        "q1", "shuffled", 1, 8, (1, 0), 0, 0, None, "physics", position=1
+    )
 
 
 @pytest.mark.parametrize("results", [[], [None], [[]], [["", "B"]], [float("nan")], [{}], ["\ud83d"], [b"B"]])

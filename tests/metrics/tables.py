@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from math import exp, inf, log1p, nan
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from hypothesis import strategies as st
 from lm_eval.tasks._yaml_loader import load_yaml
 
+from lm_eval_cora.harness.metric_list import compute
 from lm_eval_cora.metrics import Estimate
 from lm_eval_cora.probes.plus import plus
 from lm_eval_cora.probes.revas import revas
 from lm_eval_cora.question import PICKS_ONE, Question, Variant
-from lm_eval_cora.responses import Record, ResponseTable
+from lm_eval_cora.responses import _COLUMNS, Record, ResponseTable
 
 _PROBES = Path(__file__).parents[2] / "tasks" / "_probes"
-
-_NOT_A_PARAMETER = ("metric", "aggregation", "higher_is_better", "form", "sampled", "table", "only", "without")
 
 Metrics = dict[str, Callable[[ResponseTable], Any]]
 
@@ -31,12 +31,7 @@ def _entries(probe: str) -> list[dict[str, Any]]:
 
 
 def _metrics(probe: str) -> Metrics:
-    return {
-        entry["metric"]: partial(
-            entry["aggregation"], **{key: value for key, value in entry.items() if key not in _NOT_A_PARAMETER}
-        )
-        for entry in _entries(probe)
-    }
+    return {entry["metric"]: partial(compute, entry) for entry in _entries(probe)}
 
 
 METRICS = _metrics("divergent")
@@ -45,6 +40,11 @@ METRICS = _metrics("divergent")
 PLUS = _metrics("plus")
 STUDY = _metrics("revas")
 """Those of the other probes; some of the study return a mapping, see `estimates`."""
+
+PROMPTS = _metrics("prompts")
+ORDER = _metrics("order")
+SAMPLING = _metrics("sampling")
+"""Those of SCORE's probes, of all benchmarks together; the questions for them are in `score_tables.py`."""
 
 SAMPLED = [entry["metric"] for entry in _entries("plus") if "sampled" in entry]
 """Metrics of a table with one variant per question."""
@@ -113,6 +113,28 @@ def _record(
 
 def table_of(members: list[list[Record]]) -> ResponseTable:
     return ResponseTable.from_records(record for records in members for record in records)
+
+
+def resampled(table: ResponseTable, drawn: np.ndarray) -> ResponseTable:
+    """A table of these questions; the columns are copied, 9,000 records being too many to make 400 times."""
+    starts = np.cumsum(table.sizes) - table.sizes
+    sizes = table.sizes[drawn]
+    moved = np.cumsum(sizes) - sizes - starts[drawn]
+    rows = np.concatenate([np.arange(start, start + size) for start, size in zip(starts[drawn], sizes, strict=True)])
+
+    def copied(pairs: np.ndarray) -> np.ndarray:
+        of = table.question[pairs[:, 0]]
+        return np.concatenate([pairs[of == q] + shift for q, shift in zip(drawn, moved, strict=True)])
+
+    return replace(
+        table,
+        question_ids=tuple(f"{copy:06d}" for copy in range(len(drawn))),
+        categories=tuple(table.categories[q] for q in drawn),
+        sizes=sizes,
+        pairs=copied(table.pairs),
+        ran_out=copied(table.ran_out),
+        **{column: getattr(table, column)[rows] for column in ("kind", *_COLUMNS)},
+    )
 
 
 def random_questions(count: int, variants: int = 26, seed: int = 0) -> list[list[Record]]:

@@ -10,9 +10,19 @@ import pytest
 
 from lm_eval_cora import metrics
 from lm_eval_cora.metrics import Estimate
-from lm_eval_cora.responses import _COLUMNS, Record, ResponseTable
+from lm_eval_cora.responses import Record, ResponseTable
 
-from .tables import METRICS, PLUS, STUDY, Metrics, estimates, random_questions, random_study_questions, table_of
+from .tables import (
+    METRICS,
+    PLUS,
+    STUDY,
+    Metrics,
+    estimates,
+    random_questions,
+    random_study_questions,
+    resampled,
+    table_of,
+)
 
 
 def _mixed_sizes() -> list[list[Record]]:
@@ -58,25 +68,11 @@ def test_the_bootstrap_is_seeded() -> None:
     assert metrics.acc_min(table) == metrics.acc_min(table)
 
 
-def _resampled(table: ResponseTable, drawn: np.ndarray) -> ResponseTable:
-    """A table of these questions; the columns are copied, 9,000 records being too many to make 400 times."""
-    starts = np.cumsum(table.sizes) - table.sizes
-    rows = np.concatenate([np.arange(starts[q], starts[q] + table.sizes[q]) for q in drawn])
-    columns = ("kind", *_COLUMNS)
-    return replace(
-        table,
-        question_ids=tuple(f"{copy:06d}" for copy in range(len(drawn))),
-        categories=tuple(table.categories[q] for q in drawn),
-        sizes=table.sizes[drawn],
-        **{column: getattr(table, column)[rows] for column in columns},
-    )
-
-
 def _both_errors(chosen: Metrics, table: ResponseTable) -> dict[str, tuple[Estimate, float]]:
     """Each estimate, and its bootstrapped error; where it is undefined in a sample it is left out."""
     rng = np.random.default_rng(0)
     count = len(table.sizes)
-    replicates = [estimates(chosen, _resampled(table, rng.integers(count, size=count))) for _ in range(400)]
+    replicates = [estimates(chosen, resampled(table, rng.integers(count, size=count))) for _ in range(400)]
     result = {}
     for name, estimate in estimates(chosen, table).items():
         values = [replicate[name].value for replicate in replicates if name in replicate]
@@ -123,6 +119,6 @@ def test_a_resampled_table_is_the_table_of_the_resampled_records() -> None:
     members = random_study_questions(12, seed=4)
     drawn = np.array([3, 3, 0, 11, 5])
     copies = [[replace(record, question_id=f"{i:06d}") for record in members[q]] for i, q in enumerate(drawn)]
-    one, other = estimates(STUDY, _resampled(table_of(members), drawn)), estimates(STUDY, table_of(copies))
+    one, other = estimates(STUDY, resampled(table_of(members), drawn)), estimates(STUDY, table_of(copies))
     assert one.keys() == other.keys()
     assert np.allclose(list(one.values()), list(other.values()), equal_nan=True)

@@ -1,0 +1,127 @@
+"""Where templates come from, and what is said where they do not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lm_eval_cora.benchmarks.agieval import AGIEVAL
+from lm_eval_cora.benchmarks.demo import DEMO
+from lm_eval_cora.benchmarks.math import MATH
+from lm_eval_cora.benchmarks.mmlu_pro import MMLU_PRO
+from lm_eval_cora.harness import templates
+from lm_eval_cora.harness.templates import drops_one, templates_of
+from lm_eval_cora.options import OptionError, Options
+from lm_eval_cora.probes.prompts import SINGLE_LETTER
+from lm_eval_cora.prompting.template import own_templates
+
+from ..test_tasks import build
+
+
+@pytest.mark.parametrize("benchmark", [MMLU_PRO, AGIEVAL, MATH], ids=lambda benchmark: benchmark.name)
+def test_scores_templates_are_those_of_the_installed_harness(benchmark: Any) -> None:
+    # Read here from the file itself; none of their text is in this project.
+    path = templates._SCORE / benchmark.score_templates / "prompt_templates.json"
+    file = json.loads(path.read_text(encoding="utf-8"))
+    found = templates_of(benchmark, Options())
+    assert [template.prompt for template in found.all] == [entry["prompt"] for entry in file["prompt_robustness"]]
+    assert found.fixed.prompt == file["non_greedy_robustness"]["prompt"]
+    assert found.fixed in found.all
+    dropped = [number for number, template in enumerate(found.all, 1) if template.name == SINGLE_LETTER]
+    # The third, as the paper quotes it; MATH has none.
+    assert dropped == ([] if benchmark is MATH else [3])
+    assert drops_one(benchmark, Options()) == bool(dropped)
+
+
+def test_other_benchmarks_have_ours() -> None:
+    assert templates_of(DEMO, Options()) == own_templates() == templates_of(None, Options())
+    assert not drops_one(DEMO, Options())
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (None, "FileNotFoundError"),
+        ({"prompt_robustness": []}, "expected one of the ten templates to be the fixed one"),
+        ({"non_greedy_robustness": {"prompt": "another {question}{options}"}}, "expected one of the ten templates"),
+        ({"prompt_robustness": "x"}, "TypeError"),
+        ({"prompt_robustness": [{"prompt": "{question}", "options_format": ""}]}, "expected one of the ten"),
+    ],
+)
+def test_a_harness_without_them_is_named(
+    change: dict[str, Any] | None, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if change is not None:
+        path = templates._SCORE / "mmlu_pro" / "prompt_templates.json"
+        (tmp_path / "mmlu_pro").mkdir()
+        file = {**json.loads(path.read_text(encoding="utf-8")), **change}
+        (tmp_path / "mmlu_pro" / path.name).write_text(json.dumps(file))
+    monkeypatch.setattr(templates, "_SCORE", tmp_path)
+    with pytest.raises(
+        OptionError, match=r"SCORE's templates for mmlu_pro.*lm-eval \d.*name a file of your own"
+    ) as error:
+        templates_of(MMLU_PRO, Options())
+    assert said in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (None, "No such file"),
+        ("{", "Expecting property name"),
+        ("{}", "expected a list of templates"),
+        ('[{"prompt": "{question}"}]', r"template 1: expected \{options\} 1 times, it stands there 0"),
+        ('[{"prompt": "{question}{options}"}, {"prompt": "{question.stem}{options}"}]', "template 2: unknown field"),
+    ],
+)
+def test_a_file_of_ones_own_that_is_none(text: str | None, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "mine.json"
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(OptionError, match=rf"cora_demo_prompts: option 'templates': .*mine.json: .*{said}"):
+        build("cora_demo_prompts", templates=str(path))
+
+
+def test_a_file_for_maths_has_no_options(tmp_path: Path) -> None:
+    path = tmp_path / "mine.json"
+    path.write_text('[{"prompt": "{question} The answer in a $\\\\boxed{{box}}$, please."}]')
+    found = templates_of(MATH, Options(templates=str(path)))
+    assert found.fixed.render("1 + 1?", ()) == r"1 + 1? The answer in a $\boxed{box}$, please."
+
+
+@pytest.mark.parametrize(
+    ("task", "options", "named"),
+    [
+        ("cora_demo", {"orders": "cyclic"}, "orders"),
+        ("cora_demo_plus", {"templates": "x.json"}, "templates"),
+        ("cora_demo_revas", {"request_seeds": True}, "request_seeds"),
+        ("cora_demo_prompts", {"variants": 1}, "variants"),
+        ("cora_demo_order_mc", {"templates": "x.json"}, "templates"),
+    ],
+)
+def test_an_option_that_would_make_no_difference_is_refused(task: str, options: dict[str, Any], named: str) -> None:
+    with pytest.raises(OptionError, match=rf"{task}: option '{named}': only the tasks named cora_\.\.\."):
+        build(task, **options)
+
+
+@pytest.mark.usefixtures("hub")
+def test_all_orders_of_many_options_are_refused() -> None:
+    with pytest.raises(OptionError, match=r"cora_mmlu_pro_order: question '\d+' has 6 options, .* swap or cyclic"):
+        build("cora_mmlu_pro_order", orders="all")
+
+
+@pytest.mark.usefixtures("hub")
+def test_a_probe_that_alters_options_on_questions_without(tmp_path: Path) -> None:
+    from lm_eval.tasks import TaskManager
+
+    from ..simulated import TASKS
+
+    (tmp_path / "mine.yaml").write_text(
+        f"task: mine\ninclude: [{TASKS}/_forms/generate.yaml, {TASKS}/_benchmarks/math.yaml, "
+        f"{TASKS}/_probes/divergent.yaml]\nmetadata: {{version: 1}}\n"
+    )
+    with pytest.raises(OptionError, match="mine: question 'algebra-test-0' has no options, and this probe alters them"):
+        TaskManager(include_path=tmp_path, include_defaults=False).load(["mine"])

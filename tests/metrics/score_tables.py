@@ -1,0 +1,281 @@
+"""Questions of SCORE's three probes: random ones for property tests, larger tables, and answers as they are told."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal
+
+from hypothesis import strategies as st
+
+from lm_eval_cora.probes.order import Orders, order
+from lm_eval_cora.probes.prompts import SINGLE_LETTER, prompts
+from lm_eval_cora.probes.sampling import sampling
+from lm_eval_cora.question import OpenQuestion, Question, Variant
+from lm_eval_cora.responses import Record, ResponseTable
+
+Probe = Literal["prompts", "order", "sampling"]
+
+TEMPLATES = (*(f"template {number}" for number in range(1, 10)), SINGLE_LETTER)
+
+CATEGORIES = ("", "law", "physics")
+
+STYLES = ("knows", "one letter", "one text", "guesses", "says nothing")
+
+
+@cache
+def _variants(probe: Probe, options: int, answer: int, equal: bool, orders: Orders = "swap") -> Sequence[Variant]:
+    """What a probe makes of a question, two of whose distractors may be equal; no options: one without them."""
+    texts = [f"choice {number}" for number in range(options)]
+    if equal and options > 2:
+        texts[answer - 1] = texts[answer - 2]
+    question = Question("q", "Which one?", tuple(texts), answer) if options else OpenQuestion("q", "How many?", "5")
+    if probe == "order":
+        assert isinstance(question, Question)
+        return order(question, orders=orders)
+    return prompts(question, TEMPLATES, fixed=TEMPLATES[3]) if probe == "prompts" else sampling(question)
+
+
+@dataclass(frozen=True)
+class Chooser:
+    """A made-up model on one question; with a chance of `slips` it answers in any way at all."""
+
+    style: str
+    favourite: int
+    """The letter that it always says, or the option whose text it always picks."""
+    slips: float
+
+    def record(self, rng: random.Random, name: str, category: str, variant: Variant, variants: int) -> Record:
+        style = rng.choice(STYLES) if rng.random() < self.slips else self.style
+        place: int | None = rng.randrange(len(variant.printed))
+        if style == "knows":
+            place = variant.printed.index(variant.answer)
+        elif style == "one letter":
+            place = self.favourite % len(variant.printed)
+        elif style == "one text" and self.favourite in variant.printed:
+            place = variant.printed.index(self.favourite)
+        elif style == "says nothing":
+            place = None
+        return Record(
+            question_id=name,
+            kind=variant.kind,
+            ordinal=variant.ordinal,
+            variants=variants,
+            printed=variant.printed,
+            answer=variant.answer,
+            picked=None if place is None else variant.printed[place],
+            category=category,
+            tied=rng.random() < 0.1,
+            ask=variant.ask,
+            position=place,
+            original=variant.original,
+        )
+
+
+@st.composite
+def score_questions(draw: st.DrawFn, probe: Probe, min_size: int = 1) -> list[list[Record]]:
+    """Complete questions of a probe with 3 to 10 options each, all orders with fewer."""
+    orders: Orders = draw(st.sampled_from(("swap", "swap", "cyclic", "all"))) if probe == "order" else "swap"
+    most = 4 if orders == "all" else 10
+    result = []
+    for number in range(draw(st.integers(min_size, 4))):
+        options = draw(st.integers(3, most))
+        variants = _variants(probe, options, draw(st.integers(0, options - 1)), draw(st.booleans()), orders)
+        chooser = Chooser(
+            draw(st.sampled_from(STYLES)), draw(st.integers(0, options - 1)), draw(st.sampled_from((0.0, 0.4)))
+        )
+        rng, category = random.Random(draw(st.integers(0, 999))), draw(st.sampled_from(CATEGORIES))
+        result.append([chooser.record(rng, f"q{number}", category, variant, len(variants)) for variant in variants])
+    return result
+
+
+def random_score_questions(
+    count: int, probe: Probe, options: Sequence[int] = (3, 4, 5, 10), seed: int = 0
+) -> list[list[Record]]:
+    """The same in larger numbers, one category after the other; the more options, the harder."""
+    rng = random.Random(seed)
+    result = []
+    for number in range(count):
+        size = rng.choice(options)
+        variants = _variants(probe, size, rng.randrange(size), number % 10 == 0)
+        knows = 9 - size / 2 - 2 * (number % 3)
+        chooser = Chooser(
+            style=rng.choices(STYLES, (knows, 1, 2, 1, 0.5))[0],
+            favourite=rng.choice((0, 0, 0, 1, 2)),
+            slips=rng.choice((0.1, 0.5)),
+        )
+        category = CATEGORIES[number % 3]
+        result.append([chooser.record(rng, f"q{number:06d}", category, variant, len(variants)) for variant in variants])
+    return result
+
+
+TEXTS = ("5", "x=5", "y=5", "7")
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """Which of `TEXTS` are equivalent, symmetric and no more than that: not transitive; None if a pair ran out."""
+
+    of: Mapping[frozenset[str], bool | None]
+
+    def __call__(self, one: str, other: str) -> bool | None:
+        return True if one == other else self.of[frozenset((one, other))]
+
+
+PAIRS = [frozenset((one, other)) for number, one in enumerate(TEXTS) for other in TEXTS[number + 1 :]]
+
+verdicts = st.lists(st.sampled_from((True, False, None)), min_size=len(PAIRS), max_size=len(PAIRS)).map(
+    lambda found: Verdicts(dict(zip(PAIRS, found, strict=True)))
+)
+
+
+@st.composite
+def written_questions(draw: st.DrawFn, probe: Probe, min_size: int = 1) -> list[list[Record]]:
+    """Questions without options, answered with one of few texts or nothing."""
+    variants = _variants(probe, 0, 0, False)
+    result = []
+    for number in range(draw(st.integers(min_size, 4))):
+        said = draw(st.lists(st.sampled_from(TEXTS), min_size=1))
+        rng, category = random.Random(draw(st.integers(0, 999))), draw(st.sampled_from(CATEGORIES))
+        silent = draw(st.sampled_from((0.0, 0.2, 1.0)))
+        result.append(_written(rng, f"q{number}", category, variants, said, silent))
+    return result
+
+
+def _written(
+    rng: random.Random, name: str, category: str, variants: Sequence[Variant], said: Sequence[str], silent: float
+) -> list[Record]:
+    matches = {text: rng.choice((True, True, False, None)) for text in TEXTS}
+    records = []
+    for variant in variants:
+        written = None if rng.random() < silent else rng.choice(said)
+        records.append(
+            Record(
+                question_id=name,
+                kind=variant.kind,
+                ordinal=variant.ordinal,
+                variants=len(variants),
+                printed=(),
+                answer=0,
+                picked=None,
+                category=category,
+                ask=variant.ask,
+                original=variant.original,
+                written=written,
+                matches=None if written is None else matches[written],
+            )
+        )
+    return records
+
+
+NOT_TRANSITIVE = Verdicts(
+    {
+        **dict.fromkeys(PAIRS, False),
+        frozenset(("x=5", "5")): True,
+        frozenset(("y=5", "5")): True,
+        frozenset(("y=5", "7")): None,
+    }
+)
+
+
+def random_written_questions(count: int, probe: Probe, seed: int = 0) -> list[list[Record]]:
+    """The same in larger numbers, one category after the other."""
+    rng = random.Random(seed)
+    result = []
+    for number in range(count):
+        said = [rng.choice(TEXTS)] * rng.choice((2, 10, 20)) + list(TEXTS)
+        variants = _variants(probe, 0, 0, False)
+        result.append(_written(rng, f"q{number:06d}", CATEGORIES[number % 3], variants, said, rng.choice((0.0, 0.05))))
+    return result
+
+
+def written_table(members: Sequence[Sequence[Record]], same: Verdicts) -> ResponseTable:
+    return ResponseTable.from_records((record for records in members for record in records), same)
+
+
+A, B, C, D = range(4)
+
+
+def asked(
+    name: str,
+    says: Sequence[int | None],
+    options: int = 4,
+    *,
+    answer: int = 0,
+    category: str = "",
+    orders: Orders = "swap",
+) -> list[Record]:
+    """The order probe on a question, with the letter said in each variant."""
+    variants = order(Question(name, "Which?", tuple(map(str, range(options))), answer), orders=orders)
+    return [
+        Record(
+            question_id=name,
+            kind=variant.kind,
+            ordinal=variant.ordinal,
+            variants=len(variants),
+            printed=variant.printed,
+            answer=answer,
+            picked=None if said is None else variant.printed[said],
+            category=category,
+            ask="best_answer",
+            position=said,
+            original=variant.original,
+        )
+        for variant, said in zip(variants, says, strict=True)
+    ]
+
+
+def hits(rows: Sequence[str], kinds: Sequence[str] = "", categories: Sequence[str] = "") -> ResponseTable:
+    """A question for each row, right where it says 1, wrong where it says 0, invalid where it has a dash."""
+    return ResponseTable.from_records(
+        Record(
+            question_id=f"q{number:03d}",
+            kind=kinds[place] if kinds else f"sample_{place + 1}",
+            ordinal=place,
+            variants=len(row),
+            printed=(0, 1),
+            answer=0,
+            picked=None if hit == "-" else 1 - int(hit),
+            category=categories[number] if categories else "",
+            position=None if hit == "-" else 1 - int(hit),
+            ask="best_answer",
+        )
+        for number, row in enumerate(rows)
+        for place, hit in enumerate(row)
+    )
+
+
+def written(*answers: Sequence[str | None], matches: bool | None = True, ran_out: Sequence[str] = ()) -> ResponseTable:
+    """A question for each list; x=5 and y=5 are both equivalent to 5, and comparisons with `ran_out` run out."""
+
+    def same(one: str, other: str) -> bool | None:
+        if one in ran_out or other in ran_out:
+            return None
+        return one == other or ("5" in (one, other) and {one, other} <= {"5", "x=5", "y=5"})
+
+    return ResponseTable.from_records(
+        (
+            Record(
+                question_id=f"q{number}",
+                kind=f"sample_{ordinal + 1}",
+                ordinal=ordinal,
+                variants=len(texts),
+                printed=(),
+                answer=0,
+                picked=None,
+                ask="boxed",
+                written=text,
+                matches=None if text is None else matches,
+            )
+            for number, texts in enumerate(answers)
+            for ordinal, text in enumerate(texts)
+        ),
+        same,
+    )
+
+
+def prompted(rows: Sequence[str], categories: Sequence[str] = "") -> ResponseTable:
+    """Two templates and the one that the paper drops."""
+    return hits(rows, kinds=["brief", "long", "single_letter_only"], categories=categories)
