@@ -15,9 +15,15 @@ _WINDOW = 200
 """Characters that are looked at: after the announcement for the letter, at the front for why there is none."""
 
 _WRAPPER = re.compile(
-    r"\\(?:boxed|fbox|text(?:bf|it|rm)?|math(?:bf|it|rm))\b|</?(?:b|i|u|em|strong|code|p|br|span) ?/?>"
+    r"\\(?:boxed|fbox|text(?:bf|it|rm|sf)?|math(?:bf|it|rm|sf))\b|&nbsp;|</?(?:b|i|u|em|strong|code|p|br|div|span) ?/?>"
 )
-_LETTER = re.compile(r"[\W_]*(?:(?i:option|choice|letter)\b[\W_]*)?([A-Za-z])(?![^\W_]|['’-]\w)(\s+[a-z])?")
+_LETTER = re.compile(
+    r"[\W_]*(?:(?i:the\s+)?(?i:option|choice|letter|answer)\b[\W_]*)?(?P<letter>[A-Za-z])(?![^\W_]|['’-]\w)"
+)
+_ORDINARY_WORD = re.compile(
+    r"[ai][ \t]+[a-z]|I[ \t]+(?:am|believe|can|choose|do|feel|guess|have|know|say|suppose|think|will|would)\b"
+)
+"""What begins like a letter that stands alone: "a diet", "I think"."""
 
 
 def read_best_answer(response: str, printed: Sequence[int]) -> Answer:
@@ -26,7 +32,8 @@ def read_best_answer(response: str, printed: Sequence[int]) -> Answer:
     It is the letter after the last "best answer is", whatever their case, with or without a colon, a line break,
     brackets, "option", markup of Markdown, LaTeX or HTML, and punctuation: "The best answer is: **(B)**." says B.
     "[the_answer_letter]", which repeats the prompt, says nothing, and neither does "a" or "i" before another word ("a
-    balanced diet"). What stands before a last "</think>" (or the like of other models) is reasoning, not the response.
+    balanced diet") or "I" before what one says of oneself ("I think"). What stands before a last "</think>" (or the
+    like of other models) is reasoning, not the response.
 
     Args:
         response: What the model wrote; any text of any length, looked at in linear time.
@@ -67,8 +74,8 @@ def _last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
 
 
 def _letter_of(text: str) -> str | None:
-    match = _LETTER.match(_WRAPPER.sub("", text))
-    if match is None:
+    text = _WRAPPER.sub("", text)
+    match = _LETTER.match(text)
+    if match is None or _ORDINARY_WORD.match(text, match.start("letter")):
         return None
-    letter, word = match.groups()
-    return None if letter in ("a", "i") and word else letter.upper()
+    return match["letter"].upper()

@@ -7,10 +7,10 @@ import re
 from lm_eval_cora.answers import Answer, Reason
 from lm_eval_cora.answers.head import after_reasoning, is_reasoning, why_nothing
 
-LONGEST_ANSWER = 1_000
+_LONGEST = 1_000
 """In characters. The longest answer of MATH has less than 200."""
 
-_BOX = re.compile(r"\\(?:boxed|fbox)(?![a-zA-Z])[ \t]*")
+_BOX = re.compile(r"\\(?:boxed|fbox)(?![a-zA-Z])\s*")
 _BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
 _TOKENS = re.compile(r"[^\s$]*")
 _HEAD = 200
@@ -47,7 +47,7 @@ def read_boxed(response: str) -> Answer:
     written = content.strip()
     if not written:
         return Answer(reason=Reason.EMPTY_BOX)
-    return Answer(written=written) if len(written) <= LONGEST_ANSWER else Answer(reason=Reason.TOO_LONG)
+    return Answer(written=written) if len(written) <= _LONGEST else Answer(reason=Reason.TOO_LONG)
 
 
 def boxes(text: str) -> list[str]:

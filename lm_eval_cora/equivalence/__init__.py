@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from tqdm import tqdm
 
-from lm_eval_cora.equivalence.notation import canonical, same_number, same_words
+from lm_eval_cora.equivalence.notation import LONGEST, canonical, same_number, same_words
 from lm_eval_cora.equivalence.workers import CPU_SECONDS, MEGABYTES, WALL_SECONDS, Pair, Workers
 
 _MOST_WORKERS = 8
@@ -66,10 +66,10 @@ class Judge:
             pairs: Answers as they were written.
             about: What it is for, beside the progress bar.
         """
-        new = dict.fromkeys(_in_order(*pair) for pair in pairs).keys() - self._verdicts.keys()
-        at_once = {pair: _at_once(pair) for pair in new}
+        distinct = dict.fromkeys(_in_order(*pair) for pair in pairs)
+        at_once = {pair: _at_once(pair) for pair in distinct if pair not in self._verdicts}
         self._verdicts.update({pair: verdict for pair, verdict in at_once.items() if verdict is not None})
-        open_pairs = sorted(pair for pair, verdict in at_once.items() if verdict is None)
+        open_pairs = [pair for pair, verdict in at_once.items() if verdict is None]
         if not open_pairs:
             return
         count = max(1, min(_MOST_WORKERS, _processors() // self.share, len(open_pairs) // _PAIRS_WORTH_A_WORKER))
@@ -84,6 +84,8 @@ def _at_once(pair: Pair) -> bool | None:
     one, other = pair
     if one == other or not one:  # the first in order is the empty one
         return bool(one)
+    if max(len(one), len(other)) > LONGEST:
+        return False
     number = same_number(one, other)
     return same_words(one, other) if number is None else number
 

@@ -11,8 +11,11 @@ import logging
 import os
 import re
 import sys
-from functools import lru_cache
+from cmath import isfinite
+from collections.abc import Callable
+from functools import lru_cache, wraps
 from typing import Any
+from zlib import crc32
 
 try:
     import resource
@@ -20,12 +23,20 @@ except ImportError:  # not on Windows: there the time on the clock is the only l
     resource = None  # type: ignore[assignment]
 
 READY = "ready"
+READ = "read"
 EQUAL = "equal"
 DIFFERENT = "different"
 
-_TUPLE = re.compile(r"\(.*,.*\)", re.DOTALL)
 _NUMBER = re.compile(r"[0-9]+|[0-9]*\.[0-9]+|[0-9]+\.", re.ASCII)
+_TUPLE = re.compile(r"\(.*,.*\)", re.DOTALL)
 _LIST = re.compile(r"[^()\[\]{}]*,[^()\[\]{}]*")
+_SET = re.compile(r"\\\{[^()]*\\\}", re.DOTALL)
+
+_APART = 2e-6
+"""Values that are further apart are not equal: math-verify rounds decimals to six places."""
+
+_DIGITS = 1e-9
+"""The same for large values, as a share of them."""
 
 
 def serve(cpu_seconds: int, megabytes: int) -> None:
@@ -33,38 +44,48 @@ def serve(cpu_seconds: int, megabytes: int) -> None:
 
     Args:
         cpu_seconds: Processor time for a pair; the operating system ends the process that takes more.
-        megabytes: Address space of the process; what asks for more fails and ends it.
+        megabytes: Address space of the process; it ends when it needs more.
     """
     replies = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="ascii")
     sys.stdout = sys.stderr  # a library that prints must not answer for us
     logging.disable(logging.CRITICAL)
     _refuse_python()
+    _end_without_memory()
     _limit("RLIMIT_CORE", 0)
     _limit("RLIMIT_AS", megabytes * 2**20)
     print(READY, file=replies, flush=True)
     for line in sys.stdin:
-        _limit_time(cpu_seconds)
         one, other = json.loads(line)
+        for answer in (one, other):  # an answer that is too much by itself is known by the missing line
+            _limit_time(cpu_seconds)
+            _value(answer)
+            print(READ, file=replies, flush=True)
+        _limit_time(cpu_seconds)
         print(EQUAL if equivalent(one, other) else DIFFERENT, file=replies, flush=True)
 
 
 def equivalent(one: str, other: str) -> bool:
-    """Compare two answers in canonical notation, either of them as the reference.
-
-    Raises:
-        MemoryError: If there is not enough.
-    """
+    """Compare two answers in canonical notation, either of them as the reference."""
     from math_verify import verify
 
     if _TUPLE.fullmatch(one) and _LIST.fullmatch(other):
         other = f"({other})"
     elif _TUPLE.fullmatch(other) and _LIST.fullmatch(one):
         one = f"({one})"
+    elif (_TUPLE.fullmatch(one) and _SET.fullmatch(other)) or (_TUPLE.fullmatch(other) and _SET.fullmatch(one)):
+        return False  # a point or an interval is no set of two; math-verify does not look at the braces
+    first, second = _value(one), _value(other)
+    if first is not None and second is not None and _apart(first, second):
+        return False
     left, right = _parsed(one), _parsed(other)
-    return any(verify(*pair, timeout_seconds=None) for pair in ((left, right), (right, left)))
+    if verify(left, right, timeout_seconds=None):
+        return True
+    # Of two expressions the difference is taken, so the other direction would say the same.
+    symmetric = first is not None and second is not None
+    return not symmetric and bool(verify(right, left, timeout_seconds=None))
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=4096)
 def _parsed(text: str) -> Any:
     """What math-verify makes of an answer: expressions, and the text itself. Its LaTeX rules alone, nothing else."""
     from math_verify import LatexExtractionConfig, parse
@@ -73,6 +94,37 @@ def _parsed(text: str) -> Any:
     # math-verify knows a percent sign only behind the dollar sign.
     marked = f"${text[:-1]}$\\%" if text.endswith("%") else rf"\boxed{{{text}}}"
     return parse(marked, extraction_config=latex_only, parsing_timeout=None)
+
+
+def _apart(first: Any, second: Any) -> bool:
+    distance = abs(first - second)
+    return bool(distance > _APART and distance > _DIGITS * max(abs(first), abs(second)))
+
+
+@lru_cache(maxsize=4096)
+def _value(text: str) -> Any:
+    """The value of an expression, each symbol being some number: complex, or sympy's own if that is too large.
+
+    None if the answer is anything else.
+
+    Expressions with different values are different, and most wrong answers are told apart so: simplifying the
+    difference of two expressions, as math-verify does, takes a hundred times as long.
+    """
+    from sympy import Expr, MatrixExpr, Symbol, UnevaluatedExpr
+
+    expression = next(iter(_parsed(text)), None)
+    # Of a symbol the name is compared, whatever its case, and a percentage may stand for its number.
+    if not isinstance(expression, Expr) or isinstance(expression, Symbol | MatrixExpr):
+        return None
+    if expression.has(UnevaluatedExpr):
+        return None
+    # The same number for the same name, between 1 and 2 and of no simple form.
+    numbers = {symbol: 1 + crc32(symbol.name.encode()) / 2**32 for symbol in expression.free_symbols}
+    value = expression.evalf(subs=numbers)
+    if not value.is_number or not value.is_finite:  # an undefined function, a division by zero, ...
+        return None
+    number = complex(value)
+    return number if isfinite(number) else value
 
 
 def _refuse_python() -> None:
@@ -98,10 +150,43 @@ def _refuse_python() -> None:
     sympy_parser.eval_expr = number_alone
 
 
+def _end_without_memory() -> None:
+    """End the process where memory runs out: math-verify would take the error for a difference."""
+    from math_verify import grader, parser
+    from sympy import Expr
+
+    def doit(expression: Any) -> Any:
+        try:
+            return expression.doit()
+        except MemoryError:
+            raise
+        except Exception:  # as math-verify's own
+            return expression
+
+    grader.safe_sympy_doit = doit
+    for owner, name in (
+        *((grader, "safe_sympy_doit"), (grader, "simplify"), (grader, "solve")),
+        *((parser, "latex2sympy"), (Expr, "evalf"), (Expr, "round")),
+    ):
+        setattr(owner, name, _ending(getattr(owner, name)))
+
+
+def _ending(function: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(function)
+    def ending(*arguments: Any, **more: Any) -> Any:
+        try:
+            return function(*arguments, **more)
+        except MemoryError:
+            os._exit(1)
+
+    return ending
+
+
 def _limit(name: str, value: int) -> None:
     if resource is not None and hasattr(resource, name):
         _, hard = resource.getrlimit(getattr(resource, name))
-        resource.setrlimit(getattr(resource, name), (value, hard))
+        allowed = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        resource.setrlimit(getattr(resource, name), (allowed, hard))
 
 
 def _limit_time(cpu_seconds: int) -> None:

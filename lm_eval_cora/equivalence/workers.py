@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from queue import SimpleQueue
-from threading import Timer
+from threading import Event, Thread
 
-from lm_eval_cora.equivalence.worker import DIFFERENT, EQUAL, READY
+from lm_eval_cora.equivalence.worker import DIFFERENT, EQUAL, READ, READY
 
 CPU_SECONDS = 3
 """Processor time for a pair: the same on a busy machine. A pair takes some milliseconds, few take more than one."""
@@ -20,6 +22,9 @@ WALL_SECONDS = 60
 
 MEGABYTES = 2_048
 """Address space of a worker, of which the libraries take about 300 (not limited on Windows)."""
+
+_PAIRS_AT_A_TIME = 32
+"""Neighbours share answers, which a worker reads once."""
 
 Pair = tuple[str, str]
 
@@ -51,88 +56,133 @@ class Workers:
         wall_seconds: float = WALL_SECONDS,
         megabytes: int = MEGABYTES,
     ) -> None:
-        self._count = count
-        self._limits = (cpu_seconds, megabytes)
-        self._wall_seconds = wall_seconds
-        self._workers: SimpleQueue[_Worker] = SimpleQueue()
+        endless: set[str] = set()
+        self._workers = [_Worker((cpu_seconds, megabytes), wall_seconds, endless) for _ in range(count)]
+        self._free: SimpleQueue[_Worker] = SimpleQueue()
+        self._ended = Event()
 
     def __enter__(self) -> Workers:
-        for _ in range(self._count):
-            self._workers.put(_Worker(self._limits, self._wall_seconds))
+        for worker in self._workers:
+            self._free.put(worker)
+        Thread(target=self._watch, daemon=True).start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        for _worker in range(self._count):
-            self._workers.get().stop()
+        self._ended.set()
+        for worker in self._workers:
+            worker.stop()
 
-    def compare(self, pairs: Iterable[Pair]) -> Iterator[bool | None]:
+    def compare(self, pairs: Sequence[Pair]) -> Iterator[bool | None]:
         """Compare pairs of answers, in their order.
 
         Args:
-            pairs: Answers in canonical notation.
+            pairs: Answers in canonical notation; pairs with the same answers stand best side by side.
 
         Yields:
             For each pair whether its answers are equivalent; None if it ran out of time or memory.
         """
-        with ThreadPoolExecutor(self._count) as threads:
-            yield from threads.map(self._compare, pairs)
+        chunks = [pairs[start : start + _PAIRS_AT_A_TIME] for start in range(0, len(pairs), _PAIRS_AT_A_TIME)]
+        with ThreadPoolExecutor(len(self._workers)) as threads:
+            for verdicts in threads.map(self._compare, chunks):
+                yield from verdicts
 
-    def _compare(self, pair: Pair) -> bool | None:
-        worker = self._workers.get()
+    def _compare(self, pairs: Sequence[Pair]) -> list[bool | None]:
+        worker = self._free.get()
         try:
-            return worker.compare(pair)
+            return worker.compare(pairs)
         finally:
-            self._workers.put(worker)
+            self._free.put(worker)
+
+    def _watch(self) -> None:
+        while not self._ended.wait(0.2):
+            for worker in self._workers:
+                worker.end_if_late()
 
 
 class _Worker:
-    """One process, started when the first pair comes and again after one that it did not survive."""
+    """One process, started when the first pair comes and again after one that it did not survive.
 
-    def __init__(self, limits: tuple[int, int], wall_seconds: float) -> None:
+    Args:
+        limits: What the process gets: processor time for a pair, and address space.
+        wall_seconds: Time on the clock for a pair.
+        endless: Answers that were too much by themselves, without another one: pairs with them are not tried again.
+    """
+
+    def __init__(self, limits: tuple[int, int], wall_seconds: float, endless: set[str]) -> None:
         self._limits = limits
         self._wall_seconds = wall_seconds
+        self._endless = endless
         self._process: subprocess.Popen[str] | None = None
+        self._late = float("inf")
 
-    def compare(self, pair: Pair) -> bool | None:
-        """Whether the answers of a pair are equivalent, None if that could not be found out."""
-        if self._process is None:
-            self._process = subprocess.Popen(
-                [sys.executable, "-c", _START, json.dumps(sys.path), json.dumps(self._limits)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                text=True,
-                encoding="ascii",
-            )
-            if self._reply(self._process, "") != READY:
-                self.stop()
+    def compare(self, pairs: Sequence[Pair]) -> list[bool | None]:
+        """Whether the answers of each pair are equivalent, None if that could not be found out."""
+        verdicts: dict[Pair, bool | None] = {}
+        while left := [pair for pair in pairs if pair not in verdicts]:
+            if hopeless := [pair for pair in left if not self._endless.isdisjoint(pair)]:
+                verdicts.update(dict.fromkeys(hopeless))
+                continue
+            replies = self._replies("".join(json.dumps(pair) + "\n" for pair in left))
+            for pair in left:
+                verdicts[pair] = self._verdict(pair, replies)
+                if verdicts[pair] is None:  # it died over this pair: the others need another process
+                    self.stop()
+                    break
+        return [verdicts[pair] for pair in pairs]
+
+    def _verdict(self, pair: Pair, replies: Iterator[str]) -> bool | None:
+        for answer in pair:
+            if next(replies) != READ:
+                self._endless.add(answer)
                 return None
-        reply = self._reply(self._process, json.dumps(pair) + "\n")
-        if reply not in (EQUAL, DIFFERENT):
-            self.stop()
-            return None
-        return reply == EQUAL
+        return {EQUAL: True, DIFFERENT: False}.get(next(replies))
 
-    def _reply(self, process: subprocess.Popen[str], line: str) -> str:
-        """The next line that the process writes, empty if it dies or is ended for taking too long."""
-        assert process.stdin is not None
-        assert process.stdout is not None
-        clock = Timer(self._wall_seconds, process.kill)
-        clock.daemon = True
-        clock.start()
-        try:
-            process.stdin.write(line)
+    def _replies(self, lines: str) -> Iterator[str]:
+        """What the process writes, line by line; empty when it has died or could not be started."""
+        self._late = time.monotonic() + self._wall_seconds
+        with suppress(OSError):  # no process can be started, or it has died: that is seen when it is read
+            process = self._process or self._start()
+            assert process.stdin is not None
+            process.stdin.write(lines)
             process.stdin.flush()
-            return process.stdout.readline().rstrip("\n")
-        except OSError:  # it has died in between
+        while True:
+            yield self._line()
+
+    def _start(self) -> subprocess.Popen[str]:
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", _START, json.dumps(sys.path), json.dumps(self._limits)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            encoding="ascii",
+        )
+        if self._line() != READY:
+            raise OSError("it did not start")
+        return self._process
+
+    def _line(self) -> str:
+        """The next line of the process."""
+        if self._process is None:
             return ""
-        finally:
-            clock.cancel()
+        assert self._process.stdout is not None
+        self._late = time.monotonic() + self._wall_seconds
+        line = self._process.stdout.readline()
+        self._late = float("inf")
+        return line.rstrip("\n")
+
+    def end_if_late(self) -> None:
+        """End the process if the pair that it is at takes too long on the clock."""
+        if (process := self._process) is not None and time.monotonic() > self._late:
+            process.kill()
 
     def stop(self) -> None:
         """End the process."""
-        if self._process is not None:
-            self._process.kill()
-            with self._process:  # closes the pipes and waits
-                pass
-            self._process = None
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            for pipe in (process.stdin, process.stdout):
+                with suppress(OSError):  # what it did not read cannot be written any more
+                    if pipe is not None:
+                        pipe.close()
+            process.wait()

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lm_eval_cora.answers import Reason
-from lm_eval_cora.answers.boxed import LONGEST_ANSWER, boxes, read_boxed
+from lm_eval_cora.answers.boxed import _LONGEST, boxes, read_boxed
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ from lm_eval_cora.answers.boxed import LONGEST_ANSWER, boxes, read_boxed
         ("\\boxed{\ud83d\x00}", "\ud83d\x00"),
         ("\\boxed{５}", "５"),
         ("\\boxed{ответ}", "ответ"),
-        (r"\boxed{" + "1" * LONGEST_ANSWER + "}", "1" * LONGEST_ANSWER),
+        (r"\boxed{" + "1" * _LONGEST + "}", "1" * _LONGEST),
         (" " * 1_000_000 + r"\boxed{5}" + " x" * 1_000_000, "5"),
     ],
 )
@@ -95,7 +95,7 @@ def test_boxes(response: str, written: str) -> None:
         (r"\boxed", Reason.EMPTY_BOX),
         (r"\boxed{5}, as in \boxed{}", Reason.EMPTY_BOX),
         (r"\boxed{\boxed{}}", Reason.EMPTY_BOX),
-        (r"\boxed{" + "1" * (LONGEST_ANSWER + 1) + "}", Reason.TOO_LONG),
+        (r"\boxed{" + "1" * (_LONGEST + 1) + "}", Reason.TOO_LONG),
         (r"\boxed{" + "1" * 100_000 + "}", Reason.TOO_LONG),
         ("I'm sorry, but", Reason.REFUSED),
         (r"<think>\boxed{1}", Reason.CUT_OFF),
@@ -136,7 +136,7 @@ SOME_TEXT = st.one_of(
 def test_any_text_is_accepted(response: str) -> None:
     answer = read_boxed(response)
     assert (answer.written is None) != (answer.reason is None)
-    assert answer.written is None or 0 < len(answer.written) <= LONGEST_ANSWER
+    assert answer.written is None or 0 < len(answer.written) <= _LONGEST
     assert all(content in response for content in boxes(response))
 
 
