@@ -166,7 +166,7 @@ def _end_without_memory() -> None:
     grader.safe_sympy_doit = doit
     for owner, name in (
         *((grader, "safe_sympy_doit"), (grader, "simplify"), (grader, "solve")),
-        *((parser, "latex2sympy"), (Expr, "evalf"), (Expr, "round")),
+        *((parser, "latex2sympy"), (Expr, "evalf"), (Expr, "round"), (Expr, "__sub__")),
     ):
         setattr(owner, name, _ending(getattr(owner, name)))
 

@@ -1,0 +1,212 @@
+"""Answers that are meant to do harm, or that take too long: what the processes that read them do."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from threading import Thread
+from time import perf_counter, sleep
+
+import pytest
+
+pytest.importorskip("math_verify")
+
+from lm_eval_cora.equivalence import Judge
+from lm_eval_cora.equivalence.workers import Workers
+
+POSIX = pytest.mark.skipif(not hasattr(os, "fork"), reason="processor time and memory are limited on POSIX alone")
+PS = pytest.mark.skipif(shutil.which("ps") is None, reason="child processes are found with ps")
+
+
+HOSTILE = [
+    "__import__('os').mkdir('x')",
+    "__import__('os').system('mkdir x')",
+    "().__class__.__base__.__subclasses__()",
+    "exec(open('x','w').close())",
+    r"\operatorname{__import__}('os').mkdir('x')",
+    r"\text{__import__('os').mkdir('x')}",
+    r"\write18{mkdir x}",
+    "9**9**9**9",
+    "9^{9^{9^{9}}}",
+    "factorial(10**7)",
+    "(10^7)!",
+    "1" * 100_000,
+    "x+" * 50_000 + "1",
+    "(" * 5_000 + "x" + ")" * 5_000,
+    r"\frac{1}{" * 5_000 + "x" + "}" * 5_000,
+    "{" * 10_000,
+    "\x00",
+    "\n",
+    "\ud83d",
+]
+
+
+@POSIX
+def test_hostile_answers_do_not_run_hang_or_end_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    judge = Judge(cpu_seconds=1, wall_seconds=20)
+    start = perf_counter()
+    judge.settle([(text, "y+2") for text in HOSTILE])
+    # Two seconds of processor time each at most, on a machine that may be busy.
+    assert perf_counter() - start < 10 * len(HOSTILE)
+    assert {judge.verdict(text, "y+2") for text in HOSTILE} <= {False, None}
+    assert judge.verdict("9^{9^{9^{9}}}", "y+2") is None
+    # Equal texts need no mathematics.
+    assert all(judge.verdict(text, text) for text in HOSTILE if text.strip())
+    assert judge.verdict("y+2", "2+y") is True
+    assert list(tmp_path.iterdir()) == []
+
+
+@POSIX
+def test_memory_is_limited_and_the_next_pair_is_right() -> None:
+    judge = Judge(cpu_seconds=60, wall_seconds=60, megabytes=400)
+    start = perf_counter()
+    # Decimals do not tell the two apart; in full each takes 1.25 gigabytes.
+    judge.settle([("2^{10^{10}}", r"4^{5\cdot 10^9}"), ("x+2", "2+x"), ("x+2", "x+3")])
+    assert perf_counter() - start < 55  # it was not the time
+    assert judge.verdict("2^{10^{10}}", r"4^{5\cdot 10^9}") is None
+    assert (judge.verdict("x+2", "2+x"), judge.verdict("x+2", "x+3")) == (True, False)
+
+
+SLOW = r"\sum_{n=1}^{10^9} n^n"
+"""Takes minutes."""
+
+
+def test_time_on_the_clock_is_limited() -> None:
+    judge = Judge(cpu_seconds=600, wall_seconds=4)
+    start = perf_counter()
+    judge.settle([(SLOW, "y"), ("y+2", "2+y")])
+    assert perf_counter() - start < 30
+    assert judge.verdict(SLOW, "y") is None
+    assert judge.verdict("y+2", "2+y") is True
+
+
+def children() -> set[int]:
+    """The processes below this one."""
+    listed = subprocess.run(["ps", "-A", "-o", "pid=,ppid=,comm="], capture_output=True, text=True, check=True).stdout
+    found = [line.split(maxsplit=2) for line in listed.splitlines()]
+    return {int(pid) for pid, parent, name in found if int(parent) == os.getpid() and name.strip() != "ps"}
+
+
+@POSIX
+@PS
+def test_a_worker_that_is_killed_is_replaced() -> None:
+    before = children()
+    verdicts: list[bool | None] = []
+    pairs = [("x+1", "1+x"), (SLOW, "y"), ("x+2", "2+x"), ("x+2", "x+3")]
+    with Workers(1, cpu_seconds=60, wall_seconds=60) as workers:
+        asking = Thread(target=lambda: verdicts.extend(workers.compare(pairs)))
+        asking.start()
+        while not (started := children() - before):
+            sleep(0.05)
+        sleep(3)  # in the middle of the slow one
+        (worker,) = started
+        os.kill(worker, signal.SIGKILL)
+        asking.join(timeout=60)
+        assert verdicts == [True, None, True, False]
+        (another,) = children() - before
+        assert another != worker
+    assert children() == before
+
+
+@PS
+def test_no_process_is_left() -> None:
+    before = children()
+    Judge().settle([("x+1", "1+x"), ("x+1", "x+2")])
+    assert children() == before
+    with Workers(2) as workers:
+        verdicts = workers.compare([("x+1", "1+x"), ("x+1", "x+2"), ("x+3", "x+2")])
+        assert next(verdicts) is True  # and nobody waits for the others
+        assert children() > before
+    assert children() == before
+
+
+@PS
+def test_workers_end_with_the_process_that_started_them() -> None:
+    code = (
+        "import os, sys; from lm_eval_cora.equivalence.workers import Workers; "
+        "workers = Workers(1).__enter__(); assert list(workers.compare([('x+1', '1+x')])) == [True]; "
+        "worker = workers._workers.get()._process; print(worker.pid, flush=True); os._exit(1)"
+    )
+    printed = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, timeout=60).stdout
+    for _ in range(100):
+        state = subprocess.run(["ps", "-o", "stat=", "-p", printed.strip()], stdout=subprocess.PIPE, text=True).stdout
+        if not state or state.startswith("Z"):  # ended, or ended and not yet waited for
+            return
+        sleep(0.1)
+    pytest.fail("it is still there")
+
+
+@POSIX
+@pytest.mark.parametrize("limit", ["RLIMIT_AS", "RLIMIT_CPU"])
+def test_limits_that_are_there_already_are_kept(limit: str) -> None:
+    # A batch system may have set less than ours; asking for more fails.
+    value = {"RLIMIT_AS": 2**30, "RLIMIT_CPU": 30}[limit]
+    code = (
+        f"import resource; resource.setrlimit(resource.{limit}, ({value}, {value})); "
+        "from lm_eval_cora.equivalence import Judge; print(Judge(cpu_seconds=60).verdict('x+1', '1+x'))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "True\n", done.stderr
+
+
+def run_in_worker(code: str, folder: Path) -> str:
+    """What code prints in a process with sympy closed as a worker closes it."""
+    code = f"from lm_eval_cora.equivalence import worker\nworker._refuse_python()\n{code}"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(os.path.abspath, filter(None, sys.path)))}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=folder, env=environment, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_nothing_but_plain_numbers_is_evaluated(tmp_path: Path) -> None:
+    code = """
+import sympy
+from sympy.parsing.sympy_parser import eval_expr, parse_expr
+from math_verify.parser import parse_expr as theirs
+for text in ("__import__('os').mkdir('x')", "x", "1+1", "9**9**9**9", "0x10", "1_000", "1e5", "lambda: 0", "", "()"):
+    for read in (sympy.sympify, sympy.S, sympy.Number, parse_expr, theirs, eval_expr):
+        try:
+            print(read.__name__, repr(text), read(text))
+        except Exception:
+            pass
+print(sympy.sympify("3") == 3, sympy.Number("2.5") == 2.5, sympy.sympify("007") == 7, parse_expr(".5") == 0.5)
+"""
+    assert run_in_worker(code, tmp_path) == "True True True True\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+MARKED = [
+    *("wombat", "wombat+31337", r"\text{wombat}", r"\mathrm{wombat}^2", r"\operatorname{wombat}(31337)", r"\wombat"),
+    *("wombat_1", "wombat_{31337}", "(wombat,1)", r"\frac{wombat}{31337}", r"\sqrt[31337]{wombat}", "31337^{2.31337}"),
+    *(
+        r"\int_0^1 wombat dx",
+        "wombat(31337)",
+        "wombat=31337",
+        "31337<wombat",
+        r"\begin{pmatrix}31337\\\\1\end{pmatrix}",
+    ),
+    *("f(wombat)=31337", r"31337\%", r"0.\overline{31337}", "31337_{12}", "__import__('os').mkdir('wombat')"),
+]
+
+
+def test_no_part_of_an_answer_is_compiled(tmp_path: Path) -> None:
+    # Python tells its hooks before it compiles a text. Sympy compiles some, of its own making.
+    code = f"""
+import sys
+compiled = []
+sys.addaudithook(lambda event, given: compiled.append(str(given)) if event == "compile" else None)
+for one in {MARKED!r}:
+    worker.equivalent(one, "x^2+31337")
+print([text for text in compiled if "wombat" in text or "31337" in text])
+eval("31337")
+print(len([text for text in compiled if "31337" in text]))
+"""
+    assert run_in_worker(code, tmp_path) == "[]\n1\n"
+    assert list(tmp_path.iterdir()) == []
