@@ -59,12 +59,11 @@ class Judge:
             self.settle([pair])
         return self._verdicts[pair]
 
-    def settle(self, pairs: Iterable[Pair], about: str = "comparing answers") -> None:
+    def settle(self, pairs: Iterable[Pair]) -> None:
         """Find the verdicts on many pairs at once, in several processes, each distinct pair once.
 
         Args:
-            pairs: Answers as they were written.
-            about: What it is for, beside the progress bar.
+            pairs: Answers as they were written; those to one question stand best side by side.
         """
         distinct = dict.fromkeys(_in_order(*pair) for pair in pairs)
         at_once = {pair: _at_once(pair) for pair in distinct if pair not in self._verdicts}
@@ -73,10 +72,14 @@ class Judge:
         if not open_pairs:
             return
         count = max(1, min(_MOST_WORKERS, _processors() // self.share, len(open_pairs) // _PAIRS_WORTH_A_WORKER))
-        with Workers(count, **self._limits) as workers:  # type: ignore[arg-type]
-            verdicts = workers.compare(open_pairs)
-            bar = tqdm(verdicts, about, len(open_pairs), unit="pair", disable=len(open_pairs) < _PAIRS_WORTH_A_BAR)
-            self._verdicts.update(zip(open_pairs, bar, strict=True))
+        try:
+            with Workers(count, **self._limits) as workers:  # type: ignore[arg-type]
+                verdicts = workers.compare(open_pairs)
+                few = len(open_pairs) < _PAIRS_WORTH_A_BAR
+                bar = tqdm(verdicts, "comparing answers", len(open_pairs), unit="pair", disable=few)
+                self._verdicts.update(zip(open_pairs, bar, strict=True))
+        except RuntimeError:  # no thread can be started; the answers have been paid for
+            self._verdicts = {**dict.fromkeys(open_pairs), **self._verdicts}
 
 
 def _at_once(pair: Pair) -> bool | None:

@@ -67,3 +67,21 @@ def check_seeds(task: str, options: Options, chat_template: Any) -> None:
             f"{task}: option 'request_seeds': the back end 'hf' takes no seed with a request, and needs none: its "
             "samples differ. Leave the option out; --seed decides them"
         )
+
+
+def check_exemplar_settings(config: Mapping[str, Any]) -> None:
+    """Refuse what a task file says about the choice of exemplars: it would be ignored.
+
+    Args:
+        config: The task file.
+
+    Raises:
+        OptionError: If it says something about that.
+    """
+    given = {"sampler", "split", "samples", "fewshot_indices"} & (config.get("fewshot_config") or {}).keys()
+    given |= {"fewshot_split", "training_split", "validation_split"} & {key for key, value in config.items() if value}
+    if given:
+        raise OptionError(
+            f"{config['task']}: {', '.join(sorted(given))}: exemplars are drawn by question from the source that "
+            "`dataset_kwargs` names, so that all variants of a question see the same ones; remove it"
+        )

@@ -9,7 +9,6 @@ from functools import partial
 from importlib.metadata import version
 from math import isnan
 from operator import is_
-from pathlib import Path
 from typing import Any
 
 from lm_eval.api.task import ConfigurableTask
@@ -19,7 +18,7 @@ from lm_eval_cora import __version__, metrics
 from lm_eval_cora.benchmarks import Benchmark, BenchmarkError
 from lm_eval_cora.exemplars import ExemplarError
 from lm_eval_cora.harness import docs
-from lm_eval_cora.harness.checks import check_comparison, check_sampling, check_seeds
+from lm_eval_cora.harness.checks import check_comparison, check_exemplar_settings, check_sampling, check_seeds
 from lm_eval_cora.harness.docs import Doc, Docs, Form
 from lm_eval_cora.harness.fewshot import ExemplarSampler
 from lm_eval_cora.harness.loading import load_exemplars, to_question
@@ -32,25 +31,17 @@ from lm_eval_cora.harness.notices import (
     describe_samples,
     describe_timeouts,
 )
+from lm_eval_cora.harness.requests import encodable, rename_token_limit, with_room_for
+from lm_eval_cora.harness.results_file import digest_of, for_json, in_signature, name_callables
 from lm_eval_cora.harness.scoring import JUDGE, Cell, Score, Undefined, metric_keys, settle, spread, written_answer
 from lm_eval_cora.harness.templates import drops_one
 from lm_eval_cora.metrics import Estimate
 from lm_eval_cora.metrics.estimate import UNDEFINED
 from lm_eval_cora.options import OptionError, Options
-from lm_eval_cora.question import is_encodable
 from lm_eval_cora.responses import Record, ResponseTable
 
 # Below the harness' own logger, so that its handler and its verbosity hold for our lines too.
 logger = logging.getLogger("lm_eval.cora")
-
-_TOKEN_LIMITS = ("max_completion_tokens", "max_tokens", "max_new_tokens")
-"""Other names that the harness knows for `max_gen_toks`; of several the last one counts there, too."""
-
-_TOKENS_AROUND, _TOKENS_OF_A_LETTER, _BYTES_OF_A_TOKEN = 8, 4, 3
-"""Of an answer that names several letters, with or without the texts of their options."""
-
-_STEP_OF_ROOM, _MOST_ROOM = 32, 128
-"""In tokens. Back ends put requests with the same limit together, and take the room off a long prompt."""
 
 _FORMS: dict[str, Form] = {"generate_until": "generate", "multiple_choice": "loglikelihood"}
 
@@ -72,7 +63,7 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
                 logger.warning(
                     "%s: %r in the metadata is not read; options are given as {'cora': {...}}", config["task"], name
                 )
-        _check_exemplar_settings(config)
+        check_exemplar_settings(config)
         check_metrics(config["task"], config.get("metric_list"))
         self._form = _FORMS.get(config.get("output_type", ""), "generate")
         benchmark = (config.get("dataset_kwargs") or {}).get("benchmark")
@@ -161,7 +152,7 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
             # Its key names the task and not the options: another seed would be answered with these requests.
             logger.warning("%s: --cache_requests is not used; building the requests takes seconds", self.task_name)
             arguments |= {"cache_requests": False, "rewrite_requests_cache": False}
-        self._rename_token_limit()
+        rename_token_limit(self.config.generation_kwargs or {})
         if self._samples:
             check_sampling(self.task_name, self.config.generation_kwargs or {})
             check_seeds(self.task_name, self._options, arguments.get("chat_template"))
@@ -172,13 +163,6 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
             arguments["system_instruction"] = instruction + self.config.fewshot_delimiter
         super().build_all_requests(**arguments)
         logger.info("%s: %s", self.task_name, describe_cost(self.instances, arguments.get("world_size", 1)))
-
-    def _rename_token_limit(self) -> None:
-        """Let --gen_kwargs max_new_tokens=4096 count: the harness prefers the `max_gen_toks` of the task file."""
-        given = self.config.generation_kwargs or {}
-        for name in _TOKEN_LIMITS:
-            if name in given:
-                given["max_gen_toks"] = given.pop(name)
 
     def _docs_asked(
         self, *, limit: int | None = None, samples: Sequence[int] | None = None, world_size: int = 1, **_: Any
@@ -231,14 +215,13 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         a seed of its own, if seeds are asked for: the same request again would get the same answer from an API.
         """
         request = super().construct_requests(doc, ctx, **arguments)
-        if self._samples and self._options.request_seeds:
+        if self._form == "generate":
             prompt, settings = request.arguments
-            seed = self._options.seed * doc["variants"] + doc["ordinal"] + 1
-            request.arguments = (prompt, {**settings, "seed": seed})
-        if doc["ask"] == "select_all" and self._form == "generate":
-            prompt, settings = request.arguments
-            if isinstance(limit := settings.get("max_gen_toks"), int):
-                request.arguments = (prompt, {**settings, "max_gen_toks": max(limit, _room_for(doc["choices"]))})
+            if self._samples and self._options.request_seeds:
+                settings = {**settings, "seed": self._options.seed * doc["variants"] + doc["ordinal"] + 1}
+            if doc["ask"] == "select_all":
+                settings = with_room_for(doc["choices"], settings)
+            request.arguments = (prompt, settings)
         return request
 
     def _check_scoring(self) -> None:
@@ -260,7 +243,7 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         A lone surrogate, half of an emoji that a token limit cut in two, would end the writing of the samples file.
         """
         for instance in self.instances:
-            instance.resps = [_encodable(response) for response in instance.resps]
+            instance.resps = [encodable(response) for response in instance.resps]
         filtered = super().apply_filters()
         if self._samples and (
             notice := self._attempt("the notice on samples", partial(describe_samples, self.instances))
@@ -331,7 +314,7 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         """The configuration for the results file: callables by name, and the signature of the scores."""
         config = {
             # The metadata is the user's and holds whatever --model_args holds, live models too.
-            key: value if key == "metadata" else _name_callables(value)
+            key: value if key == "metadata" else name_callables(value)
             for key, value in self.config.to_dict(keep_callable=True).items()
         }
         if isinstance(benchmark := (self.config.dataset_kwargs or {}).get("benchmark"), Benchmark):
@@ -347,7 +330,7 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         return {**config, "metadata": {**(config.get("metadata") or {}), **ours}}
 
     def _study_entry(self, entry: Mapping[str, Any]) -> Any:
-        return _for_json(self._attempt(entry["metric"], partial(compute, entry, self._table)))
+        return for_json(self._attempt(entry["metric"], partial(compute, entry, self._table)))
 
     def _attempt(self, name: str, compute: Callable[[], Any]) -> Any:
         """Compute something about the answers, or None: a defect of ours must not cost the user hours of inference."""
@@ -363,6 +346,7 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         invalid = sum(record.invalid for record in self._records) / len(self._records)
         shots = self.config.num_fewshot or 0
         options = {"seed": self._options.seed, **self._options.changed()}
+        templates = {doc["template"] for doc in self.test_docs() if "template" in doc}
         revision = None if self._options.data_files else (self.config.dataset_kwargs or {}).get("hub_revision")
         parts = {
             "task": f"{self.task_name}@{self.VERSION}",
@@ -371,7 +355,8 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
             "shots": f"{shots}@{self._fewshot_seed}" if shots else 0,
             **({"revision": revision} if revision else {}),
             **({"math-verify": version("math-verify")} if self._writes else {}),
-            **{name: _in_signature(name, value) for name, value in options.items()},
+            **({"prompts": digest_of(templates)} if templates else {}),
+            **{name: in_signature(name, value) for name, value in options.items()},
             "n": f"{len(self._table.question_ids)}x{variants}",
             **({"invalid": f"{invalid:.1%}"} if len(self._filters) == 1 else {}),
         }
@@ -387,59 +372,9 @@ def _naming(task: str) -> Iterator[None]:
         raise OptionError(f"{task}: {error}") from None
 
 
-def _room_for(choices: Sequence[str]) -> int:
-    """Tokens that it takes to name all of some options."""
-    texts = sum(len(choice.encode()) for choice in choices)
-    tokens = _TOKENS_AROUND + _TOKENS_OF_A_LETTER * len(choices) + texts // _BYTES_OF_A_TOKEN
-    return min(_MOST_ROOM, -(-tokens // _STEP_OF_ROOM) * _STEP_OF_ROOM)
-
-
-def _in_signature(name: str, value: object) -> object:
-    items = value if isinstance(value, tuple) else (value,)
-    # Of a file the name alone: its folder is nobody's business.
-    return ",".join(Path(item).name if name in ("data_files", "templates") else str(item) for item in items)
-
-
 def _written_by_question(records: Sequence[Record]) -> dict[str, list[str]]:
     written: dict[str, list[str]] = {}
     for record in records:
         if record.written is not None:
             written.setdefault(record.question_id, []).append(record.written)
     return written
-
-
-def _encodable(response: Any) -> Any:
-    if not isinstance(response, str) or is_encodable(response):
-        return response
-    return response.encode("utf-8", "backslashreplace").decode("utf-8")
-
-
-def _check_exemplar_settings(config: Mapping[str, Any]) -> None:
-    """Refuse what a task file says about the choice of exemplars: it would be ignored."""
-    given = {"sampler", "split", "samples", "fewshot_indices"} & (config.get("fewshot_config") or {}).keys()
-    given |= {"fewshot_split", "training_split", "validation_split"} & {key for key, value in config.items() if value}
-    if given:
-        raise OptionError(
-            f"{config['task']}: {', '.join(sorted(given))}: exemplars are drawn by question from the source that "
-            "`dataset_kwargs` names, so that all variants of a question see the same ones; remove it"
-        )
-
-
-def _for_json(result: Any) -> Any:
-    """Estimates by name for the results file, an undefined number as null."""
-    if isinstance(result, Estimate):
-        return {name: None if isnan(value) else value for name, value in result._asdict().items()}
-    if isinstance(result, Mapping):
-        return {key: _for_json(value) for key, value in result.items()}
-    return result
-
-
-def _name_callables(value: Any) -> Any:
-    """Replace callables by their dotted names: the harness would print their whole source."""
-    if isinstance(value, dict):
-        return {key: _name_callables(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_name_callables(item) for item in value]
-    if callable(value):
-        return f"{value.__module__}.{value.__qualname__}" if hasattr(value, "__qualname__") else repr(value)
-    return value

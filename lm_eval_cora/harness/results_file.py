@@ -1,0 +1,64 @@
+"""How things are written into the results file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from hashlib import blake2b
+from math import isnan
+from pathlib import Path
+from typing import Any
+
+from lm_eval_cora.metrics import Estimate
+from lm_eval_cora.prompting.template import Template
+
+
+def for_json(result: Any) -> Any:
+    """Estimates by name, an undefined number as null.
+
+    Example:
+        >>> for_json({"acc": Estimate(0.5, float("nan"))})
+        {'acc': {'value': 0.5, 'stderr': None}}
+    """
+    if isinstance(result, Estimate):
+        return {name: None if isnan(value) else value for name, value in result._asdict().items()}
+    if isinstance(result, Mapping):
+        return {key: for_json(value) for key, value in result.items()}
+    return result
+
+
+def name_callables(value: Any) -> Any:
+    """Replace callables by their dotted names: the harness would print their whole source.
+
+    Example:
+        >>> name_callables({"aggregation": for_json})
+        {'aggregation': 'lm_eval_cora.harness.results_file.for_json'}
+    """
+    if isinstance(value, dict):
+        return {key: name_callables(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [name_callables(item) for item in value]
+    if callable(value):
+        return f"{value.__module__}.{value.__qualname__}" if hasattr(value, "__qualname__") else repr(value)
+    return value
+
+
+def in_signature(name: str, value: object) -> str:
+    """An option in the signature; of a file the name alone, its folder is nobody's business.
+
+    Example:
+        >>> in_signature("data_files", ("/home/me/one.csv", "two.csv")), in_signature("seed", 1)
+        ('one.csv,two.csv', '1')
+    """
+    items = value if isinstance(value, tuple) else (value,)
+    return ",".join(Path(item).name if name in ("data_files", "templates") else str(item) for item in items)
+
+
+def digest_of(templates: Iterable[Template]) -> str:
+    """What tells sets of templates apart: SCORE's are the harness' and may change with it, a user's by the user.
+
+    Example:
+        >>> digest_of([Template("brief", "{question}")]) == digest_of([Template("short", "{question}")])
+        True
+    """
+    texts = sorted(f"{template.prompt}\0{template.options_format}" for template in templates)
+    return blake2b("\0\0".join(texts).encode(), digest_size=4).hexdigest()
