@@ -79,6 +79,21 @@ def test_the_command_runs(python: Path) -> None:
     assert "|bmca@1.0 " in out
 
 
+def test_prompts_run(python: Path) -> None:
+    options = json.dumps({"cora": {"questions": 1}})
+    out = call(
+        python, "-m", "lm_eval", "run", "--model", "dummy", "--tasks", "cora_demo_prompts", "--metadata", options
+    )
+    assert "|consistency_rate|" in out
+
+
+def test_maths_says_what_it_needs(python: Path) -> None:
+    with pytest.raises(
+        AssertionError, match=r"cora_math_prompts: .* math-verify, .* pip install 'lm-eval-cora\[math\]'"
+    ):
+        call(python, "-m", "lm_eval", "run", "--model", "dummy", "--tasks", "cora_math_prompts")
+
+
 def test_simple_evaluate_runs(python: Path) -> None:
     results = json.loads(call(python, "-c", RUN).splitlines()[-1])
     # The dummy model always says "lol".

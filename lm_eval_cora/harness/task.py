@@ -70,6 +70,8 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         self._benchmark = benchmark if isinstance(benchmark, Benchmark) else None
         self._samples = config.get("process_docs") is docs.sampling
         self._writes = self._benchmark is not None and not self._benchmark.has_options
+        if self._writes:
+            check_comparison(config["task"])
         sampled = self._options.variants is not None
         with _naming(config["task"]):
             features = self._features(config["metric_list"])
@@ -96,8 +98,6 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
                 f"{config['task']}: the task cannot be built of its file: {type(error).__name__}: {error}. If the file "
                 "is your own, compare what it sets with the fragments that it includes"
             ) from error
-        if self._writes:
-            check_comparison(config["task"])
         if not config["metric_list"]:
             raise OptionError(
                 f"{config['task']}: no metric of metric_list is left for the table in the form {self._form!r} with the "
