@@ -17,6 +17,14 @@ from .test_study import four_options, study_of
 Doc = dict[str, Any]
 
 
+pytest_maths = pytest.mark.usefixtures("hub", "_math_verify")
+
+
+@pytest.fixture(scope="session")
+def _math_verify() -> None:
+    pytest.importorskip("math_verify")
+
+
 def always_a(doc: Doc) -> str:
     return "A" if doc["ask"] == "letter" else "The best answer is A."
 
@@ -157,14 +165,6 @@ def test_sampling(tmp_path: Path) -> None:
     assert not {"mcqa", "ci", "cora"} & set(values)
 
 
-pytest_maths = pytest.mark.usefixtures("hub", "_math_verify")
-
-
-@pytest.fixture(scope="session")
-def _math_verify() -> None:
-    pytest.importorskip("math_verify")
-
-
 @pytest_maths
 def test_maths_in_different_notations() -> None:
     # The made-up answers are 1 to 3: each is written in ten ways, the tenth a wrong one.
@@ -245,7 +245,8 @@ def test_a_seed_goes_into_each_request_if_it_is_asked_for(tmp_path: Path) -> Non
     assert all("seed" not in sample["arguments"][0][1] for sample in samples)
 
 
-def test_a_model_of_transformers_is_not_sent_a_seed() -> None:
+@pytest.mark.parametrize("chat", [True, False])
+def test_a_model_of_transformers_is_not_sent_a_seed(chat: bool, tmp_path: Path) -> None:
     from lm_eval_cora.options import OptionError
 
     from .simulated import Simulated
@@ -253,8 +254,44 @@ def test_a_model_of_transformers_is_not_sent_a_seed() -> None:
     class HFLM(Simulated):
         pass
 
-    with pytest.raises(OptionError, match="option 'request_seeds': the back end 'hf' takes no seed"):
-        run(HFLM(knows), "cora_demo_sampling", {"questions": 1, "request_seeds": True}, apply_chat_template=True)
+    for cache in (None, str(tmp_path / "cache")):
+        with pytest.raises(OptionError, match="option 'request_seeds': the back end 'hf' takes no seed"):
+            run(
+                HFLM(knows),
+                "cora_demo_sampling",
+                {"questions": 1, "request_seeds": True},
+                apply_chat_template=chat,
+                use_cache=cache,
+            )
+
+
+def test_one_seed_for_all_samples_is_refused() -> None:
+    from lm_eval_cora.options import OptionError
+
+    with pytest.raises(OptionError, match="cora_demo_sampling: --gen_kwargs seed=5 would go with every request"):
+        run(knows, "cora_demo_sampling", {"questions": 1}, gen_kwargs={"seed": 5})
+
+
+def test_ranks_draw_different_random_numbers() -> None:
+    torch = pytest.importorskip("torch")
+    from lm_eval_cora.harness.requests import part_samples
+
+    drawn = []
+    for rank in range(3):
+        torch.manual_seed(1234)  # as the harness does on each rank
+        part_samples(rank)
+        drawn.append(torch.rand(1).item())
+    assert len(set(drawn)) == 3
+
+
+@pytest_maths
+def test_answers_that_are_not_scored_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    from lm_eval_cora.harness.scoring import JUDGE
+
+    asked: list[Any] = []
+    monkeypatch.setattr(JUDGE, "settle", lambda pairs: asked.extend(pairs))
+    run(knows, "cora_math_sampling", {"questions": 2}, predict_only=True)
+    assert asked == []
 
 
 def test_samples_that_are_all_the_same_are_reported(caplog: pytest.LogCaptureFixture) -> None:

@@ -17,6 +17,7 @@ class Reason(str, Enum):
     NO_BOX = "no box"
     UNCLOSED_BOX = "box not closed"
     EMPTY_BOX = "empty box"
+    PLACEHOLDER = "the prompt's own box"
     TOO_LONG = "answer too long"
     NO_YES_OR_NO = "neither yes nor no"
     UNCLEAR = "unclear selection"

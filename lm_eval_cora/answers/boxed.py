@@ -12,14 +12,16 @@ _LONGEST = 1_000
 
 _BOX = re.compile(r"\\(?:boxed|fbox)(?![a-zA-Z])\s*")
 _BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
-_TOKENS = re.compile(r"[^\s$]*")
+_WITHOUT_BRACES = re.compile(r"-?\d+(?:\.\d+)?|\\(?!boxed|fbox)[a-zA-Z]+(?:\{[^{}]*\})*|[a-zA-Z](?![a-zA-Z])")
+_PLACEHOLDER = re.compile(r"(?:\\(?:text|mathrm|textbf)\{)?\s*[\[<{]?\s*answer\s*[\]>}]?\s*\}?|\.\.\.|…", re.IGNORECASE)
 _HEAD = 200
 
 
 def read_boxed(response: str) -> Answer:
     r"""Read the answer in the last \boxed or \fbox of a response.
 
-    Braces inside are balanced, escaped ones (\{) are no braces. "\boxed 5", as TeX allows it, is 5. If the last box is
+    Braces inside are balanced, escaped ones (\{) are no braces. "\boxed 5", as TeX allows it, is 5; \boxed before
+    anything else is a word, not a box. "\boxed{answer}", which repeats the prompt, is no answer. If the last box is
     not closed the response was cut off in it, and says nothing, whatever was boxed before. What stands before a last
     "</think>" (or the like of other models) is reasoning, not the response.
 
@@ -38,7 +40,9 @@ def read_boxed(response: str) -> Answer:
     Source: SCORE, appendix B (MATH).
     """
     said = after_reasoning(response)
-    starts = [] if is_reasoning(said[:_HEAD]) else [box.end() for box in _BOX.finditer(said)]
+    starts = (
+        [] if is_reasoning(said[:_HEAD]) else [box.end() for box in _BOX.finditer(said) if _begins(said, box.end())]
+    )
     if not starts:
         return Answer(reason=why_nothing(said[:_HEAD], Reason.NO_BOX))
     content = _content(said, starts[-1])
@@ -47,6 +51,8 @@ def read_boxed(response: str) -> Answer:
     written = content.strip()
     if not written:
         return Answer(reason=Reason.EMPTY_BOX)
+    if _PLACEHOLDER.fullmatch(written):
+        return Answer(reason=Reason.PLACEHOLDER)
     return Answer(written=written) if len(written) <= _LONGEST else Answer(reason=Reason.TOO_LONG)
 
 
@@ -66,10 +72,15 @@ def boxes(text: str) -> list[str]:
     return contents
 
 
+def _begins(text: str, start: int) -> bool:
+    return text.startswith("{", start) or _WITHOUT_BRACES.match(text, start) is not None
+
+
 def _content(text: str, start: int) -> str | None:
     """What a box holds that begins here, or None if it is not closed."""
     if not text.startswith("{", start):
-        return _TOKENS.match(text, start).group()  # type: ignore[union-attr]  # it matches an empty text, too
+        without = _WITHOUT_BRACES.match(text, start)
+        return without.group() if without else ""
     depth = 0
     for brace in _BRACE.finditer(text, start):
         depth += {"{": 1, "}": -1}.get(brace.group(), 0)

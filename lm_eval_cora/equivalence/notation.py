@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 from functools import lru_cache
+from typing import NamedTuple
 
 LONGEST = 1_000
 """Characters of the longest answer that is looked into; a longer one is compared as a text alone."""
@@ -39,8 +40,10 @@ _FRACTION = re.compile(r"([+-]?)(?:(\d+) ?)??(?:\\frac\{([+-]?\d+)\}\{(\d+)\}|\\
 _REPEATING = re.compile(r"([+-]?)(\d*)\.(\d*)\\overline\{(\d+)\}")
 _BASED = re.compile(r"(\d+)_(?:\{(\d+)\}|(\d))")
 
+_SIX_DIGITS = Fraction(1, 10**6)
+
 _WORDS = re.compile(r"[^\W\d_]+(?:[ '’-][^\W\d_]+)*")
-_WORD = re.compile(r"[^\W\d_]{4}")
+_WORD = re.compile(r"[^\W\d_]{4}|\b(?:yes|no|odd|all|one|two|six|ten)\b", re.IGNORECASE)
 
 
 def canonical(written: str) -> str:
@@ -68,8 +71,9 @@ def canonical(written: str) -> str:
 def same_number(one: str, other: str) -> bool | None:
     r"""Compare two plain numbers: integers, decimals, fractions, mixed numbers, repeating decimals, numbers in a base.
 
-    A decimal is as exact as it is written: it equals another number that rounds to the same six places. Two numbers
-    that name a base are compared by value, else the base is read as a remark.
+    A decimal is as exact as it is written: it equals another number that rounds to the same six places and, if both
+    are small, has the same six digits. Two numbers that name a base are compared by value, else the base is read as a
+    remark.
 
     Args:
         one: An answer in canonical notation.
@@ -90,7 +94,9 @@ def same_number(one: str, other: str) -> bool | None:
     if first is None or second is None:
         return None
     (left, exact_left), (right, exact_right) = first, second
-    return left == right or (not (exact_left and exact_right) and round(left, 6) == round(right, 6))
+    if left == right or (exact_left and exact_right):
+        return left == right
+    return round(left, 6) == round(right, 6) and abs(left - right) <= _SIX_DIGITS * max(abs(left), abs(right))
 
 
 @lru_cache(maxsize=100_000)
@@ -137,20 +143,28 @@ def same_words(one: str, other: str) -> bool | None:
         other: Another.
 
     Returns:
-        Whether they are the same words, whatever their case; None if one of them is not in words. Three letters in a
-        row may be a product; four are a word.
+        Whether they are the same words, whatever their case; None if neither is sure to be in words, or one is not in
+        letters. Three letters in a row may be a product, but for "yes", "no" and some more; four are a word.
 
     Example:
         >>> same_words(r"\text{East}", "east"), same_words("east", "seat"), same_words("abc", "acb")
         (True, False, None)
     """
-    words = [_words(text) for text in (one, other)]
-    return None if None in words else words[0] == words[1]
+    first, second = _words(one), _words(other)
+    if first is None or second is None or not (first.sure or second.sure):
+        return None
+    return first.text == second.text
+
+
+class _Words(NamedTuple):
+    text: str
+    sure: bool
 
 
 @lru_cache(maxsize=100_000)
-def _words(text: str) -> str | None:
+def _words(text: str) -> _Words | None:
+    """The letters of an answer that has nothing else, and whether they are sure to be words."""
     bare = " ".join(_WRAPPED.sub(r" \1 ", text).split()).rstrip(".")
-    if not _WORDS.fullmatch(bare) or not (_WRAPPED.search(text) or _WORD.search(bare)):
+    if not _WORDS.fullmatch(bare):
         return None
-    return bare.casefold()
+    return _Words(bare.casefold(), bool(_WRAPPED.search(text) or _WORD.search(bare)))

@@ -55,12 +55,11 @@ def serve(cpu_seconds: int, megabytes: int) -> None:
     _limit("RLIMIT_AS", megabytes * 2**20)
     print(READY, file=replies, flush=True)
     for line in sys.stdin:
+        _limit_time(cpu_seconds)
         one, other = json.loads(line)
         for answer in (one, other):  # an answer that is too much by itself is known by the missing line
-            _limit_time(cpu_seconds)
             _value(answer)
             print(READ, file=replies, flush=True)
-        _limit_time(cpu_seconds)
         print(EQUAL if equivalent(one, other) else DIFFERENT, file=replies, flush=True)
 
 
@@ -97,8 +96,11 @@ def _parsed(text: str) -> Any:
 
 
 def _apart(first: Any, second: Any) -> bool:
-    distance = abs(first - second)
-    return bool(distance > _APART and distance > _DIGITS * max(abs(first), abs(second)))
+    try:
+        distance = abs(first - second)
+        return bool(distance > _APART and distance > _DIGITS * max(abs(first), abs(second)))
+    except Exception:  # two of sympy's own that cannot be ordered
+        return False
 
 
 @lru_cache(maxsize=4096)
@@ -120,10 +122,13 @@ def _value(text: str) -> Any:
         return None
     # The same number for the same name, between 1 and 2 and of no simple form.
     numbers = {symbol: 1 + crc32(symbol.name.encode()) / 2**32 for symbol in expression.free_symbols}
-    value = expression.evalf(subs=numbers)
-    if not value.is_number or not value.is_finite:  # an undefined function, a division by zero, ...
+    try:
+        value = expression.evalf(subs=numbers)
+        if not value.is_number or not value.is_finite:  # an undefined function, a division by zero, ...
+            return None
+        number = complex(value)
+    except Exception:  # a pole, a sum that diverges, the floor of a symbol, ...
         return None
-    number = complex(value)
     return number if isfinite(number) else value
 
 

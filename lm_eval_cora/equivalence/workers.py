@@ -23,16 +23,28 @@ WALL_SECONDS = 60
 MEGABYTES = 2_048
 """Address space of a worker, of which the libraries take about 300 (not limited on Windows)."""
 
+_PAUSES = (0.2, 1.0, 3.0, None)
+"""Seconds between attempts to start a process: a busy machine may refuse one for a moment."""
+
 _PAIRS_AT_A_TIME = 32
 """Neighbours share answers, which a worker reads once."""
 
 Pair = tuple[str, str]
 
-# Not `-m`: the modules must come from where ours came from, whatever the folder and the environment say.
+# Not `-m`, and isolated: the modules must come from where ours came from, whatever the folder and the environment say.
 _START = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
     "from lm_eval_cora.equivalence.worker import serve; serve(*json.loads(sys.argv[2]))"
 )
+
+
+def command(limits: tuple[int, int] = (CPU_SECONDS, MEGABYTES)) -> list[str]:
+    """What starts a worker.
+
+    Args:
+        limits: Seconds of processor time for a pair, and megabytes.
+    """
+    return [sys.executable, "-I", "-c", _START, json.dumps(sys.path), json.dumps(limits)]
 
 
 class Workers:
@@ -133,33 +145,40 @@ class _Worker:
     def _verdict(self, pair: Pair, replies: Iterator[str]) -> bool | None:
         for answer in pair:
             if next(replies) != READ:
-                self._endless.add(answer)
+                if self._process is not None:  # it did start
+                    self._endless.add(answer)
                 return None
         return {EQUAL: True, DIFFERENT: False}.get(next(replies))
 
     def _replies(self, lines: str) -> Iterator[str]:
         """What the process writes, line by line; empty when it has died or could not be started."""
-        self._late = time.monotonic() + self._wall_seconds
-        with suppress(OSError):  # no process can be started, or it has died: that is seen when it is read
-            process = self._process or self._start()
-            assert process.stdin is not None
-            process.stdin.write(lines)
-            process.stdin.flush()
+        if self._process is None:
+            self._start()
+        if self._process is not None:
+            self._late = time.monotonic() + self._wall_seconds
+            assert self._process.stdin is not None
+            with suppress(OSError):  # it has died: that is seen when it is read
+                self._process.stdin.write(lines)
+                self._process.stdin.flush()
         while True:
             yield self._line()
 
-    def _start(self) -> subprocess.Popen[str]:
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", _START, json.dumps(sys.path), json.dumps(self._limits)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-            encoding="ascii",
-        )
-        if self._line() != READY:
-            raise OSError("it did not start")
-        return self._process
+    def _start(self) -> None:
+        for pause in _PAUSES:
+            with suppress(OSError):
+                self._process = subprocess.Popen(
+                    command(self._limits),
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL,
+                    text=True,
+                    encoding="ascii",
+                )
+                if self._line() == READY:
+                    return
+            self.stop()
+            if pause:
+                time.sleep(pause)
 
     def _line(self) -> str:
         """The next line of the process."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import Any
 
+from lm_eval_cora.equivalence.workers import command
 from lm_eval_cora.harness.scoring import JUDGE
 from lm_eval_cora.options import OptionError, Options
 
@@ -24,9 +26,11 @@ def check_comparison(task: str) -> None:
             f"{task}: answers are compared with math-verify, which is not installed: pip install 'lm-eval-cora[math]'"
         )
     if JUDGE.verdict("(x+1)^2", "x^2+2x+1") is not True:
+        said = subprocess.run(command(), input="", capture_output=True, text=True, check=False).stderr.strip()
         raise OptionError(
             f"{task}: answers are compared with math-verify in processes of their own, and a first comparison there "
-            "failed. Reinstall it, with the ANTLR version that it fits: pip install 'lm-eval-cora[math]'"
+            f"failed{f': {said.splitlines()[-1]}' if said else ''}. If it says nothing of another cause, reinstall "
+            "math-verify with the ANTLR version that it fits: pip install 'lm-eval-cora[math]'"
         )
 
 
@@ -38,9 +42,14 @@ def check_sampling(task: str, settings: Mapping[str, Any]) -> None:
         settings: The generation settings as --gen_kwargs leaves them.
 
     Raises:
-        OptionError: If `do_sample` is not true or the temperature not above 0. Without the first the harness' cache
-            (--use_cache) gives the first sample again for each of the others.
+        OptionError: If there is a seed, `do_sample` is not true, or the temperature not above 0. Without the second
+            the harness' cache (--use_cache) gives the first sample again for each of the others.
     """
+    if "seed" in settings:
+        raise OptionError(
+            f"{task}: --gen_kwargs seed={settings['seed']} would go with every request, and so the samples would be "
+            """one; a seed for each sample is sent by --metadata '{"cora": {"request_seeds": true}}'"""
+        )
     temperature = settings.get("temperature", 0)
     hot = isinstance(temperature, int | float) and temperature > 0
     if settings.get("do_sample") is not True or not hot:
@@ -50,19 +59,19 @@ def check_sampling(task: str, settings: Mapping[str, Any]) -> None:
         )
 
 
-def check_seeds(task: str, options: Options, chat_template: Any) -> None:
-    """See that the model takes the seeds that are asked for, as far as it is known here.
+def check_seeds(task: str, options: Options, model: Any) -> None:
+    """See that the model takes the seeds that are asked for.
 
     Args:
         task: Name of the task, for the error message.
         options: Whether seeds are asked for.
-        chat_template: What the harness hands over to format chats: a method of the model, or None.
+        model: The model, None if it is not known.
 
     Raises:
         OptionError: If the model is one of transformers, which refuses a seed.
     """
-    model = type(getattr(chat_template, "__self__", None))
-    if options.request_seeds and any(base.__name__ == "HFLM" for base in model.__mro__):
+    bases = type(getattr(model, "lm", model)).__mro__  # the harness' cache wraps a model
+    if options.request_seeds and any(base.__name__ == "HFLM" for base in bases):
         raise OptionError(
             f"{task}: option 'request_seeds': the back end 'hf' takes no seed with a request, and needs none: its "
             "samples differ. Leave the option out; --seed decides them"

@@ -20,7 +20,7 @@ from lm_eval_cora.probes import revas as revas_probe
 from lm_eval_cora.probes import sampling as sampling_probe
 from lm_eval_cora.prompting import claim_block, letter_prompt, question_block, select_all_prompt, yes_no_prompt
 from lm_eval_cora.prompting.template import Template
-from lm_eval_cora.question import LETTERS, OpenQuestion, Question, Variant
+from lm_eval_cora.question import LETTERS, Ask, OpenQuestion, Question, Variant
 from lm_eval_cora.randomness import draw
 
 Doc = dict[str, Any]
@@ -166,6 +166,8 @@ def prompts(
     options = _checked(options, "variants")
     templates = templates_of(benchmark, options)
     by_name = {template.name: template for template in templates.all}
+    if len(by_name.keys() - {prompts_probe.SINGLE_LETTER}) < 2:
+        raise OptionError("option 'templates': expected at least two templates, whose answers can be compared")
     return _expand(
         rows, lambda q: prompts_probe.prompts(q, list(by_name), templates.fixed.name), lambda kind: by_name[kind]
     )
@@ -186,7 +188,7 @@ def order(
         benchmark: Whose questions they are.
 
     Returns:
-        A docs per question with A options; A! with `orders` all.
+        For a question with A options A docs, or A! with `orders` all.
 
     Raises:
         OptionError: If an option is given that this probe does not have, or asks too much of a question.
@@ -196,13 +198,18 @@ def order(
         >>> [doc["kind"] for doc in order([row])]
         ['answer_at_A', 'answer_at_B']
     """
-    if form == "loglikelihood":
-        options = _checked(options, "variants", "templates")
-        probe = partial(order_probe.order, orders=options.orders, ask="letter")
-        return _expand(rows, _with_options(probe))
-    options = _checked(options, "variants")
-    fixed = templates_of(benchmark, options).fixed
-    return _expand(rows, _with_options(partial(order_probe.order, orders=options.orders)), lambda _: fixed)
+    scored = form == "loglikelihood"
+    options = _checked(options, "variants", *(["templates"] if scored else []))
+    fixed = None if scored else templates_of(benchmark, options).fixed
+    ask: Ask = "letter" if scored else "best_answer"
+
+    def probe(question: Question) -> list[Variant]:
+        try:
+            return order_probe.order(question, orders=options.orders, ask=ask)
+        except ValueError as error:
+            raise OptionError(f"{error}; the option 'orders' can be swap or cyclic instead") from None
+
+    return _expand(rows, _with_options(probe), None if fixed is None else lambda _: fixed)
 
 
 def sampling(
@@ -264,10 +271,7 @@ def _with_options(probe: Callable[[Question], list[Variant]]) -> _Probe:
     def checked(question: Question | OpenQuestion) -> list[Variant]:
         if isinstance(question, OpenQuestion):
             raise OptionError(f"question {question.id!r} has no options, and this probe alters them")
-        try:
-            return probe(question)
-        except ValueError as error:
-            raise OptionError(f"{error}; the option 'orders' can be swap or cyclic instead") from None
+        return probe(question)
 
     return checked
 

@@ -95,8 +95,8 @@ def describe_samples(instances: Sequence[Any]) -> str:
     if len(told) < _QUESTIONS_THAT_TELL or any(response != given[0] for given in told for response in given):
         return ""
     return (
-        f"all {len(told)} questions got one and the same response to each of their samples, so these are no samples. "
-        "An API or vLLM that is sent the same seed each time answers so: send others with "
+        f"all {len(told)} questions got one and the same response to each of their samples, so these are probably no "
+        "samples. An API that is sent the same seed each time answers so: send others with "
         """--metadata '{"cora": {"request_seeds": true}}'"""
     )
 

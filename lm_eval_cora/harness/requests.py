@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -48,6 +50,33 @@ def with_room_for(choices: Sequence[str], settings: dict[str, Any]) -> dict[str,
     tokens = _TOKENS_AROUND + _TOKENS_OF_A_LETTER * len(choices) + texts // _BYTES_OF_A_TOKEN
     room = min(_MOST_ROOM, -(-tokens // _STEP_OF_ROOM) * _STEP_OF_ROOM)
     return {**settings, "max_gen_toks": max(limit, room)}
+
+
+def part_samples(rank: int) -> None:
+    """Give each rank other random numbers.
+
+    The harness seeds torch alike on all ranks and deals the docs out one by one, so the samples of a question, which
+    have the same prompt, would be drawn on several ranks with the same numbers.
+
+    Args:
+        rank: Of this process; the first keeps its numbers.
+    """
+    torch = sys.modules.get("torch")
+    if rank and torch is not None:
+        torch.manual_seed(torch.initial_seed() + rank)
+
+
+def model_of_the_run() -> Any:
+    """The model that the harness is about to ask, or None.
+
+    A task is not told; but the function that has its requests built holds the model, under the name `lm`.
+    """
+    frame = inspect.currentframe()
+    while frame is not None:
+        if frame.f_code.co_name == "evaluate" and "lm" in frame.f_locals:
+            return frame.f_locals["lm"]
+        frame = frame.f_back
+    return None
 
 
 def encodable(response: Any) -> Any:

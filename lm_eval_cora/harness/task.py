@@ -31,7 +31,13 @@ from lm_eval_cora.harness.notices import (
     describe_samples,
     describe_timeouts,
 )
-from lm_eval_cora.harness.requests import encodable, rename_token_limit, with_room_for
+from lm_eval_cora.harness.requests import (
+    encodable,
+    model_of_the_run,
+    part_samples,
+    rename_token_limit,
+    with_room_for,
+)
 from lm_eval_cora.harness.results_file import digest_of, for_json, in_signature, name_callables
 from lm_eval_cora.harness.scoring import JUDGE, Cell, Score, Undefined, metric_keys, settle, spread, written_answer
 from lm_eval_cora.harness.templates import drops_one
@@ -155,7 +161,8 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         rename_token_limit(self.config.generation_kwargs or {})
         if self._samples:
             check_sampling(self.task_name, self.config.generation_kwargs or {})
-            check_seeds(self.task_name, self._options, arguments.get("chat_template"))
+            check_seeds(self.task_name, self._options, model_of_the_run())
+            part_samples(arguments.get("rank", 0))
         JUDGE.share = arguments.get("world_size", 1)
         self._chat = bool(arguments.get("apply_chat_template"))
         if (instruction := arguments.get("system_instruction")) and not self._chat and not instruction[-1].isspace():
@@ -249,7 +256,7 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
             notice := self._attempt("the notice on samples", partial(describe_samples, self.instances))
         ):
             logger.warning("%s: %s", self.task_name, notice)
-        if self._writes:
+        if self._writes and callable(self.config.process_results):  # not --predict_only
             self._attempt("comparing answers", self._compare_answers)
         return filtered
 
@@ -301,7 +308,8 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         """Build the table, unless these are the very Records that it was built of for the metric before."""
         if len(records) == len(self._records) and all(map(is_, records, self._records)):
             return
-        if self._writes:  # answers to one question may come from several ranks
+        if self._writes:  # answers to one question may come from several ranks, which wait for this one now
+            JUDGE.share = 1
             settle(_written_by_question(records))
         table = ResponseTable.from_records(records, JUDGE.verdict)
         self._records, self._table, self._estimates = records, table, {}

@@ -16,6 +16,12 @@ from lm_eval_cora.prompting.template import TemplateError, Templates, make_templ
 
 _SCORE = Path(lm_eval.tasks.__file__).parent / "score"
 
+_EXAMPLE = {
+    True: r"""[{"name": "brief", "prompt": "{question}{options}\nEnd with: The best answer is <letter>."}]""",
+    False: r"""[{"name": "brief", "prompt": "{question}\nEnd with: The answer is $\\boxed{{answer}}$"}]""",
+}
+"""By whether the questions have options."""
+
 _FIXED = ("option_order_robustness", "non_greedy_robustness")
 """Where the file has the fixed template; MATH, whose problems have no options, has the second only."""
 
@@ -81,5 +87,5 @@ def _read(path: Path, *, has_options: bool) -> Templates:
     except (OSError, ValueError) as error:
         raise OptionError(
             f"option 'templates': {path}: {error}. Expected a JSON file with a list such as "
-            """[{"name": "brief", "prompt": "{question}{options}\\nEnd with: The best answer is X."}]"""
+            f"{_EXAMPLE[has_options]}. A file is for questions with options or for MATH: these take two runs"
         ) from None

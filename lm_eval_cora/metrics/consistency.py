@@ -122,10 +122,11 @@ def consistency_rate(table: ResponseTable) -> Estimate:
 
 def agreement(table: ResponseTable) -> Floats:
     """(N,) share of the comparable pairs of each question that agree; nan for a question without one."""
-    agreeing, comparable = _pairs(table)
     if table.written.any():
         agreeing = np.bincount(table.question[table.pairs[:, 0]], minlength=len(table.sizes))
         comparable = table.sizes * (table.sizes - 1) // 2
+    else:
+        agreeing, comparable = _pairs(table)
     with np.errstate(invalid="ignore"):
         shares: Floats = agreeing / comparable
     return shares

@@ -92,7 +92,13 @@ def test_boxes(response: str, written: str) -> None:
         (r"\boxed{" + "{" * 10_000, Reason.UNCLOSED_BOX),
         (r"\boxed{}", Reason.EMPTY_BOX),
         (r"\boxed{ }", Reason.EMPTY_BOX),
-        (r"\boxed", Reason.EMPTY_BOX),
+        (r"\boxed", Reason.NO_BOX),
+        (r"\boxed as asked", Reason.NO_BOX),
+        # The prompt's own: "The final answer is: $\boxed{answer}$".
+        (r"\boxed{answer}", Reason.PLACEHOLDER),
+        (r"\boxed{\text{answer}}", Reason.PLACEHOLDER),
+        (r"\boxed{[answer]}", Reason.PLACEHOLDER),
+        (r"\boxed{...}", Reason.PLACEHOLDER),
         (r"\boxed{5}, as in \boxed{}", Reason.EMPTY_BOX),
         (r"\boxed{\boxed{}}", Reason.EMPTY_BOX),
         (r"\boxed{" + "1" * (_LONGEST + 1) + "}", Reason.TOO_LONG),
@@ -156,12 +162,17 @@ def test_a_planted_answer_is_read_back(before: str, content: str, box: str) -> N
     assert read_boxed(before.replace("<", "") + "\n" + box.format(content)).written == content.strip()
 
 
+def test_a_mention_of_boxes_is_no_box() -> None:
+    assert read_boxed(r"$\boxed{5}$ I used \boxed as asked.").written == "5"
+    assert read_boxed(r"$\boxed{5}$. (The command is **\boxed**.)").written == "5"
+
+
 @pytest.mark.parametrize(
     ("unit", "said"),
     [
         (r"\boxed{", Reason.UNCLOSED_BOX),
-        (r"\boxed", Reason.EMPTY_BOX),
-        (r"\boxed ", Reason.EMPTY_BOX),
+        (r"\boxed", Reason.NO_BOX),
+        (r"\boxed ", Reason.NO_BOX),
         (r"\boxed{\boxed{1}", "1"),
         (r"\fbox{1}", "1"),
         ("{", Reason.NO_BOX),

@@ -20,6 +20,9 @@ SAME = [
     ("100, 200", "200, 100", "two numbers, not thousands"),
     (r"313 \text{ and } 380", r"\{380, 313\}", "two numbers joined by a word"),
     (r"\text{Yes.}", "Yes", "a full stop in the text"),
+    # sympy raises over the value of these; math-verify can tell.
+    (r"x-\lfloor x\rfloor", r"-\lfloor x\rfloor+x", "the floor of a symbol"),
+    (r"\lceil n/2\rceil", r"\left\lceil\frac{n}{2}\right\rceil", "the ceiling of a fraction"),
     ("10{,}000", r"10,\!000", "thousands as LaTeX has them"),
     (r"\frac{6}{8}", r"\dfrac{3}{4}", "reduced"),
     (r"\frac12", "0.5", "one digit needs no braces"),
@@ -100,6 +103,11 @@ SAME = [
 ]
 
 OTHER = [
+    (r"\cot 0", "0", "a pole"),
+    ("(-3)!", "5", "a pole of the factorial"),
+    (r"\sum_{k=1}^{\infty}\frac1k", "7x+3", "a sum that diverges"),
+    ("0.0000004", "0", "small, but not nothing"),
+    ("no", "on", "words of two letters"),
     ("5", "6", "one more"),
     ("5", "-5", "sign"),
     ("1", "100", "a hundred times as much is no percent sign"),

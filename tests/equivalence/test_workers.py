@@ -210,3 +210,26 @@ print(len([text for text in compiled if "31337" in text]))
 """
     assert run_in_worker(code, tmp_path) == "[]\n1\n"
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_process_that_does_not_start_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    start, failed = subprocess.Popen, []
+
+    def busy(*arguments: object, **more: object) -> object:
+        if not failed:
+            failed.append(True)
+            raise BlockingIOError("resource temporarily unavailable")
+        return start(*arguments, **more)  # type: ignore[call-overload]
+
+    monkeypatch.setattr(subprocess, "Popen", busy)
+    assert Judge().verdict("x+2", "2+x") is True
+    assert failed
+
+
+def test_a_file_in_the_working_folder_is_not_taken_for_a_module(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("json", "sympy", "re"):
+        (tmp_path / f"{name}.py").write_text("raise RuntimeError('not this one')")
+    monkeypatch.chdir(tmp_path)
+    assert Judge().verdict("x+2", "2+x") is True

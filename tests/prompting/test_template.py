@@ -119,7 +119,7 @@ def test_braces_in_a_question_are_text() -> None:
         "What is {letters} in {0!r}?", ["{question.__class__}", "{{}}", r"\frac{1}{2}"]
     )
     assert "Question: What is {letters} in {0!r}?\nA. {question.__class__}\nB. {{}}\nC. \\frac{1}{2}\n" in prompt
-    assert prompt.endswith("X is one of A, B or C.")
+    assert prompt.endswith("<letter> is one of A, B or C.")
 
 
 def test_doubled_braces_of_a_template_are_printed_once() -> None:
