@@ -155,7 +155,7 @@ _CHECKS: dict[str, tuple[str, Callable[[object], Any]]] = {
     "nota_text": ("a text of one line", _line),
     "skip_option_references": ("true or false", _flag),
     "variants": ("1, or not to be given", _one),
-    "orders": (", ".join(map(repr, get_args(Orders))), _orders),
+    "orders": (" or ".join(map(repr, get_args(Orders))), _orders),
     "templates": ("a path", _line),
     "request_seeds": ("true or false", _flag),
 }
