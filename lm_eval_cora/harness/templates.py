@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,9 @@ from lm_eval_cora.options import OptionError, Options
 from lm_eval_cora.probes.prompts import SINGLE_LETTER
 from lm_eval_cora.prompting.template import TemplateError, Templates, make_templates, own_templates
 
+# Below the harness' own logger, so that its handler and its verbosity hold for our lines too.
+logger = logging.getLogger("lm_eval.cora")
+
 _SCORE = Path(lm_eval.tasks.__file__).parent / "score"
 
 _EXAMPLE = {
@@ -21,6 +25,8 @@ _EXAMPLE = {
     False: r"""[{"name": "brief", "prompt": "{question}\nEnd with: The answer is $\\boxed{{answer}}$"}]""",
 }
 """By whether the questions have options."""
+
+_READ_FROM = {True: "best answer is", False: r"\boxed"}
 
 _FIXED = ("option_order_robustness", "non_greedy_robustness")
 """Where the file has the fixed template; MATH, whose problems have no options, has the second only."""
@@ -83,9 +89,18 @@ def score_templates(benchmark: Benchmark) -> Templates:
 def _read(path: Path, *, has_options: bool) -> Templates:
     try:
         entries: Any = json.loads(path.read_text(encoding="utf-8"))
-        return make_templates(entries, has_options=has_options)
+        templates = make_templates(entries, has_options=has_options)
     except (OSError, ValueError) as error:
         raise OptionError(
             f"option 'templates': {path}: {error}. Expected a JSON file with a list such as "
             f"{_EXAMPLE[has_options]}. A file is for questions with options or for MATH: these take two runs"
         ) from None
+    wanted = _READ_FROM[has_options]
+    if silent := [template.name for template in templates.all if wanted not in template.prompt.lower()]:
+        logger.warning(
+            "option 'templates': %s: %s: the answer is read from what follows %r, and that is not asked for",
+            path,
+            ", ".join(silent),
+            wanted,
+        )
+    return templates

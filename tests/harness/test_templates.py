@@ -125,3 +125,13 @@ def test_a_probe_that_alters_options_on_questions_without(tmp_path: Path) -> Non
     )
     with pytest.raises(OptionError, match="mine: question 'algebra-test-0' has no options, and this probe alters them"):
         TaskManager(include_path=tmp_path, include_defaults=False).load(["mine"])
+
+
+def test_a_template_that_does_not_ask_for_what_is_read_is_reported(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "mine.json"
+    good = {"name": "good", "prompt": "{question}{options} The best answer is <letter>."}
+    path.write_text(json.dumps([good, {"name": "silent", "prompt": "{question}{options}"}]))
+    templates_of(DEMO, Options(templates=str(path)))
+    assert "mine.json: silent: the answer is read from what follows 'best answer is'" in caplog.text
