@@ -38,19 +38,13 @@ class Docs(list[Doc]):
         return dict.fromkeys(self[0]) if self else {}
 
 
-def divergent(
-    rows: Iterable[Mapping[str, Any]],
-    options: Options | None = None,
-    form: Form = "generate",
-    benchmark: Benchmark | None = None,
-) -> Docs:
+def divergent(rows: Iterable[Mapping[str, Any]], options: Options | None = None, **_: Any) -> Docs:
     """Expand questions into the docs of the divergent probe, a question's variants side by side.
 
     Args:
         rows: As `load_benchmark` returns them.
         options: Seed of the reorderings and text of NOTA.
-        form: Makes no difference here.
-        benchmark: Neither does it.
+        **_: What else a probe may be told: the form, the benchmark.
 
     Returns:
         2 + 6(A - 1) docs per question with A options.
@@ -70,19 +64,13 @@ def divergent(
     )
 
 
-def plus(
-    rows: Iterable[Mapping[str, Any]],
-    options: Options | None = None,
-    form: Form = "generate",
-    benchmark: Benchmark | None = None,
-) -> Docs:
+def plus(rows: Iterable[Mapping[str, Any]], options: Options | None = None, **_: Any) -> Docs:
     """Expand questions into the docs of MCQA+, a question's variants side by side.
 
     Args:
         rows: As `load_benchmark` returns them.
         options: Seed and text of NOTA; with `variants` 1 each question becomes one doc, drawn by the seed.
-        form: Makes no difference here.
-        benchmark: Neither does it.
+        **_: What else a probe may be told: the form, the benchmark.
 
     Returns:
         14 docs per question with four options, or one.
@@ -104,19 +92,14 @@ def plus(
     return _expand(rows, _with_options(probe))
 
 
-def revas(
-    rows: Iterable[Mapping[str, Any]],
-    options: Options | None = None,
-    form: Form = "generate",
-    benchmark: Benchmark | None = None,
-) -> Docs:
+def revas(rows: Iterable[Mapping[str, Any]], options: Options | None = None, form: Form = "generate", **_: Any) -> Docs:
     """Expand questions into the docs of the REVAS study, a question's variants side by side.
 
     Args:
         rows: As `load_benchmark` returns them.
         options: Seed and text of NOTA.
         form: Where answers are scored, none is asked to select all right options.
-        benchmark: Makes no difference here.
+        **_: What else a probe may be told: the benchmark.
 
     Returns:
         45 docs per question with four options, 44 where answers are scored.
@@ -138,18 +121,15 @@ def revas(
 
 
 def prompts(
-    rows: Iterable[Mapping[str, Any]],
-    options: Options | None = None,
-    form: Form = "generate",
-    benchmark: Benchmark | None = None,
+    rows: Iterable[Mapping[str, Any]], options: Options | None = None, benchmark: Benchmark | None = None, **_: Any
 ) -> Docs:
     """Expand questions into the docs of SCORE's prompts probe, a question's variants side by side.
 
     Args:
         rows: As `load_benchmark` returns them.
         options: `templates` names a file with other ones.
-        form: The model writes; there is no other form.
         benchmark: Whose questions they are: some have templates of their own.
+        **_: What else a probe may be told: the form, which is one here.
 
     Returns:
         A doc per question and template: ten.
@@ -213,18 +193,15 @@ def order(
 
 
 def sampling(
-    rows: Iterable[Mapping[str, Any]],
-    options: Options | None = None,
-    form: Form = "generate",
-    benchmark: Benchmark | None = None,
+    rows: Iterable[Mapping[str, Any]], options: Options | None = None, benchmark: Benchmark | None = None, **_: Any
 ) -> Docs:
     """Expand questions into the docs of SCORE's sampling probe, a question's variants side by side.
 
     Args:
         rows: As `load_benchmark` returns them.
         options: `templates` may name a file whose fixed template asks.
-        form: The model writes; there is no other form.
         benchmark: Whose questions they are.
+        **_: What else a probe may be told: the form, which is one here.
 
     Returns:
         Five docs per question, with the same prompt.

@@ -53,8 +53,10 @@ def templates_of(benchmark: Benchmark | None, options: Options) -> Templates:
 
 
 def drops_one(benchmark: Benchmark | None, options: Options) -> bool:
-    """Whether one of the templates is the one that SCORE's paper drops."""
-    return any(template.name == SINGLE_LETTER for template in templates_of(benchmark, options).all)
+    """Whether one of the templates is the one that SCORE's paper drops; of a user's own none is."""
+    if options.templates is not None or benchmark is None or benchmark.score_templates is None:
+        return False
+    return any(template.name == SINGLE_LETTER for template in score_templates(benchmark).all)
 
 
 def score_templates(benchmark: Benchmark) -> Templates:
