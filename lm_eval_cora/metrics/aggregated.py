@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from lm_eval_cora.metrics.consistency import agreement
-from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, bootstrap_error, mean_of, standard_error
-from lm_eval_cora.metrics.ranges import group_accuracies, influences, members_by_category
+from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of, standard_error
+from lm_eval_cora.metrics.ranges import group_accuracies, influences, lowest_and_highest, members_by_category
 from lm_eval_cora.probes.prompts import SINGLE_LETTER
 from lm_eval_cora.responses import Floats, ResponseTable
 
@@ -124,18 +124,6 @@ def _mean(parts: Sequence[_Part], macro: bool) -> Estimate:
 
 
 def _range(parts: Sequence[_Part], macro: bool) -> tuple[Estimate, Estimate]:
-    size = len(parts[0][0].sizes)
     accuracies = [group_accuracies(table, positions=positions, macro=macro) for table, positions in parts]
-
-    def every(weights: Floats) -> Floats:
-        return np.hstack([accuracy(weights) for accuracy in accuracies])
-
-    everyone = np.ones((1, size))
-    lowest, highest = (
-        Estimate(
-            float(pick(every(everyone))),
-            bootstrap_error(lambda weights, pick=pick: pick(every(weights), axis=1), size),  # type: ignore[misc]
-        )
-        for pick in (np.nanmin, np.nanmax)
-    )
-    return lowest, highest
+    first, _ = parts[0]
+    return lowest_and_highest(lambda weights: np.hstack([part(weights) for part in accuracies]), len(first.sizes))

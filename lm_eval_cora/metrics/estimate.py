@@ -82,21 +82,23 @@ def standard_error(influence: Floats) -> float:
     return float(influence.std(ddof=1) / np.sqrt(len(influence)))
 
 
-def bootstrap_error(statistic: Callable[[Floats], Floats], questions: int) -> float:
-    """Standard deviation (ddof 1) of a statistic over 1,000 bootstrap samples of the questions, seeded.
+def bootstrap_error(statistics: Callable[[Floats], Floats], questions: int) -> Floats | float:
+    """Standard deviations (ddof 1) of some statistics over 1,000 bootstrap samples of the questions, seeded.
 
-    Only for statistics without a closed form, such as a minimum.
+    Only for statistics without a closed form, such as a minimum. Drawing takes most of the time, so what is about the
+    same questions is bootstrapped together.
 
     Args:
-        statistic: Takes (B, N) weights, how often each question was drawn in each sample, and returns (B,) values.
+        statistics: Takes (B, N) weights, how often each question was drawn in each sample, and returns (B, K) values.
         questions: N.
 
     Returns:
-        The standard error, nan for N < 2.
+        (K,) standard errors; nan for N < 2.
 
     Example:
-        >>> values = np.array([0.0, 1.0, 0.0, 1.0])
-        >>> 0.2 < bootstrap_error(lambda weights: weights @ values / 4, questions=4) < 0.3
+        >>> values = np.array([[0.0], [1.0], [0.0], [1.0]])
+        >>> (error,) = bootstrap_error(lambda weights: weights @ values / 4, questions=4)
+        >>> bool(0.2 < error < 0.3)
         True
     """
     if questions < 2:
@@ -109,5 +111,6 @@ def bootstrap_error(statistic: Callable[[Floats], Floats], questions: int) -> fl
         drawn = generator.integers(0, questions, size=(size, questions))
         drawn += np.arange(size)[:, None] * questions
         weights = np.bincount(drawn.ravel(), minlength=size * questions).reshape(size, questions)
-        values.append(statistic(weights.astype(np.float64)))
-    return float(np.concatenate(values).std(ddof=1))
+        values.append(statistics(weights.astype(np.float64)))
+    errors: Floats = np.concatenate(values).std(axis=0, ddof=1)
+    return errors

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from math import nan
 from typing import Any, NamedTuple
 
@@ -63,7 +64,7 @@ def acc_min(table: ResponseTable, *, positions: bool = False, macro: bool = Fals
 
     Source: SCORE, section 3.4 (accuracy range).
     """
-    return _extreme(table, np.nanmin, positions, macro)
+    return _extremes(table, positions, macro)[0]
 
 
 def acc_max(table: ResponseTable, *, positions: bool = False, macro: bool = False) -> Estimate:
@@ -83,7 +84,7 @@ def acc_max(table: ResponseTable, *, positions: bool = False, macro: bool = Fals
 
     Source: SCORE, section 3.4 (accuracy range).
     """
-    return _extreme(table, np.nanmax, positions, macro)
+    return _extremes(table, positions, macro)[1]
 
 
 def macro_acc(table: ResponseTable) -> Estimate:
@@ -284,14 +285,26 @@ def _outliers(values: list[float]) -> list[bool]:
     return [not low - reach <= value <= high + reach for value in values]
 
 
-def _extreme(table: ResponseTable, pick: Callable[..., Floats], positions: bool, macro: bool) -> Estimate:
+@lru_cache(maxsize=1)  # the lowest and the highest are asked for one after the other
+def _extremes(table: ResponseTable, positions: bool, macro: bool) -> tuple[Estimate, Estimate]:
     if not len(table.sizes):
-        return UNDEFINED
-    accuracies = group_accuracies(table, positions=positions, macro=macro)
+        return UNDEFINED, UNDEFINED
+    return lowest_and_highest(group_accuracies(table, positions=positions, macro=macro), len(table.sizes))
 
-    def statistic(weights: Floats) -> Floats:
-        picked: Floats = pick(accuracies(weights), axis=1)
-        return picked
 
-    everyone = np.ones((1, len(table.sizes)))
-    return Estimate(float(statistic(everyone)[0]), bootstrap_error(statistic, len(table.sizes)))
+def lowest_and_highest(accuracies: Callable[[Floats], Floats], questions: int) -> tuple[Estimate, Estimate]:
+    """The lowest and the highest of some accuracies, bootstrapped over questions, chosen anew in every sample.
+
+    Args:
+        accuracies: Takes (B, N) weights and returns (B, G) values, as `group_accuracies` makes it.
+        questions: N.
+    """
+
+    def extremes(weights: Floats) -> Floats:
+        values = accuracies(weights)
+        return np.stack([np.nanmin(values, axis=1), np.nanmax(values, axis=1)], axis=1)
+
+    (values,) = extremes(np.ones((1, questions)))
+    errors = np.broadcast_to(bootstrap_error(extremes, questions), 2)
+    lowest, highest = (Estimate(float(value), float(error)) for value, error in zip(values, errors, strict=True))
+    return lowest, highest
