@@ -89,7 +89,7 @@ def our_steps(probe: str) -> None:
     from lm_eval_cora.benchmarks.mmlu import MMLU
     from lm_eval_cora.harness import docs, loading, scoring
     from lm_eval_cora.harness.fewshot import ExemplarSampler
-    from lm_eval_cora.harness.metric_list import parameters_of
+    from lm_eval_cora.metrics.entries import parameters_of
     from lm_eval_cora.options import Options
     from lm_eval_cora.responses import ResponseTable
 

@@ -23,6 +23,9 @@ Ask = Literal["letter", "best_answer", "yes_no", "select_all", "boxed"]
 """What a variant asks for: the letter of one option, first thing or after any amount of reasoning; whether its only
 option is right; all letters that are; or an answer of the model's own in a box."""
 
+Form = Literal["generate", "loglikelihood"]
+"""How the model is asked: it writes, or its answers are scored."""
+
 PICKS_ONE: tuple[Ask, ...] = ("letter", "best_answer")
 """Those that ask for one of the options."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from functools import lru_cache
+from itertools import combinations
 
 from tqdm import tqdm
 
@@ -58,6 +59,14 @@ class Judge:
         if pair not in self._verdicts:
             self.settle([pair])
         return self._verdicts[pair]
+
+    def settle_within(self, groups: Iterable[Iterable[str]]) -> None:
+        """Find the verdicts on all pairs within groups of answers, such as those to one question and its reference.
+
+        Args:
+            groups: Answers as they were written; they may repeat.
+        """
+        self.settle(pair for answers in groups for pair in combinations(sorted(set(answers)), 2))
 
     def settle(self, pairs: Iterable[Pair]) -> None:
         """Find the verdicts on many pairs at once, in several processes, each distinct pair once.

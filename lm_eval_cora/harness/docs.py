@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 from lm_eval_cora.benchmarks import Benchmark
 from lm_eval_cora.harness.loading import to_question
@@ -20,13 +20,10 @@ from lm_eval_cora.probes import revas as revas_probe
 from lm_eval_cora.probes import sampling as sampling_probe
 from lm_eval_cora.prompting import claim_block, letter_prompt, question_block, select_all_prompt, yes_no_prompt
 from lm_eval_cora.prompting.template import Template
-from lm_eval_cora.question import LETTERS, Ask, OpenQuestion, Question, Variant
+from lm_eval_cora.question import LETTERS, Ask, Form, OpenQuestion, Question, Variant
 from lm_eval_cora.randomness import draw
 
 Doc = dict[str, Any]
-
-Form = Literal["generate", "loglikelihood"]
-"""How the model is asked: it writes, or its answers are scored."""
 
 
 class Docs(list[Doc]):

@@ -20,7 +20,8 @@ def for_json(result: Any) -> Any:
         {'acc': {'value': 0.5, 'stderr': None}}
     """
     if isinstance(result, Estimate):
-        return {name: None if isnan(value) else value for name, value in result._asdict().items()}
+        numbers = {"value": result.value, "stderr": result.stderr}
+        return {name: None if isnan(number) else number for name, number in numbers.items()}
     if isinstance(result, Mapping):
         return {key: for_json(value) for key, value in result.items()}
     return result

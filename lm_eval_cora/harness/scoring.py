@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import combinations
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from lm_eval_cora.answers import Answer
-from lm_eval_cora.answers.best_answer import read_best_answer
-from lm_eval_cora.answers.boxed import read_boxed
-from lm_eval_cora.answers.letter import read_letter
-from lm_eval_cora.answers.likelihood import most_likely, yes_or_no
-from lm_eval_cora.answers.selection import read_selection
-from lm_eval_cora.answers.yes_no import read_yes_no
 from lm_eval_cora.equivalence import Judge
 from lm_eval_cora.harness.docs import Doc
+from lm_eval_cora.reading import read_likelihoods, read_response
 from lm_eval_cora.responses import Record
 
 JUDGE = Judge()
@@ -26,7 +19,7 @@ def score_response(doc: Doc, results: Sequence[Any]) -> Record:
 
     Args:
         doc: A variant.
-        results: The filtered responses to it. The first counts; anything but text says nothing.
+        results: The filtered responses to it.
 
     Returns:
         The Record. Nothing raises here: the answers have been paid for.
@@ -36,41 +29,7 @@ def score_response(doc: Doc, results: Sequence[Any]) -> Record:
         >>> score_response({**doc, "ask": "letter", "printed": [1, 0], "answer": 0}, ["B. Water"]).correct
         True
     """
-    return _record(doc, _read(_response(results), doc))
-
-
-def settle(written: Mapping[str, Iterable[str]]) -> None:
-    """Compare answers in several processes, before one by one is asked what became of them.
-
-    Args:
-        written: For each question the answers to it, and the reference if it is to be compared with them.
-    """
-    JUDGE.settle(pair for answers in written.values() for pair in combinations(sorted(set(answers)), 2))
-
-
-def written_answer(results: Sequence[Any]) -> str | None:
-    """The answer in the box of the first response, if there is one."""
-    return read_boxed(_response(results)).written
-
-
-def _response(results: Sequence[Any]) -> str:
-    """The first response; anything but text says nothing."""
-    response = results[0] if results else ""
-    if isinstance(response, list | tuple):  # a filter such as take_first_k hands on a list
-        response = response[0] if response else ""
-    return response if isinstance(response, str) else ""
-
-
-def _read(response: str, doc: Doc) -> Answer:
-    if doc["ask"] == "best_answer":
-        return read_best_answer(response, doc["printed"])
-    if doc["ask"] == "boxed":
-        return read_boxed(response)
-    if doc["ask"] == "yes_no":
-        return read_yes_no(response, doc["printed"])
-    if doc["ask"] == "select_all":
-        return read_selection(response, doc["printed"], doc["choices"])
-    return read_letter(response, doc["printed"])
+    return read_response(doc, results, JUDGE.verdict)
 
 
 def score_likelihoods(doc: Doc, results: Sequence[Any]) -> Record:
@@ -89,39 +48,7 @@ def score_likelihoods(doc: Doc, results: Sequence[Any]) -> Record:
         >>> score_likelihoods(doc, [(-1.5, False), (-0.25, True)]).correct
         True
     """
-    read = yes_or_no if doc["ask"] == "yes_no" else most_likely
-    return _record(doc, read([_first(result) for result in results], doc["printed"]))
-
-
-def _first(result: Any) -> Any:
-    """The log-likelihood of a back end's pair, whatever kind of pair it is."""
-    try:
-        return result[0]
-    except Exception:  # whatever it is, the answers have been paid for
-        return None
-
-
-def _record(doc: Doc, answer: Answer) -> Record:
-    return Record(
-        question_id=doc["question_id"],
-        kind=doc["kind"],
-        ordinal=doc["ordinal"],
-        variants=doc["variants"],
-        printed=tuple(doc["printed"]),
-        answer=0 if doc["ask"] == "boxed" else doc["answer"],
-        picked=answer.picked,
-        reason=answer.reason,
-        category=doc["category"],
-        tied=answer.tied,
-        ask=doc["ask"],
-        selected=answer.selected,
-        yes=answer.yes,
-        no=answer.no,
-        position=answer.position,
-        original=doc["original"],
-        written=answer.written,
-        matches=None if answer.written is None else JUDGE.verdict(answer.written, doc["answer"]),
-    )
+    return read_likelihoods(doc, results)
 
 
 class Score(float):

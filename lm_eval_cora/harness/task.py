@@ -19,10 +19,9 @@ from lm_eval_cora.benchmarks import Benchmark, BenchmarkError
 from lm_eval_cora.exemplars import ExemplarError
 from lm_eval_cora.harness import docs
 from lm_eval_cora.harness.checks import check_comparison, check_exemplar_settings, check_sampling, check_seeds
-from lm_eval_cora.harness.docs import Doc, Docs, Form
+from lm_eval_cora.harness.docs import Doc, Docs
 from lm_eval_cora.harness.fewshot import ExemplarSampler
 from lm_eval_cora.harness.loading import load_exemplars, to_question
-from lm_eval_cora.harness.metric_list import check_metrics, compute, is_asked_for, is_in_table
 from lm_eval_cora.harness.notices import (
     advise_on_invalid,
     describe_cost,
@@ -39,11 +38,14 @@ from lm_eval_cora.harness.requests import (
     with_room_for,
 )
 from lm_eval_cora.harness.results_file import digest_of, for_json, in_signature, name_callables
-from lm_eval_cora.harness.scoring import JUDGE, Cell, Score, Undefined, metric_keys, settle, spread, written_answer
+from lm_eval_cora.harness.scoring import JUDGE, Cell, Score, Undefined, metric_keys, spread
 from lm_eval_cora.harness.templates import drops_one
 from lm_eval_cora.metrics import Estimate
+from lm_eval_cora.metrics.entries import check_metrics, compute, is_asked_for, is_in_table
 from lm_eval_cora.metrics.estimate import UNDEFINED
 from lm_eval_cora.options import OptionError, Options
+from lm_eval_cora.question import Form
+from lm_eval_cora.reading import written_answer
 from lm_eval_cora.responses import Record, ResponseTable
 
 # Below the harness' own logger, so that its handler and its verbosity hold for our lines too.
@@ -267,7 +269,7 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
             for response in instance.filtered_resps.values():
                 if (text := written_answer([response])) is not None:
                     written.setdefault(instance.doc["question_id"], {instance.doc["answer"]}).add(text)
-        settle(written)
+        JUDGE.settle_within(written.values())
 
     def process_results(self, doc: Doc, results: Sequence[Any]) -> dict[str, Any]:
         """Score one variant and put its Record under every metric."""
@@ -310,7 +312,7 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
             return
         if self._writes:  # answers to one question may come from several ranks, which wait for this one now
             JUDGE.share = 1
-            settle(_written_by_question(records))
+            JUDGE.settle_within(_written_by_question(records).values())
         table = ResponseTable.from_records(records, JUDGE.verdict)
         self._records, self._table, self._estimates = records, table, {}
         advice = advise_on_invalid(records, chat=self._chat) if self._table.question_ids else []

@@ -102,7 +102,7 @@ def _of(table: ResponseTable, questions: set[str]) -> ResponseTable:
 
 def _mean_rate(rates: Sequence[Floats]) -> Estimate:
     means = np.mean(rates, axis=0)
-    return mean_of(means[np.isfinite(means)])
+    return mean_of(means, np.isfinite(means))
 
 
 def _mean(parts: Sequence[_Part], macro: bool) -> Estimate:

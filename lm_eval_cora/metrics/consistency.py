@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from lm_eval_cora.metrics.accuracy import exact_level
-from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of, ratio_of, standard_error
+from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, by_influence, mean_of, ratio_of
 from lm_eval_cora.responses import NO_PICK, Floats, Ints, ResponseTable, contains
 
 _PAIRS_AT_A_TIME = 4_000_000
@@ -58,7 +58,7 @@ def cora(table: ResponseTable) -> Estimate:
         return UNDEFINED
     m, b = original.mean(), full.mean()
     influence = (1 - 2 * m + b) * (original - m) + m * (full - b)
-    return Estimate(float(m * (1 - m + b)), standard_error(influence))
+    return by_influence(m * (1 - m + b), influence)
 
 
 def core(table: ResponseTable) -> Estimate:
@@ -85,7 +85,7 @@ def core(table: ResponseTable) -> Estimate:
     reached = 10 * table.hits // table.sizes
     areas, heights = np.minimum((reached + 0.5) / 10, 1.0), reached / 10
     area, height = areas.mean(), heights.mean()
-    return Estimate(float(area * height), standard_error(height * (areas - area) + area * (heights - height)))
+    return by_influence(area * height, height * (areas - area) + area * (heights - height))
 
 
 def consistency_rate(table: ResponseTable) -> Estimate:
@@ -117,18 +117,16 @@ def consistency_rate(table: ResponseTable) -> Estimate:
     Source: SCORE, eq. 1, on the pairs of CoRA's divergence sets that can agree.
     """
     shares = agreement(table)
-    return mean_of(shares[np.isfinite(shares)])
+    return mean_of(shares, np.isfinite(shares))
 
 
 def agreement(table: ResponseTable) -> Floats:
     """(N,) share of the comparable pairs of each question that agree; nan for a question without one."""
-    if table.written.any():
-        agreeing = np.bincount(table.question[table.pairs[:, 0]], minlength=len(table.sizes))
-        comparable = table.sizes * (table.sizes - 1) // 2
-    else:
-        agreeing, comparable = _pairs(table)
+    agreeing, comparable = _pairs(table)
+    written = table.sum_by_question(table.written)
+    equivalent = np.bincount(table.question[table.pairs[:, 0]], minlength=len(table.sizes))
     with np.errstate(invalid="ignore"):
-        shares: Floats = agreeing / comparable
+        shares: Floats = (agreeing + equivalent) / (comparable + written * (written - 1) / 2)
     return shares
 
 

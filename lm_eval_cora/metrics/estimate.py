@@ -2,30 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from math import nan
-from typing import NamedTuple
 
 import numpy as np
 
-from lm_eval_cora.responses import Floats
+from lm_eval_cora.responses import Bools, Floats
 
 _REPLICATES = 1_000
 _DRAWS_AT_A_TIME = 2_000_000
 
 
-class Estimate(NamedTuple):
-    """A metric's value and its standard error, clustered by question; nan where they are undefined."""
+@dataclass(frozen=True)
+class Estimate:
+    """A metric's value and its standard error, clustered by question; nan where they are undefined.
+
+    The rest says where the error comes from, question by question: what two estimates from answers to the same
+    questions need to be compared pair by pair.
+
+    Attributes:
+        value: The value.
+        stderr: Its standard error.
+        influence: (N,) influence of each question on the value; None if it is undefined or has no closed form.
+        outcomes: (N,) 0 or 1, nan for a question that is left out, where the value is the share of ones; else None.
+        statistic: The value as a function of (B, N) weights, how often each question counts in each of B samples, with
+            (B,) values; None but for what has no closed form.
+    """
 
     value: float
     stderr: float
+    influence: Floats | None = field(default=None, repr=False, compare=False)
+    outcomes: Floats | None = field(default=None, repr=False, compare=False)
+    statistic: Callable[[Floats], Floats] | None = field(default=None, repr=False, compare=False)
+
+    def __iter__(self) -> Iterator[float]:
+        """Unpack as `value, stderr`."""
+        return iter((self.value, self.stderr))
 
 
 UNDEFINED = Estimate(nan, nan)
 
 
-def mean_of(values: Floats) -> Estimate:
+def mean_of(values: Floats, members: Bools | None = None) -> Estimate:
     """Mean of one value per question, with standard error sd / sqrt(N) (sd with ddof 1).
+
+    Args:
+        values: (N,) values.
+        members: (N,) whether a question counts; None if all do.
+
+    Returns:
+        The mean over the members; undefined without any.
 
     Example:
         >>> mean_of(np.array([1.0, 0.0, 1.0, 0.0])).value
@@ -33,9 +60,14 @@ def mean_of(values: Floats) -> Estimate:
         >>> mean_of(np.array([]))
         Estimate(value=nan, stderr=nan)
     """
-    if not len(values):
+    inside = np.ones(len(values), dtype=np.bool_) if members is None else members
+    chosen = values[inside]
+    if not len(chosen):
         return UNDEFINED
-    return Estimate(float(values.mean()), standard_error(values))
+    mean = chosen.mean()
+    influence = np.zeros(len(values))
+    influence[inside] = (chosen - mean) * (len(values) / len(chosen))
+    return Estimate(float(mean), standard_error(chosen), influence, _outcomes(values, inside))
 
 
 def ratio_of(parts: Floats, wholes: Floats, members: Floats | None = None) -> Estimate:
@@ -65,7 +97,25 @@ def ratio_of(parts: Floats, wholes: Floats, members: Floats | None = None) -> Es
         return UNDEFINED
     if np.count_nonzero(wholes if members is None else members) < 2:
         return Estimate(float(share), nan)
-    return Estimate(float(share), standard_error((parts - share * wholes) * (len(wholes) / total)))
+    influence = (parts - share * wholes) * (len(wholes) / total)
+    outcomes = _outcomes(parts, wholes > 0) if np.isin(wholes, (0, 1)).all() else None
+    return Estimate(float(share), standard_error(influence), influence, outcomes)
+
+
+def by_influence(value: float, influence: Floats) -> Estimate:
+    """A value with the standard error that the questions' influences on it, (N,), come to.
+
+    Example:
+        >>> by_influence(0.5, np.array([0.5, -0.5, 0.5, -0.5])).value
+        0.5
+    """
+    return Estimate(float(value), standard_error(influence), influence)
+
+
+def _outcomes(values: Floats, inside: Bools) -> Floats | None:
+    """The values of the questions that count, if each is 0 or 1."""
+    outcomes: Floats = np.where(inside, values, nan)
+    return outcomes if np.isin(values[inside], (0, 1)).all() else None
 
 
 def standard_error(influence: Floats) -> float:
@@ -82,27 +132,25 @@ def standard_error(influence: Floats) -> float:
     return float(influence.std(ddof=1) / np.sqrt(len(influence)))
 
 
-def bootstrap_error(statistics: Callable[[Floats], Floats], questions: int) -> Floats | float:
-    """Standard deviations (ddof 1) of some statistics over 1,000 bootstrap samples of the questions, seeded.
+def bootstrap(statistics: Callable[[Floats], Floats], questions: int) -> Floats:
+    """Some statistics in 1,000 bootstrap samples of the questions, seeded: the same samples for the same number.
 
     Only for statistics without a closed form, such as a minimum. Drawing takes most of the time, so what is about the
     same questions is bootstrapped together.
 
     Args:
         statistics: Takes (B, N) weights, how often each question was drawn in each sample, and returns (B, K) values.
-        questions: N.
+        questions: N, at least 1.
 
     Returns:
-        (K,) standard errors; nan for N < 2.
+        (1000, K) values; their standard deviations (ddof 1) are the standard errors.
 
     Example:
         >>> values = np.array([[0.0], [1.0], [0.0], [1.0]])
-        >>> (error,) = bootstrap_error(lambda weights: weights @ values / 4, questions=4)
+        >>> (error,) = bootstrap(lambda weights: weights @ values / 4, questions=4).std(axis=0, ddof=1)
         >>> bool(0.2 < error < 0.3)
         True
     """
-    if questions < 2:
-        return nan
     generator = np.random.default_rng(0)
     step = max(1, _DRAWS_AT_A_TIME // questions)
     values = []
@@ -112,5 +160,4 @@ def bootstrap_error(statistics: Callable[[Floats], Floats], questions: int) -> F
         drawn += np.arange(size)[:, None] * questions
         weights = np.bincount(drawn.ravel(), minlength=size * questions).reshape(size, questions)
         values.append(statistics(weights.astype(np.float64)))
-    errors: Floats = np.concatenate(values).std(axis=0, ddof=1)
-    return errors
+    return np.concatenate(values)

@@ -56,7 +56,7 @@ def acc_h(table: ResponseTable, options: OptionCount) -> Estimate:
 
     Source: MCQA+, appendix A (Acc-H; REVAS, section 3.3).
     """
-    return mean_of(_all_right(table, options)[has_orders(table, options)].astype(np.float64))
+    return mean_of(_all_right(table, options).astype(np.float64), has_orders(table, options))
 
 
 def sc(table: ResponseTable, options: OptionCount) -> Estimate:
@@ -81,9 +81,8 @@ def sc(table: ResponseTable, options: OptionCount) -> Estimate:
 
     Source: MCQA+, eq. 1 and 2 (REVAS, section 3.3).
     """
-    asked = has_orders(table, options)
     modal = _modal_picks(table, options)
-    return mean_of(modal.times[asked] / modal.orders[asked])
+    return mean_of(modal.times / np.maximum(modal.orders, 1), has_orders(table, options))
 
 
 def sc_buckets(table: ResponseTable) -> dict[str, dict[str, Estimate]]:

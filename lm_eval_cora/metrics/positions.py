@@ -67,10 +67,19 @@ def position_chi_square(table: ResponseTable, *, clustered: bool = False) -> Est
     """
     observed, expected = _picks(table)
     difference = (observed - expected).sum(axis=0)
+
+    def statistic(weights: Floats) -> Floats:
+        expected_in_all = weights @ expected
+        with np.errstate(invalid="ignore"):  # of a letter that is not printed in a sample
+            parts = (weights @ observed - expected_in_all) ** 2 / expected_in_all
+        total: Floats = np.nansum(parts, axis=1)
+        return total
+
     if not observed.any():
         return UNDEFINED
     if not clustered:
-        return Estimate(float((difference**2 / expected.sum(axis=0)).sum()), nan)
+        (value,) = statistic(np.ones((1, len(observed))))
+        return Estimate(float(value), nan, statistic=statistic)
     size = max(len(observed), 2)  # of one question the covariance is 0
     deviations = observed - expected - difference / size
     covariance = deviations.T @ deviations * (size / (size - 1))

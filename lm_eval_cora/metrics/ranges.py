@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import nan
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, bootstrap_error, mean_of, ratio_of, standard_error
+from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, bootstrap, by_influence, mean_of, ratio_of
 from lm_eval_cora.responses import Bools, Floats, ResponseTable
 
 _WHISKER = 1.5
@@ -110,9 +110,10 @@ def macro_acc(table: ResponseTable) -> Estimate:
     members = members_by_category(table)
     if not members:
         return UNDEFINED
-    parts = [mean_of(values[inside]) for inside in members]
+    parts = [mean_of(values, inside) for inside in members]
     variance = sum(part.stderr**2 for part in parts)
-    return Estimate(float(np.mean([part.value for part in parts])), float(np.sqrt(variance)) / len(parts))
+    influence = np.mean([part.influence for part in parts if part.influence is not None], axis=0)
+    return Estimate(float(np.mean([part.value for part in parts])), float(np.sqrt(variance)) / len(parts), influence)
 
 
 def each_kind(table: ResponseTable, *, positions: bool = False) -> dict[str, dict[str, Any]]:
@@ -147,8 +148,8 @@ def each_kind(table: ResponseTable, *, positions: bool = False) -> dict[str, dic
     if positions and kinds:
         found = influences(table, np.ones(len(right), dtype=np.bool_), positions=True)
         for code, part in enumerate(kinds.values()):
-            error = standard_error(found.on_level + found.on_above[:, code]) if part["questions"] > 1 else nan
-            part["adjusted"] = Estimate(found.level + float(found.above[code]), error)
+            adjusted = by_influence(found.level + found.above[code], found.on_level + found.on_above[:, code])
+            part["adjusted"] = adjusted if part["questions"] > 1 else Estimate(adjusted.value, nan)
     return kinds
 
 
@@ -305,6 +306,13 @@ def lowest_and_highest(accuracies: Callable[[Floats], Floats], questions: int) -
         return np.stack([np.nanmin(values, axis=1), np.nanmax(values, axis=1)], axis=1)
 
     (values,) = extremes(np.ones((1, questions)))
-    errors = np.broadcast_to(bootstrap_error(extremes, questions), 2)
-    lowest, highest = (Estimate(float(value), float(error)) for value, error in zip(values, errors, strict=True))
+    errors = bootstrap(extremes, questions).std(axis=0, ddof=1) if questions > 1 else np.full(2, nan)
+    lowest, highest = (
+        Estimate(float(value), float(error), statistic=partial(_column, extremes, column))
+        for column, (value, error) in enumerate(zip(values, errors, strict=True))
+    )
     return lowest, highest
+
+
+def _column(statistics: Callable[[Floats], Floats], column: int, weights: Floats) -> Floats:
+    return statistics(weights)[:, column]

@@ -14,8 +14,8 @@ import numpy as np
 from hypothesis import strategies as st
 from lm_eval.tasks._yaml_loader import load_yaml
 
-from lm_eval_cora.harness.metric_list import compute
 from lm_eval_cora.metrics import Estimate
+from lm_eval_cora.metrics.entries import compute
 from lm_eval_cora.probes.plus import plus
 from lm_eval_cora.probes.revas import revas
 from lm_eval_cora.question import PICKS_ONE, Question, Variant

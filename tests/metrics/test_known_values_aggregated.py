@@ -15,7 +15,7 @@ from .tables import table_of
 
 
 def assert_is(estimate: Estimate, value: float, stderr: float) -> None:
-    assert estimate == pytest.approx((value, stderr), nan_ok=True)
+    assert (estimate.value, estimate.stderr) == pytest.approx((value, stderr), nan_ok=True)
 
 
 def test_the_aggregated_row() -> None:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from lm_eval_cora import metrics
-from lm_eval_cora.harness.metric_list import compute
 from lm_eval_cora.metrics import Estimate
+from lm_eval_cora.metrics.entries import compute
 from lm_eval_cora.responses import ResponseTable
 
 from .score_tables import A, B, C, D, asked, hits, prompted, written
@@ -17,7 +17,7 @@ from .tables import ORDER, PROMPTS, SAMPLING, estimates, table_of
 
 
 def assert_is(estimate: Estimate, value: float, stderr: float) -> None:
-    assert estimate == pytest.approx((value, stderr), nan_ok=True)
+    assert (estimate.value, estimate.stderr) == pytest.approx((value, stderr), nan_ok=True)
 
 
 @pytest.mark.parametrize("answer", range(4))

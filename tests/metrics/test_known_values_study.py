@@ -88,7 +88,7 @@ def table(*asked: Part) -> ResponseTable:
 
 
 def assert_is(estimate: Estimate, value: float, stderr: float) -> None:
-    assert estimate == pytest.approx((value, stderr), nan_ok=True)
+    assert (estimate.value, estimate.stderr) == pytest.approx((value, stderr), nan_ok=True)
 
 
 def test_accuracy_with_a_number_of_options_takes_the_first_order() -> None:

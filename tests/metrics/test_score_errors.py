@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import isnan, nan
+from math import isnan
 from unittest import mock
 
 import numpy as np
@@ -35,7 +35,7 @@ def _bootstrapped(statistics: Callable[[Tables], dict[str, Estimate]], tables: T
     rng = np.random.default_rng(0)
     count = len(next(iter(tables.values())).sizes)
     replicates: dict[str, list[float]] = {name: [] for name in reported}
-    with mock.patch("lm_eval_cora.metrics.ranges.bootstrap_error", return_value=nan):
+    with mock.patch("lm_eval_cora.metrics.ranges.bootstrap", return_value=np.zeros((2, 2))):
         for _ in range(SAMPLES):
             drawn = rng.integers(count, size=count)
             found = statistics({probe: resampled(table, drawn) for probe, table in tables.items()})

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any, get_args
 
-from lm_eval_cora.harness.docs import Form
-from lm_eval_cora.metrics import Estimate
+from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.options import OptionError
+from lm_eval_cora.question import Form
 from lm_eval_cora.responses import ResponseTable
 
 Entry = Mapping[str, Any]

@@ -1,0 +1,193 @@
+"""A samples file of the harness -> Records, read as a stream: such a file may be larger than the memory."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
+from pathlib import Path
+from sys import intern
+from typing import Any, NamedTuple, get_args
+
+from tqdm import tqdm
+
+from lm_eval_cora.equivalence import Judge
+from lm_eval_cora.question import Ask, Form
+from lm_eval_cora.reading import read_likelihoods, read_response
+from lm_eval_cora.report import ReportError
+from lm_eval_cora.responses import Record
+
+_BYTES_WORTH_A_BAR = 20_000_000
+
+_IDENTITIES = 64
+
+Key = tuple[str, int]
+"""A variant: id of its question, and its place among the question's variants."""
+
+
+class Place(NamedTuple):
+    """Where a line begins."""
+
+    path: Path
+    offset: int
+
+
+@dataclass
+class Samples:
+    """What a samples file holds of one filter.
+
+    Attributes:
+        records: The scored variants, in the order of the file.
+        places: Where the line of each variant is.
+        digests: What the harness made of each variant's doc: equal for equal variants.
+        form: How the model was asked.
+        metrics: Names of the metrics that the run computed.
+        references: Ids of the questions with an option that points at other options.
+    """
+
+    records: list[Record] = field(default_factory=list)
+    places: dict[Key, Place] = field(default_factory=dict)
+    digests: dict[Key, str] = field(default_factory=dict)
+    form: Form = "generate"
+    metrics: frozenset[str] = frozenset()
+    references: set[str] = field(default_factory=set)
+
+
+def read_samples(path: Path, broken: Counter[str], judge: Judge) -> dict[str, Samples]:
+    """Read a samples file.
+
+    Args:
+        path: The file, one JSON object per line.
+        broken: Counts what lines could not be used for; they are left out.
+        judge: Compares answers of the model's own with their references.
+
+    Returns:
+        The samples of each filter, in the order of the file; empty if no line is a variant of ours.
+
+    Raises:
+        ReportError: If the file cannot be read, or holds such answers and nothing is installed to compare them.
+    """
+    found: dict[str, Samples] = {}
+    references: dict[str, str] = {}
+    try:
+        for offset, line in _lines(path):
+            if defect := _take(line, Place(path, offset), found, references):
+                broken[defect] += 1
+    except OSError as error:
+        raise ReportError(f"{path}: cannot be read: {error.strerror or error}") from None
+    if references:
+        for samples in found.values():
+            samples.records = _compared(samples.records, references, judge)
+    return found
+
+
+def read_line(place: Place) -> Mapping[str, Any]:
+    """Read one line of a samples file again, to show it."""
+    with place.path.open("rb") as file:
+        file.seek(place.offset)
+        line: Mapping[str, Any] = json.loads(file.readline())
+        return line
+
+
+def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    size = path.stat().st_size
+    # On a terminal only, as all bars of tqdm with `disable=None`.
+    hidden = True if size < _BYTES_WORTH_A_BAR else None
+    offset = 0
+    with path.open("rb") as file, tqdm(total=size, desc=path.name, unit="B", unit_scale=True, disable=hidden) as bar:
+        for line in file:
+            if line.strip():
+                yield offset, line
+            offset += len(line)
+            bar.update(len(line))
+
+
+def _take(line: bytes, place: Place, found: dict[str, Samples], references: dict[str, str]) -> str:
+    """Add a line to what was found; return what is wrong with it, or nothing."""
+    try:
+        sample = json.loads(line)
+    except (ValueError, RecursionError):
+        return "no JSON"
+    doc = sample.get("doc") if isinstance(sample, dict) else None
+    if not isinstance(doc, dict) or not {"question_id", "ordinal", "variants"} <= doc.keys():
+        return "of another task"
+    try:
+        _check(doc)
+        responses = sample["filtered_resps"]
+        form = _form_of(sample)
+        if form == "loglikelihood":
+            record = read_likelihoods(doc, [_numbers(response) for response in responses])
+        else:
+            record = read_response(doc, responses)
+        samples = found.setdefault(str(sample.get("filter", "none")), Samples())
+        key = (record.question_id, record.ordinal)
+        samples.form = form
+        samples.metrics = samples.metrics or frozenset(map(str, sample.get("metrics", ())))
+        samples.records.append(record)
+        if key not in samples.places:  # of two answers to one variant the first counts
+            samples.places[key] = place
+            samples.digests[key] = str(sample.get("doc_hash", ""))[:16]
+        if doc.get("refers_to_options"):
+            samples.references.add(record.question_id)
+        if record.ask == "boxed":
+            references.setdefault(record.question_id, doc["answer"])
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError):
+        return "incomplete or altered"
+    return ""
+
+
+def _check(doc: dict[str, Any]) -> None:
+    """See that a doc is a variant; what is not would break a metric later.
+
+    Raises:
+        ValueError: If it is not.
+    """
+    for name in ("question_id", "kind", "category"):
+        doc[name] = intern(str(doc[name]))  # one text for all lines that hold it
+    boxed = doc["ask"] == "boxed"
+    identities = [*doc["printed"], *([] if boxed else [doc["answer"]])]
+    if (
+        doc["ask"] not in get_args(Ask)
+        or not all(type(number) is int for number in (doc["ordinal"], doc["variants"], *identities))
+        or not all(0 <= identity < _IDENTITIES for identity in identities)
+        or not isinstance(doc["original"], bool)
+        or (boxed and not isinstance(doc["answer"], str))
+    ):
+        raise ValueError(doc["ask"])
+
+
+def _form_of(sample: Mapping[str, Any]) -> Form:
+    """Written or scored: of scored answers the harness keeps the context and the answer, of others the settings."""
+    first = next(iter(sample["arguments"].values()))
+    settings = first["arg_1"] if isinstance(first, dict) else first[1]
+    return "loglikelihood" if isinstance(settings, str) else "generate"
+
+
+def _numbers(response: Any) -> Sequence[Any]:
+    """A log-likelihood as the number that it was before the harness wrote it as text."""
+    value = response[0] if isinstance(response, list) and response else None
+    try:
+        return [float(value) if isinstance(value, str) else value]
+    except ValueError:
+        return [None]
+
+
+def _compared(records: list[Record], references: Mapping[str, str], judge: Judge) -> list[Record]:
+    """The records with the verdicts on their answers, all of which are found at once."""
+    if find_spec("math_verify") is None:
+        raise ReportError(
+            "answers to MATH are compared with math-verify, which is not installed: pip install 'lm-eval-cora[math]'"
+        )
+    groups: dict[str, list[str]] = {question: [reference] for question, reference in references.items()}
+    for record in records:
+        if record.written is not None:
+            groups[record.question_id].append(record.written)
+    judge.settle_within(groups.values())
+    return [
+        record
+        if record.written is None
+        else replace(record, matches=judge.verdict(record.written, references[record.question_id]))
+        for record in records
+    ]
