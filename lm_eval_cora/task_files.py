@@ -51,7 +51,7 @@ def probe_metrics(probe: str) -> tuple[dict[str, Any], ...]:
     return tuple(yaml.load(text, Loader=_Loader)["metric_list"])
 
 
-class _Loader(yaml.SafeLoader):
+class _Loader(yaml.SafeLoader):  # type: ignore[misc]  # PyYAML ships no types
     """Reads `!function` where it names something of this package."""
 
 

@@ -8,6 +8,12 @@ from lm_eval_cora.randomness import reordering
 
 NAME = "divergent"
 
+WITH_NOTA = "with_nota"
+DECOUPLED = "decoupled"
+
+SAME_SIZE = (ORIGINAL, shuffled(ORIGINAL), WITH_NOTA, shuffled(WITH_NOTA))
+"""The kinds that print as many options as the question has."""
+
 
 def divergent(question: Question, *, seed: int = 0, nota_text: str = "None of the above") -> list[Variant]:
     """Make the divergence set of a question: 2 + 6(A - 1) variants for A options.
@@ -48,9 +54,9 @@ def divergent(question: Question, *, seed: int = 0, nota_text: str = "None of th
     decoupled = [[options[p] for p in sorted((question.answer, d))] for d in distractors]
     arrangements = {
         ORIGINAL: [options],
-        "with_nota": with_nota,
-        "decoupled": decoupled,
-        "decoupled_with_nota": [[*pair, nota] for pair in decoupled],
+        WITH_NOTA: with_nota,
+        DECOUPLED: decoupled,
+        f"{DECOUPLED}_{WITH_NOTA}": [[*pair, nota] for pair in decoupled],
     }
     altered: list[Altered] = []
     for kind, members in arrangements.items():

@@ -9,6 +9,8 @@ NAME = "sampling"
 
 SAMPLES = 5
 
+KINDS = tuple(f"sample_{number}" for number in range(1, SAMPLES + 1))
+
 
 def sampling(question: Question | OpenQuestion) -> list[Variant]:
     """Ask a question five times. None of the five is the original.
@@ -25,4 +27,4 @@ def sampling(question: Question | OpenQuestion) -> list[Variant]:
 
     Source: SCORE, section 3.2 (non-greedy inference): five seeds at a temperature of 0.7.
     """
-    return unaltered(question, [f"sample_{number}" for number in range(1, SAMPLES + 1)])
+    return unaltered(question, KINDS)
