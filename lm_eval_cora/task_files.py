@@ -1,7 +1,9 @@
-"""Where the task files lie, and which metrics they give a probe: the one list that the harness and the report share."""
+"""Where the task files lie, which tasks they make, and which metrics they give a probe."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -9,6 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+
+from lm_eval_cora.benchmarks import Benchmark
+from lm_eval_cora.probes import divergent, order, plus, prompts, revas, sampling
+from lm_eval_cora.prompting.template import own_templates
+from lm_eval_cora.question import Form, OpenQuestion, Question, Variant
 
 _PACKAGE = "lm_eval_cora"
 
@@ -47,8 +54,82 @@ def probe_metrics(probe: str) -> tuple[dict[str, Any], ...]:
         >>> [entry["metric"] for entry in probe_metrics("divergent")][:3]
         ['acc', 'cora', 'ci']
     """
-    text = (tasks_folder() / "_probes" / f"{probe}.yaml").read_text(encoding="utf-8")
-    return tuple(yaml.load(text, Loader=_Loader)["metric_list"])
+    return tuple(_load(tasks_folder() / "_probes" / f"{probe}.yaml")["metric_list"])
+
+
+@dataclass(frozen=True)
+class TaskFile:
+    """What a task file says.
+
+    Attributes:
+        name: Name of the task.
+        benchmark: Whose questions it asks.
+        probe: Name of its probe.
+        form: How the model is asked.
+    """
+
+    name: str
+    benchmark: Benchmark
+    probe: str
+    form: Form
+
+    def docs_per_question(self) -> tuple[int, int]:
+        """How many variants a question has, at least and at most, with as many options as the benchmark's have.
+
+        Example:
+            >>> {task.name: task.docs_per_question() for task in task_list()}["cora_truthfulqa"]
+            (8, 74)
+        """
+        fewest, most = self.benchmark.options
+        counts = [self._variants(options) for options in range(fewest, most + 1)]
+        return min(counts), max(counts)
+
+    def _variants(self, options: int) -> int:
+        if not self.benchmark.has_options:
+            return len(_UNALTERED[self.probe](OpenQuestion("q", "?", "!")))
+        question = Question("q", "?", tuple(map(str, range(options))), 0)
+        if self.probe == revas.NAME:
+            return len(revas.revas(question, select_all=self.form == "generate"))
+        return len(_PROBES[self.probe](question))
+
+
+def _prompts(question: Question | OpenQuestion) -> list[Variant]:
+    """The variants with our ten templates; SCORE's are as many."""
+    templates = own_templates()
+    return prompts.prompts(question, [template.name for template in templates.all], templates.fixed.name)
+
+
+_UNALTERED: dict[str, Callable[[Question | OpenQuestion], list[Variant]]] = {
+    prompts.NAME: _prompts,
+    sampling.NAME: sampling.sampling,
+}
+_PROBES: dict[str, Callable[[Question], list[Variant]]] = {
+    divergent.NAME: divergent.divergent,
+    plus.NAME: plus.plus,
+    order.NAME: order.order,
+    **_UNALTERED,
+}
+
+
+def task_list() -> list[TaskFile]:
+    """The tasks, by name.
+
+    Example:
+        >>> [task.probe for task in task_list() if task.name == "cora_medqa_plus_mc"]
+        ['plus']
+    """
+    return [_task_file(path) for path in sorted(tasks_folder().glob("*/cora_*.yaml")) if path.parent.name[0] != "_"]
+
+
+def _task_file(path: Path) -> TaskFile:
+    named = {Path(part).parent.name: Path(part).stem for part in _load(path)["include"]}
+    benchmark = _load(tasks_folder() / "_benchmarks" / f"{named['_benchmarks']}.yaml")["dataset_kwargs"]["benchmark"]
+    form: Form = "loglikelihood" if named["_forms"] == "loglikelihood" else "generate"
+    return TaskFile(path.stem, benchmark, named["_probes"], form)
+
+
+def _load(path: Path) -> Any:
+    return yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
 
 
 class _Loader(yaml.SafeLoader):  # type: ignore[misc]  # PyYAML ships no types

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lm_eval_cora.question import OpenQuestion, Question, UnusableQuestion
+from lm_eval_cora.question import MAX_OPTIONS, OpenQuestion, Question, UnusableQuestion
 
 Row = Mapping[str, Any]
 LocatedRow = tuple[str, Row]
@@ -36,7 +36,8 @@ class Benchmark:
         part_of: Of a benchmark that is made of several datasets: takes the name of a dataset or of a file and a row of
             it, and returns the part that the row is of. Rows have it in the column `subset`, and ids begin with it.
         exemplars_within_category: Whether few-shot exemplars come from the question's own category.
-        has_options: Whether its questions have options; else the model writes an answer of its own.
+        options: How many options its questions have, at least and at most; none, and the model writes an answer of its
+            own.
         score_templates: Where SCORE's task for it lies in the harness, if there is one.
         macro_average: Whether its papers average accuracies over categories.
     """
@@ -50,9 +51,14 @@ class Benchmark:
     file: Path | None = None
     part_of: Callable[[str, Row], str] | None = None
     exemplars_within_category: bool = False
-    has_options: bool = True
+    options: tuple[int, int] = (2, MAX_OPTIONS)
     score_templates: str | None = None
     macro_average: bool = False
+
+    @property
+    def has_options(self) -> bool:
+        """Whether its questions have options."""
+        return self.options != (0, 0)
 
 
 @dataclass(frozen=True)

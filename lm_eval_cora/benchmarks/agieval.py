@@ -90,6 +90,7 @@ AGIEVAL = Benchmark(
     name="agieval",
     columns=("query", "choices", "gold"),
     to_question=to_question,
+    options=(4, 5),
     published_rows=2340,
     part_of=subset_of,
     optional_columns=("subset",),

@@ -32,5 +32,6 @@ ARC_CHALLENGE = Benchmark(
     name="arc_challenge",
     columns=("id", "question", "choices", "answerKey"),
     to_question=to_question,
+    options=(3, 5),
     published_rows=1172,
 )

@@ -8,4 +8,10 @@ from pathlib import Path
 
 from lm_eval_cora.benchmarks.local import LOCAL
 
-DEMO = replace(LOCAL, name="demo", published_rows=120, file=Path(str(files("lm_eval_cora.benchmarks") / "demo.jsonl")))
+DEMO = replace(
+    LOCAL,
+    name="demo",
+    options=(5, 5),
+    published_rows=120,
+    file=Path(str(files("lm_eval_cora.benchmarks") / "demo.jsonl")),
+)

@@ -64,8 +64,8 @@ MATH = Benchmark(
     name="math",
     columns=("problem", "level", "type", "solution"),
     to_question=to_question,
+    options=(0, 0),
     published_rows=5000,
     part_of=subject_of,
-    has_options=False,
     score_templates="math",
 )

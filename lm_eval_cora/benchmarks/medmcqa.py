@@ -32,5 +32,9 @@ def to_question(row: Row, default_id: str) -> Question:
 
 
 MEDMCQA = Benchmark(
-    name="medmcqa", columns=("id", "question", *_OPTIONS, "cop"), to_question=to_question, published_rows=4183
+    name="medmcqa",
+    columns=("id", "question", *_OPTIONS, "cop"),
+    to_question=to_question,
+    options=(4, 4),
+    published_rows=4183,
 )

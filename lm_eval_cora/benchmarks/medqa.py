@@ -47,5 +47,9 @@ def to_question(row: Row, default_id: str) -> Question:
 
 
 MEDQA = Benchmark(
-    name="medqa", columns=("question", "options", "answer_idx"), to_question=to_question, published_rows=1273
+    name="medqa",
+    columns=("question", "options", "answer_idx"),
+    to_question=to_question,
+    options=(5, 5),
+    published_rows=1273,
 )

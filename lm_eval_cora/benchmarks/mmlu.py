@@ -29,6 +29,7 @@ MMLU = Benchmark(
     name="mmlu",
     columns=("question", "subject", "choices", "answer"),
     to_question=to_question,
+    options=(4, 4),
     published_rows=14042,
     exemplars_within_category=True,
 )

@@ -35,6 +35,7 @@ MMLU_PRO = Benchmark(
     name="mmlu_pro",
     columns=("question_id", "question", "options", "answer", "answer_index", "category"),
     to_question=to_question,
+    options=(3, 10),
     published_rows=12032,
     exemplars_within_category=True,
     score_templates="mmlu_pro",

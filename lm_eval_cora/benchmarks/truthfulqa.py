@@ -37,5 +37,5 @@ def to_question(row: Row, default_id: str) -> Question:
 
 
 TRUTHFULQA = Benchmark(
-    name="truthfulqa", columns=("question", "mc1_targets"), to_question=to_question, published_rows=817
+    name="truthfulqa", columns=("question", "mc1_targets"), to_question=to_question, options=(2, 13), published_rows=817
 )

@@ -2,29 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from hashlib import blake2b
-from math import isnan
 from pathlib import Path
 from typing import Any
 
-from lm_eval_cora.metrics import Estimate
 from lm_eval_cora.prompting.template import Template
-
-
-def for_json(result: Any) -> Any:
-    """Estimates by name, an undefined number as null.
-
-    Example:
-        >>> for_json({"acc": Estimate(0.5, float("nan"))})
-        {'acc': {'value': 0.5, 'stderr': None}}
-    """
-    if isinstance(result, Estimate):
-        numbers = {"value": result.value, "stderr": result.stderr}
-        return {name: None if isnan(number) else number for name, number in numbers.items()}
-    if isinstance(result, Mapping):
-        return {key: for_json(value) for key, value in result.items()}
-    return result
 
 
 def name_callables(value: Any) -> Any:

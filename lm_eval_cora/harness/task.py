@@ -37,12 +37,12 @@ from lm_eval_cora.harness.requests import (
     rename_token_limit,
     with_room_for,
 )
-from lm_eval_cora.harness.results_file import digest_of, for_json, in_signature, name_callables
+from lm_eval_cora.harness.results_file import digest_of, in_signature, name_callables
 from lm_eval_cora.harness.scoring import JUDGE, Cell, Score, Undefined, metric_keys, spread
 from lm_eval_cora.harness.templates import drops_one
 from lm_eval_cora.metrics import Estimate
 from lm_eval_cora.metrics.entries import check_metrics, compute, is_asked_for, is_in_table
-from lm_eval_cora.metrics.estimate import UNDEFINED
+from lm_eval_cora.metrics.estimate import UNDEFINED, for_json
 from lm_eval_cora.options import OptionError, Options
 from lm_eval_cora.question import Form
 from lm_eval_cora.reading import written_answer

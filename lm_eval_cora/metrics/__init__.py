@@ -6,13 +6,17 @@ questions a value is nan; with fewer than two a standard error is nan.
 N questions; question i has M_i variants, K_i of them were answered correctly, and RC(i) = K_i / M_i (CoRA, eq. 3).
 """
 
+from lm_eval_cora.metrics.ablation import Resampled, resampled, same_size
 from lm_eval_cora.metrics.accuracy import acc, bmca, invalid, mcqa, mcqa_plus, mcqa_plus_diff, mv, ties
 from lm_eval_cora.metrics.aggregated import Aggregated, aggregated
 from lm_eval_cora.metrics.categories import by_category
+from lm_eval_cora.metrics.chance import chance_consistency_rate
 from lm_eval_cora.metrics.confidence import confidence_ratio, confidence_right, confidence_wrong, yes_no_mass
 from lm_eval_cora.metrics.consistency import all_equal, ci, consistency_rate, cora, core, equal_at, timeouts
 from lm_eval_cora.metrics.estimate import Estimate
+from lm_eval_cora.metrics.guessing import at_least, msgr
 from lm_eval_cora.metrics.orders import acc_at, acc_h, sc, sc_buckets
+from lm_eval_cora.metrics.paired import Difference, McNemar, difference, mcnemar
 from lm_eval_cora.metrics.positions import picks_by_letter, position_chi_square
 from lm_eval_cora.metrics.ranges import (
     acc_max,
@@ -39,7 +43,10 @@ from lm_eval_cora.metrics.study import (
 
 __all__ = [
     "Aggregated",
+    "Difference",
     "Estimate",
+    "McNemar",
+    "Resampled",
     "acc",
     "acc_at",
     "acc_h",
@@ -49,8 +56,10 @@ __all__ = [
     "accuracy_by_kind",
     "aggregated",
     "all_equal",
+    "at_least",
     "bmca",
     "by_category",
+    "chance_consistency_rate",
     "ci",
     "confidence_ratio",
     "confidence_right",
@@ -58,14 +67,17 @@ __all__ = [
     "consistency_rate",
     "cora",
     "core",
+    "difference",
     "each_kind",
     "equal_at",
     "invalid",
     "invalid_by_kind",
     "macro_acc",
+    "mcnemar",
     "mcqa",
     "mcqa_plus",
     "mcqa_plus_diff",
+    "msgr",
     "multi_share",
     "mv",
     "nota_acc",
@@ -77,6 +89,8 @@ __all__ = [
     "recall_misleading",
     "recall_right",
     "replaced_acc",
+    "resampled",
+    "same_size",
     "sc",
     "sc_buckets",
     "subset_sizes",

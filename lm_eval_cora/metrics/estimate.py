@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from math import nan
+from math import isnan, nan
+from typing import Any
 
 import numpy as np
 
@@ -26,15 +27,14 @@ class Estimate:
         stderr: Its standard error.
         influence: (N,) influence of each question on the value; None if it is undefined or has no closed form.
         outcomes: (N,) 0 or 1, nan for a question that is left out, where the value is the share of ones; else None.
-        statistic: The value as a function of (B, N) weights, how often each question counts in each of B samples, with
-            (B,) values; None but for what has no closed form.
+        statistic: How to bootstrap the value; None but for what has no closed form.
     """
 
     value: float
     stderr: float
     influence: Floats | None = field(default=None, repr=False, compare=False)
     outcomes: Floats | None = field(default=None, repr=False, compare=False)
-    statistic: Callable[[Floats], Floats] | None = field(default=None, repr=False, compare=False)
+    statistic: Statistic | None = field(default=None, repr=False, compare=False)
 
     def __iter__(self) -> Iterator[float]:
         """Unpack as `value, stderr`."""
@@ -42,6 +42,42 @@ class Estimate:
 
 
 UNDEFINED = Estimate(nan, nan)
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """A value as a function of how often each question counts.
+
+    Attributes:
+        of_weights: Takes (B, N) weights, a row per sample, and returns (B,) values.
+        questions: N.
+    """
+
+    of_weights: Callable[[Floats], Floats]
+    questions: int
+
+    def bootstrapped(self) -> Floats:
+        """(1000,) values in the bootstrap samples that all statistics of N questions share; none for N < 2."""
+        if self.questions < 2:
+            return np.array([])
+        return bootstrap(lambda weights: self.of_weights(weights)[:, None], self.questions)[:, 0]
+
+
+def for_json(result: Any) -> Any:
+    """Estimates by name, an undefined number as null.
+
+    Args:
+        result: An Estimate, a number, or mappings that hold such.
+
+    Example:
+        >>> for_json({"acc": Estimate(0.5, float("nan"))})
+        {'acc': {'value': 0.5, 'stderr': None}}
+    """
+    if isinstance(result, Estimate):
+        return {"value": for_json(result.value), "stderr": for_json(result.stderr)}
+    if isinstance(result, Mapping):
+        return {key: for_json(value) for key, value in result.items()}
+    return None if isinstance(result, float) and isnan(result) else result
 
 
 def mean_of(values: Floats, members: Bools | None = None) -> Estimate:

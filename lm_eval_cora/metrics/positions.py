@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, ratio_of
+from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, Statistic, ratio_of
 from lm_eval_cora.question import LETTERS
 from lm_eval_cora.responses import Floats, ResponseTable
 
@@ -79,7 +79,7 @@ def position_chi_square(table: ResponseTable, *, clustered: bool = False) -> Est
         return UNDEFINED
     if not clustered:
         (value,) = statistic(np.ones((1, len(observed))))
-        return Estimate(float(value), nan, statistic=statistic)
+        return Estimate(float(value), nan, statistic=Statistic(statistic, len(observed)))
     size = max(len(observed), 2)  # of one question the covariance is 0
     deviations = observed - expected - difference / size
     covariance = deviations.T @ deviations * (size / (size - 1))

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, bootstrap, by_influence, mean_of, ratio_of
+from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, Statistic, bootstrap, by_influence, mean_of, ratio_of
 from lm_eval_cora.responses import Bools, Floats, ResponseTable
 
 _WHISKER = 1.5
@@ -308,7 +308,7 @@ def lowest_and_highest(accuracies: Callable[[Floats], Floats], questions: int) -
     (values,) = extremes(np.ones((1, questions)))
     errors = bootstrap(extremes, questions).std(axis=0, ddof=1) if questions > 1 else np.full(2, nan)
     lowest, highest = (
-        Estimate(float(value), float(error), statistic=partial(_column, extremes, column))
+        Estimate(float(value), float(error), statistic=Statistic(partial(_column, extremes, column), questions))
         for column, (value, error) in enumerate(zip(values, errors, strict=True))
     )
     return lowest, highest

@@ -325,19 +325,31 @@ def _same(printed: Any, found: float) -> bool:
 
 def _named_apart(found: Sequence[tuple[int, Run]], paths: Sequence[Path]) -> list[Run]:
     """The runs with short names of the models: with their path where a model was found in several."""
-    names = {run.model for _, run in found}
-    short = Counter(_short(name) for name in names)
+    names = short_names({run.model for _, run in found})
     below = {name: {number for number, run in found if run.model == name} for name in names}
     named = []
     for number, run in found:
-        label = _short(run.model) if short[_short(run.model)] == 1 else run.model
-        if len(below[run.model]) > 1:
-            label = f"{label} ({paths[number]})"
-        named.append(replace(run, model=label))
+        where = f" ({paths[number]})" if len(below[run.model]) > 1 else ""
+        named.append(replace(run, model=names[run.model] + where))
     return named
 
 
-def _short(model: str) -> str:
-    """A model's name without the folder that it was loaded from; an id on the Hub stays whole."""
+def short_names(models: Iterable[str]) -> dict[str, str]:
+    """Models' names without the folders that they were loaded from, as far as that tells them apart.
+
+    Example:
+        >>> short_names(["/a/x/model", "/b/y/model", "ORG/other"])
+        {'/a/x/model': 'x/model', '/b/y/model': 'y/model', 'ORG/other': 'ORG/other'}
+    """
+    names = list(dict.fromkeys(models))
+    for count in range(1, max((len(Path(name).parts) for name in names), default=0)):
+        short = {name: _ending(name, count) for name in names}
+        if len(set(short.values())) == len(names):
+            return short
+    return {name: name for name in names}
+
+
+def _ending(model: str, count: int) -> str:
+    """The last parts of a path; an id on the Hub stays whole."""
     path = Path(model)
-    return path.name if path.is_absolute() or model.startswith(".") else model
+    return str(Path(*path.parts[-count:])) if path.is_absolute() or model.startswith(".") else model

@@ -1,0 +1,47 @@
+"""What the consistency rate comes to by chance alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import nan
+
+import numpy as np
+
+from lm_eval_cora.metrics.consistency import consistency_rate
+from lm_eval_cora.responses import NO_PICK, ResponseTable
+
+_QUESTIONS = 5_000
+
+
+def chance_consistency_rate(table: ResponseTable) -> float:
+    """The consistency rate of a model that picks one of the printed options at random each time, never an invalid one.
+
+    It is not 1 / A where variants print different options: two picks are only compared if each could have been the
+    other. About 0.46 on the divergent probe with five options, 1 / A where all variants print the same ones.
+
+    Args:
+        table: N questions; what they were answered does not matter.
+
+    Returns:
+        A share from 0 to 1, simulated with a fixed seed on enough copies of the questions for two digits; nan without
+        questions, or where no option is picked (answers of the model's own).
+
+    Example:
+        >>> round(chance_consistency_rate(ResponseTable.from_hits([[1, 1], [0, 1]])), 1)
+        0.5
+    """
+    asked = table.picked != NO_PICK
+    if not asked.any():
+        return nan
+    generator = np.random.default_rng(0)
+    times = -(-_QUESTIONS // len(table.sizes))
+    return float(np.mean([consistency_rate(_at_random(table, generator)).value for _ in range(times)]))
+
+
+def _at_random(table: ResponseTable, generator: np.random.Generator) -> ResponseTable:
+    """The table with one of the printed options picked wherever one was to be picked."""
+    bits = np.unpackbits(table.printed.view(np.uint8).reshape(-1, 8), axis=1, bitorder="little")
+    upto = bits.cumsum(axis=1, dtype=np.uint8)
+    wanted = generator.integers(0, np.maximum(upto[:, -1], 1)) + 1
+    picked = ((upto == wanted[:, None]) & (bits == 1)).argmax(axis=1)
+    return replace(table, picked=np.where(table.picked == NO_PICK, NO_PICK, picked))

@@ -1,0 +1,94 @@
+"""What two sets of answers to the same questions differ by: paired differences, and McNemar's test."""
+
+from __future__ import annotations
+
+from math import nan
+from typing import NamedTuple
+
+import numpy as np
+
+from lm_eval_cora.metrics.estimate import Estimate, standard_error
+from lm_eval_cora.metrics.guessing import at_least
+
+_IN_95_PERCENT = 1.959963984540054
+
+
+class Difference(NamedTuple):
+    """A difference of two estimates, its standard error, and its 95% interval; nan where they are undefined."""
+
+    value: float
+    stderr: float
+    low: float
+    high: float
+
+
+def difference(before: Estimate, after: Estimate) -> Difference:
+    """After - before, of estimates on the same questions.
+
+    The standard error is that of the differences of the questions' influences: what is hard in both counts in
+    neither. Estimates without a closed form (lowest and highest accuracies) are taken in the same bootstrap samples,
+    and the interval is that of the differences' percentiles.
+
+    Args:
+        before: An estimate of N questions.
+        after: One of the same questions in the same order.
+
+    Returns:
+        The difference with its error and interval.
+
+    Example:
+        >>> from lm_eval_cora.metrics.estimate import mean_of
+        >>> difference(mean_of(np.array([0.0, 1.0])), mean_of(np.array([0.5, 1.0]))).value
+        0.25
+    """
+    value = after.value - before.value
+    if before.influence is not None and after.influence is not None:
+        error = standard_error(after.influence - before.influence)
+        return Difference(value, error, value - _IN_95_PERCENT * error, value + _IN_95_PERCENT * error)
+    if before.statistic is not None and after.statistic is not None:
+        replicates = after.statistic.bootstrapped() - before.statistic.bootstrapped()
+        if len(replicates):
+            low, high = np.percentile(replicates, [2.5, 97.5])
+            return Difference(value, float(replicates.std(ddof=1)), float(low), float(high))
+    return Difference(value, nan, nan, nan)
+
+
+class McNemar(NamedTuple):
+    """McNemar's test: whether as many questions changed from right to wrong as from wrong to right.
+
+    Attributes:
+        lost: Number of questions that count before and not after.
+        gained: Number that count after and not before.
+        p_value: Probability of a split at least as uneven if both are equally likely, exact and two-sided.
+    """
+
+    lost: int
+    gained: int
+    p_value: float
+
+
+def mcnemar(before: Estimate, after: Estimate) -> McNemar | None:
+    """McNemar's test of two shares of questions.
+
+    Args:
+        before: An estimate of N questions.
+        after: One of the same questions in the same order.
+
+    Returns:
+        The test on the questions that both count; None if one of the two is no share of questions.
+
+    Example:
+        >>> from lm_eval_cora.metrics.estimate import mean_of
+        >>> mcnemar(mean_of(np.array([1.0, 0.0, 1.0])), mean_of(np.array([0.0, 0.0, 0.0])))
+        McNemar(lost=2, gained=0, p_value=0.5)
+
+    Source: McNemar 1947, in the exact form (a binomial test of the discordant pairs).
+    """
+    if before.outcomes is None or after.outcomes is None:
+        return None
+    changes = after.outcomes - before.outcomes  # nan where one of the two leaves the question out
+    lost, gained = int((changes == -1).sum()), int((changes == 1).sum())
+    if not lost + gained:
+        return McNemar(0, 0, 1.0)
+    tail = at_least(lost + gained, 0.5)[max(lost, gained)]
+    return McNemar(lost, gained, min(1.0, 2 * float(tail)))

@@ -1,0 +1,120 @@
+"""What a model said, to be looked at: its least consistent questions, and its invalid answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from lm_eval_cora.metrics.consistency import agreement
+from lm_eval_cora.question import LETTERS, PICKS_ONE, shorten
+from lm_eval_cora.report.content import Answered, Cell, Number, Option, Stories, Story, Table
+from lm_eval_cora.report.runs import Run
+from lm_eval_cora.responses import Record
+
+_STORIES = 10
+_LONGEST = 2_000
+_EXAMPLE = 200
+
+
+def least_consistent(run: Run) -> Stories | None:
+    """The ten questions whose variants agree least, with all that was answered; None if nothing can agree."""
+    shares = agreement(run.table)
+    defined = np.flatnonzero(np.isfinite(shares))
+    chosen = [int(number) for number in defined[np.argsort(shares[defined], kind="stable")][:_STORIES]]
+    if not chosen:
+        return None
+    ids = {run.table.question_ids[number] for number in chosen}
+    records: dict[str, dict[int, Record]] = {}
+    for record in run.records:
+        if record.question_id in ids:
+            records.setdefault(record.question_id, {}).setdefault(record.ordinal, record)
+    stories = []
+    for number in chosen:
+        question = run.table.question_ids[number]
+        members = [record for _, record in sorted(records[question].items())]
+        stories.append(_story(run, members, float(shares[number])))
+    return Stories(
+        f"The least consistent questions of {run.model}",
+        stories,
+        "Those whose variants agree least. The right option is marked, and the one that was picked.",
+    )
+
+
+def _story(run: Run, records: Sequence[Record], share: float) -> Story:
+    lines = [run.line(record) for record in records]
+    doc = lines[0]["doc"]
+    hits = sum(record.correct for record in records)
+    reference = f"; reference answer: {shorten(doc['answer'], 60)}" if records[0].ask == "boxed" else ""
+    return Story(
+        question_id=records[0].question_id,
+        stem=_cut(str(doc.get("question", ""))),
+        summary=f"{hits} of {len(records)} right, {share:.2f} of the pairs agree{reference}",
+        answers=[_answered(record, line) for record, line in zip(records, lines, strict=True)],
+    )
+
+
+def _answered(record: Record, line: Mapping[str, Any]) -> Answered:
+    verdict = "invalid" if record.invalid else "right" if record.correct else "wrong"
+    texts = [str(text) for text in line["doc"].get("choices") or ()]
+    chosen = set(record.selected or ())
+    options = [
+        Option(
+            LETTERS[place],
+            _cut(text),
+            right=identity == record.answer,
+            picked=place == record.position if record.ask in PICKS_ONE else identity in chosen,
+        )
+        for place, (text, identity) in enumerate(zip(texts, record.printed, strict=False))
+    ]
+    return Answered(record.kind, verdict, _said(record), _cut(response_text(line)), options)
+
+
+def _said(record: Record) -> str:
+    """What was read out of a response, for people."""
+    if record.reason is not None:
+        return record.reason.value
+    if record.written is not None:
+        return shorten(record.written, 80)
+    if record.ask == "yes_no":
+        return "yes" if record.selected else "no"
+    if record.selected is not None:
+        places = [LETTERS[place] for place, option in enumerate(record.printed) if option in record.selected]
+        return ", ".join(places) or "none"
+    return "" if record.position is None else LETTERS[record.position]
+
+
+def response_text(line: Mapping[str, Any]) -> str:
+    """The response of a line, or the scores of its answers, as text."""
+    responses = line.get("filtered_resps") or [""]
+    if isinstance(responses[0], str):
+        return responses[0]
+    answers = ["yes", "no"] if line["doc"].get("ask") == "yes_no" else list(LETTERS)
+    values = [response[0] if isinstance(response, list) and response else response for response in responses]
+    if len(values) == 1:
+        return str(values[0])
+    return ", ".join(f"{answer} {value}" for answer, value in zip(answers, values, strict=False))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… ({len(text):,} characters)"
+
+
+def invalid_answers(runs: Sequence[Run]) -> Table | None:
+    """Why answers are invalid, how often, and one example of each; None if none is."""
+    rows: list[list[Cell]] = []
+    for run in runs:
+        by_reason: dict[str, list[Record]] = {}
+        for record in run.records:
+            if record.reason is not None:
+                by_reason.setdefault(record.reason.value, []).append(record)
+        for reason, records in sorted(by_reason.items(), key=lambda item: -len(item[1])):
+            example = response_text(run.line(records[0]))
+            shown = shorten(example, _EXAMPLE) if example.strip() else "(empty)"
+            name = [reason] if len(runs) == 1 else [reason, run.model]
+            rows.append([*name, len(records), Number(len(records) / len(run.records)), shown])
+    if not rows:
+        return None
+    head = ["reason"] if len(runs) == 1 else ["reason", "model"]
+    return Table("Invalid answers", [*head, "answers", "share", "for example"], rows, sortable=True)

@@ -1,0 +1,163 @@
+"""The tables of the REVAS study, as the papers print them; and SCORE's aggregated row."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from math import nan
+
+from lm_eval_cora import metrics
+from lm_eval_cora.metrics.estimate import Estimate
+from lm_eval_cora.probes import order, prompts, sampling
+from lm_eval_cora.probes.alterations import COUNTS
+from lm_eval_cora.report.content import Cell, Number, Section, Table
+from lm_eval_cora.report.runs import Run
+from lm_eval_cora.report.tables import models, per_model
+from lm_eval_cora.responses import ResponseTable
+
+_COUNTS = (*COUNTS, "original")
+
+_TABLES: tuple[tuple[str, Mapping[str, str], str], ...] = (
+    *(
+        (
+            f"{title} by number of options",
+            {
+                f"{count} options" if count != "original" else "the question's own": f"{name}@{count}"
+                for count in _COUNTS
+            },
+            note,
+        )
+        for title, name, note in (
+            ("Accuracy", "acc", "In the first order (REVAS, Figure 3 and Table 9)."),
+            ("Consistency", "sc", "How often the most frequent pick was given, right or wrong (MCQA+, eq. 1 and 2)."),
+            ("Hard accuracy", "acc_h", "Share of questions right in all orders (MCQA+, Table 8)."),
+        )
+    ),
+    (
+        "None of the above as the answer",
+        {
+            "accuracy": "nota_acc",
+            "difference to the original": "nota_acc_diff",
+            "hard accuracy": "nota_acc_h",
+            "difference to the original's": "nota_acc_h_diff",
+            "◆ accuracy": "nota_acc_always_right",
+            "◆ difference": "nota_acc_diff_always_right",
+            "◆ hard accuracy": "nota_acc_h_always_right",
+            "◆ difference of hard accuracy": "nota_acc_h_diff_always_right",
+        },
+        "◆ are the questions right in all orders of the original (MCQA+, Table 3).",
+    ),
+    (
+        "True or false",
+        {
+            "the right option is right: yes": "tf_right",
+            "a wrong option is right: no": "tf_wrong",
+            "P(yes), right option": "confidence_right",
+            "P(yes), likeliest wrong option": "confidence_wrong",
+            "their ratio": "confidence_ratio",
+            "P(yes) of yes and no, right option": "confidence_right_norm",
+            "P(yes) of yes and no, likeliest wrong option": "confidence_wrong_norm",
+            "ratio of these": "confidence_ratio_norm",
+            "P(yes) + P(no), all questions": "yes_no_mass",
+        },
+        "On ◆ (MCQA+, Tables 4 and 5).",
+    ),
+    (
+        "What misleads",
+        {
+            "several options selected": "multi_share",
+            "of these, the right one among them": "recall_right_multi",
+            "of these, the misleading one among them": "recall_misleading_multi",
+            "the right one selected": "recall_right",
+            "the misleading one selected": "recall_misleading",
+            "right once the misleading one is replaced": "replaced_acc",
+        },
+        "On †, the questions answered wrongly in the original by an option: the misleading one (MCQA+, Table 6).",
+    ),
+)
+"""Title, label and metric of each row, and source of each table."""
+
+_SUBSETS = {
+    "all": "all",
+    "always_right": "◆ right in all orders",
+    "wrong": "wrong in the original",
+    "misled": "† wrong by an option",
+    "no_misleading_option": "wrong without a valid answer",
+}
+
+
+def study_tables(runs: Sequence[Run]) -> list[Table]:
+    """The tables of the REVAS study, of the questions they stand on first."""
+    sizes = [run.studies.get("questions") or {} for run in runs]
+    counted: list[list[Cell]] = [[label, *(size.get(name, "") for size in sizes)] for name, label in _SUBSETS.items()]
+    tables = [Table("Questions of the study", ["questions", *models(runs)], counted), _buckets(runs)]
+    for title, labels, note in _TABLES:
+        present = {label: name for label, name in labels.items() if any(name in run.estimates for run in runs)}
+        rows: list[list[Cell]] = [[label, *(_number(run, name) for run in runs)] for label, name in present.items()]
+        tables.append(Table(title, ["", *models(runs)], rows, note))
+    return [table for table in tables if table.rows]
+
+
+def _number(run: Run, name: str) -> Number:
+    return Number.of(run.estimates.get(name, Estimate(nan, nan)), signed="_diff" in name)
+
+
+def _buckets(runs: Sequence[Run]) -> Table:
+    found = [run.studies.get("sc_buckets") or {} for run in runs]
+    names = dict.fromkeys(name for buckets in found for name in buckets)
+    rows: list[list[Cell]] = []
+    for name in names:
+        row: list[Cell] = [name]
+        for buckets in found:
+            bucket = buckets.get(name)
+            row += [Number.of(bucket["share"]), Number.of(bucket["accuracy"])] if bucket else ["", ""]
+        rows.append(row)
+    return Table(
+        "How often the most frequent pick was given, in the original orders",
+        per_model("times", runs, "questions", "right"),
+        rows,
+        "Share of the questions, and how many of these picks are right; of n different picks none is the most frequent "
+        "(REVAS, Table 2).",
+    )
+
+
+_PROBES = (prompts.NAME, order.NAME, sampling.NAME)
+
+_ROW = {
+    "acc_mean": "Accuracy, mean of all predictions",
+    "acc_min": "lowest",
+    "acc_max": "highest",
+    "cr_all": "Consistency rate, all probes (as SCORE's text says)",
+    "cr_prompts_order": "Consistency rate, prompts and order (as its Table 7 was made)",
+}
+
+
+def aggregated_sections(runs: Iterable[Run]) -> list[Section]:
+    """SCORE's aggregated row of each benchmark of which several of its probes were run on a model."""
+    benchmarks: dict[str, dict[str, dict[str, Run]]] = {}
+    for run in runs:
+        if run.probe in _PROBES and run.form == "generate":
+            benchmark = re.sub(rf"_{run.probe}\b", "", run.task)
+            benchmarks.setdefault(benchmark, {}).setdefault(run.model, {})[run.probe] = run
+    sections = []
+    for benchmark, by_model in benchmarks.items():
+        several = {model: parts for model, parts in by_model.items() if len(parts) > 1}
+        if several:
+            sections.append(_aggregated(benchmark, several))
+    return sections
+
+
+def _aggregated(benchmark: str, by_model: Mapping[str, Mapping[str, Run]]) -> Section:
+    rows_of = {}
+    for model, parts in by_model.items():
+        tables: dict[str, ResponseTable] = {probe: run.table for probe, run in parts.items()}
+        macro = any("macro_acc" in run.metrics for run in parts.values())
+        rows_of[model] = metrics.aggregated(macro=macro, **tables)
+    rows: list[list[Cell]] = [
+        [label, *(Number.of(getattr(row, name)) for row in rows_of.values())] for name, label in _ROW.items()
+    ]
+    rows.append(["predictions", *(row.predictions for row in rows_of.values())])
+    rows.append(["questions that all probes have", *(row.questions for row in rows_of.values())])
+    table = Table("SCORE's aggregated row", ["", *rows_of], rows, "SCORE, Table 7 and section 4.4.")
+    notes = [(model, f"of {', '.join(parts)}") for model, parts in by_model.items()]
+    return Section(benchmark, "all probes of SCORE together", [table], notes=notes)

@@ -1,0 +1,292 @@
+"""Runs of one task by several models -> the tables and charts that compare them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import isnan, nan
+from typing import Any
+
+import numpy as np
+
+from lm_eval_cora import metrics
+from lm_eval_cora.metrics.entries import is_in_table
+from lm_eval_cora.metrics.estimate import Estimate
+from lm_eval_cora.probes import order, prompts
+from lm_eval_cora.report.content import Cell, Curve, Dots, Line, Number, Ranges, Spread, Table
+from lm_eval_cora.report.runs import Run
+from lm_eval_cora.responses import ResponseTable
+
+_LEVELS = [tenths / 10 for tenths in range(11)]
+
+
+def ranks(values: Sequence[float], *, higher: bool = True) -> list[int | None]:
+    """The rank of each value, 1 the best; equal ones share the better rank, and what is undefined has none.
+
+    Example:
+        >>> ranks([0.5, 0.75, 0.5, float("nan")])
+        [2, 1, 2, None]
+    """
+    better = [value if higher else -value for value in values]
+    return [None if isnan(value) else 1 + sum(other > value for other in better) for value in better]
+
+
+def score_table(runs: Sequence[Run]) -> Table:
+    """The table of the papers: a metric per row, a model per column, with standard errors and ranks."""
+    entries = {entry["metric"]: entry for run in runs for entry in run.entries if is_in_table(entry)}
+    rows: list[list[Cell]] = []
+    for name, entry in entries.items():
+        estimates = [run.estimates.get(name, Estimate(nan, nan)) for run in runs]
+        rows.append([name, *numbers(estimates, entry.get("higher_is_better"))])
+        if name == "consistency_rate" and not runs[0].table.written.any():
+            chance = [Number(metrics.chance_consistency_rate(run.table)) for run in runs]
+            rows.append(["consistency_rate by chance", *chance])
+    rows.append(["questions", *(len(run.table.sizes) for run in runs)])
+    rows.append(["answers", *(len(run.table.picked) for run in runs)])
+    several = " In brackets the rank among the models." if len(runs) > 1 else ""
+    return Table("Scores", ["metric", *models(runs)], rows, f"± standard error, clustered by question.{several}")
+
+
+def numbers(estimates: Sequence[Estimate], higher: bool | None) -> list[Number]:
+    """Estimates of several models as numbers, ranked if there are several and one direction is better."""
+    places: Sequence[int | None] = [None] * len(estimates)
+    if len(estimates) > 1 and higher is not None:
+        places = ranks([estimate.value for estimate in estimates], higher=higher)
+    return [Number.of(estimate, rank) for estimate, rank in zip(estimates, places, strict=True)]
+
+
+def models(runs: Sequence[Run]) -> list[str]:
+    """The columns of a table with a model each."""
+    return [run.model for run in runs]
+
+
+def per_model(first: str, runs: Sequence[Run], *names: str) -> list[str]:
+    """The columns of a table with several of each model, which is named if there are others."""
+    named = [f"{name} {run.model}" if len(runs) > 1 else name for run in runs for name in names]
+    return [first, *named]
+
+
+def bmca_curve(runs: Sequence[Run]) -> Curve:
+    """BMCA at each level, with MCQA and MV as lines."""
+    heights = [[metrics.bmca(run.table, level=level) for level in _LEVELS] for run in runs]
+    marks = [[("MCQA", metrics.mcqa(run.table)), ("MV", metrics.mv(run.table))] for run in runs]
+    lines = [
+        Line(
+            run.model,
+            [(level, Number.of(height)) for level, height in zip(_LEVELS, curve, strict=True)],
+            [(name, Number.of(mark)) for name, mark in levels],
+        )
+        for run, curve, levels in zip(runs, heights, marks, strict=True)
+    ]
+    rows: list[list[Cell]] = [
+        [f"BMCA({level:.1f})", *(Number.of(curve[place]) for curve in heights)] for place, level in enumerate(_LEVELS)
+    ]
+    rows += [[name, *(Number.of(levels[place][1]) for levels in marks)] for place, name in enumerate(("MCQA", "MV"))]
+    return Curve(
+        "How consistent the right answers are (BMCA)",
+        "share of a question's variants answered right, at least",
+        "share of questions",
+        lines,
+        Table("BMCA at each level", ["level", *models(runs)], rows),
+        "A model that knows what it answers has a flat curve: it keeps its MCQA up to 1.0, where all variants are "
+        "right. The band is a 95% interval of each point.",
+    )
+
+
+def kinds_of(run: Run) -> dict[str, dict[str, Any]]:
+    """Each kind of a run's variants, positions adjusted for the questions that have them."""
+    kinds = metrics.each_kind(run.table, positions=run.probe == order.NAME)
+    return {kind: {**part, "accuracy": part.get("adjusted", part["accuracy"])} for kind, part in kinds.items()}
+
+
+def _rows_by_kind(runs: Sequence[Run], kinds: Sequence[Mapping[str, Any]]) -> Table:
+    columns = per_model("kind", runs, "accuracy", "invalid", "questions")
+    rows: list[list[Cell]] = []
+    for kind in _union(kinds):
+        row: list[Cell] = [kind]
+        for parts in kinds:
+            part = parts.get(kind)
+            if part is None:
+                row += ["", "", ""]
+                continue
+            accuracy = Number.of(part["accuracy"])
+            row += [f"{accuracy} outlier" if part["outlier"] else accuracy, Number.of(part["invalid"])]
+            row.append(part["questions"])
+        rows.append(row)
+    return Table("Each kind of variant", columns, rows, sortable=True)
+
+
+def _union(parts: Iterable[Mapping[str, Any]]) -> list[str]:
+    return list(dict.fromkeys(name for part in parts for name in part))
+
+
+_COMPARED = {"prompts": "templates", "order": "positions of the right option", "sampling": "samples"}
+_EACH = {"prompts": "template", "order": "position of the right option", "sampling": "sample"}
+"""What the kinds of a probe are; of the others they are kinds of variants."""
+
+
+def accuracy_ranges(runs: Sequence[Run]) -> Ranges:
+    """How far the accuracy moves over what a probe compares, with the consistency rate beside."""
+    what = _COMPARED.get(runs[0].probe, "kinds of variants")
+    kinds = [kinds_of(run) for run in runs]
+    spreads = [
+        Spread(
+            run.model,
+            [(kind, Number.of(part["accuracy"])) for kind, part in parts.items()],
+            Number.of(metrics.consistency_rate(run.table)),
+        )
+        for run, parts in zip(runs, kinds, strict=True)
+    ]
+    shown = ("acc_mean", "acc_min", "acc_max", "consistency_rate")
+    rows: list[list[Cell]] = [[name, *(Number.of(_range_of(run, name)) for run in runs)] for name in shown]
+    return Ranges(
+        f"Accuracy over the {what}, and consistency rate",
+        "accuracy",
+        "consistency rate",
+        spreads,
+        Table("Ranges", ["metric", *models(runs)], rows),
+        f"The box holds the middle half of the accuracies over the {what}, the line in it is their median.",
+    )
+
+
+def _range_of(run: Run, name: str) -> Estimate:
+    compute: Callable[..., Estimate] = getattr(metrics, name)
+    adjusted = {"positions": True} if run.probe == order.NAME and name in ("acc_min", "acc_max") else {}
+    return run.estimates.get(name) or compute(run.table, **adjusted)
+
+
+def by_kind(runs: Sequence[Run]) -> Dots:
+    """Accuracy by kind of variant: where a model loses its points."""
+    kinds = [kinds_of(run) for run in runs]
+    names = _union(kinds)
+    absent = Number(nan)
+    values = [[Number.of(parts[kind]["accuracy"]) if kind in parts else absent for kind in names] for parts in kinds]
+    outliers = " Outliers are outside 1.5 interquartile ranges around the box." if runs[0].probe == prompts.NAME else ""
+    return Dots(
+        f"Accuracy by {_EACH.get(runs[0].probe, 'kind of variant')}",
+        "accuracy",
+        names,
+        list(zip(models(runs), values, strict=True)),
+        _rows_by_kind(runs, kinds),
+        note=f"With 95% intervals. Kinds with fewer options are easier to guess.{outliers}",
+    )
+
+
+def by_category(runs: Sequence[Run]) -> Table | None:
+    """Accuracy, its range and the consistency rate of each category; None where there is but one."""
+    if len({category for run in runs for category in run.table.categories}) < 2:
+        return None
+    rows: list[list[Cell]] = []
+    for run in runs:
+        parts = metrics.by_category(run.table, positions=run.probe == order.NAME)
+        for category, part in parts.items():
+            low, high = part["acc_min"].value, part["acc_max"].value
+            scores = [Number.of(part[name]) for name in ("acc_mean", "acc_min", "acc_max")]
+            equal = [Number.of(part[name]) for name in ("consistency_rate", "all_equal")]
+            name = [category] if len(runs) == 1 else [category, run.model]
+            rows.append([*name, part["questions"], *scores, Number(high - low), *equal])
+    columns = ["questions", "acc_mean", "acc_min", "acc_max", "range", "consistency_rate", "all_equal"]
+    head = ["category"] if len(runs) == 1 else ["category", "model"]
+    return Table("By category", [*head, *columns], rows, "A click on a heading sorts.", sortable=True)
+
+
+def picks_by_letter(runs: Sequence[Run]) -> Dots | None:
+    """How often each letter was picked, beside an even share; None if none was."""
+    picks = [metrics.picks_by_letter(run.table) for run in runs]
+    letters = sorted(_union(picks))
+    if not letters:
+        return None
+    absent = {"share": Estimate(nan, nan), "even": nan, "picks": 0}
+    parts = [[found.get(letter, absent) for letter in letters] for found in picks]
+    rows: list[list[Cell]] = []
+    for place, letter in enumerate(letters):
+        row: list[Cell] = [letter]
+        for found in parts:
+            part = found[place]
+            row += [Number.of(part["share"]), Number(part["even"]), part["picks"]]
+        rows.append(row)
+    columns = per_model("letter", runs, "share", "even", "picks")
+    return Dots(
+        "Picks by letter",
+        "share of the picks",
+        letters,
+        [(run.model, [Number.of(part["share"]) for part in found]) for run, found in zip(runs, parts, strict=True)],
+        Table("Picks by letter", columns, rows),
+        reference=[parts[0][place]["even"] for place in range(len(letters))],
+        reference_label="even share",
+        note="The right option stands at each letter equally often, so a model without a preference is at the even "
+        "share. See position_chi_square.",
+    )
+
+
+def same_size(runs: Sequence[Run]) -> Table:
+    """CoRA's Table 5: the variants with as many options as the question alone, and what that changes."""
+    found = [metrics.same_size(run.table) for run in runs]
+    rows: list[list[Cell]] = []
+    for name in found[0]:
+        row: list[Cell] = [name]
+        for scores in found:
+            score, change = scores[name]
+            interval = "n/a" if isnan(change.low) else f"{change.low:+.3f} to {change.high:+.3f}"
+            row += [Number.of(score), Number(change.value, change.stderr, signed=True), interval]
+        rows.append(row)
+    columns = per_model("metric", runs, "same size", "difference", "95%")
+    return Table(
+        "Ablation: variants with as many options as the question",
+        columns,
+        rows,
+        "The difference to the score on all variants, paired by question (CoRA, Table 5).",
+    )
+
+
+def resampled(runs: Sequence[Run]) -> Table:
+    """CoRA's Table 6: the scores over 10,000 draws of 100 of the variants."""
+    found = [metrics.resampled(run.table) for run in runs]
+    rows: list[list[Cell]] = []
+    for name in found[0]:
+        row: list[Cell] = [name]
+        for scores in found:
+            score = scores[name]
+            row += [Number(score.mean), f"{1000 * score.sd:.1f}", Number(score.change, signed=True)]
+        rows.append(row)
+    columns = per_model("metric", runs, "mean", "sd × 1000", "difference")
+    return Table(
+        "Ablation: other draws of the variants",
+        columns,
+        rows,
+        "Mean and standard deviation over 10,000 draws of 100 variants with replacement, the same for all questions, "
+        "and the difference to the score on all variants (CoRA, Table 6). The spread is about the variants, not about "
+        "other questions: that is the standard error above.",
+    )
+
+
+_WITH_AND_WITHOUT: dict[str, Callable[[ResponseTable], Estimate]] = {
+    "mcqa": metrics.mcqa,
+    "mcqa_plus": metrics.mcqa_plus,
+    "ci": metrics.ci,
+    "cora": metrics.cora,
+    "consistency_rate": metrics.consistency_rate,
+}
+
+
+def with_references(runs: Sequence[Run]) -> Table | None:
+    """The scores of questions with options that point at other options, and without; None if there are none."""
+    if not any(run.references for run in runs):
+        return None
+    parts = [_parts(run) for run in runs]
+    rows: list[list[Cell]] = [["questions", *(len(part.sizes) for pair in parts for part in pair)]]
+    for name, metric in _WITH_AND_WITHOUT.items():
+        rows.append([name, *(Number.of(metric(part)) for pair in parts for part in pair)])
+    columns = per_model("metric", runs, "with", "without")
+    return Table(
+        "Questions with option references",
+        columns,
+        rows,
+        'Options such as "All of the above" or "Both A and B" change their meaning when options move or vanish. The '
+        "option skip_option_references leaves such questions out.",
+    )
+
+
+def _parts(run: Run) -> tuple[ResponseTable, ResponseTable]:
+    has = np.array([question in run.references for question in run.table.question_ids], dtype=np.bool_)
+    inside = has[run.table.question]
+    return run.table.where(inside), run.table.where(~inside)

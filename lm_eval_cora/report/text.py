@@ -1,0 +1,103 @@
+"""A report as text: Markdown to read, JSON and CSV to go on with."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator, Sequence
+from io import StringIO
+from math import isnan
+from typing import Any
+
+from tabulate import tabulate
+
+from lm_eval_cora import __version__
+from lm_eval_cora.metrics.estimate import for_json
+from lm_eval_cora.report.content import Cell, Report, Section, Stories, Table
+from lm_eval_cora.report.runs import Run
+
+
+def table_as_text(columns: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
+    """A table for a terminal, which is Markdown too.
+
+    Example:
+        >>> print(table_as_text(["metric", "value"], [["cora", "0.5"]]))
+        | metric   | value   |
+    """
+    # A row of Markdown ends with its line, and its cells at the bars; numbers are as long as they are.
+    cells = [[_one_line(cell) for cell in row] for row in rows]
+    align = ["left", *("left" if _is_text(rows, place) else "right" for place in range(1, len(columns)))]
+    headers = [_one_line(name) for name in columns]
+    return str(tabulate(cells, headers, "pipe", colalign=align if rows else None, disable_numparse=True))
+
+
+def _is_text(rows: Sequence[Sequence[Cell]], place: int) -> bool:
+    """Whether a column holds words, which begin at the left."""
+    cells = [row[place] for row in rows]
+    return all(isinstance(cell, str) and not cell[:1].isdigit() for cell in cells)
+
+
+def _one_line(cell: Cell) -> str:
+    text = f"{cell:,}" if isinstance(cell, int) else str(cell)
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def as_markdown(report: Report) -> str:
+    """The tables of a report, and the numbers behind its charts."""
+    lines = [f"# {report.title}", "", f"Made by lm-eval-cora {__version__}."]
+    for section in report.sections:
+        lines += ["", f"## {section.title}", "", _sentence(section.subtitle), *_notes(section)]
+        for block in section.blocks:
+            if isinstance(block, Stories):
+                continue  # a page to be unfolded; as text nobody would find anything
+            table = block if isinstance(block, Table) else block.numbers
+            lines += ["", f"### {block.title}", "", table_as_text(table.columns, table.rows)]
+            if block.note:
+                lines += ["", block.note]
+        lines += [f"\n`{signature}` ({model})" for model, signature in section.signatures]
+    return "\n".join(lines) + "\n"
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def _notes(section: Section) -> list[str]:
+    return ["", *(f"- {model}: {note}" for model, note in section.notes)] if section.notes else []
+
+
+def as_json(runs: Sequence[Run]) -> str:
+    """Every metric of every run with its standard error, undefined ones as null."""
+    return json.dumps([_run_as_json(run) for run in runs], indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _run_as_json(run: Run) -> dict[str, Any]:
+    return {
+        "model": run.model,
+        "task": run.task,
+        "probe": run.probe,
+        "form": run.form,
+        "signature": run.signature or None,
+        "questions": len(run.table.sizes),
+        "answers": len(run.table.picked),
+        "files": [str(path) for path in run.files],
+        "notes": list(run.notes),
+        "differs_from_results": run.differences,
+        "metrics": for_json(run.estimates),
+        "study": for_json(run.studies),
+    }
+
+
+def as_csv(runs: Sequence[Run]) -> str:
+    """A line per model, task and metric; undefined numbers are empty."""
+    text = StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["model", "task", "metric", "value", "stderr", "questions", "answers", "signature"])
+    writer.writerows(row for run in runs for row in _rows(run))
+    return text.getvalue()
+
+
+def _rows(run: Run) -> Iterator[list[object]]:
+    for name, estimate in run.estimates.items():
+        numbers = ["" if isnan(number) else repr(number) for number in estimate]
+        yield [run.model, run.task, name, *numbers, len(run.table.sizes), len(run.table.picked), run.signature]
