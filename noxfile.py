@@ -2,6 +2,7 @@
 
     nox                  both, on the lowest and the highest Python
     nox -s lowest-3.10   one of them
+    nox -s schema        exported records against the schema that Every Eval Ever publishes
 
 The test with a real model is skipped here (no torch is installed); `make test` runs it.
 """
@@ -36,6 +37,13 @@ def lowest(session: nox.Session) -> None:
 def newest(session: nox.Session) -> None:
     session.install("--upgrade", "--upgrade-strategy", "eager", ".[dev]")
     _test(session)
+
+
+@nox.session(python="3.12")
+def schema(session: nox.Session) -> None:
+    """On its own: the package needs Python 3.12, and other versions of what we use."""
+    session.install(".[dev]", "every-eval-ever~=0.3.0")
+    session.run("python", "-m", "pytest", "tests/export", *session.posargs)
 
 
 def _test(session: nox.Session) -> None:

@@ -1,4 +1,4 @@
-"""Run CoRA on a small real model, on the CPU, without a hub: what `make demo` does."""
+"""Run CoRA on a small real model, on the CPU, without a hub, and make its page: what `make demo` does."""
 
 from __future__ import annotations
 
@@ -44,7 +44,16 @@ def main() -> int:
         flush=True,
     )
     environment = {**os.environ, "HF_HUB_OFFLINE": "1"}
-    return subprocess.run([sys.executable, "-m", "lm_eval", *command], env=environment, check=False).returncode
+    status = subprocess.run([sys.executable, "-m", "lm_eval", *command], env=environment, check=False).returncode
+    if status:
+        return status
+    page = Path(arguments.output_path) / "report.html"
+    report = ["report", arguments.output_path, "-o", str(page)]
+    print(f"\nThe page of this run:\n\n  lm-eval-cora {' '.join(report)}\n", flush=True)
+    status = subprocess.run([sys.executable, "-m", "lm_eval_cora", *report], check=False).returncode
+    if not status:
+        print(f"\nLook at it: {page.resolve().as_uri()}")
+    return status
 
 
 def weights_folder() -> Path | None:

@@ -11,7 +11,9 @@ import numpy as np
 
 from lm_eval_cora.responses import Bools, Floats
 
-_REPLICATES = 1_000
+REPLICATES = 1_000
+"""Number of bootstrap samples."""
+
 _DRAWS_AT_A_TIME = 2_000_000
 
 
@@ -190,8 +192,8 @@ def bootstrap(statistics: Callable[[Floats], Floats], questions: int) -> Floats:
     generator = np.random.default_rng(0)
     step = max(1, _DRAWS_AT_A_TIME // questions)
     values = []
-    for start in range(0, _REPLICATES, step):
-        size = min(step, _REPLICATES - start)
+    for start in range(0, REPLICATES, step):
+        size = min(step, REPLICATES - start)
         drawn = generator.integers(0, questions, size=(size, questions))
         drawn += np.arange(size)[:, None] * questions
         weights = np.bincount(drawn.ravel(), minlength=size * questions).reshape(size, questions)

@@ -223,7 +223,7 @@ class Report:
 
     Attributes:
         title: Its title.
-        sections: One per task, then one per benchmark where several probes are summed up.
+        sections: One per benchmark where several probes are summed up, then one per task.
     """
 
     title: str

@@ -324,13 +324,15 @@ def _same(printed: Any, found: float) -> bool:
 
 
 def _named_apart(found: Sequence[tuple[int, Run]], paths: Sequence[Path]) -> list[Run]:
-    """The runs with short names of the models: with their path where a model was found in several."""
-    names = short_names({run.model for _, run in found})
-    below = {name: {number for number, run in found if run.model == name} for name in names}
+    """The runs with short names of the models: with their path where a name was found in several."""
+    names: dict[int, dict[str, str]] = {}
+    for place, _ in found:
+        names[place] = short_names(run.model for number, run in found if number == place)
+    below = Counter(name for short in names.values() for name in short.values())
     named = []
     for number, run in found:
-        where = f" ({paths[number]})" if len(below[run.model]) > 1 else ""
-        named.append(replace(run, model=names[run.model] + where))
+        name = names[number][run.model]
+        named.append(replace(run, model=f"{name} ({paths[number]})" if below[name] > 1 else name))
     return named
 
 

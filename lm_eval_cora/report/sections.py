@@ -30,7 +30,7 @@ def make_report(runs: Sequence[Run], title: str = "Consistency of the answers") 
         title: Title of the report.
 
     Returns:
-        A section per task, its models side by side, and one per benchmark with several probes of SCORE.
+        A section per benchmark with several probes of SCORE, then one per task, its models side by side.
     """
     by_task: dict[str, list[Run]] = {}
     for run in runs:

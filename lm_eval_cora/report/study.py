@@ -156,8 +156,8 @@ def _aggregated(benchmark: str, by_model: Mapping[str, Mapping[str, Run]]) -> Se
     rows: list[list[Cell]] = [
         [label, *(Number.of(getattr(row, name)) for row in rows_of.values())] for name, label in _ROW.items()
     ]
+    rows.append(["probes", *(", ".join(parts) for parts in by_model.values())])
     rows.append(["predictions", *(row.predictions for row in rows_of.values())])
     rows.append(["questions that all probes have", *(row.questions for row in rows_of.values())])
     table = Table("SCORE's aggregated row", ["", *rows_of], rows, "SCORE, Table 7 and section 4.4.")
-    notes = [(model, f"of {', '.join(parts)}") for model, parts in by_model.items()]
-    return Section(benchmark, "all probes of SCORE together", [table], notes=notes)
+    return Section(benchmark, "all probes of SCORE together", [table])

@@ -144,7 +144,8 @@ def accuracy_ranges(runs: Sequence[Run]) -> Ranges:
         "consistency rate",
         spreads,
         Table("Ranges", ["metric", *models(runs)], rows),
-        f"The box holds the middle half of the accuracies over the {what}, the line in it is their median.",
+        f"How much of the score hangs on the {what}: the narrower the better. The consistency rate says whether the "
+        "answers stay the same, right or wrong.",
     )
 
 

@@ -22,7 +22,9 @@ def table_as_text(columns: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str
 
     Example:
         >>> print(table_as_text(["metric", "value"], [["cora", "0.5"]]))
-        | metric   | value   |
+        | metric   |   value |
+        |:---------|--------:|
+        | cora     |     0.5 |
     """
     # A row of Markdown ends with its line, and its cells at the bars; numbers are as long as they are.
     cells = [[_one_line(cell) for cell in row] for row in rows]

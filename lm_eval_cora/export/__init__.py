@@ -1,0 +1,1 @@
+"""Runs -> files that other people's tools read."""

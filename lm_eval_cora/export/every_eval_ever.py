@@ -1,0 +1,366 @@
+"""Runs -> records of Every Eval Ever, schema 0.3: a file per model, and beside it one with a row per variant."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from math import inf, isnan
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from lm_eval_cora import __version__
+from lm_eval_cora.export.instances import rows
+from lm_eval_cora.export.provenance import (
+    as_texts,
+    dataset_of,
+    evaluation_name,
+    model_args,
+    model_id,
+    options_of,
+    settings_of,
+)
+from lm_eval_cora.metrics.entries import parameters_of
+from lm_eval_cora.metrics.estimate import REPLICATES, Estimate
+from lm_eval_cora.report import ReportError
+from lm_eval_cora.report.runs import Run
+
+_SCHEMA = "0.3.0"
+
+_COLLECTION = "lm-eval-cora"
+"""The folder of the records: the schema's documentation wants one for each source of several benchmarks."""
+
+_BOUNDS = {
+    "mcqa_plus_diff": (-1.0, 1.0),
+    "nota_acc_diff": (-1.0, 1.0),
+    "nota_acc_h_diff": (-1.0, 1.0),
+    "position_chi_square": (0.0, inf),
+    "confidence_ratio": (0.0, inf),
+}
+"""Lowest and highest value by the metric's function, where it is no share."""
+
+_BOOTSTRAPPED = ("acc_min", "acc_max")
+"""The functions whose standard errors have no closed form."""
+
+_ENGINES = {
+    **dict.fromkeys(("hf", "hf-auto", "huggingface", "hf-multimodal", "steered"), "transformers"),
+    **dict.fromkeys(("gguf", "ggml"), "llama.cpp"),
+    "vllm-vlm": "vllm",
+    "sglang-generate": "sglang",
+}
+"""Back ends of the harness that are not called like the engine behind them."""
+
+_IN_PROCESS = ("transformers", "vllm", "sglang", "mamba_ssm", "nemo_lm", "megatron_lm", "openvino", "trtllm")
+
+_PLATFORMS = {
+    **dict.fromkeys(("openai-completions", "openai-chat-completions"), "openai"),
+    **dict.fromkeys(("anthropic-completions", "anthropic-chat", "anthropic-chat-completions"), "anthropic"),
+    "textsynth": "textsynth",
+    "watsonx_llm": "watsonx",
+}
+"""Back ends that ask a company's service, and its name."""
+
+_UNSAFE = re.compile(r'[<>:"/\\|?*\x00-\x1f]')
+
+_RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?|data", re.IGNORECASE)
+
+
+def write_every_eval_ever(runs: Sequence[Run], folder: Path) -> list[Path]:
+    """Write the records of some runs: `data/lm-eval-cora/<developer>/<model>/<uuid>.json` and `<uuid>_samples.jsonl`.
+
+    Metrics that are undefined are left out and named in the record. The names follow from the contents: what is
+    exported again has the same name, what has changed another.
+
+    Args:
+        runs: Of one model or several.
+        folder: Where `data` is made; files of the same name in it are replaced.
+
+    Returns:
+        The files: of each model the record, then the rows.
+
+    Raises:
+        ReportError: If a file cannot be read or written.
+    """
+    by_model: dict[str, list[Run]] = {}
+    for run in runs:
+        by_model.setdefault(run.model, []).append(run)
+    try:
+        return [path for own in by_model.values() for path in _write(own, folder)]
+    except OSError as error:
+        raise ReportError(f"{error.filename or folder}: {error.strerror or error}") from None
+
+
+def _write(runs: Sequence[Run], folder: Path) -> list[Path]:
+    """Write the two files of a model."""
+    record = _record(runs)
+    parts = ["data", _COLLECTION, *_folders(record["model_info"]["id"])]
+    place = folder.joinpath(*parts)
+    place.mkdir(parents=True, exist_ok=True)
+    # The name of the rows' file follows from its contents, so it has another one until it is written.
+    partial = place / f".{os.getpid()}.partial"
+    try:
+        count, checksum = _write_rows(runs, record, partial)
+        name = _uuid(record, checksum)
+        record["detailed_evaluation_results"] = {
+            "format": "jsonl",
+            "file_path": "/".join([*parts, f"{name}_samples.jsonl"]),
+            "hash_algorithm": "sha256",
+            "checksum": checksum,
+            "total_rows": count,
+        }
+        written = [place / f"{name}.json", place / f"{name}_samples.jsonl"]
+        partial.replace(written[1])
+        written[0].write_bytes((_json(record, indent=2) + "\n").encode())
+    finally:
+        partial.unlink(missing_ok=True)
+    return written
+
+
+def _write_rows(runs: Sequence[Run], record: Mapping[str, Any], path: Path) -> tuple[int, str]:
+    """Write a row per variant; return how many there are and their checksum."""
+    results = {result["evaluation_result_id"] for result in record["evaluation_results"]}
+    same = {
+        "schema_version": _SCHEMA,
+        "evaluation_id": record["evaluation_id"],
+        "model_id": record["model_info"]["id"],
+    }
+    count, digest = 0, sha256()
+    with path.open("wb") as file:
+        for run in runs:
+            # Of all metrics `acc` is the one that is the mean of what the rows say.
+            result = _result_id(run, "acc")
+            for row in rows(run, result if result in results else None):
+                line = (_json(same | row) + "\n").encode()
+                file.write(line)
+                digest.update(line)
+                count += 1
+    return count, digest.hexdigest()
+
+
+def _record(runs: Sequence[Run]) -> dict[str, Any]:
+    """The record of a model, without the reference to its rows."""
+    newest = max(runs, key=_time)
+    model, time = model_id(newest), str(_time(newest))
+    return {
+        "schema_version": _SCHEMA,
+        "evaluation_id": f"{_COLLECTION}/{model}/{time}",
+        "evaluation_timestamp": time,
+        # When the harness made the numbers, not when they were copied: the same export is the same record.
+        "retrieved_timestamp": time,
+        "source_metadata": {
+            "source_name": "lm-eval-cora",
+            "source_type": "evaluation_run",
+            # Nothing that the harness writes says who ran it.
+            "source_organization_name": "unknown",
+            "evaluator_relationship": "other",
+            "additional_details": _notes(runs),
+        },
+        "eval_library": {
+            "name": "lm_eval",
+            "version": _version(newest),
+            "additional_details": as_texts(
+                {"plugin": "lm-eval-cora", "plugin_version": __version__, "git_hash": newest.results.get("git_hash")}
+            ),
+        },
+        "model_info": _model_info(newest),
+        "evaluation_results": [
+            _result(run, entry, run.estimates[entry["metric"]])
+            for run in runs
+            for entry in run.entries
+            if _is_defined(run, entry["metric"])
+        ],
+    }
+
+
+def _notes(runs: Sequence[Run]) -> dict[str, str]:
+    undefined = [_result_id(run, name) for run in runs for name in run.estimates if not _is_defined(run, name)]
+    notes = {evaluation_name(run): list(run.notes) for run in runs if run.notes}
+    return as_texts({"undefined_results": undefined or None, "notes": notes or None})
+
+
+def _is_defined(run: Run, metric: str) -> bool:
+    """Whether a metric is one number, and not nan, which the schema has no place for."""
+    return metric in run.estimates and not isnan(run.estimates[metric].value)
+
+
+def _model_info(run: Run) -> dict[str, Any]:
+    model, settings = model_id(run), settings_of(run)
+    arguments = model_args(settings.get("model_args"))
+    back_end = str(settings.get("model") or run.results.get("model_source") or "")
+    engine = _ENGINES.get(back_end, back_end)
+    info: dict[str, Any] = {"name": model, "id": model}
+    if "/" in model:
+        info["developer"] = model.partition("/")[0]
+    hosted = back_end in _PLATFORMS and "base_url" not in arguments
+    if hosted:
+        info["inference_platform"] = _PLATFORMS[back_end]
+    elif engine:
+        version = run.results.get("transformers_version") if engine == "transformers" else None
+        info["inference_engine"] = as_texts({"name": engine, "version": version})
+    managed = "externally_managed" if hosted else "self_deployed" if engine in _IN_PROCESS else "unknown"
+    info["additional_details"] = as_texts(
+        {
+            "deployment_type": managed,
+            "model_availability": "unknown",  # weights on the Hub may be private
+            "lm_eval_model": back_end,
+            "model_source": run.results.get("model_source"),
+            "model_args": arguments or None,
+            "dtype": settings.get("model_dtype") or arguments.get("dtype"),
+            "num_parameters": settings.get("model_num_parameters"),
+            "revision": settings.get("model_revision"),
+            "sha": settings.get("model_sha"),
+        }
+    )
+    return info
+
+
+def _result(run: Run, entry: Mapping[str, Any], estimate: Estimate) -> dict[str, Any]:
+    """What a metric came to."""
+    return {
+        "evaluation_result_id": _result_id(run, entry["metric"]),
+        "evaluation_name": evaluation_name(run),
+        "source_data": _source(run),
+        "evaluation_timestamp": str(_time(run)),
+        "metric_config": _metric(entry, estimate),
+        "score_details": {
+            "score": estimate.value,
+            "uncertainty": _uncertainty(run, entry, estimate),
+            "details": as_texts(
+                {
+                    "signature": run.signature,
+                    "probe": run.probe,
+                    "form": run.form,
+                    "questions": len(run.table.question_ids),
+                    "variants": len(run.table.kind),
+                    "incomplete_questions": run.table.incomplete,
+                    "lm_eval_version": _version(run),
+                }
+            ),
+        },
+        "generation_config": _generation(run),
+    }
+
+
+def _metric(entry: Mapping[str, Any], estimate: Estimate) -> dict[str, Any]:
+    """What a metric is. `mcqa` is what everybody else calls accuracy; the others are known by our names."""
+    name, function = entry["metric"], entry["aggregation"]
+    lowest, highest = _BOUNDS.get(function.__name__, (0.0, 1.0))
+    # Rounding takes a share past 1, the adjustment of positions an accuracy: a score has to lie within its bounds.
+    lowest, highest = min(lowest, estimate.value), max(highest, estimate.value)
+    better = entry.get("higher_is_better")
+    metric = {
+        "evaluation_description": (function.__doc__ or name).partition("\n")[0],
+        "metric_id": "accuracy" if name == "mcqa" else f"lm-eval-cora.{name}",
+        "metric_name": name,
+        "lower_is_better": better is False,
+        "score_type": "continuous",
+        "min_score": lowest,
+        "max_score": "Infinity" if highest == inf else highest,
+    }
+    if highest != inf:
+        metric["metric_unit"] = "proportion"
+    parameters = parameters_of(entry) | {key: entry[key] for key in ("without",) if key in entry}
+    if parameters:
+        metric["metric_parameters"] = parameters
+    if better is None:
+        metric["additional_details"] = {"direction": "neither high nor low is better"}
+    return metric
+
+
+def _uncertainty(run: Run, entry: Mapping[str, Any], estimate: Estimate) -> dict[str, Any]:
+    """The standard error, of which the question is the unit; without one, of what it would be."""
+    uncertainty: dict[str, Any] = {"num_samples": len(run.table.question_ids)}
+    if not isnan(estimate.stderr):
+        bootstrapped = entry["aggregation"].__name__ in _BOOTSTRAPPED
+        method = "bootstrap" if bootstrapped else "analytic"
+        uncertainty["standard_error"] = {"value": estimate.stderr, "method": method}
+        if bootstrapped:
+            uncertainty["num_bootstrap_samples"] = REPLICATES
+    return uncertainty
+
+
+def _source(run: Run) -> dict[str, Any]:
+    data = dataset_of(run)
+    source: dict[str, Any] = {"dataset_name": data.name, "source_type": "other"}
+    details: dict[str, Any] = {"configs": list(data.configs) or None, "revision": data.revision}
+    if len(data.hub) == 1:
+        source |= {"source_type": "hf_dataset", "hf_repo": data.hub[0]}
+        if data.split:
+            source["hf_split"] = data.split
+    elif data.hub:  # the schema has room for one dataset, but for any number of addresses
+        source |= {"source_type": "url", "url": [f"https://huggingface.co/datasets/{path}" for path in data.hub]}
+        details["split"] = data.split
+    elif data.files:
+        details["data_files"] = list(data.files)
+    elif data.name == "demo":
+        details["location"] = "questions that come with the package lm-eval-cora"
+    if texts := as_texts(details):
+        source["additional_details"] = texts
+    return source
+
+
+def _generation(run: Run) -> dict[str, Any]:
+    """How answers were made, and how the model was asked."""
+    settings, whole = dict(run.config.get("generation_kwargs") or {}), settings_of(run)
+    arguments = {name: settings.pop(name) for name in ("temperature", "top_p", "top_k") if name in settings}
+    limit = settings.pop("max_gen_toks", None)
+    if type(limit) is int and limit > 0:
+        arguments["max_tokens"] = limit
+    template = run.results.get("chat_template_sha")
+    details = {
+        **settings,
+        "num_fewshot": run.config.get("num_fewshot"),
+        "fewshot_as_multiturn": run.results.get("fewshot_as_multiturn"),
+        "chat_template": "applied" if template else "none" if run.results else None,
+        "chat_template_sha": template,
+        "system_instruction": run.results.get("system_instruction"),
+        "options": options_of(run) or None,
+        **{name: whole.get(name) for name in ("random_seed", "numpy_seed", "torch_seed", "fewshot_seed")},
+    }
+    config: dict[str, Any] = {"generation_args": arguments} if arguments else {}
+    return {**config, "additional_details": as_texts(details)}
+
+
+def _result_id(run: Run, metric: str) -> str:
+    return f"{evaluation_name(run)}/{metric}"
+
+
+def _version(run: Run) -> str:
+    return str(run.results.get("lm_eval_version") or "unknown")
+
+
+def _time(run: Run) -> float:
+    """When a run began; without a results file when its samples were written."""
+    date = run.results.get("date")
+    return float(date) if isinstance(date, int | float) else max(path.stat().st_mtime for path in run.files)
+
+
+def _folders(model: str) -> tuple[str, str]:
+    """The folders of developer and model, by names that every file system takes.
+
+    Example:
+        >>> _folders("org/name"), _folders("name"), _folders("a/b/c:1")
+        (('org', 'name'), ('unknown', 'name'), ('a', 'b_c_1'))
+        >>> _folders("../../etc")
+        ('unknown', '.._etc')
+    """
+    developer, slash, name = model.partition("/")
+    return _folder(developer if slash else ""), _folder(name if slash else developer)
+
+
+def _folder(name: str) -> str:
+    safe = _UNSAFE.sub("_", name).rstrip(". ") or "unknown"
+    return f"_{safe}" if _RESERVED.fullmatch(safe) else safe
+
+
+def _uuid(record: Mapping[str, Any], checksum: str) -> UUID:
+    """A name that follows from the contents, in the form of version 4, the only one that the schema takes."""
+    return UUID(bytes=sha256((_json(record) + checksum).encode()).digest()[:16], version=4)
+
+
+def _json(value: Mapping[str, Any], indent: int | None = None) -> str:
+    """Strict JSON in ASCII: some readers end a line at characters such as U+2028, too."""
+    return json.dumps(value, allow_nan=False, indent=indent)

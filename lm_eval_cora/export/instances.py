@@ -1,0 +1,189 @@
+"""A run -> one row of Every Eval Ever's instance level per variant, read as a stream."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from hashlib import sha256
+from typing import Any
+
+from tqdm import tqdm
+
+from lm_eval_cora.export.provenance import as_texts, evaluation_name
+from lm_eval_cora.question import LETTERS
+from lm_eval_cora.report.runs import Run
+from lm_eval_cora.report.samples import Key
+from lm_eval_cora.responses import Record
+
+_BYTES_WORTH_A_BAR = 20_000_000
+
+_HALF_A_CHARACTER = re.compile("[\ud800-\udfff]")
+
+
+def rows(run: Run, result_id: str | None) -> Iterator[dict[str, Any]]:
+    """One row per variant, in the order of the files.
+
+    Args:
+        run: Whose answers they are.
+        result_id: The aggregate result that is the mean of the rows' scores, if there is one. Rows of incomplete
+            questions, which count in no aggregate result, do not name it.
+
+    Yields:
+        The row without what says which evaluation it belongs to.
+    """
+    name = evaluation_name(run)
+    complete = set(run.table.question_ids)
+    for record, line in _lines(run):
+        doc = line["doc"]
+        counts = record.question_id in complete
+        raw, reference = _question(doc), _reference(record, doc)
+        said = _said(record)
+        row = {
+            "evaluation_name": name,
+            "evaluation_result_id": result_id if counts else None,
+            "sample_id": f"{name}/{record.question_id}/{record.ordinal}",
+            "sample_hash": _hash(raw, reference),
+            "interaction_type": "single_turn",
+            "input": {
+                "raw": raw,
+                "formatted": _prompt(line),
+                "reference": reference,
+                "choices": list(map(str, doc["choices"])) or None,
+            },
+            "output": {"raw": _output(run, line)},
+            "answer_attribution": [] if said is None else [_attribution(said, run, record)],
+            "evaluation": {"score": float(record.correct), "is_correct": record.correct},
+            "metadata": _metadata(run, record, line, counts),
+        }
+        yield {key: value for key, value in row.items() if value is not None}
+
+
+def _lines(run: Run) -> Iterator[tuple[Record, Mapping[str, Any]]]:
+    """The variants with their lines, each file read once from its beginning to its end."""
+    records: dict[Key, Record] = {}
+    for record in run.records:
+        records.setdefault((record.question_id, record.ordinal), record)  # of two answers to one variant the first
+    for path in run.files:
+        places = [(key, place.offset) for key, place in run.places.items() if place.path == path]
+        hidden = True if path.stat().st_size < _BYTES_WORTH_A_BAR else None
+        with path.open("rb") as file:
+            for key, offset in tqdm(places, desc=path.name, unit=" lines", disable=hidden):
+                file.seek(offset)
+                yield records[key], json.loads(file.readline())
+
+
+def _question(doc: Mapping[str, Any]) -> str:
+    """The question and its options, without a prompt around them: it is the same for all models and templates."""
+    options = [f"{letter}. {choice}" for letter, choice in zip(LETTERS, doc["choices"], strict=False)]
+    return "\n".join([str(doc["question"]), *options])
+
+
+def _reference(record: Record, doc: Mapping[str, Any]) -> list[str]:
+    """What is right: the letter and the text of an option, yes or no, or the answer; nothing if it is not printed."""
+    if record.ask == "boxed":
+        return [str(doc["answer"])]
+    if record.ask == "yes_no":
+        return ["yes" if record.answer in record.printed else "no"]
+    if record.answer not in record.printed:
+        return []
+    position = record.printed.index(record.answer)
+    return [LETTERS[position], str(doc["choices"][position])]
+
+
+def _said(record: Record) -> str | None:
+    """What was read out of the response; None if it is invalid."""
+    if record.written is not None:
+        return _whole(record.written)
+    if record.selected is not None:
+        if record.ask == "yes_no":
+            return "yes" if record.selected else "no"
+        chosen = [LETTERS[place] for place, identity in enumerate(record.printed) if identity in record.selected]
+        return ", ".join(chosen) or "none"
+    if record.picked is None:
+        return None
+    return LETTERS[record.printed.index(record.picked) if record.position is None else record.position]
+
+
+def _attribution(said: str, run: Run, record: Record) -> dict[str, Any]:
+    how = "most likely" if run.form == "loglikelihood" else record.ask
+    return {
+        "turn_idx": 0,
+        "source": "output.raw",
+        "extracted_value": said,
+        "extraction_method": f"lm_eval_cora: {how}",
+        "is_terminal": True,
+    }
+
+
+def _arguments(line: Mapping[str, Any]) -> list[Sequence[Any]]:
+    """The arguments of each request: the prompt, then the settings or the answer that was scored."""
+    return [
+        (request["arg_0"], request.get("arg_1")) if isinstance(request, dict) else request
+        for request in line["arguments"].values()
+    ]
+
+
+def _prompt(line: Mapping[str, Any]) -> str:
+    """The prompt as it was sent."""
+    return _text(_arguments(line)[0][0])
+
+
+def _output(run: Run, line: Mapping[str, Any]) -> list[str]:
+    """The responses; where answers were scored, each of them and its log-likelihood."""
+    if run.form == "loglikelihood":
+        answers = [_text(arguments[1]).strip() for arguments in _arguments(line)]
+        scored = [response[0] if isinstance(response, list) and response else response for response in _resps(line)]
+        return [f"{answer}: {likelihood}" for answer, likelihood in zip(answers, scored, strict=False)]
+    return [_text(response) for response in _resps(line)]
+
+
+def _resps(line: Mapping[str, Any]) -> list[Any]:
+    """What came back from each request: `resps` has a list of repetitions for each."""
+    whole = line.get("resps") or line["filtered_resps"]
+    return [response for several in whole for response in (several if isinstance(several, list) else [several])]
+
+
+def _text(value: Any) -> str:
+    return _whole(value if isinstance(value, str) else json.dumps(value))
+
+
+def _whole(text: str) -> str:
+    r"""A text that every JSON reader takes: half a character, which a token limit may leave, is replaced.
+
+    Example:
+        >>> _whole("A \ud83d") == "A \N{REPLACEMENT CHARACTER}"
+        True
+    """
+    return _HALF_A_CHARACTER.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def _hash(raw: str, reference: Sequence[str]) -> str:
+    """The hash by which the schema's documentation finds one question again among several models' rows."""
+    canonical = json.dumps({"raw": raw, "reference": list(reference)}, sort_keys=True, separators=(",", ":"))
+    return sha256(canonical.encode()).hexdigest()
+
+
+def _metadata(run: Run, record: Record, line: Mapping[str, Any], counts: bool) -> dict[str, str]:
+    return as_texts(
+        {
+            "task": run.name,
+            "filter": run.filter,
+            "question_id": record.question_id,
+            "ordinal": record.ordinal,
+            "kind": record.kind,
+            "variants": record.variants,
+            "category": record.category,
+            "ask": record.ask,
+            "original": record.original,
+            "template": line["doc"].get("template"),
+            "printed_identities": list(record.printed),
+            "answer_identity": None if record.ask == "boxed" else record.answer,
+            "picked_identity": record.picked,
+            "selected_identities": None if record.selected is None else list(record.selected),
+            "invalid": None if record.reason is None else str(record.reason),
+            "tied": True if record.tied else None,
+            "question_is_complete": counts,
+            **{name: line.get(name) for name in ("doc_hash", "prompt_hash", "target_hash")},
+        }
+    )

@@ -1,0 +1,128 @@
+"""Where a run's numbers come from, as its results file says it: the model, the data, how it was asked."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lm_eval_cora.report.runs import Run
+
+_SECRET = re.compile(r"(^|_)(token|key|secret|password|headers?)$", re.IGNORECASE)
+"""Names of arguments that may hold what must not be published."""
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """What the questions were read from.
+
+    Attributes:
+        name: Name of the benchmark; of the task if no results file says it.
+        hub: Ids of the datasets on the Hub; empty if it was another source.
+        configs: Their configurations.
+        split: The split that was scored.
+        revision: The commit or branch that the task pins.
+        files: Names of the user's own files, without their folders.
+    """
+
+    name: str
+    hub: tuple[str, ...] = ()
+    configs: tuple[str, ...] = ()
+    split: str = ""
+    revision: str = ""
+    files: tuple[str, ...] = ()
+
+
+def dataset_of(run: Run) -> Dataset:
+    """What the questions of a run were read from."""
+    source = run.config.get("dataset_kwargs") or {}
+    name = str(source.get("benchmark") or run.name)
+    files = _texts(options_of(run).get("data_files"))
+    if files:  # they replace what the task names
+        return Dataset(name, files=tuple(Path(file).name for file in files))
+    return Dataset(
+        name=name,
+        hub=_texts(source.get("hub_path")),
+        configs=_texts(source.get("hub_config")),
+        split=str(source.get("hub_split") or ""),
+        revision=str(source.get("hub_revision") or ""),
+    )
+
+
+def options_of(run: Run) -> Mapping[str, Any]:
+    """The options that the task was given."""
+    return (run.config.get("metadata") or {}).get("cora") or {}
+
+
+def evaluation_name(run: Run) -> str:
+    """Name of what was measured: the task, and the filter if there are several."""
+    return run.name if run.task == run.name else f"{run.name}/{run.filter}"
+
+
+def model_id(run: Run) -> str:
+    """The model's id on the Hub or at its API; of a model in a local folder the folder's name."""
+    return _without_folders(str(run.results.get("model_name") or run.model)) or "unknown"
+
+
+def settings_of(run: Run) -> Mapping[str, Any]:
+    """What the results file says of the whole run: back end, arguments, seeds."""
+    return run.results.get("config") or {}
+
+
+def model_args(arguments: Any) -> dict[str, Any]:
+    """The arguments of a back end without those that may be secrets, and of paths the last part.
+
+    Args:
+        arguments: As the results file has them: a mapping, or text such as `pretrained=x,dtype=auto`.
+
+    Returns:
+        The arguments by name.
+
+    Example:
+        >>> model_args("pretrained=org/name,dtype=bfloat16,api_key=hush")
+        {'pretrained': 'org/name', 'dtype': 'bfloat16'}
+        >>> model_args({"pretrained": "/home/me/checkpoint-5", "dtype": "auto"})
+        {'pretrained': 'checkpoint-5', 'dtype': 'auto'}
+        >>> model_args(None)
+        {}
+    """
+    if isinstance(arguments, str):
+        pairs = (part.partition("=") for part in arguments.split(","))
+        arguments = {name.strip(): value for name, equals, value in pairs if equals}
+    if not isinstance(arguments, Mapping):
+        return {}
+    return {
+        str(name): _without_folders(value) if isinstance(value, str) else value
+        for name, value in arguments.items()
+        if not _SECRET.search(str(name))
+    }
+
+
+def as_texts(details: Mapping[str, Any]) -> dict[str, str]:
+    """Details as texts, without those that say nothing: text stays, everything else becomes JSON.
+
+    Example:
+        >>> as_texts({"task": "cora_demo", "shots": 0, "sample": True, "seed": None, "until": []})
+        {'task': 'cora_demo', 'shots': '0', 'sample': 'true', 'until': '[]'}
+    """
+    return {
+        name: value if isinstance(value, str) else json.dumps(value, default=str)
+        for name, value in details.items()
+        if value is not None and value != ""
+    }
+
+
+def _without_folders(name: str) -> str:
+    """The last part of a local path: where it lies is nobody else's business, and says nothing about the model."""
+    path = Path(name)
+    return path.name if path.is_absolute() or name.startswith(".") else name
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    if value is None or value == "":
+        return ()
+    several = value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
+    return tuple(map(str, several))

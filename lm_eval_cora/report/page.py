@@ -1,0 +1,99 @@
+"""A report as one page of HTML that needs nothing else: no network, no other file."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Iterator, Sequence
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from itertools import groupby
+from math import isnan
+from typing import Any
+
+from jinja2 import Environment, FunctionLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from lm_eval_cora import __version__
+from lm_eval_cora.report.content import Block, Cell, Curve, Dots, Number, Ranges, Report, Table
+from lm_eval_cora.report.plots import draw
+
+# A page cannot hold control characters; their pictures can be seen.
+_CONTROLS = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n\r"} | {127: 0x2421}
+
+
+def render(report: Report) -> str:
+    """Render a report as a page.
+
+    Args:
+        report: What to show. Its texts may hold anything; none of them is taken for HTML.
+
+    Returns:
+        The page.
+
+    Raises:
+        ReportError: If the report has charts and matplotlib is not installed.
+
+    Example:
+        >>> "<h1>Two &lt;models&gt;</h1>" in render(Report("Two <models>", ()))
+        True
+    """
+    script = _file("page.js")
+    # Only this script may run: one that a text smuggled in would not, even if it were taken for HTML.
+    digest = b64encode(sha256(script.encode()).digest()).decode()
+    return _environment().get_template("page.html.j2").render(
+        report=report, version=__version__, script=Markup(script), script_hash=digest,
+        style=Markup(_file("style.css")), dark=Markup(_file("dark.css")),
+    )  # fmt: skip
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FunctionLoader(_file),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_visible,
+    )
+    environment.filters |= {
+        "groups": _groups,
+        "draw": lambda chart: Markup(draw(chart)),
+        "data_value": _data_value,
+        "text": _text,
+        "breakable": lambda text: Markup(escape(_visible(text)).replace("_", Markup("_<wbr>"))),
+        "is_numeric": lambda cell: not isinstance(cell, str),
+        "is_best": lambda cell: isinstance(cell, Number) and cell.rank == 1,
+    }
+    return environment
+
+
+def _file(name: str) -> str:
+    return (files("lm_eval_cora.report") / "templates" / name).read_text(encoding="utf-8")
+
+
+def _visible(value: Any) -> Any:
+    return value.translate(_CONTROLS) if type(value) is str else value
+
+
+def _groups(blocks: Sequence[Block]) -> Iterator[tuple[str, list[Block]]]:
+    """Blocks of a kind that follow each other: charts stand side by side where there is room."""
+    for kind, group in groupby(blocks, _kind):
+        yield kind, list(group)
+
+
+def _kind(block: Block) -> str:
+    if isinstance(block, Curve | Ranges | Dots):
+        return "charts"
+    return "tables" if isinstance(block, Table) else "stories"
+
+
+def _data_value(cell: int | Number) -> str:
+    """What a column is sorted by; nothing if it is undefined."""
+    value = cell.value if isinstance(cell, Number) else cell
+    return "" if isnan(value) else repr(value)
+
+
+def _text(cell: Cell) -> str:
+    return f"{cell:,}" if isinstance(cell, int) else str(cell)

@@ -1,0 +1,384 @@
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import replace
+from math import isnan
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lm_eval_cora.export.every_eval_ever import write_every_eval_ever
+from lm_eval_cora.metrics.estimate import bootstrap
+from lm_eval_cora.report import ReportError
+from lm_eval_cora.report.runs import Run, read_runs
+
+from ..simulated import knows, run
+from .conftest import HOSTILE, Exported, strict, write
+from .facts import RECORD, ROW, ROWS_PATH
+
+REVAS = 48  # variants of a question with five options
+
+
+def result(exported: Exported, task: str, metric: str) -> dict[str, Any]:
+    (found,) = [
+        one
+        for one in exported.record["evaluation_results"]
+        if (one["evaluation_name"], one["metric_config"]["metric_name"]) == (task, metric)
+    ]
+    return found
+
+
+def rows_of(exported: Exported, task: str) -> list[dict[str, Any]]:
+    return [row for row in exported.rows if row["evaluation_name"] == task]
+
+
+def export(runs: list[Run], folder: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    record, rows = (path.read_text(encoding="utf-8") for path in write_every_eval_ever(runs, folder))
+    return strict(record), [strict(line) for line in rows.splitlines()]
+
+
+def with_results(one: Run, **changed: Any) -> Run:
+    return replace(one, results={**one.results, **changed})
+
+
+def with_config(one: Run, **changed: Any) -> Run:
+    config = {**one.config, **changed}
+    return with_results(one, configs={one.name: config})
+
+
+def test_the_facts_of_the_schema(exported: Exported) -> None:
+    assert list(RECORD(exported.record, "record")) == []
+    assert [fault for number, row in enumerate(exported.rows) for fault in ROW(row, f"row {number}")] == []
+
+
+def test_the_schema_of_the_package(exported: Exported) -> None:
+    schema = pytest.importorskip("every_eval_ever.schema")  # for Python 3.12 and newer
+    jsonschema = pytest.importorskip("jsonschema")
+    for name, values in (
+        ("eval.schema.json", [exported.record]),
+        ("instance_level_eval.schema.json", exported.rows),
+    ):
+        validator = jsonschema.Draft7Validator(schema.schema_json(name))
+        assert [error.message for value in values for error in validator.iter_errors(value)] == []
+
+
+def test_what_is_wrong_is_found() -> None:
+    assert list(RECORD({}, "record"))
+    assert list(ROW({"interaction_type": "single_turn"}, "row"))
+
+
+def test_the_two_files_belong_together(exported: Exported) -> None:
+    record, rows = exported.files
+    folder = exported.folder / "data" / "lm-eval-cora" / "some-org" / "some-model"
+    assert sorted(folder.iterdir()) == sorted(exported.files)
+    detail = exported.record["detailed_evaluation_results"]
+    assert ROWS_PATH.fullmatch(detail["file_path"])
+    assert exported.folder / detail["file_path"] == rows
+    assert rows.name == f"{record.stem}_samples.jsonl"
+    assert detail["checksum"] == hashlib.sha256(rows.read_bytes()).hexdigest()
+    assert detail["total_rows"] == len(exported.rows) == rows.read_bytes().count(b"\n")
+    assert {row["evaluation_id"] for row in exported.rows} == {exported.record["evaluation_id"]}
+    assert {row["model_id"] for row in exported.rows} == {"some-org/some-model"}
+
+
+def test_a_second_export_gives_the_same_files(exported: Exported, tmp_path: Path) -> None:
+    again = write_every_eval_ever(exported.runs, tmp_path)
+    assert [path.relative_to(tmp_path) for path in again] == [
+        path.relative_to(exported.folder) for path in exported.files
+    ]
+    assert [path.read_bytes() for path in again] == [path.read_bytes() for path in exported.files]
+    assert write_every_eval_ever(exported.runs, tmp_path) == again
+    (other, _) = write_every_eval_ever(exported.runs[:1], tmp_path)
+    assert other not in again
+
+
+def test_a_row_per_variant(exported: Exported) -> None:
+    assert len(rows_of(exported, "cora_demo")) == 2 * 26
+    assert len(rows_of(exported, "cora_demo_mc")) == 26 + 5
+    assert len(rows_of(exported, "cora_demo_revas")) == 2 * REVAS
+    assert len({row["sample_id"] for row in exported.rows}) == len(exported.rows)
+    row = rows_of(exported, "cora_demo")[0]
+    question = row["metadata"]["question_id"]
+    assert row["sample_id"] == f"cora_demo/{question}/0"
+    assert (row["metadata"]["ordinal"], row["metadata"]["kind"]) == ("0", "original")
+    assert row["metadata"]["variants"] == "26"
+
+
+def test_every_score_is_the_estimate_to_the_last_digit(exported: Exported) -> None:
+    for one in exported.runs:
+        for name, estimate in one.estimates.items():
+            if isnan(estimate.value):
+                continue
+            details = result(exported, one.name, name)["score_details"]
+            assert details["score"] == estimate.value
+            error = details["uncertainty"].get("standard_error")
+            assert (error is None) == isnan(estimate.stderr)
+            assert error is None or error["value"] == estimate.stderr
+    defined = sum(not isnan(estimate.value) for one in exported.runs for estimate in one.estimates.values())
+    assert len(exported.record["evaluation_results"]) == defined
+
+
+def test_scores_by_hand(exported: Exported) -> None:
+    # One of two questions is right in all variants, the other is answered with nothing: sd / sqrt(2) = 0.5.
+    for metric in ("acc", "mcqa", "mcqa_plus", "mv", "bmca@1.0", "invalid"):
+        details = result(exported, "cora_demo", metric)["score_details"]
+        assert details["score"] == 0.5
+        assert details["uncertainty"]["standard_error"] == {"value": pytest.approx(0.5), "method": "analytic"}
+        assert details["uncertainty"]["num_samples"] == 2
+    assert result(exported, "cora_demo", "ci")["score_details"]["score"] == 1.0
+    lowest = result(exported, "cora_demo", "acc_min")["score_details"]["uncertainty"]
+    assert lowest["standard_error"]["method"] == "bootstrap"
+    replicates = bootstrap(lambda weights: weights, questions=2)
+    assert lowest["num_bootstrap_samples"] == len(replicates) == 1000
+
+
+def test_one_question_has_no_standard_error(exported: Exported) -> None:
+    details = result(exported, "cora_demo_mc", "cora")["score_details"]
+    assert details["score"] == 1.0
+    assert details["uncertainty"] == {"num_samples": 1}
+    assert details["details"]["incomplete_questions"] == "1"
+
+
+def test_undefined_metrics_are_named(exported: Exported) -> None:
+    undefined = json.loads(exported.record["source_metadata"]["additional_details"]["undefined_results"])
+    # Nothing is wrong in the original, so there is no misleading option; "yes" is not scored but written.
+    assert "cora_demo_revas/recall_right" in undefined
+    assert "cora_demo_revas/recall_misleading_multi" in undefined
+    present = {one["evaluation_result_id"] for one in exported.record["evaluation_results"]}
+    assert not present & set(undefined)
+
+
+def test_rows_and_the_result_that_they_make_up(exported: Exported) -> None:
+    for task, complete in (("cora_demo", 52), ("cora_demo_mc", 26), ("cora_demo_revas", 2 * REVAS)):
+        linked = [row for row in rows_of(exported, task) if "evaluation_result_id" in row]
+        assert len(linked) == complete
+        assert {row["evaluation_result_id"] for row in linked} == {f"{task}/acc"}
+        mean = sum(row["evaluation"]["score"] for row in linked) / complete
+        assert mean == result(exported, task, "acc")["score_details"]["score"]
+    cut = [row for row in rows_of(exported, "cora_demo_mc") if "evaluation_result_id" not in row]
+    assert {row["metadata"]["question_is_complete"] for row in cut} == {"false"}
+
+
+def test_hostile_responses_arrive_whole(exported: Exported) -> None:
+    known = [row for row in rows_of(exported, "cora_demo") if row["evaluation"]["is_correct"]]
+    assert len(known) == 26
+    for row in known:
+        letter, _, rest = row["output"]["raw"][0].partition("\n")
+        assert rest == HOSTILE[int(row["metadata"]["ordinal"]) % len(HOSTILE)]
+        assert row["answer_attribution"][0]["extracted_value"] == letter == row["input"]["reference"][0]
+        assert row["answer_attribution"][0]["extraction_method"] == "lm_eval_cora: letter"
+    assert exported.files[1].read_bytes().isascii()
+
+
+def test_an_invalid_response(exported: Exported) -> None:
+    silent = [row for row in rows_of(exported, "cora_demo") if not row["evaluation"]["is_correct"]]
+    assert len(silent) == 26
+    for row in silent:
+        assert row["output"] == {"raw": [""]}
+        assert row["answer_attribution"] == []
+        assert row["metadata"]["invalid"] == "empty"
+        assert row["evaluation"] == {"score": 0.0, "is_correct": False}
+
+
+def test_the_question_the_prompt_and_the_hash(exported: Exported) -> None:
+    row = rows_of(exported, "cora_demo")[0]
+    asked = row["input"]
+    assert len(asked["choices"]) == 5
+    stem, *options = asked["raw"].split("\n")
+    assert options == [f"{letter}. {choice}" for letter, choice in zip("ABCDE", asked["choices"], strict=True)]
+    assert asked["formatted"].endswith("\nAnswer:")
+    assert stem in asked["formatted"]
+    letter, text = asked["reference"]
+    assert f"{letter}. {text}" in options
+    recipe = json.dumps({"raw": asked["raw"], "reference": [letter, text]}, sort_keys=True, separators=(",", ":"))
+    assert row["sample_hash"] == hashlib.sha256(recipe.encode()).hexdigest()
+    # The same question has the same hash whichever form it was asked in.
+    assert rows_of(exported, "cora_demo_mc")[0]["sample_hash"] == row["sample_hash"]
+
+
+def test_log_likelihoods(exported: Exported) -> None:
+    row = rows_of(exported, "cora_demo_mc")[0]
+    scored = dict(text.split(": ") for text in row["output"]["raw"])
+    right = row["input"]["reference"][0]
+    # The simulated model gives its answer 1/2 and the others 1/8.
+    assert {letter: round(float(value), 6) for letter, value in scored.items()} == {
+        letter: -0.693147 if letter == right else -2.079442 for letter in "ABCDE"
+    }
+    assert row["answer_attribution"][0]["extracted_value"] == right
+    assert row["answer_attribution"][0]["extraction_method"] == "lm_eval_cora: most likely"
+
+
+def test_yes_or_no_and_select_all(exported: Exported) -> None:
+    asked: dict[str, list[dict[str, Any]]] = {}
+    for row in rows_of(exported, "cora_demo_revas"):
+        asked.setdefault(row["metadata"]["ask"], []).append(row)
+    assert {"yes_no", "select_all", "letter"} == asked.keys()
+    # Of five options one is right, and the model knows which.
+    answers = [row["answer_attribution"][0]["extracted_value"] for row in asked["yes_no"]]
+    assert sorted(answers) == ["no"] * 8 + ["yes"] * 2
+    assert [row["input"]["reference"] for row in asked["yes_no"]] == [[answer] for answer in answers]
+    for row in asked["select_all"]:
+        assert row["answer_attribution"][0]["extracted_value"] == row["input"]["reference"][0]
+
+
+def test_the_metric(exported: Exported) -> None:
+    level = result(exported, "cora_demo", "bmca@0.5")["metric_config"]
+    assert level["metric_id"] == "lm-eval-cora.bmca@0.5"
+    assert level["metric_parameters"] == {"level": 0.5}
+    assert (level["min_score"], level["max_score"], level["metric_unit"]) == (0.0, 1.0, "proportion")
+    assert level["lower_is_better"] is False
+    assert result(exported, "cora_demo", "invalid")["metric_config"]["lower_is_better"] is True
+    assert result(exported, "cora_demo", "mcqa")["metric_config"]["metric_id"] == "accuracy"
+    difference = result(exported, "cora_demo_revas", "nota_acc_diff")["metric_config"]
+    assert (difference["min_score"], difference["max_score"]) == (-1.0, 1.0)
+
+
+def test_where_it_comes_from(exported: Exported) -> None:
+    one = result(exported, "cora_demo", "cora")
+    assert one["source_data"] == {
+        "dataset_name": "demo",
+        "source_type": "other",
+        "additional_details": {"location": "questions that come with the package lm-eval-cora"},
+    }
+    details = one["score_details"]["details"]
+    assert details["signature"].startswith("cora|task:cora_demo@1|probe:divergent|form:generate|shots:0|")
+    assert (details["questions"], details["variants"]) == ("2", "52")
+    generation = one["generation_config"]
+    assert generation["generation_args"] == {"temperature": 0.0, "max_tokens": 8}
+    assert generation["additional_details"]["num_fewshot"] == "0"
+    assert generation["additional_details"]["chat_template"] == "none"
+    assert generation["additional_details"]["options"] == '{"questions": 2}'
+    assert exported.record["eval_library"]["name"] == "lm_eval"
+    assert exported.record["eval_library"]["additional_details"]["plugin_version"] == "0.1.0"
+    assert exported.record["source_metadata"]["source_type"] == "evaluation_run"
+
+
+def test_the_dates_are_those_of_the_run(exported: Exported) -> None:
+    newest = max(one.results["date"] for one in exported.runs)
+    assert exported.record["evaluation_timestamp"] == str(newest)
+    assert exported.record["evaluation_id"] == f"lm-eval-cora/some-org/some-model/{newest}"
+
+
+def test_data_of_the_hub(runs: list[Run], tmp_path: Path) -> None:
+    source = {"benchmark": "mmlu", "hub_path": "cais/mmlu", "hub_config": "all", "hub_split": "test"}
+    one = with_config(runs[0], dataset_kwargs={**source, "hub_revision": "abc"})
+    record, _ = export([one], tmp_path)
+    assert record["evaluation_results"][0]["source_data"] == {
+        "dataset_name": "mmlu",
+        "source_type": "hf_dataset",
+        "hf_repo": "cais/mmlu",
+        "hf_split": "test",
+        "additional_details": {"configs": '["all"]', "revision": "abc"},
+    }
+    several = with_config(runs[0], dataset_kwargs={**source, "hub_path": ["org/a", "org/b"]})
+    record, _ = export([several], tmp_path)
+    data = record["evaluation_results"][0]["source_data"]
+    assert data["url"] == ["https://huggingface.co/datasets/org/a", "https://huggingface.co/datasets/org/b"]
+    own = with_config(runs[0], dataset_kwargs=source, metadata={"cora": {"data_files": "/home/me/mine.csv"}})
+    record, _ = export([own], tmp_path)
+    data = record["evaluation_results"][0]["source_data"]
+    assert (data["source_type"], data["additional_details"]) == ("other", {"data_files": '["mine.csv"]'})
+    assert not list(RECORD(record, "record"))
+
+
+@pytest.mark.parametrize(
+    ("model", "arguments", "kind", "expected"),
+    [
+        ("hf", {"pretrained": "x"}, "self_deployed", {"inference_engine": {"name": "transformers", "version": "5.0"}}),
+        ("vllm", "pretrained=x", "self_deployed", {"inference_engine": {"name": "vllm"}}),
+        ("openai-chat-completions", {}, "externally_managed", {"inference_platform": "openai"}),
+        (
+            "openai-completions",
+            {"base_url": "http://x"},
+            "unknown",
+            {"inference_engine": {"name": "openai-completions"}},
+        ),
+        ("local-completions", None, "unknown", {"inference_engine": {"name": "local-completions"}}),
+    ],
+)
+def test_the_back_end(
+    runs: list[Run], tmp_path: Path, model: str, arguments: Any, kind: str, expected: dict[str, Any]
+) -> None:
+    config = {"model": model, "model_args": arguments}
+    record, _ = export([with_results(runs[0], config=config, transformers_version="5.0")], tmp_path)
+    info = record["model_info"]
+    assert info["additional_details"]["deployment_type"] == kind
+    assert {key: info[key] for key in info.keys() & {"inference_engine", "inference_platform"}} == expected
+    assert (info["id"], info["developer"]) == ("some-org/some-model", "some-org")
+    assert not list(RECORD(record, "record"))
+
+
+def test_no_secrets_and_no_folders_of_the_user(runs: list[Run], tmp_path: Path) -> None:
+    arguments = {"pretrained": "/home/me/checkpoint-5", "token": "hf_hush", "api_key": "sk-hush", "tokenizer": "org/t"}
+    one = with_results(runs[0], model_name="/home/me/checkpoint-5", config={"model": "hf", "model_args": arguments})
+    files = write_every_eval_ever([one], tmp_path)
+    assert files[0].parent == tmp_path / "data" / "lm-eval-cora" / "unknown" / "checkpoint-5"
+    text = files[0].read_text()
+    assert "hush" not in text
+    assert "/home/me" not in text
+    assert "org/t" in text
+    assert "developer" not in json.loads(text)["model_info"]
+
+
+@pytest.mark.parametrize(
+    ("name", "folders"),
+    [("azure/openai/gpt:4", "azure/openai_gpt_4"), ("data/con", "_data/_con"), ("../..", "unknown/unknown")],
+)
+def test_folders_that_every_file_system_takes(runs: list[Run], tmp_path: Path, name: str, folders: str) -> None:
+    (record, _) = write_every_eval_ever([with_results(runs[0], model_name=name)], tmp_path)
+    assert record.parent == tmp_path / "data" / "lm-eval-cora" / folders
+
+
+def test_several_models_and_no_results_file(tmp_path: Path) -> None:
+    for model in ("org/one", "org/two"):
+        write(tmp_path / "runs", run(knows, options={"questions": 1}), model)
+    for path in (tmp_path / "runs").rglob("results_*.json"):
+        path.unlink()
+    files = write_every_eval_ever(read_runs([tmp_path / "runs"]), tmp_path)
+    assert len(files) == 4
+    for path in files[::2]:
+        record = strict(path.read_text())
+        assert list(RECORD(record, "record")) == []
+        assert record["eval_library"]["version"] == "unknown"
+        assert record["evaluation_results"][0]["source_data"]["dataset_name"] == "cora_demo"
+
+
+def test_without_a_complete_question(tmp_path: Path) -> None:
+    write(tmp_path / "runs", run(knows, options={"questions": 1}, limit=5))
+    record, rows = export(read_runs([tmp_path / "runs"]), tmp_path)
+    assert record["evaluation_results"] == []
+    assert "cora_demo/cora" in record["source_metadata"]["additional_details"]["undefined_results"]
+    assert len(rows) == 5
+    assert all("evaluation_result_id" not in row for row in rows)
+    assert not list(RECORD(record, "record"))
+
+
+def test_a_statistic_without_an_upper_bound(tmp_path: Path) -> None:
+    write(tmp_path / "runs", run(lambda _: "The best answer is A.", "cora_demo_order", {"questions": 2}))
+    record, _ = export(read_runs([tmp_path / "runs"]), tmp_path)
+    by_name = {one["metric_config"]["metric_name"]: one for one in record["evaluation_results"]}
+    # Ten picks of A, where two of each letter are expected: 8²/2 + 4 · 2²/2 = 40.
+    assert by_name["position_chi_square"]["score_details"]["score"] == pytest.approx(40)
+    assert by_name["position_chi_square"]["metric_config"]["max_score"] == "Infinity"
+    assert not list(RECORD(record, "record"))
+
+
+def test_a_folder_that_is_a_file(runs: list[Run], tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("")
+    with pytest.raises(ReportError, match="data"):
+        write_every_eval_ever(runs, tmp_path)
+
+
+def test_an_export_that_fails_leaves_nothing_behind(
+    runs: list[Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: Any) -> Any:
+        yield {"score": np.nan}  # no JSON
+
+    monkeypatch.setattr("lm_eval_cora.export.every_eval_ever.rows", broken)
+    with pytest.raises(ValueError, match="Out of range float values"):
+        write_every_eval_ever(runs, tmp_path)
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]

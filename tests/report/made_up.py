@@ -1,0 +1,159 @@
+"""A report by hand with everything that a page has to show, one of its models hostile."""
+
+from __future__ import annotations
+
+from math import nan
+
+from lm_eval_cora.report.content import (
+    Answered,
+    Cell,
+    Curve,
+    Dots,
+    Line,
+    Number,
+    Option,
+    Ranges,
+    Report,
+    Section,
+    Spread,
+    Stories,
+    Story,
+    Table,
+)
+
+LONG = "an-organisation/A-Model-With-A-Name-Of-60-Characters-7B-Chat"
+HOSTILE = '<b>$x_1$</b> & "it\'s" \u202emodel'
+MODELS = ("small-chat-360m", LONG, HOSTILE)
+
+ATTACK = (
+    "Of course!</pre></details><script>window.hacked=1</script><img src=x onerror=window.hacked=1>\n"
+    "</style>\"quotes' 😀 \u202eturned\u202c {{ 7 * 7 }} \x00\x1b[31m " + "no-blanks" * 60
+)
+SIGNATURE = "lm-eval-cora=0.1.0|" + "f" * 181
+CATEGORIES = ("Anatomy", "biology", "Ethics", "Physics", "Statistics", "Änderung", "zoology")
+
+
+def _numbers(title: str, rows: int = 3) -> Table:
+    cells = [(f"row {row}", Number(row / 10, 0.012)) for row in range(rows)]
+    return Table(f"{title}, the numbers", ("Name", "Value"), cells)
+
+
+def curve() -> Curve:
+    """Three models: one with everything, one without errors, one of which hardly anything is known."""
+
+    def marks(value: float) -> list[tuple[str, Number]]:
+        return [("MCQA", Number(value, 0.02)), ("MV", Number(value + 0.06, 0.02))]
+
+    levels = [level / 8 for level in range(9)]
+    falling = [(x, Number(0.82 - 0.5 * x**2, 0.03)) for x in levels]
+    steps = [(x, Number(0.6 - 0.4 * x)) for x in levels]
+    broken = [(x, Number(nan if x < 0.5 else 0.3, nan)) for x in levels]
+    lines = (
+        Line(MODELS[0], falling, marks(0.74)),
+        Line(MODELS[1], steps, marks(0.51)),
+        Line(MODELS[2], broken, [("MCQA", Number(nan))]),
+    )
+    title = "Accuracy by the least consistency asked for"
+    note = "A question counts if its answers are right at least this often; the band is a 95% interval."
+    return Curve(title, "least consistency", "accuracy (BMCA)", lines, _numbers(title, 9), note)
+
+
+def ranges() -> Ranges:
+    """Two models with a box, one with three values."""
+    kinds = ("original", "shuffled", "options_2", "options_6", "nota_answer", "replaced", "select_all", "true_or_false")
+    values = (0.74, 0.71, 0.83, 0.66, 0.52, 0.7, 0.44, 0.61)
+    spreads = (
+        Spread(
+            MODELS[0],
+            [(kind, Number(v, 0.02)) for kind, v in zip(kinds, values, strict=True)],
+            Number(0.48, 0.021),
+        ),
+        Spread(
+            MODELS[1],
+            [(kind, Number(v * 0.8)) for kind, v in zip(kinds, values, strict=True)],
+            Number(0.31, 0.018),
+        ),
+        Spread(
+            MODELS[2], [("original", Number(0.3)), ("shuffled", Number(0.34)), ("replaced", Number(nan))], Number(nan)
+        ),
+    )
+    title = "How far the accuracy moves"
+    return Ranges(title, "accuracy", "consistency rate", spreads, _numbers(title))
+
+
+def dots() -> Dots:
+    """Rows with names of several lengths, and a reference."""
+    rows = ("A", "B", "picks one", "a kind of variant with a rather long name", "select all", "none of the above")
+    models = [
+        (name, [Number((0.85 - 0.12 * row - 0.2 * place) % 1, 0.04 / (place + 1)) for row in range(len(rows))])
+        for place, name in enumerate(MODELS[:2])
+    ]
+    models.append((MODELS[2], [Number(nan), Number(0.5), Number(0.0, 0.1), *[Number(0.98, 0.2)] * 3]))
+    title = "Which positions are picked"
+    reference = (0.25, 0.25, 0.5, 0.5, nan, 0.1)
+    return Dots(title, "share of the answers", rows, models, _numbers(title), reference, "even share")
+
+
+def scores() -> Table:
+    """Ranks, differences and counts."""
+    rows: list[list[Cell]] = [
+        ["Questions", 1273, 1273, 40],
+        ["MCQA", Number(0.744, 0.012, 1), Number(0.512, 0.014, 2), Number(0.25, nan, 3)],
+        ["CoRA", Number(0.611, 0.014, 1), Number(0.402, 0.013, 2), Number(nan)],
+        ["Change", Number(-0.133, 0.01, signed=True), Number(0.11, 0.01, signed=True), Number(nan, signed=True)],
+    ]
+    return Table("Scores", ("Metric", *MODELS), rows, "Value ± standard error (rank).")
+
+
+def categories() -> Table:
+    """Twelve rows to be sorted; the score of one is undefined."""
+    names = [*CATEGORIES, *(f"Category {number}" for number in range(1, 6))]
+    rows: list[list[Cell]] = [
+        [name, (place * 7919) % 1700, nan_at(place, 3), Number(0.1 + (place * 5 % 12) / 20, 0.03)]
+        for place, name in enumerate(names)
+    ]
+    return Table("By category", ("Category", "Questions", "CoRA", "MCQA"), rows, "Click on a heading.", sortable=True)
+
+
+def nan_at(place: int, undefined: int) -> Number:
+    """A score for each place, but for one."""
+    return Number(nan if place == undefined else 0.05 + (place * 7 % 12) / 13, 0.02)
+
+
+def stories() -> Stories:
+    """One plain question, one with an attack wherever text can be."""
+    options = (
+        Option("A", "Aspirin", True, False),
+        Option("B", "Beta blockers", False, True),
+        Option("C", "None", False, False),
+    )
+    plain = Story(
+        "medqa-0007",
+        "A man of 54 years has had chest pain for two hours.\nWhat is given first?",
+        "right in 1 of 3",
+        (
+            Answered("original", "right", "A", "The answer is A.", (Option("A", "Aspirin", True, True), *options[2:])),
+            Answered("shuffled", "wrong", "B", "Thinking step by step ...\n\nB", options),
+            Answered("true_or_false", "invalid", "no answer in the response", "", ()),
+        ),
+    )
+    hostile = Story(
+        ATTACK[:200],
+        ATTACK,
+        ATTACK[:90],
+        (Answered(ATTACK[:60], "wrong", ATTACK, ATTACK, [Option("A", ATTACK, True, False)]),),
+    )
+    return Stories("Questions with inconsistent answers: small-chat-360m", (plain, hostile), "Unfold a question.")
+
+
+def report() -> Report:
+    """All of that in two sections."""
+    first = Section(
+        "cora_medqa",
+        "four variants of each question of MedQA",
+        (scores(), curve(), ranges(), dots(), categories(), stories()),
+        [(name, SIGNATURE) for name in MODELS],
+        [(MODELS[0], "40 of 1273 questions were asked (--limit)."), (HOSTILE, ATTACK[:120])],
+    )
+    second = Section("MedQA", "all probes together", (scores(), dots()))
+    return Report("Consistency of three models", (first, second))

@@ -1,0 +1,232 @@
+"""The page in a real browser, opened from the disk as people do."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from math import isnan
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from lm_eval_cora.report.content import Number, Report, Section
+from lm_eval_cora.report.page import render
+
+from . import made_up
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+PHONE = {"width": 360, "height": 740}
+
+pytest.importorskip("matplotlib")
+
+
+# Not of the session: as long as Playwright is there, no other test could run an event loop.
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    api = pytest.importorskip("playwright.sync_api")
+    names = ("chromium", "chromium-browser", "google-chrome")
+    program = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
+    with api.sync_playwright() as playwright:
+        try:
+            found = playwright.chromium.launch(executable_path=program)
+        except api.Error:
+            if program:
+                raise
+            pytest.skip("no browser: apt-get install chromium")
+        yield found
+        found.close()
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("page") / "report.html"
+    path.write_text(render(made_up.report()), encoding="utf-8")
+    return path
+
+
+class Visit:
+    """A page that is open, and what must not happen there."""
+
+    def __init__(self, browser: Browser, file: Path, **context: Any) -> None:
+        self.context = browser.new_context(**context)
+        self.page: Page = self.context.new_page()
+        self.complaints: list[str] = []
+        self.requests: list[str] = []
+        self.page.on("console", lambda message: self.complaints.append(message.text))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.goto(file.as_uri())
+
+    def unfold(self) -> None:
+        self.page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+
+    def style(self, selector: str, name: str) -> str:
+        script = "([selector, name]) => getComputedStyle(document.querySelector(selector))[name]"
+        return str(self.page.evaluate(script, [selector, name]))
+
+    def column(self, number: int) -> list[str]:
+        cells = self.page.locator(f"table[data-sortable] tbody tr > :nth-child({number})")
+        return [text.strip() for text in cells.all_text_contents()]
+
+
+@pytest.fixture
+def visit(browser: Browser, file: Path) -> Iterator[Visit]:
+    visit = Visit(browser, file)
+    yield visit
+    visit.context.close()
+
+
+@pytest.fixture
+def phone(browser: Browser, file: Path) -> Iterator[Visit]:
+    visit = Visit(browser, file, viewport=PHONE, color_scheme="dark")
+    yield visit
+    visit.context.close()
+
+
+def test_it_needs_nothing_else_and_runs_nothing_that_a_text_says(visit: Visit, file: Path) -> None:
+    visit.unfold()
+    visit.page.wait_for_timeout(100)
+    assert visit.page.evaluate("typeof window.hacked") == "undefined"
+    assert visit.complaints == []
+    # The icon is in the page.
+    assert [url for url in visit.requests if not url.startswith("data:")] == [file.as_uri()]
+    assert visit.page.locator("pre").last.text_content() == made_up.ATTACK.replace("\x00", "␀").replace("\x1b", "␛")
+    assert visit.page.title() == made_up.report().title
+
+
+def test_a_script_that_got_into_the_page_would_not_run(browser: Browser, tmp_path: Path) -> None:
+    file = tmp_path / "report.html"
+    page = render(made_up.report()).replace("</main>", "<script>window.hacked=1</script></main>")
+    file.write_text(page, encoding="utf-8")
+    visit = Visit(browser, file)
+    assert visit.page.evaluate("typeof window.hacked") == "undefined"
+    assert visit.page.locator("#theme").is_visible()
+    visit.context.close()
+
+
+def test_every_chart_is_there(visit: Visit) -> None:
+    charts = visit.page.locator("svg[role=img]")
+    assert charts.count() == 4
+    for chart in charts.all():
+        box = chart.bounding_box()
+        assert box is not None
+        assert box["width"] > 200
+        assert box["height"] > 100
+    assert visit.page.locator("details.numbers table").count() == 4
+
+
+def test_nothing_is_cut_off_in_the_charts(visit: Visit) -> None:
+    outside = """() => [...document.querySelectorAll("svg[role=img]")].flatMap((svg) => {
+        const frame = svg.getBoundingClientRect();
+        return [...svg.querySelectorAll("text")].filter((text) => {
+            const box = text.getBoundingClientRect();
+            return box.left < frame.left - 1 || box.right > frame.right + 1
+                || box.top < frame.top - 1 || box.bottom > frame.bottom + 1;
+        }).map((text) => text.textContent);
+    })"""
+    assert visit.page.evaluate(outside) == []
+
+
+def test_a_heading_sorts_its_column_up_and_then_down(visit: Visit) -> None:
+    texts = [(str(row[0]), row[2]) for row in made_up.categories().rows]
+    scores = {name: score.value for name, score in texts if isinstance(score, Number)}
+    undefined = [name for name, score in scores.items() if isnan(score)]
+    defined = sorted((name for name in scores if name not in undefined), key=scores.__getitem__)
+    heading = visit.page.get_by_role("columnheader", name="CoRA").last
+    assert visit.column(1) == list(scores)
+    heading.get_by_role("button").click()
+    assert heading.get_attribute("aria-sort") == "ascending"
+    assert visit.column(1) == defined + undefined
+    heading.get_by_role("button").click()
+    assert heading.get_attribute("aria-sort") == "descending"
+    assert visit.column(1) == defined[::-1] + undefined
+    visit.page.get_by_role("button", name="Category").press("Enter")
+    assert heading.get_attribute("aria-sort") == "none"
+    assert visit.column(1)[:3] == ["Anatomy", "Änderung", "biology"]
+    assert visit.column(1)[-1] == "zoology"
+
+
+def test_counts_are_sorted_as_numbers(visit: Visit) -> None:
+    visit.page.get_by_role("button", name="Questions").click()
+    counts = [int(text.replace(",", "")) for text in visit.column(2)]
+    assert counts == sorted(counts)
+    assert "1,119" in visit.column(2)
+
+
+def test_the_theme_button_goes_round(visit: Visit) -> None:
+    button = visit.page.locator("#theme")
+    seen = {}
+    for _ in range(4):
+        seen[button.text_content()] = visit.style("body", "backgroundColor")
+        button.click()
+    assert list(seen) == ["Theme: auto", "Theme: light", "Theme: dark"]
+    assert seen["Theme: auto"] == seen["Theme: light"] == "rgb(255, 255, 255)" != seen["Theme: dark"]
+    visit.page.reload()
+    assert button.text_content() == "Theme: light"
+
+
+def test_it_is_as_dark_as_the_system(visit: Visit, phone: Visit) -> None:
+    for selector, name in (
+        ("svg text", "fill"),
+        ("body", "backgroundColor"),
+        ("body", "color"),
+        ("[style*='stroke: var(--series-1)']", "stroke"),
+    ):
+        assert visit.style(selector, name) != phone.style(selector, name)
+    assert phone.style("svg text", "fill") == phone.style("body", "color") == "rgb(231, 233, 234)"
+    assert phone.style("html", "colorScheme") == "dark"
+
+
+def test_paper_is_white(phone: Visit) -> None:
+    phone.page.emulate_media(media="print")
+    assert phone.style("body", "backgroundColor") == "rgb(255, 255, 255)"
+    assert not phone.page.locator("nav").is_visible()
+    assert phone.page.pdf()[:5] == b"%PDF-"
+
+
+def test_on_a_phone_only_tables_scroll_sideways(phone: Visit) -> None:
+    for _ in range(2):
+        assert phone.page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+        phone.unfold()
+    wide = phone.page.locator(".scroll").first
+    assert wide.evaluate("(box) => box.scrollWidth > box.clientWidth")
+    name = wide.locator("tbody th").first
+    before = name.bounding_box()
+    wide.evaluate("(box) => { box.scrollLeft = 200; }")
+    assert name.bounding_box() == before is not None
+
+
+def test_a_question_unfolds(visit: Visit) -> None:
+    story = visit.page.locator("details.story").first
+    answer = story.locator(".answer").first
+    assert not answer.is_visible()
+    story.locator("summary").click()
+    assert answer.is_visible()
+    assert answer.locator("pre").text_content() == "The answer is A."
+    assert " ".join((answer.locator(".badge").text_content() or "").split()) == "✓ right"
+    picked = story.locator(".answer").nth(1).locator("li", has_text="picked")
+    assert (picked.text_content() or "").startswith("BBeta blockers")
+
+
+def test_what_is_printed_of_numbers_is_what_they_print(visit: Visit) -> None:
+    cell = visit.page.locator("td", has_text="0.744").first
+    assert cell.text_content() == "0.744 ± 0.012 (1)"
+    assert cell.get_attribute("data-value") == "0.744"
+    assert visit.page.locator("td", has_text="n/a").first.get_attribute("data-value") == ""
+
+
+def test_equal_reports_give_equal_pages() -> None:
+    assert render(made_up.report()) == render(made_up.report())
+
+
+def test_sections_without_anything() -> None:
+    page = render(replace(made_up.report(), sections=(Section("alone", "", ()),)))
+    assert page.startswith("<!DOCTYPE html>")
+    assert "<h2>alone</h2>" in page
+    assert "<nav" not in page
+    assert "There is nothing to show." in render(Report("Empty", ()))

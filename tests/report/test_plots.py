@@ -1,0 +1,149 @@
+from __future__ import annotations
+
+import re
+import sys
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from math import nan
+from xml.etree import ElementTree
+
+import pytest
+
+from lm_eval_cora.report import ReportError
+from lm_eval_cora.report.content import Chart, Curve, Dots, Line, Number, Ranges, Spread, Table
+from lm_eval_cora.report.plots import draw
+
+from . import made_up
+
+MAKERS: tuple[Callable[[], Chart], ...] = (made_up.curve, made_up.ranges, made_up.dots)
+NOTHING = Table("numbers", ("Name", "Value"), ())
+UNKNOWN = Number(nan)
+
+matplotlib = pytest.importorskip("matplotlib")
+
+
+@pytest.fixture(params=MAKERS, ids=lambda maker: maker.__name__)
+def chart(request: pytest.FixtureRequest) -> Chart:
+    made: Chart = request.param()
+    return made
+
+
+def texts(svg: str) -> list[str]:
+    return [
+        "".join(element.itertext()) for element in ElementTree.fromstring(svg).iter() if element.tag.endswith("text")
+    ]
+
+
+def ids(svg: str) -> set[str]:
+    return set(re.findall(r' id="([^"]*)"', svg))
+
+
+def test_it_says_what_it_shows_in_text(chart: Chart) -> None:
+    svg = draw(chart)
+    root = ElementTree.fromstring(svg)
+    assert root.attrib["role"] == "img"
+    assert root.attrib["aria-label"] == chart.title
+    assert root.attrib["width"] == "100%"
+    assert "viewBox" in root.attrib
+    assert "height" not in root.attrib
+    assert made_up.MODELS[0] in texts(svg)
+    # In as many lines as it takes; hyphens are where it may be broken.
+    assert made_up.LONG in "".join(texts(svg))
+    assert any(text.startswith('<b>$x_1$</b> & "it\'s"') for text in texts(svg))
+
+
+def test_what_a_point_is_can_be_seen_under_the_mouse() -> None:
+    tips = re.findall("<title>(.*?)</title>", draw(made_up.ranges()))
+    assert "small-chat-360m, original: 0.740 ± 0.020" in tips
+    assert "small-chat-360m, consistency rate: 0.480 ± 0.021" in tips
+
+
+def test_colours_and_fonts_are_the_page_s(chart: Chart) -> None:
+    svg = draw(chart)
+    assert "currentColor" in svg
+    assert {f"var(--series-{number})" for number in (1, 2, 3)} <= set(re.findall(r"var\([^)]*\)", svg))
+    assert not re.search('[:"] ?#[0-9a-f]{6}[;"]', svg)
+    assert "<style" not in svg
+    assert "DejaVu" not in svg
+
+
+def test_equal_charts_give_equal_drawings(chart: Chart) -> None:
+    before = dict(matplotlib.rcParams)
+    first = draw(chart)
+    with matplotlib.rc_context({"font.size": 20, "svg.hashsalt": "other", "lines.linewidth": 9}):
+        assert draw(chart) == first
+    assert dict(matplotlib.rcParams) == before
+
+
+def test_ids_are_those_of_one_drawing() -> None:
+    drawings = [draw(maker()) for maker in MAKERS]
+    found = [ids(svg) for svg in drawings]
+    assert sum(map(len, found)) == len(set.union(*found)) > 0
+    for svg, own in zip(drawings, found, strict=True):
+        assert set(re.findall(r'(?:url\(#|href="#)([^)"]+)', svg)) == own
+
+
+@pytest.mark.parametrize(
+    "chart",
+    [
+        Curve("", "", "", (), NOTHING),
+        Curve("c", "x", "y", [Line("m", ())], NOTHING),
+        Curve("c", "x", "y", [Line("m", [(0.0, UNKNOWN)], [("MCQA", UNKNOWN)])], NOTHING),
+        Ranges("r", "y", "beside", (), NOTHING),
+        Ranges("r", "y", "beside", [Spread("m", (), UNKNOWN)], NOTHING),
+        Ranges("r", "y", "beside", [Spread("m", [("a", UNKNOWN)], UNKNOWN)], NOTHING),
+        Dots("d", "x", (), (), NOTHING),
+        Dots("d", "x", ("a",), [("m", ())], NOTHING, reference=(0.5,)),
+        Dots("d", "x", ("a",), [("m", [UNKNOWN])], NOTHING, reference=(nan,)),
+    ],
+)
+def test_of_nothing_that_is_said(chart: Chart) -> None:
+    assert texts(draw(chart)) == ["nothing to show"]
+
+
+@pytest.mark.parametrize(
+    "chart",
+    [
+        Curve("c", "x", "y", [Line("m", [(0.5, Number(0.5, 0.4))])], NOTHING),
+        Curve("c", "x", "y", [Line("m", (), [("MCQA", Number(1.0))])], NOTHING),
+        Ranges(
+            "r", "y", "beside", [Spread("m", (), Number(0.0, 0.2)), Spread("n", [("a", UNKNOWN)], UNKNOWN)], NOTHING
+        ),
+        Ranges("r", "y", "beside", [Spread("m", [("a", Number(1.0))] * 5, UNKNOWN)], NOTHING),
+        Dots("d", "x", ("a", "b"), [("m", [Number(1.0, 0.2)]), ("n", [UNKNOWN, UNKNOWN])], NOTHING),
+    ],
+)
+def test_of_little_that_little_is_shown(chart: Chart) -> None:
+    assert "m" in texts(draw(chart))
+
+
+def test_eight_models_have_eight_looks_and_names_that_are_not_cut_off() -> None:
+    (line, *_), names = made_up.curve().lines, [f"{made_up.LONG[:-1]}{number}" for number in range(8)]
+    svg = draw(replace(made_up.curve(), lines=[replace(line, name=name) for name in names]))
+    assert all(name in "".join(texts(svg)) for name in names)
+    assert len(set(re.findall(r"var\(--series-\d\)", svg))) == 8
+
+
+@pytest.mark.parametrize(
+    "name", ["_hidden", "日本語のモデル" * 9, "a\x00\x1b\ud800b\nc", "", " ", "😀", "&amp;<", "$\\frac$"]
+)
+def test_models_may_have_any_name(name: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for maker in MAKERS:
+            made = maker()
+            if isinstance(made, Curve):
+                made = replace(made, title=name, lines=[replace(made.lines[0], name=name)])
+            elif isinstance(made, Ranges):
+                made = replace(made, title=name, spreads=[replace(made.spreads[0], name=name)])
+            else:
+                made = replace(made, title=name, rows=[name] * 6, models=[(name, made.models[0][1])])
+            shown = "".join("".join(texts(draw(made))).split())
+            assert shown.count("".join(part for part in name.split() if part.isprintable())) > 0
+
+
+def test_without_matplotlib_there_is_a_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ReportError, match=re.escape("pip install 'lm-eval-cora[report]'; or --format md")):
+        draw(made_up.curve())
