@@ -7,6 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from io import TextIOWrapper
 from math import floor
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,8 @@ from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.answers_file import read_answers, score_answers
 from lm_eval_cora.report.compare import as_json as comparison_as_json
 from lm_eval_cora.report.compare import as_table, compare, pair_runs
+from lm_eval_cora.report.page import render
+from lm_eval_cora.report.plots import check_drawing
 from lm_eval_cora.report.runs import Run, read_runs
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.report.text import as_csv, as_json, as_markdown, table_as_text
@@ -37,6 +40,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         The exit status: 0, 1 after an error, 130 after Ctrl-C. Bad usage ends in 2, by argparse.
     """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # a terminal that cannot print a character must not end a report
+            stream.reconfigure(errors="backslashreplace")
     given = _parser().parse_args(arguments)
     try:
         command: Callable[[argparse.Namespace], None] = given.command
@@ -57,6 +63,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _report(given: argparse.Namespace) -> None:
+    if given.format == "html":
+        check_drawing()  # before minutes of reading
     runs = _runs(given.out)
     output = given.output or (Path("report.html") if given.format == "html" else _STDOUT)
     if given.format == "json":
@@ -65,12 +73,7 @@ def _report(given: argparse.Namespace) -> None:
         text = as_csv(runs)
     else:
         report = make_report(runs, given.title)
-        if given.format == "md":
-            text = as_markdown(report)
-        else:
-            from lm_eval_cora.report.page import render  # matplotlib takes a second to import
-
-            text = render(report)
+        text = as_markdown(report) if given.format == "md" else render(report)
     _write(text, output)
 
 
@@ -190,7 +193,7 @@ def _write(text: str, path: Path) -> None:
         sys.stdout.write(text)
         return
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
+    path.write_text(text, encoding="utf-8", errors="backslashreplace")  # half an emoji is no text of a file
     _say(f"wrote {path}")
 
 

@@ -102,6 +102,21 @@ def test_simple_evaluate_runs(python: Path) -> None:
     assert results["cora_stderr,none"] == 0.0
 
 
+def test_the_command_of_its_own_reports_a_run(python: Path, tmp_path: Path) -> None:
+    ours = str(python.parent / "lm-eval-cora")
+    options = json.dumps({"cora": {"questions": 2}})
+    dummy = ("-m", "lm_eval", "run", "--model", "dummy", "--tasks", "cora_demo", "--metadata", options)
+    call(python, *dummy, "--output_path", str(tmp_path), "--log_samples")
+    assert "| cora " in call(python, ours, "report", str(tmp_path), "--format", "md")
+    assert "lm_eval/tasks/cora" in call(python, ours, "tasks")
+    assert "2 questions, 52 variants" in call(python, ours, "tasks", "--check", "cora_demo", "--metadata", options)
+    with pytest.raises(AssertionError, match=r"pip install 'lm-eval-cora\[report\]'; or --format md"):
+        call(python, ours, "report", str(tmp_path), "-o", str(tmp_path / "report.html"))
+    call(python, "-m", "pip", "install", "--quiet", "matplotlib")
+    call(python, ours, "report", str(tmp_path), "-o", str(tmp_path / "report.html"))
+    assert "<svg" in (tmp_path / "report.html").read_text()
+
+
 def test_types_and_questions_are_in_the_package(python: Path) -> None:
     package = site_packages(python) / "lm_eval_cora"
     assert (package / "py.typed").is_file()

@@ -223,8 +223,10 @@ class Report:
 
     Attributes:
         title: Its title.
+        glossary: What the metrics mean.
         sections: One per benchmark where several probes are summed up, then one per task.
     """
 
     title: str
     sections: Sequence[Section]
+    glossary: Table | None = None

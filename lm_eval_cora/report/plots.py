@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
+from importlib.util import find_spec
 from math import ceil, floor, isnan
 from typing import TYPE_CHECKING, Any
 from unicodedata import east_asian_width
@@ -75,6 +76,18 @@ class _Drawing:
         self.tips.append(tip)
 
 
+def check_drawing() -> None:
+    """See that charts can be drawn.
+
+    Raises:
+        ReportError: If matplotlib is not installed.
+    """
+    if find_spec("matplotlib") is None:
+        raise ReportError(
+            "the page needs matplotlib: pip install 'lm-eval-cora[report]'; or --format md, which needs none"
+        )
+
+
 def draw(chart: Chart) -> str:
     """Draw a chart.
 
@@ -88,13 +101,10 @@ def draw(chart: Chart) -> str:
     Raises:
         ReportError: If matplotlib is not installed.
     """
-    try:
-        import matplotlib
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise ReportError(
-            "the page needs matplotlib: pip install 'lm-eval-cora[report]'; or --format md, which needs none"
-        ) from None
+    check_drawing()
+    import matplotlib
+    from matplotlib.figure import Figure
+
     with matplotlib.rc_context(), _no_warnings_of_fonts():
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(_STYLE)

@@ -85,7 +85,12 @@ class Run:
     @property
     def signature(self) -> str:
         """The signature of the scores; empty without a results file."""
-        return str((self.config.get("metadata") or {}).get("signature") or "")
+        signature = str((self.config.get("metadata") or {}).get("signature") or "")
+        if not signature or len(self.files) == 1:
+            return signature
+        parts = [part for part in signature.split("|") if part.partition(":")[0] not in _OF_THIS_RUN_ALONE]
+        variants = "-".join(map(str, dict.fromkeys((self.table.sizes.min(), self.table.sizes.max()))))
+        return "|".join([*parts[:-1], f"n:{len(self.table.sizes)}x{variants}", *parts[-1:]])
 
     @cached_property
     def entries(self) -> list[Mapping[str, Any]]:
@@ -257,7 +262,7 @@ def _runs_of(model: str, task: str, files: Sequence[_File], judge: Judge) -> Ite
         notes.append(f"merged {len(used)} runs of one task: {', '.join(file.path.name for file in used)}")
     if broken:
         what = ", ".join(f"{count:,} {defect}" for defect, count in broken.most_common())
-        notes.append(f"left out {broken.total():,} lines: {what}")
+        notes.append(f"left out {_count(broken.total(), 'line')}: {what}")
     for name, several in parts.items():
         label = task if len(parts) == 1 else f"{task} ({name})"
         records = [record for samples in several for record in samples.records]
@@ -289,9 +294,9 @@ def _overlap(parts: Mapping[str, list[Samples]], found: Mapping[str, Samples]) -
 def _left_out(table: ResponseTable) -> list[str]:
     told = []
     if table.incomplete:
-        told.append(f"left out {table.incomplete:,} questions: variants are missing")
+        told.append(f"left out {_count(table.incomplete, 'question')}: variants are missing")
     if table.duplicates:
-        told.append(f"left out {table.duplicates:,} second answers to a variant")
+        told.append(f"left out {_count(table.duplicates, 'second answer')} to a variant")
     return told
 
 
@@ -355,3 +360,7 @@ def _ending(model: str, count: int) -> str:
     """The last parts of a path; an id on the Hub stays whole."""
     path = Path(model)
     return str(Path(*path.parts[-count:])) if path.is_absolute() or model.startswith(".") else model
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from inspect import getdoc
+from typing import Any
 
 from tqdm import tqdm
 
 from lm_eval_cora.probes import divergent, order, plus, revas
 from lm_eval_cora.report import stories, study, tables
-from lm_eval_cora.report.content import Block, Report, Section
+from lm_eval_cora.report.compare import not_comparable
+from lm_eval_cora.report.content import Block, Report, Section, Table
 from lm_eval_cora.report.runs import Run
 
 _ASKS = {
@@ -38,18 +41,31 @@ def make_report(runs: Sequence[Run], title: str = "Consistency of the answers") 
     # On a terminal only.
     bar = tqdm(by_task.items(), "computing", unit="task", disable=None, leave=False)
     sections = [_section(task, members) for task, members in bar]
-    return Report(title, [*study.aggregated_sections(runs), *sections])
+    return Report(title, [*study.aggregated_sections(runs), *sections], _glossary(runs))
+
+
+def _glossary(runs: Sequence[Run]) -> Table:
+    """What the metrics mean, in the first words of their documentation."""
+    names: dict[Callable[..., Any], dict[str, None]] = {}
+    for entry in (entry for run in runs for entry in run.entries):
+        names.setdefault(entry["aggregation"], {})[entry["metric"]] = None
+    rows = [[", ".join(called), (getdoc(function) or "").partition("\n")[0]] for function, called in names.items()]
+    return Table("What the metrics mean", ["metric", "meaning"], rows, "README.md has their sources.")
 
 
 def _section(task: str, runs: Sequence[Run]) -> Section:
     probe = runs[0].probe
+    unlike = [(run.model, reason) for run in runs[1:] if (reason := not_comparable(runs[0], run))]
     form = "letters scored" if runs[0].form == "loglikelihood" else "answers written"
     return Section(
         title=task,
         subtitle=f"{_ASKS[probe]}; {form}",
-        blocks=list(_blocks(probe, runs)),
+        blocks=list(_blocks(probe, runs, alike=not unlike)),
         signatures=[(run.model, run.signature) for run in runs if run.signature],
-        notes=[(run.model, note) for run in runs for note in _notes(run)],
+        notes=[
+            *((run.model, note) for run in runs for note in _notes(run)),
+            *((model, f"not asked the same as {runs[0].model}, so there are no ranks: {why}") for model, why in unlike),
+        ],
     )
 
 
@@ -61,8 +77,10 @@ def _notes(run: Run) -> Iterator[str]:
         yield f"the results file says something else than its samples: {'; '.join(run.differences)}"
 
 
-def _blocks(probe: str, runs: Sequence[Run]) -> Iterator[Block]:
-    yield tables.score_table(runs)
+def _blocks(probe: str, runs: Sequence[Run], *, alike: bool) -> Iterator[Block]:
+    yield tables.score_table(runs, ranked=alike)
+    if alike and len(runs) > 1:
+        yield tables.differences(runs)
     if any(len(run.table.sizes) and (run.table.sizes > 1).any() for run in runs):
         if probe in (divergent.NAME, plus.NAME):
             yield tables.bmca_curve(runs)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from math import nan
 
 from lm_eval_cora import metrics
-from lm_eval_cora.metrics.estimate import Estimate
+from lm_eval_cora.metrics.estimate import UNDEFINED
 from lm_eval_cora.probes import order, prompts, sampling
 from lm_eval_cora.probes.alterations import COUNTS
 from lm_eval_cora.report.content import Cell, Number, Section, Table
@@ -99,7 +98,7 @@ def study_tables(runs: Sequence[Run]) -> list[Table]:
 
 
 def _number(run: Run, name: str) -> Number:
-    return Number.of(run.estimates.get(name, Estimate(nan, nan)), signed="_diff" in name)
+    return Number.of(run.estimates.get(name, UNDEFINED), signed="_diff" in name)
 
 
 def _buckets(runs: Sequence[Run]) -> Table:

@@ -10,8 +10,9 @@ import numpy as np
 
 from lm_eval_cora import metrics
 from lm_eval_cora.metrics.entries import is_in_table
-from lm_eval_cora.metrics.estimate import Estimate
-from lm_eval_cora.probes import order, prompts
+from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
+from lm_eval_cora.metrics.paired import difference
+from lm_eval_cora.probes import order, prompts, sampling
 from lm_eval_cora.report.content import Cell, Curve, Dots, Line, Number, Ranges, Spread, Table
 from lm_eval_cora.report.runs import Run
 from lm_eval_cora.responses import ResponseTable
@@ -30,23 +31,38 @@ def ranks(values: Sequence[float], *, higher: bool = True) -> list[int | None]:
     return [None if isnan(value) else 1 + sum(other > value for other in better) for value in better]
 
 
-def score_table(runs: Sequence[Run]) -> Table:
+def score_table(runs: Sequence[Run], *, ranked: bool) -> Table:
     """The table of the papers: a metric per row, a model per column, with standard errors and ranks."""
     entries = {entry["metric"]: entry for run in runs for entry in run.entries if is_in_table(entry)}
     rows: list[list[Cell]] = []
     for name, entry in entries.items():
-        estimates = [run.estimates.get(name, Estimate(nan, nan)) for run in runs]
-        rows.append([name, *numbers(estimates, entry.get("higher_is_better"))])
+        estimates = [run.estimates.get(name, UNDEFINED) for run in runs]
+        rows.append([name, *_numbers(estimates, entry.get("higher_is_better") if ranked else None)])
         if name == "consistency_rate" and not runs[0].table.written.any():
             chance = [Number(metrics.chance_consistency_rate(run.table)) for run in runs]
             rows.append(["consistency_rate by chance", *chance])
     rows.append(["questions", *(len(run.table.sizes) for run in runs)])
     rows.append(["answers", *(len(run.table.picked) for run in runs)])
-    several = " In brackets the rank among the models." if len(runs) > 1 else ""
+    several = " In brackets the rank among the models." if ranked and len(runs) > 1 else ""
     return Table("Scores", ["metric", *models(runs)], rows, f"± standard error, clustered by question.{several}")
 
 
-def numbers(estimates: Sequence[Estimate], higher: bool | None) -> list[Number]:
+def differences(runs: Sequence[Run]) -> Table:
+    """What the other models differ by from the first one, paired by question."""
+    first, *others = runs
+    rows: list[list[Cell]] = []
+    for name, estimate in first.estimates.items():
+        changes = [difference(estimate, run.estimates.get(name, UNDEFINED)) for run in others]
+        rows.append([name, *(Number(change.value, change.stderr, signed=True) for change in changes)])
+    return Table(
+        f"Differences to {first.model}",
+        ["metric", *models(others)],
+        rows,
+        "Paired by question: the errors are those of the differences. `lm-eval-cora compare` has intervals and tests.",
+    )
+
+
+def _numbers(estimates: Sequence[Estimate], higher: bool | None) -> list[Number]:
     """Estimates of several models as numbers, ranked if there are several and one direction is better."""
     places: Sequence[int | None] = [None] * len(estimates)
     if len(estimates) > 1 and higher is not None:
@@ -96,6 +112,13 @@ def kinds_of(run: Run) -> dict[str, dict[str, Any]]:
     """Each kind of a run's variants, positions adjusted for the questions that have them."""
     kinds = metrics.each_kind(run.table, positions=run.probe == order.NAME)
     return {kind: {**part, "accuracy": part.get("adjusted", part["accuracy"])} for kind, part in kinds.items()}
+
+
+_ABOUT_KINDS = {
+    prompts.NAME: " In the table an outlier is outside 1.5 interquartile ranges around the middle half.",
+    order.NAME: " Of positions that not all questions have, adjusted for how hard these questions are.",
+    sampling.NAME: "",
+}
 
 
 def _rows_by_kind(runs: Sequence[Run], kinds: Sequence[Mapping[str, Any]]) -> Table:
@@ -161,14 +184,14 @@ def by_kind(runs: Sequence[Run]) -> Dots:
     names = _union(kinds)
     absent = Number(nan)
     values = [[Number.of(parts[kind]["accuracy"]) if kind in parts else absent for kind in names] for parts in kinds]
-    outliers = " Outliers are outside 1.5 interquartile ranges around the box." if runs[0].probe == prompts.NAME else ""
+    note = _ABOUT_KINDS.get(runs[0].probe, " Kinds with fewer options are easier to guess.")
     return Dots(
         f"Accuracy by {_EACH.get(runs[0].probe, 'kind of variant')}",
         "accuracy",
         names,
         list(zip(models(runs), values, strict=True)),
         _rows_by_kind(runs, kinds),
-        note=f"With 95% intervals. Kinds with fewer options are easier to guess.{outliers}",
+        note=f"With 95% intervals.{note}",
     )
 
 
@@ -247,7 +270,7 @@ def resampled(runs: Sequence[Run]) -> Table:
         row: list[Cell] = [name]
         for scores in found:
             score = scores[name]
-            row += [Number(score.mean), f"{1000 * score.sd:.1f}", Number(score.change, signed=True)]
+            row += [Number(score.mean), Number(1000 * score.sd), Number(score.change, signed=True)]
         rows.append(row)
     columns = per_model("metric", runs, "mean", "sd × 1000", "difference")
     return Table(

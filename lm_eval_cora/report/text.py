@@ -57,6 +57,8 @@ def as_markdown(report: Report) -> str:
             if block.note:
                 lines += ["", block.note]
         lines += [f"\n`{signature}` ({model})" for model, signature in section.signatures]
+    if report.glossary:
+        lines += ["", f"## {report.glossary.title}", "", table_as_text(report.glossary.columns, report.glossary.rows)]
     return "\n".join(lines) + "\n"
 
 
