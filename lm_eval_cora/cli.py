@@ -17,6 +17,7 @@ from lm_eval_cora.benchmarks import BenchmarkError
 from lm_eval_cora.metrics.estimate import for_json
 from lm_eval_cora.metrics.guessing import CERTAIN, MOST_VARIANTS, at_least, msgr
 from lm_eval_cora.options import OptionError
+from lm_eval_cora.question import shorten
 from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.answers_file import read_answers, score_answers
 from lm_eval_cora.report.compare import as_json as comparison_as_json
@@ -364,8 +365,8 @@ def _share_inside(text: str) -> float:
 def _json_object(text: str) -> Mapping[str, Any]:
     try:
         value = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise argparse.ArgumentTypeError(f"is no JSON: {error}") from None
     if not isinstance(value, dict):
-        raise argparse.ArgumentTypeError(f"""is {text}, expected an object such as '{{"cora": {{"seed": 1}}}}'""")
+        raise argparse.ArgumentTypeError(f"""is {shorten(text)}, not an object such as '{{"cora": {{"seed": 1}}}}'""")
     return value

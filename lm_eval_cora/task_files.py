@@ -118,7 +118,8 @@ def task_list() -> list[TaskFile]:
         >>> [task.probe for task in task_list() if task.name == "cora_medqa_plus_mc"]
         ['plus']
     """
-    return [_task_file(path) for path in sorted(tasks_folder().glob("*/cora_*.yaml")) if path.parent.name[0] != "_"]
+    files = [path for path in tasks_folder().glob("*/cora_*.yaml") if not path.parent.name.startswith("_")]
+    return [_task_file(path) for path in sorted(files, key=lambda path: path.stem)]
 
 
 def _task_file(path: Path) -> TaskFile:

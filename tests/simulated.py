@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from math import log
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from lm_eval import simple_evaluate
 from lm_eval.api.model import LM
@@ -68,7 +69,8 @@ def run(
         metadata={} if options is None else {"cora": dict(options)},
     )
     model = rule if isinstance(rule, LM) else Simulated(rule)
-    results = simple_evaluate(model=model, tasks=[task], task_manager=manager, **arguments)
+    with patch("lm_eval.evaluator.add_env_info"):  # it asks pip, which takes longer than most of these runs
+        results = simple_evaluate(model=model, tasks=[task], task_manager=manager, **arguments)
     assert results is not None
     return results
 

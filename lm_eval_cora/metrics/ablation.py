@@ -76,12 +76,18 @@ def resampled(table: ResponseTable, *, draws: int = _DRAWS, times: int = _TIMES)
         For `mcqa_plus`, `mv` and `cora` the mean over the draws, its standard deviation (ddof 1), and the difference
         of that mean to the score on all variants. nan without questions, `cora` also without originals.
 
+    Raises:
+        ValueError: If a number is below 1.
+
     Example:
         >>> resampled(ResponseTable.from_hits([[1, 1], [0, 0]]))["mcqa_plus"]
         Resampled(mean=0.5, sd=0.0, change=0.0)
 
     Source: CoRA, table 6 and section 6.1.
     """
+    for name, number in (("draws", draws), ("times", times)):
+        if number < 1:
+            raise ValueError(f"{name} is {number}, expected 1 or more")
     if not len(table.sizes):
         return dict.fromkeys(("mcqa_plus", "mv", "cora"), Resampled(nan, nan, nan))
     shares, majority, full = _drawn(table, draws, times) / len(table.sizes)
@@ -95,7 +101,7 @@ def resampled(table: ResponseTable, *, draws: int = _DRAWS, times: int = _TIMES)
 
 def _summed_up(values: Floats, score: float) -> Resampled:
     mean = float(values.mean())
-    return Resampled(mean, float(values.std(ddof=1)), mean - score)
+    return Resampled(mean, float(values.std(ddof=1)) if len(values) > 1 else nan, mean - score)
 
 
 def _drawn(table: ResponseTable, draws: int, times: int) -> Floats:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import nan
+from math import isnan, nan
 
 import numpy as np
 
@@ -14,10 +14,11 @@ _QUESTIONS = 5_000
 
 
 def chance_consistency_rate(table: ResponseTable) -> float:
-    """The consistency rate of a model that picks one of the printed options at random each time, never an invalid one.
+    """The consistency rate of a model that picks one of the printed answers at random each time, never an invalid one.
 
-    It is not 1 / A where variants print different options: two picks are only compared if each could have been the
-    other. About 0.46 on the divergent probe with five options, 1 / A where all variants print the same ones.
+    Equal options are one answer. The rate is not 1 / A where variants print different options: two picks are only
+    compared if each could have been the other. It is about 0.46 on the divergent probe with five options, and 1 / A
+    where all variants print the same ones.
 
     Args:
         table: N questions; what they were answered does not matter.
@@ -35,7 +36,9 @@ def chance_consistency_rate(table: ResponseTable) -> float:
         return nan
     generator = np.random.default_rng(0)
     times = -(-_QUESTIONS // len(table.sizes))
-    return float(np.mean([consistency_rate(_at_random(table, generator)).value for _ in range(times)]))
+    rates = [consistency_rate(_at_random(table, generator)).value for _ in range(times)]
+    defined = [rate for rate in rates if not isnan(rate)]  # in few variants there may be no comparable pair
+    return float(np.mean(defined)) if defined else nan
 
 
 def _at_random(table: ResponseTable, generator: np.random.Generator) -> ResponseTable:

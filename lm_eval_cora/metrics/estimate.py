@@ -27,7 +27,7 @@ class Estimate:
     Attributes:
         value: The value.
         stderr: Its standard error.
-        influence: (N,) influence of each question on the value; None if it is undefined or has no closed form.
+        influence: (N,) influence of each question on the value; None if the error is undefined or has no closed form.
         outcomes: (N,) 0 or 1, nan for a question that is left out, where the value is the share of ones; else None.
         statistic: How to bootstrap the value; None but for what has no closed form.
     """
@@ -103,9 +103,12 @@ def mean_of(values: Floats, members: Bools | None = None) -> Estimate:
     if not len(chosen):
         return UNDEFINED
     mean = chosen.mean()
+    outcomes = _outcomes(values, inside)
+    if len(chosen) < 2:
+        return Estimate(float(mean), nan, outcomes=outcomes)
     influence = np.zeros(len(values))
     influence[inside] = (chosen - mean) * (len(values) / len(chosen))
-    return Estimate(float(mean), standard_error(chosen), influence, _outcomes(values, inside))
+    return Estimate(float(mean), standard_error(chosen), influence, outcomes)
 
 
 def ratio_of(parts: Floats, wholes: Floats, members: Floats | None = None) -> Estimate:

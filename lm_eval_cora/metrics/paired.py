@@ -36,6 +36,9 @@ def difference(before: Estimate, after: Estimate) -> Difference:
     Returns:
         The difference with its error and interval.
 
+    Raises:
+        ValueError: If the two are not of as many questions.
+
     Example:
         >>> from lm_eval_cora.metrics.estimate import mean_of
         >>> difference(mean_of(np.array([0.0, 1.0])), mean_of(np.array([0.5, 1.0]))).value
@@ -43,9 +46,11 @@ def difference(before: Estimate, after: Estimate) -> Difference:
     """
     value = after.value - before.value
     if before.influence is not None and after.influence is not None:
+        _check(len(before.influence), len(after.influence))
         error = standard_error(after.influence - before.influence)
         return Difference(value, error, value - _IN_95_PERCENT * error, value + _IN_95_PERCENT * error)
     if before.statistic is not None and after.statistic is not None:
+        _check(before.statistic.questions, after.statistic.questions)
         replicates = after.statistic.bootstrapped() - before.statistic.bootstrapped()
         if len(replicates):
             low, high = np.percentile(replicates, [2.5, 97.5])
@@ -77,6 +82,9 @@ def mcnemar(before: Estimate, after: Estimate) -> McNemar | None:
     Returns:
         The test on the questions that both count; None if one of the two is no share of questions.
 
+    Raises:
+        ValueError: If the two are not of as many questions.
+
     Example:
         >>> from lm_eval_cora.metrics.estimate import mean_of
         >>> mcnemar(mean_of(np.array([1.0, 0.0, 1.0])), mean_of(np.array([0.0, 0.0, 0.0])))
@@ -86,9 +94,15 @@ def mcnemar(before: Estimate, after: Estimate) -> McNemar | None:
     """
     if before.outcomes is None or after.outcomes is None:
         return None
+    _check(len(before.outcomes), len(after.outcomes))
     changes = after.outcomes - before.outcomes  # nan where one of the two leaves the question out
     lost, gained = int((changes == -1).sum()), int((changes == 1).sum())
     if not lost + gained:
         return McNemar(0, 0, 1.0)
     tail = at_least(lost + gained, 0.5)[max(lost, gained)]
     return McNemar(lost, gained, min(1.0, 2 * float(tail)))
+
+
+def _check(before: int, after: int) -> None:
+    if before != after:
+        raise ValueError(f"the first is of {before} questions, the second of {after}: expected the same questions")

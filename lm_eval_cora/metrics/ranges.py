@@ -111,9 +111,12 @@ def macro_acc(table: ResponseTable) -> Estimate:
     if not members:
         return UNDEFINED
     parts = [mean_of(values, inside) for inside in members]
-    variance = sum(part.stderr**2 for part in parts)
-    influence = np.mean([part.influence for part in parts if part.influence is not None], axis=0)
-    return Estimate(float(np.mean([part.value for part in parts])), float(np.sqrt(variance)) / len(parts), influence)
+    value = float(np.mean([part.value for part in parts]))
+    influences_on = [part.influence for part in parts if part.influence is not None]
+    if len(influences_on) < len(parts):
+        return Estimate(value, nan)
+    error = float(np.sqrt(sum(part.stderr**2 for part in parts))) / len(parts)
+    return Estimate(value, error, np.mean(influences_on, axis=0))
 
 
 def each_kind(table: ResponseTable, *, positions: bool = False) -> dict[str, dict[str, Any]]:

@@ -172,9 +172,9 @@ def _line(where: str, text: str) -> _Line:
             raise ReportError(f"{where}: {name!r} is missing; expected an object such as {_EXAMPLE}")
     ordinal, options = given["ordinal"], given.get("options")
     if isinstance(ordinal, bool) or not isinstance(ordinal, int):
-        raise ReportError(f"{where}: 'ordinal' is {ordinal!r}, expected a whole number")
+        raise ReportError(f"{where}: 'ordinal' is {shorten(repr(ordinal))}, expected a whole number")
     if options is not None and not isinstance(options, list):
-        raise ReportError(f"{where}: 'options' is {options!r}, expected a list of identities")
+        raise ReportError(f"{where}: 'options' is {shorten(repr(options))}, expected a list of identities")
     line = _Line(
         where=where,
         question_id=_text(where, "question_id", given["question_id"]),
@@ -187,14 +187,14 @@ def _line(where: str, text: str) -> _Line:
     )
     if line.options is not None and line.picked is not None and line.picked not in line.options:
         raise ReportError(
-            f"{where}: 'picked' is {shorten(line.picked)!r}, which is not one of 'options' {list(line.options)!r}; an "
-            "invalid answer is null"
+            f"{where}: 'picked' is {shorten(line.picked)!r}, which is not one of 'options' "
+            f"{shorten(repr(list(line.options)), 200)}; an invalid answer is null"
         )
     return line
 
 
 def _text(where: str, name: str, value: Any) -> str:
-    if isinstance(value, bool) or not isinstance(value, str | int):
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise ReportError(f"{where}: {name!r} is {shorten(repr(value))}, expected text")
     return str(value)
 

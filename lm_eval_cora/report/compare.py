@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from math import isnan
-from typing import Any
+from typing import Any, Literal
 
 from lm_eval_cora.metrics.estimate import Estimate, for_json
 from lm_eval_cora.metrics.paired import Difference, McNemar, difference, mcnemar
 from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.content import Cell, Number, Table
 from lm_eval_cora.report.runs import Run
+from lm_eval_cora.report.samples import Key
 
 _MAY_DIFFER = ("n", "invalid", "math-verify")
 """Parts of a signature that say nothing about what was asked."""
@@ -105,14 +106,30 @@ def not_comparable(before: Run, after: Run) -> str:
         return f"the first has answers {_FORMS[before.form]}, the second {_FORMS[after.form]}"
     ids = set(one)
     keys = {key for key in before.digests.keys() | after.digests.keys() if key[0] in ids}
-    unlike = sorted(key for key in keys if before.digests.get(key) != after.digests.get(key))
-    if unlike:
-        named = _first_few([f"{question} variant {ordinal}" for question, ordinal in unlike])
+    if unlike := _unlike(before, after, keys, "doc"):
         return (
-            f"{len(unlike):,} of {len(keys):,} variants are not the same ({named}): another seed, other options, or "
-            "another version of the task"
+            f"{len(unlike):,} of {len(keys):,} variants are not the same ({_named(unlike)}): another seed, other "
+            "options, or another version of the task"
+        )
+    if not (before.signature and after.signature) and (unlike := _unlike(before, after, keys, "prompt")):
+        return (
+            f"{len(unlike):,} of {len(keys):,} prompts are not the same ({_named(unlike)}), and without both results "
+            "files nothing says whether that is the chat template alone, or other exemplars. Put results_<date>.json "
+            "beside the samples"
         )
     return ""
+
+
+def _unlike(before: Run, after: Run, keys: Collection[Key], part: Literal["doc", "prompt"]) -> list[Key]:
+    """The variants of which a digest differs, or is missing on one side."""
+    one, other = (
+        {key: getattr(run.digests[key], part) for key in keys if key in run.digests} for run in (before, after)
+    )
+    return sorted(key for key in keys if one.get(key) != other.get(key))
+
+
+def _named(keys: Sequence[Key]) -> str:
+    return _first_few([f"{question} variant {ordinal}" for question, ordinal in keys])
 
 
 def _first_few(names: Sequence[str]) -> str:

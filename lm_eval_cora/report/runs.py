@@ -17,20 +17,23 @@ from lm_eval_cora.metrics.entries import compute, is_asked_for, is_in_table
 from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.probes import divergent, order, plus, prompts, revas, sampling
 from lm_eval_cora.probes.alterations import (
+    COUNTS,
     NOTA_ANSWER,
     ORIGINAL,
     REPLACED,
     TRUE_OR_FALSE_RIGHT,
     TRUE_OR_FALSE_WRONG,
     shuffled,
+    with_options,
 )
 from lm_eval_cora.question import Form
 from lm_eval_cora.report import ReportError
-from lm_eval_cora.report.samples import Key, Place, Samples, read_line, read_samples
+from lm_eval_cora.report.samples import Digest, Key, Place, Samples, read_line, read_samples
 from lm_eval_cora.responses import Record, ResponseTable
 from lm_eval_cora.task_files import probe_metrics, probes
 
-_NAME = re.compile(r"samples_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d+)?)\.jsonl")
+_DATE = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d+)?")
+_NAME = re.compile(rf"samples_(?P<task>.+)_(?P<date>{_DATE.pattern})\.jsonl")
 
 _OF_THIS_RUN_ALONE = ("questions", "categories", "n", "invalid")
 """The parts of a signature that tell how much was asked, not how."""
@@ -51,7 +54,7 @@ class Run:
         table: The answers.
         records: The same, in the order of the files.
         places: Where each variant's line is.
-        digests: What tells each variant from others.
+        digests: What tells each variant, and its prompt, from others.
         references: Ids of the questions with an option that points at other options.
         metrics: Names of the metrics that the run itself computed.
         notes: What the reader must know: files left out, merged, lines that could not be read.
@@ -67,7 +70,7 @@ class Run:
     table: ResponseTable
     records: Sequence[Record]
     places: Mapping[Key, Place]
-    digests: Mapping[Key, str]
+    digests: Mapping[Key, Digest]
     references: frozenset[str]
     metrics: frozenset[str]
     notes: tuple[str, ...] = ()
@@ -85,7 +88,7 @@ class Run:
     @property
     def signature(self) -> str:
         """The signature of the scores; empty without a results file."""
-        signature = str((self.config.get("metadata") or {}).get("signature") or "")
+        signature = str(_part(self.config, "metadata").get("signature") or "")
         if not signature or len(self.files) == 1:
             return signature
         parts = [part for part in signature.split("|") if part.partition(":")[0] not in _OF_THIS_RUN_ALONE]
@@ -127,7 +130,7 @@ class Run:
         """Where the results file says something else than the samples; empty where it agrees, or there is none."""
         if len(self.files) > 1:
             return []
-        printed = (self.results.get("results") or {}).get(self.name) or {}
+        printed = _part(_part(self.results, "results"), self.name)
         told = []
         for name in (entry["metric"] for entry in self.entries if is_in_table(entry)):
             value, error = printed.get(f"{name},{self.filter}"), printed.get(f"{name}_stderr,{self.filter}")
@@ -187,19 +190,25 @@ class _File:
     def settings(self) -> Any:
         """How the task was asked; None if no results file says it."""
         config = _config(self.results, self.task)
-        signature = str((config.get("metadata") or {}).get("signature") or "")
+        signature = str(_part(config, "metadata").get("signature") or "")
         if not signature:
             return None
         parts = [part for part in signature.split("|") if part.partition(":")[0] not in _OF_THIS_RUN_ALONE]
         about_all = [
             self.results.get(name) for name in ("chat_template_sha", "system_instruction_sha", "fewshot_as_multiturn")
         ]
-        arguments = (self.results.get("config") or {}).get("model_args")
+        arguments = _part(self.results, "config").get("model_args")
         return parts, arguments, config.get("generation_kwargs"), about_all
 
 
 def _config(results: Mapping[str, Any], task: str) -> Mapping[str, Any]:
-    return (results.get("configs") or {}).get(task) or {}
+    return _part(_part(results, "configs"), task)
+
+
+def _part(whole: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """A part of a results file; empty if it is missing, or is something else than it should be."""
+    part = whole.get(name)
+    return part if isinstance(part, Mapping) else {}
 
 
 def _runs_below(path: Path, judge: Judge) -> Iterator[Run]:
@@ -216,8 +225,8 @@ def _files(path: Path) -> list[_File]:
     if path.is_dir():
         found = sorted(path.rglob("samples_*.jsonl"))
     elif path.suffix == ".json":
-        date = path.stem.partition("_")[2]
-        found = sorted(path.parent.glob(f"samples_*_{date}.jsonl")) if date else []
+        date = _DATE.search(path.stem)
+        found = sorted(path.parent.glob(f"samples_*_{date[0]}.jsonl")) if date else []
     else:
         found = [path]
     return [_file(samples) for samples in found]
@@ -231,7 +240,7 @@ def _file(path: Path) -> _File:
     for beside in sorted(path.parent.glob(f"*_{date}.json")):
         try:
             results = json.loads(beside.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             continue
         if isinstance(results, dict) and isinstance(results.get("results"), dict):
             return _File(path, task, date, results)
@@ -305,7 +314,10 @@ _KINDS_OF = {
     sampling.NAME: sampling.KINDS,
     revas.NAME: (REPLACED,),
     divergent.NAME: (divergent.WITH_NOTA, divergent.DECOUPLED),
-    plus.NAME: (ORIGINAL, shuffled(ORIGINAL), NOTA_ANSWER, TRUE_OR_FALSE_RIGHT, TRUE_OR_FALSE_WRONG),
+    plus.NAME: (
+        *(ORIGINAL, shuffled(ORIGINAL), NOTA_ANSWER, TRUE_OR_FALSE_RIGHT, TRUE_OR_FALSE_WRONG),
+        *map(with_options, COUNTS),
+    ),
 }
 """Kinds that only one probe has, or after which none of those before it is left."""
 
@@ -329,16 +341,15 @@ def _same(printed: Any, found: float) -> bool:
 
 
 def _named_apart(found: Sequence[tuple[int, Run]], paths: Sequence[Path]) -> list[Run]:
-    """The runs with short names of the models: with their path where a name was found in several."""
-    names: dict[int, dict[str, str]] = {}
-    for place, _ in found:
-        names[place] = short_names(run.model for number, run in found if number == place)
-    below = Counter(name for short in names.values() for name in short.values())
-    named = []
-    for number, run in found:
-        name = names[number][run.model]
-        named.append(replace(run, model=f"{name} ({paths[number]})" if below[name] > 1 else name))
-    return named
+    """The runs with short names of the models, and their path where the same was run in several."""
+    names = {place: short_names(run.model for number, run in found if number == place) for place in dict(found)}
+    short = [replace(run, model=names[place][run.model]) for place, run in found]
+    tasks = Counter((run.model, run.task) for run in short)
+    twice = {model for (model, _), count in tasks.items() if count > 1}
+    return [
+        replace(run, model=f"{run.model} ({paths[place]})") if run.model in twice else run
+        for (place, _), run in zip(found, short, strict=True)
+    ]
 
 
 def short_names(models: Iterable[str]) -> dict[str, str]:

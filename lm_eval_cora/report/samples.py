@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,7 +15,7 @@ from typing import Any, NamedTuple, get_args
 from tqdm import tqdm
 
 from lm_eval_cora.equivalence import Judge
-from lm_eval_cora.question import Ask, Form
+from lm_eval_cora.question import MAX_OPTIONS, Ask, Form
 from lm_eval_cora.reading import read_likelihoods, read_response
 from lm_eval_cora.report import ReportError
 from lm_eval_cora.responses import Record
@@ -22,6 +23,8 @@ from lm_eval_cora.responses import Record
 _BYTES_WORTH_A_BAR = 20_000_000
 
 _IDENTITIES = 64
+
+_SURROGATE = re.compile(rb"\\\\u[dD][89a-fA-F]")
 
 Key = tuple[str, int]
 """A variant: id of its question, and its place among the question's variants."""
@@ -34,6 +37,13 @@ class Place(NamedTuple):
     offset: int
 
 
+class Digest(NamedTuple):
+    """What the harness made of a variant: equal for equal ones."""
+
+    doc: str
+    prompt: str
+
+
 @dataclass
 class Samples:
     """What a samples file holds of one filter.
@@ -41,7 +51,7 @@ class Samples:
     Attributes:
         records: The scored variants, in the order of the file.
         places: Where the line of each variant is.
-        digests: What the harness made of each variant's doc: equal for equal variants.
+        digests: What tells each variant, and its prompt as it was sent, from others.
         form: How the model was asked.
         metrics: Names of the metrics that the run computed.
         references: Ids of the questions with an option that points at other options.
@@ -49,7 +59,7 @@ class Samples:
 
     records: list[Record] = field(default_factory=list)
     places: dict[Key, Place] = field(default_factory=dict)
-    digests: dict[Key, str] = field(default_factory=dict)
+    digests: dict[Key, Digest] = field(default_factory=dict)
     form: Form = "generate"
     metrics: frozenset[str] = frozenset()
     references: set[str] = field(default_factory=set)
@@ -87,8 +97,17 @@ def read_line(place: Place) -> Mapping[str, Any]:
     """Read one line of a samples file again, to show it."""
     with place.path.open("rb") as file:
         file.seek(place.offset)
-        line: Mapping[str, Any] = json.loads(file.readline())
+        line: Mapping[str, Any] = _parsed(file.readline())
         return line
+
+
+def _parsed(line: bytes) -> Any:
+    """A line as JSON, without half characters (lone surrogates), which no file could hold."""
+    value = json.loads(line)
+    if _SURROGATE.search(line):
+        text = json.dumps(value, ensure_ascii=False)
+        value = json.loads(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
+    return value
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
@@ -107,7 +126,7 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
 def _take(line: bytes, place: Place, found: dict[str, Samples], references: dict[str, str]) -> str:
     """Add a line to what was found; return what is wrong with it, or nothing."""
     try:
-        sample = json.loads(line)
+        sample = _parsed(line)
     except (ValueError, RecursionError):
         return "no JSON"
     doc = sample.get("doc") if isinstance(sample, dict) else None
@@ -121,14 +140,15 @@ def _take(line: bytes, place: Place, found: dict[str, Samples], references: dict
             record = read_likelihoods(doc, [_numbers(response) for response in responses])
         else:
             record = read_response(doc, responses)
+        metrics = frozenset(map(str, sample.get("metrics", ())))
         samples = found.setdefault(str(sample.get("filter", "none")), Samples())
         key = (record.question_id, record.ordinal)
         samples.form = form
-        samples.metrics = samples.metrics or frozenset(map(str, sample.get("metrics", ())))
+        samples.metrics = samples.metrics or metrics
         samples.records.append(record)
         if key not in samples.places:  # of two answers to one variant the first counts
             samples.places[key] = place
-            samples.digests[key] = str(sample.get("doc_hash", ""))[:16]
+            samples.digests[key] = Digest(*(str(sample.get(name, ""))[:16] for name in ("doc_hash", "prompt_hash")))
         if doc.get("refers_to_options"):
             samples.references.add(record.question_id)
         if record.ask == "boxed":
@@ -147,11 +167,14 @@ def _check(doc: dict[str, Any]) -> None:
     for name in ("question_id", "kind", "category"):
         doc[name] = intern(str(doc[name]))  # one text for all lines that hold it
     boxed = doc["ask"] == "boxed"
+    choices, printed = list(doc["choices"]), doc["printed"]
     identities = [*doc["printed"], *([] if boxed else [doc["answer"]])]
     if (
         doc["ask"] not in get_args(Ask)
         or not all(type(number) is int for number in (doc["ordinal"], doc["variants"], *identities))
         or not all(0 <= identity < _IDENTITIES for identity in identities)
+        or not len(choices) == len(printed) <= MAX_OPTIONS
+        or not all(isinstance(choice, str) for choice in choices)
         or not isinstance(doc["original"], bool)
         or (boxed and not isinstance(doc["answer"], str))
     ):
@@ -160,7 +183,7 @@ def _check(doc: dict[str, Any]) -> None:
 
 def _form_of(sample: Mapping[str, Any]) -> Form:
     """Written or scored: of scored answers the harness keeps the context and the answer, of others the settings."""
-    first = next(iter(sample["arguments"].values()))
+    (first, *_) = sample["arguments"].values()
     settings = first["arg_1"] if isinstance(first, dict) else first[1]
     return "loglikelihood" if isinstance(settings, str) else "generate"
 

@@ -46,17 +46,18 @@ def _one_line(cell: Cell) -> str:
 
 def as_markdown(report: Report) -> str:
     """The tables of a report, and the numbers behind its charts."""
-    lines = [f"# {report.title}", "", f"Made by lm-eval-cora {__version__}."]
+    lines = [f"# {_one_line(report.title)}", "", f"Made by lm-eval-cora {__version__}."]
     for section in report.sections:
-        lines += ["", f"## {section.title}", "", _sentence(section.subtitle), *_notes(section)]
+        lines += ["", f"## {_one_line(section.title)}", "", _sentence(section.subtitle), *_notes(section)]
         for block in section.blocks:
             if isinstance(block, Stories):
                 continue  # a page to be unfolded; as text nobody would find anything
             table = block if isinstance(block, Table) else block.numbers
-            lines += ["", f"### {block.title}", "", table_as_text(table.columns, table.rows)]
+            lines += ["", f"### {_one_line(block.title)}", "", table_as_text(table.columns, table.rows)]
             if block.note:
                 lines += ["", block.note]
-        lines += [f"\n`{signature}` ({model})" for model, signature in section.signatures]
+        for model, signature in section.signatures:
+            lines += ["", f"`{' '.join(signature.split())}` ({_one_line(model)})"]
     if report.glossary:
         lines += ["", f"## {report.glossary.title}", "", table_as_text(report.glossary.columns, report.glossary.rows)]
     return "\n".join(lines) + "\n"
@@ -67,7 +68,7 @@ def _sentence(text: str) -> str:
 
 
 def _notes(section: Section) -> list[str]:
-    return ["", *(f"- {model}: {note}" for model, note in section.notes)] if section.notes else []
+    return ["", *(f"- {_one_line(model)}: {_one_line(note)}" for model, note in section.notes)] if section.notes else []
 
 
 def as_json(runs: Sequence[Run]) -> str:

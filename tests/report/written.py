@@ -6,15 +6,21 @@ import json
 import random
 import shutil
 from collections.abc import Callable, Mapping, Sequence
+from math import isnan
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 import pytest
 from lm_eval.loggers import EvaluationTracker
 
+from lm_eval_cora.metrics.estimate import for_json
 from lm_eval_cora.report.runs import Run, read_runs
+from lm_eval_cora.report.sections import make_report
+from lm_eval_cora.report.text import as_csv, as_json, as_markdown
 
-from ..simulated import knows, run, says
+from ..names import benchmark_of, printed
+from ..simulated import TASKS, knows, run, says
 
 Doc = dict[str, Any]
 Line = dict[str, Any]
@@ -72,7 +78,8 @@ def write(
     folder: Path, rule: Callable[[Doc], str], task: str, options: Mapping[str, Any], model: str = "", **arguments: Any
 ) -> Written:
     """Run a task and write what the harness writes with `--log_samples`."""
-    results = run(rule, task, options, **arguments)
+    with patch("lm_eval.evaluator.add_env_info"):  # asks pip what is installed, which takes longer than all the rest
+        results = run(rule, task, options, TASKS / benchmark_of(task), **arguments)
     tracker = EvaluationTracker(output_path=str(folder))
     name = model or "some-org/some-model"
     tracker.general_config_tracker.log_experiment_args("simulated", f"pretrained={name}", None, None, False)
@@ -125,3 +132,27 @@ def edit(path: Path, change: Callable[[Line], Any]) -> None:
 def the_run(*paths: Path) -> Run:
     (found,) = read_runs(paths)
     return found
+
+
+def everything(*paths: Path) -> str:
+    """All that is said about runs, in all forms; none of it may raise."""
+    runs = read_runs(paths)
+    strict(as_json(runs))
+    return as_csv(runs) + as_markdown(make_report(runs))
+
+
+def as_harness(number: float, undefined: str) -> float | str:
+    return undefined if isnan(number) else number
+
+
+def check_numbers(run: Run, written: Written, task: str) -> None:
+    """Equal to the last digit, and none is missing."""
+    told = {key.removesuffix(",none"): value for key, value in written.printed.items() if key.endswith(",none")}
+    names = [name for name in told if not name.endswith("_stderr")]
+    assert set(names) == set(printed(task))
+    for name in names:
+        value, error = run.estimates[name]
+        assert as_harness(value, "nan") == told[name], name
+        assert as_harness(error, "N/A") == told[f"{name}_stderr"], name
+    assert for_json({**run.estimates, **run.studies}).items() >= dict(written.study).items()
+    assert run.differences == []

@@ -1,0 +1,373 @@
+"""The variants of the same size, and draws of the variants: values by hand, slow oracles, and exact expectations."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from math import isnan, sqrt
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lm_eval_cora.metrics import Estimate, mcqa, resampled, same_size
+from lm_eval_cora.metrics.paired import Difference
+from lm_eval_cora.probes.divergent import divergent
+from lm_eval_cora.question import Question, Variant
+from lm_eval_cora.responses import Record, ResponseTable
+from tests import oracles
+from tests import oracles_compare as compared
+
+from .tables import random_questions, table_of
+from .tables import resampled as of_questions
+
+NAMES = ("mcqa_plus", "mv", "bmca@1.0", "ci", "cora")
+
+
+@cache
+def _variants(options: int) -> Sequence[Variant]:
+    return divergent(Question("q", "Which one?", tuple(map(str, range(options))), 0))
+
+
+def answered(name: str, options: int, chances: Sequence[float], rng: random.Random) -> list[Record]:
+    """The divergence set of a question, right by chance; the chances are those of the same size and of the others."""
+    records = []
+    for variant in _variants(options):
+        chance = chances[variant.kind not in compared.SAME_SIZE]
+        wrong = [option for option in variant.printed if option != variant.answer]
+        picked = None if rng.random() < 0.03 else variant.answer if rng.random() < chance else rng.choice(wrong)
+        records.append(
+            Record(
+                question_id=name,
+                kind=variant.kind,
+                ordinal=variant.ordinal,
+                variants=len(_variants(options)),
+                printed=variant.printed,
+                answer=variant.answer,
+                picked=picked,
+                original=variant.original,
+            )
+        )
+    return records
+
+
+def divergent_questions(count: int, options: Sequence[int] = (3, 4, 5), seed: int = 0) -> list[list[Record]]:
+    rng = random.Random(seed)
+    result = []
+    for number in range(count):
+        easy = rng.choice((0.2, 0.7, 0.95, 1.0))
+        harder = easy * rng.choice((0.8, 1.0))
+        result.append(answered(f"q{number:06d}", rng.choice(options), (easy, harder), rng))
+    return result
+
+
+@st.composite
+def divergent_tables(draw: st.DrawFn) -> list[list[Record]]:
+    chance = st.sampled_from((0.0, 0.5, 0.9, 1.0))
+    rng = random.Random(draw(st.integers(0, 999)))
+    return [
+        answered(f"q{number}", draw(st.sampled_from((2, 3, 5))), (draw(chance), draw(chance)), rng)
+        for number in range(draw(st.integers(1, 5)))
+    ]
+
+
+def test_same_size_by_hand() -> None:
+    # Two options: original, shuffled, with NOTA, that shuffled; then the answer and the distractor twice, and with NOTA
+    # twice. First question right in all eight; second in the first four; third in the original alone.
+    rows = ["11111111", "11110000", "10000000"]
+    members = [
+        [
+            replace(record, picked=0 if hit == "1" else 1)
+            for record, hit in zip(answered(f"q{number}", 2, (1, 1), random.Random(0)), row, strict=True)
+        ]
+        for number, row in enumerate(rows)
+    ]
+    found = same_size(table_of(members))
+    assert tuple(found) == NAMES
+    # RC on four: 1, 1, 1/4, mean 3/4; on eight: 1, 1/2, 1/8, mean 13/24. Differences 0, 1/2, 1/8, mean 5/24.
+    score, change = found["mcqa_plus"]
+    assert score.value == pytest.approx(3 / 4)
+    assert change.value == pytest.approx(5 / 24)
+    # Deviations -5/24, 7/24, -2/24: variance (25 + 49 + 4) / 576 / 2 = 39/576, error sqrt(39/576 / 3).
+    assert change.stderr == pytest.approx(sqrt(39 / 576 / 3))
+    # More than half: 1, 1, 0 on four; 1, 0, 0 on eight (half is not more). Differences 0, 1, 0, sd sqrt(1/3).
+    score, change = found["mv"]
+    assert (score.value, change.value, change.stderr) == pytest.approx((2 / 3, 1 / 3, 1 / 3))
+    # All: 1, 1, 0 on four; 1, 0, 0 on eight.
+    score, change = found["bmca@1.0"]
+    assert (score.value, change.value, change.stderr) == pytest.approx((2 / 3, 1 / 3, 1 / 3))
+    # All originals are right: ci = 1 - (1 - bmca@1.0), and cora = 1 * ci.
+    for name in ("ci", "cora"):
+        score, change = found[name]
+        assert (score.value, change.value) == pytest.approx((2 / 3, 1 / 3))
+    assert found["ci"][1].stderr == pytest.approx(1 / 3)
+    # Influences m(y - b) with 1 - 2m + b times x - m = 0: y - 2/3 after, y - 1/3 before; differences 0 - 1/3, 1 - 1/3,
+    # 0 - 1/3, the deviations of 0, 1, 0.
+    assert found["cora"][1].stderr == pytest.approx(1 / 3)
+    # 1.959964 / 3 = 0.653321 on both sides of 1/3.
+    assert found["mv"][1][2:] == pytest.approx((1 / 3 - 0.6533213, 1 / 3 + 0.6533213), abs=1e-6)
+
+
+@given(divergent_tables())
+def test_same_size_agrees_with_its_oracle(members: list[list[Record]]) -> None:
+    found = same_size(table_of(members))
+    before = compared.metrics_of_same_size(members)
+    after = compared.metrics_of_same_size(compared.same_size(members))
+    for name, (score, change) in found.items():
+        assert score.value == pytest.approx(after[name]), name
+        assert change.value == pytest.approx(after[name] - before[name]), name
+        assert isnan(change.stderr) == (len(members) < 2), name
+
+
+def test_errors_of_the_changes_are_those_of_the_differences_within_questions() -> None:
+    members = divergent_questions(50)
+    part = compared.same_size(members)
+    found = same_size(table_of(members))
+    of_one = {
+        "mcqa_plus": oracles.mcqa_plus,
+        "mv": oracles.mv,
+        "bmca@1.0": lambda questions: oracles.bmca(questions, 10),
+        "ci": oracles.ci,
+    }
+    for name, metric in of_one.items():
+        values = ([metric([records]) for records in questions] for questions in (members, part))
+        score, change = found[name]
+        assert tuple(change[:2]) == pytest.approx(compared.mean_difference(*values)), name
+        assert change.stderr > 0, name
+        own = [metric([records]) for records in part]
+        assert score.stderr == pytest.approx(compared.mean_difference([0] * len(own), own)[1]), name
+
+
+def test_changes_agree_with_a_paired_bootstrap() -> None:
+    table = table_of(divergent_questions(200, seed=1))
+    found = same_size(table)
+    rng = np.random.default_rng(0)
+    values: dict[str, list[float]] = {name: [] for name in NAMES}
+    for _ in range(600):
+        for name, (_, change) in same_size(of_questions(table, rng.integers(200, size=200))).items():
+            values[name].append(change.value)
+    for name, (_, change) in found.items():
+        # An error of 1 / sqrt(1200) = 2.9% of the bootstrap itself.
+        assert change.stderr == pytest.approx(np.std(values[name], ddof=1), rel=0.12), name
+
+
+def test_nothing_changes_where_all_variants_are_of_the_same_size() -> None:
+    members = compared.same_size(divergent_questions(20))
+    for score, change in same_size(table_of(members)).values():
+        assert not isnan(score.value)
+        assert change == Difference(0, 0, 0, 0)
+
+
+def test_same_size_of_no_question() -> None:
+    found = same_size(table_of([]))
+    assert tuple(found) == NAMES
+    for score, change in found.values():
+        assert isnan(score.value)
+        assert isnan(score.stderr)
+        assert all(map(isnan, change))
+
+
+def test_same_size_of_one_question_has_no_error() -> None:
+    found = same_size(table_of(divergent_questions(1)))
+    for score, change in found.values():
+        assert not isnan(score.value)
+        assert not isnan(change.value)
+        assert isnan(score.stderr)
+        assert all(map(isnan, change[1:]))
+
+
+def test_same_size_without_originals_has_no_ci() -> None:
+    members = [[replace(record, original=False) for record in records] for records in divergent_questions(3)]
+    found = same_size(table_of(members))
+    for name in ("ci", "cora"):
+        score, change = found[name]
+        assert isinstance(score, Estimate)
+        assert isnan(score.value)
+        assert all(map(isnan, change))
+    assert not isnan(found["mcqa_plus"][1].value)
+
+
+# Resampling.
+
+
+def random_hits(questions: int, variants: int, seed: int = 0) -> list[list[int]]:
+    rng = random.Random(seed)
+    rows = []
+    for _ in range(questions):
+        easy = rng.choice((0.1, 0.5, 0.9, 0.97, 1.0))
+        rows.append([int(rng.random() < easy) for _ in range(variants)])
+    return rows
+
+
+def test_two_draws_of_two_variants_by_hand() -> None:
+    # Right in the original alone, and right in both. Drawn with 1/4 each: both times the first, both times the second;
+    # with 1/2 one of each. mcqa_plus: 1, 1/2, 3/4, mean 3/4, variance (1/16 + 1/16 + 0 + 0) / 4 = 1/32. A majority of
+    # two are two: 1, 1/2, 1/2: mean 5/8, variance 1/4 * 9/64 + 3/4 * 1/64 = 12/256 = 3/64. mcqa = 1, so cora is the
+    # share right in all drawn, the same as the majority. On all variants: 3/4; 1/2; 1 * (1 - (1 - 1/2)) = 1/2.
+    exact = compared.every_draw([[1, 0], [1, 1]], draws=2)
+    assert exact["mcqa_plus"] == pytest.approx((3 / 4, sqrt(1 / 32)))
+    assert exact["mv"] == exact["cora"] == pytest.approx((5 / 8, sqrt(3 / 64)))
+    found = resampled(ResponseTable.from_hits([[1, 0], [1, 1]]), draws=2, times=40_000)
+    for name, (mean, sd) in exact.items():
+        # Five errors of the mean of 40,000 draws; that of a standard deviation is less than 1%.
+        assert found[name].mean == pytest.approx(mean, abs=5 * sd / 200)
+        assert found[name].sd == pytest.approx(sd, rel=0.05)
+    assert found["mcqa_plus"].change == pytest.approx(found["mcqa_plus"].mean - 3 / 4)
+    assert found["mv"].change == pytest.approx(found["mv"].mean - 1 / 2)
+    assert found["cora"].change == pytest.approx(found["cora"].mean - 1 / 2)
+
+
+@settings(max_examples=15)
+@given(st.integers(1, 4), st.integers(1, 4), st.integers(0, 999))
+def test_few_draws_agree_with_all_ways_to_draw(variants: int, draws: int, seed: int) -> None:
+    hits = random_hits(4, variants, seed)
+    found = resampled(ResponseTable.from_hits(hits), draws=draws, times=20_000)
+    for name, (mean, sd) in compared.every_draw(hits, draws).items():
+        assert found[name].mean == pytest.approx(mean, abs=5 * sd / sqrt(20_000) + 1e-9), name
+        # Five errors of the variance, whose fourth moment is that of values from 0 to 1.
+        assert found[name].sd ** 2 == pytest.approx(sd**2, abs=5 * sd / sqrt(20_000) + 1e-9), name
+
+
+def test_draws_agree_with_a_plain_loop() -> None:
+    hits = random_hits(40, 26)
+    found = resampled(ResponseTable.from_hits(hits), draws=100, times=4_000)
+    for name, drawn in compared.resampled(hits, draws=100, times=600, rng=random.Random(0)).items():
+        values = np.array([float(value) for value in drawn])
+        sd = values.std(ddof=1)
+        # Five errors of the difference of two means, and of two standard deviations of values that are about normal.
+        assert sd > 0
+        assert found[name].mean == pytest.approx(values.mean(), abs=5 * sd * sqrt(1 / 600 + 1 / 4_000)), name
+        assert found[name].sd == pytest.approx(sd, rel=5 * sqrt(1 / 1_200 + 1 / 8_000)), name
+
+
+def test_means_are_what_is_expected() -> None:
+    hits = random_hits(200, 26, seed=1)
+    found = resampled(ResponseTable.from_hits(hits))
+    for name, expected in compared.expected(hits, draws=100).items():
+        assert found[name].sd > 0
+        assert found[name].mean == pytest.approx(expected, abs=5 * found[name].sd / sqrt(10_000)), name
+    whole = {
+        "mcqa_plus": np.mean(hits),
+        "mv": np.mean([2 * sum(row) > 26 for row in hits]),
+        "cora": np.mean([row[0] for row in hits])
+        * (1 - np.mean([row[0] for row in hits]) + np.mean([sum(row) == 26 for row in hits])),
+    }
+    for name, value in whole.items():
+        assert found[name].change == pytest.approx(found[name].mean - value, abs=1e-12), name
+
+
+def test_means_with_several_numbers_of_variants_are_what_is_expected() -> None:
+    hits = random_hits(60, 26) + random_hits(40, 14, seed=1) + random_hits(30, 8, seed=2)
+    random.Random(0).shuffle(hits)
+    found = resampled(ResponseTable.from_hits(hits))
+    for name, expected in compared.expected(hits, draws=100).items():
+        assert found[name].mean == pytest.approx(expected, abs=5 * found[name].sd / sqrt(10_000)), name
+
+
+def test_all_questions_get_the_same_draw() -> None:
+    # One question more or a hundred with the same answers: nothing averages out. RC of one draw of 100 with a half
+    # right is binomial: sd sqrt(0.25 / 100) = 0.05; drawn for each of 100 questions alone it would be 0.005.
+    found = resampled(ResponseTable.from_hits([[1, 0]] * 100))
+    assert found["mcqa_plus"].sd == pytest.approx(0.05, rel=0.05)
+    # Opposite answers cancel, which takes the same draw for both.
+    assert resampled(ResponseTable.from_hits([[1, 0], [0, 1]]))["mcqa_plus"].sd == pytest.approx(0, abs=1e-7)
+
+
+def test_other_numbers_of_variants_get_another_draw() -> None:
+    # Two and four variants, the first half right. Independent: variances 0.0025 / 4 each, sum 0.00125, sd 0.03536.
+    found = resampled(ResponseTable.from_hits([[1, 0], [1, 1, 0, 0]]))
+    assert found["mcqa_plus"].sd == pytest.approx(sqrt(0.00125), rel=0.05)
+
+
+@pytest.mark.parametrize("hits", [[[1, 1, 1], [0, 0, 0], [1, 1, 1]], [[1], [0], [1]], [[1, 1, 1], [0], [1, 1]]])
+def test_nothing_varies_where_all_answers_to_a_question_are_equal(hits: list[list[int]]) -> None:
+    # 2 of 3 are right, always: mcqa_plus = mv = bmca = mcqa = 2/3, ci = 1, cora = 2/3.
+    for found in resampled(ResponseTable.from_hits(hits), times=500).values():
+        assert found == pytest.approx((2 / 3, 0, 0), abs=1e-12)
+
+
+def test_mcqa_stays_that_of_the_benchmark() -> None:
+    # All wrong but the original: b = 0 unless all 100 draws are the original. mcqa = 1, cora = 1 * (1 - 1 + b) = b.
+    assert resampled(ResponseTable.from_hits([[1, 0, 0, 0]] * 3))["cora"] == pytest.approx((0, 0, 0), abs=1e-12)
+    # All right but the original: mcqa = 0 and cora = 0, whatever is drawn.
+    assert resampled(ResponseTable.from_hits([[0, 1, 1, 1]] * 3), draws=1)["cora"] == (0, 0, 0)
+
+
+def test_draws_are_seeded() -> None:
+    hits = random_hits(10, 26)
+    one, other = (resampled(ResponseTable.from_hits(hits), times=100) for _ in range(2))
+    assert one == other
+
+
+def test_draws_do_not_depend_on_the_order_of_the_records() -> None:
+    records = [record for records in random_questions(20) for record in records]
+    one = resampled(ResponseTable.from_records(records), times=100)
+    random.Random(0).shuffle(records)
+    assert resampled(ResponseTable.from_records(records), times=100) == one
+
+
+def test_many_questions_are_worked_on_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    hits = random_hits(30, 14) + random_hits(30, 8)
+    expected = resampled(ResponseTable.from_hits(hits), times=101)
+    monkeypatch.setattr("lm_eval_cora.metrics.ablation._CELLS_AT_A_TIME", 100)
+    for name, found in resampled(ResponseTable.from_hits(hits), times=101).items():
+        assert found == pytest.approx(expected[name], abs=1e-12)
+
+
+def test_one_draw_is_one_variant() -> None:
+    # One of two variants: right in it or not, so all three of mcqa_plus, mv and the share right in all are the same.
+    found = resampled(ResponseTable.from_hits([[1, 0]]), draws=1, times=10_000)
+    assert found["mcqa_plus"][:2] == found["mv"][:2]
+    assert found["mcqa_plus"].mean == pytest.approx(0.5, abs=5 * 0.5 / 100)
+    assert found["cora"][:2] == pytest.approx(found["mv"][:2])
+
+
+def test_the_standard_deviation_is_that_of_a_sample() -> None:
+    # Values 0 and 1 with mean p: sum of squares n p (1 - p), over n - 1.
+    found = resampled(ResponseTable.from_hits([[1, 0]]), draws=1, times=7)["mcqa_plus"]
+    assert 0 < found.mean < 1
+    assert found.sd == pytest.approx(sqrt(7 / 6 * found.mean * (1 - found.mean)))
+
+
+def test_half_of_the_draws_is_no_majority() -> None:
+    # Two draws of one right and one wrong: a majority only if both are right, 1/4.
+    found = resampled(ResponseTable.from_hits([[1, 0]]), draws=2, times=10_000)
+    assert found["mv"].mean == pytest.approx(0.25, abs=5 * sqrt(0.25 * 0.75) / 100)
+
+
+def test_a_thousand_variants_can_be_drawn_from() -> None:
+    hits = random_hits(5, 1000)
+    found = resampled(ResponseTable.from_hits(hits), times=2_000)
+    expected = compared.expected(hits, draws=100)["mcqa_plus"]
+    assert found["mcqa_plus"].mean == pytest.approx(expected, abs=5 * found["mcqa_plus"].sd / sqrt(2_000))
+
+
+def test_resampling_no_question() -> None:
+    found = resampled(table_of([]))
+    assert tuple(found) == ("mcqa_plus", "mv", "cora")
+    assert all(isnan(number) for part in found.values() for number in part)
+
+
+def test_resampling_without_originals_has_no_cora() -> None:
+    members = [[replace(record, original=False) for record in records] for records in random_questions(5)]
+    table = table_of(members)
+    assert isnan(mcqa(table).value)
+    found = resampled(table, times=100)
+    assert all(map(isnan, found["cora"]))
+    assert not any(map(isnan, found["mcqa_plus"] + found["mv"]))
+
+
+def test_a_single_time_has_no_standard_deviation() -> None:
+    for found in resampled(ResponseTable.from_hits([[1, 0], [1, 1]]), times=1).values():
+        assert 0 <= found.mean <= 1
+        assert isnan(found.sd)
+
+
+@pytest.mark.parametrize("number", [0, -2])
+@pytest.mark.parametrize("name", ["draws", "times"])
+def test_numbers_of_draws_and_times_are_checked(name: str, number: int) -> None:
+    with pytest.raises(ValueError, match=f"{name} is {number}, expected 1 or more"):
+        resampled(ResponseTable.from_hits([[1, 0], [1, 1]]), **{name: number})

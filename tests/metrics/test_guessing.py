@@ -1,0 +1,161 @@
+"""Guessing on several variants: the table of CoRA's appendix A, exact fractions, and what must hold for any numbers."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import floor, nan
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lm_eval_cora.metrics import at_least, msgr
+from tests import oracles_compare as oracles
+
+RANDOM = (1, 0.89263, 0.62419, 0.32220, 0.12087, 0.03279, 0.00637, 0.00086, 0.000078, 0.0000042, 0.0000001)
+"""P(at least p of 10 right) of a guess among five options, p = 0 ... 10."""
+
+rates = st.one_of(st.floats(0, 1), st.sampled_from((0.0, 0.2, 0.5, 1.0)))
+
+
+@pytest.mark.parametrize(("p", "printed"), enumerate(RANDOM))
+def test_random_guessing_is_that_of_the_paper(p: int, printed: float) -> None:
+    digits = len(f"{printed:.10f}".rstrip("0").partition(".")[2])
+    assert round(at_least(10, 0.2)[p], digits) == printed
+
+
+def test_at_least_by_hand() -> None:
+    # Three trials of a fair coin: 1/8 + 3/8 + 3/8 = 7/8 for one or more, 3/8 + 1/8 for two, 1/8 for all.
+    assert at_least(3, 0.5) == pytest.approx([1, 7 / 8, 1 / 2, 1 / 8], rel=1e-12)
+    # Two of two with 1/5: 1/25; one or more: 1 - (4/5)^2 = 9/25.
+    assert at_least(2, 0.2) == pytest.approx([1, 9 / 25, 1 / 25], rel=1e-12)
+
+
+@given(st.integers(1, 40), rates)
+def test_at_least_agrees_with_exact_fractions(variants: int, rate: float) -> None:
+    expected = [float(tail) for tail in oracles.at_least(variants, Fraction(rate))]
+    assert at_least(variants, rate) == pytest.approx(expected, rel=1e-9, abs=1e-300)
+
+
+@pytest.mark.parametrize("rate", [0.001, 0.2, 0.5, 0.9995])
+def test_a_thousand_variants_agree_with_exact_fractions(rate: float) -> None:
+    places = [1, 2, 200, 500, 998, 999, 1000]
+    expected = oracles.at_least(1000, Fraction(str(rate)))
+    tails = at_least(1000, rate)
+    assert len(tails) == 1001
+    assert tails[places] == pytest.approx([float(expected[p]) for p in places], rel=1e-9, abs=1e-300)
+
+
+@given(st.integers(1, 200), rates)
+def test_tails_fall_from_one(variants: int, rate: float) -> None:
+    tails = at_least(variants, rate)
+    assert tails.shape == (variants + 1,)
+    assert tails[0] == 1
+    assert (np.diff(tails) <= 0).all()
+    assert ((tails >= 0) & (tails <= 1)).all()
+
+
+@given(st.integers(1, 60), rates, rates)
+def test_tails_grow_with_the_rate(variants: int, one: float, other: float) -> None:
+    low, high = sorted((one, other))
+    assert (at_least(variants, low) <= at_least(variants, high) * (1 + 1e-12)).all()
+
+
+@given(st.integers(1, 60), st.integers(0, 64))
+def test_few_right_is_many_wrong(variants: int, sixty_fourths: int) -> None:
+    rate = sixty_fourths / 64
+    fewer = 1 - at_least(variants, rate)[1:]  # 0 ... M - 1 right
+    many_wrong = at_least(variants, 1 - rate)[:0:-1]  # M ... 1 wrong
+    assert fewer == pytest.approx(many_wrong, abs=1e-12)
+
+
+@pytest.mark.parametrize("variants", [1, 2, 26, 1000])
+def test_who_never_and_who_always_guesses_right(variants: int) -> None:
+    assert at_least(variants, 0.0).tolist() == [1.0] + [0.0] * variants
+    assert at_least(variants, 0).tolist() == [1.0] + [0.0] * variants
+    assert at_least(variants, 1.0).tolist() == [1.0] * (variants + 1)
+
+
+def test_one_variant_is_right_at_the_rate() -> None:
+    assert at_least(1, 0.25) == pytest.approx([1, 0.25])
+
+
+@pytest.mark.parametrize("variants", [0, -1])
+def test_at_least_needs_variants(variants: int) -> None:
+    with pytest.raises(ValueError, match=rf"variants is {variants}, expected 1 or more"):
+        at_least(variants, 0.5)
+
+
+@pytest.mark.parametrize("rate", [-0.01, 1.01, nan])
+def test_at_least_needs_a_share(rate: float) -> None:
+    with pytest.raises(ValueError, match=f"rate is {rate}, expected a share from 0 to 1"):
+        at_least(10, rate)
+
+
+PRINTED = {1: 0.54, 2: 0.66, 3: 0.75, 4: 0.82, 5: 0.88, 7: 0.96, 8: 0.98, 9: 0.99}
+"""Table 7, where one level gives them all: 0.2 for 0, 0.93 for 6 and 0.9999 for 10 are left out."""
+
+
+@pytest.mark.parametrize(("p", "printed"), PRINTED.items())
+def test_minimum_success_rates_are_those_of_the_paper(p: int, printed: float) -> None:
+    assert floor(100 * msgr(10)[p]) / 100 == printed
+
+
+def test_minimum_success_rates_by_hand() -> None:
+    # One or more of M: 1 - (1 - r)^M = L, so r = 1 - (1 - L)^(1 / M); all M: r^M = L, so r = L^(1 / M).
+    found = msgr(10)
+    assert found[0] == 0
+    assert found[1] == pytest.approx(1 - 0.0004 ** (1 / 10), abs=1e-12)
+    assert found[10] == pytest.approx(0.9996 ** (1 / 10), abs=1e-12)
+    assert msgr(1, certain=0.3) == pytest.approx([0, 0.3], abs=1e-12)
+    # 9/25 and 1/25 are the tails of two trials with 1/5.
+    assert msgr(2, certain=0.36)[1] == pytest.approx(0.2, abs=1e-12)
+    assert msgr(2, certain=0.04)[2] == pytest.approx(0.2, abs=1e-12)
+
+
+@settings(max_examples=15)
+@given(st.integers(1, 8), st.sampled_from((0.001, 0.5, 0.9, 0.9996)))
+def test_minimum_success_rates_agree_with_bisection_in_fractions(variants: int, certain: float) -> None:
+    expected = [float(oracles.msgr(variants, p, Fraction(certain))) for p in range(variants + 1)]
+    assert msgr(variants, certain) == pytest.approx(expected, abs=1e-11)
+
+
+@given(st.integers(1, 30), st.floats(0.001, 0.9999))
+def test_the_rate_is_the_smallest_that_reaches_the_level(variants: int, certain: float) -> None:
+    found = msgr(variants, certain)
+    assert found.shape == (variants + 1,)
+    assert found[0] == 0
+    assert (np.diff(found) > 0).all()
+    assert ((found >= 0) & (found <= 1)).all()
+    for p, rate in enumerate(found[1:].tolist(), start=1):
+        assert at_least(variants, rate)[p] >= certain
+        assert at_least(variants, max(rate - 1e-9, 0))[p] < certain
+
+
+@given(st.integers(1, 20), st.floats(0.001, 0.999), st.floats(0.001, 0.999))
+def test_a_higher_level_takes_a_higher_rate(variants: int, one: float, other: float) -> None:
+    low, high = sorted((one, other))
+    assert (msgr(variants, low) <= msgr(variants, high) + 1e-15).all()
+
+
+def test_a_thousand_variants_have_minimum_success_rates() -> None:
+    found = msgr(1000)
+    assert len(found) == 1001
+    assert found[0] == 0
+    assert found[1] == pytest.approx(1 - 0.0004 ** (1 / 1000), abs=1e-10)
+    assert found[1000] == pytest.approx(0.9996 ** (1 / 1000), abs=1e-10)
+    assert (np.diff(found) > 0).all()
+    assert at_least(1000, found[501])[501] == pytest.approx(0.9996, abs=1e-9)
+
+
+@pytest.mark.parametrize("variants", [0, -3, 1001])
+def test_minimum_success_rates_need_1_to_1000_variants(variants: int) -> None:
+    with pytest.raises(ValueError, match=f"variants is {variants}, expected 1 to 1000"):
+        msgr(variants)
+
+
+@pytest.mark.parametrize("certain", [0.0, 1.0, -0.5, 1.5, nan])
+def test_minimum_success_rates_need_a_level_inside_0_and_1(certain: float) -> None:
+    with pytest.raises(ValueError, match=f"certain is {certain}, expected a probability between 0 and 1"):
+        msgr(10, certain)

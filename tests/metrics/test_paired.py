@@ -1,0 +1,460 @@
+"""Differences of two sets of answers to the same questions against a paired bootstrap, and McNemar's test."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from math import isnan, sqrt
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lm_eval_cora import metrics
+from lm_eval_cora.metrics import Difference, Estimate, McNemar, difference, mcnemar
+from lm_eval_cora.metrics.estimate import UNDEFINED, mean_of, ratio_of
+from lm_eval_cora.responses import Record, ResponseTable
+from tests import oracles
+from tests import oracles_compare as compared
+
+from .score_tables import NOT_TRANSITIVE, hits, random_score_questions, random_written_questions, written_table
+from .tables import (
+    METRICS,
+    ORDER,
+    PLUS,
+    PROMPTS,
+    STUDY,
+    Metrics,
+    estimates,
+    questions,
+    random_questions,
+    random_study_questions,
+    resampled,
+    table_of,
+)
+
+Members = list[list[Record]]
+Tables = tuple[ResponseTable, ResponseTable]
+Both = dict[str, tuple[Difference, np.ndarray]]
+
+SAMPLES = 300
+"""They have an error of 1 / sqrt(600) = 4.1%."""
+
+
+def some_changed(make: Callable[[int], Members], seed: int) -> tuple[Members, Members]:
+    """Two sets of answers to the same questions: two of three questions are answered the same in both."""
+    before, other = make(seed), make(seed + 100)
+    rng = random.Random(seed)
+    return before, [new if rng.random() < 1 / 3 else old for old, new in zip(before, other, strict=True)]
+
+
+def changed_tables(make: Callable[[int], Members], seed: int) -> Tables:
+    before, after = some_changed(make, seed)
+    return table_of(before), table_of(after)
+
+
+def differences(chosen: Metrics, tables: Tables) -> dict[str, Difference]:
+    before, after = (estimates(chosen, table) for table in tables)
+    return {name: difference(before[name], after[name]) for name in before if name in after}
+
+
+def _bootstrapped(chosen: Metrics, tables: Tables) -> Both:
+    """Each difference that has an error, and its values in samples of the questions, the same for both tables."""
+    reported = differences(chosen, tables)
+    rng = np.random.default_rng(0)
+    count = len(tables[0].sizes)
+    values: dict[str, list[float]] = {name: [] for name in reported}
+    with mock.patch("lm_eval_cora.metrics.ranges.bootstrap", return_value=np.zeros((2, 2))):
+        for _ in range(SAMPLES):
+            drawn = rng.integers(count, size=count)
+            before, after = (estimates(chosen, resampled(table, drawn)) for table in tables)
+            for name, found in values.items():
+                if name in before and name in after:
+                    found.append(after[name].value - before[name].value)
+    arrays = {name: np.array(found) for name, found in values.items()}
+    return {
+        name: (reported[name], found)
+        for name, found in arrays.items()
+        if len(found) == SAMPLES and not np.isnan(found).any() and not isnan(reported[name].stderr)
+    }
+
+
+def _some(chosen: Metrics, *, scored: bool = False) -> Metrics:
+    """What differs from the others by more than the part of the table that it is computed on."""
+    in_scored = ("confidence_", "yes_no_mass", "ties")
+    again = ("by_category", "_paper", "@2", "@8", "@10", "sc_buckets")
+    return {
+        name: metric
+        for name, metric in chosen.items()
+        if name.startswith(in_scored) == scored and not any(part in name for part in again)
+    }
+
+
+def only_orders(members: Members) -> Members:
+    kept = [[record for record in records if record.kind in ("original", "shuffled")] for records in members]
+    return [[replace(record, variants=len(records)) for record in records] for records in kept]
+
+
+WRITTEN = {name: PROMPTS[name] for name in ("consistency_rate", "all_equal", "equal@0.8", "timeouts")}
+
+
+@pytest.fixture(scope="module")
+def bootstrapped() -> dict[str, Both]:
+    """200 questions each; more where they are divided into buckets."""
+    written = some_changed(lambda seed: random_written_questions(200, "prompts", seed), 9)
+    study = partial(random_study_questions, 200, (3, 4, 4))
+    score = partial(random_score_questions, 200)
+    plus = {name: PLUS[name] for name in ("mcqa_plus_diff", "cora")}
+    found = {
+        "divergent": (METRICS, changed_tables(lambda seed: random_questions(200, 10, seed), 1)),
+        "plus": (plus, changed_tables(lambda seed: random_study_questions(200, (2, 4), seed, "plus"), 2)),
+        "study": (_some(STUDY), changed_tables(lambda seed: study(seed), 3)),
+        "buckets": (
+            {"sc_buckets": STUDY["sc_buckets"]},
+            changed_tables(lambda seed: only_orders(random_study_questions(1_000, (3, 4), seed)), 3),
+        ),
+        "scored": (_some(STUDY, scored=True), changed_tables(lambda seed: study(seed, scored=True), 4)),
+        "prompts": (_some(PROMPTS), changed_tables(lambda seed: score("prompts", (4,), seed), 5)),
+        "order": (
+            _some(ORDER) | {"ties": ORDER["ties"]},
+            changed_tables(lambda seed: score("order", (4, 4, 5), seed), 6),
+        ),
+        "written": (WRITTEN, tuple(written_table(members, NOT_TRANSITIVE) for members in written)),
+    }
+    return {name: _bootstrapped(chosen, tables) for name, (chosen, tables) in found.items()}
+
+
+def test_every_metric_with_a_difference_is_here(bootstrapped: dict[str, Both]) -> None:
+    def missing(chosen: Metrics, found: str) -> set[str]:
+        return set(chosen) - {name.split()[0] for name in bootstrapped[found]}
+
+    assert missing(METRICS, "divergent") == set()
+    assert missing(_some(STUDY), "study") == {"questions"}  # counts have no error
+    assert {f"{times}/{n} {part}" for n in (3, 4) for times in range(2, n + 1) for part in ("share", "accuracy")} <= {
+        name.removeprefix("sc_buckets ") for name in bootstrapped["buckets"]
+    }
+    assert missing(_some(STUDY, scored=True), "scored") == set()
+    # Without written answers nothing runs out; a chi-square by question has no closed form and no statistic.
+    assert missing(_some(PROMPTS), "prompts") == {"timeouts"}
+    assert missing(_some(ORDER), "order") == {"position_chi_square_clustered"}
+    assert missing(WRITTEN, "written") == set()
+
+
+PROBES = ["divergent", "plus", "study", "buckets", "scored", "prompts", "order", "written"]
+
+
+@pytest.mark.parametrize("probe", PROBES)
+def test_error_of_a_difference_agrees_with_a_paired_bootstrap(probe: str, bootstrapped: dict[str, Both]) -> None:
+    for name, (found, values) in bootstrapped[probe].items():
+        # Four errors of the bootstrap itself.
+        assert found.stderr == pytest.approx(np.std(values, ddof=1), rel=0.16), name
+
+
+@pytest.mark.parametrize("probe", PROBES)
+def test_interval_of_a_difference_agrees_with_a_paired_bootstrap(probe: str, bootstrapped: dict[str, Both]) -> None:
+    for name, (found, values) in bootstrapped[probe].items():
+        # A percentile of 300 values has an error of sqrt(0.025 * 0.975 / 300) / 0.058 = 0.15 standard errors.
+        low, high = np.percentile(values, [2.5, 97.5])
+        assert found.low == pytest.approx(low, abs=0.6 * found.stderr), name
+        assert found.high == pytest.approx(high, abs=0.6 * found.stderr), name
+        assert found.low <= found.high
+
+
+def test_the_interval_of_a_closed_form_is_that_of_the_normal_distribution() -> None:
+    before, after = (mean_of(np.array(values)) for values in ([0.0, 1.0, 0.0], [1.0, 1.0, 0.0]))
+    # Differences 1, 0, 0: mean 1/3, variance 1/3, error 1/3. 97.5% of a normal distribution lie below 1.959964.
+    found = difference(before, after)
+    assert found == pytest.approx((1 / 3, 1 / 3, 1 / 3 - 1.9599640 / 3, 1 / 3 + 1.9599640 / 3), abs=1e-7)
+    assert (found.value, found.stderr, found.low, found.high) == tuple(found)
+
+
+def test_pairing_takes_out_what_is_hard_in_both() -> None:
+    # Both fall by 0.1 on every question, however hard: no doubt about it. Unpaired the errors would add up.
+    before = np.array([0.2, 0.5, 0.9, 0.3])
+    found = difference(mean_of(before), mean_of(before - 0.1))
+    assert found.value == pytest.approx(-0.1)
+    assert found.stderr == pytest.approx(0, abs=1e-12)
+
+
+def test_difference_of_cora_by_hand() -> None:
+    # Before: original right 1, 1, 0, 0, all right 1, 0, 0, 0: m = 1/2, b = 1/4, cora = 1/2 * 3/4 = 3/8.
+    # Influences (1 - 2m + b)(x - m) + m(y - b) = 1/4 (x - 1/2) + 1/2 (y - 1/4):
+    # 1/8 + 3/8 = 1/2, 1/8 - 1/8 = 0, -1/8 - 1/8 = -1/4 twice.
+    # After: original 1, 1, 1, 0, all 1, 1, 0, 0: m = 3/4, b = 1/2, cora = 3/4 * 3/4 = 9/16.
+    # Influences 0 (x - 3/4) + 3/4 (y - 1/2) = 3/8, 3/8, -3/8, -3/8.
+    # Differences -1/8, 3/8, -1/8, -1/8: mean 0, sum of squares 12/64, variance 1/16, error 1/4 / 2 = 1/8.
+    before = metrics.cora(ResponseTable.from_hits([[1, 1], [1, 0], [0, 1], [0, 0]]))
+    after = metrics.cora(ResponseTable.from_hits([[1, 1], [1, 1], [1, 0], [0, 0]]))
+    found = difference(before, after)
+    assert found[:2] == pytest.approx((9 / 16 - 3 / 8, 1 / 8))
+
+
+def test_difference_of_a_pooled_share_by_hand() -> None:
+    # Three of four and none of two: R = 1/2, influences (k - R m) N / 6 = 1 * 1/3, -1 * 1/3; then two of four and one
+    # of two: R = 1/2, influences 0, 0. Differences -1/3, 1/3: sd sqrt(2/9), error sqrt(2/9 / 2) = 1/3.
+    before = metrics.acc(ResponseTable.from_hits([[1, 1, 1, 0], [0, 0]]))
+    after = metrics.acc(ResponseTable.from_hits([[1, 1, 0, 0], [1, 0]]))
+    assert difference(before, after)[:2] == pytest.approx((0, 1 / 3))
+
+
+@given(questions(min_size=2), st.integers(0, 99))
+def test_means_agree_with_differences_within_questions(members: Members, seed: int) -> None:
+    after = answered_again(members, seed)
+    plain: dict[str, Callable[[Members], float]] = {
+        "mcqa": oracles.mcqa,
+        "mcqa_plus": oracles.mcqa_plus,
+        "mv": oracles.mv,
+        "ci": oracles.ci,
+        "bmca@1.0": partial(oracles.bmca, tenths=10),
+        "bmca@0.7": partial(oracles.bmca, tenths=7),
+    }
+    found = differences({name: METRICS[name] for name in plain}, (table_of(members), table_of(after)))
+    for name, metric in plain.items():
+        values = ([float(metric([records])) for records in answers] for answers in (members, after))
+        assert found[name][:2] == pytest.approx(compared.mean_difference(*values), abs=1e-12), name
+
+
+def answered_again(members: Members, seed: int) -> Members:
+    """The same variants of the same questions with other answers to half of them."""
+    rng = random.Random(seed)
+
+    def again(record: Record) -> Record:
+        if rng.random() < 0.5:
+            return record
+        picked = rng.choice([None, *record.printed])
+        position = None if picked is None else record.printed.index(picked)
+        return replace(record, picked=picked, position=position, tied=not record.tied)
+
+    return [[again(record) for record in records] for records in members]
+
+
+DIVERGENT_AND_ORDER = METRICS | {
+    name: ORDER[name] for name in ("acc_mean", "macro_acc", "all_equal", "position_chi_square")
+}
+
+
+@given(questions(), st.integers(0, 99))
+def test_the_other_way_round_it_is_the_opposite(members: Members, seed: int) -> None:
+    tables = table_of(members), table_of(answered_again(members, seed))
+    there, back = differences(DIVERGENT_AND_ORDER, tables), differences(DIVERGENT_AND_ORDER, tables[::-1])
+    for name, (value, stderr, low, high) in there.items():
+        assert back[name] == pytest.approx((-value, stderr, -high, -low), abs=1e-12, nan_ok=True), name
+
+
+@given(questions(min_size=2))
+def test_nothing_differs_from_itself(members: Members) -> None:
+    one, other = estimates(DIVERGENT_AND_ORDER, table_of(members)), estimates(DIVERGENT_AND_ORDER, table_of(members))
+    for name, estimate in one.items():
+        if isnan(estimate.stderr) and name != "position_chi_square":
+            continue
+        if isnan(estimate.value):
+            continue
+        assert difference(estimate, other[name]) == Difference(0, 0, 0, 0), name
+
+
+@pytest.mark.parametrize("positions", [False, True])
+def test_lowest_and_highest_are_taken_in_the_same_samples(positions: bool) -> None:
+    before, after = changed_tables(lambda seed: random_score_questions(60, "order", (3, 4, 5), seed), 7)
+    for metric in (metrics.acc_min, metrics.acc_max):
+        one, other = metric(before, positions=positions), metric(after, positions=positions)
+        assert one.influence is None
+        assert one.statistic is not None
+        assert one.statistic.questions == 60
+        ones, others = one.statistic.bootstrapped(), other.statistic.bootstrapped()
+        assert ones.shape == (1000,)
+        # The error of one alone is that of its values in these samples.
+        assert one.stderr == pytest.approx(ones.std(ddof=1))
+        found = difference(one, other)
+        changes = sorted(others - ones)
+        assert found.value == pytest.approx(other.value - one.value)
+        assert found.stderr == pytest.approx(np.std(changes, ddof=1))
+        # 2.5% of 999 steps: 24.975 from either end, so between the 25th and the 26th value of 1,000, close to the 26th.
+        assert found.low == pytest.approx(changes[24] + 0.975 * (changes[25] - changes[24]))
+        assert found.high == pytest.approx(changes[975] - 0.975 * (changes[975] - changes[974]))
+        # Pairing: answers to two of three questions are the same.
+        assert found.stderr < 0.9 * sqrt(one.stderr**2 + other.stderr**2)
+
+
+def test_differences_do_not_depend_on_the_order_of_the_records() -> None:
+    before, after = some_changed(lambda seed: random_questions(40, 6, seed), 8)
+    expected = differences(METRICS, (table_of(before), table_of(after)))
+    records = [[record for members in answers for record in members] for answers in (before, after)]
+    random.Random(0).shuffle(records[0])
+    records[1].reverse()
+    one, other = (ResponseTable.from_records(part) for part in records)
+    for name, found in differences(METRICS, (one, other)).items():
+        assert found == pytest.approx(expected[name], abs=1e-12), name
+
+
+def test_one_question_has_a_difference_without_an_error() -> None:
+    before, after = ResponseTable.from_hits([[1, 0, 0]]), ResponseTable.from_hits([[1, 1, 0]])
+    found = differences(METRICS, (before, after))
+    # 1/3 before, 2/3 after; the only kind besides the original rises from 0 to 1/2.
+    assert found["mcqa_plus"].value == pytest.approx(1 / 3)
+    assert found["acc_min"].value == pytest.approx(1 / 2)
+    for name, (value, *rest) in found.items():
+        assert not isnan(value), name
+        assert all(map(isnan, rest)), name
+
+
+def test_no_question_has_no_difference() -> None:
+    for chosen in (METRICS, PLUS, STUDY, PROMPTS, ORDER):
+        for name, found in differences(chosen, (table_of([]), table_of([]))).items():
+            if not name.startswith("questions"):
+                assert all(map(isnan, found)), name
+
+
+def test_what_is_undefined_on_one_side_has_no_difference() -> None:
+    defined = mean_of(np.array([1.0, 0.0]))
+    assert all(map(isnan, difference(defined, UNDEFINED)))
+    assert all(map(isnan, difference(UNDEFINED, defined)))
+
+
+def test_a_subset_of_one_question_has_no_error() -> None:
+    # The error of a mean over one question is undefined, and so is that of what it differs by.
+    values = np.array([0.2, 0.4, 0.6])
+    one = mean_of(values, np.array([True, False, False]))
+    all_of_them = mean_of(values)
+    assert isnan(one.stderr)
+    for before, after in ((one, one), (one, all_of_them), (all_of_them, one)):
+        assert isnan(difference(before, after).stderr)
+
+
+def test_a_rate_that_stands_on_one_question_has_no_error() -> None:
+    # The first question has one variant and no pair: the rate is that of the second alone, 1 and then 0.
+    before = metrics.consistency_rate(ResponseTable.from_hits([[1], [1, 1]]))
+    after = metrics.consistency_rate(ResponseTable.from_hits([[1], [1, 0]]))
+    assert isnan(before.stderr)
+    assert isnan(after.stderr)
+    value, *rest = difference(before, after)
+    assert value == -1
+    assert all(map(isnan, rest))
+
+
+def test_a_category_of_one_question_has_no_error() -> None:
+    # One question of physics says nothing about how much others of physics would differ.
+    before = metrics.macro_acc(hits(["11", "10", "11"], categories=["law", "law", "physics"]))
+    after = metrics.macro_acc(hits(["10", "10", "00"], categories=["law", "law", "physics"]))
+    assert isnan(before.stderr)
+    value, *rest = difference(before, after)
+    # law: 3/4 -> 1/2, physics: 1 -> 0; half of -1/4 - 1.
+    assert value == pytest.approx(-5 / 8)
+    assert all(map(isnan, rest))
+
+
+# Of one question there is no error to pair, so `difference` has nothing to compare the numbers of.
+@pytest.mark.parametrize(("compare", "one", "other"), [(difference, 3, 5), (mcnemar, 3, 5), (mcnemar, 1, 5)])
+def test_estimates_of_other_numbers_of_questions_are_refused(compare: Callable, one: int, other: int) -> None:
+    with pytest.raises(ValueError, match=rf"{one}\D+{other}|{other}\D+{one}"):
+        compare(mean_of(np.ones(one)), mean_of(np.zeros(other)))
+
+
+def test_lowest_accuracies_of_other_numbers_of_questions_are_refused() -> None:
+    three, five = (metrics.acc_min(ResponseTable.from_hits([[1, 0]] * count)) for count in (3, 5))
+    with pytest.raises(ValueError, match=r"3\D+5|5\D+3"):
+        difference(three, five)
+
+
+# McNemar.
+
+
+def shares(before: Sequence[float], after: Sequence[float]) -> tuple[Estimate, Estimate]:
+    return mean_of(np.array(before, dtype=np.float64)), mean_of(np.array(after, dtype=np.float64))
+
+
+def test_one_lost_and_eight_gained() -> None:
+    # 9 changes, 8 or more in one direction: 9 + 1 of 2^9 ways, and as many in the other: 2 * 10 / 512 = 0.0390625.
+    before = [1] + [0] * 8 + [1] * 5 + [0] * 4
+    after = [0] + [1] * 8 + [1] * 5 + [0] * 4
+    assert mcnemar(*shares(before, after)) == (1, 8, pytest.approx(0.0390625))
+    assert mcnemar(*shares(after, before)) == (8, 1, pytest.approx(0.0390625))
+
+
+@pytest.mark.parametrize(
+    ("lost", "gained", "p_value"),
+    [
+        (0, 0, 1),  # nothing changed
+        (1, 0, 1),  # 2 * 1/2
+        (0, 2, 1 / 2),  # 2 * 1/4
+        (0, 5, 1 / 16),  # 2 * 1/32
+        (1, 1, 1),  # 2 * 3/4 is more than 1
+        (3, 3, 1),
+        (1, 3, 5 / 8),  # 2 * (4 + 1) / 16
+        (2, 6, 37 / 128),  # 2 * (28 + 8 + 1) / 256
+    ],
+)
+def test_p_values_by_hand(lost: int, gained: int, p_value: float) -> None:
+    before = [1] * lost + [0] * gained + [1, 0]
+    after = [0] * lost + [1] * gained + [1, 0]
+    found = mcnemar(*shares(before, after))
+    assert isinstance(found, McNemar)
+    assert found == (lost, gained, pytest.approx(p_value))
+
+
+def test_mcnemar_of_mcqa_by_hand() -> None:
+    # Originals 1, 1, 0, 0, 1 and then 0, 1, 1, 1, 1: one lost, two gained, 2 * (3 + 1) / 8 = 1.
+    before = ResponseTable.from_hits([[1, 0], [1, 1], [0, 0], [0, 1], [1, 1]])
+    after = ResponseTable.from_hits([[0, 0], [1, 0], [1, 0], [1, 0], [1, 0]])
+    assert mcnemar(metrics.mcqa(before), metrics.mcqa(after)) == (1, 2, 1)
+    # All right: questions 2 and 5, then none: two lost, 2 * 1/4.
+    full = (metrics.bmca(table, level=1.0) for table in (before, after))
+    assert mcnemar(*full) == (2, 0, 0.5)
+
+
+@given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=60))
+def test_mcnemar_agrees_with_its_oracle(answers: list[tuple[bool, bool]]) -> None:
+    before, after = zip(*answers, strict=True)
+    found = mcnemar(*shares(before, after))
+    assert found == pytest.approx(compared.mcnemar(before, after))
+    assert 0 < found.p_value <= 1
+    back = mcnemar(*shares(after, before))
+    assert back == (found.gained, found.lost, found.p_value)
+
+
+def test_ten_thousand_changes_have_a_p_value() -> None:
+    # 5,100 and 4,900: 2 standard deviations sqrt(10,000) / 2 = 50 off the middle, with continuity 99.5 / 50 = 1.99:
+    # 2 * 0.0233 = 0.0466 by the normal distribution.
+    found = mcnemar(*shares([1] * 4_900 + [0] * 5_100, [0] * 4_900 + [1] * 5_100))
+    assert found == (4_900, 5_100, pytest.approx(0.0466, abs=2e-4))
+
+
+def test_questions_that_one_of_the_two_leaves_out_do_not_count() -> None:
+    right = np.array([1.0, 1.0, 0.0, 0.0])
+    before = mean_of(right, np.array([True, True, True, False]))
+    after = mean_of(1 - right, np.array([True, False, True, True]))
+    # First lost, third gained; the second and the fourth are each left out once.
+    assert mcnemar(before, after) == (1, 1, 1)
+    pooled = ratio_of(np.array([1.0, 0.0, 0.0]), np.array([1.0, 0.0, 1.0]))
+    assert mcnemar(pooled, mean_of(np.array([0.0, 1.0, 1.0]))) == (1, 1, 1)
+    assert mcnemar(pooled, mean_of(np.ones(3), np.array([False, True, False]))) == (0, 0, 1)
+
+
+def test_mcnemar_of_what_is_no_share_of_questions() -> None:
+    table = ResponseTable.from_hits([[1, 0], [1, 1], [0, 0], [0, 1]])
+    share = metrics.mcqa(table)
+    for metric in ("mcqa_plus", "acc", "cora", "core", "acc_min", "acc_max"):
+        assert mcnemar(share, METRICS[metric](table)) is None, metric
+        assert mcnemar(METRICS[metric](table), share) is None, metric
+    assert mcnemar(share, UNDEFINED) is None
+    assert mcnemar(metrics.mcqa(table_of([])), metrics.mcqa(table_of([]))) is None
+
+
+def test_mcnemar_of_the_metrics_that_are_shares_of_questions() -> None:
+    before, after = some_changed(lambda seed: random_questions(50, 6, seed), 3)
+    one, other = table_of(before), table_of(after)
+    plain: dict[str, Callable[[Members], float]] = {
+        "mcqa": oracles.mcqa,
+        "mv": oracles.mv,
+        "ci": oracles.ci,
+        "bmca@0.5": partial(oracles.bmca, tenths=5),
+        "bmca@1.0": partial(oracles.bmca, tenths=10),
+    }
+    for name, metric in plain.items():
+        counted = ([metric([records]) == 1 for records in answers] for answers in (before, after))
+        expected = compared.mcnemar(*counted)
+        assert min(expected[:2]) > 0, name
+        assert mcnemar(METRICS[name](one), METRICS[name](other)) == pytest.approx(expected), name

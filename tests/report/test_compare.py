@@ -1,0 +1,208 @@
+"""Two runs on the same questions: the difference is paired by question, and refused where they were asked otherwise."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from statistics import stdev
+from typing import Any
+
+import pytest
+
+from lm_eval_cora.report import ReportError
+from lm_eval_cora.report.compare import Compared, as_json, as_table, compare, pair_runs
+from lm_eval_cora.report.runs import read_runs
+from lm_eval_cora.report.text import table_as_text
+
+from ..simulated import knows, says
+from .written import DEMO, Doc, Written, copied, edit, lines_of, otherwise, put, strict, the_run, varied, write
+
+
+def in_order(before: Path, after: Path) -> dict[str, Compared]:
+    ((one, other),) = pair_runs(read_runs([before]), read_runs([after]))
+    rows = compare(one, other)
+    strict(json.dumps(as_json(one, other, rows), allow_nan=False))
+    table = as_table(one, other, rows)
+    assert table_as_text(table.columns, table.rows)
+    return {row.metric: row for row in rows}
+
+
+def knowing(*numbers: int) -> Callable[[Doc], str]:
+    """Right in all variants of some questions, by the order in which they are asked, wrong in all of the others."""
+    order: dict[str, int] = {}
+
+    def rule(doc: Doc) -> str:
+        number = order.setdefault(doc["question_id"], len(order))
+        wrong = next(identity for identity in doc["printed"] if identity != doc["answer"])
+        return knows(doc) if number in numbers else says(doc, wrong)
+
+    return rule
+
+
+@pytest.fixture(scope="module")
+def known(tmp_path_factory: pytest.TempPathFactory) -> tuple[Written, Written]:
+    """Five questions: one is lost, two are gained."""
+    folders = [tmp_path_factory.mktemp(name) for name in ("before", "after")]
+    rules = [knowing(0, 1), knowing(0, 2, 3)]
+    first, second = (
+        write(folder, rule, "cora_demo", {"questions": 5}) for folder, rule in zip(folders, rules, strict=True)
+    )
+    return first, second
+
+
+def test_a_difference_known_by_hand(known: tuple[Written, Written]) -> None:
+    found = in_order(known[0].folder, known[1].folder)
+    changes = [0, -1, 1, 1, 0]
+    for name in ("mcqa", "mcqa_plus", "mv", "bmca@0.5", "bmca@1.0", "acc"):
+        row = found[name]
+        assert (row.before.value, row.after.value) == (pytest.approx(2 / 5), pytest.approx(3 / 5))
+        assert row.change.value == pytest.approx(1 / 5)
+        assert row.change.stderr == pytest.approx(stdev(changes) / 5**0.5)
+        assert row.change.low == pytest.approx(0.2 - 1.959964 * row.change.stderr)
+        assert row.change.high == pytest.approx(0.2 + 1.959964 * row.change.stderr)
+    # All right or all wrong: a pair of changes of three, and as uneven the other way.
+    assert found["mcqa"].test is not None
+    assert found["mcqa"].test[:2] == (1, 2)
+    assert found["mcqa"].test.p_value == 1.0
+    assert found["ci"].change.value == 0.0
+    # cora = m(1 - m + b) = m here.
+    assert found["cora"].change.value == pytest.approx(1 / 5)
+    assert found["consistency_rate"].test is None
+
+
+def test_the_other_way_round(known: tuple[Written, Written]) -> None:
+    forth, back = in_order(known[0].folder, known[1].folder), in_order(known[1].folder, known[0].folder)
+    for name, row in forth.items():
+        assert back[name].change.value == -row.change.value
+        assert back[name].change.stderr == pytest.approx(row.change.stderr, nan_ok=True)
+        assert (back[name].before, back[name].after) == (row.after, row.before)
+
+
+@pytest.mark.parametrize("task", DEMO)
+def test_the_same_run_twice(task: str, demo: dict[str, Written]) -> None:
+    for row in in_order(demo[task].folder, demo[task].samples).values():
+        # nan is unlike itself: undefined before is undefined after, and the difference too.
+        assert row.change.value == 0 or row.before.value != row.before.value
+        assert row.change.stderr == 0 or row.change.stderr != row.change.stderr
+        assert row.test is None or row.test == (0, 0, 1.0)
+
+
+def test_every_metric_of_the_task_is_compared(demo: dict[str, Written], other: Written) -> None:
+    found = in_order(demo["cora_demo"].folder, other.folder)
+    assert list(found) == list(the_run(other.folder).estimates)
+    rows = {row.metric: row for row in found.values()}
+    assert rows["acc_min"].change.value == rows["acc_min"].after.value - rows["acc_min"].before.value
+    assert rows["acc_min"].change.low <= rows["acc_min"].change.value <= rows["acc_min"].change.high
+
+
+@pytest.mark.parametrize("task", ["cora_demo_revas", "cora_demo_plus_mc", "cora_demo_order"])
+def test_metrics_that_are_undefined_in_one(task: str, demo: dict[str, Written], tmp_path: Path) -> None:
+    write(tmp_path, knows, task, {"questions": 12})
+    in_order(demo[task].folder, tmp_path)
+    in_order(tmp_path, demo[task].folder)
+
+
+# ---- what is refused
+
+
+def refusal(before: Path, after: Path) -> str:
+    with pytest.raises(ReportError) as caught:
+        in_order(before, after)
+    return str(caught.value)
+
+
+def test_other_questions(tmp_path: Path) -> None:
+    few = write(tmp_path / "few", varied, "cora_demo_order", {"questions": 2})
+    more = write(tmp_path / "more", varied, "cora_demo_order", {"questions": 5})
+    told = refusal(few.folder, more.folder)
+    assert "3 questions are only in the second" in told
+    assert "first (" not in told
+    assert "3 questions are only in the first" in refusal(more.folder, few.folder)
+
+
+OTHERWISE: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
+    "seed": ({"seed": 1}, {}, "seed 0 and 1"),
+    "words": ({"nota_text": "No other"}, {}, "nota_text"),
+    "shots": ({}, {"num_fewshot": 2}, "shots 0 and 2"),
+}
+
+
+@pytest.mark.parametrize("name", OTHERWISE)
+def test_asked_otherwise(name: str, tmp_path: Path) -> None:
+    options, arguments, told = OTHERWISE[name]
+    first = write(tmp_path / "first", varied, "cora_demo", {"categories": ["astronomy"]})
+    second = write(tmp_path / "second", varied, "cora_demo", {"categories": ["astronomy"], **options}, **arguments)
+    assert told in refusal(first.folder, second.folder)
+    for written in (first, second):
+        written.results.unlink()
+    if name != "shots":
+        assert "variants are not the same" in refusal(first.folder, second.folder)
+
+
+def test_other_shots_without_results_files(tmp_path: Path) -> None:
+    """The prompts of the samples differ, and the lines say so."""
+    first = write(tmp_path / "first", varied, "cora_demo", {"categories": ["astronomy"]})
+    second = write(tmp_path / "second", varied, "cora_demo", {"categories": ["astronomy"]}, num_fewshot=2)
+    one, other = (lines_of(written.samples)[0] for written in (first, second))
+    assert one["prompt_hash"] != other["prompt_hash"]
+    for written in (first, second):
+        written.results.unlink()
+    refusal(first.folder, second.folder)
+
+
+def test_another_form(demo: dict[str, Written], tmp_path: Path) -> None:
+    for number, task in enumerate(("cora_demo_order", "cora_demo_order_mc")):
+        put(tmp_path / str(number) / "samples_mine.jsonl", lines_of(demo[task].samples))
+    told = refusal(tmp_path / "0", tmp_path / "1")
+    assert "mine: " in told
+    assert "written" in told
+    assert "scored" in told
+
+
+def test_another_variant(demo: dict[str, Written], tmp_path: Path) -> None:
+    written = copied(demo["cora_demo"], tmp_path)
+    lines = lines_of(written.samples)
+    lines[7]["doc_hash"] = "0" * 64
+    put(written.samples, lines)
+    told = refusal(demo["cora_demo"].folder, tmp_path)
+    assert "1 of 312 variants are not the same" in told
+    assert lines[7]["doc"]["question_id"] in told
+
+
+def test_several_models_in_one_folder(demo: dict[str, Written], other: Written, tmp_path: Path) -> None:
+    copied(demo["cora_demo"], tmp_path)
+    copied(other, tmp_path)
+    told = refusal(tmp_path, other.folder)
+    assert "there are 2 models: another-org/another-model, some-org/some-model" in told
+    assert refusal(other.folder, tmp_path) == told
+    assert str(tmp_path) in told
+
+
+def test_no_task_in_both(demo: dict[str, Written]) -> None:
+    told = refusal(demo["cora_demo"].folder, demo["cora_demo_mc"].folder)
+    assert told == "no task is in both: the first has cora_demo, the second cora_demo_mc"
+
+
+def test_only_common_tasks_are_compared(demo: dict[str, Written], other: Written, tmp_path: Path) -> None:
+    copied(demo["cora_demo"], tmp_path)
+    copied(demo["cora_demo_mc"], tmp_path)
+    pairs = pair_runs(read_runs([tmp_path]), read_runs([other.folder]))
+    assert [(one.task, two.task) for one, two in pairs] == [("cora_demo", "cora_demo")]
+
+
+def test_questions_left_out_are_said_to_differ(demo: dict[str, Written], tmp_path: Path) -> None:
+    written = copied(demo["cora_demo"], tmp_path)
+    put(written.samples, lines_of(written.samples)[1:])
+    assert "1 questions are only in the first" in refusal(demo["cora_demo"].folder, tmp_path)
+
+
+def test_invalid_answers_and_versions_may_differ(demo: dict[str, Written], tmp_path: Path) -> None:
+    written = copied(demo["cora_demo"], tmp_path)
+    edit(written.samples, lambda line: line.update(filtered_resps=[otherwise(line["doc"])]))
+    results = json.loads(written.results.read_text())
+    metadata = results["configs"]["cora_demo"]["metadata"]
+    before = metadata["signature"]
+    metadata["signature"] = before.rpartition("|")[0].rpartition("|")[0] + "|invalid:99.0%|v9.9.9"
+    written.results.write_text(json.dumps(results))
+    assert in_order(demo["cora_demo"].folder, tmp_path)

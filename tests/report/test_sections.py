@@ -1,0 +1,246 @@
+"""What a report says of each task: ranks as in the papers, and tables that a slow count agrees with."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import combinations
+from math import nan
+from pathlib import Path
+from statistics import mean
+
+import pytest
+
+from lm_eval_cora import metrics
+from lm_eval_cora.report.content import Block, Number, Report, Section, Stories, Table
+from lm_eval_cora.report.runs import Run, read_runs
+from lm_eval_cora.report.sections import make_report
+from lm_eval_cora.report.tables import ranks
+from lm_eval_cora.responses import Record, ResponseTable
+
+from .written import DEMO, Written, copied, edit, the_run, varied, write
+
+
+def section_of(report: Report, title: str) -> Section:
+    (found,) = [section for section in report.sections if section.title == title]
+    return found
+
+
+def block_of(section: Section, title: str) -> Block:
+    (found,) = [block for block in section.blocks if block.title.startswith(title)]
+    return found
+
+
+def table_of(section: Section, title: str) -> dict[str, list[object]]:
+    block = block_of(section, title)
+    assert isinstance(block, Table)
+    assert all(len(row) == len(block.columns) for row in block.rows)
+    return {str(row[0]): list(row[1:]) for row in block.rows}
+
+
+def test_ranks() -> None:
+    assert ranks([0.74, 0.85, 0.38]) == [2, 1, 3]
+    assert ranks([0.5, 0.75, 0.5, 0.25]) == [2, 1, 2, 4]
+    assert ranks([0.5, nan, 0.75]) == [2, None, 1]
+    assert ranks([0.5, 0.0, 0.25], higher=False) == [3, 1, 2]
+    assert ranks([nan, nan]) == [None, None]
+    assert ranks([]) == []
+    assert (str(Number(0.74, rank=1)), str(Number(nan, rank=None))) == ("0.740 (1)", "n/a")
+
+
+def test_a_score_table_of_several_models(demo: dict[str, Written], other: Written, tmp_path: Path) -> None:
+    third = copied(demo["cora_demo"], tmp_path)
+    edit(third.samples, lambda line: line.update(filtered_resps=[""]))
+    runs = read_runs([demo["cora_demo"].folder, other.folder, tmp_path])
+    rows = table_of(section_of(make_report(runs), "cora_demo"), "Scores")
+    for name, lower in (("mcqa_plus", False), ("invalid", True), ("ci", False)):
+        values = [run.estimates[name].value for run in runs]
+        expected = [1 + sum(one < value if lower else one > value for one in values) for value in values]
+        assert [cell.rank for cell in rows[name] if isinstance(cell, Number)] == expected
+    assert rows["questions"] == [12, 12, 12]
+    assert [cell.rank for cell in rows["consistency_rate by chance"] if isinstance(cell, Number)] == [None] * 3
+
+
+def test_one_model_has_no_rank(demo: dict[str, Written]) -> None:
+    rows = table_of(section_of(make_report([the_run(demo["cora_demo"].folder)]), "cora_demo"), "Scores")
+    assert all(cell.rank is None for row in rows.values() for cell in row if isinstance(cell, Number))
+
+
+# ---- the least consistent questions
+
+
+def share_that_agrees(records: list[Record]) -> float | None:
+    outcomes = []
+    for one, other in combinations([record for record in records if record.ask in ("letter", "best_answer")], 2):
+        if one.picked is None or other.picked is None:
+            outcomes.append(0.0)
+        elif one.picked in other.printed and other.picked in one.printed:
+            outcomes.append(float(one.picked == other.picked))
+    return mean(outcomes) if outcomes else None
+
+
+@pytest.mark.parametrize("task", DEMO)
+def test_the_ten_least_consistent_questions(task: str, demo: dict[str, Written]) -> None:
+    run = the_run(demo[task].folder)
+    by_question: dict[str, list[Record]] = {}
+    for record in run.records:
+        by_question.setdefault(record.question_id, []).append(record)
+    shares = {question: share_that_agrees(records) for question, records in by_question.items()}
+    least = sorted(share for share in shares.values() if share is not None)[:10]
+    block = block_of(section_of(make_report([run]), task), "The least consistent")
+    assert isinstance(block, Stories)
+    assert [shares[story.question_id] for story in block.stories] == pytest.approx(least)
+    for story in block.stories:
+        records = sorted(by_question[story.question_id], key=lambda record: record.ordinal)
+        hits = sum(record.correct for record in records)
+        assert story.summary.startswith(f"{hits} of {len(records)} right, {shares[story.question_id]:.2f} of the pairs")
+        assert len(story.answers) == len(records)
+        for answered, record in zip(story.answers, records, strict=True):
+            assert answered.kind == record.kind
+            assert answered.verdict == ("right" if record.correct else "invalid" if record.invalid else "wrong")
+            right = [place for place, identity in enumerate(record.printed) if identity == record.answer]
+            assert [place for place, option in enumerate(answered.options) if option.right] == right
+            if record.position is not None:
+                assert [option.letter for option in answered.options if option.picked] == [
+                    "ABCDEFGHIJ"[record.position]
+                ]
+
+
+def test_a_cut_question_is_no_story(demo: dict[str, Written], tmp_path: Path) -> None:
+    written = copied(demo["cora_demo_order"], tmp_path)
+    lines = written.samples.read_text().split("\n")
+    written.samples.write_text("\n".join(lines[1:]))
+    run = the_run(tmp_path)
+    block = block_of(section_of(make_report([run]), "cora_demo_order"), "The least consistent")
+    assert isinstance(block, Stories)
+    assert {story.question_id for story in block.stories} <= set(run.table.question_ids)
+
+
+# ---- tables
+
+
+@pytest.mark.parametrize("task", DEMO)
+def test_invalid_answers_by_reason(task: str, demo: dict[str, Written]) -> None:
+    run = the_run(demo[task].folder)
+    section = section_of(make_report([run]), task)
+    counts = Counter(str(record.reason) for record in run.records if record.invalid)
+    if not counts:
+        assert not any(block.title == "Invalid answers" for block in section.blocks)
+        return
+    rows = table_of(section, "Invalid answers")
+    assert {reason: row[0] for reason, row in rows.items()} == counts
+    for row in rows.values():
+        assert isinstance(row[1], Number)
+        assert row[1].value == row[0] / len(run.records)  # type: ignore[operator]
+
+
+def test_invalid_answers_of_several_models(demo: dict[str, Written], other: Written) -> None:
+    runs = read_runs([demo["cora_demo"].folder, other.folder])
+    block = block_of(section_of(make_report(runs), "cora_demo"), "Invalid answers")
+    assert isinstance(block, Table)
+    found = {(row[0], row[1]): row[2] for row in block.rows}
+    assert found == Counter(
+        (str(record.reason), run.model) for run in runs for record in run.records if record.reason is not None
+    )
+
+
+def part(run: Run, questions: set[str]) -> ResponseTable:
+    return ResponseTable.from_records(record for record in run.records if record.question_id in questions)
+
+
+def test_questions_with_option_references_and_without(demo: dict[str, Written], tmp_path: Path) -> None:
+    written = copied(demo["cora_demo"], tmp_path)
+    ids = the_run(tmp_path).table.question_ids
+    marked = {ids[1], ids[4], ids[7]}
+    edit(written.samples, lambda line: line["doc"].update(refers_to_options=line["doc"]["question_id"] in marked))
+    run = the_run(tmp_path)
+    rows = table_of(section_of(make_report([run]), "cora_demo"), "Questions with option references")
+    assert rows["questions"] == [3, len(ids) - 3]
+    inside, outside = part(run, marked), part(run, {*ids} - marked)
+    for name in ("mcqa", "mcqa_plus", "ci", "cora", "consistency_rate"):
+        for cell, table in zip(rows[name], (inside, outside), strict=True):
+            assert isinstance(cell, Number)
+            assert (cell.value, cell.stderr) == pytest.approx(tuple(getattr(metrics, name)(table)))
+
+
+@pytest.mark.parametrize("all_of_them", [True, False])
+def test_all_questions_have_references_or_none(all_of_them: bool, demo: dict[str, Written], tmp_path: Path) -> None:
+    written = copied(demo["cora_demo"], tmp_path)
+    edit(written.samples, lambda line: line["doc"].update(refers_to_options=all_of_them))
+    section = section_of(make_report([the_run(tmp_path)]), "cora_demo")
+    if all_of_them:
+        rows = table_of(section, "Questions with option references")
+        assert rows["questions"] == [12, 0]
+        assert str(rows["cora"][1]) == "n/a"
+    else:
+        assert not any("option references" in block.title for block in section.blocks)
+
+
+# ---- SCORE's aggregated row
+
+
+def test_the_aggregated_row(demo: dict[str, Written], tmp_path: Path) -> None:
+    for task in ("cora_demo_prompts", "cora_demo_order", "cora_demo_sampling"):
+        copied(demo[task], tmp_path)
+    section = section_of(make_report(read_runs([tmp_path])), "cora_demo")
+    rows = list(table_of(section, "SCORE").values())
+    rows = [row for row in rows if not isinstance(row[0], str)]  # which probes
+    tables = {probe: the_run(demo[f"cora_demo_{probe}"].folder).table for probe in ("prompts", "order", "sampling")}
+    expected = metrics.aggregated(**tables)
+    names = ("acc_mean", "acc_min", "acc_max", "cr_all", "cr_prompts_order")
+    assert [(row[0].value, row[0].stderr) for row in rows[:5] if isinstance(row[0], Number)] == [
+        tuple(getattr(expected, name)) for name in names
+    ]
+    assert [row[0] for row in rows[5:]] == [expected.predictions, expected.questions] == [10 + 5 + 5, 12]
+
+
+@pytest.mark.usefixtures("hub")
+def test_the_aggregated_row_of_a_benchmark_averaged_over_categories(tmp_path: Path) -> None:
+    for probe in ("prompts", "order", "sampling"):
+        write(tmp_path, varied, f"cora_mmlu_pro_{probe}", {})
+    runs = {run.probe: run for run in read_runs([tmp_path])}
+    section = section_of(make_report([*runs.values()]), "cora_mmlu_pro")
+    rows = table_of(section, "SCORE").values()
+    first = next(row[0] for row in rows if isinstance(row[0], Number))
+    tables = {probe: run.table for probe, run in runs.items()}
+    assert (first.value, first.stderr) == tuple(metrics.aggregated(macro=True, **tables).acc_mean)
+    assert first.value != metrics.aggregated(**tables).acc_mean.value
+
+
+def test_one_probe_is_not_aggregated(demo: dict[str, Written]) -> None:
+    runs = read_runs([demo[task].folder for task in ("cora_demo", "cora_demo_order", "cora_demo_order_mc")])
+    assert [section.title for section in make_report(runs).sections] == [
+        "cora_demo",
+        "cora_demo_order",
+        "cora_demo_order_mc",
+    ]
+
+
+def test_models_with_other_probes_are_aggregated_apart(demo: dict[str, Written], tmp_path: Path) -> None:
+    """Two models, of which one was asked two probes; nothing of the other is mixed in."""
+    for task in ("cora_demo_order", "cora_demo_sampling"):
+        copied(demo[task], tmp_path / "both")
+    one = write(tmp_path / "one", varied, "cora_demo_prompts", {"questions": 12}, "another-org/another-model")
+    section = section_of(make_report(read_runs([tmp_path / "both", one.folder])), "cora_demo")
+    block = block_of(section, "SCORE")
+    assert isinstance(block, Table)
+    assert list(block.columns) == ["", "some-org/some-model"]
+    assert [str(row[1]) for row in block.rows if "prompts and order" in str(row[0])] == ["n/a"]
+
+
+# ---- ablations
+
+
+def test_only_variants_of_the_same_size(demo: dict[str, Written]) -> None:
+    run = the_run(demo["cora_demo"].folder)
+    kinds = {"original", "shuffled", "with_nota", "with_nota_shuffled"}
+    kept = [record for record in run.records if record.kind in kinds]
+    assert all(len(record.printed) == 5 for record in kept)
+    cells = table_of(section_of(make_report([run]), "cora_demo"), "Ablation: variants with as many")["mcqa_plus"]
+    shares = []
+    for question in run.table.question_ids:
+        hits = [record.correct for record in kept if record.question_id == question]
+        shares.append(mean(map(float, hits)))
+    assert isinstance(cells[0], Number)
+    assert isinstance(cells[1], Number)
+    assert cells[0].value == pytest.approx(mean(shares))
+    assert cells[1].value == pytest.approx(mean(shares) - run.estimates["mcqa_plus"].value)

@@ -1,0 +1,129 @@
+"""A report as text: hostile names stay in their cells, and every number can be read back."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from io import StringIO
+from math import isnan
+from pathlib import Path
+
+import pytest
+
+from lm_eval_cora.report.content import Number, Report, Section, Table
+from lm_eval_cora.report.runs import read_runs
+from lm_eval_cora.report.sections import make_report
+from lm_eval_cora.report.text import as_csv, as_json, as_markdown, table_as_text
+
+from .written import DEMO, Written, copied, edit, strict, the_run
+
+HOSTILE = ["a|b", "a\nb", "a\r\nb", "|", "\t| x |\n|---|", "a\u2028b\u2029c\x85d\x0be", "`x`|`y`"]
+
+
+def cells(row: str) -> list[str]:
+    return [cell.strip() for cell in re.split(r"(?<!\\)\|", row)[1:-1]]
+
+
+def tables(markdown: str) -> list[list[list[str]]]:
+    """Of each table the cells of its rows, without the line below the heading."""
+    found: list[list[list[str]]] = []
+    inside = False
+    for line in markdown.split("\n"):
+        if line.startswith("|"):
+            if not inside:
+                found.append([])
+            found[-1].append(cells(line))
+        inside = line.startswith("|")
+    for table in found:
+        assert all(set(cell) <= set(":-") and cell for cell in table[1])
+        table.pop(1)
+    return found
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_text_stays_in_its_cell(name: str) -> None:
+    text = table_as_text([name, "value"], [[name, Number(0.5, 0.1)], ["x", name], [name, 1_000]])
+    assert len(text.splitlines()) == 5
+    (table,) = tables(text)
+    assert [len(row) for row in table] == [2, 2, 2, 2]
+    assert table[1][1] == "0.500 ± 0.100"
+    assert table[3] == [" ".join(name.split()).replace("|", "\\|"), "1,000"]
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_categories_and_models(name: str, demo: dict[str, Written], tmp_path: Path) -> None:
+    for number, model in enumerate((name, "plain")):
+        written = copied(demo["cora_demo_order"], tmp_path / str(number))
+        edit(written.samples, lambda line: line["doc"].update(category=f"{line['doc']['category']}{name}"))
+        results = json.loads(written.results.read_text())
+        written.results.write_text(json.dumps({**results, "model_name": model}))
+    runs = read_runs([tmp_path])
+    markdown = as_markdown(make_report(runs))
+    for table in tables(markdown):
+        assert len({len(row) for row in table}) == 1
+    strict(as_json(runs))
+    rows = list(csv.reader(StringIO(as_csv(runs), newline="")))
+    assert {len(row) for row in rows} == {8}
+    assert {row[0] for row in rows[1:]} == {name, "plain"}
+
+
+@pytest.mark.parametrize("name", ["a\nb", "a\n# b", "a\n\n| b |"])
+def test_notes_and_signatures_stay_on_their_line(name: str) -> None:
+    section = Section("cora_demo", "asks", [Table("T", ["a"], [["b"]])], [(name, "cora|x")], [(name, "left out")])
+    lines = as_markdown(Report("Title", [section])).split("\n")
+    (note,) = [line for line in lines if line.startswith("- ")]
+    assert note.endswith(": left out")
+    (signature,) = [line for line in lines if line.startswith("`cora|x`")]
+    assert signature.endswith(")")
+
+
+def test_no_rows_and_no_columns() -> None:
+    assert table_as_text(["a", "b"], []).splitlines()[0].split() == ["|", "a", "|", "b", "|"]
+    assert table_as_text(["a"], [["b"]]).count("\n") == 2
+
+
+@pytest.mark.parametrize("task", DEMO)
+def test_csv_has_every_digit(task: str, demo: dict[str, Written]) -> None:
+    run = the_run(demo[task].folder)
+    head, *rows = csv.reader(StringIO(as_csv([run]), newline=""))
+    assert head == ["model", "task", "metric", "value", "stderr", "questions", "answers", "signature"]
+    assert [row[2] for row in rows] == list(run.estimates)
+    for row, (value, error) in zip(rows, run.estimates.values(), strict=True):
+        for text, number in ((row[3], value), (row[4], error)):
+            assert text == "" if isnan(number) else float(text) == number
+        assert row[5:] == [str(len(run.table.sizes)), str(len(run.records)), run.signature]
+
+
+@pytest.mark.parametrize("task", DEMO)
+def test_json_has_every_metric(task: str, demo: dict[str, Written]) -> None:
+    run = the_run(demo[task].folder)
+    (found,) = strict(as_json([run]))
+    assert (found["task"], found["probe"], found["form"], found["signature"]) == (
+        task,
+        run.probe,
+        run.form,
+        run.signature,
+    )
+    assert list(found["metrics"]) == list(run.estimates)
+    for name, (value, error) in run.estimates.items():
+        expected = {"value": None if isnan(value) else value, "stderr": None if isnan(error) else error}
+        assert found["metrics"][name] == expected
+    assert found["study"].keys() == run.studies.keys()
+    assert found["files"] == [str(demo[task].samples)]
+
+
+def test_undefined_is_null_and_empty(demo: dict[str, Written], tmp_path: Path) -> None:
+    written = copied(demo["cora_demo"], tmp_path)
+    written.samples.write_text("\n".join(written.samples.read_text().split("\n")[:5]))
+    run = the_run(tmp_path)
+    (found,) = strict(as_json([run]))
+    assert found["metrics"]["cora"] == {"value": None, "stderr": None}
+    assert "cora_demo,cora,,,0,0," in as_csv([run])
+    assert "n/a" in as_markdown(make_report([run]))
+
+
+def test_a_report_on_nothing() -> None:
+    assert as_markdown(make_report([])).startswith("# Consistency of the answers\n")
+    assert strict(as_json([])) == []
+    assert len(as_csv([]).splitlines()) == 1
