@@ -21,7 +21,7 @@ demo: $(VENV)/.demo
 	@$(BIN)/python scripts/demo.py --questions $(QUESTIONS)
 
 test: $(VENV)/.demo $(VENV)/.dev lint types
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -48,4 +48,4 @@ def schema(session: nox.Session) -> None:
 
 def _test(session: nox.Session) -> None:
     session.run("python", "-m", "pip", "list")
-    session.run("python", "-m", "pytest", *session.posargs)
+    session.run("python", "-m", "pytest", "-n", "2", "--dist", "loadfile", *session.posargs)

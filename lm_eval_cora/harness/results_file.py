@@ -14,8 +14,8 @@ def name_callables(value: Any) -> Any:
     """Replace callables by their dotted names: the harness would print their whole source.
 
     Example:
-        >>> name_callables({"aggregation": for_json})
-        {'aggregation': 'lm_eval_cora.harness.results_file.for_json'}
+        >>> name_callables({"aggregation": digest_of})
+        {'aggregation': 'lm_eval_cora.harness.results_file.digest_of'}
     """
     if isinstance(value, dict):
         return {key: name_callables(item) for key, item in value.items()}

@@ -24,7 +24,7 @@ _BYTES_WORTH_A_BAR = 20_000_000
 
 _IDENTITIES = 64
 
-_SURROGATE = re.compile(rb"\\\\u[dD][89a-fA-F]")
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 Key = tuple[str, int]
 """A variant: id of its question, and its place among the question's variants."""
