@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of, ratio_of
+from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of, ratio_of, share_of
 from lm_eval_cora.responses import ResponseTable
 
 
@@ -43,7 +43,7 @@ def mcqa(table: ResponseTable) -> Estimate:
     """
     if table.original_correct is None:
         return UNDEFINED
-    return mean_of(table.original_correct.astype(np.float64))
+    return share_of(table.original_correct)
 
 
 def mcqa_plus(table: ResponseTable) -> Estimate:
@@ -107,7 +107,7 @@ def mv(table: ResponseTable) -> Estimate:
 
     Source: CoRA, eq. 4.
     """
-    return mean_of((2 * table.hits > table.sizes).astype(np.float64))
+    return share_of(2 * table.hits > table.sizes)
 
 
 def bmca(table: ResponseTable, level: float) -> Estimate:
@@ -133,7 +133,7 @@ def bmca(table: ResponseTable, level: float) -> Estimate:
     Source: CoRA, eq. 5.
     """
     exact = exact_level(level)
-    return mean_of((table.hits * exact.denominator >= table.sizes * exact.numerator).astype(np.float64))
+    return share_of(table.hits * exact.denominator >= table.sizes * exact.numerator)
 
 
 def exact_level(level: float) -> Fraction:

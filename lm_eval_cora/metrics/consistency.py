@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from lm_eval_cora.metrics.accuracy import exact_level
-from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, by_influence, mean_of, ratio_of
+from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, by_influence, mean_of, ratio_of, share_of
 from lm_eval_cora.responses import NO_PICK, Floats, Ints, ResponseTable, contains
 
 _PAIRS_AT_A_TIME = 4_000_000
@@ -32,7 +32,7 @@ def ci(table: ResponseTable) -> Estimate:
     original, full = _original_and_full(table)
     if original is None:
         return UNDEFINED
-    return mean_of(1.0 - original + full)
+    return share_of(original <= full)  # 1 - x + y is 0 or 1: what is right in all variants is right in the original
 
 
 def cora(table: ResponseTable) -> Estimate:
@@ -147,7 +147,7 @@ def all_equal(table: ResponseTable) -> Estimate:
     """
     least = np.full(len(table.sizes), np.iinfo(np.int64).max)
     np.minimum.at(least, table.question, table.alike)
-    return mean_of((least == table.sizes).astype(np.float64))
+    return share_of(least == table.sizes)
 
 
 def equal_at(table: ResponseTable, level: float) -> Estimate:
@@ -175,7 +175,7 @@ def equal_at(table: ResponseTable, level: float) -> Estimate:
     exact = exact_level(level)
     most = np.zeros(len(table.sizes), dtype=np.int64)
     np.maximum.at(most, table.question, table.alike)
-    return mean_of((most * exact.denominator >= table.sizes * exact.numerator).astype(np.float64))
+    return share_of(most * exact.denominator >= table.sizes * exact.numerator)
 
 
 def timeouts(table: ResponseTable) -> Estimate:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from functools import lru_cache
 from typing import Any, get_args
 
 from lm_eval_cora.metrics.estimate import Estimate
@@ -68,8 +69,13 @@ def compute(entry: Entry, table: ResponseTable) -> Any:
         0.0
     """
     if "without" in entry:
-        table = table.where(~table.is_kind(entry["without"]))
+        table = _without(table, entry["without"])
     return entry["aggregation"](table, **parameters_of(entry))
+
+
+@lru_cache(maxsize=1)  # such metrics follow each other, and what they share is kept by table
+def _without(table: ResponseTable, kind: str) -> ResponseTable:
+    return table.where(~table.is_kind(kind))
 
 
 def check_metrics(task: str, entries: Any) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import isnan, nan
 from typing import Any
 
@@ -28,15 +28,16 @@ class Estimate:
         value: The value.
         stderr: Its standard error.
         influence: (N,) influence of each question on the value; None if the error is undefined or has no closed form.
-        outcomes: (N,) 0 or 1, nan for a question that is left out, where the value is the share of ones; else None.
-        statistic: How to bootstrap the value; None but for what has no closed form.
+        outcomes: (N,) 0 or 1, nan for a question that is left out, of a metric that is a share of questions; else None.
+        replicates: (1000,) the value in the bootstrap samples that all estimates of N questions share, of what has no
+            closed form; else None.
     """
 
     value: float
     stderr: float
     influence: Floats | None = field(default=None, repr=False, compare=False)
     outcomes: Floats | None = field(default=None, repr=False, compare=False)
-    statistic: Statistic | None = field(default=None, repr=False, compare=False)
+    replicates: Floats | None = field(default=None, repr=False, compare=False)
 
     def __iter__(self) -> Iterator[float]:
         """Unpack as `value, stderr`."""
@@ -44,25 +45,6 @@ class Estimate:
 
 
 UNDEFINED = Estimate(nan, nan)
-
-
-@dataclass(frozen=True)
-class Statistic:
-    """A value as a function of how often each question counts.
-
-    Attributes:
-        of_weights: Takes (B, N) weights, a row per sample, and returns (B,) values.
-        questions: N.
-    """
-
-    of_weights: Callable[[Floats], Floats]
-    questions: int
-
-    def bootstrapped(self) -> Floats:
-        """(1000,) values in the bootstrap samples that all statistics of N questions share; none for N < 2."""
-        if self.questions < 2:
-            return np.array([])
-        return bootstrap(lambda weights: self.of_weights(weights)[:, None], self.questions)[:, 0]
 
 
 def for_json(result: Any) -> Any:
@@ -100,15 +82,36 @@ def mean_of(values: Floats, members: Bools | None = None) -> Estimate:
     """
     inside = np.ones(len(values), dtype=np.bool_) if members is None else members
     chosen = values[inside]
-    if not len(chosen):
+    count, total = len(chosen), len(values)
+    if not count:
         return UNDEFINED
     mean = chosen.mean()
-    outcomes = _outcomes(values, inside)
-    if len(chosen) < 2:
-        return Estimate(float(mean), nan, outcomes=outcomes)
-    influence = np.zeros(len(values))
-    influence[inside] = (chosen - mean) * (len(values) / len(chosen))
-    return Estimate(float(mean), standard_error(chosen), influence, outcomes)
+    if count < 2:
+        return Estimate(float(mean), nan)
+    # So scaled that their sd / sqrt(N) over all questions is the members' sd / sqrt(n).
+    influence = np.zeros(total)
+    influence[inside] = (chosen - mean) * np.sqrt(total * (total - 1) / (count * (count - 1)))
+    return Estimate(float(mean), standard_error(chosen), influence)
+
+
+def share_of(hits: Bools, members: Bools | None = None) -> Estimate:
+    """Share of questions, as the mean of 0 and 1.
+
+    Args:
+        hits: (N,) whether it holds of a question.
+        members: (N,) whether a question counts; None if all do.
+
+    Returns:
+        The share of the members; undefined without any.
+
+    Example:
+        >>> share_of(np.array([True, False, True, True])).value
+        0.75
+    """
+    share = mean_of(hits.astype(np.float64), members)
+    if isnan(share.value):
+        return share
+    return replace(share, outcomes=np.where(members, hits, nan) if members is not None else hits.astype(np.float64))
 
 
 def ratio_of(parts: Floats, wholes: Floats, members: Floats | None = None) -> Estimate:
@@ -138,9 +141,7 @@ def ratio_of(parts: Floats, wholes: Floats, members: Floats | None = None) -> Es
         return UNDEFINED
     if np.count_nonzero(wholes if members is None else members) < 2:
         return Estimate(float(share), nan)
-    influence = (parts - share * wholes) * (len(wholes) / total)
-    outcomes = _outcomes(parts, wholes > 0) if np.isin(wholes, (0, 1)).all() else None
-    return Estimate(float(share), standard_error(influence), influence, outcomes)
+    return by_influence(share, (parts - share * wholes) * (len(wholes) / total))
 
 
 def by_influence(value: float, influence: Floats) -> Estimate:
@@ -151,12 +152,6 @@ def by_influence(value: float, influence: Floats) -> Estimate:
         0.5
     """
     return Estimate(float(value), standard_error(influence), influence)
-
-
-def _outcomes(values: Floats, inside: Bools) -> Floats | None:
-    """The values of the questions that count, if each is 0 or 1."""
-    outcomes: Floats = np.where(inside, values, nan)
-    return outcomes if np.isin(values[inside], (0, 1)).all() else None
 
 
 def standard_error(influence: Floats) -> float:

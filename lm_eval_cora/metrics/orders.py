@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from lm_eval_cora.metrics.estimate import Estimate, mean_of, ratio_of
+from lm_eval_cora.metrics.estimate import Estimate, mean_of, ratio_of, share_of
 from lm_eval_cora.probes.alterations import COUNTS, ORIGINAL, shuffled, with_options
 from lm_eval_cora.probes.order import POSITIONS
 from lm_eval_cora.responses import Bools, Floats, Ints, ResponseTable
@@ -56,7 +56,7 @@ def acc_h(table: ResponseTable, options: OptionCount) -> Estimate:
 
     Source: MCQA+, appendix A (Acc-H; REVAS, section 3.3).
     """
-    return mean_of(_all_right(table, options).astype(np.float64), has_orders(table, options))
+    return share_of(_all_right(table, options), has_orders(table, options))
 
 
 def sc(table: ResponseTable, options: OptionCount) -> Estimate:

@@ -10,7 +10,8 @@ import numpy as np
 from lm_eval_cora.metrics.estimate import Estimate, standard_error
 from lm_eval_cora.metrics.guessing import at_least
 
-_IN_95_PERCENT = 1.959963984540054
+IN_95_PERCENT = 1.959963984540054
+"""Standard errors to each side of a value that a 95% interval holds."""
 
 
 class Difference(NamedTuple):
@@ -48,13 +49,11 @@ def difference(before: Estimate, after: Estimate) -> Difference:
     if before.influence is not None and after.influence is not None:
         _check(len(before.influence), len(after.influence))
         error = standard_error(after.influence - before.influence)
-        return Difference(value, error, value - _IN_95_PERCENT * error, value + _IN_95_PERCENT * error)
-    if before.statistic is not None and after.statistic is not None:
-        _check(before.statistic.questions, after.statistic.questions)
-        replicates = after.statistic.bootstrapped() - before.statistic.bootstrapped()
-        if len(replicates):
-            low, high = np.percentile(replicates, [2.5, 97.5])
-            return Difference(value, float(replicates.std(ddof=1)), float(low), float(high))
+        return Difference(value, error, value - IN_95_PERCENT * error, value + IN_95_PERCENT * error)
+    if before.replicates is not None and after.replicates is not None:
+        changes = after.replicates - before.replicates
+        low, high = np.percentile(changes, [2.5, 97.5])
+        return Difference(value, float(changes.std(ddof=1)), float(low), float(high))
     return Difference(value, nan, nan, nan)
 
 
@@ -80,14 +79,15 @@ def mcnemar(before: Estimate, after: Estimate) -> McNemar | None:
         after: One of the same questions in the same order.
 
     Returns:
-        The test on the questions that both count; None if one of the two is no share of questions.
+        The test; None if one of the two is no share of questions, or they are of different questions, as what stands
+        on a model's own right or wrong answers.
 
     Raises:
         ValueError: If the two are not of as many questions.
 
     Example:
-        >>> from lm_eval_cora.metrics.estimate import mean_of
-        >>> mcnemar(mean_of(np.array([1.0, 0.0, 1.0])), mean_of(np.array([0.0, 0.0, 0.0])))
+        >>> from lm_eval_cora.metrics.estimate import share_of
+        >>> mcnemar(share_of(np.array([True, False, True])), share_of(np.array([False, False, False])))
         McNemar(lost=2, gained=0, p_value=0.5)
 
     Source: McNemar 1947, in the exact form (a binomial test of the discordant pairs).
@@ -95,7 +95,9 @@ def mcnemar(before: Estimate, after: Estimate) -> McNemar | None:
     if before.outcomes is None or after.outcomes is None:
         return None
     _check(len(before.outcomes), len(after.outcomes))
-    changes = after.outcomes - before.outcomes  # nan where one of the two leaves the question out
+    if not np.array_equal(np.isnan(before.outcomes), np.isnan(after.outcomes)):
+        return None
+    changes = after.outcomes - before.outcomes
     lost, gained = int((changes == -1).sum()), int((changes == 1).sum())
     if not lost + gained:
         return McNemar(0, 0, 1.0)

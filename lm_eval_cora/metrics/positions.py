@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, Statistic, ratio_of
+from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, bootstrap, ratio_of
 from lm_eval_cora.question import LETTERS
 from lm_eval_cora.responses import Floats, ResponseTable
 
@@ -72,14 +72,15 @@ def position_chi_square(table: ResponseTable, *, clustered: bool = False) -> Est
         expected_in_all = weights @ expected
         with np.errstate(invalid="ignore"):  # of a letter that is not printed in a sample
             parts = (weights @ observed - expected_in_all) ** 2 / expected_in_all
-        total: Floats = np.nansum(parts, axis=1)
+        total: Floats = np.nansum(parts, axis=1, keepdims=True)
         return total
 
     if not observed.any():
         return UNDEFINED
     if not clustered:
-        (value,) = statistic(np.ones((1, len(observed))))
-        return Estimate(float(value), nan, statistic=Statistic(statistic, len(observed)))
+        (value,) = statistic(np.ones((1, len(observed))))[:, 0].tolist()
+        replicates = bootstrap(statistic, len(observed))[:, 0] if len(observed) > 1 else None
+        return Estimate(value, nan, replicates=replicates)
     size = max(len(observed), 2)  # of one question the covariance is 0
     deviations = observed - expected - difference / size
     covariance = deviations.T @ deviations * (size / (size - 1))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache, partial
+from dataclasses import replace
+from functools import lru_cache
 from math import nan
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, Statistic, bootstrap, by_influence, mean_of, ratio_of
+from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, bootstrap, by_influence, mean_of, ratio_of
 from lm_eval_cora.responses import Bools, Floats, ResponseTable
 
 _WHISKER = 1.5
@@ -308,14 +309,10 @@ def lowest_and_highest(accuracies: Callable[[Floats], Floats], questions: int) -
         values = accuracies(weights)
         return np.stack([np.nanmin(values, axis=1), np.nanmax(values, axis=1)], axis=1)
 
-    (values,) = extremes(np.ones((1, questions)))
-    errors = bootstrap(extremes, questions).std(axis=0, ddof=1) if questions > 1 else np.full(2, nan)
-    lowest, highest = (
-        Estimate(float(value), float(error), statistic=Statistic(partial(_column, extremes, column), questions))
-        for column, (value, error) in enumerate(zip(values, errors, strict=True))
-    )
-    return lowest, highest
-
-
-def _column(statistics: Callable[[Floats], Floats], column: int, weights: Floats) -> Floats:
-    return statistics(weights)[:, column]
+    values = extremes(np.ones((1, questions)))[0].tolist()
+    if questions < 2:
+        return Estimate(values[0], nan), Estimate(values[1], nan)
+    replicates = bootstrap(extremes, questions)
+    errors = replicates.std(axis=0, ddof=1).tolist()
+    lowest, highest = map(Estimate, values, errors)
+    return replace(lowest, replicates=replicates[:, 0]), replace(highest, replicates=replicates[:, 1])

@@ -13,6 +13,8 @@ A metric on an empty subset is nan.
 
 from __future__ import annotations
 
+from dataclasses import replace
+from math import nan
 from typing import Literal
 
 import numpy as np
@@ -28,7 +30,7 @@ from lm_eval_cora.probes.alterations import (
     TRUE_OR_FALSE_WRONG,
     shuffled,
 )
-from lm_eval_cora.responses import INVALID, Bools, Ints, ResponseTable, contains
+from lm_eval_cora.responses import INVALID, Bools, Floats, Ints, ResponseTable, contains
 
 Subset = Literal["all", "always_right"]
 
@@ -76,7 +78,7 @@ def nota_acc_h(table: ResponseTable, subset: Subset = "all") -> Estimate:
     """
     asked, right = _nota_orders(table)
     inside = asked & _members(table, subset)
-    return ratio_of((right & inside).astype(np.float64), inside.astype(np.float64))
+    return _pooled((right & inside).astype(np.float64), inside.astype(np.float64))
 
 
 def nota_acc_diff(table: ResponseTable, subset: Subset = "all") -> Estimate:
@@ -313,7 +315,13 @@ def _members(table: ResponseTable, subset: Subset) -> Bools:
 def _share(table: ResponseTable, asked: Bools, hit: Bools, members: Bools) -> Estimate:
     """Pooled share of hits among the records asked, on the questions that are members."""
     inside = asked & members[table.question]
-    return ratio_of(table.sum_by_question(inside & hit), table.sum_by_question(inside))
+    return _pooled(table.sum_by_question(inside & hit), table.sum_by_question(inside))
+
+
+def _pooled(hits: Floats, asked: Floats) -> Estimate:
+    """Pooled share of hits, (N,); where each question was asked once at most, it is a share of questions."""
+    share = ratio_of(hits, asked)
+    return replace(share, outcomes=np.where(asked > 0, hits, nan)) if (asked <= 1).all() else share
 
 
 def _nota_orders(table: ResponseTable) -> tuple[Bools, Bools]:
