@@ -21,6 +21,9 @@ INVALID = -1
 NO_PICK = -2
 """What stands there where the letter of one option was not what was asked for."""
 
+IDENTITIES = 64
+"""Identities are below that: sets of them are sets of bits."""
+
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -277,9 +280,9 @@ class ResponseTable:
         """(R,) how many answers to the question are the same as this one, itself included; 0 if it is invalid."""
         valid = self.picked >= 0
         alike = np.zeros(len(self.picked), dtype=np.int64)
-        # One number for a question and an identity, which is below 64.
+        # One number for a question and an identity.
         _, group, counts = np.unique(
-            self.question[valid] * 64 + self.picked[valid], return_inverse=True, return_counts=True
+            self.question[valid] * IDENTITIES + self.picked[valid], return_inverse=True, return_counts=True
         )
         alike[valid] = counts[group]
         return alike + (self.written & ~self.invalid) + np.bincount(self.pairs.ravel(), minlength=len(alike))

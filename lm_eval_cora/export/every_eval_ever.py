@@ -194,7 +194,7 @@ def _model_info(run: Run) -> dict[str, Any]:
     info: dict[str, Any] = {"name": model, "id": model}
     if "/" in model:
         info["developer"] = model.partition("/")[0]
-    hosted = back_end in _PLATFORMS and "base_url" not in arguments
+    hosted = back_end in _PLATFORMS and "base_url" not in str(settings.get("model_args"))
     if hosted:
         info["inference_platform"] = _PLATFORMS[back_end]
     elif engine:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
@@ -13,12 +12,8 @@ from tqdm import tqdm
 from lm_eval_cora.export.provenance import as_texts, evaluation_name
 from lm_eval_cora.question import LETTERS
 from lm_eval_cora.report.runs import Run
-from lm_eval_cora.report.samples import Key
+from lm_eval_cora.report.samples import BYTES_WORTH_A_BAR, Key, parsed_line, what_was_said
 from lm_eval_cora.responses import Record
-
-_BYTES_WORTH_A_BAR = 20_000_000
-
-_HALF_A_CHARACTER = re.compile("[\ud800-\udfff]")
 
 
 def rows(run: Run, result_id: str | None) -> Iterator[dict[str, Any]]:
@@ -38,7 +33,7 @@ def rows(run: Run, result_id: str | None) -> Iterator[dict[str, Any]]:
         doc = line["doc"]
         counts = record.question_id in complete
         raw, reference = _question(doc), _reference(record, doc)
-        said = _said(record)
+        said = what_was_said(record)
         row = {
             "evaluation_name": name,
             "evaluation_result_id": result_id if counts else None,
@@ -66,11 +61,11 @@ def _lines(run: Run) -> Iterator[tuple[Record, Mapping[str, Any]]]:
         records.setdefault((record.question_id, record.ordinal), record)  # of two answers to one variant the first
     for path in run.files:
         places = [(key, place.offset) for key, place in run.places.items() if place.path == path]
-        hidden = True if path.stat().st_size < _BYTES_WORTH_A_BAR else None
+        hidden = True if path.stat().st_size < BYTES_WORTH_A_BAR else None
         with path.open("rb") as file:
             for key, offset in tqdm(places, desc=path.name, unit=" lines", disable=hidden):
                 file.seek(offset)
-                yield records[key], json.loads(file.readline())
+                yield records[key], parsed_line(file.readline())
 
 
 def _question(doc: Mapping[str, Any]) -> str:
@@ -89,20 +84,6 @@ def _reference(record: Record, doc: Mapping[str, Any]) -> list[str]:
         return []
     position = record.printed.index(record.answer)
     return [LETTERS[position], str(doc["choices"][position])]
-
-
-def _said(record: Record) -> str | None:
-    """What was read out of the response; None if it is invalid."""
-    if record.written is not None:
-        return _whole(record.written)
-    if record.selected is not None:
-        if record.ask == "yes_no":
-            return "yes" if record.selected else "no"
-        chosen = [LETTERS[place] for place, identity in enumerate(record.printed) if identity in record.selected]
-        return ", ".join(chosen) or "none"
-    if record.picked is None:
-        return None
-    return LETTERS[record.printed.index(record.picked) if record.position is None else record.position]
 
 
 def _attribution(said: str, run: Run, record: Record) -> dict[str, Any]:
@@ -145,17 +126,7 @@ def _resps(line: Mapping[str, Any]) -> list[Any]:
 
 
 def _text(value: Any) -> str:
-    return _whole(value if isinstance(value, str) else json.dumps(value))
-
-
-def _whole(text: str) -> str:
-    r"""A text that every JSON reader takes: half a character, which a token limit may leave, is replaced.
-
-    Example:
-        >>> _whole("A \ud83d") == "A \N{REPLACEMENT CHARACTER}"
-        True
-    """
-    return _HALF_A_CHARACTER.sub("\N{REPLACEMENT CHARACTER}", text)
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _hash(raw: str, reference: Sequence[str]) -> str:

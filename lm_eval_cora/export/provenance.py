@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,8 +10,13 @@ from typing import Any
 
 from lm_eval_cora.report.runs import Run
 
-_SECRET = re.compile(r"(^|_)(token|key|secret|password|headers?)$", re.IGNORECASE)
-"""Names of arguments that may hold what must not be published."""
+_PUBLISHED = (
+    *("pretrained", "model", "engine", "revision", "subfolder", "tokenizer", "dtype", "quantization", "gguf_file"),
+    *("peft", "delta", "load_in_4bit", "load_in_8bit", "max_length", "max_model_len", "truncation", "add_bos_token"),
+    *("prefix_token_id", "parallelize", "tensor_parallel_size", "data_parallel_size", "tp_size", "dp_size"),
+    *("enable_thinking", "think_end_token", "reasoning_effort", "seed", "max_gen_toks", "attn_implementation"),
+)
+"""The arguments of back ends that are published: any other may hold a password, a token, an address."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +77,7 @@ def settings_of(run: Run) -> Mapping[str, Any]:
 
 
 def model_args(arguments: Any) -> dict[str, Any]:
-    """The arguments of a back end without those that may be secrets, and of paths the last part.
+    """The arguments of a back end that are known to hold no secrets, and of paths the last part.
 
     Args:
         arguments: As the results file has them: a mapping, or text such as `pretrained=x,dtype=auto`.
@@ -97,7 +101,7 @@ def model_args(arguments: Any) -> dict[str, Any]:
     return {
         str(name): _without_folders(value) if isinstance(value, str) else value
         for name, value in arguments.items()
-        if not _SECRET.search(str(name))
+        if name in _PUBLISHED and not isinstance(value, Mapping)
     }
 
 

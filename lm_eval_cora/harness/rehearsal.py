@@ -8,6 +8,7 @@ from typing import Any
 
 from lm_eval.tasks import TaskManager
 
+from lm_eval_cora.benchmarks import BenchmarkError
 from lm_eval_cora.harness.notices import describe_cost
 from lm_eval_cora.harness.task import CoraTask
 from lm_eval_cora.options import OptionError
@@ -44,9 +45,14 @@ def rehearse(
     if unknown:
         raise OptionError(
             f"there is no task {', '.join(map(repr, unknown))}; `lm-eval-cora tasks` lists them, and the groups are "
-            f"{', '.join(manager.all_groups)}"
+            f"{', '.join(manager.all_groups)}. The harness skips task files that it cannot read"
         )
-    loaded = manager.load(list(names))["tasks"]
+    try:
+        loaded = manager.load(list(names))["tasks"]
+    except (OptionError, BenchmarkError):
+        raise
+    except Exception as error:  # a task file of somebody's own may do anything
+        raise OptionError(f"{', '.join(names)}: cannot be loaded: {type(error).__name__}: {error}") from error
     return {name: _cost(task, num_fewshot, limit) for name, task in loaded.items()}
 
 

@@ -6,9 +6,10 @@ from dataclasses import replace
 from math import isnan, nan
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lm_eval_cora.metrics.consistency import consistency_rate
-from lm_eval_cora.responses import NO_PICK, ResponseTable
+from lm_eval_cora.responses import NO_PICK, ResponseTable, Sets
 
 _QUESTIONS = 5_000
 
@@ -24,8 +25,9 @@ def chance_consistency_rate(table: ResponseTable) -> float:
         table: N questions; what they were answered does not matter.
 
     Returns:
-        A share from 0 to 1, simulated with a fixed seed on enough copies of the questions for two digits; nan without
-        questions, or where no option is picked (answers of the model's own).
+        A share from 0 to 1; nan without questions, or where no option is picked (answers of the model's own). Where
+        variants print different options it is simulated, with a fixed seed, on enough copies of the questions for two
+        digits.
 
     Example:
         >>> round(chance_consistency_rate(ResponseTable.from_hits([[1, 1], [0, 1]])), 1)
@@ -34,6 +36,10 @@ def chance_consistency_rate(table: ResponseTable) -> float:
     asked = table.picked != NO_PICK
     if not asked.any():
         return nan
+    first = table.printed[np.cumsum(table.sizes) - table.sizes]
+    if asked.all() and (table.printed == first[table.question]).all():
+        several = table.sizes > 1
+        return float((1 / _bits(first[several]).sum(axis=1)).mean()) if several.any() else nan
     generator = np.random.default_rng(0)
     times = -(-_QUESTIONS // len(table.sizes))
     rates = [consistency_rate(_at_random(table, generator)).value for _ in range(times)]
@@ -41,9 +47,14 @@ def chance_consistency_rate(table: ResponseTable) -> float:
     return float(np.mean(defined)) if defined else nan
 
 
+def _bits(sets: Sets) -> NDArray[np.uint8]:
+    """(R, 64) 1 where a set holds an identity."""
+    return np.unpackbits(sets.view(np.uint8).reshape(-1, 8), axis=1, bitorder="little")
+
+
 def _at_random(table: ResponseTable, generator: np.random.Generator) -> ResponseTable:
     """The table with one of the printed options picked wherever one was to be picked."""
-    bits = np.unpackbits(table.printed.view(np.uint8).reshape(-1, 8), axis=1, bitorder="little")
+    bits = _bits(table.printed)
     upto = bits.cumsum(axis=1, dtype=np.uint8)
     wanted = generator.integers(0, np.maximum(upto[:, -1], 1)) + 1
     picked = ((upto == wanted[:, None]) & (bits == 1)).argmax(axis=1)

@@ -9,7 +9,7 @@ import numpy as np
 from lm_eval_cora.metrics.estimate import Estimate, mean_of, ratio_of, share_of
 from lm_eval_cora.probes.alterations import COUNTS, ORIGINAL, shuffled, with_options
 from lm_eval_cora.probes.order import POSITIONS
-from lm_eval_cora.responses import Bools, Floats, Ints, ResponseTable
+from lm_eval_cora.responses import IDENTITIES, Bools, Floats, Ints, ResponseTable
 
 OptionCount = int | Literal["original"]
 """How many options are printed: a number, or the question's own."""
@@ -160,9 +160,9 @@ class _ModalPicks(NamedTuple):
 def _modal_picks(table: ResponseTable, options: OptionCount) -> _ModalPicks:
     asked = orders(table, options)
     valid = asked & (table.picked >= 0)
-    # One number for a question and an identity, which is below 64.
-    keys, counts = np.unique(table.question[valid] * 64 + table.picked[valid], return_counts=True)
-    question, pick = keys // 64, keys % 64
+    # One number for a question and an identity.
+    keys, counts = np.unique(table.question[valid] * IDENTITIES + table.picked[valid], return_counts=True)
+    question, pick = keys // IDENTITIES, keys % IDENTITIES
     size = len(table.sizes)
     times = np.ones(size, dtype=np.int64)
     np.maximum.at(times, question, counts)

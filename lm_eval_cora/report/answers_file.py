@@ -15,9 +15,7 @@ from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of
 from lm_eval_cora.probes.alterations import ORIGINAL
 from lm_eval_cora.question import shorten
 from lm_eval_cora.report import ReportError
-from lm_eval_cora.responses import Record, ResponseTable
-
-_MOST_IDENTITIES = 64
+from lm_eval_cora.responses import IDENTITIES, Record, ResponseTable
 
 _EXAMPLE = (
     '{"question_id": "q1", "kind": "original", "ordinal": 0, "picked": "Ice", "answer": "Ice", '
@@ -98,7 +96,7 @@ def score_answers(table: ResponseTable) -> dict[str, Score]:
     original = table.original_correct is not None
     scores = {}
     for name, metric in _METRICS.items():
-        if name in _OF_SEVERAL:
+        if name in OF_SEVERAL:
             scores[name] = Score(UNDEFINED, "the mean of several probes; a file is one set of answers")
         elif name in _OF_THE_ORIGINAL and not original:
             scores[name] = Score(UNDEFINED, f"every question needs one variant of the kind {ORIGINAL!r}")
@@ -149,7 +147,9 @@ _METRICS: dict[str, Callable[[ResponseTable], Estimate]] = {
     "cr_all": metrics.consistency_rate,
     "cr_prompts_order": metrics.consistency_rate,
 }
-_OF_SEVERAL = ("cr_all", "cr_prompts_order")
+OF_SEVERAL = ("cr_all", "cr_prompts_order")
+"""Metrics that average over probes."""
+
 _OF_THE_ORIGINAL = ("mcqa", "mcqa_plus_diff", "ci", "cora", "sc", "acc_h")
 
 
@@ -233,10 +233,10 @@ def _compared_as_options(lines: Sequence[_Line]) -> Callable[[_Line], dict[str, 
     """What a record says of an answer among printed options, which get numbers."""
     texts = dict.fromkeys(text for line in lines for text in (line.answer, *(line.options or ())))
     numbers = {text: number for number, text in enumerate(texts)}
-    if len(numbers) > _MOST_IDENTITIES:
+    if len(numbers) > IDENTITIES:
         raise ReportError(
             f"{lines[0].where}: question {lines[0].question_id!r} has {len(numbers)} different options, expected at "
-            f"most {_MOST_IDENTITIES}; leave 'options' out if all pairs of its variants are comparable"
+            f"most {IDENTITIES}; leave 'options' out if all pairs of its variants are comparable"
         )
 
     def make(line: _Line) -> dict[str, Any]:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from math import isnan
+from pathlib import Path
 from typing import Any, Literal
 
 from lm_eval_cora.metrics.estimate import Estimate, for_json
 from lm_eval_cora.metrics.paired import Difference, McNemar, difference, mcnemar
+from lm_eval_cora.question import shorten
 from lm_eval_cora.report import ReportError
-from lm_eval_cora.report.content import Cell, Number, Table
-from lm_eval_cora.report.runs import Run
+from lm_eval_cora.report.content import Cell, Number, Table, interval
+from lm_eval_cora.report.files import HOW_MUCH, sent_with, signature_parts
+from lm_eval_cora.report.runs import Run, read_runs
 from lm_eval_cora.report.samples import Key
 
-_MAY_DIFFER = ("n", "invalid", "math-verify")
-"""Parts of a signature that say nothing about what was asked."""
+_MAY_DIFFER = (*HOW_MUCH, "math-verify")
+"""Parts of a signature that say nothing about how a question was asked."""
 
 _NAMED = 3
 
@@ -39,32 +41,34 @@ class Compared:
     test: McNemar | None
 
 
-def pair_runs(before: Sequence[Run], after: Sequence[Run]) -> list[tuple[Run, Run]]:
+def pair_runs(first: Path, second: Path) -> tuple[list[tuple[Run, Run]], list[str]]:
     """The runs of the same task, which are to be compared.
 
     Args:
-        before: Runs of one model.
-        after: Runs of one model.
+        first: What the harness wrote for one model.
+        second: The same for another, or for the same model asked otherwise.
 
     Returns:
-        Pairs, in the order of the first.
+        Pairs, in the order of the first, and the tasks that only one of the two has.
 
     Raises:
         ReportError: If there are several models on one side, or no task on both.
     """
-    for runs in (before, after):
+    before, after = read_runs([first]), read_runs([second])
+    for path, runs in ((first, before), (second, after)):
         models = dict.fromkeys(run.model for run in runs)
         if len(models) > 1:
             raise ReportError(
-                f"{runs[0].files[0].parent.parent}: there are {len(models)} models: {', '.join(models)}. Two runs are "
-                "compared: give the folder of one of them"
+                f"{path}: there are {len(models)} models: {', '.join(models)}. Two runs are compared: give the folder "
+                "of one of them"
             )
     others = {run.task: run for run in after}
     pairs = [(run, others[run.task]) for run in before if run.task in others]
+    tasks = [{run.task for run in runs} for runs in (before, after)]
     if not pairs:
-        tasks = [", ".join(sorted({run.task for run in runs})) for runs in (before, after)]
-        raise ReportError(f"no task is in both: the first has {tasks[0]}, the second {tasks[1]}")
-    return pairs
+        named = [", ".join(sorted(names)) for names in tasks]
+        raise ReportError(f"no task is in both: {first} has {named[0]}, {second} has {named[1]}")
+    return pairs, sorted(tasks[0] ^ tasks[1])
 
 
 def compare(before: Run, after: Run) -> list[Compared]:
@@ -91,19 +95,19 @@ def compare(before: Run, after: Run) -> list[Compared]:
 
 def not_comparable(before: Run, after: Run) -> str:
     """Why two runs of a task were not asked the same, or nothing."""
-    one, other = before.table.question_ids, after.table.question_ids
-    if one != other:
-        only = [sorted(set(one) - set(other)), sorted(set(other) - set(one))]
-        told = [
-            f"{len(ids):,} questions are only in the {which} ({_first_few(ids)})"
-            for which, ids in zip(("first", "second"), only, strict=True)
-            if ids
-        ]
-        return f"{'; '.join(told)}. Run both with the same questions (option 'questions' or 'categories', --limit)"
     if parts := _signature_parts(before, after):
         return f"they were asked otherwise: {'; '.join(parts)}"
     if before.form != after.form:
         return f"the first has answers {_FORMS[before.form]}, the second {_FORMS[after.form]}"
+    one, other = before.table.question_ids, after.table.question_ids
+    if one != other:
+        only = [sorted(set(one) - set(other)), sorted(set(other) - set(one))]
+        told = [
+            f"{len(ids):,} of {len(own):,} questions are only in the {which} ({_first_few(ids)})"
+            for which, ids, own in zip(("first", "second"), only, (one, other), strict=True)
+            if ids
+        ]
+        return f"{'; '.join(told)}. Run both with the same questions (option 'questions' or 'categories', --limit)"
     ids = set(one)
     keys = {key for key in before.digests.keys() | after.digests.keys() if key[0] in ids}
     if unlike := _unlike(before, after, keys, "doc"):
@@ -118,6 +122,19 @@ def not_comparable(before: Run, after: Run) -> str:
             "beside the samples"
         )
     return ""
+
+
+def told_apart(before: Run, after: Run) -> list[str]:
+    """What else differs between two runs on the same questions: how the model was prompted and made to write."""
+    if not before.results or not after.results:
+        return []
+    one, other = sent_with(before.results, before.name), sent_with(after.results, after.name)
+    return [
+        f"{name} is {shorten(repr(one[name]), 90)} in the first, {shorten(repr(other[name]), 90)} in the second"
+        for name in one
+        # Each model has a chat template of its own.
+        if one[name] != other[name] and not (name == "chat_template_sha" and one[name] and other[name])
+    ]
 
 
 def _unlike(before: Run, after: Run, keys: Collection[Key], part: Literal["doc", "prompt"]) -> list[Key]:
@@ -143,7 +160,7 @@ def _signature_parts(before: Run, after: Run) -> list[str]:
     """What differs in the signatures, of what says how the questions were asked."""
     if not before.signature or not after.signature:
         return []
-    one, other = _parts(before.signature), _parts(after.signature)
+    one, other = signature_parts(before.signature), signature_parts(after.signature)
     return [
         f"{name} {one.get(name, 'not given')} and {other.get(name, 'not given')}"
         for name in dict.fromkeys((*one, *other))
@@ -151,29 +168,27 @@ def _signature_parts(before: Run, after: Run) -> list[str]:
     ]
 
 
-def _parts(signature: str) -> dict[str, str]:
-    """The named parts; the version at the end has no name, and may differ."""
-    found = (part.partition(":") for part in signature.split("|"))
-    return {name: value for name, separator, value in found if separator}
-
-
 def as_table(before: Run, after: Run, compared: Sequence[Compared]) -> Table:
     """A comparison as a table."""
     rows: list[list[Cell]] = []
     for row in compared:
         change = row.change
-        interval = "n/a" if isnan(change.low) else f"{change.low:+.3f} to {change.high:+.3f}"
         test = ["", ""] if row.test is None else [f"{row.test.lost} : {row.test.gained}", f"{row.test.p_value:.3g}"]
         numbers = [Number.of(row.before), Number.of(row.after), Number(change.value, change.stderr, signed=True)]
-        rows.append([row.metric, *numbers, interval, *test])
+        rows.append([row.metric, *numbers, interval(change.low, change.high), *test])
     names = [before.model, after.model] if before.model != after.model else ["first", "second"]
     return Table(
         f"{before.task}: {len(before.table.sizes):,} questions",
         ["metric", *names, "difference", "95%", "lost : gained", "p"],
         rows,
-        "The difference is the second - the first, paired by question. Of shares of questions, how many were lost and "
-        "gained, and McNemar's exact test of that.",
     )
+
+
+NOTE = (
+    "The difference is the second - the first, paired by question. Of shares of all questions, how many were lost and "
+    "gained, and McNemar's exact test of that. What stands on the questions that a model itself got right or wrong is "
+    "about other questions in each, and has no test."
+)
 
 
 def as_json(before: Run, after: Run, compared: Sequence[Compared]) -> dict[str, Any]:
@@ -183,6 +198,8 @@ def as_json(before: Run, after: Run, compared: Sequence[Compared]) -> dict[str, 
         "before": {"model": before.model, "signature": before.signature or None},
         "after": {"model": after.model, "signature": after.signature or None},
         "questions": len(before.table.sizes),
+        "notes": [f"{run.model}: {note}" for run in (before, after) for note in run.warnings]
+        + told_apart(before, after),
         "metrics": {
             row.metric: {
                 "before": for_json(row.before),

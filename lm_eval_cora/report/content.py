@@ -41,7 +41,18 @@ class Number:
             return "n/a"
         error = "" if isnan(self.stderr) else f" ± {self.stderr:.3f}"
         rank = "" if self.rank is None else f" ({self.rank})"
-        return f"{self.value:{'+' if self.signed else ''}.3f}{error}{rank}"
+        value = round(self.value, 3) + 0.0  # no -0.000
+        return f"{value:{'+' if self.signed else ''}.3f}{error}{rank}"
+
+
+def interval(low: float, high: float) -> str:
+    """An interval of a difference as it is printed.
+
+    Example:
+        >>> interval(-0.25, 0.5), interval(nan, nan)
+        ('-0.250 to +0.500', 'n/a')
+    """
+    return "n/a" if isnan(low) else f"{low:+.3f} to {high:+.3f}"
 
 
 Cell = str | int | Number
@@ -208,6 +219,7 @@ class Section:
         blocks: What is shown, the most important first.
         signatures: Model and signature of its scores, for each model.
         notes: What the reader must know about the runs: (model, note) pairs.
+        more: What is shown to those who ask for it, where there are other sections.
     """
 
     title: str
@@ -215,6 +227,7 @@ class Section:
     blocks: Sequence[Block]
     signatures: Sequence[tuple[str, str]] = ()
     notes: Sequence[tuple[str, str]] = ()
+    more: Sequence[Block] = ()
 
 
 @dataclass(frozen=True)
@@ -223,10 +236,12 @@ class Report:
 
     Attributes:
         title: Its title.
+        sections: One per task, then one per benchmark where several probes are summed up.
+        overview: All runs in a row each; None of one.
         glossary: What the metrics mean.
-        sections: One per benchmark where several probes are summed up, then one per task.
     """
 
     title: str
     sections: Sequence[Section]
+    overview: Table | None = None
     glossary: Table | None = None

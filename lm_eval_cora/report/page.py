@@ -59,6 +59,7 @@ def _environment() -> Environment:
     )
     environment.filters |= {
         "groups": _groups,
+        "meanings": _meanings,
         "draw": lambda chart: Markup(draw(chart)),
         "data_value": _data_value,
         "text": _text,
@@ -75,6 +76,12 @@ def _file(name: str) -> str:
 
 def _visible(value: Any) -> Any:
     return value.translate(_CONTROLS) if type(value) is str else value
+
+
+def _meanings(report: Report) -> dict[Cell, str]:
+    """What each metric means, by its name."""
+    rows = report.glossary.rows if report.glossary else ()
+    return {name: str(meaning) for called, meaning in rows for name in str(called).split(", ")}
 
 
 def _groups(blocks: Sequence[Block]) -> Iterator[tuple[str, list[Block]]]:

@@ -10,13 +10,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
 from importlib.util import find_spec
-from math import ceil, floor, isnan
+from math import ceil, isnan
 from typing import TYPE_CHECKING, Any
 from unicodedata import east_asian_width
 from xml.etree import ElementTree
 
 import numpy as np
 
+from lm_eval_cora.metrics.paired import IN_95_PERCENT
 from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.content import Chart, Curve, Dots, Line, Number, Ranges, Spread
 
@@ -32,8 +33,6 @@ _LINE = 0.19
 
 _FULL, _HALF = 42, 18
 """Characters that fit into the width of the drawing, and into half a legend or the names on the left."""
-
-_95 = 1.96
 
 # Colours that nothing else has; they are replaced by what the page's style sheet defines.
 _INK = "#0b0a01"
@@ -206,10 +205,7 @@ def _ranges(drawing: _Drawing, chart: Ranges) -> float:
     if any(_is_boxed(spread) for spread in chart.spreads):
         drawing.legend.append((_handle(linewidth=10, alpha=0.45), "the middle half, with the median"))
     drawing.legend.append((_handle(marker="D"), f"{chart.beside_label}, 95% interval"))
-    ends = [end for spread in chart.spreads for end in _interval(spread.beside)]
-    found = [value for value in (*_values(chart), *ends) if not isnan(value)]
-    low, high = floor((min(found) - 0.05) * 10) / 10, ceil((max(found) + 0.05) * 10) / 10
-    axes.set(xlim=(max(low, 0.0), min(high, 1.0)), xlabel=_name(chart.y_label))
+    axes.set(xlim=(0, 1), xlabel=_name(chart.y_label))
     return _rows(axes, top)
 
 
@@ -308,7 +304,9 @@ def _handle(**look: Any) -> Artist:
 
 def _interval(number: Number) -> tuple[float, float]:
     """95% interval within [0, 1]; of nan if the error is not known."""
-    low, high = np.clip([number.value - _95 * number.stderr, number.value + _95 * number.stderr], 0, 1)
+    low, high = np.clip(
+        [number.value - IN_95_PERCENT * number.stderr, number.value + IN_95_PERCENT * number.stderr], 0, 1
+    )
     return float(low), float(high)
 
 

@@ -1,9 +1,7 @@
-"""Folders -> runs: which samples files belong together, which results file beside them, and what they score."""
+"""Samples files -> runs: which files belong together, and what they score."""
 
 from __future__ import annotations
 
-import json
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -28,15 +26,10 @@ from lm_eval_cora.probes.alterations import (
 )
 from lm_eval_cora.question import Form
 from lm_eval_cora.report import ReportError
-from lm_eval_cora.report.samples import Digest, Key, Place, Samples, read_line, read_samples
+from lm_eval_cora.report.files import HOW_MUCH, SamplesFile, find_files, part_of, short_names, signature_parts
+from lm_eval_cora.report.samples import Digest, Key, Place, Samples, compared, read_line, read_samples
 from lm_eval_cora.responses import Record, ResponseTable
 from lm_eval_cora.task_files import probe_metrics, probes
-
-_DATE = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d+)?")
-_NAME = re.compile(rf"samples_(?P<task>.+)_(?P<date>{_DATE.pattern})\.jsonl")
-
-_OF_THIS_RUN_ALONE = ("questions", "categories", "n", "invalid")
-"""The parts of a signature that tell how much was asked, not how."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,28 +38,32 @@ class Run:
 
     Attributes:
         model: Its name, short, and unlike that of every other model that is reported.
+        name: Name of the task.
+        filter: Name of the filter.
         task: Name of the task, with the filter if there are several.
         probe: Name of the probe.
         form: How the model was asked.
         files: The samples files, the newest first.
-        results: What the harness' results file says; empty without one.
-        filter: Name of the filter.
+        results: What the harness' results file of the newest says; empty without one.
+        signature: The signature of the scores; empty without a results file.
         table: The answers.
         records: The same, in the order of the files.
         places: Where each variant's line is.
         digests: What tells each variant, and its prompt, from others.
         references: Ids of the questions with an option that points at other options.
         metrics: Names of the metrics that the run itself computed.
-        notes: What the reader must know: files left out, merged, lines that could not be read.
+        notes: What the reader must know about the files: left out, merged, lines that could not be read.
     """
 
     model: str
+    name: str
+    filter: str
     task: str
     probe: str
     form: Form
     files: tuple[Path, ...]
     results: Mapping[str, Any]
-    filter: str
+    signature: str
     table: ResponseTable
     records: Sequence[Record]
     places: Mapping[Key, Place]
@@ -78,22 +75,16 @@ class Run:
     @cached_property
     def config(self) -> Mapping[str, Any]:
         """What the results file says of the task; empty without one."""
-        return _config(self.results, self.name)
+        return part_of(part_of(self.results, "configs"), self.name)
 
-    @property
-    def name(self) -> str:
-        """Name of the task as the harness knows it."""
-        return self.task.partition(" ")[0]
-
-    @property
-    def signature(self) -> str:
-        """The signature of the scores; empty without a results file."""
-        signature = str(_part(self.config, "metadata").get("signature") or "")
-        if not signature or len(self.files) == 1:
-            return signature
-        parts = [part for part in signature.split("|") if part.partition(":")[0] not in _OF_THIS_RUN_ALONE]
-        variants = "-".join(map(str, dict.fromkeys((self.table.sizes.min(), self.table.sizes.max()))))
-        return "|".join([*parts[:-1], f"n:{len(self.table.sizes)}x{variants}", *parts[-1:]])
+    @cached_property
+    def answers(self) -> dict[str, list[Record]]:
+        """The records of each complete question, in order; of two answers to one variant the first."""
+        complete: dict[str, dict[int, Record]] = {question: {} for question in self.table.question_ids}
+        for record in self.records:
+            if record.question_id in complete:
+                complete[record.question_id].setdefault(record.ordinal, record)
+        return {question: [found[ordinal] for ordinal in sorted(found)] for question, found in complete.items()}
 
     @cached_property
     def entries(self) -> list[Mapping[str, Any]]:
@@ -130,13 +121,30 @@ class Run:
         """Where the results file says something else than the samples; empty where it agrees, or there is none."""
         if len(self.files) > 1:
             return []
-        printed = _part(_part(self.results, "results"), self.name)
+        printed = part_of(part_of(self.results, "results"), self.name)
         told = []
         for name in (entry["metric"] for entry in self.entries if is_in_table(entry)):
             value, error = printed.get(f"{name},{self.filter}"), printed.get(f"{name}_stderr,{self.filter}")
             found = self.estimates[name]
             if value is not None and not (_same(value, found.value) and _same(error, found.stderr)):
                 told.append(f"{name}: {value} ± {error} there, {found.value:.6g} ± {found.stderr:.6g} here")
+        return told
+
+    @cached_property
+    def warnings(self) -> list[str]:
+        """All that the reader must know about the run: its notes, and how far the numbers are checked."""
+        told = list(self.notes)
+        if not self.results:
+            told.append("there is no results file beside the samples, so the numbers are not checked against it")
+        elif len(self.files) > 1:
+            told.append("merged, so the numbers are not checked against a results file")
+        if self.differences:
+            told.append(f"the results file says something else than its samples: {'; '.join(self.differences)}")
+        ours = {entry["metric"] for entry in self.entries}
+        if others := sorted(name for name in self.metrics - ours if not name.endswith("_stderr")):
+            told.append(
+                f"metrics of the run that the probe {self.probe!r} does not have are not shown: {', '.join(others)}"
+            )
         return told
 
     def line(self, record: Record) -> Mapping[str, Any]:
@@ -151,7 +159,7 @@ def read_runs(paths: Iterable[Path], judge: Judge | None = None) -> list[Run]:
     variant in common are merged, of others the newest is taken, and the run's notes say which.
 
     Args:
-        paths: Folders, searched with all below them, or samples or results files.
+        paths: Folders, searched with all below them, or samples or results files. What is in several counts once.
         judge: Compares answers of the models' own.
 
     Returns:
@@ -161,143 +169,127 @@ def read_runs(paths: Iterable[Path], judge: Judge | None = None) -> list[Run]:
         ReportError: If a path does not exist or holds no samples of ours.
     """
     judge = judge or Judge()
-    found: list[tuple[int, Run]] = []
-    for number, path in enumerate(paths):
-        runs = list(_runs_below(path, judge))
-        if not runs:
+    found: list[tuple[Path, Run]] = []
+    seen: set[Path] = set()
+    for path in paths:
+        files = find_files(path)
+        new = [file for file in files if file.path.resolve() not in seen]
+        seen |= {file.path.resolve() for file in new}
+        runs = list(_runs(new, judge))
+        if not runs and (new or not files):
             raise ReportError(
                 f"{path}: there are no samples of these tasks. The harness writes samples_<task>_<date>.jsonl with "
                 "--output_path FOLDER --log_samples; give that folder"
             )
-        found += [(number, run) for run in runs]
-    return _named_apart(found, list(paths))
+        found += [(path, run) for run in runs]
+    return _named_apart(found)
 
 
-@dataclass(frozen=True)
-class _File:
-    """A samples file and the results file of the same run."""
-
-    path: Path
-    task: str
-    date: str
-    results: Mapping[str, Any]
-
-    @property
-    def model(self) -> str:
-        return str(self.results.get("model_name") or "") or self.path.parent.name
-
-    @property
-    def settings(self) -> Any:
-        """How the task was asked; None if no results file says it."""
-        config = _config(self.results, self.task)
-        signature = str(_part(config, "metadata").get("signature") or "")
-        if not signature:
-            return None
-        parts = [part for part in signature.split("|") if part.partition(":")[0] not in _OF_THIS_RUN_ALONE]
-        about_all = [
-            self.results.get(name) for name in ("chat_template_sha", "system_instruction_sha", "fewshot_as_multiturn")
-        ]
-        arguments = _part(self.results, "config").get("model_args")
-        return parts, arguments, config.get("generation_kwargs"), about_all
-
-
-def _config(results: Mapping[str, Any], task: str) -> Mapping[str, Any]:
-    return _part(_part(results, "configs"), task)
-
-
-def _part(whole: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """A part of a results file; empty if it is missing, or is something else than it should be."""
-    part = whole.get(name)
-    return part if isinstance(part, Mapping) else {}
-
-
-def _runs_below(path: Path, judge: Judge) -> Iterator[Run]:
-    groups: dict[tuple[str, str], list[_File]] = {}
-    for file in _files(path):
+def _runs(files: Iterable[SamplesFile], judge: Judge) -> Iterator[Run]:
+    groups: dict[tuple[str, str], list[SamplesFile]] = {}
+    for file in files:
         groups.setdefault((file.model, file.task), []).append(file)
-    for (model, task), files in sorted(groups.items()):
-        yield from _runs_of(model, task, sorted(files, key=lambda file: file.date, reverse=True), judge)
+    for _, group in sorted(groups.items()):
+        yield from _runs_of(sorted(group, key=lambda file: file.date, reverse=True), judge)
 
 
-def _files(path: Path) -> list[_File]:
-    if not path.exists():
-        raise ReportError(f"{path}: there is no such file or folder")
-    if path.is_dir():
-        found = sorted(path.rglob("samples_*.jsonl"))
-    elif path.suffix == ".json":
-        date = _DATE.search(path.stem)
-        found = sorted(path.parent.glob(f"samples_*_{date[0]}.jsonl")) if date else []
-    else:
-        found = [path]
-    return [_file(samples) for samples in found]
-
-
-def _file(path: Path) -> _File:
-    match = _NAME.fullmatch(path.name)
-    if match is None:
-        return _File(path, path.stem.removeprefix("samples_"), "", {})
-    task, date = match["task"], match["date"]
-    for beside in sorted(path.parent.glob(f"*_{date}.json")):
-        try:
-            results = json.loads(beside.read_text(encoding="utf-8"))
-        except (OSError, ValueError, RecursionError):
-            continue
-        if isinstance(results, dict) and isinstance(results.get("results"), dict):
-            return _File(path, task, date, results)
-    return _File(path, task, date, {})
-
-
-def _runs_of(model: str, task: str, files: Sequence[_File], judge: Judge) -> Iterator[Run]:
+def _runs_of(files: Sequence[SamplesFile], judge: Judge) -> Iterator[Run]:
     """The run of each filter of a task, from files of which the newest comes first."""
-    newest, *others = files
-    notes = []
+    used: list[SamplesFile] = []
+    parts: dict[str, list[Samples]] = {}
+    notes: list[str] = []
     broken: Counter[str] = Counter()
-    parts = {name: [samples] for name, samples in read_samples(newest.path, broken, judge).items()}
-    if not parts:
-        return
-    used = [newest]
-    for file in others:
-        why = "asked otherwise" if file.settings is None or file.settings != newest.settings else ""
-        found = {} if why else read_samples(file.path, broken, judge)
-        if not why and (found.keys() != parts.keys() or _overlap(parts, found)):
-            why = "the same variants"
+    for file in files:
+        found: dict[str, Samples] = {}
+        why = _unlike(used[0], file) if used else ""
+        if not why:
+            found, defects = read_samples(file.path)
+            why = "it holds no answers" if not found else _overlap(parts, found) if used else ""
         if why:
-            notes.append(f"left out {file.path.name}, older than {newest.path.name}: {why}")
+            notes.append(f"left out {file.path}{f', older than {used[0].path}' if used else ''}: {why}")
             continue
         used.append(file)
+        broken += defects
         for name, samples in found.items():
-            parts[name].append(samples)
+            parts.setdefault(name, []).append(samples)
+    if not used:
+        return
     if len(used) > 1:
-        notes.append(f"merged {len(used)} runs of one task: {', '.join(file.path.name for file in used)}")
+        notes.append(f"merged {len(used)} runs of one task: {', '.join(str(file.path) for file in used)}")
     if broken:
         what = ", ".join(f"{count:,} {defect}" for defect, count in broken.most_common())
         notes.append(f"left out {_count(broken.total(), 'line')}: {what}")
+    notes += [file.note for file in used if file.note]
     for name, several in parts.items():
-        label = task if len(parts) == 1 else f"{task} ({name})"
-        records = [record for samples in several for record in samples.records]
-        table = ResponseTable.from_records(records, judge.verdict)
-        yield Run(
-            model=model,
-            task=label,
-            probe=_probe_of(_config(newest.results, task), records),
-            form=several[0].form,
-            files=tuple(file.path for file in used),
-            results=newest.results,
-            filter=name,
-            table=table,
-            records=records,
-            places={key: place for samples in several for key, place in samples.places.items()},
-            digests={key: digest for samples in several for key, digest in samples.digests.items()},
-            references=frozenset[str]().union(*(samples.references for samples in several)),
-            metrics=several[0].metrics,
-            notes=(*notes, *_left_out(table)),
-        )
+        yield _run(used, name, several, judge, notes, alone=len(parts) == 1)
 
 
-def _overlap(parts: Mapping[str, list[Samples]], found: Mapping[str, Samples]) -> bool:
-    return any(
-        samples.places.keys() & found[name].places.keys() for name, several in parts.items() for samples in several
+def _unlike(newest: SamplesFile, older: SamplesFile) -> str:
+    """Why an older file is no part of the newest run, as far as the results files say it, or nothing."""
+    if newest.settings is None or older.settings is None:
+        return "without both results files nothing says whether it was asked alike"
+    return "" if newest.settings == older.settings else "it was asked otherwise"
+
+
+def _overlap(parts: Mapping[str, list[Samples]], found: Mapping[str, Samples]) -> str:
+    """Why an older file is no part of the newest run, as far as the samples say it, or nothing."""
+    if found.keys() != parts.keys():
+        return "it has other filters"
+    pairs = ((one, found[name]) for name, several in parts.items() for one in several)
+    return (
+        "it has variants that are answered there, too"
+        if any(a.places.keys() & b.places.keys() for a, b in pairs)
+        else ""
     )
+
+
+def _run(
+    files: Sequence[SamplesFile],
+    name: str,
+    parts: Sequence[Samples],
+    judge: Judge,
+    notes: Sequence[str],
+    *,
+    alone: bool,
+) -> Run:
+    records = compared(parts, judge)
+    table = ResponseTable.from_records(records, judge.verdict)
+    newest = files[0]
+    return Run(
+        model=newest.model,
+        name=newest.task,
+        filter=name,
+        task=newest.task if alone else f"{newest.task} ({name})",
+        probe=_probe_of(newest.config, records),
+        form=parts[0].form,
+        files=tuple(file.path for file in files),
+        results=newest.results,
+        signature=_signature(files, table),
+        table=table,
+        records=records,
+        places={key: place for samples in parts for key, place in samples.places.items()},
+        digests={key: digest for samples in parts for key, digest in samples.digests.items()},
+        references=frozenset[str]().union(*(samples.references for samples in parts)),
+        metrics=parts[0].metrics,
+        notes=(*notes, *_left_out(table)),
+    )
+
+
+def _signature(files: Sequence[SamplesFile], table: ResponseTable) -> str:
+    """The signature of a file, or of several merged: what they have in common, and how much they are together."""
+    signatures = [file.signature for file in files]
+    if len(files) == 1 or not all(signatures):
+        return signatures[0]
+    parts = [signature_parts(signature) for signature in signatures]
+    together: dict[str, str] = {name: value for name, value in parts[0].items() if name not in HOW_MUCH}
+    if all("categories" in part for part in parts):
+        names = {category for part in parts for category in part["categories"].split(",")}
+        together["categories"] = ",".join(sorted(names))
+    if len(table.sizes):
+        sizes = "-".join(map(str, dict.fromkeys((int(table.sizes.min()), int(table.sizes.max())))))
+        together |= {"n": f"{len(table.sizes)}x{sizes}", "invalid": f"{table.invalid.mean():.1%}"}
+    first, *_, last = signatures[0].split("|")
+    return "|".join([first, *(f"{name}:{value}" for name, value in together.items()), last])
 
 
 def _left_out(table: ResponseTable) -> list[str]:
@@ -340,37 +332,15 @@ def _same(printed: Any, found: float) -> bool:
     return isclose(number, found, rel_tol=1e-9, abs_tol=1e-12) or (isnan(number) and isnan(found))
 
 
-def _named_apart(found: Sequence[tuple[int, Run]], paths: Sequence[Path]) -> list[Run]:
+def _named_apart(found: Sequence[tuple[Path, Run]]) -> list[Run]:
     """The runs with short names of the models, and their path where the same was run in several."""
-    names = {place: short_names(run.model for number, run in found if number == place) for place in dict(found)}
-    short = [replace(run, model=names[place][run.model]) for place, run in found]
-    tasks = Counter((run.model, run.task) for run in short)
+    names = short_names(run.model for _, run in found)
+    tasks = Counter((run.model, run.task) for _, run in found)
     twice = {model for (model, _), count in tasks.items() if count > 1}
     return [
-        replace(run, model=f"{run.model} ({paths[place]})") if run.model in twice else run
-        for (place, _), run in zip(found, short, strict=True)
+        replace(run, model=f"{names[run.model]} ({path})" if run.model in twice else names[run.model])
+        for path, run in found
     ]
-
-
-def short_names(models: Iterable[str]) -> dict[str, str]:
-    """Models' names without the folders that they were loaded from, as far as that tells them apart.
-
-    Example:
-        >>> short_names(["/a/x/model", "/b/y/model", "ORG/other"])
-        {'/a/x/model': 'x/model', '/b/y/model': 'y/model', 'ORG/other': 'ORG/other'}
-    """
-    names = list(dict.fromkeys(models))
-    for count in range(1, max((len(Path(name).parts) for name in names), default=0)):
-        short = {name: _ending(name, count) for name in names}
-        if len(set(short.values())) == len(names):
-            return short
-    return {name: name for name in names}
-
-
-def _ending(model: str, count: int) -> str:
-    """The last parts of a path; an id on the Hub stays whole."""
-    path = Path(model)
-    return str(Path(*path.parts[-count:])) if path.is_absolute() or model.startswith(".") else model
 
 
 def _count(number: int, what: str) -> str:

@@ -15,14 +15,13 @@ from typing import Any, NamedTuple, get_args
 from tqdm import tqdm
 
 from lm_eval_cora.equivalence import Judge
-from lm_eval_cora.question import MAX_OPTIONS, Ask, Form
+from lm_eval_cora.question import LETTERS, MAX_OPTIONS, Ask, Form
 from lm_eval_cora.reading import read_likelihoods, read_response
 from lm_eval_cora.report import ReportError
-from lm_eval_cora.responses import Record
+from lm_eval_cora.responses import IDENTITIES, Record
 
-_BYTES_WORTH_A_BAR = 20_000_000
-
-_IDENTITIES = 64
+BYTES_WORTH_A_BAR = 20_000_000
+"""So large a file takes long enough to want to know how long."""
 
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
@@ -55,6 +54,7 @@ class Samples:
         form: How the model was asked.
         metrics: Names of the metrics that the run computed.
         references: Ids of the questions with an option that points at other options.
+        written: The reference answer of each question that asks for an answer of the model's own.
     """
 
     records: list[Record] = field(default_factory=list)
@@ -63,45 +63,70 @@ class Samples:
     form: Form = "generate"
     metrics: frozenset[str] = frozenset()
     references: set[str] = field(default_factory=set)
+    written: dict[str, str] = field(default_factory=dict)
 
 
-def read_samples(path: Path, broken: Counter[str], judge: Judge) -> dict[str, Samples]:
+def read_samples(path: Path) -> tuple[dict[str, Samples], Counter[str]]:
     """Read a samples file.
 
     Args:
         path: The file, one JSON object per line.
-        broken: Counts what lines could not be used for; they are left out.
-        judge: Compares answers of the model's own with their references.
 
     Returns:
-        The samples of each filter, in the order of the file; empty if no line is a variant of ours.
+        The samples of each filter, in the order of the file, none if no line is a variant of ours; and how many lines
+        were left out, by what is wrong with them. Answers of the models' own are not compared yet.
 
     Raises:
-        ReportError: If the file cannot be read, or holds such answers and nothing is installed to compare them.
+        ReportError: If it cannot be read.
     """
     found: dict[str, Samples] = {}
-    references: dict[str, str] = {}
+    broken: Counter[str] = Counter()
     try:
         for offset, line in _lines(path):
-            if defect := _take(line, Place(path, offset), found, references):
+            if defect := _take(line, Place(path, offset), found):
                 broken[defect] += 1
     except OSError as error:
         raise ReportError(f"{path}: cannot be read: {error.strerror or error}") from None
-    if references:
-        for samples in found.values():
-            samples.records = _compared(samples.records, references, judge)
-    return found
+    return found, broken
+
+
+def compared(parts: Sequence[Samples], judge: Judge) -> list[Record]:
+    """The records of some samples; answers of the models' own are compared with their references, all at once.
+
+    Raises:
+        ReportError: If there are such answers and nothing is installed to compare them.
+    """
+    records = [record for samples in parts for record in samples.records]
+    references = {question: answer for samples in parts for question, answer in samples.written.items()}
+    if not references:
+        return records
+    if find_spec("math_verify") is None:
+        raise ReportError(
+            f"{next(iter(parts[0].places.values())).path}: answers to MATH are compared with math-verify, which is not "
+            "installed: pip install 'lm-eval-cora[math]', or give the other files by name"
+        )
+    groups: dict[str, list[str]] = {question: [reference] for question, reference in references.items()}
+    for record in records:
+        if record.written is not None:
+            groups[record.question_id].append(record.written)
+    judge.settle_within(groups.values())
+    return [
+        record
+        if record.written is None
+        else replace(record, matches=judge.verdict(record.written, references[record.question_id]))
+        for record in records
+    ]
 
 
 def read_line(place: Place) -> Mapping[str, Any]:
     """Read one line of a samples file again, to show it."""
     with place.path.open("rb") as file:
         file.seek(place.offset)
-        line: Mapping[str, Any] = _parsed(file.readline())
+        line: Mapping[str, Any] = parsed_line(file.readline())
         return line
 
 
-def _parsed(line: bytes) -> Any:
+def parsed_line(line: bytes) -> Any:
     """A line as JSON, without half characters (lone surrogates), which no file could hold."""
     value = json.loads(line)
     if _SURROGATE.search(line):
@@ -110,10 +135,27 @@ def _parsed(line: bytes) -> Any:
     return value
 
 
+def what_was_said(record: Record) -> str | None:
+    """What was read out of a response, for people: letters, yes or no, or a written answer; None if nothing.
+
+    Example:
+        >>> what_was_said(Record("q1", "original", 0, 1, printed=(0, 1), answer=0, picked=1, position=1))
+        'B'
+    """
+    if record.written is not None:
+        return record.written
+    if record.selected is not None:
+        if record.ask == "yes_no":
+            return "yes" if record.selected else "no"
+        chosen = [LETTERS[place] for place, identity in enumerate(record.printed) if identity in record.selected]
+        return ", ".join(chosen) or "none"
+    return None if record.position is None else LETTERS[record.position]
+
+
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
     size = path.stat().st_size
     # On a terminal only, as all bars of tqdm with `disable=None`.
-    hidden = True if size < _BYTES_WORTH_A_BAR else None
+    hidden = True if size < BYTES_WORTH_A_BAR else None
     offset = 0
     with path.open("rb") as file, tqdm(total=size, desc=path.name, unit="B", unit_scale=True, disable=hidden) as bar:
         for line in file:
@@ -123,10 +165,10 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
             bar.update(len(line))
 
 
-def _take(line: bytes, place: Place, found: dict[str, Samples], references: dict[str, str]) -> str:
+def _take(line: bytes, place: Place, found: dict[str, Samples]) -> str:
     """Add a line to what was found; return what is wrong with it, or nothing."""
     try:
-        sample = _parsed(line)
+        sample = parsed_line(line)
     except (ValueError, RecursionError):
         return "no JSON"
     doc = sample.get("doc") if isinstance(sample, dict) else None
@@ -152,7 +194,7 @@ def _take(line: bytes, place: Place, found: dict[str, Samples], references: dict
         if doc.get("refers_to_options"):
             samples.references.add(record.question_id)
         if record.ask == "boxed":
-            references.setdefault(record.question_id, doc["answer"])
+            samples.written.setdefault(record.question_id, doc["answer"])
     except (KeyError, TypeError, ValueError, IndexError, AttributeError):
         return "incomplete or altered"
     return ""
@@ -172,7 +214,7 @@ def _check(doc: dict[str, Any]) -> None:
     if (
         doc["ask"] not in get_args(Ask)
         or not all(type(number) is int for number in (doc["ordinal"], doc["variants"], *identities))
-        or not all(0 <= identity < _IDENTITIES for identity in identities)
+        or not all(0 <= identity < IDENTITIES for identity in identities)
         or not len(choices) == len(printed) <= MAX_OPTIONS
         or not all(isinstance(choice, str) for choice in choices)
         or not isinstance(doc["original"], bool)
@@ -195,22 +237,3 @@ def _numbers(response: Any) -> Sequence[Any]:
         return [float(value) if isinstance(value, str) else value]
     except ValueError:
         return [None]
-
-
-def _compared(records: list[Record], references: Mapping[str, str], judge: Judge) -> list[Record]:
-    """The records with the verdicts on their answers, all of which are found at once."""
-    if find_spec("math_verify") is None:
-        raise ReportError(
-            "answers to MATH are compared with math-verify, which is not installed: pip install 'lm-eval-cora[math]'"
-        )
-    groups: dict[str, list[str]] = {question: [reference] for question, reference in references.items()}
-    for record in records:
-        if record.written is not None:
-            groups[record.question_id].append(record.written)
-    judge.settle_within(groups.values())
-    return [
-        record
-        if record.written is None
-        else replace(record, matches=judge.verdict(record.written, references[record.question_id]))
-        for record in records
-    ]

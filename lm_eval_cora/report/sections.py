@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from inspect import getdoc
+from math import nan
 from typing import Any
 
 from tqdm import tqdm
 
+from lm_eval_cora.metrics.estimate import UNDEFINED
 from lm_eval_cora.probes import divergent, order, plus, revas
 from lm_eval_cora.report import stories, study, tables
-from lm_eval_cora.report.compare import not_comparable
-from lm_eval_cora.report.content import Block, Report, Section, Table
+from lm_eval_cora.report.compare import not_comparable, told_apart
+from lm_eval_cora.report.content import Block, Cell, Number, Report, Section, Table
 from lm_eval_cora.report.runs import Run
 
 _ASKS = {
@@ -24,6 +27,10 @@ _ASKS = {
 }
 """What the probes ask."""
 
+_OVERVIEW = ("acc", "mcqa", "bmca@1.0", "cora", "consistency_rate", "invalid")
+
+_TOO_MANY_INVALID = 0.1
+
 
 def make_report(runs: Sequence[Run], title: str = "Consistency of the answers") -> Report:
     """Put together what there is to say about runs.
@@ -33,7 +40,7 @@ def make_report(runs: Sequence[Run], title: str = "Consistency of the answers") 
         title: Title of the report.
 
     Returns:
-        A section per benchmark with several probes of SCORE, then one per task, its models side by side.
+        A section per task, its models side by side, and one per benchmark with several probes of SCORE.
     """
     by_task: dict[str, list[Run]] = {}
     for run in runs:
@@ -41,59 +48,101 @@ def make_report(runs: Sequence[Run], title: str = "Consistency of the answers") 
     # On a terminal only.
     bar = tqdm(by_task.items(), "computing", unit="task", disable=None, leave=False)
     sections = [_section(task, members) for task, members in bar]
-    return Report(title, [*study.aggregated_sections(runs), *sections], _glossary(runs))
+    overview = _overview(by_task) if len(runs) > 1 else None
+    return Report(title, [*sections, *study.aggregated_sections(runs)], overview, _glossary(runs))
+
+
+def _overview(by_task: dict[str, list[Run]]) -> Table:
+    """Each run in a row."""
+    rows: list[list[Cell]] = []
+    for task, runs in by_task.items():
+        for run in runs:
+            scores = [Number(run.estimates.get(name, UNDEFINED).value) for name in _OVERVIEW]
+            rows.append([task, run.model, len(run.table.sizes), *scores])
+    note = (
+        "Right answers: of all (acc), of the questions as they are (mcqa), of the questions right in all variants "
+        "(bmca@1.0). Standard errors are below."
+    )
+    return Table("Overview", ["task", "model", "questions", *_OVERVIEW], rows, note, sortable=True)
 
 
 def _glossary(runs: Sequence[Run]) -> Table:
     """What the metrics mean, in the first words of their documentation."""
     names: dict[Callable[..., Any], dict[str, None]] = {}
-    for entry in (entry for run in runs for entry in run.entries):
-        names.setdefault(entry["aggregation"], {})[entry["metric"]] = None
-    rows = [[", ".join(called), (getdoc(function) or "").partition("\n")[0]] for function, called in names.items()]
-    return Table("What the metrics mean", ["metric", "meaning"], rows, "README.md has their sources.")
+    for run in runs:
+        for entry in run.entries:
+            if entry["metric"] in run.estimates:
+                names.setdefault(entry["aggregation"], {})[entry["metric"]] = None
+    rows = [[", ".join(called), _meaning(function)] for function, called in names.items()]
+    note = (
+        "RC(i) is the share of the variants of question i that are answered right. A question's original is the "
+        "question as its benchmark asks it; NOTA is the option “None of the above”."
+    )
+    return Table("What the metrics mean", ["metric", "meaning"], rows, note)
+
+
+def _meaning(function: Callable[..., Any]) -> str:
+    return (getdoc(function) or "").partition("\n")[0].replace("`", "")
 
 
 def _section(task: str, runs: Sequence[Run]) -> Section:
     probe = runs[0].probe
-    unlike = [(run.model, reason) for run in runs[1:] if (reason := not_comparable(runs[0], run))]
-    form = "letters scored" if runs[0].form == "loglikelihood" else "answers written"
+    first, *others = runs
+    unlike = [(run.model, reason) for run in others if (reason := not_comparable(first, run))]
+    form = "letters scored" if first.form == "loglikelihood" else "answers written"
     return Section(
         title=task,
         subtitle=f"{_ASKS[probe]}; {form}",
         blocks=list(_blocks(probe, runs, alike=not unlike)),
+        more=list(_more(probe, runs)),
         signatures=[(run.model, run.signature) for run in runs if run.signature],
         notes=[
-            *((run.model, note) for run in runs for note in _notes(run)),
-            *((model, f"not asked the same as {runs[0].model}, so there are no ranks: {why}") for model, why in unlike),
+            *((run.model, note) for run in runs for note in (*_invalid(run), *run.warnings)),
+            *((model, f"not asked the same as {first.model}, so there are no ranks: {why}") for model, why in unlike),
+            *((run.model, f"beside {first.model}: {why}") for run in others for why in told_apart(first, run)),
         ],
     )
 
 
-def _notes(run: Run) -> Iterator[str]:
-    yield from run.notes
-    if not run.results:
-        yield "there is no results file beside the samples, so the numbers are not checked against it"
-    if run.differences:
-        yield f"the results file says something else than its samples: {'; '.join(run.differences)}"
+def _invalid(run: Run) -> Iterator[str]:
+    """A warning where so many answers are invalid that the scores say little else."""
+    share = float(run.table.invalid.mean()) if len(run.table.invalid) else nan
+    if share > _TOO_MANY_INVALID:
+        reasons = Counter(record.reason for answers in run.answers.values() for record in answers if record.reason)
+        ((reason, count),) = reasons.most_common(1)
+        yield (
+            f"{share:.0%} of the answers are invalid (most of them: {reason}, {count:,}), so the scores say little "
+            "about what the model knows. README.md has what helps: a chat template, room to finish"
+        )
 
 
 def _blocks(probe: str, runs: Sequence[Run], *, alike: bool) -> Iterator[Block]:
     yield tables.score_table(runs, ranked=alike)
-    if alike and len(runs) > 1:
-        yield tables.differences(runs)
-    if any(len(run.table.sizes) and (run.table.sizes > 1).any() for run in runs):
+    if _in_several_variants(runs):
         if probe in (divergent.NAME, plus.NAME):
             yield tables.bmca_curve(runs)
         yield tables.accuracy_ranges(runs)
         yield tables.by_kind(runs)
-    optional: list[Block | None] = [
-        tables.picks_by_letter(runs) if probe == order.NAME else None,
-        tables.by_category(runs),
-    ]
+        if probe == order.NAME and (picks := tables.picks_by_letter(runs)):
+            yield picks
+    if alike and len(runs) > 1:
+        yield tables.differences(runs)
+
+
+def _more(probe: str, runs: Sequence[Run]) -> Iterator[Block]:
+    optional: list[Block | None] = []
     if probe == revas.NAME:
         optional += study.study_tables(runs)
-    if probe == divergent.NAME:
-        optional += [tables.same_size(runs), tables.resampled(runs)]
-    optional += [tables.with_references(runs), stories.invalid_answers(runs)]
+    if _in_several_variants(runs):
+        optional.append(tables.by_category(runs))
+        if probe == divergent.NAME:
+            optional += [tables.same_size(runs), tables.resampled(runs)]
+        optional.append(tables.with_references(runs))
+    optional.append(stories.invalid_answers(runs))
     optional += [stories.least_consistent(run) for run in runs]
     yield from (block for block in optional if block is not None)
+
+
+def _in_several_variants(runs: Sequence[Run]) -> bool:
+    """Whether there is anything to be consistent about: the cheap MCQA+ asks one variant of each question."""
+    return any((run.table.sizes > 1).any() for run in runs)

@@ -11,6 +11,7 @@ from lm_eval_cora.metrics.consistency import agreement
 from lm_eval_cora.question import LETTERS, PICKS_ONE, shorten
 from lm_eval_cora.report.content import Answered, Cell, Number, Option, Stories, Story, Table
 from lm_eval_cora.report.runs import Run
+from lm_eval_cora.report.samples import what_was_said
 from lm_eval_cora.responses import Record
 
 _STORIES = 10
@@ -25,16 +26,7 @@ def least_consistent(run: Run) -> Stories | None:
     chosen = [int(number) for number in defined[np.argsort(shares[defined], kind="stable")][:_STORIES]]
     if not chosen:
         return None
-    ids = {run.table.question_ids[number] for number in chosen}
-    records: dict[str, dict[int, Record]] = {}
-    for record in run.records:
-        if record.question_id in ids:
-            records.setdefault(record.question_id, {}).setdefault(record.ordinal, record)
-    stories = []
-    for number in chosen:
-        question = run.table.question_ids[number]
-        members = [record for _, record in sorted(records[question].items())]
-        stories.append(_story(run, members, float(shares[number])))
+    stories = [_story(run, run.answers[run.table.question_ids[number]], float(shares[number])) for number in chosen]
     return Stories(
         f"The least consistent questions of {run.model}",
         stories,
@@ -50,7 +42,8 @@ def _story(run: Run, records: Sequence[Record], share: float) -> Story:
     return Story(
         question_id=records[0].question_id,
         stem=_cut(str(doc.get("question", ""))),
-        summary=f"{hits} of {len(records)} right, {share:.2f} of the pairs agree{reference}",
+        summary=f"{hits} of {len(records)} right, {share:.2f} of the pairs agree{reference}: "
+        f"{shorten(doc.get('question', ''), 60)}",
         answers=[_answered(record, line) for record, line in zip(records, lines, strict=True)],
     )
 
@@ -68,21 +61,8 @@ def _answered(record: Record, line: Mapping[str, Any]) -> Answered:
         )
         for place, (text, identity) in enumerate(zip(texts, record.printed, strict=False))
     ]
-    return Answered(record.kind, verdict, _said(record), _cut(response_text(line)), options)
-
-
-def _said(record: Record) -> str:
-    """What was read out of a response, for people."""
-    if record.reason is not None:
-        return record.reason.value
-    if record.written is not None:
-        return shorten(record.written, 80)
-    if record.ask == "yes_no":
-        return "yes" if record.selected else "no"
-    if record.selected is not None:
-        places = [LETTERS[place] for place, option in enumerate(record.printed) if option in record.selected]
-        return ", ".join(places) or "none"
-    return "" if record.position is None else LETTERS[record.position]
+    said = str(record.reason) if record.reason else shorten(what_was_said(record) or "", 80)
+    return Answered(record.kind, verdict, said, _cut(response_text(line)), options)
 
 
 def response_text(line: Mapping[str, Any]) -> str:
@@ -106,14 +86,13 @@ def invalid_answers(runs: Sequence[Run]) -> Table | None:
     rows: list[list[Cell]] = []
     for run in runs:
         by_reason: dict[str, list[Record]] = {}
-        for record in run.records:
-            if record.reason is not None:
-                by_reason.setdefault(record.reason.value, []).append(record)
+        for record in (record for answers in run.answers.values() for record in answers if record.reason):
+            by_reason.setdefault(str(record.reason), []).append(record)
         for reason, records in sorted(by_reason.items(), key=lambda item: -len(item[1])):
             example = response_text(run.line(records[0]))
             shown = shorten(example, _EXAMPLE) if example.strip() else "(empty)"
             name = [reason] if len(runs) == 1 else [reason, run.model]
-            rows.append([*name, len(records), Number(len(records) / len(run.records)), shown])
+            rows.append([*name, len(records), Number(len(records) / len(run.table.picked)), shown])
     if not rows:
         return None
     head = ["reason"] if len(runs) == 1 else ["reason", "model"]

@@ -9,6 +9,7 @@ from lm_eval_cora import metrics
 from lm_eval_cora.metrics.estimate import UNDEFINED
 from lm_eval_cora.probes import order, prompts, sampling
 from lm_eval_cora.probes.alterations import COUNTS
+from lm_eval_cora.report.compare import not_comparable
 from lm_eval_cora.report.content import Cell, Number, Section, Table
 from lm_eval_cora.report.runs import Run
 from lm_eval_cora.report.tables import models, per_model
@@ -38,7 +39,7 @@ _TABLES: tuple[tuple[str, Mapping[str, str], str], ...] = (
             "accuracy": "nota_acc",
             "difference to the original": "nota_acc_diff",
             "hard accuracy": "nota_acc_h",
-            "difference to the original's": "nota_acc_h_diff",
+            "difference to the original's hard accuracy": "nota_acc_h_diff",
             "◆ accuracy": "nota_acc_always_right",
             "◆ difference": "nota_acc_diff_always_right",
             "◆ hard accuracy": "nota_acc_h_always_right",
@@ -124,8 +125,8 @@ _PROBES = (prompts.NAME, order.NAME, sampling.NAME)
 
 _ROW = {
     "acc_mean": "Accuracy, mean of all predictions",
-    "acc_min": "lowest",
-    "acc_max": "highest",
+    "acc_min": "Accuracy, lowest",
+    "acc_max": "Accuracy, highest",
     "cr_all": "Consistency rate, all probes (as SCORE's text says)",
     "cr_prompts_order": "Consistency rate, prompts and order (as its Table 7 was made)",
 }
@@ -156,7 +157,15 @@ def _aggregated(benchmark: str, by_model: Mapping[str, Mapping[str, Run]]) -> Se
         [label, *(Number.of(getattr(row, name)) for row in rows_of.values())] for name, label in _ROW.items()
     ]
     rows.append(["probes", *(", ".join(parts) for parts in by_model.values())])
-    rows.append(["predictions", *(row.predictions for row in rows_of.values())])
+    rows.append(["accuracies: templates, positions, samples", *(row.predictions for row in rows_of.values())])
     rows.append(["questions that all probes have", *(row.questions for row in rows_of.values())])
     table = Table("SCORE's aggregated row", ["", *rows_of], rows, "SCORE, Table 7 and section 4.4.")
-    return Section(benchmark, "all probes of SCORE together", [table])
+    (first, parts), *others = by_model.items()
+    notes = [(model, f"not asked the same as {first}: {why}") for model, own in others if (why := _unlike(parts, own))]
+    return Section(f"{benchmark}: SCORE", "all probes of SCORE together", [table], notes=notes)
+
+
+def _unlike(one: Mapping[str, Run], other: Mapping[str, Run]) -> str:
+    if one.keys() != other.keys():
+        return f"{', '.join(one)} there, {', '.join(other)} here"
+    return next(filter(None, (not_comparable(run, other[probe]) for probe, run in one.items())), "")

@@ -13,9 +13,27 @@ from lm_eval_cora.metrics.entries import is_in_table
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.metrics.paired import difference
 from lm_eval_cora.probes import order, prompts, sampling
-from lm_eval_cora.report.content import Cell, Curve, Dots, Line, Number, Ranges, Spread, Table
+from lm_eval_cora.report.content import Cell, Curve, Dots, Line, Number, Ranges, Spread, Table, interval
 from lm_eval_cora.report.runs import Run
 from lm_eval_cora.responses import ResponseTable
+
+_FIRST = (
+    "mcqa",
+    "bmca@1.0",
+    "cora",
+    "ci",
+    "mcqa_plus",
+    "mv",
+    "consistency_rate",
+    "acc_mean",
+    "acc_min",
+    "acc_max",
+    "invalid",
+)
+"""What is looked at first."""
+
+_OF_OWN_QUESTIONS = ("tf_", "confidence_", "multi_share", "recall_", "replaced_acc", "nota_acc_always_right")
+"""Metrics that stand on the questions that a model itself got right, or wrong: another's are about others."""
 
 _LEVELS = [tenths / 10 for tenths in range(11)]
 
@@ -27,7 +45,8 @@ def ranks(values: Sequence[float], *, higher: bool = True) -> list[int | None]:
         >>> ranks([0.5, 0.75, 0.5, float("nan")])
         [2, 1, 2, None]
     """
-    better = [value if higher else -value for value in values]
+    # Sums of other summands differ in their last digits.
+    better = [round(value if higher else -value, 12) for value in values]
     return [None if isnan(value) else 1 + sum(other > value for other in better) for value in better]
 
 
@@ -35,9 +54,10 @@ def score_table(runs: Sequence[Run], *, ranked: bool) -> Table:
     """The table of the papers: a metric per row, a model per column, with standard errors and ranks."""
     entries = {entry["metric"]: entry for run in runs for entry in run.entries if is_in_table(entry)}
     rows: list[list[Cell]] = []
-    for name, entry in entries.items():
+    for name in (*(name for name in _FIRST if name in entries), *(name for name in entries if name not in _FIRST)):
         estimates = [run.estimates.get(name, UNDEFINED) for run in runs]
-        rows.append([name, *_numbers(estimates, entry.get("higher_is_better") if ranked else None)])
+        ranks_it = ranked and not name.startswith(_OF_OWN_QUESTIONS)
+        rows.append([name, *_numbers(estimates, entries[name].get("higher_is_better") if ranks_it else None)])
         if name == "consistency_rate" and not runs[0].table.written.any():
             chance = [Number(metrics.chance_consistency_rate(run.table)) for run in runs]
             rows.append(["consistency_rate by chance", *chance])
@@ -58,7 +78,8 @@ def differences(runs: Sequence[Run]) -> Table:
         f"Differences to {first.model}",
         ["metric", *models(others)],
         rows,
-        "Paired by question: the errors are those of the differences. `lm-eval-cora compare` has intervals and tests.",
+        "Paired by question: the errors are those of the differences. The command lm-eval-cora compare has intervals "
+        "and tests. What stands on a model's own right or wrong answers is about other questions in each.",
     )
 
 
@@ -122,19 +143,20 @@ _ABOUT_KINDS = {
 
 
 def _rows_by_kind(runs: Sequence[Run], kinds: Sequence[Mapping[str, Any]]) -> Table:
-    columns = per_model("kind", runs, "accuracy", "invalid", "questions")
+    columns = ["accuracy", "invalid", "questions"]
+    marks = runs[0].probe == prompts.NAME
     rows: list[list[Cell]] = []
     for kind in _union(kinds):
         row: list[Cell] = [kind]
         for parts in kinds:
             part = parts.get(kind)
             if part is None:
-                row += ["", "", ""]
+                row += [""] * (len(columns) + marks)
                 continue
-            accuracy = Number.of(part["accuracy"])
-            row += [f"{accuracy} outlier" if part["outlier"] else accuracy, Number.of(part["invalid"])]
-            row.append(part["questions"])
+            row += [Number.of(part["accuracy"]), Number.of(part["invalid"]), part["questions"]]
+            row += ["outlier" if part["outlier"] else ""] * marks
         rows.append(row)
+    columns = per_model("kind", runs, *columns, *["mark"] * marks)
     return Table("Each kind of variant", columns, rows, sortable=True)
 
 
@@ -163,7 +185,7 @@ def accuracy_ranges(runs: Sequence[Run]) -> Ranges:
     rows: list[list[Cell]] = [[name, *(Number.of(_range_of(run, name)) for run in runs)] for name in shown]
     return Ranges(
         f"Accuracy over the {what}, and consistency rate",
-        "accuracy",
+        "accuracy, and consistency rate",
         "consistency rate",
         spreads,
         Table("Ranges", ["metric", *models(runs)], rows),
@@ -199,18 +221,17 @@ def by_category(runs: Sequence[Run]) -> Table | None:
     """Accuracy, its range and the consistency rate of each category; None where there is but one."""
     if len({category for run in runs for category in run.table.categories}) < 2:
         return None
+    names = ["acc_mean", "acc_min", "acc_max", "consistency_rate"]
+    names += ["all_equal"] * ("all_equal" in runs[0].estimates)  # elsewhere the right answers are not all the same
     rows: list[list[Cell]] = []
     for run in runs:
         parts = metrics.by_category(run.table, positions=run.probe == order.NAME)
         for category, part in parts.items():
-            low, high = part["acc_min"].value, part["acc_max"].value
-            scores = [Number.of(part[name]) for name in ("acc_mean", "acc_min", "acc_max")]
-            equal = [Number.of(part[name]) for name in ("consistency_rate", "all_equal")]
             name = [category] if len(runs) == 1 else [category, run.model]
-            rows.append([*name, part["questions"], *scores, Number(high - low), *equal])
-    columns = ["questions", "acc_mean", "acc_min", "acc_max", "range", "consistency_rate", "all_equal"]
+            spread = Number(part["acc_max"].value - part["acc_min"].value)
+            rows.append([*name, part["questions"], *(Number.of(part[name]) for name in names), spread])
     head = ["category"] if len(runs) == 1 else ["category", "model"]
-    return Table("By category", [*head, *columns], rows, "A click on a heading sorts.", sortable=True)
+    return Table("By category", [*head, "questions", *names, "range"], rows, sortable=True)
 
 
 def picks_by_letter(runs: Sequence[Run]) -> Dots | None:
@@ -229,13 +250,16 @@ def picks_by_letter(runs: Sequence[Run]) -> Dots | None:
             row += [Number.of(part["share"]), Number(part["even"]), part["picks"]]
         rows.append(row)
     columns = per_model("letter", runs, "share", "even", "picks")
+    even = [part["even"] for part in parts[0]]
+    # One line for all models: where invalid answers leave different questions, their even shares differ.
+    same = all(np.allclose([part["even"] for part in found], even, equal_nan=True) for found in parts)
     return Dots(
         "Picks by letter",
         "share of the picks",
         letters,
         [(run.model, [Number.of(part["share"]) for part in found]) for run, found in zip(runs, parts, strict=True)],
         Table("Picks by letter", columns, rows),
-        reference=[parts[0][place]["even"] for place in range(len(letters))],
+        reference=even if same else (),
         reference_label="even share",
         note="The right option stands at each letter equally often, so a model without a preference is at the even "
         "share. See position_chi_square.",
@@ -250,8 +274,8 @@ def same_size(runs: Sequence[Run]) -> Table:
         row: list[Cell] = [name]
         for scores in found:
             score, change = scores[name]
-            interval = "n/a" if isnan(change.low) else f"{change.low:+.3f} to {change.high:+.3f}"
-            row += [Number.of(score), Number(change.value, change.stderr, signed=True), interval]
+            shown = Number(change.value, change.stderr, signed=True)
+            row += [Number.of(score), shown, interval(change.low, change.high)]
         rows.append(row)
     columns = per_model("metric", runs, "same size", "difference", "95%")
     return Table(

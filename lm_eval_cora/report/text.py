@@ -41,20 +41,23 @@ def _is_text(rows: Sequence[Sequence[Cell]], place: int) -> bool:
 
 def _one_line(cell: Cell) -> str:
     text = f"{cell:,}" if isinstance(cell, int) else str(cell)
-    return " ".join(text.split()).replace("|", "\\|")
+    # Of Markdown what would end a cell, and of HTML what would begin a tag: a response is hostile text.
+    return " ".join(text.split()).translate({ord("\\"): "\\\\", ord("|"): "\\|", ord("<"): "&lt;"})
 
 
 def as_markdown(report: Report) -> str:
     """The tables of a report, and the numbers behind its charts."""
     lines = [f"# {_one_line(report.title)}", "", f"Made by lm-eval-cora {__version__}."]
+    if report.overview:
+        lines += ["", f"## {report.overview.title}", "", table_as_text(report.overview.columns, report.overview.rows)]
     for section in report.sections:
         lines += ["", f"## {_one_line(section.title)}", "", _sentence(section.subtitle), *_notes(section)]
-        for block in section.blocks:
+        for block in (*section.blocks, *section.more):
             if isinstance(block, Stories):
                 continue  # a page to be unfolded; as text nobody would find anything
             table = block if isinstance(block, Table) else block.numbers
             lines += ["", f"### {_one_line(block.title)}", "", table_as_text(table.columns, table.rows)]
-            if block.note:
+            if isinstance(block, Table) and block.note:  # that of a chart is about what is drawn
                 lines += ["", block.note]
         for model, signature in section.signatures:
             lines += ["", f"`{' '.join(signature.split())}` ({_one_line(model)})"]

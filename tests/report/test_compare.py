@@ -12,7 +12,6 @@ import pytest
 
 from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.compare import Compared, as_json, as_table, compare, pair_runs
-from lm_eval_cora.report.runs import read_runs
 from lm_eval_cora.report.text import table_as_text
 
 from ..simulated import knows, says
@@ -20,7 +19,8 @@ from .written import DEMO, Doc, Written, copied, edit, lines_of, otherwise, put,
 
 
 def in_order(before: Path, after: Path) -> dict[str, Compared]:
-    ((one, other),) = pair_runs(read_runs([before]), read_runs([after]))
+    ((one, other),), alone = pair_runs(before, after)
+    assert alone == []
     rows = compare(one, other)
     strict(json.dumps(as_json(one, other, rows), allow_nan=False))
     table = as_table(one, other, rows)
@@ -116,9 +116,9 @@ def test_other_questions(tmp_path: Path) -> None:
     few = write(tmp_path / "few", varied, "cora_demo_order", {"questions": 2})
     more = write(tmp_path / "more", varied, "cora_demo_order", {"questions": 5})
     told = refusal(few.folder, more.folder)
-    assert "3 questions are only in the second" in told
+    assert "3 of 5 questions are only in the second" in told
     assert "first (" not in told
-    assert "3 questions are only in the first" in refusal(more.folder, few.folder)
+    assert "3 of 5 questions are only in the first" in refusal(more.folder, few.folder)
 
 
 OTHERWISE: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
@@ -181,20 +181,22 @@ def test_several_models_in_one_folder(demo: dict[str, Written], other: Written, 
 
 def test_no_task_in_both(demo: dict[str, Written]) -> None:
     told = refusal(demo["cora_demo"].folder, demo["cora_demo_mc"].folder)
-    assert told == "no task is in both: the first has cora_demo, the second cora_demo_mc"
+    one, other = demo["cora_demo"].folder, demo["cora_demo_mc"].folder
+    assert told == f"no task is in both: {one} has cora_demo, {other} has cora_demo_mc"
 
 
 def test_only_common_tasks_are_compared(demo: dict[str, Written], other: Written, tmp_path: Path) -> None:
     copied(demo["cora_demo"], tmp_path)
     copied(demo["cora_demo_mc"], tmp_path)
-    pairs = pair_runs(read_runs([tmp_path]), read_runs([other.folder]))
+    pairs, alone = pair_runs(tmp_path, other.folder)
+    assert alone == ["cora_demo_mc"]
     assert [(one.task, two.task) for one, two in pairs] == [("cora_demo", "cora_demo")]
 
 
 def test_questions_left_out_are_said_to_differ(demo: dict[str, Written], tmp_path: Path) -> None:
     written = copied(demo["cora_demo"], tmp_path)
     put(written.samples, lines_of(written.samples)[1:])
-    assert "1 questions are only in the first" in refusal(demo["cora_demo"].folder, tmp_path)
+    assert "1 of 12 questions are only in the first" in refusal(demo["cora_demo"].folder, tmp_path)
 
 
 def test_invalid_answers_and_versions_may_differ(demo: dict[str, Written], tmp_path: Path) -> None:

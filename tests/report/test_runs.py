@@ -229,7 +229,7 @@ def test_of_runs_with_the_same_variants_the_newest_is_taken(tmp_path: Path) -> N
     assert run.files == (newer.samples,)
     check_numbers(run, newer, "cora_demo")
     (note,) = run.notes
-    assert note.startswith(f"left out {older.samples.name}")
+    assert note.startswith(f"left out {older.samples}, older than {newer.samples}: ")
     assert note in everything(tmp_path)
 
 
@@ -261,7 +261,7 @@ def test_runs_with_other_settings_are_not_merged(name: str, tmp_path: Path) -> N
     run = the_run(tmp_path)
     assert run.files == (newer.samples,)
     (note,) = run.notes
-    assert note.startswith(f"left out {older.samples.name}")
+    assert note.startswith(f"left out {older.samples}, older than {newer.samples}: ")
 
 
 def test_another_chat_template_is_not_merged(tmp_path: Path) -> None:

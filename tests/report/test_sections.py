@@ -26,7 +26,7 @@ def section_of(report: Report, title: str) -> Section:
 
 
 def block_of(section: Section, title: str) -> Block:
-    (found,) = [block for block in section.blocks if block.title.startswith(title)]
+    (found,) = [block for block in (*section.blocks, *section.more) if block.title.startswith(title)]
     return found
 
 
@@ -124,7 +124,7 @@ def test_invalid_answers_by_reason(task: str, demo: dict[str, Written]) -> None:
     section = section_of(make_report([run]), task)
     counts = Counter(str(record.reason) for record in run.records if record.invalid)
     if not counts:
-        assert not any(block.title == "Invalid answers" for block in section.blocks)
+        assert not any(block.title == "Invalid answers" for block in (*section.blocks, *section.more))
         return
     rows = table_of(section, "Invalid answers")
     assert {reason: row[0] for reason, row in rows.items()} == counts
@@ -172,7 +172,7 @@ def test_all_questions_have_references_or_none(all_of_them: bool, demo: dict[str
         assert rows["questions"] == [12, 0]
         assert str(rows["cora"][1]) == "n/a"
     else:
-        assert not any("option references" in block.title for block in section.blocks)
+        assert not any("option references" in block.title for block in (*section.blocks, *section.more))
 
 
 # ---- SCORE's aggregated row
@@ -181,7 +181,7 @@ def test_all_questions_have_references_or_none(all_of_them: bool, demo: dict[str
 def test_the_aggregated_row(demo: dict[str, Written], tmp_path: Path) -> None:
     for task in ("cora_demo_prompts", "cora_demo_order", "cora_demo_sampling"):
         copied(demo[task], tmp_path)
-    section = section_of(make_report(read_runs([tmp_path])), "cora_demo")
+    section = section_of(make_report(read_runs([tmp_path])), "cora_demo: SCORE")
     rows = list(table_of(section, "SCORE").values())
     rows = [row for row in rows if not isinstance(row[0], str)]  # which probes
     tables = {probe: the_run(demo[f"cora_demo_{probe}"].folder).table for probe in ("prompts", "order", "sampling")}
@@ -198,7 +198,7 @@ def test_the_aggregated_row_of_a_benchmark_averaged_over_categories(tmp_path: Pa
     for probe in ("prompts", "order", "sampling"):
         write(tmp_path, varied, f"cora_mmlu_pro_{probe}", {})
     runs = {run.probe: run for run in read_runs([tmp_path])}
-    section = section_of(make_report([*runs.values()]), "cora_mmlu_pro")
+    section = section_of(make_report([*runs.values()]), "cora_mmlu_pro: SCORE")
     rows = table_of(section, "SCORE").values()
     first = next(row[0] for row in rows if isinstance(row[0], Number))
     tables = {probe: run.table for probe, run in runs.items()}
@@ -220,7 +220,7 @@ def test_models_with_other_probes_are_aggregated_apart(demo: dict[str, Written],
     for task in ("cora_demo_order", "cora_demo_sampling"):
         copied(demo[task], tmp_path / "both")
     one = write(tmp_path / "one", varied, "cora_demo_prompts", {"questions": 12}, "another-org/another-model")
-    section = section_of(make_report(read_runs([tmp_path / "both", one.folder])), "cora_demo")
+    section = section_of(make_report(read_runs([tmp_path / "both", one.folder])), "cora_demo: SCORE")
     block = block_of(section, "SCORE")
     assert isinstance(block, Table)
     assert list(block.columns) == ["", "some-org/some-model"]

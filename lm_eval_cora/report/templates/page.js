@@ -77,9 +77,20 @@
     }
   }
 
+  // A link to something folded unfolds it.
+  function unfold() {
+    const target = document.getElementById(location.hash.slice(1));
+    if (target && target.tagName === "DETAILS") {
+      target.open = true;
+      target.scrollIntoView();
+    }
+  }
+
   apply();
+  window.addEventListener("hashchange", unfold);
   document.addEventListener("DOMContentLoaded", () => {
     makeThemeButton();
+    unfold();
     document.querySelectorAll("table[data-sortable]").forEach(makeSortable);
   });
 })();

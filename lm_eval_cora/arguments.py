@@ -1,0 +1,201 @@
+"""The arguments of the command line: what may stand there, and what --help says of it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from lm_eval_cora import __version__
+from lm_eval_cora.metrics.guessing import CERTAIN, MOST_VARIANTS
+from lm_eval_cora.question import shorten
+
+Command = Callable[[argparse.Namespace], None]
+
+
+def make_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
+    """The parser of the command line.
+
+    Args:
+        run: The function of each command.
+
+    Returns:
+        A parser whose namespaces hold that function as `command`, and as `usage_error` what says that the arguments
+        are wrong and ends the program.
+    """
+    parser = argparse.ArgumentParser(
+        prog="lm-eval-cora",
+        description="Look at, compare and hand on what `lm_eval run --tasks cora_...` measured.",
+        epilog="lm-eval-cora COMMAND --help shows what a command takes, with examples.",
+    )
+    parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, dest="name")
+
+    report = _command(
+        commands,
+        "report",
+        run["report"],
+        "a page (or text) of one run or several, models side by side",
+        "lm-eval-cora report out/\n"
+        "  lm-eval-cora report out/small out/large -o both.html\n"
+        "  lm-eval-cora report out/ --format md",
+    )
+    _add_out(report)
+    report.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        metavar="FILE",
+        help="where to write; - is stdout. Default: report.html, text formats to stdout",
+    )
+    report.add_argument(
+        "--format",
+        choices=["html", "md", "json", "csv"],
+        help="html: a page with plots; md: its tables; json, csv: every metric. Default: as -o ends, else html",
+    )
+    report.add_argument("--title", default="Consistency of the answers", help="title of the page and of md")
+
+    comparing = _command(
+        commands,
+        "compare",
+        run["compare"],
+        "the difference of two runs on the same questions, with errors",
+        "lm-eval-cora compare out/small out/large",
+    )
+    comparing.add_argument("first", type=Path, metavar="A", help="output folder of the harness, one model")
+    comparing.add_argument("second", type=Path, metavar="B", help="another; the difference is B - A")
+    _add_json(comparing)
+
+    score = _command(
+        commands,
+        "score",
+        run["score"],
+        "the metrics of answers got without the harness",
+        "lm-eval-cora score answers.jsonl --json\n\n"
+        "lines of the file:\n"
+        '{"question_id": 1, "kind": "original", "ordinal": 0, '
+        '"picked": "Ice", "answer": "Ice", "options": ["Ice", "Fog"]}\n'
+        '{"question_id": 1, "kind": "shuffled", "ordinal": 1, '
+        '"picked": "Fog", "answer": "Ice", "options": ["Fog", "Ice"]}\n\n'
+        "picked is null where the answer is invalid. Without options, which may be left out as the\n"
+        "category may, all pairs of variants count as comparable. A variant of the kind original is\n"
+        "needed for mcqa, ci and cora.",
+    )
+    score.add_argument("file", type=Path, metavar="FILE.jsonl")
+    _add_json(score)
+
+    export = _command(
+        commands,
+        "export",
+        run["export"],
+        "the numbers as leaderboards and model cards take them",
+        "lm-eval-cora export out/ --format every-eval-ever -o records/\n"
+        "  lm-eval-cora export out/ --format model-index -o card.yml     # goes between the --- of a model card\n"
+        "  lm-eval-cora export out/ --format csv -o scores.csv",
+    )
+    _add_out(export)
+    export.add_argument("--format", choices=["every-eval-ever", "model-index", "csv"], required=True)
+    export.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        metavar="PATH",
+        help="a folder for every-eval-ever (default: every_eval_ever), else a file (default: stdout)",
+    )
+
+    guess = _command(
+        commands,
+        "guess",
+        run["guess"],
+        "how far guessing gets, and the minimum success guessing rate, MSGR (CoRA, appendix A)",
+        "lm-eval-cora guess --options 5 --variants 10",
+    )
+    guess.add_argument("--options", type=_whole(2, 1_000_000), default=5, help="options of a question (default: 5)")
+    guess.add_argument(
+        "--variants", type=_whole(1, MOST_VARIANTS), default=10, help="variants of a question (default: 10)"
+    )
+    guess.add_argument("--rate", type=_share(0, 1), help="chance of a right answer, instead of 1 / options")
+    guess.add_argument(
+        "--certain",
+        type=_share(1e-9, 1 - 1e-9),
+        default=CERTAIN,
+        help=f"probability that counts as always (default: {CERTAIN})",
+    )
+    _add_json(guess)
+
+    tasks = _command(
+        commands,
+        "tasks",
+        run["tasks"],
+        "the tasks; what a run would cost, and whether it would start",
+        "lm-eval-cora tasks medqa\n"
+        "  lm-eval-cora tasks --check cora_medqa\n"
+        """  lm-eval-cora tasks --check cora_local --metadata '{"cora": {"data_files": "my.jsonl"}}'""",
+    )
+    tasks.add_argument(
+        "names", nargs="*", metavar="TASK", help="tasks or groups; without --check a part of the name will do"
+    )
+    tasks.add_argument("--check", action="store_true", help="load them and build their requests, without a model")
+    tasks.add_argument(
+        "--metadata", type=_json_object, default={}, metavar="JSON", help="with --check, as for lm_eval run"
+    )
+    tasks.add_argument("--num_fewshot", type=_whole(0, 1_000), metavar="N", help="with --check, as for lm_eval run")
+    tasks.add_argument("--limit", type=_whole(1, 10**9), metavar="N", help="with --check, as for lm_eval run: variants")
+    tasks.add_argument("--include_path", type=Path, metavar="FOLDER", help="with --check: task files of your own")
+    return parser
+
+
+def _command(commands: Any, name: str, run: Command, summary: str, examples: str) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name,
+        help=summary,
+        description=f"{summary[0].upper()}{summary[1:]}.",
+        epilog=f"examples:\n  {examples}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(command=run, usage_error=parser.error)
+    return parser
+
+
+def _add_out(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "out", nargs="+", type=Path, metavar="OUT", help="what --output_path named, or files in it; with --log_samples"
+    )
+
+
+def _add_json(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="all digits, as JSON")
+
+
+def _whole(low: int, high: int) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        number = int(text)
+        if not low <= number <= high:
+            raise argparse.ArgumentTypeError(f"{number} is not from {low:,} to {high:,}")
+        return number
+
+    read.__name__ = "whole number"
+    return read
+
+
+def _share(low: float, high: float) -> Callable[[str], float]:
+    def read(text: str) -> float:
+        number = float(text)
+        if not low <= number <= high:
+            raise argparse.ArgumentTypeError(f"{text} is not from {low:g} to {high:g}")
+        return number
+
+    read.__name__ = "share"
+    return read
+
+
+def _json_object(text: str) -> Mapping[str, Any]:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise argparse.ArgumentTypeError(f"is no JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise argparse.ArgumentTypeError(f"""is {shorten(text)}, not an object such as '{{"cora": {{"seed": 1}}}}'""")
+    return value

@@ -1,0 +1,154 @@
+"""What the harness wrote: which samples files there are, and what the results file of each says."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lm_eval_cora.report import ReportError
+
+_DATE = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d+)?")
+_NAME = re.compile(rf"samples_(?P<task>.+)_(?P<date>{_DATE.pattern})\.jsonl")
+
+HOW_MUCH = ("questions", "categories", "n", "invalid")
+"""The parts of a signature that tell how much was asked, not how."""
+
+
+@dataclass(frozen=True)
+class SamplesFile:
+    """A samples file and the results file of the same run.
+
+    Attributes:
+        path: Where it is.
+        task: Name of the task.
+        date: When the run was; empty if the name does not say it.
+        model: Name of the model, as the results file or another one in the folder has it, or else the folder's.
+        results: What the results file says; empty without one.
+        note: What is wrong with the results file; empty if nothing is.
+    """
+
+    path: Path
+    task: str
+    date: str
+    model: str
+    results: Mapping[str, Any]
+    note: str = ""
+
+    @property
+    def config(self) -> Mapping[str, Any]:
+        """What the results file says of the task."""
+        return part_of(part_of(self.results, "configs"), self.task)
+
+    @property
+    def signature(self) -> str:
+        """The signature of the scores; empty without a results file."""
+        return str(part_of(self.config, "metadata").get("signature") or "")
+
+    @property
+    def settings(self) -> Any:
+        """How the task was asked; None if no results file says it."""
+        if not self.signature:
+            return None
+        parts = {name: value for name, value in signature_parts(self.signature).items() if name not in HOW_MUCH}
+        return parts, part_of(self.results, "config").get("model_args"), sent_with(self.results, self.task)
+
+
+def sent_with(results: Mapping[str, Any], task: str) -> dict[str, Any]:
+    """What a results file says of how prompts were sent, beside the task itself: what may differ between models."""
+    return {
+        "generation_kwargs": part_of(part_of(results, "configs"), task).get("generation_kwargs"),
+        "chat_template_sha": results.get("chat_template_sha"),
+        "system_instruction": results.get("system_instruction") or results.get("system_instruction_sha"),
+        "fewshot_as_multiturn": results.get("fewshot_as_multiturn"),
+    }
+
+
+def signature_parts(signature: str) -> dict[str, str]:
+    """The named parts of a signature; the version at the end has no name.
+
+    Example:
+        >>> signature_parts("cora|task:cora_demo@1|seed:0|v0.1.0")
+        {'task': 'cora_demo@1', 'seed': '0'}
+    """
+    found = (part.partition(":") for part in signature.split("|"))
+    return {name: value for name, separator, value in found if separator}
+
+
+def part_of(whole: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """A part of a results file; empty if it is missing, or is something else than it should be."""
+    part = whole.get(name)
+    return part if isinstance(part, Mapping) else {}
+
+
+def find_files(path: Path) -> list[SamplesFile]:
+    """The samples files that a path stands for.
+
+    Args:
+        path: A folder, searched with all below it; a results file; or a samples file.
+
+    Returns:
+        The files, by path.
+
+    Raises:
+        ReportError: If the path does not exist.
+    """
+    if not path.exists():
+        raise ReportError(f"{path}: there is no such file or folder")
+    if path.is_dir():
+        found = sorted(path.rglob("samples_*.jsonl"))
+    elif path.suffix == ".json":
+        date = _DATE.search(path.stem)
+        found = sorted(path.parent.glob(f"samples_*_{date[0]}.jsonl")) if date else []
+    else:
+        found = [path]
+    return [_file(samples) for samples in found]
+
+
+def _file(path: Path) -> SamplesFile:
+    match = _NAME.fullmatch(path.name)
+    task, date = (match["task"], match["date"]) if match else (path.stem.removeprefix("samples_"), "")
+    beside = sorted(path.parent.glob(f"*_{date}.json")) if date else []
+    results = next(filter(None, map(_read, beside)), {})
+    note = f"{beside[0].name} is no results file that can be read" if beside and not results else ""
+    # An interrupted run has no results file, but an earlier one into the same folder may have left its own.
+    other = results or next(filter(None, map(_read, sorted(path.parent.glob("results_*.json")))), {})
+    back_end = part_of(other, "config").get("model")  # the harness' dummy has no name
+    model = str(other.get("model_name") or back_end or path.parent.name)
+    return SamplesFile(path, task, date, model, results, note)
+
+
+def _read(path: Path) -> Mapping[str, Any]:
+    """A results file, or nothing if it is none."""
+    try:
+        results = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return results if isinstance(results, dict) and isinstance(results.get("results"), dict) else {}
+
+
+def short_names(models: Iterable[str]) -> dict[str, str]:
+    """Models' names without the folders that they were loaded from, as far as that tells them apart.
+
+    Example:
+        >>> short_names(["/a/x/model", "/b/y/model", "ORG/other"])
+        {'/a/x/model': 'x/model', '/b/y/model': 'y/model', 'ORG/other': 'ORG/other'}
+    """
+    names = list(dict.fromkeys(models))
+    for count in range(1, max((len(Path(name).parts) for name in names), default=0)):
+        short = {name: _ending(name, count) for name in names}
+        if len(set(short.values())) == len(names):
+            return short
+    return {name: name for name in names}
+
+
+def _ending(model: str, count: int) -> str:
+    """The last parts of a path, the middle of many left out; an id on the Hub stays whole."""
+    path = Path(model)
+    if not path.is_absolute() and not model.startswith("."):
+        return model
+    parts = path.parts[-count:]
+    return "/".join(parts if count < 3 else (parts[0], "…", parts[-1]))
