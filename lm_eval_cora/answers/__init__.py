@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+TOO_MANY_INVALID = 0.1
+"""A larger share of invalid answers, and the scores say little about what a model knows."""
+
 
 class Reason(str, Enum):
     """Why a response says no option."""

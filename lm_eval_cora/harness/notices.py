@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lm_eval_cora.answers import Reason
+from lm_eval_cora.answers import TOO_MANY_INVALID, Reason
 from lm_eval_cora.question import Ask
 from lm_eval_cora.responses import Record, ResponseTable
 
@@ -15,7 +15,6 @@ _WHOLE = (
     "--limit and --samples count variants, not questions; "
     """a whole number of questions is run by --metadata '{"cora": {"questions": 20}}'"""
 )
-_TOO_MANY_INVALID = 0.1
 _ASKED_FOR: dict[Ask, str] = {
     "letter": "a letter",
     "best_answer": "the best answer",
@@ -136,7 +135,7 @@ def advise_on_invalid(records: Sequence[Record], *, chat: bool) -> list[str]:
 def _advise_on_ask(ask: Ask | None, records: Sequence[Record], chat: bool) -> str:
     reasons = Counter(record.reason for record in records if record.reason is not None)
     total = sum(reasons.values())
-    if total <= _TOO_MANY_INVALID * len(records):
+    if total <= TOO_MANY_INVALID * len(records):
         return ""
     reason, count = reasons.most_common(1)[0]
     what = f" where {_ASKED_FOR[ask]} was asked for" if ask else ""

@@ -10,6 +10,7 @@ from typing import Any
 
 from tqdm import tqdm
 
+from lm_eval_cora.answers import TOO_MANY_INVALID
 from lm_eval_cora.metrics.estimate import UNDEFINED
 from lm_eval_cora.probes import divergent, order, plus, revas
 from lm_eval_cora.report import stories, study, tables
@@ -28,8 +29,6 @@ _ASKS = {
 """What the probes ask."""
 
 _OVERVIEW = ("acc", "mcqa", "bmca@1.0", "cora", "consistency_rate", "invalid")
-
-_TOO_MANY_INVALID = 0.1
 
 
 def make_report(runs: Sequence[Run], title: str = "Consistency of the answers") -> Report:
@@ -107,7 +106,7 @@ def _section(task: str, runs: Sequence[Run]) -> Section:
 def _invalid(run: Run) -> Iterator[str]:
     """A warning where so many answers are invalid that the scores say little else."""
     share = float(run.table.invalid.mean()) if len(run.table.invalid) else nan
-    if share > _TOO_MANY_INVALID:
+    if share > TOO_MANY_INVALID:
         reasons = Counter(record.reason for answers in run.answers.values() for record in answers if record.reason)
         ((reason, count),) = reasons.most_common(1)
         yield (
