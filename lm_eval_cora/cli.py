@@ -63,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _report(given: argparse.Namespace) -> None:
-    kind = given.format or _FORMAT_OF.get(given.output.suffix if given.output else "", "html")
+    kind = given.format or _FORMAT_OF.get(given.output.suffix.lower() if given.output else "", "html")
     if kind == "html":
         check_drawing()  # before minutes of reading
     output = given.output or (Path("report.html") if kind == "html" else _STDOUT)

@@ -67,8 +67,12 @@ def evaluation_name(run: Run) -> str:
 
 
 def model_id(run: Run) -> str:
-    """The model's id on the Hub or at its API; of a model in a local folder the folder's name."""
-    return _without_folders(str(run.results.get("model_name") or run.model)) or "unknown"
+    """The model's id on the Hub or at its API; of a model in a local folder as much of the path as tells it apart."""
+    name = str(run.results.get("model_name") or run.model)
+    folder = _without_folders(name)
+    short = run.model.partition(" (")[0]
+    # Without a slash: before one stands a developer.
+    return (short.replace("/", "_") if name != folder and short.endswith(folder) else folder) or "unknown"
 
 
 def settings_of(run: Run) -> Mapping[str, Any]:

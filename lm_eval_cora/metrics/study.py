@@ -14,7 +14,7 @@ A metric on an empty subset is nan.
 from __future__ import annotations
 
 from dataclasses import replace
-from math import nan
+from math import isnan, nan
 from typing import Literal
 
 import numpy as np
@@ -321,7 +321,9 @@ def _share(table: ResponseTable, asked: Bools, hit: Bools, members: Bools) -> Es
 def _pooled(hits: Floats, asked: Floats) -> Estimate:
     """Pooled share of hits, (N,); where each question was asked once at most, it is a share of questions."""
     share = ratio_of(hits, asked)
-    return replace(share, outcomes=np.where(asked > 0, hits, nan)) if (asked <= 1).all() else share
+    if isnan(share.value) or (asked > 1).any():
+        return share
+    return replace(share, outcomes=np.where(asked > 0, hits, nan))
 
 
 def _nota_orders(table: ResponseTable) -> tuple[Bools, Bools]:

@@ -187,7 +187,7 @@ def as_table(before: Run, after: Run, compared: Sequence[Compared]) -> Table:
 NOTE = (
     "The difference is the second - the first, paired by question. Of shares of all questions, how many were lost and "
     "gained, and McNemar's exact test of that. What stands on the questions that a model itself got right or wrong is "
-    "about other questions in each, and has no test."
+    "about other questions in each, and then has no test."
 )
 
 

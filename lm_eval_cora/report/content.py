@@ -52,7 +52,7 @@ def interval(low: float, high: float) -> str:
         >>> interval(-0.25, 0.5), interval(nan, nan)
         ('-0.250 to +0.500', 'n/a')
     """
-    return "n/a" if isnan(low) else f"{low:+.3f} to {high:+.3f}"
+    return "n/a" if isnan(low) else f"{round(low, 3) + 0.0:+.3f} to {round(high, 3) + 0.0:+.3f}"
 
 
 Cell = str | int | Number

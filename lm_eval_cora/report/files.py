@@ -28,7 +28,7 @@ class SamplesFile:
         date: When the run was; empty if the name does not say it.
         model: Name of the model, as the results file or another one in the folder has it, or else the folder's.
         results: What the results file says; empty without one.
-        note: What is wrong with the results file; empty if nothing is.
+        unchecked: Why there is no results file; empty if there is one.
     """
 
     path: Path
@@ -36,7 +36,7 @@ class SamplesFile:
     date: str
     model: str
     results: Mapping[str, Any]
-    note: str = ""
+    unchecked: str = ""
 
     @property
     def config(self) -> Mapping[str, Any]:
@@ -113,12 +113,19 @@ def _file(path: Path) -> SamplesFile:
     task, date = (match["task"], match["date"]) if match else (path.stem.removeprefix("samples_"), "")
     beside = sorted(path.parent.glob(f"*_{date}.json")) if date else []
     results = next(filter(None, map(_read, beside)), {})
-    note = f"{beside[0].name} is no results file that can be read" if beside and not results else ""
-    # An interrupted run has no results file, but an earlier one into the same folder may have left its own.
-    other = results or next(filter(None, map(_read, sorted(path.parent.glob("results_*.json")))), {})
-    back_end = part_of(other, "config").get("model")  # the harness' dummy has no name
-    model = str(other.get("model_name") or back_end or path.parent.name)
-    return SamplesFile(path, task, date, model, results, note)
+    unchecked = "" if results else "there is no results file beside the samples"
+    if beside and not results:
+        unchecked = f"{beside[0].name} is no results file that can be read"
+    # An interrupted run has no results file, but earlier ones of the model into the same folder may have.
+    others = [results] if results else list(filter(None, map(_read, path.parent.glob("results_*.json"))))
+    models = {_model(other) for other in others} - {""}
+    model = models.pop() if len(models) == 1 else path.parent.name
+    return SamplesFile(path, task, date, model, results, unchecked)
+
+
+def _model(results: Mapping[str, Any]) -> str:
+    """The model's name; the harness' dummy has none but its back end's."""
+    return str(results.get("model_name") or part_of(results, "config").get("model") or "")
 
 
 def _read(path: Path) -> Mapping[str, Any]:
@@ -150,5 +157,5 @@ def _ending(model: str, count: int) -> str:
     path = Path(model)
     if not path.is_absolute() and not model.startswith("."):
         return model
-    parts = path.parts[-count:]
-    return "/".join(parts if count < 3 else (parts[0], "…", parts[-1]))
+    parts = [part for part in path.parts if part != path.anchor][-count:]
+    return "/".join(parts if count < 3 else [parts[0], "…", parts[-1]])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import isclose, isnan
@@ -52,6 +52,7 @@ class Run:
         digests: What tells each variant, and its prompt, from others.
         references: Ids of the questions with an option that points at other options.
         metrics: Names of the metrics that the run itself computed.
+        unchecked: Why there is no results file to check the numbers against; empty if there is one.
         notes: What the reader must know about the files: left out, merged, lines that could not be read.
     """
 
@@ -70,6 +71,7 @@ class Run:
     digests: Mapping[Key, Digest]
     references: frozenset[str]
     metrics: frozenset[str]
+    unchecked: str = ""
     notes: tuple[str, ...] = ()
 
     @cached_property
@@ -94,7 +96,7 @@ class Run:
             "macro_average": "macro_acc" in self.metrics,
             "dropped_template": prompts.SINGLE_LETTER in self.table.kinds,
         }
-        sampled = self.probe == plus.NAME and bool((self.table.sizes == 1).all())
+        sampled = self.probe == plus.NAME and set(self.table.sizes.tolist()) == {1}
         present = [feature for feature, has in features.items() if has]
         return [
             entry
@@ -134,8 +136,8 @@ class Run:
     def warnings(self) -> list[str]:
         """All that the reader must know about the run: its notes, and how far the numbers are checked."""
         told = list(self.notes)
-        if not self.results:
-            told.append("there is no results file beside the samples, so the numbers are not checked against it")
+        if self.unchecked:
+            told.append(f"{self.unchecked}, so the numbers are not checked against it")
         elif len(self.files) > 1:
             told.append("merged, so the numbers are not checked against a results file")
         if self.differences:
@@ -172,29 +174,37 @@ def read_runs(paths: Iterable[Path], judge: Judge | None = None) -> list[Run]:
     found: list[tuple[Path, Run]] = []
     seen: set[Path] = set()
     for path in paths:
-        files = find_files(path)
-        new = [file for file in files if file.path.resolve() not in seen]
-        seen |= {file.path.resolve() for file in new}
-        runs = list(_runs(new, judge))
-        if not runs and (new or not files):
+        runs = _runs(find_files(path), judge)
+        if not runs:
             raise ReportError(
                 f"{path}: there are no samples of these tasks. The harness writes samples_<task>_<date>.jsonl with "
                 "--output_path FOLDER --log_samples; give that folder"
             )
-        found += [(path, run) for run in runs]
+        for run in runs:
+            files = {file.resolve() for file in run.files}
+            if not files <= seen:
+                found.append((path, run))
+            seen |= files
     return _named_apart(found)
 
 
-def _runs(files: Iterable[SamplesFile], judge: Judge) -> Iterator[Run]:
+def _runs(files: Iterable[SamplesFile], judge: Judge) -> list[Run]:
     groups: dict[tuple[str, str], list[SamplesFile]] = {}
     for file in files:
         groups.setdefault((file.model, file.task), []).append(file)
+    runs: list[Run] = []
+    lost: list[str] = []
     for _, group in sorted(groups.items()):
-        yield from _runs_of(sorted(group, key=lambda file: file.date, reverse=True), judge)
+        found, notes = _runs_of(sorted(group, key=lambda file: file.date, reverse=True), judge)
+        runs += found
+        lost += [] if found else notes
+    if runs and lost:  # a task of which nothing is left has no place of its own
+        runs[0] = replace(runs[0], notes=(*runs[0].notes, *lost))
+    return runs
 
 
-def _runs_of(files: Sequence[SamplesFile], judge: Judge) -> Iterator[Run]:
-    """The run of each filter of a task, from files of which the newest comes first."""
+def _runs_of(files: Sequence[SamplesFile], judge: Judge) -> tuple[list[Run], list[str]]:
+    """The run of each filter of a task, from files of which the newest comes first, and what is to be said of them."""
     used: list[SamplesFile] = []
     parts: dict[str, list[Samples]] = {}
     notes: list[str] = []
@@ -204,7 +214,10 @@ def _runs_of(files: Sequence[SamplesFile], judge: Judge) -> Iterator[Run]:
         why = _unlike(used[0], file) if used else ""
         if not why:
             found, defects = read_samples(file.path)
-            why = "it holds no answers" if not found else _overlap(parts, found) if used else ""
+            if not found:
+                why = f"it holds no answers{f' ({_listed(defects)})' if defects else ''}"
+            elif used:
+                why = _overlap(parts, found)
         if why:
             notes.append(f"left out {file.path}{f', older than {used[0].path}' if used else ''}: {why}")
             continue
@@ -213,15 +226,17 @@ def _runs_of(files: Sequence[SamplesFile], judge: Judge) -> Iterator[Run]:
         for name, samples in found.items():
             parts.setdefault(name, []).append(samples)
     if not used:
-        return
+        return [], notes
     if len(used) > 1:
         notes.append(f"merged {len(used)} runs of one task: {', '.join(str(file.path) for file in used)}")
     if broken:
-        what = ", ".join(f"{count:,} {defect}" for defect, count in broken.most_common())
-        notes.append(f"left out {_count(broken.total(), 'line')}: {what}")
-    notes += [file.note for file in used if file.note]
-    for name, several in parts.items():
-        yield _run(used, name, several, judge, notes, alone=len(parts) == 1)
+        notes.append(f"left out {_count(broken.total(), 'line')}: {_listed(broken)}")
+    alone = len(parts) == 1
+    return [_run(used, name, several, judge, notes, alone=alone) for name, several in parts.items()], notes
+
+
+def _listed(broken: Counter[str]) -> str:
+    return ", ".join(f"{count:,} {defect}" for defect, count in broken.most_common())
 
 
 def _unlike(newest: SamplesFile, older: SamplesFile) -> str:
@@ -271,6 +286,7 @@ def _run(
         digests={key: digest for samples in parts for key, digest in samples.digests.items()},
         references=frozenset[str]().union(*(samples.references for samples in parts)),
         metrics=parts[0].metrics,
+        unchecked=newest.unchecked,
         notes=(*notes, *_left_out(table)),
     )
 

@@ -128,7 +128,7 @@ def read_line(place: Place) -> Mapping[str, Any]:
 
 def parsed_line(line: bytes) -> Any:
     """A line as JSON, without half characters (lone surrogates), which no file could hold."""
-    value = json.loads(line)
+    value = json.loads(line.decode("utf-8"))  # bytes would be taken for half characters, too
     if _SURROGATE.search(line):
         text = json.dumps(value, ensure_ascii=False)
         value = json.loads(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))

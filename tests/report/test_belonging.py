@@ -23,13 +23,36 @@ def test_two_checkpoints_with_one_folder_name_are_two_models(tmp_path: Path) -> 
     runs = read_runs([one.folder, other.folder])
     assert [run.model for run in runs] == ["100/hf", "200/hf"]
     assert not [section for section in make_report(runs).sections if "SCORE" in section.title]
-    assert len(write_every_eval_ever(runs, tmp_path / "records")) == 4  # a record and its rows of each
+    records = [path for path in write_every_eval_ever(runs, tmp_path / "records") if path.suffix == ".json"]
+    assert [json.loads(path.read_text())["model_info"]["id"] for path in records] == ["100_hf", "200_hf"]
 
 
 def test_a_path_given_twice_counts_once(tmp_path: Path) -> None:
     written = write(tmp_path, varied, "cora_demo_order", {"questions": 2})
-    runs = read_runs([written.folder, written.folder, written.samples])
-    assert [run.model for run in runs] == ["some-org/some-model"]
+    for paths in ([written.folder, written.folder, written.samples], [written.samples, written.folder]):
+        assert [run.model for run in read_runs(paths)] == ["some-org/some-model"]
+    put(newer(written).with_name("samples_cora_demo_order_2001-01-01T00-00-00.jsonl"), lines_of(written.samples))
+    # The older file loses against the newer one, though that was given before.
+    assert [run.files for run in read_runs([written.samples, written.folder])] == [(written.samples,)]
+
+
+def test_a_task_of_which_nothing_is_left_is_said(tmp_path: Path) -> None:
+    write(tmp_path, varied, "cora_demo_order", {"questions": 2})
+    lost = write(tmp_path, varied, "cora_demo_sampling", {"questions": 2})
+    put(lost.samples, ['{"a"', "{}"])
+    run = the_run(tmp_path)
+    assert f"left out {lost.samples}: it holds no answers (1 no JSON, 1 of another task)" in run.warnings
+
+
+def test_no_name_is_guessed_among_several(tmp_path: Path) -> None:
+    one = write(tmp_path / "1", varied, "cora_demo_order", {"questions": 2}, "a/x")
+    other = write(tmp_path / "2", varied, "cora_demo_sampling", {"questions": 2}, "b/y")
+    flat = tmp_path / "flat"
+    flat.mkdir()
+    for path in (one.results, other.results, one.samples):
+        (flat / path.name).write_bytes(path.read_bytes())
+    put(flat / newer(one).name, lines_of(other.samples))
+    assert {run.model for run in read_runs([flat])} == {"a/x", "flat"}
 
 
 def test_probes_of_a_model_in_several_paths_are_one_model(tmp_path: Path) -> None:
@@ -92,7 +115,10 @@ def test_a_results_file_that_is_cut_is_said(tmp_path: Path) -> None:
     written = write(tmp_path, varied, "cora_demo_order", {"questions": 2})
     text = written.results.read_text()
     written.results.write_text(text[: len(text) // 2])
-    assert f"{written.results.name} is no results file that can be read" in the_run(tmp_path).warnings
+    (told,) = the_run(tmp_path).warnings
+    assert told == (
+        f"{written.results.name} is no results file that can be read, so the numbers are not checked against it"
+    )
 
 
 def test_a_lone_samples_file_has_the_model_of_the_folder(tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from lm_eval_cora.metrics.estimate import share_of
-from lm_eval_cora.report.content import Dots, Number, Section, Table
+from lm_eval_cora.report.compare import compare
+from lm_eval_cora.report.content import Dots, Number, Section, Table, interval
 from lm_eval_cora.report.runs import read_runs
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.report.tables import picks_by_letter, ranks
@@ -104,6 +105,23 @@ def test_markdown_takes_no_html_from_an_answer() -> None:
     assert "a\\\\\\|b" in text
 
 
+def test_what_is_undefined_is_not_tested(tmp_path: Path) -> None:
+    """A model that is always right has no question that misleads it."""
+    write(tmp_path, knows, "cora_demo_revas", {"questions": 2})
+    run = the_run(tmp_path)
+    assert {row.metric for row in compare(run, run) if row.test is not None} >= {"mcqa", "acc_h@original"}
+    assert [row.test for row in compare(run, run) if row.metric in ("replaced_acc", "multi_share")] == [None, None]
+
+
+def test_incomplete_questions_are_no_cheap_mcqa_plus(tmp_path: Path) -> None:
+    written = write(tmp_path, varied, "cora_demo_plus", {"questions": 2})
+    put(written.samples, lines_of(written.samples)[:3])
+    run = the_run(tmp_path)
+    assert "mcqa_plus" in run.estimates
+    assert not any("are not shown" in told for told in run.warnings)
+
+
 def test_nothing_is_minus_nothing() -> None:
+    assert interval(-1e-9, 0.5) == "+0.000 to +0.500"
     assert str(Number(-1e-9, signed=True)) == "+0.000"
     assert str(Number.of(share_of(np.array([True, True])))) == "1.000 ± 0.000"
