@@ -112,14 +112,14 @@ def make_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
         "how far guessing gets, and the minimum success guessing rate, MSGR (CoRA, appendix A)",
         "lm-eval-cora guess --options 5 --variants 10",
     )
-    guess.add_argument("--options", type=_whole(2, 1_000_000), default=5, help="options of a question (default: 5)")
+    guess.add_argument("--options", type=_between(2, 1_000_000), default=5, help="options of a question (default: 5)")
     guess.add_argument(
-        "--variants", type=_whole(1, MOST_VARIANTS), default=10, help="variants of a question (default: 10)"
+        "--variants", type=_between(1, MOST_VARIANTS), default=10, help="variants of a question (default: 10)"
     )
-    guess.add_argument("--rate", type=_share(0, 1), help="chance of a right answer, instead of 1 / options")
+    guess.add_argument("--rate", type=_between(0, 1, float), help="chance of a right answer, instead of 1 / options")
     guess.add_argument(
         "--certain",
-        type=_share(1e-9, 1 - 1e-9),
+        type=_between(1e-9, 1 - 1e-9, float),
         default=CERTAIN,
         help=f"probability that counts as always (default: {CERTAIN})",
     )
@@ -141,8 +141,10 @@ def make_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
     tasks.add_argument(
         "--metadata", type=_json_object, default={}, metavar="JSON", help="with --check, as for lm_eval run"
     )
-    tasks.add_argument("--num_fewshot", type=_whole(0, 1_000), metavar="N", help="with --check, as for lm_eval run")
-    tasks.add_argument("--limit", type=_whole(1, 10**9), metavar="N", help="with --check, as for lm_eval run: variants")
+    tasks.add_argument("--num_fewshot", type=_between(0, 1_000), metavar="N", help="with --check, as for lm_eval run")
+    tasks.add_argument(
+        "--limit", type=_between(1, 10**9), metavar="N", help="with --check, as for lm_eval run: variants"
+    )
     tasks.add_argument("--include_path", type=Path, metavar="FOLDER", help="with --check: task files of your own")
     return parser
 
@@ -169,26 +171,15 @@ def _add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="all digits, as JSON")
 
 
-def _whole(low: int, high: int) -> Callable[[str], int]:
-    def read(text: str) -> int:
-        number = int(text)
+def _between(low: float, high: float, read: Callable[[str], float] = int) -> Callable[[str], float]:
+    def checked(text: str) -> float:
+        number = read(text)
         if not low <= number <= high:
-            raise argparse.ArgumentTypeError(f"{number} is not from {low:,} to {high:,}")
+            raise argparse.ArgumentTypeError(f"{text} is not from {low:,} to {high:,}")
         return number
 
-    read.__name__ = "whole number"
-    return read
-
-
-def _share(low: float, high: float) -> Callable[[str], float]:
-    def read(text: str) -> float:
-        number = float(text)
-        if not low <= number <= high:
-            raise argparse.ArgumentTypeError(f"{text} is not from {low:g} to {high:g}")
-        return number
-
-    read.__name__ = "share"
-    return read
+    checked.__name__ = "whole number" if read is int else "number"  # argparse: "invalid whole number value"
+    return checked
 
 
 def _json_object(text: str) -> Mapping[str, Any]:

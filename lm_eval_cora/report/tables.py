@@ -11,7 +11,7 @@ import numpy as np
 from lm_eval_cora import metrics
 from lm_eval_cora.metrics.entries import is_in_table
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
-from lm_eval_cora.metrics.paired import difference
+from lm_eval_cora.metrics.paired import Difference, difference
 from lm_eval_cora.probes import order, prompts, sampling
 from lm_eval_cora.report.content import Cell, Curve, Dots, Line, Number, Ranges, Spread, Table, interval
 from lm_eval_cora.report.runs import Run
@@ -172,17 +172,17 @@ _EACH = {"prompts": "template", "order": "position of the right option", "sampli
 def accuracy_ranges(runs: Sequence[Run]) -> Ranges:
     """How far the accuracy moves over what a probe compares, with the consistency rate beside."""
     what = _COMPARED.get(runs[0].probe, "kinds of variants")
-    kinds = [kinds_of(run) for run in runs]
+    shown = ("acc_mean", "acc_min", "acc_max", "consistency_rate")
+    ranges = [{name: Number.of(_range_of(run, name)) for name in shown} for run in runs]
     spreads = [
         Spread(
             run.model,
-            [(kind, Number.of(part["accuracy"])) for kind, part in parts.items()],
-            Number.of(metrics.consistency_rate(run.table)),
+            [(kind, Number.of(part["accuracy"])) for kind, part in kinds_of(run).items()],
+            found["consistency_rate"],
         )
-        for run, parts in zip(runs, kinds, strict=True)
+        for run, found in zip(runs, ranges, strict=True)
     ]
-    shown = ("acc_mean", "acc_min", "acc_max", "consistency_rate")
-    rows: list[list[Cell]] = [[name, *(Number.of(_range_of(run, name)) for run in runs)] for name in shown]
+    rows: list[list[Cell]] = [[name, *(found[name] for found in ranges)] for name in shown]
     return Ranges(
         f"Accuracy over the {what}, and consistency rate",
         "accuracy, and consistency rate",
@@ -266,17 +266,19 @@ def picks_by_letter(runs: Sequence[Run]) -> Dots | None:
     )
 
 
+def _rows(found: Sequence[Mapping[str, tuple[Any, ...]]], cells: Callable[..., list[Cell]]) -> list[list[Cell]]:
+    """A row per name, with the cells of each model's result."""
+    return [[name, *(cell for results in found for cell in cells(*results[name]))] for name in found[0]]
+
+
+def _change(change: Difference) -> list[Cell]:
+    return [Number(change.value, change.stderr, signed=True), interval(change.low, change.high)]
+
+
 def same_size(runs: Sequence[Run]) -> Table:
     """CoRA's Table 5: the variants with as many options as the question alone, and what that changes."""
     found = [metrics.same_size(run.table) for run in runs]
-    rows: list[list[Cell]] = []
-    for name in found[0]:
-        row: list[Cell] = [name]
-        for scores in found:
-            score, change = scores[name]
-            shown = Number(change.value, change.stderr, signed=True)
-            row += [Number.of(score), shown, interval(change.low, change.high)]
-        rows.append(row)
+    rows = _rows(found, lambda score, change: [Number.of(score), *_change(change)])
     columns = per_model("metric", runs, "same size", "difference", "95%")
     return Table(
         "Ablation: variants with as many options as the question",
@@ -289,13 +291,7 @@ def same_size(runs: Sequence[Run]) -> Table:
 def resampled(runs: Sequence[Run]) -> Table:
     """CoRA's Table 6: the scores over 10,000 draws of 100 of the variants."""
     found = [metrics.resampled(run.table) for run in runs]
-    rows: list[list[Cell]] = []
-    for name in found[0]:
-        row: list[Cell] = [name]
-        for scores in found:
-            score = scores[name]
-            row += [Number(score.mean), Number(1000 * score.sd), Number(score.change, signed=True)]
-        rows.append(row)
+    rows = _rows(found, lambda mean, sd, change: [Number(mean), Number(1000 * sd), Number(change, signed=True)])
     columns = per_model("metric", runs, "mean", "sd × 1000", "difference")
     return Table(
         "Ablation: other draws of the variants",
