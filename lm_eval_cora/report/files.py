@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -105,19 +106,20 @@ def find_files(path: Path) -> list[SamplesFile]:
         found = sorted(path.parent.glob(f"samples_*_{date[0]}.jsonl")) if date else []
     else:
         found = [path]
-    return [_file(samples) for samples in found]
+    read = cache(_read)  # the samples files of a run share their results file
+    return [_file(samples, read) for samples in found]
 
 
-def _file(path: Path) -> SamplesFile:
+def _file(path: Path, read: Callable[[Path], Mapping[str, Any]]) -> SamplesFile:
     match = _NAME.fullmatch(path.name)
     task, date = (match["task"], match["date"]) if match else (path.stem.removeprefix("samples_"), "")
     beside = sorted(path.parent.glob(f"*_{date}.json")) if date else []
-    results = next(filter(None, map(_read, beside)), {})
+    results = next(filter(None, map(read, beside)), {})
     unchecked = "" if results else "there is no results file beside the samples"
     if beside and not results:
         unchecked = f"{beside[0].name} is no results file that can be read"
     # An interrupted run has no results file, but earlier ones of the model into the same folder may have.
-    others = [results] if results else list(filter(None, map(_read, path.parent.glob("results_*.json"))))
+    others = [results] if results else list(filter(None, map(read, path.parent.glob("results_*.json"))))
     models = {_model(other) for other in others} - {""}
     model = models.pop() if len(models) == 1 else path.parent.name
     return SamplesFile(path, task, date, model, results, unchecked)
