@@ -7,7 +7,7 @@ from typing import Any
 
 from lm_eval_cora.equivalence import Judge
 from lm_eval_cora.harness.docs import Doc
-from lm_eval_cora.reading import read_likelihoods, read_response
+from lm_eval_cora.reading import read_response
 from lm_eval_cora.responses import Record
 
 JUDGE = Judge()
@@ -30,25 +30,6 @@ def score_response(doc: Doc, results: Sequence[Any]) -> Record:
         True
     """
     return read_response(doc, results, JUDGE.verdict)
-
-
-def score_likelihoods(doc: Doc, results: Sequence[Any]) -> Record:
-    """Pick the most likely of the answers that were scored.
-
-    Args:
-        doc: A variant.
-        results: For each answer the log-likelihood and whether it is what greedy decoding would write.
-
-    Returns:
-        The Record. Nothing raises here: the answers have been paid for.
-
-    Example:
-        >>> doc = {"question_id": "q1", "kind": "x", "ordinal": 1, "original": False, "variants": 8, "category": ""}
-        >>> doc |= {"ask": "letter", "printed": [1, 0], "answer": 0}
-        >>> score_likelihoods(doc, [(-1.5, False), (-0.25, True)]).correct
-        True
-    """
-    return read_likelihoods(doc, results)
 
 
 class Score(float):
