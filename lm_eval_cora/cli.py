@@ -55,7 +55,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as error:
         where = error.filename or getattr(given, "output", None) or "standard output"
-        print(f"lm-eval-cora {given.name}: {where}: {error.strerror or error}", file=sys.stderr)
+        told = f"{where}: {error.strerror}" if error.strerror else error  # one of our own says all by itself
+        print(f"lm-eval-cora {given.name}: {told}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130

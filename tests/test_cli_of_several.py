@@ -89,3 +89,13 @@ def test_a_foreign_task_ends_the_check(tmp_path: Path, capsys: pytest.CaptureFix
     )
     assert main(["tasks", "--check", "foreign", "--include_path", str(tmp_path)]) == 1
     assert "lm-eval-cora tasks: foreign: cannot be loaded: " in capsys.readouterr().err
+
+
+def test_task_files_that_are_missing(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def missing() -> None:
+        raise FileNotFoundError("the task files are missing: looked for them everywhere")
+
+    monkeypatch.setattr("lm_eval_cora.cli.task_list", missing)
+    assert main(["tasks"]) == 1
+    told = "lm-eval-cora tasks: the task files are missing: looked for them everywhere\n"
+    assert capsys.readouterr().err == told

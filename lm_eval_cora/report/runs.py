@@ -294,7 +294,7 @@ def _run(
 def _signature(files: Sequence[SamplesFile], table: ResponseTable) -> str:
     """The signature of a file, or of several merged: what they have in common, and how much they are together."""
     signatures = [file.signature for file in files]
-    if len(files) == 1 or not all(signatures):
+    if len(files) == 1 or not all("|" in signature for signature in signatures):
         return signatures[0]
     parts = [signature_parts(signature) for signature in signatures]
     together: dict[str, str] = {name: value for name, value in parts[0].items() if name not in HOW_MUCH}

@@ -89,7 +89,7 @@ def _run_as_json(run: Run) -> dict[str, Any]:
         "questions": len(run.table.sizes),
         "answers": len(run.table.picked),
         "files": [str(path) for path in run.files],
-        "notes": list(run.notes),
+        "notes": run.warnings,
         "differs_from_results": run.differences,
         "metrics": for_json(run.estimates),
         "study": for_json(run.studies),

@@ -166,3 +166,14 @@ def test_unlike_runs_have_no_ranks_and_a_note(tmp_path: Path) -> None:
     told = [note for model, note in section.notes if model == "a/other"]
     assert any(note.startswith("not asked the same as a/one, so there are no ranks: 1 of 3 questions") for note in told)
     assert not [block for block in section.blocks if block.title.startswith("Differences")]
+
+
+def test_a_signature_that_is_none_breaks_no_merging(tmp_path: Path) -> None:
+    for category in ("astronomy", "biology"):
+        written = write(tmp_path, varied, "cora_demo_order", {"categories": [category]})
+        results = json.loads(written.results.read_text())
+        results["configs"]["cora_demo_order"]["metadata"]["signature"] = "none"
+        written.results.write_text(json.dumps(results))
+    run = the_run(tmp_path)
+    assert len(run.files) == 2
+    assert run.signature == "none"
