@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from lm_eval_cora.answers import Answer
@@ -16,6 +17,18 @@ from lm_eval_cora.responses import Record
 
 Doc = Mapping[str, Any]
 """A variant as the harness holds it, and as a samples file does."""
+
+
+class NotAsked(str):
+    """What stands in the place of a response where the model was not asked.
+
+    A type of its own, because a model may write the same text.
+    """
+
+    __slots__ = ()
+
+
+NOT_ASKED = NotAsked("[lm-eval-cora: not asked]")
 
 
 def read_response(doc: Doc, results: Sequence[Any], same: Callable[[str, str], bool | None] | None = None) -> Record:
@@ -57,6 +70,18 @@ def read_likelihoods(doc: Doc, results: Sequence[Any]) -> Record:
     """
     read = yes_or_no if doc["ask"] == "yes_no" else most_likely
     return _record(doc, read([_first(result) for result in results], doc["printed"]))
+
+
+def not_asked(doc: Doc) -> Record:
+    """The Record of a variant that the model was not asked.
+
+    Example:
+        >>> doc = {"question_id": "q1", "kind": "x", "ordinal": 1, "original": False, "variants": 8, "category": ""}
+        >>> record = not_asked({**doc, "ask": "letter", "printed": [1, 0], "answer": 0})
+        >>> record.asked, record.correct, record.invalid
+        (False, False, False)
+    """
+    return replace(_record(doc, Answer()), asked=False)
 
 
 def written_answer(results: Sequence[Any]) -> str | None:

@@ -54,6 +54,7 @@ class Record:
         original: Whether it is the question as its benchmark asks it.
         written: The answer of the model's own, where that was asked for, None if it is invalid.
         matches: Whether that is equivalent to the reference answer; None if comparing them ran out of time or memory.
+        asked: Whether the model was asked at all. What was not asked is neither right nor invalid.
     """
 
     question_id: str
@@ -74,6 +75,7 @@ class Record:
     original: bool = False
     written: str | None = None
     matches: bool | None = None
+    asked: bool = True
 
     @property
     def correct(self) -> bool:
@@ -91,7 +93,7 @@ class Record:
     @property
     def invalid(self) -> bool:
         """Whether the response says nothing that was asked for."""
-        return self.picked is None and self.selected is None and self.written is None
+        return self.asked and self.picked is None and self.selected is None and self.written is None
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,11 +122,13 @@ class ResponseTable:
         no: (R,) log-likelihood of "no", nan where it was not scored.
         original: (R,) whether it is the question as its benchmark asks it.
         written: (R,) whether an answer of the model's own was asked for.
+        asked: (R,) whether the model was asked; what was not asked is neither right nor invalid, and picks nothing.
         pairs: (P, 2) the pairs of such answers to one question, as records, that are equivalent.
         ran_out: (S, 2) the pairs whose comparison ran out of time or memory; of a record with itself where it was the
             comparison with the reference.
         incomplete: Number of questions left out because variants are missing.
         duplicates: Number of records left out because their variant was there already.
+        not_begun: Number of questions left out because none of their variants was asked.
     """
 
     question_ids: tuple[str, ...]
@@ -145,10 +149,12 @@ class ResponseTable:
     no: Floats
     original: Bools
     written: Bools
+    asked: Bools
     pairs: Ints
     ran_out: Ints
     incomplete: int = 0
     duplicates: int = 0
+    not_begun: int = 0
 
     @classmethod
     def from_records(cls, records: Iterable[Record], same: Callable[[str, str], bool | None] = eq) -> ResponseTable:
@@ -178,7 +184,8 @@ class ResponseTable:
                 duplicates += 1
             else:
                 group[record.ordinal] = record
-        complete = {key: group for key, group in groups.items() if _is_complete(group)}
+        begun = {key: group for key, group in groups.items() if any(record.asked for record in group.values())}
+        complete = {key: group for key, group in begun.items() if _is_complete(group)}
         ids = tuple(sorted(complete))
         rows = [complete[key][ordinal] for key in ids for ordinal in range(len(complete[key]))]
         kinds = tuple(dict.fromkeys(record.kind for record in rows))
@@ -204,10 +211,12 @@ class ResponseTable:
             no=np.array([nan if record.no is None else record.no for record in rows], dtype=np.float64),
             original=np.array([record.original for record in rows], dtype=np.bool_),
             written=np.array([record.ask == "boxed" for record in rows], dtype=np.bool_),
+            asked=np.array([record.asked for record in rows], dtype=np.bool_),
             pairs=pairs,
             ran_out=ran_out,
-            incomplete=len(groups) - len(complete),
+            incomplete=len(begun) - len(complete),
             duplicates=duplicates,
+            not_begun=len(groups) - len(begun),
         )
 
     @classmethod
@@ -287,6 +296,11 @@ class ResponseTable:
         alike[valid] = counts[group]
         return alike + (self.written & ~self.invalid) + np.bincount(self.pairs.ravel(), minlength=len(alike))
 
+    @cached_property
+    def at_best(self) -> ResponseTable:
+        """The table if all that was not asked had been answered right; this one has it all wrong."""
+        return replace(self, correct=self.correct | ~self.asked)
+
     def where(self, kept: Bools) -> ResponseTable:
         """The table of some of the records, (R,); a question without any is gone.
 
@@ -314,7 +328,7 @@ class ResponseTable:
 
 _COLUMNS = (
     *("picked", "position", "selected", "answer", "correct", "invalid", "tied", "printed", "options", "yes", "no"),
-    *("original", "written"),
+    *("original", "written", "asked"),
 )
 """The columns of a ResponseTable with a value per record that stays what it is without the others."""
 
@@ -336,7 +350,7 @@ def _compare(rows: Sequence[Record], ends: Sequence[int], same: Callable[[str, s
 
 
 def _pick(record: Record) -> int:
-    if record.ask not in PICKS_ONE:
+    if record.ask not in PICKS_ONE or not record.asked:
         return NO_PICK
     return INVALID if record.picked is None else record.picked
 

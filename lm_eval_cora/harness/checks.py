@@ -8,6 +8,8 @@ from importlib.util import find_spec
 from typing import Any
 
 from lm_eval_cora.equivalence.workers import command
+from lm_eval_cora.harness.asking import AskingLM
+from lm_eval_cora.harness.forwarding import behind
 from lm_eval_cora.harness.scoring import JUDGE
 from lm_eval_cora.options import OptionError, Options
 
@@ -70,11 +72,50 @@ def check_seeds(task: str, options: Options, model: Any) -> None:
     Raises:
         OptionError: If the model is one of transformers, which refuses a seed.
     """
-    bases = type(getattr(model, "lm", model)).__mro__  # the harness' cache wraps a model
+    bases = type(behind(model)).__mro__
     if options.request_seeds and any(base.__name__ == "HFLM" for base in bases):
         raise OptionError(
             f"{task}: option 'request_seeds': the back end 'hf' takes no seed with a request, and needs none: its "
             "samples differ. Leave the option out; --seed decides them"
+        )
+
+
+def check_stopping(task: str, model: AskingLM, config: Any, *, filters: int) -> None:
+    """See that nothing is in the way of leaving requests out.
+
+    Args:
+        task: Name of the task, for the error message.
+        model: The model that leaves them out.
+        config: The task's.
+        filters: Number of its filters.
+
+    Raises:
+        OptionError: If answers are not scored, or in more than one way, or the model needs all ranks to be asked the
+            same number of times, or its batch sizes need waves of some size.
+    """
+    how = " ".join(f"--{name} {value}" for name, value in model.settings().items())
+    if not callable(config.process_results):
+        raise OptionError(
+            f"{task}: {how}: with --predict_only nothing is scored, and so nothing is known to be settled"
+        )
+    if filters > 1:
+        raise OptionError(
+            f"{task}: {how}: the task reads answers in {filters} ways (filter_list), and what one of them settles the "
+            "others do not; run it with one filter"
+        )
+    if config.repeats > 1:
+        raise OptionError(f"{task}: {how}: the task asks each variant {config.repeats} times (repeats); expected 1")
+    back_end = behind(model)
+    if str(getattr(getattr(back_end, "accelerator", None), "distributed_type", "")).endswith("FSDP"):
+        raise OptionError(
+            f"{task}: {how}: under FSDP all processes must be asked the same number of times, and here each stops when "
+            "its questions are settled; start it without FSDP"
+        )
+    schedule = getattr(back_end, "batch_schedule", 1)
+    if isinstance(schedule, int | float) and schedule > 1:
+        raise OptionError(
+            f"{task}: {how}: --batch_size auto:{schedule:g} fits batches to one long list of requests, and here are "
+            "many short ones; give a number"
         )
 
 

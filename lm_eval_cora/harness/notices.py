@@ -8,6 +8,7 @@ from typing import Any
 
 from lm_eval_cora.answers import TOO_MANY_INVALID, Reason
 from lm_eval_cora.question import Ask
+from lm_eval_cora.reading import NotAsked
 from lm_eval_cora.responses import Record, ResponseTable
 
 _BYTES_PER_TOKEN = 4
@@ -79,6 +80,14 @@ def describe_incomplete(table: ResponseTable) -> str:
     return "; ".join(parts)
 
 
+def describe_not_begun(table: ResponseTable) -> str:
+    """Say how many questions the run was content with, or nothing if it asked all of them."""
+    if not table.not_begun:
+        return ""
+    asked = len(table.question_ids)
+    return f"asked {asked:,} of {asked + table.incomplete + table.not_begun:,} questions, drawn by the seed"
+
+
 def describe_samples(instances: Sequence[Any]) -> str:
     """Say that samples are no samples, where every question got one and the same response each time; or nothing.
 
@@ -89,7 +98,9 @@ def describe_samples(instances: Sequence[Any]) -> str:
     """
     responses: dict[str, list[Any]] = {}
     for instance in instances:
-        responses.setdefault(instance.doc["question_id"], []).append(instance.resps[0] if instance.resps else "")
+        response = instance.resps[0] if instance.resps else ""
+        if not isinstance(response, NotAsked):
+            responses.setdefault(instance.doc["question_id"], []).append(response)
     told = [given for given in responses.values() if len(given) > 1]
     if len(told) < _QUESTIONS_THAT_TELL or any(response != given[0] for given in told for response in given):
         return ""

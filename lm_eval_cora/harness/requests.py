@@ -5,9 +5,11 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Sequence
+from heapq import heapreplace
 from typing import Any
 
 from lm_eval_cora.question import is_encodable
+from lm_eval_cora.reading import NOT_ASKED, NotAsked
 
 _TOKEN_LIMITS = ("max_completion_tokens", "max_tokens", "max_new_tokens")
 """Other names that the harness knows for `max_gen_toks`; of several the last one counts there, too."""
@@ -66,6 +68,35 @@ def part_samples(rank: int) -> None:
         torch.manual_seed(torch.initial_seed() + rank)
 
 
+def deal(docs: Sequence[tuple[int, dict[str, Any]]], ranks: int) -> list[list[tuple[int, dict[str, Any]]]]:
+    """Deal whole questions out to ranks: each goes to the one that has the fewest docs.
+
+    Args:
+        docs: The docs with their numbers.
+        ranks: How many processes there are. If they are more than the questions, docs are dealt out one by one.
+
+    Returns:
+        The docs of each rank, in their order.
+
+    Example:
+        >>> docs = [(number, {"question_id": question}) for number, question in enumerate("aabbb")]
+        >>> [[number for number, _ in part] for part in deal(docs, 2)]
+        [[0, 1], [2, 3, 4]]
+    """
+    questions: dict[str, list[tuple[int, dict[str, Any]]]] = {}
+    for number, doc in docs:
+        questions.setdefault(doc["question_id"], []).append((number, doc))
+    if len(questions) < ranks:
+        return [list(docs[rank::ranks]) for rank in range(ranks)]
+    parts: list[list[tuple[int, dict[str, Any]]]] = [[] for _ in range(ranks)]
+    loads = [(0, rank) for rank in range(ranks)]  # a heap
+    for members in questions.values():
+        load, rank = loads[0]
+        parts[rank] += members
+        heapreplace(loads, (load + len(members), rank))
+    return parts
+
+
 def model_of_the_run() -> Any:
     """The model that the harness is about to ask, or None.
 
@@ -82,10 +113,16 @@ def model_of_the_run() -> Any:
 def encodable(response: Any) -> Any:
     r"""A response that a file can hold; lone surrogates become escapes.
 
+    One that reads like what was not asked is told apart by a space at its end.
+
     Example:
         >>> encodable("B \ud83d") == r"B \ud83d"
         True
     """
-    if not isinstance(response, str) or is_encodable(response):
+    if isinstance(response, NotAsked) or not isinstance(response, str):
+        return response
+    if response == NOT_ASKED:  # from a model: it was asked, and says so
+        return f"{response} "
+    if is_encodable(response):
         return response
     return response.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+from lm_eval_cora import __version__
+from lm_eval_cora.options import Options
 from lm_eval_cora.prompting.template import Template
+from lm_eval_cora.responses import Record, ResponseTable
 
 
 def name_callables(value: Any) -> Any:
@@ -24,6 +27,42 @@ def name_callables(value: Any) -> Any:
     if callable(value):
         return f"{value.__module__}.{value.__qualname__}" if hasattr(value, "__qualname__") else repr(value)
     return value
+
+
+def signature_of(
+    table: ResponseTable,
+    about: Mapping[str, object],
+    options: Options,
+    records: Sequence[Record],
+    left_out: Mapping[str, object],
+    *,
+    alone: bool,
+) -> str:
+    """What made a score, in one line.
+
+    Args:
+        table: The answers.
+        about: The task: its name and version, its probe, and so on, in this order.
+        options: What the user changed about it.
+        records: All Records, those of incomplete questions and what was not asked too.
+        left_out: What decided which requests were asked, if not all were.
+        alone: Whether there is one filter: of several the invalid answers are those of the last one.
+    """
+    sizes = {record.variants for record in records}
+    variants = "-".join(map(str, sorted({min(sizes), max(sizes)})))
+    asked = sum(record.asked for record in records) / len(records)
+    invalid = sum(record.invalid for record in records) / len(records)
+    given = {"seed": options.seed, **options.changed()}
+    parts = {
+        **about,
+        **{name: in_signature(name, value) for name, value in given.items()},
+        **left_out,
+        **({"asked": f"{asked:.1%}"} if left_out else {}),
+        "n": f"{len(table.question_ids)}x{variants}",
+        # Of answers that were selected by what they are, a share of the invalid ones says nothing.
+        **({"invalid": f"{invalid:.1%}"} if alone and "stop" not in left_out and asked == 1 else {}),
+    }
+    return "|".join(["cora", *(f"{name}:{value}" for name, value in parts.items()), f"v{__version__}"])
 
 
 def in_signature(name: str, value: object) -> str:

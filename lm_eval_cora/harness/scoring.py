@@ -95,9 +95,9 @@ def spread(record: Record, keys: Sequence[str]) -> dict[str, Any]:
     """
     row: dict[str, Any] = dict.fromkeys(keys, Cell(record))
     if "acc" in row:
-        row["acc"] = Score.of(record)
+        row["acc"] = Score.of(record) if record.asked else Cell(record, "not asked")
     said = "consistency_rate" if "consistency_rate" in row else "sc@original"
-    if said in row and not record.invalid:
+    if said in row and record.asked and not record.invalid:
         row[said] = Cell(record, _what_was_said(record))
     if "invalid" in row and record.reason is not None:
         row["invalid"] = Cell(record, record.reason.value)

@@ -11,14 +11,20 @@ from math import isnan
 from operator import is_
 from typing import Any
 
-from lm_eval.api.task import ConfigurableTask
 from lm_eval.defaults import DEFAULT_OTHER_SEED
 
-from lm_eval_cora import __version__, metrics
+from lm_eval_cora import metrics
 from lm_eval_cora.benchmarks import Benchmark, BenchmarkError
 from lm_eval_cora.exemplars import ExemplarError
 from lm_eval_cora.harness import docs
-from lm_eval_cora.harness.checks import check_comparison, check_exemplar_settings, check_sampling, check_seeds
+from lm_eval_cora.harness.asking import AskingLM
+from lm_eval_cora.harness.checks import (
+    check_comparison,
+    check_exemplar_settings,
+    check_sampling,
+    check_seeds,
+    check_stopping,
+)
 from lm_eval_cora.harness.docs import Doc, Docs
 from lm_eval_cora.harness.fewshot import ExemplarSampler
 from lm_eval_cora.harness.loading import load_exemplars, to_question
@@ -27,26 +33,29 @@ from lm_eval_cora.harness.notices import (
     describe_cost,
     describe_cut,
     describe_incomplete,
-    describe_samples,
+    describe_not_begun,
     describe_timeouts,
 )
 from lm_eval_cora.harness.requests import (
-    encodable,
+    deal,
     model_of_the_run,
     part_samples,
     rename_token_limit,
     with_room_for,
 )
-from lm_eval_cora.harness.results_file import digest_of, in_signature, name_callables
-from lm_eval_cora.harness.scoring import JUDGE, Cell, Score, Undefined, metric_keys, spread
+from lm_eval_cora.harness.results_file import digest_of, name_callables, signature_of
+from lm_eval_cora.harness.scored import ScoredTask
+from lm_eval_cora.harness.scoring import JUDGE, Cell, Score, Undefined, metric_keys
 from lm_eval_cora.harness.templates import drops_one
 from lm_eval_cora.metrics import Estimate
 from lm_eval_cora.metrics.entries import check_metrics, compute, is_asked_for, is_in_table
 from lm_eval_cora.metrics.estimate import UNDEFINED, for_json
 from lm_eval_cora.options import OptionError, Options
 from lm_eval_cora.question import Form
-from lm_eval_cora.reading import written_answer
+from lm_eval_cora.randomness import draw
 from lm_eval_cora.responses import Record, ResponseTable
+from lm_eval_cora.stopping.goals import Goal, goals_of
+from lm_eval_cora.stopping.rounds import Planned
 
 # Below the harness' own logger, so that its handler and its verbosity hold for our lines too.
 logger = logging.getLogger("lm_eval.cora")
@@ -54,7 +63,7 @@ logger = logging.getLogger("lm_eval.cora")
 _FORMS: dict[str, Form] = {"generate_until": "generate", "multiple_choice": "loglikelihood"}
 
 
-class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no types
+class CoraTask(ScoredTask):
     """A ConfigurableTask whose docs are variants and whose metrics are functions of a ResponseTable.
 
     In the YAML an aggregation names the metric's function, such as `lm_eval_cora.metrics.bmca`; keys beside it, such
@@ -88,10 +97,13 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
             for entry in config["metric_list"]
             if is_asked_for(entry, self._form, sampled=sampled, features=features)
         ]
+        self._chosen = chosen
         config["metric_list"] = [entry for entry in chosen if is_in_table(entry)]
         self._study = chosen if len(config["metric_list"]) < len(chosen) else []
         self._docs: Docs | None = None
+        self._asked: list[Doc] = []
         self._chat = False
+        self._left_out: dict[str, object] = {}
         self._fewshot_seed = DEFAULT_OTHER_SEED
         self._records: Sequence[Record] = ()
         self._table = ResponseTable.from_records(())
@@ -149,7 +161,7 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
 
     def build_all_requests(self, **arguments: Any) -> None:
         """Build the requests, and say in one line what they will cost."""
-        asked = self._docs_asked(**arguments)
+        asked = self._asked = self._docs_asked(**arguments)
         if notice := describe_cut(asked):
             logger.warning("%s: %s", self.task_name, notice)
         if self.config.num_fewshot:
@@ -161,9 +173,12 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
             logger.warning("%s: --cache_requests is not used; building the requests takes seconds", self.task_name)
             arguments |= {"cache_requests": False, "rewrite_requests_cache": False}
         rename_token_limit(self.config.generation_kwargs or {})
+        model = model_of_the_run()
+        if isinstance(model, AskingLM) and model.leaves_out:
+            self._leave_out(model)
         if self._samples:
             check_sampling(self.task_name, self.config.generation_kwargs or {})
-            check_seeds(self.task_name, self._options, model_of_the_run())
+            check_seeds(self.task_name, self._options, model)
             part_samples(arguments.get("rank", 0))
         JUDGE.share = arguments.get("world_size", 1)
         self._chat = bool(arguments.get("apply_chat_template"))
@@ -171,7 +186,8 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
             # The harness sets a description apart from what follows, but not an instruction: "Be brief.Answer the ..."
             arguments["system_instruction"] = instruction + self.config.fewshot_delimiter
         super().build_all_requests(**arguments)
-        logger.info("%s: %s", self.task_name, describe_cost(self.instances, arguments.get("world_size", 1)))
+        cost = describe_cost(self.instances, arguments.get("world_size", 1))
+        logger.info("%s: %s%s", self.task_name, "at most " if self._left_out else "", cost)
 
     def _docs_asked(
         self, *, limit: int | None = None, samples: Sequence[int] | None = None, world_size: int = 1, **_: Any
@@ -190,6 +206,58 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
                 f"ask more questions, or start at most {len(asked)} processes"
             )
         return asked
+
+    def doc_iterator(self, *, rank: int = 0, world_size: int = 1, **chosen: Any) -> Iterator[tuple[int, Doc]]:
+        """The docs of a rank, with their numbers: whole questions, which can be stopped and compared there."""
+        every = super().doc_iterator(rank=0, world_size=1, **chosen)
+        return every if world_size == 1 else iter(deal(list(every), world_size)[rank])
+
+    def _leave_out(self, model: AskingLM) -> None:
+        """Get ready for answers that are missing: print the metrics that are known without them."""
+        goal = self.goal_of(model.goal)
+        check_stopping(self.task_name, model, self.config, filters=len(self._filters))
+        model.expect(self.task_name, self.OUTPUT_TYPE)
+        if goal is not None:
+            self._set_metrics(goal.entries_left(self.config.metric_list, self._probe))
+            self._study = []
+        elif model.goal is not None:
+            reason = "has no metric that is known before all variants are asked; all of them are asked"
+            logger.warning("%s: --stop %s: the task %s", self.task_name, model.goal.name, reason)
+        self._left_out = {key: value for key, value in model.settings().items() if goal or key != "stop"}
+
+    def _set_metrics(self, entries: list[Any]) -> None:
+        self.config.metric_list = entries
+        self._aggregation_list = {entry["metric"]: entry["aggregation"] for entry in entries}
+        self._higher_is_better = {entry["metric"]: entry.get("higher_is_better") for entry in entries}
+        self._keys = metric_keys(self._aggregation_list)
+
+    @property
+    def _probe(self) -> str:
+        name: str = self.config.process_docs.__name__
+        return name
+
+    def goal_of(self, goal: Goal | None) -> Goal | None:
+        """The goal, or None if all variants are to be asked: no metric of the task is known before.
+
+        Raises:
+            OptionError: If the task has other goals than this one.
+        """
+        if goal is None or goal.is_goal_of(self._chosen, self._probe):
+            return goal
+        if goals := goals_of(self._chosen, self._probe):
+            raise OptionError(
+                f"{self.task_name}: --stop {goal.name}: the task has no such metric; expected {' or '.join(goals)}"
+            )
+        return None
+
+    def agenda(self) -> list[Planned]:
+        """The questions of all ranks in random order, that of the option `questions`: n of them are the same."""
+        costs: dict[str, int] = {}
+        for doc in self._asked:
+            requests = len(self.doc_to_choice(doc)) if self.OUTPUT_TYPE == "multiple_choice" else 1
+            costs[doc["question_id"]] = costs.get(doc["question_id"], 0) + requests
+        ranked = sorted(costs, key=lambda question: draw(2**64, self._options.seed, "questions", question))
+        return [Planned(self.task_name, question, costs[question]) for question in ranked]
 
     def _load_sampler(self, asked: set[str]) -> ExemplarSampler:
         """Load the exemplars, and see that there are enough for all questions: every rank must find that out."""
@@ -231,52 +299,11 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
             if doc["ask"] == "select_all":
                 settings = with_room_for(doc["choices"], settings)
             request.arguments = (prompt, settings)
+        for one in request if isinstance(request, list) else [request]:
+            one.asked_by = self  # what a model that stops early goes by
         return request
 
-    def _check_scoring(self) -> None:
-        """Score an empty response to the first doc: a task file may name a `process_results` of its own."""
-        try:
-            record = self.config.process_results(self.task_docs[0], [""])
-        except Exception as error:
-            record = error
-        if not isinstance(record, Record):
-            raise OptionError(
-                f"{self.task_name}: process_results must return a Record; of an empty response it made {record!r}"
-            )
-
     # ---- after the inference: nothing may raise from here on
-
-    def apply_filters(self) -> Any:
-        """Filter the responses, after making each one a text that a file can hold.
-
-        A lone surrogate, half of an emoji that a token limit cut in two, would end the writing of the samples file.
-        """
-        for instance in self.instances:
-            instance.resps = [encodable(response) for response in instance.resps]
-        filtered = super().apply_filters()
-        if self._samples and (
-            notice := self._attempt("the notice on samples", partial(describe_samples, self.instances))
-        ):
-            logger.warning("%s: %s", self.task_name, notice)
-        if self._writes and callable(self.config.process_results):  # not --predict_only
-            self._attempt("comparing answers", self._compare_answers)
-        return filtered
-
-    def _compare_answers(self) -> None:
-        """Compare the answers of this rank with the references and each other, before they are scored one by one."""
-        written: dict[str, set[str]] = {}
-        for instance in self.instances:
-            for response in instance.filtered_resps.values():
-                if (text := written_answer([response])) is not None:
-                    written.setdefault(instance.doc["question_id"], {instance.doc["answer"]}).add(text)
-        JUDGE.settle_within(written.values())
-
-    def process_results(self, doc: Doc, results: Sequence[Any]) -> dict[str, Any]:
-        """Score one variant and put its Record under every metric."""
-        if not callable(self.config.process_results):  # --predict_only
-            outcome: dict[str, Any] = super().process_results(doc, results)
-            return outcome
-        return spread(self.config.process_results(doc, results), self._keys)
 
     def aggregation(self) -> dict[str, Callable[..., Any]]:
         """For each metric two aggregations of Records: its value and, under `<metric>_stderr`, its standard error."""
@@ -315,7 +342,10 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
             JUDGE.settle_within(_written_by_question(records).values())
         table = ResponseTable.from_records(records, JUDGE.verdict)
         self._records, self._table, self._estimates = records, table, {}
-        advice = advise_on_invalid(records, chat=self._chat) if self._table.question_ids else []
+        asked = [record for record in records if record.asked]
+        advice = advise_on_invalid(asked, chat=self._chat) if self._table.question_ids else []
+        if notice := describe_not_begun(self._table):
+            logger.info("%s: %s", self.task_name, notice)
         for notice in (describe_incomplete(self._table), describe_timeouts(self._table), *advice):
             if notice:
                 logger.warning("%s: %s", self.task_name, notice)
@@ -332,7 +362,7 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         if not self._records:  # --predict_only
             return config
         ours = {"signature": self._attempt("the signature", self._signature)}
-        if len(self._filters) == 1:  # of several filters this would be the last one's
+        if len(self._filters) == 1 and self._table.asked.all():  # of several filters this would be the last one's
             for by_kind in (metrics.accuracy_by_kind, metrics.invalid_by_kind):
                 ours[by_kind.__name__] = self._attempt(by_kind.__name__, partial(by_kind, self._table))
             if self._study:
@@ -342,35 +372,26 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
     def _study_entry(self, entry: Mapping[str, Any]) -> Any:
         return for_json(self._attempt(entry["metric"], partial(compute, entry, self._table)))
 
-    def _attempt(self, name: str, compute: Callable[[], Any]) -> Any:
-        """Compute something about the answers, or None: a defect of ours must not cost the user hours of inference."""
-        try:
-            return compute()
-        except Exception:
-            logger.exception("%s: %s could not be computed; please report this", self.task_name, name)
-            return None
-
     def _signature(self) -> str:
-        sizes = {record.variants for record in self._records}
-        variants = "-".join(map(str, sorted({min(sizes), max(sizes)})))
-        invalid = sum(record.invalid for record in self._records) / len(self._records)
-        shots = self.config.num_fewshot or 0
-        options = {"seed": self._options.seed, **self._options.changed()}
         templates = {doc["template"] for doc in self.test_docs() if "template" in doc}
         revision = None if self._options.data_files else (self.config.dataset_kwargs or {}).get("hub_revision")
-        parts = {
-            "task": f"{self.task_name}@{self.VERSION}",
-            "probe": self.config.process_docs.__name__,
-            "form": _FORMS.get(self.OUTPUT_TYPE, self.OUTPUT_TYPE),
-            "shots": f"{shots}@{self._fewshot_seed}" if shots else 0,
-            **({"revision": revision} if revision else {}),
-            **({"math-verify": version("math-verify")} if self._writes else {}),
-            **({"prompts": digest_of(templates)} if templates else {}),
-            **{name: in_signature(name, value) for name, value in options.items()},
-            "n": f"{len(self._table.question_ids)}x{variants}",
-            **({"invalid": f"{invalid:.1%}"} if len(self._filters) == 1 else {}),
-        }
-        return "|".join(["cora", *(f"{name}:{value}" for name, value in parts.items()), f"v{__version__}"])
+        shots = self.config.num_fewshot or 0
+        return signature_of(
+            self._table,
+            {
+                "task": f"{self.task_name}@{self.VERSION}",
+                "probe": self._probe,
+                "form": _FORMS.get(self.OUTPUT_TYPE, self.OUTPUT_TYPE),
+                "shots": f"{shots}@{self._fewshot_seed}" if shots else 0,
+                **({"revision": revision} if revision else {}),
+                **({"math-verify": version("math-verify")} if self._writes else {}),
+                **({"prompts": digest_of(templates)} if templates else {}),
+            },
+            self._options,
+            self._records,
+            self._left_out,
+            alone=len(self._filters) == 1,
+        )
 
 
 @contextmanager

@@ -57,8 +57,19 @@ def cora(table: ResponseTable) -> Estimate:
     if original is None:
         return UNDEFINED
     m, b = original.mean(), full.mean()
-    influence = (1 - 2 * m + b) * (original - m) + m * (full - b)
-    return by_influence(m * (1 - m + b), influence)
+    return by_influence(m * (1 - m + b), influence_on_cora(original, full, m, b))
+
+
+def influence_on_cora(original: Floats, full: Floats, m: float, b: float) -> Floats:
+    """(N,) what each question contributes to the error of cora: (1 - 2m + b)(x_i - m) + m(y_i - b).
+
+    Args:
+        original: (N,) x_i, 1 where the original is answered correctly.
+        full: (N,) y_i, 1 where all variants are.
+        m: mcqa.
+        b: bmca@1.0.
+    """
+    return (1 - 2 * m + b) * (original - m) + m * (full - b)
 
 
 def core(table: ResponseTable) -> Estimate:

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, get_args
 
-from lm_eval_cora.metrics.estimate import Estimate
+from lm_eval_cora.metrics.accuracy import bmca, mcqa, mcqa_plus, mv
+from lm_eval_cora.metrics.consistency import ci, cora
+from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
+from lm_eval_cora.metrics.orders import acc_h
 from lm_eval_cora.options import OptionError
 from lm_eval_cora.question import Form
 from lm_eval_cora.responses import ResponseTable
 
 Entry = Mapping[str, Any]
 
-_ABOUT = {"metric", "aggregation", "higher_is_better", "form", "sampled", "only", "table", "without"}
+_ABOUT = {"metric", "aggregation", "higher_is_better", "form", "sampled", "only", "table", "without", "bound"}
 """The keys of an entry that are no parameters of its function."""
+
+_OF_RIGHT_AND_WRONG = (acc_h, bmca, ci, cora, mcqa, mcqa_plus, mv)
+"""Metrics that look at nothing but which variants were answered right, and only grow with more of them."""
 
 FEATURES = ("boxed", "dropped_template", "macro_average")
 """What a metric may be `only` for: answers of the models' own; templates of which SCORE's paper drops one; benchmarks
@@ -62,6 +68,9 @@ def is_asked_for(entry: Entry, form: Form, *, sampled: bool = False, features: C
 def compute(entry: Entry, table: ResponseTable) -> Any:
     """What a metric's function makes of a table, without the variants that the metric leaves out.
 
+    Where variants were not asked, a metric is undefined unless it is the same whatever would have been answered to
+    them. With `bound` an entry is the lowest or the highest that the metric can be then.
+
     Example:
         >>> from lm_eval_cora.metrics import acc
         >>> table = ResponseTable.from_hits([[1, 0]])
@@ -70,7 +79,22 @@ def compute(entry: Entry, table: ResponseTable) -> Any:
     """
     if "without" in entry:
         table = _without(table, entry["without"])
-    return entry["aggregation"](table, **parameters_of(entry))
+    function = partial(entry["aggregation"], **parameters_of(entry))
+    if table.asked.all():
+        return function(table)
+    if entry["aggregation"] not in _OF_RIGHT_AND_WRONG:
+        return UNDEFINED
+    lowest, highest = function(table), function(table.at_best)
+    if "bound" in entry:
+        return highest if entry["bound"] == "upper" else lowest
+    return lowest if _is_same(lowest, highest) else UNDEFINED
+
+
+def _is_same(one: Estimate, other: Estimate) -> bool:
+    """Whether two estimates are the same for every question, not only by chance in sum."""
+    if one.influence is None or other.influence is None:  # of a single question
+        return one.value == other.value
+    return one.value == other.value and bool((one.influence == other.influence).all())
 
 
 @lru_cache(maxsize=1)  # such metrics follow each other, and what they share is kept by table
@@ -111,4 +135,5 @@ def _is_usable(entry: Entry) -> bool:
         and isinstance(entry.get("table", True), bool)
         and set(str(entry.get("only", "")).split()) <= set(FEATURES)
         and isinstance(entry.get("without", ""), str)
+        and entry.get("bound") in (None, "lower", "upper")
     )

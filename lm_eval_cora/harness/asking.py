@@ -1,0 +1,399 @@
+"""A model that is asked as little as possible: no text twice, and no question further than it takes."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from lm_eval.api.instance import Instance
+from lm_eval.api.model import hash_args
+
+from lm_eval_cora.harness.forwarding import ForwardingLM, behind
+from lm_eval_cora.options import OptionError
+from lm_eval_cora.reading import NOT_ASKED
+from lm_eval_cora.stopping.goals import Goal, place_of
+from lm_eval_cora.stopping.rounds import Outcomes, Planned, Rounds, Tally, everything, until_precise, within_budget
+
+# Below the harness' own logger, so that its handler and its verbosity hold for our lines too.
+logger = logging.getLogger("lm_eval.cora")
+
+Variant = tuple[Instance, ...]
+"""The requests of a variant: one where an answer is written, one per letter where letters are scored."""
+
+
+class AskingTask(Protocol):
+    """What a task of ours tells the model that asks its requests. They name it as `asked_by`."""
+
+    @property
+    def task_name(self) -> str:
+        """Its name."""
+
+    def goal_of(self, goal: Goal | None) -> Goal | None:
+        """The goal, or None if all variants of its questions are to be asked."""
+
+    def agenda(self) -> list[Planned]:
+        """The questions on all ranks together, in the order in which a sample takes them."""
+
+    def judge(self, answered: Sequence[tuple[Variant, Sequence[Any]]]) -> list[bool | None]:
+        """Whether variants were answered right, as they will be scored; None where that cannot be said."""
+
+
+class AskingLM(ForwardingLM):
+    """Asks a model what our tasks need to know; requests of other tasks pass through untouched.
+
+    Identical requests are asked once, unless chance is in the answer. With a goal the variants of a question are asked
+    one after another, those of all questions side by side in waves, until nothing can change its outcome. What was not
+    asked gets the response NOT_ASKED.
+    """
+
+    def __init__(
+        self, lm: Any, goal: Goal | None = None, *, budget: int | None = None, target: float | None = None
+    ) -> None:
+        """Stand before a model.
+
+        Args:
+            lm: The model, or the harness' cache around one.
+            goal: What is to be known of each question; None is everything.
+            budget: How many requests may be asked of the model by all ranks together.
+            target: The standard error of CoRA from which on no more questions are asked.
+
+        Raises:
+            OptionError: If the goal, the budget and the target do not go together, or the model has such a layer.
+        """
+        super().__init__(lm)
+        if isinstance(lm, AskingLM) or isinstance(getattr(lm, "lm", None), AskingLM):
+            raise OptionError("stop_early was given a model that it has been given before; give it the model itself")
+        if budget is not None and target is not None:
+            raise OptionError("--budget and --target-stderr both say how many questions are asked; give one of them")
+        if target is not None and not target > 0:
+            raise OptionError(f"--target-stderr {target}: expected a number above 0")
+        if target is not None and goal is not None and goal.level != 1:
+            raise OptionError(
+                f"--target-stderr is about CoRA, which --stop {goal.name} does not tell; use --stop exact"
+            )
+        self.goal = goal
+        self.budget = budget
+        self.target = target
+        self._known: dict[str, Any] = {}
+        self._spent = 0
+        self._expected: dict[str, str] = {}
+
+    @property
+    def leaves_out(self) -> bool:
+        """Whether some requests may not be asked at all."""
+        return not (self.goal is None and self.budget is None and self.target is None)
+
+    def settings(self) -> dict[str, object]:
+        """What decides which requests are asked, for the signature.
+
+        Example:
+            >>> AskingLM(None, Goal.parse("exact"), budget=1000).settings()
+            {'stop': 'exact', 'budget': 1000}
+        """
+        given = {"stop": self.goal and self.goal.name, "budget": self.budget, "target-stderr": self.target}
+        return {name: value for name, value in given.items() if value is not None}
+
+    def expect(self, task: str, output_type: str) -> None:
+        """Be told before the first request of a task that will be asked.
+
+        Raises:
+            OptionError: If a budget would have to be shared with a task in another form: the harness asks these one
+                after the other, and the first would spend it.
+        """
+        self._expected[output_type] = task
+        if self.budget is not None and len(self._expected) > 1:
+            raise OptionError(
+                f"--budget {self.budget}: {' and '.join(self._expected.values())} are asked one after the other, "
+                "because answers are written in one and scored in the other; run them one at a time"
+            )
+
+    def set_cache_hook(self, cache_hook: Any) -> None:
+        """Refuse a cache around this model: it would store NOT_ASKED, and answer a later full run with it.
+
+        Raises:
+            OptionError: If there is one, and requests may be left out.
+        """
+        if self.leaves_out and getattr(cache_hook, "dbdict", None) is not None:
+            raise OptionError(
+                "a cache around a model that stops early would store that something was not asked, and a later run "
+                "would read that as an answer. Put the cache inside: stop_early(CachingLM(lm, path)) without "
+                "use_cache; `lm-eval-cora run ... --stop ... --use_cache FILE` does so"
+            )
+        super().set_cache_hook(cache_hook)
+
+    def generate_until(self, requests: Sequence[Instance], disable_tqdm: bool = False) -> list[Any]:
+        """Have answers written."""
+        return self._answers("generate_until", requests)
+
+    def loglikelihood(self, requests: Sequence[Instance], disable_tqdm: bool = False) -> list[Any]:
+        """Have answers scored."""
+        return self._answers("loglikelihood", requests)
+
+    def _answers(self, method: str, requests: Sequence[Instance]) -> list[Any]:
+        if not self.leaves_out:
+            return self._once(method, requests)
+        ours: dict[int, Instance] = {id(request): request for request in requests if _task_of(request) is not None}
+        others = [request for request in requests if id(request) not in ours]
+        answers = self._in_rounds(method, list(ours.values())) if ours else {}
+        passed = iter(self._once(method, others) if others else ())
+        # Where the harness pads a rank, the last request comes several times: it has its answer.
+        return [answers.get(id(request), NOT_ASKED) if id(request) in ours else next(passed) for request in requests]
+
+    # ---- no text twice
+
+    def _once(self, method: str, requests: Sequence[Instance]) -> list[Any]:
+        """Ask, but no text that was asked before."""
+        keys = [_key(method, request) for request in requests]
+        new: dict[str, None] = {}
+        asked = []
+        for key, request in zip(keys, requests, strict=True):
+            if key is None:
+                asked.append(request)
+            elif key not in self._known and key not in new:
+                new[key] = None
+                asked.append(request)
+        if repeats := len(requests) - len(asked):
+            logger.info("%d of %d requests are the same as others and not asked again", repeats, len(requests))
+        fresh: Iterator[Any] = iter(getattr(self.lm, method)(asked) if asked else ())
+        answers = []
+        for key in keys:
+            if key is None:
+                answers.append(next(fresh))
+                continue
+            if key in new:
+                del new[key]
+                self._known[key] = next(fresh)
+            answers.append(self._known[key])
+        return answers
+
+    # ---- no question further than it takes
+
+    def _in_rounds(self, method: str, requests: Sequence[Instance]) -> dict[int, Any]:
+        """Ask round by round, and wave by wave in each; the answers by id of the request."""
+        questions = _by_question(requests, self.goal)
+        tasks = {question.task.task_name: question.task for question in questions.values()}
+        agenda = _interleaved([task.agenda() for task in tasks.values()]) if self._plans else ()
+        rounds = self._rounds(agenda, questions)
+        answers: dict[int, Any] = {}
+        batch: Sequence[Planned] | None = next(rounds)
+        while batch is not None:
+            members = [question for p in batch if (question := questions.get((p.task, p.question))) is not None]
+            self._ask(method, members, answers)
+            batch = _sent(rounds, self._tally(list(tasks), questions.values()) if self._plans else Tally())
+        self._spent += self._shared([sum(question.requests for question in questions.values())])[0]
+        logger.info("%d of %d requests were asked, %s", len(answers), len(requests), _described(questions.values()))
+        return answers
+
+    @property
+    def _plans(self) -> bool:
+        """Whether the number of questions depends on what comes out."""
+        return self.budget is not None or self.target is not None
+
+    def _rounds(self, agenda: Sequence[Planned], questions: Mapping[tuple[str, str], _Question]) -> Rounds:
+        if self.budget is not None:
+            return within_budget(agenda, self.budget - self._spent)
+        if self.target is not None:
+            return until_precise(agenda, self.target)
+        return everything([Planned(task, question, 0) for task, question in questions])
+
+    def _ask(self, method: str, questions: Sequence[_Question], answers: dict[int, Any]) -> None:
+        """Ask what each question needs, in waves: of every open question the next variant, side by side."""
+        wave = 0
+        while pending := [(question, variants) for question in questions if (variants := question.next())]:
+            wave += 1
+            asked = [(question, variant) for question, variants in pending for variant in variants]
+            requests = [request for _, variant in asked for request in variant]
+            logger.info("wave %d: %d requests for %d open questions", wave, len(requests), len(pending))
+            received = iter(self._once(method, requests))
+            responses = [[next(received) for _ in variant] for _, variant in asked]
+            for (_, variant), given in zip(asked, responses, strict=True):
+                answers.update((id(request), response) for request, response in zip(variant, given, strict=True))
+            self._take(asked, responses)
+
+    def _judged(self, question: _Question) -> bool:
+        """Whether anything depends on how its answers come out."""
+        return question.goal is not None or self.target is not None
+
+    def _take(self, asked: Sequence[tuple[_Question, Variant]], responses: Sequence[Sequence[Any]]) -> None:
+        """Tell each question how its variants came out, judged together for each task."""
+        of_task: dict[str, list[int]] = {}
+        for number, (question, variant) in enumerate(asked):
+            if self._judged(question):
+                of_task.setdefault(question.task.task_name, []).append(number)
+            else:
+                question.take(variant, None)
+        for numbers in of_task.values():
+            task = asked[numbers[0]][0].task
+            verdicts = task.judge([(asked[number][1], responses[number]) for number in numbers])
+            for number, right in zip(numbers, verdicts, strict=True):
+                question, variant = asked[number]
+                question.take(variant, right)
+
+    def _tally(self, tasks: Sequence[str], questions: Iterable[_Question]) -> Tally:
+        """What all ranks have asked and found out."""
+        requests = 0
+        counts: Counter[tuple[str, str]] = Counter()
+        for question in questions:
+            requests += question.requests
+            counts[question.task.task_name, question.outcome] += 1
+        told = [requests, *(counts[task, outcome] for task in tasks for outcome in Outcomes._fields)]
+        spent, *numbers = self._shared(told)
+        size = len(Outcomes._fields)
+        by_task = {task: Outcomes(*numbers[size * place : size * (place + 1)]) for place, task in enumerate(tasks)}
+        return Tally(spent, by_task)
+
+    def _shared(self, numbers: list[int]) -> list[int]:
+        """The sums of some numbers over all ranks."""
+        if self.world_size == 1 or not self._plans:
+            return numbers
+        import torch  # several ranks have it
+
+        gathered = self.all_gather(torch.tensor(numbers, device=self.device))
+        sums: list[int] = gathered.reshape(self.world_size, -1).sum(dim=0).tolist()
+        return sums
+
+
+@dataclass
+class _Question:
+    """What is known of a question on this rank, and what is still to be asked."""
+
+    task: AskingTask
+    goal: Goal | None
+    size: int
+    waiting: list[Variant] = field(default_factory=list)
+    original: bool | None = None
+    right: int = 0
+    wrong: int = 0
+    requests: int = 0
+
+    def next(self) -> list[Variant]:
+        """The variants to ask now: the next one, or all of them where there is no goal; none if it is settled."""
+        if self.goal is None:
+            return self.waiting
+        if self.goal.is_settled(self.right, self.wrong, self.size) and not self._owes_original():
+            return []
+        return self.waiting[:1]
+
+    def _owes_original(self) -> bool:
+        """Whether the original is still to be asked: a level may be so low that nothing else is needed."""
+        return bool(self.waiting) and self.waiting[0][0].doc["original"]
+
+    def take(self, variant: Variant, right: bool | None) -> None:
+        """Note how a variant came out; what cannot be judged settles nothing."""
+        self.waiting = [other for other in self.waiting if other is not variant]
+        self.requests += len(variant)
+        self.right += right is True
+        self.wrong += right is False
+        if variant[0].doc["original"]:
+            self.original = right
+
+    @property
+    def outcome(self) -> str:
+        """Which of the Outcomes it has; empty if none, because the question is not begun."""
+        if self.original is None:
+            return ""
+        if not self.original:
+            return "never"
+        return "always" if self.right == self.size else "once"
+
+
+def stop_early(
+    lm: Any, goal: str = "exact", *, budget: int | None = None, target_stderr: float | None = None
+) -> AskingLM:
+    """A model that asks another one only as much as it takes to know a score exactly.
+
+    Hand it to `simple_evaluate(model=...)`. Of tasks of ours each question is asked in its original form first, then in
+    its variants, the hardest kinds first, until nothing can change the outcome. What the table then has is what the
+    full run has, with the same standard errors: for `exact` cora, ci, mcqa and bmca@1.0 (acc_h too where the order of
+    the options is asked); else mcqa and the goal itself. mcqa_plus, mv and other levels of bmca are printed as bounds,
+    and nothing else is: the answers that there are have been selected. Other tasks pass through untouched.
+
+    Args:
+        lm: An LM of the harness; or its cache around one, `CachingLM(lm, path)`: a cache belongs inside, and
+            `use_cache` must not be given.
+        goal: `exact`, a level such as `bmca@0.8`, or `mv`.
+        budget: Ask whole questions, drawn by the seed, for at most so many requests.
+        target_stderr: Ask whole questions, drawn by the seed, until CoRA's standard error is below this.
+
+    Returns:
+        An LM, of a type that has the name of the model's: the harness writes that into its results.
+
+    Raises:
+        OptionError: If the goal is none, or the arguments do not go together.
+
+    Example:
+        >>> from lm_eval.models.dummy import DummyLM
+        >>> model = stop_early(DummyLM())
+        >>> type(model).__name__, model.rank, model.goal.name
+        ('DummyLM', 0, 'exact')
+    """
+    named: type[AskingLM] = type(type(behind(lm)).__name__, (AskingLM,), {})
+    return named(lm, Goal.parse(goal), budget=budget, target=target_stderr)
+
+
+def _task_of(request: Instance) -> AskingTask | None:
+    """The task of ours that a request belongs to, None if it is another's."""
+    task: AskingTask | None = getattr(request, "asked_by", None)
+    return task
+
+
+def _key(method: str, request: Instance) -> str | None:
+    """What is equal for requests with the same answer; None if there are none such, or it is not ours to say."""
+    if _task_of(request) is None or (method == "generate_until" and _is_sampled(request.args[1])):
+        return None
+    try:
+        key: str = hash_args(method, request.args)
+    except TypeError:  # a setting that is no JSON
+        return None
+    return key
+
+
+def _is_sampled(settings: Mapping[str, Any]) -> bool:
+    """Whether chance is in the answer. APIs know no `do_sample`: there a temperature alone says it."""
+    temperature = settings.get("temperature") or 0
+    return bool(settings.get("do_sample")) or not isinstance(temperature, int | float) or temperature > 0
+
+
+def _by_question(requests: Iterable[Instance], goal: Goal | None) -> dict[tuple[str, str], _Question]:
+    """The questions of some requests, with their variants in the order of asking."""
+    variants: dict[tuple[str, Any], list[Instance]] = {}
+    for request in requests:
+        variants.setdefault((request.task_name, request.doc_id), []).append(request)
+    questions: dict[tuple[str, str], _Question] = {}
+    goals: dict[str, Goal | None] = {}
+    for members in variants.values():
+        task, doc = members[0].asked_by, members[0].doc
+        name = task.task_name
+        if name not in goals:
+            goals[name] = task.goal_of(goal)
+        question = questions.setdefault((name, doc["question_id"]), _Question(task, goals[name], doc["variants"]))
+        question.waiting.append(tuple(sorted(members, key=lambda request: request.idx)))
+    for question in questions.values():
+        question.waiting.sort(key=lambda variant: place_of(variant[0].doc))
+    return questions
+
+
+def _interleaved(agendas: Sequence[Sequence[Planned]]) -> list[Planned]:
+    """The questions of several tasks in one order, of whose beginnings each task has its share."""
+    placed = [
+        ((place + 0.5) / len(agenda), number, planned)
+        for number, agenda in enumerate(agendas)
+        for place, planned in enumerate(agenda)
+    ]
+    return [planned for *_, planned in sorted(placed, key=lambda item: item[:2])]
+
+
+def _sent(rounds: Rounds, tally: Tally) -> Sequence[Planned] | None:
+    """The next round, None after the last."""
+    try:
+        return rounds.send(tally)
+    except StopIteration:
+        return None
+
+
+def _described(questions: Iterable[_Question]) -> str:
+    begun = [question.requests for question in questions if question.requests]
+    return f"{sum(begun) / max(1, len(begun)):.2f} for each of {len(begun)} questions"

@@ -1,0 +1,124 @@
+"""How a task reads the responses to its requests: while a model is being asked, and after the inference."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from lm_eval.api.task import ConfigurableTask
+
+from lm_eval_cora.harness.asking import Variant
+from lm_eval_cora.harness.docs import Doc
+from lm_eval_cora.harness.notices import describe_samples
+from lm_eval_cora.harness.requests import encodable
+from lm_eval_cora.harness.scoring import JUDGE, spread
+from lm_eval_cora.options import OptionError
+from lm_eval_cora.reading import NOT_ASKED, NotAsked, not_asked, written_answer
+from lm_eval_cora.responses import Record
+
+# Below the harness' own logger, so that its handler and its verbosity hold for our lines too.
+logger = logging.getLogger("lm_eval.cora")
+
+
+class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no types
+    """A task whose `process_results` returns a Record. Nothing of it raises once there are answers.
+
+    Attributes:
+        _samples: Whether the answers to a question are samples of one.
+        _writes: Whether the model writes an answer of its own, which is compared.
+        _keys: The names under which the harness is handed a Record.
+    """
+
+    _samples: bool
+    _writes: bool
+    _keys: list[str]
+
+    def _check_scoring(self) -> None:
+        """Score an empty response to the first doc: a task file may name a `process_results` of its own."""
+        try:
+            record = self.config.process_results(self.task_docs[0], [""])
+        except Exception as error:
+            record = error
+        if not isinstance(record, Record):
+            raise OptionError(
+                f"{self.task_name}: process_results must return a Record; of an empty response it made {record!r}"
+            )
+
+    def judge(self, answered: Sequence[tuple[Variant, Sequence[Any]]]) -> list[bool | None]:
+        """Whether variants were answered right, as they will be scored at the end.
+
+        Args:
+            answered: The requests of each variant, and the responses to them.
+
+        Returns:
+            For each variant whether its answer is right; None where scoring it fails.
+        """
+        verdicts: list[bool | None] | None = self._attempt("an answer", partial(self._judge, answered))
+        return [None] * len(answered) if verdicts is None else verdicts
+
+    def _judge(self, answered: Sequence[tuple[Variant, Sequence[Any]]]) -> list[bool | None]:
+        variants = [
+            [
+                replace(request, resps=[encodable(response)], filtered_resps={})
+                for request, response in zip(requests, responses, strict=True)
+            ]
+            for requests, responses in answered
+        ]
+        copies = [request for requests in variants for request in requests]
+        (ensemble,) = self._filters
+        ensemble.apply(copies)
+        if self._writes:
+            self._compare_answers(copies)
+        return [
+            self.config.process_results(
+                requests[0].doc, [request.filtered_resps[ensemble.name] for request in requests]
+            ).correct
+            for requests in variants
+        ]
+
+    def apply_filters(self) -> Any:
+        """Filter the responses, after making each one a text that a file can hold.
+
+        A lone surrogate, half of an emoji that a token limit cut in two, would end the writing of the samples file.
+        """
+        for instance in self.instances:
+            instance.resps = [encodable(response) for response in instance.resps]
+        filtered = super().apply_filters()
+        for instance in self.instances:
+            if instance.resps and isinstance(instance.resps[0], NotAsked):  # whatever a filter makes of it
+                instance.filtered_resps = dict.fromkeys(instance.filtered_resps, NOT_ASKED)
+        if self._samples and (
+            notice := self._attempt("the notice on samples", partial(describe_samples, self.instances))
+        ):
+            logger.warning("%s: %s", self.task_name, notice)
+        if self._writes and callable(self.config.process_results):  # not --predict_only
+            self._attempt("comparing answers", partial(self._compare_answers, self.instances))
+        return filtered
+
+    def _compare_answers(self, instances: Sequence[Any]) -> None:
+        """Compare some answers with the references and each other, before they are scored one by one."""
+        written: dict[str, set[str]] = {}
+        for instance in instances:
+            for response in instance.filtered_resps.values():
+                if (text := written_answer([response])) is not None:
+                    written.setdefault(instance.doc["question_id"], {instance.doc["answer"]}).add(text)
+        JUDGE.settle_within(written.values())
+
+    def process_results(self, doc: Doc, results: Sequence[Any]) -> dict[str, Any]:
+        """Score one variant and put its Record under every metric."""
+        if not callable(self.config.process_results):  # --predict_only
+            outcome: dict[str, Any] = super().process_results(doc, results)
+            return outcome
+        missing = bool(results) and isinstance(results[0], NotAsked)
+        return spread(not_asked(doc) if missing else self.config.process_results(doc, results), self._keys)
+
+    def _attempt(self, name: str, compute: Callable[[], Any]) -> Any:
+        """Compute something about the answers, or None: a defect of ours must not cost the user hours of inference."""
+        try:
+            return compute()
+        except Exception:
+            logger.exception("%s: %s could not be computed; please report this", self.task_name, name)
+            return None
