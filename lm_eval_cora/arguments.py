@@ -27,11 +27,42 @@ def make_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
     """
     parser = argparse.ArgumentParser(
         prog="lm-eval-cora",
-        description="Look at, compare and hand on what `lm_eval run --tasks cora_...` measured.",
+        description="Run `lm_eval` for fewer requests; look at, compare and hand on what it measured.",
         epilog="lm-eval-cora COMMAND --help shows what a command takes, with examples.",
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, dest="name")
+
+    running = _command(
+        commands,
+        "run",
+        run["run"],
+        "what `lm_eval run` does, with as few requests as it takes",
+        "lm-eval-cora run --model hf --model_args pretrained=ORG/MODEL --tasks cora_medqa --stop exact\n"
+        "  lm-eval-cora run --model hf --model_args pretrained=ORG/MODEL --tasks cora_mmlu --stop exact "
+        "--target-stderr 0.01\n\n"
+        "All other options are those of `lm_eval run`: lm_eval run --help. No text is sent twice, also without the\n"
+        "options above. docs/cost.md says what each of them saves.",
+        abbreviations=False,  # --s would be the harness' --samples
+    )
+    running.add_argument(
+        "--stop",
+        metavar="GOAL",
+        help="ask each question only until this is settled: exact (cora, ci, mcqa and bmca@1.0 as in the full run), "
+        "bmca@0.8 or another level, or mv",
+    )
+    running.add_argument(
+        "--budget",
+        type=_between(1, 10**12),
+        metavar="N",
+        help="ask whole questions, drawn by the seed, for at most N requests",
+    )
+    running.add_argument(
+        "--target-stderr",
+        type=_between(1e-6, 1, float),
+        metavar="E",
+        help="ask whole questions, drawn by the seed, until the standard error of cora is below E",
+    )
 
     report = _command(
         commands,
@@ -149,13 +180,16 @@ def make_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
     return parser
 
 
-def _command(commands: Any, name: str, run: Command, summary: str, examples: str) -> argparse.ArgumentParser:
+def _command(
+    commands: Any, name: str, run: Command, summary: str, examples: str, *, abbreviations: bool = True
+) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = commands.add_parser(
         name,
         help=summary,
         description=f"{summary[0].upper()}{summary[1:]}.",
         epilog=f"examples:\n  {examples}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=abbreviations,
     )
     parser.set_defaults(command=run, usage_error=parser.error)
     return parser

@@ -26,6 +26,7 @@ from lm_eval_cora.report.plots import check_drawing
 from lm_eval_cora.report.runs import Run, read_runs
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.report.text import as_csv, as_json, as_markdown, table_as_text
+from lm_eval_cora.stopping.goals import Goal
 from lm_eval_cora.task_files import task_list, tasks_folder
 
 _STDOUT = Path("-")
@@ -43,7 +44,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # a terminal that cannot print a character must not end a report
             stream.reconfigure(errors="backslashreplace")
-    given = make_parser(_COMMANDS).parse_args(arguments)
+    given, others = make_parser(_COMMANDS).parse_known_args(arguments)
+    if others and given.command is not _run:
+        given.usage_error(f"unrecognized arguments: {' '.join(others)}")
+    given.others = others
     try:
         command: Callable[[argparse.Namespace], None] = given.command
         command(given)
@@ -61,6 +65,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     return 0
+
+
+def _run(given: argparse.Namespace) -> None:
+    from lm_eval_cora.harness.run import run  # the harness takes seconds to import
+
+    goal = None if given.stop is None else Goal.parse(given.stop)
+    run(given.others, goal=goal, budget=given.budget, target=given.target_stderr)
 
 
 def _report(given: argparse.Namespace) -> None:
@@ -242,6 +253,7 @@ def _say(text: str) -> None:
 
 
 _COMMANDS = {
+    "run": _run,
     "report": _report,
     "compare": _compare,
     "score": _score,

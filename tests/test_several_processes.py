@@ -93,14 +93,26 @@ def test_the_ranks_share_the_requests(alone: Outcomes, together: Outcomes, case:
     requests = together[case]["requests"]
     asked = [asked for asked, _ in requests]
     padding = [padding for _, padding in requests]
-    # The harness pads until all ranks have as many as the first, so there is a response too many to some request.
+    # The harness pads until all ranks have as many as the longest, so there is a response too many to some request.
     assert len(set(asked)) == 1
-    assert sum(asked) - sum(padding) == alone[case]["requests"][0][0]
-    docs, ranks = len(alone[case]["samples"]), len(requests)
-    assert (sum(padding) > 0) == (docs % ranks > 0)
-    if case[1] == "padded":
-        assert padding[0] == 0
-        assert padding[-1] > 0
+    everything = alone[case]["requests"][0][0]
+    assert sum(asked) - sum(padding) == everything
+    per_doc = everything // len(alone[case]["samples"])
+    shares = [(asked - padding) // per_doc for asked, padding in requests]
+    # By hand: questions of 26 docs go to the rank with the fewest; one alone is cut up.
+    assert (
+        shares
+        == {
+            ("even", 2): [78, 78],
+            ("even", 3): [52, 52, 52],
+            ("padded", 2): [52, 51],
+            ("padded", 3): [51, 26, 26],
+            ("shots", 2): [52, 26],
+            ("shots", 3): [26, 26, 26],
+            ("one question", 2): [13, 13],
+            ("one question", 3): [9, 9, 8],
+        }[case[1], len(requests)]
+    )
 
 
 @pytest.mark.parametrize("form", FORMS)

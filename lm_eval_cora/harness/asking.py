@@ -110,6 +110,15 @@ class AskingLM(ForwardingLM):
                 "because answers are written in one and scored in the other; run them one at a time"
             )
 
+    def check(self, tasks: Sequence[AskingTask]) -> None:
+        """See that the budget is worth beginning with.
+
+        Raises:
+            OptionError: If it does not pay for one question.
+        """
+        if self.budget is not None:
+            next(within_budget(_interleaved([task.agenda() for task in tasks]), self.budget))
+
     def set_cache_hook(self, cache_hook: Any) -> None:
         """Refuse a cache around this model: it would store NOT_ASKED, and answer a later full run with it.
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from lm_eval.config.evaluate_config import EvaluatorConfig
+from lm_eval.evaluator_utils import get_sample_size
 from lm_eval.tasks import TaskManager
 
 from lm_eval_cora.benchmarks import BenchmarkError
+from lm_eval_cora.harness.asking import AskingLM
 from lm_eval_cora.harness.notices import describe_cost
 from lm_eval_cora.harness.task import CoraTask
 from lm_eval_cora.options import OptionError
@@ -47,20 +52,75 @@ def rehearse(
             f"there is no task {', '.join(map(repr, unknown))}; `lm-eval-cora tasks` lists them, and the groups are "
             f"{', '.join(manager.all_groups)}. The harness skips task files that it cannot read"
         )
+    return {name: _cost(task, num_fewshot, limit) for name, task in _loaded(manager, names).items()}
+
+
+def check_tasks(settings: EvaluatorConfig, model: AskingLM) -> None:
+    """Do what a run does before its first request, as far as that needs no model: a mistake must not wait for one.
+
+    Nothing is said that the run itself will say again.
+
+    Args:
+        settings: Those of the run.
+        model: How much it will ask; of the model behind nothing is needed.
+
+    Raises:
+        OptionError: If a task or an option is not as it must be, or the options are about tasks of ours and there is
+            none.
+        BenchmarkError: If the questions cannot be had.
+    """
+    with _silence():
+        try:
+            manager = settings.process_tasks(settings.metadata)
+        except ValueError as error:
+            raise OptionError(str(error)) from None
+        ours = [task for task in _loaded(manager, settings.tasks).values() if isinstance(task, CoraTask)]
+        for task in ours:
+            _set(task, settings.num_fewshot)
+            if task.get_config("output_type") == "generate_until" and settings.gen_kwargs:
+                task.set_config("generation_kwargs", settings.gen_kwargs, update=True)
+            if settings.predict_only:
+                task.override_metric("bypass")
+            samples = (settings.samples or {}).get(task.task_name)
+            task.prepare(model, limit=get_sample_size(task, settings.limit), samples=samples)
+    if not ours and model.leaves_out:
+        options = ", ".join(f"--{name}" for name in model.settings())
+        raise OptionError(f"{options}: none of the tasks is one of ours; `lm-eval-cora tasks` lists them")
+    model.check(ours)
+
+
+def _loaded(manager: TaskManager, names: Sequence[Any]) -> dict[str, Any]:
     try:
-        loaded = manager.load(list(names))["tasks"]
+        tasks: dict[str, Any] = manager.load(list(names))["tasks"]
     except (OptionError, BenchmarkError):
         raise
     except Exception as error:  # a task file of somebody's own may do anything
-        raise OptionError(f"{', '.join(names)}: cannot be loaded: {type(error).__name__}: {error}") from error
-    return {name: _cost(task, num_fewshot, limit) for name, task in loaded.items()}
+        listed = ", ".join(map(str, names))
+        raise OptionError(f"{listed}: cannot be loaded: {type(error).__name__}: {error}") from error
+    return tasks
+
+
+@contextmanager
+def _silence() -> Iterator[None]:
+    logger = logging.getLogger("lm_eval")
+    level = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
 
 
 def _cost(task: Any, num_fewshot: int | None, limit: int | None) -> str:
     if not isinstance(task, CoraTask):
         raise OptionError(f"{task.task_name}: is no task of ours: its class is {type(task).__name__}")
+    _set(task, num_fewshot)
+    task.build_all_requests(limit=limit, rank=0, world_size=1, tokenizer_name="")
+    return describe_cost(task.instances, 1)
+
+
+def _set(task: CoraTask, num_fewshot: int | None) -> None:
+    """Set a task as the harness does before it is run."""
     if num_fewshot is not None:
         task.set_config("num_fewshot", num_fewshot)
     task.set_fewshot_seed(seed=None)
-    task.build_all_requests(limit=limit, rank=0, world_size=1, tokenizer_name="")
-    return describe_cost(task.instances, 1)

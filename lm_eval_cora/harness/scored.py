@@ -1,9 +1,9 @@
-"""How a task reads the responses to its requests: while a model is being asked, and after the inference."""
+"""What a task says to a model that asks as little as it needs, and how it reads the responses after the inference."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -15,26 +15,35 @@ from lm_eval_cora.harness.docs import Doc
 from lm_eval_cora.harness.notices import describe_samples
 from lm_eval_cora.harness.requests import encodable
 from lm_eval_cora.harness.scoring import JUDGE, spread
-from lm_eval_cora.options import OptionError
+from lm_eval_cora.options import OptionError, Options
+from lm_eval_cora.randomness import draw
 from lm_eval_cora.reading import NOT_ASKED, NotAsked, not_asked, written_answer
 from lm_eval_cora.responses import Record
+from lm_eval_cora.stopping.goals import Goal, goals_of
+from lm_eval_cora.stopping.rounds import Planned
 
 # Below the harness' own logger, so that its handler and its verbosity hold for our lines too.
 logger = logging.getLogger("lm_eval.cora")
 
 
 class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no types
-    """A task whose `process_results` returns a Record. Nothing of it raises once there are answers.
+    """A task whose `process_results` returns a Record, and whose requests name it. Nothing raises once it has answers.
 
     Attributes:
         _samples: Whether the answers to a question are samples of one.
         _writes: Whether the model writes an answer of its own, which is compared.
         _keys: The names under which the harness is handed a Record.
+        _chosen: The metrics of this form and this benchmark.
+        _asked: The docs that are asked on all ranks together.
+        _options: What the user changed about the task.
     """
 
     _samples: bool
     _writes: bool
     _keys: list[str]
+    _chosen: list[Mapping[str, Any]]
+    _asked: list[Doc]
+    _options: Options
 
     def _check_scoring(self) -> None:
         """Score an empty response to the first doc: a task file may name a `process_results` of its own."""
@@ -46,6 +55,34 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
             raise OptionError(
                 f"{self.task_name}: process_results must return a Record; of an empty response it made {record!r}"
             )
+
+    @property
+    def _probe(self) -> str:
+        name: str = self.config.process_docs.__name__
+        return name
+
+    def goal_of(self, goal: Goal | None) -> Goal | None:
+        """The goal, or None if all variants are to be asked: no metric of the task is known before.
+
+        Raises:
+            OptionError: If the task has other goals than this one.
+        """
+        if goal is None or goal.is_goal_of(self._chosen, self._probe):
+            return goal
+        if goals := goals_of(self._chosen, self._probe):
+            raise OptionError(
+                f"{self.task_name}: --stop {goal.name}: the task has no such metric; expected {' or '.join(goals)}"
+            )
+        return None
+
+    def agenda(self) -> list[Planned]:
+        """The questions of all ranks in random order, that of the option `questions`: n of them are the same."""
+        costs: dict[str, int] = {}
+        for doc in self._asked:
+            requests = len(self.doc_to_choice(doc)) if self.OUTPUT_TYPE == "multiple_choice" else 1
+            costs[doc["question_id"]] = costs.get(doc["question_id"], 0) + requests
+        ranked = sorted(costs, key=lambda question: draw(2**64, self._options.seed, "questions", question))
+        return [Planned(self.task_name, question, costs[question]) for question in ranked]
 
     def judge(self, answered: Sequence[tuple[Variant, Sequence[Any]]]) -> list[bool | None]:
         """Whether variants were answered right, as they will be scored at the end.

@@ -52,10 +52,7 @@ from lm_eval_cora.metrics.entries import check_metrics, compute, is_asked_for, i
 from lm_eval_cora.metrics.estimate import UNDEFINED, for_json
 from lm_eval_cora.options import OptionError, Options
 from lm_eval_cora.question import Form
-from lm_eval_cora.randomness import draw
 from lm_eval_cora.responses import Record, ResponseTable
-from lm_eval_cora.stopping.goals import Goal, goals_of
-from lm_eval_cora.stopping.rounds import Planned
 
 # Below the harness' own logger, so that its handler and its verbosity hold for our lines too.
 logger = logging.getLogger("lm_eval.cora")
@@ -161,24 +158,12 @@ class CoraTask(ScoredTask):
 
     def build_all_requests(self, **arguments: Any) -> None:
         """Build the requests, and say in one line what they will cost."""
-        asked = self._asked = self._docs_asked(**arguments)
-        if notice := describe_cut(asked):
-            logger.warning("%s: %s", self.task_name, notice)
-        if self.config.num_fewshot:
-            self.sampler = self._load_sampler({doc["question_id"] for doc in asked})
-        if self._study and len(self._filters) > 1:
-            logger.warning("%s: with several filters the results have the metrics of the table only", self.task_name)
+        self.prepare(model_of_the_run(), **arguments)
         if arguments.get("cache_requests"):
             # Its key names the task and not the options: another seed would be answered with these requests.
             logger.warning("%s: --cache_requests is not used; building the requests takes seconds", self.task_name)
             arguments |= {"cache_requests": False, "rewrite_requests_cache": False}
-        rename_token_limit(self.config.generation_kwargs or {})
-        model = model_of_the_run()
-        if isinstance(model, AskingLM) and model.leaves_out:
-            self._leave_out(model)
         if self._samples:
-            check_sampling(self.task_name, self.config.generation_kwargs or {})
-            check_seeds(self.task_name, self._options, model)
             part_samples(arguments.get("rank", 0))
         JUDGE.share = arguments.get("world_size", 1)
         self._chat = bool(arguments.get("apply_chat_template"))
@@ -188,6 +173,30 @@ class CoraTask(ScoredTask):
         super().build_all_requests(**arguments)
         cost = describe_cost(self.instances, arguments.get("world_size", 1))
         logger.info("%s: %s%s", self.task_name, "at most " if self._left_out else "", cost)
+
+    def prepare(self, model: Any, **arguments: Any) -> None:
+        """See that the task can be run as it is asked for, and get ready for it.
+
+        Args:
+            model: The model that will be asked, None if it is not known.
+            **arguments: Those of `build_all_requests`.
+
+        Raises:
+            OptionError: If it cannot.
+        """
+        asked = self._asked = self._docs_asked(**arguments)
+        if notice := describe_cut(asked):
+            logger.warning("%s: %s", self.task_name, notice)
+        if self.config.num_fewshot:
+            self.sampler = self._load_sampler({doc["question_id"] for doc in asked})
+        if self._study and len(self._filters) > 1:
+            logger.warning("%s: with several filters the results have the metrics of the table only", self.task_name)
+        rename_token_limit(self.config.generation_kwargs or {})
+        if isinstance(model, AskingLM) and model.leaves_out:
+            self._leave_out(model)
+        if self._samples:
+            check_sampling(self.task_name, self.config.generation_kwargs or {})
+            check_seeds(self.task_name, self._options, model)
 
     def _docs_asked(
         self, *, limit: int | None = None, samples: Sequence[int] | None = None, world_size: int = 1, **_: Any
@@ -230,34 +239,6 @@ class CoraTask(ScoredTask):
         self._aggregation_list = {entry["metric"]: entry["aggregation"] for entry in entries}
         self._higher_is_better = {entry["metric"]: entry.get("higher_is_better") for entry in entries}
         self._keys = metric_keys(self._aggregation_list)
-
-    @property
-    def _probe(self) -> str:
-        name: str = self.config.process_docs.__name__
-        return name
-
-    def goal_of(self, goal: Goal | None) -> Goal | None:
-        """The goal, or None if all variants are to be asked: no metric of the task is known before.
-
-        Raises:
-            OptionError: If the task has other goals than this one.
-        """
-        if goal is None or goal.is_goal_of(self._chosen, self._probe):
-            return goal
-        if goals := goals_of(self._chosen, self._probe):
-            raise OptionError(
-                f"{self.task_name}: --stop {goal.name}: the task has no such metric; expected {' or '.join(goals)}"
-            )
-        return None
-
-    def agenda(self) -> list[Planned]:
-        """The questions of all ranks in random order, that of the option `questions`: n of them are the same."""
-        costs: dict[str, int] = {}
-        for doc in self._asked:
-            requests = len(self.doc_to_choice(doc)) if self.OUTPUT_TYPE == "multiple_choice" else 1
-            costs[doc["question_id"]] = costs.get(doc["question_id"], 0) + requests
-        ranked = sorted(costs, key=lambda question: draw(2**64, self._options.seed, "questions", question))
-        return [Planned(self.task_name, question, costs[question]) for question in ranked]
 
     def _load_sampler(self, asked: set[str]) -> ExemplarSampler:
         """Load the exemplars, and see that there are enough for all questions: every rank must find that out."""

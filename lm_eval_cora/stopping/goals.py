@@ -72,8 +72,8 @@ class Goal:
             exact = Fraction(0)
         if not exact:
             raise OptionError(
-                f"stop: {text!r}: expected {EXACT!r} (CoRA, CI, MCQA and BMCA(1.0)), 'bmca@0.8' or another level above "
-                f"0 and up to 1, or {MAJORITY!r}"
+                f"--stop {text!r}: expected {EXACT!r} (CoRA, CI, MCQA and BMCA(1.0)), 'bmca@0.8' or another level "
+                f"above 0 and up to 1, or {MAJORITY!r}"
             )
         return cls(EXACT, exact) if exact == 1 else cls(f"bmca@{float(exact)}", exact)
 

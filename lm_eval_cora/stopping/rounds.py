@@ -109,7 +109,7 @@ def within_budget(agenda: Sequence[Planned], budget: int) -> Rounds:
             end += 1
         if not end:
             raise OptionError(
-                f"budget: {budget:,} requests do not pay for a single question: {agenda[0].task} asks "
+                f"--budget: {budget:,} requests do not pay for a single question: {agenda[0].task} asks "
                 f"{agenda[0].requests} of its first one"
             )
         if end - place < max(1, _LEAST_GAIN * place):

@@ -1,0 +1,110 @@
+"""`lm-eval-cora run`: the harness' own command, with a model that is asked as little as possible."""
+
+from __future__ import annotations
+
+import os
+import sys
+from argparse import Namespace
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
+from io import StringIO
+from typing import Any
+
+from lm_eval._cli import HarnessCLI
+from lm_eval.api.model import CachingLM
+from lm_eval.api.registry import get_model
+from lm_eval.config.evaluate_config import EvaluatorConfig
+from lm_eval.utils import setup_logging
+
+from lm_eval_cora.harness.asking import AskingLM
+from lm_eval_cora.harness.rehearsal import check_tasks
+from lm_eval_cora.options import OptionError
+from lm_eval_cora.stopping.goals import Goal
+
+
+def run(
+    arguments: Sequence[str], *, goal: Goal | None = None, budget: int | None = None, target: float | None = None
+) -> None:
+    """Do what `lm_eval run` does with these arguments, after a look at the tasks, and ask as little as possible.
+
+    Args:
+        arguments: Those of `lm_eval run`.
+        goal: What is to be known of each question; None is everything.
+        budget: How many requests may be asked.
+        target: The standard error of CoRA from which on no more questions are asked.
+
+    Raises:
+        OptionError: Before a model is built, if something is not as it must be.
+        BenchmarkError: Before a model is built, if the questions cannot be had.
+    """
+    setup_logging()
+    command, given = _parsed(arguments)
+    settings = _configured(given)
+    check_tasks(settings, AskingLM(None, goal, budget=budget, target=target))
+    cache = settings.use_cache
+    given.use_cache = None  # the cache lies inside: the harness would put it around
+
+    def wrap(model: Any) -> AskingLM:
+        if isinstance(model, AskingLM):  # of a back end that makes one from a text by way of an object
+            return model
+        cached = CachingLM(model, _cache_file(cache, model)) if cache else model
+        return AskingLM(cached, goal, budget=budget, target=target)
+
+    with _building(settings.model, wrap):
+        command.execute(given)
+
+
+def _parsed(arguments: Sequence[str]) -> tuple[HarnessCLI, Namespace]:
+    """The harness' command line, which reads what this process was started with."""
+    ours = sys.argv
+    sys.argv = ["lm_eval", "run", *arguments]
+    try:
+        command = HarnessCLI()
+        return command, command.parse_args()
+    finally:
+        sys.argv = ours
+
+
+def _configured(given: Namespace) -> EvaluatorConfig:
+    """What the arguments come to, with those of a --config file."""
+    try:
+        with redirect_stdout(StringIO()):  # it prints a file's contents, and will again
+            settings = EvaluatorConfig.from_cli(given)
+    except (ValueError, TypeError, OSError) as error:
+        raise OptionError(str(error)) from error
+    if settings.use_cache and not given.use_cache:
+        raise OptionError(f"use_cache in {given.config}: give it as --use_cache {settings.use_cache}, not in the file")
+    return settings
+
+
+def _cache_file(cache: str, model: Any) -> str:
+    """The name that the harness gives the cache of a rank."""
+    return f"{cache}_rank{model.rank or int(os.environ.get('LOCAL_RANK', '0'))}.db"
+
+
+@contextmanager
+def _building(name: str, wrap: Callable[[Any], AskingLM]) -> Iterator[None]:
+    """Have the harness build its model as it does, and stand before it what is returned by `wrap`.
+
+    So the results, the table and the trackers name the back end and its arguments as in any run.
+    """
+    try:
+        back_end = get_model(name)
+    except ValueError as error:
+        raise OptionError(f"--model {name}: {error}") from None
+    makers = ("create_from_arg_obj", "create_from_arg_string")
+
+    def wrapping(make: Callable[..., Any]) -> Callable[..., AskingLM]:
+        return lambda *arguments, **named: wrap(make(*arguments, **named))
+
+    own = {maker: back_end.__dict__[maker] for maker in makers if maker in back_end.__dict__}
+    for maker in makers:
+        setattr(back_end, maker, wrapping(getattr(back_end, maker)))
+    try:
+        yield
+    finally:
+        for maker in makers:
+            if maker in own:
+                setattr(back_end, maker, own[maker])
+            else:
+                delattr(back_end, maker)
