@@ -296,6 +296,16 @@ class ResponseTable:
         alike[valid] = counts[group]
         return alike + (self.written & ~self.invalid) + np.bincount(self.pairs.ravel(), minlength=len(alike))
 
+    @property
+    def answers(self) -> int:
+        """How many of the R variants were asked."""
+        return int(self.asked.sum())
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of them were."""
+        return bool(self.asked.all())
+
     @cached_property
     def at_best(self) -> ResponseTable:
         """The table if all that was not asked had been answered right; this one has it all wrong."""

@@ -235,6 +235,7 @@ def _result(run: Run, entry: Mapping[str, Any], estimate: Estimate) -> dict[str,
                     "form": run.form,
                     "questions": len(run.table.question_ids),
                     "variants": len(run.table.kind),
+                    "answers": run.table.answers,
                     "incomplete_questions": run.table.incomplete,
                     "lm_eval_version": _version(run),
                 }

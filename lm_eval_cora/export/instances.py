@@ -17,7 +17,7 @@ from lm_eval_cora.responses import Record
 
 
 def rows(run: Run, result_id: str | None) -> Iterator[dict[str, Any]]:
-    """One row per variant, in the order of the files.
+    """One row per variant that was asked, in the order of the files.
 
     Args:
         run: Whose answers they are.
@@ -30,6 +30,8 @@ def rows(run: Run, result_id: str | None) -> Iterator[dict[str, Any]]:
     name = evaluation_name(run)
     complete = set(run.table.question_ids)
     for record, line in _lines(run):
+        if not record.asked:
+            continue
         doc = line["doc"]
         counts = record.question_id in complete
         raw, reference = _question(doc), _reference(record, doc)

@@ -343,7 +343,7 @@ class CoraTask(ScoredTask):
         if not self._records:  # --predict_only
             return config
         ours = {"signature": self._attempt("the signature", self._signature)}
-        if len(self._filters) == 1 and self._table.asked.all():  # of several filters this would be the last one's
+        if len(self._filters) == 1 and self._table.is_whole:  # of several filters this would be the last one's
             for by_kind in (metrics.accuracy_by_kind, metrics.invalid_by_kind):
                 ours[by_kind.__name__] = self._attempt(by_kind.__name__, partial(by_kind, self._table))
             if self._study:

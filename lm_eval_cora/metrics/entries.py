@@ -80,7 +80,7 @@ def compute(entry: Entry, table: ResponseTable) -> Any:
     if "without" in entry:
         table = _without(table, entry["without"])
     function = partial(entry["aggregation"], **parameters_of(entry))
-    if table.asked.all():
+    if table.is_whole:
         return function(table)
     if entry["aggregation"] not in _OF_RIGHT_AND_WRONG:
         return UNDEFINED

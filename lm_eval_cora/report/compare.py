@@ -16,7 +16,7 @@ from lm_eval_cora.report.files import HOW_MUCH, sent_with, signature_parts
 from lm_eval_cora.report.runs import Run, read_runs
 from lm_eval_cora.report.samples import Key
 
-_MAY_DIFFER = (*HOW_MUCH, "math-verify")
+_MAY_DIFFER = (*HOW_MUCH, "math-verify", "stop", "budget", "target-stderr")
 """Parts of a signature that say nothing about how a question was asked."""
 
 _NAMED = 3

@@ -15,7 +15,7 @@ from lm_eval_cora.report import ReportError
 _DATE = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d+)?")
 _NAME = re.compile(rf"samples_(?P<task>.+)_(?P<date>{_DATE.pattern})\.jsonl")
 
-HOW_MUCH = ("questions", "categories", "n", "invalid")
+HOW_MUCH = ("questions", "categories", "n", "asked", "invalid")
 """The parts of a signature that tell how much was asked, not how."""
 
 

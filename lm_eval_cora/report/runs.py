@@ -13,23 +13,14 @@ from typing import Any
 from lm_eval_cora.equivalence import Judge
 from lm_eval_cora.metrics.entries import compute, is_asked_for, is_in_table
 from lm_eval_cora.metrics.estimate import Estimate
-from lm_eval_cora.probes import divergent, order, plus, prompts, revas, sampling
-from lm_eval_cora.probes.alterations import (
-    COUNTS,
-    NOTA_ANSWER,
-    ORIGINAL,
-    REPLACED,
-    TRUE_OR_FALSE_RIGHT,
-    TRUE_OR_FALSE_WRONG,
-    shuffled,
-    with_options,
-)
+from lm_eval_cora.probes import plus, prompts
 from lm_eval_cora.question import Form
 from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.files import HOW_MUCH, SamplesFile, find_files, part_of, short_names, signature_parts
-from lm_eval_cora.report.samples import Digest, Key, Place, Samples, compared, read_line, read_samples
+from lm_eval_cora.report.samples import Digest, Key, Place, Samples, compared, probe_of, read_line, read_samples
 from lm_eval_cora.responses import Record, ResponseTable
-from lm_eval_cora.task_files import probe_metrics, probes
+from lm_eval_cora.stopping.goals import BOUNDS, bounds_of
+from lm_eval_cora.task_files import probe_metrics
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +81,10 @@ class Run:
 
     @cached_property
     def entries(self) -> list[Mapping[str, Any]]:
-        """The metrics of the probe that are for this form and this benchmark, as its task file lists them."""
+        """The metrics of the probe that are for this form and this benchmark, as its task file lists them.
+
+        Of a run that stopped early those that it printed: the others are not known.
+        """
         features = {
             "boxed": bool(self.table.written.any()),
             "macro_average": "macro_acc" in self.metrics,
@@ -102,12 +96,25 @@ class Run:
             entry
             for entry in probe_metrics(self.probe)
             if is_asked_for(entry, self.form, sampled=sampled, features=present)
+            and (self.table.is_whole or entry["metric"] in self.metrics)
         ]
 
     @cached_property
     def estimates(self) -> dict[str, Estimate]:
         """The metrics with one value each, by name, recomputed."""
         return {name: value for name, value in self._computed.items() if isinstance(value, Estimate)}
+
+    @cached_property
+    def bounds(self) -> dict[str, tuple[Estimate, Estimate]]:
+        """Of a run that stopped early, the lowest and the highest that other metrics can be, by name."""
+        if self.table.is_whole:
+            return {}
+        pairs = {entry["metric"]: bounds_of(entry) for entry in probe_metrics(self.probe)}
+        return {
+            name: (compute(pair[0], self.table), compute(pair[1], self.table))
+            for name, pair in pairs.items()
+            if pair and pair[0]["metric"] in self.metrics
+        }
 
     @cached_property
     def studies(self) -> dict[str, Any]:
@@ -125,9 +132,9 @@ class Run:
             return []
         printed = part_of(part_of(self.results, "results"), self.name)
         told = []
-        for name in (entry["metric"] for entry in self.entries if is_in_table(entry)):
+        ours = {entry["metric"]: self.estimates[entry["metric"]] for entry in self.entries if is_in_table(entry)}
+        for name, found in {**ours, **named_bounds(self.bounds)}.items():
             value, error = printed.get(f"{name},{self.filter}"), printed.get(f"{name}_stderr,{self.filter}")
-            found = self.estimates[name]
             if value is not None and not (_same(value, found.value) and _same(error, found.stderr)):
                 told.append(f"{name}: {value} ± {error} there, {found.value:.6g} ± {found.stderr:.6g} here")
         return told
@@ -142,7 +149,7 @@ class Run:
             told.append("merged, so the numbers are not checked against a results file")
         if self.differences:
             told.append(f"the results file says something else than its samples: {'; '.join(self.differences)}")
-        ours = {entry["metric"] for entry in self.entries}
+        ours = {entry["metric"] for entry in self.entries} | named_bounds(self.bounds).keys()
         if others := sorted(name for name in self.metrics - ours if not name.endswith("_stderr")):
             told.append(
                 f"metrics of the run that the probe {self.probe!r} does not have are not shown: {', '.join(others)}"
@@ -152,6 +159,17 @@ class Run:
     def line(self, record: Record) -> Mapping[str, Any]:
         """The line of a variant in the samples file."""
         return read_line(self.places[record.question_id, record.ordinal])
+
+
+def named_bounds(bounds: Mapping[str, tuple[Estimate, Estimate]]) -> dict[str, Estimate]:
+    """Bounds by the names that the harness' table has for them.
+
+    Example:
+        >>> from lm_eval_cora.metrics.estimate import UNDEFINED
+        >>> list(named_bounds({"mv": (UNDEFINED, UNDEFINED)}))
+        ['mv_lower', 'mv_upper']
+    """
+    return {f"{name}_{end}": bound for name, pair in bounds.items() for end, bound in zip(BOUNDS, pair, strict=True)}
 
 
 def read_runs(paths: Iterable[Path], judge: Judge | None = None) -> list[Run]:
@@ -275,7 +293,7 @@ def _run(
         name=newest.task,
         filter=name,
         task=newest.task if alone else f"{newest.task} ({name})",
-        probe=_probe_of(newest.config, records),
+        probe=probe_of(newest.config, records),
         form=parts[0].form,
         files=tuple(file.path for file in files),
         results=newest.results,
@@ -303,40 +321,30 @@ def _signature(files: Sequence[SamplesFile], table: ResponseTable) -> str:
         together["categories"] = ",".join(sorted(names))
     if len(table.sizes):
         sizes = "-".join(map(str, dict.fromkeys((int(table.sizes.min()), int(table.sizes.max())))))
-        together |= {"n": f"{len(table.sizes)}x{sizes}", "invalid": f"{table.invalid.mean():.1%}"}
+        counted = {
+            "n": f"{len(table.sizes)}x{sizes}",
+            "asked": f"{table.asked.mean():.1%}",
+            "invalid": f"{table.invalid.mean():.1%}",
+        }
+        together |= {name: value for name, value in counted.items() if name in parts[0]}
     first, *_, last = signatures[0].split("|")
     return "|".join([first, *(f"{name}:{value}" for name, value in together.items()), last])
 
 
 def _left_out(table: ResponseTable) -> list[str]:
     told = []
+    if not table.is_whole:
+        told.append(
+            f"stopped early: {table.answers:,} of {len(table.asked):,} variants were asked. Metrics are given that the "
+            "others cannot change, and the bounds of some that they can"
+        )
+    if table.not_begun:
+        told.append(f"{_count(table.not_begun, 'question')} of the task were not asked, as a budget or a target says")
     if table.incomplete:
         told.append(f"left out {_count(table.incomplete, 'question')}: variants are missing")
     if table.duplicates:
         told.append(f"left out {_count(table.duplicates, 'second answer')} to a variant")
     return told
-
-
-_KINDS_OF = {
-    order.NAME: order.POSITIONS,
-    sampling.NAME: sampling.KINDS,
-    revas.NAME: (REPLACED,),
-    divergent.NAME: (divergent.WITH_NOTA, divergent.DECOUPLED),
-    plus.NAME: (
-        *(ORIGINAL, shuffled(ORIGINAL), NOTA_ANSWER, TRUE_OR_FALSE_RIGHT, TRUE_OR_FALSE_WRONG),
-        *map(with_options, COUNTS),
-    ),
-}
-"""Kinds that only one probe has, or after which none of those before it is left."""
-
-
-def _probe_of(config: Mapping[str, Any], records: Iterable[Record]) -> str:
-    """The probe that a results file names, or else the one whose kinds there are; of templates any kind is one."""
-    named = str(config.get("process_docs", "")).rpartition(".")[2]
-    if named in probes():
-        return named
-    kinds = {record.kind for record in records}
-    return next((probe for probe, known in _KINDS_OF.items() if kinds & set(known)), prompts.NAME)
 
 
 def _same(printed: Any, found: float) -> bool:

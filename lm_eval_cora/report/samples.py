@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,10 +15,22 @@ from typing import Any, NamedTuple, get_args
 from tqdm import tqdm
 
 from lm_eval_cora.equivalence import Judge
+from lm_eval_cora.probes import divergent, order, plus, prompts, revas, sampling
+from lm_eval_cora.probes.alterations import (
+    COUNTS,
+    NOTA_ANSWER,
+    ORIGINAL,
+    REPLACED,
+    TRUE_OR_FALSE_RIGHT,
+    TRUE_OR_FALSE_WRONG,
+    shuffled,
+    with_options,
+)
 from lm_eval_cora.question import LETTERS, MAX_OPTIONS, Ask, Form
-from lm_eval_cora.reading import read_likelihoods, read_response
+from lm_eval_cora.reading import NOT_ASKED, not_asked, read_likelihoods, read_response
 from lm_eval_cora.report import ReportError
 from lm_eval_cora.responses import IDENTITIES, Record
+from lm_eval_cora.task_files import probes
 
 BYTES_WORTH_A_BAR = 20_000_000
 """So large a file takes long enough to want to know how long."""
@@ -178,7 +190,9 @@ def _take(line: bytes, place: Place, found: dict[str, Samples]) -> str:
         _check(doc)
         responses = sample["filtered_resps"]
         form = _form_of(sample)
-        if form == "loglikelihood":
+        if sample.get("resps") and all(received == [NOT_ASKED] for received in sample["resps"]):
+            record = not_asked(doc)
+        elif form == "loglikelihood":
             record = read_likelihoods(doc, [_numbers(response) for response in responses])
         else:
             record = read_response(doc, responses)
@@ -237,3 +251,25 @@ def _numbers(response: Any) -> Sequence[Any]:
         return [float(value) if isinstance(value, str) else value]
     except ValueError:
         return [None]
+
+
+_KINDS_OF = {
+    order.NAME: order.POSITIONS,
+    sampling.NAME: sampling.KINDS,
+    revas.NAME: (REPLACED,),
+    divergent.NAME: (divergent.WITH_NOTA, divergent.DECOUPLED),
+    plus.NAME: (
+        *(ORIGINAL, shuffled(ORIGINAL), NOTA_ANSWER, TRUE_OR_FALSE_RIGHT, TRUE_OR_FALSE_WRONG),
+        *map(with_options, COUNTS),
+    ),
+}
+"""Kinds that only one probe has, or after which none of those before it is left."""
+
+
+def probe_of(config: Mapping[str, Any], records: Iterable[Record]) -> str:
+    """The probe that a results file names, or else the one whose kinds there are; of templates any kind is one."""
+    named = str(config.get("process_docs", "")).rpartition(".")[2]
+    if named in probes():
+        return named
+    kinds = {record.kind for record in records}
+    return next((probe for probe, known in _KINDS_OF.items() if kinds & set(known)), prompts.NAME)

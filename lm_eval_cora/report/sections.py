@@ -105,7 +105,7 @@ def _section(task: str, runs: Sequence[Run]) -> Section:
 
 def _invalid(run: Run) -> Iterator[str]:
     """A warning where so many answers are invalid that the scores say little else."""
-    share = float(run.table.invalid.mean()) if len(run.table.invalid) else nan
+    share = run.table.invalid.sum() / run.table.answers if run.table.answers else nan
     if share > TOO_MANY_INVALID:
         reasons = Counter(record.reason for answers in run.answers.values() for record in answers if record.reason)
         ((reason, count),) = reasons.most_common(1)
@@ -117,18 +117,21 @@ def _invalid(run: Run) -> Iterator[str]:
 
 def _blocks(probe: str, runs: Sequence[Run], *, alike: bool) -> Iterator[Block]:
     yield tables.score_table(runs, ranked=alike)
-    if _in_several_variants(runs):
+    whole = _whole(runs)
+    if _in_several_variants(whole):
         if probe in (divergent.NAME, plus.NAME):
-            yield tables.bmca_curve(runs)
-        yield tables.accuracy_ranges(runs)
-        yield tables.by_kind(runs)
-        if probe == order.NAME and (picks := tables.picks_by_letter(runs)):
+            yield tables.bmca_curve(whole)
+        yield tables.accuracy_ranges(whole)
+        yield tables.by_kind(whole)
+        if probe == order.NAME and (picks := tables.picks_by_letter(whole)):
             yield picks
     if alike and len(runs) > 1:
         yield tables.differences(runs)
 
 
 def _more(probe: str, runs: Sequence[Run]) -> Iterator[Block]:
+    if not (runs := _whole(runs)):
+        return
     optional: list[Block | None] = []
     if probe == revas.NAME:
         optional += study.study_tables(runs)
@@ -140,6 +143,11 @@ def _more(probe: str, runs: Sequence[Run]) -> Iterator[Block]:
     optional.append(stories.invalid_answers(runs))
     optional += [stories.least_consistent(run) for run in runs]
     yield from (block for block in optional if block is not None)
+
+
+def _whole(runs: Sequence[Run]) -> list[Run]:
+    """The runs of which all variants were asked: answers that were selected tell no more than their metrics."""
+    return [run for run in runs if run.table.is_whole]
 
 
 def _in_several_variants(runs: Sequence[Run]) -> bool:

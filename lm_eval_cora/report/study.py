@@ -136,7 +136,7 @@ def aggregated_sections(runs: Iterable[Run]) -> list[Section]:
     """SCORE's aggregated row of each benchmark of which several of its probes were run on a model."""
     benchmarks: dict[str, dict[str, dict[str, Run]]] = {}
     for run in runs:
-        if run.probe in _PROBES and run.form == "generate":
+        if run.probe in _PROBES and run.form == "generate" and run.table.is_whole:
             benchmark = re.sub(rf"_{run.probe}\b", "", run.task)
             benchmarks.setdefault(benchmark, {}).setdefault(run.model, {})[run.probe] = run
     sections = []

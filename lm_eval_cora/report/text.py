@@ -14,7 +14,7 @@ from tabulate import tabulate
 from lm_eval_cora import __version__
 from lm_eval_cora.metrics.estimate import for_json
 from lm_eval_cora.report.content import Cell, Report, Section, Stories, Table
-from lm_eval_cora.report.runs import Run
+from lm_eval_cora.report.runs import Run, named_bounds
 
 
 def table_as_text(columns: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
@@ -87,11 +87,12 @@ def _run_as_json(run: Run) -> dict[str, Any]:
         "form": run.form,
         "signature": run.signature or None,
         "questions": len(run.table.sizes),
-        "answers": len(run.table.picked),
+        "answers": run.table.answers,
         "files": [str(path) for path in run.files],
         "notes": run.warnings,
         "differs_from_results": run.differences,
         "metrics": for_json(run.estimates),
+        "bounds": for_json(named_bounds(run.bounds)),
         "study": for_json(run.studies),
     }
 
@@ -106,6 +107,6 @@ def as_csv(runs: Sequence[Run]) -> str:
 
 
 def _rows(run: Run) -> Iterator[list[object]]:
-    for name, estimate in run.estimates.items():
+    for name, estimate in {**run.estimates, **named_bounds(run.bounds)}.items():
         numbers = ["" if isnan(number) else repr(number) for number in estimate]
-        yield [run.model, run.task, name, *numbers, len(run.table.sizes), len(run.table.picked), run.signature]
+        yield [run.model, run.task, name, *numbers, len(run.table.sizes), run.table.answers, run.signature]

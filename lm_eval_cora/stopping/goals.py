@@ -18,6 +18,9 @@ from lm_eval_cora.probes.divergent import DECOUPLED, WITH_NOTA
 
 EXACT, MAJORITY = "exact", "mv"
 
+BOUNDS = ("lower", "upper")
+"""With what was not asked counted wrong, and right."""
+
 _BOUNDED = (mcqa_plus, mv, bmca)
 """Metrics that variants which were not asked can only raise, and only so far."""
 
@@ -155,7 +158,7 @@ def bounds_of(entry: Entry) -> list[Entry]:
     """
     if entry["aggregation"] not in _BOUNDED or "without" in entry:
         return []
-    return [{**entry, "metric": f"{entry['metric']}_{bound}", "bound": bound} for bound in ("lower", "upper")]
+    return [{**entry, "metric": f"{entry['metric']}_{bound}", "bound": bound} for bound in BOUNDS]
 
 
 def place_of(doc: Mapping[str, Any]) -> tuple[bool, int, int]:
