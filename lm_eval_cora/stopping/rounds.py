@@ -22,6 +22,9 @@ FIRST_LOOK = 100
 _GROWTH = 1.25
 """Each look has so many times the questions of the one before."""
 
+_CAUTION = 4
+"""So many questions of each outcome are added to what was found before it is decided that the error is small."""
+
 _LEAST_GAIN = 0.01
 """A budget's rest is left when it would pay for fewer than one in a hundred questions more."""
 
@@ -169,11 +172,12 @@ def looks(questions: int) -> Iterator[int]:
 
 
 def _is_precise(outcomes: Outcomes, target: float) -> bool:
-    """Whether the error is below the target, and would be with one more question of each outcome.
+    """Whether the error is below the target, and would be with some more questions of each outcome.
 
-    A look at which all questions came out the same has an error of 0, which says nothing.
+    Where an outcome is rare its share is estimated from a handful of questions, and looks smaller than it is just when
+    the run would end; where all questions came out the same the error is 0, which says nothing.
     """
-    cautious = Outcomes(*(count + 1 for count in outcomes))
+    cautious = Outcomes(*(count + _CAUTION for count in outcomes))
     return max(cora_error(outcomes), cora_error(cautious)) < target
 
 

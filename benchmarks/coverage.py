@@ -1,0 +1,120 @@
+"""Whether the intervals of a run that ends itself are what they say: --target-stderr and --budget, simulated.
+
+Questions are drawn with the outcomes of models in the CoRA paper's tables (right in all variants, in the original only,
+in neither), asked as --stop exact asks them, and ended by the same code that ends a run. Printed are, over many runs,
+the share of intervals cora +- 1.96 stderr that hold the true CoRA, and the mean error in units of the standard error.
+
+    python benchmarks/coverage.py [--runs 2000]
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.pop(0)  # this folder, where `import requests` would find a file of ours
+sys.path.insert(0, str(Path(__file__).parents[1]))  # the checkout, not what is installed
+
+from lm_eval_cora.stopping.rounds import (
+    Outcomes,
+    Planned,
+    Rounds,
+    Tally,
+    cora_error,
+    everything,
+    until_precise,
+    within_budget,
+)
+
+QUESTIONS = 5_000
+VARIANTS = 26
+TASK = "cora"
+
+# MCQA and BMCA(1.0) of CoRA's tables, from consistent to hardly so, and one that is almost always wrong.
+MODELS = {
+    "GPT4o": (0.85, 0.73),
+    "MedL": (0.74, 0.18),
+    "BMist": (0.38, 0.11),
+    "DSeek": (0.34, 0.05),
+    "weak": (0.05, 0.01),
+}
+
+WAYS: dict[str, Callable[[list[Planned]], Rounds]] = {
+    # For comparison: what a number of questions that is fixed before has.
+    "100 questions": lambda agenda: everything(agenda[:100]),
+    "500 questions": lambda agenda: everything(agenda[:500]),
+    "--target-stderr 0.03": lambda agenda: until_precise(agenda, 0.03),
+    "--target-stderr 0.02": lambda agenda: until_precise(agenda, 0.02),
+    "--target-stderr 0.01": lambda agenda: until_precise(agenda, 0.01),
+    "--budget 1000": lambda agenda: within_budget(agenda, 1_000),
+    "--budget 10000": lambda agenda: within_budget(agenda, 10_000),
+}
+
+
+def one_run(rounds: Rounds, mcqa: float, always: float, rng: np.random.Generator) -> tuple[Outcomes, int]:
+    """The outcomes of the questions that were asked, and the requests."""
+    drawn = rng.random(QUESTIONS)
+    outcome = np.where(drawn < always, 0, np.where(drawn < mcqa, 1, 2))
+    # After the original the first miss is at a place that is drawn: early ones are likelier.
+    costs = np.where(outcome == 0, VARIANTS, np.where(outcome == 1, 1 + rng.geometric(0.3, QUESTIONS).clip(1, 25), 1))
+    counts = np.stack([np.cumsum(outcome == kind) for kind in range(3)])
+    spent = np.cumsum(costs)
+    asked = 0
+    batch = next(rounds)
+    while True:
+        asked += len(batch)
+        found = Outcomes(*counts[:, asked - 1].tolist())
+        try:
+            batch = rounds.send(Tally(int(spent[asked - 1]), {TASK: found}))
+        except StopIteration:
+            return found, int(spent[asked - 1])
+
+
+def simulate(rounds: Callable[[list[Planned]], Rounds], mcqa: float, always: float, runs: int) -> dict[str, Any]:
+    """What runs that end themselves come to."""
+    rng = np.random.default_rng(0)
+    agenda = [Planned(TASK, str(number), VARIANTS) for number in range(QUESTIONS)]
+    truth = mcqa * (1 - mcqa + always)
+    covered, errors, questions, requests = 0, [], [], []
+    for _ in range(runs):
+        found, spent = one_run(rounds(agenda), mcqa, always, rng)
+        count = sum(found)
+        m, b = (found.always + found.once) / count, found.always / count
+        error, stderr = m * (1 - m + b) - truth, cora_error(found)
+        covered += abs(error) <= 1.96 * stderr
+        errors.append(error / stderr if stderr else 0.0)
+        questions.append(count)
+        requests.append(spent)
+    return {
+        "coverage": covered / runs,
+        "bias": float(np.mean(errors)),
+        "questions": float(np.mean(questions)),
+        "requests": max(requests),
+    }
+
+
+def main() -> None:
+    """Print a row per model and way."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=2_000)
+    runs = parser.parse_args().runs
+    print(f"{runs:,} runs each, {QUESTIONS:,} questions to draw from\n")
+    print("| model | ended by | questions, mean | requests, most | 95% intervals that hold | mean error / stderr |")
+    print("|---|---|---|---|---|---|")
+    for name, (mcqa, always) in MODELS.items():
+        for way, rounds in WAYS.items():
+            found = simulate(rounds, mcqa, always, runs)
+            print(
+                f"| {name} | {way} | {found['questions']:.0f} | {found['requests']:,} | {found['coverage']:.3f} | "
+                f"{found['bias']:+.2f} |",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()

