@@ -226,7 +226,7 @@ class CoraTask(ScoredTask):
         goal = self.goal_of(model.goal)
         check_stopping(self.task_name, model, self.config, filters=len(self._filters))
         if model.target is not None and not any(entry["aggregation"] is metrics.cora for entry in self._chosen):
-            raise OptionError(f"{self.task_name}: --target-stderr is about the metric cora, which the task does not have")
+            raise OptionError(f"{self.task_name}: --target-stderr is about cora, a metric that the task does not have")
         model.expect(self.task_name, self.OUTPUT_TYPE)
         if goal is not None:
             self._set_metrics(goal.entries_left(self.config.metric_list, self._probe))
