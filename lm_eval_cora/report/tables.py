@@ -67,7 +67,9 @@ def score_table(runs: Sequence[Run], *, ranked: bool) -> Table:
     rows.append(["questions", *(len(run.table.sizes) for run in runs)])
     rows.append(["answers", *(run.table.answers for run in runs)])
     several = " In brackets the rank among the models." if ranked and len(runs) > 1 else ""
-    return Table("Scores", ["metric", *models(runs)], rows, f"± standard error, clustered by question.{several}")
+    between = " From one number to another: a run that stopped early does not know more." * any(r.bounds for r in runs)
+    note = f"± standard error, clustered by question.{several}{between}"
+    return Table("Scores", ["metric", *models(runs)], rows, note)
 
 
 def _bounded(run: Run, name: str) -> str:
