@@ -121,7 +121,7 @@ class ResponseTable:
         yes: (R,) log-likelihood of "yes", nan where it was not scored.
         no: (R,) log-likelihood of "no", nan where it was not scored.
         original: (R,) whether it is the question as its benchmark asks it.
-        written: (R,) whether an answer of the model's own was asked for.
+        written: (R,) whether an answer of the model's own was asked for, and the model was asked.
         asked: (R,) whether the model was asked; what was not asked is neither right nor invalid, and picks nothing.
         pairs: (P, 2) the pairs of such answers to one question, as records, that are equivalent.
         ran_out: (S, 2) the pairs whose comparison ran out of time or memory; of a record with itself where it was the
@@ -210,7 +210,7 @@ class ResponseTable:
             yes=np.array([nan if record.yes is None else record.yes for record in rows], dtype=np.float64),
             no=np.array([nan if record.no is None else record.no for record in rows], dtype=np.float64),
             original=np.array([record.original for record in rows], dtype=np.bool_),
-            written=np.array([record.ask == "boxed" for record in rows], dtype=np.bool_),
+            written=np.array([record.ask == "boxed" and record.asked for record in rows], dtype=np.bool_),
             asked=np.array([record.asked for record in rows], dtype=np.bool_),
             pairs=pairs,
             ran_out=ran_out,

@@ -14,13 +14,18 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 from lm_eval import simple_evaluate
 from lm_eval.api.model import LM
 from lm_eval.tasks import TaskManager
+
+from lm_eval_cora.harness.asking import AskingLM
+from lm_eval_cora.stopping.goals import Goal
 
 from .simulated import TASKS
 
@@ -36,7 +41,7 @@ NOTATIONS = (r"\boxed{x + 1}", r"\boxed{1 + x}", r"\boxed{7}", r"\boxed{\sqrt{49
 """What is said where a box is asked for: two answers, in several notations, and none."""
 
 Run = Mapping[str, Any]
-"""A task, its options and further arguments of simple_evaluate."""
+"""A task, its options, further arguments of simple_evaluate, and under `stop` the goal, the budget and the target."""
 
 
 def draw(n: int, *key: str) -> int:
@@ -63,6 +68,7 @@ class Hashing(LM):
         self._stop_half_way = stop_half_way
         self.asked = 0
         self.padding = 0
+        self.questions: list[str] = []
 
     # ---- what the harness asks of a rank: as in its transformers back end, without accelerate
 
@@ -122,6 +128,7 @@ class Hashing(LM):
         seen: set[int] = set()
         for request in requests:
             self.asked += 1
+            self.questions.append(request.doc.get("question_id", ""))
             # The harness pads a shorter rank with its last request. A run that counts the answer to that is wrong, so
             # it is not the answer that the request had before.
             if id(request) in seen:
@@ -174,13 +181,17 @@ def evaluate(run: Run, model: Hashing) -> dict[str, Any] | None:
         include_path=TASKS, include_defaults=False, metadata={"cora": dict(run["options"])} if run["options"] else {}
     )
     asked, padding = model.asked, model.padding
-    results = simple_evaluate(model=model, tasks=[task], task_manager=manager, **run.get("arguments", {}))
+    asking = _asking(model, run) if "stop" in run else model
+    with patch("lm_eval.evaluator.add_env_info") if "stop" in run else nullcontext():  # it takes longer than these runs
+        results = simple_evaluate(model=asking, tasks=[task], task_manager=manager, **run.get("arguments", {}))
     requests = model.gather_object([model.asked - asked, model.padding - padding])
+    questions = model.gather_object(sorted(set(model.questions[asked:])))
     assert (results is None) == (model.rank > 0)
     if results is None:
         return None
     samples = [
-        (sample["doc"]["question_id"], sample["doc"]["ordinal"], sample["acc"]) for sample in results["samples"][task]
+        (sample["doc"]["question_id"], sample["doc"]["ordinal"], None if "stop" in run else sample["acc"])
+        for sample in results["samples"][task]
     ]
     outcome = {
         "results": results["results"][task],
@@ -188,9 +199,16 @@ def evaluate(run: Run, model: Hashing) -> dict[str, Any] | None:
         "signature": results["configs"][task]["metadata"]["signature"],
         "samples": sorted(samples),
         "requests": requests,
+        "questions": questions,
     }
     loaded: dict[str, Any] = json.loads(json.dumps(outcome))
     return loaded
+
+
+def _asking(model: Hashing, run: Run) -> LM:
+    """What stands before a model in a run that stops early."""
+    goal, budget, target = (run["stop"].get(name) for name in ("goal", "budget", "target"))
+    return AskingLM(model, goal and Goal.parse(goal), budget=budget, target=target)
 
 
 class Ended(NamedTuple):

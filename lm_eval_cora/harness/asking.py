@@ -5,40 +5,20 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from lm_eval.api.instance import Instance
 from lm_eval.api.model import hash_args
 
+from lm_eval_cora.harness.asked import AskingTask, Inquiry, Variant, by_question, task_of
 from lm_eval_cora.harness.forwarding import ForwardingLM, behind
 from lm_eval_cora.options import OptionError
 from lm_eval_cora.reading import NOT_ASKED
-from lm_eval_cora.stopping.goals import Goal, place_of
+from lm_eval_cora.stopping.goals import Goal
 from lm_eval_cora.stopping.rounds import Outcomes, Planned, Rounds, Tally, everything, until_precise, within_budget
 
 # Below the harness' own logger, so that its handler and its verbosity hold for our lines too.
 logger = logging.getLogger("lm_eval.cora")
-
-Variant = tuple[Instance, ...]
-"""The requests of a variant: one where an answer is written, one per letter where letters are scored."""
-
-
-class AskingTask(Protocol):
-    """What a task of ours tells the model that asks its requests. They name it as `asked_by`."""
-
-    @property
-    def task_name(self) -> str:
-        """Its name."""
-
-    def goal_of(self, goal: Goal | None) -> Goal | None:
-        """The goal, or None if all variants of its questions are to be asked."""
-
-    def agenda(self) -> list[Planned]:
-        """The questions on all ranks together, in the order in which a sample takes them."""
-
-    def judge(self, answered: Sequence[tuple[Variant, Sequence[Any]]]) -> list[bool | None]:
-        """Whether variants were answered right, as they will be scored; None where that cannot be said."""
 
 
 class AskingLM(ForwardingLM):
@@ -68,8 +48,10 @@ class AskingLM(ForwardingLM):
             raise OptionError("stop_early was given a model that it has been given before; give it the model itself")
         if budget is not None and target is not None:
             raise OptionError("--budget and --target-stderr both say how many questions are asked; give one of them")
-        if target is not None and not target > 0:
-            raise OptionError(f"--target-stderr {target}: expected a number above 0")
+        if budget is not None and (isinstance(budget, bool) or not isinstance(budget, int) or budget < 1):
+            raise OptionError(f"--budget {budget!r}: expected a whole number from 1")
+        if target is not None and not 0 < target < 1:
+            raise OptionError(f"--target-stderr {target!r}: expected a number above 0 and below 1")
         if target is not None and goal is not None and goal.level != 1:
             raise OptionError(
                 f"--target-stderr is about CoRA, which --stop {goal.name} does not tell; use --stop exact"
@@ -78,7 +60,6 @@ class AskingLM(ForwardingLM):
         self.budget = budget
         self.target = target
         self._known: dict[str, Any] = {}
-        self._spent = 0
         self._expected: dict[str, str] = {}
 
     @property
@@ -144,7 +125,7 @@ class AskingLM(ForwardingLM):
     def _answers(self, method: str, requests: Sequence[Instance]) -> list[Any]:
         if not self.leaves_out:
             return self._once(method, requests)
-        ours: dict[int, Instance] = {id(request): request for request in requests if _task_of(request) is not None}
+        ours: dict[int, Instance] = {id(request): request for request in requests if task_of(request) is not None}
         others = [request for request in requests if id(request) not in ours]
         answers = self._in_rounds(method, list(ours.values())) if ours else {}
         passed = iter(self._once(method, others) if others else ())
@@ -166,7 +147,10 @@ class AskingLM(ForwardingLM):
                 asked.append(request)
         if repeats := len(requests) - len(asked):
             logger.info("%d of %d requests are the same as others and not asked again", repeats, len(requests))
-        fresh: Iterator[Any] = iter(getattr(self.lm, method)(asked) if asked else ())
+        received = getattr(self.lm, method)(asked) if asked else []
+        if len(received) != len(asked):
+            raise ValueError(f"the model gave {len(received)} responses to {len(asked)} requests ({method})")
+        fresh: Iterator[Any] = iter(received)
         answers = []
         for key in keys:
             if key is None:
@@ -182,7 +166,7 @@ class AskingLM(ForwardingLM):
 
     def _in_rounds(self, method: str, requests: Sequence[Instance]) -> dict[int, Any]:
         """Ask round by round, and wave by wave in each; the answers by id of the request."""
-        questions = _by_question(requests, self.goal)
+        questions = by_question(requests, self.goal)
         tasks = {question.task.task_name: question.task for question in questions.values()}
         agenda = _interleaved([task.agenda() for task in tasks.values()]) if self._plans else ()
         rounds = self._rounds(agenda, questions)
@@ -192,7 +176,7 @@ class AskingLM(ForwardingLM):
             members = [question for p in batch if (question := questions.get((p.task, p.question))) is not None]
             self._ask(method, members, answers)
             batch = _sent(rounds, self._tally(list(tasks), questions.values()) if self._plans else Tally())
-        self._spent += self._shared([sum(question.requests for question in questions.values())])[0]
+        self._expected.clear()  # what comes next is another run
         logger.info("%d of %d requests were asked, %s", len(answers), len(requests), _described(questions.values()))
         return answers
 
@@ -201,14 +185,14 @@ class AskingLM(ForwardingLM):
         """Whether the number of questions depends on what comes out."""
         return self.budget is not None or self.target is not None
 
-    def _rounds(self, agenda: Sequence[Planned], questions: Mapping[tuple[str, str], _Question]) -> Rounds:
+    def _rounds(self, agenda: Sequence[Planned], questions: Mapping[tuple[str, str], Inquiry]) -> Rounds:
         if self.budget is not None:
-            return within_budget(agenda, self.budget - self._spent)
+            return within_budget(agenda, self.budget)
         if self.target is not None:
             return until_precise(agenda, self.target)
         return everything([Planned(task, question, 0) for task, question in questions])
 
-    def _ask(self, method: str, questions: Sequence[_Question], answers: dict[int, Any]) -> None:
+    def _ask(self, method: str, questions: Sequence[Inquiry], answers: dict[int, Any]) -> None:
         """Ask what each question needs, in waves: of every open question the next variant, side by side."""
         wave = 0
         while pending := [(question, variants) for question in questions if (variants := question.next())]:
@@ -222,11 +206,11 @@ class AskingLM(ForwardingLM):
                 answers.update((id(request), response) for request, response in zip(variant, given, strict=True))
             self._take(asked, responses)
 
-    def _judged(self, question: _Question) -> bool:
+    def _judged(self, question: Inquiry) -> bool:
         """Whether anything depends on how its answers come out."""
         return question.goal is not None or self.target is not None
 
-    def _take(self, asked: Sequence[tuple[_Question, Variant]], responses: Sequence[Sequence[Any]]) -> None:
+    def _take(self, asked: Sequence[tuple[Inquiry, Variant]], responses: Sequence[Sequence[Any]]) -> None:
         """Tell each question how its variants came out, judged together for each task."""
         of_task: dict[str, list[int]] = {}
         for number, (question, variant) in enumerate(asked):
@@ -241,7 +225,7 @@ class AskingLM(ForwardingLM):
                 question, variant = asked[number]
                 question.take(variant, right)
 
-    def _tally(self, tasks: Sequence[str], questions: Iterable[_Question]) -> Tally:
+    def _tally(self, tasks: Sequence[str], questions: Iterable[Inquiry]) -> Tally:
         """What all ranks have asked and found out."""
         requests = 0
         counts: Counter[tuple[str, str]] = Counter()
@@ -263,50 +247,6 @@ class AskingLM(ForwardingLM):
         gathered = self.all_gather(torch.tensor(numbers, device=self.device))
         sums: list[int] = gathered.reshape(self.world_size, -1).sum(dim=0).tolist()
         return sums
-
-
-@dataclass
-class _Question:
-    """What is known of a question on this rank, and what is still to be asked."""
-
-    task: AskingTask
-    goal: Goal | None
-    size: int
-    waiting: list[Variant] = field(default_factory=list)
-    original: bool | None = None
-    right: int = 0
-    wrong: int = 0
-    requests: int = 0
-
-    def next(self) -> list[Variant]:
-        """The variants to ask now: the next one, or all of them where there is no goal; none if it is settled."""
-        if self.goal is None:
-            return self.waiting
-        if self.goal.is_settled(self.right, self.wrong, self.size) and not self._owes_original():
-            return []
-        return self.waiting[:1]
-
-    def _owes_original(self) -> bool:
-        """Whether the original is still to be asked: a level may be so low that nothing else is needed."""
-        return bool(self.waiting) and self.waiting[0][0].doc["original"]
-
-    def take(self, variant: Variant, right: bool | None) -> None:
-        """Note how a variant came out; what cannot be judged settles nothing."""
-        self.waiting = [other for other in self.waiting if other is not variant]
-        self.requests += len(variant)
-        self.right += right is True
-        self.wrong += right is False
-        if variant[0].doc["original"]:
-            self.original = right
-
-    @property
-    def outcome(self) -> str:
-        """Which of the Outcomes it has; empty if none, because the question is not begun."""
-        if self.original is None:
-            return ""
-        if not self.original:
-            return "never"
-        return "always" if self.right == self.size else "once"
 
 
 def stop_early(
@@ -343,15 +283,9 @@ def stop_early(
     return named(lm, Goal.parse(goal), budget=budget, target=target_stderr)
 
 
-def _task_of(request: Instance) -> AskingTask | None:
-    """The task of ours that a request belongs to, None if it is another's."""
-    task: AskingTask | None = getattr(request, "asked_by", None)
-    return task
-
-
 def _key(method: str, request: Instance) -> str | None:
     """What is equal for requests with the same answer; None if there are none such, or it is not ours to say."""
-    if _task_of(request) is None or (method == "generate_until" and _is_sampled(request.args[1])):
+    if task_of(request) is None or (method == "generate_until" and _is_sampled(request.args[1])):
         return None
     try:
         key: str = hash_args(method, request.args)
@@ -364,25 +298,6 @@ def _is_sampled(settings: Mapping[str, Any]) -> bool:
     """Whether chance is in the answer. APIs know no `do_sample`: there a temperature alone says it."""
     temperature = settings.get("temperature") or 0
     return bool(settings.get("do_sample")) or not isinstance(temperature, int | float) or temperature > 0
-
-
-def _by_question(requests: Iterable[Instance], goal: Goal | None) -> dict[tuple[str, str], _Question]:
-    """The questions of some requests, with their variants in the order of asking."""
-    variants: dict[tuple[str, Any], list[Instance]] = {}
-    for request in requests:
-        variants.setdefault((request.task_name, request.doc_id), []).append(request)
-    questions: dict[tuple[str, str], _Question] = {}
-    goals: dict[str, Goal | None] = {}
-    for members in variants.values():
-        task, doc = members[0].asked_by, members[0].doc
-        name = task.task_name
-        if name not in goals:
-            goals[name] = task.goal_of(goal)
-        question = questions.setdefault((name, doc["question_id"]), _Question(task, goals[name], doc["variants"]))
-        question.waiting.append(tuple(sorted(members, key=lambda request: request.idx)))
-    for question in questions.values():
-        question.waiting.sort(key=lambda variant: place_of(variant[0].doc))
-    return questions
 
 
 def _interleaved(agendas: Sequence[Sequence[Planned]]) -> list[Planned]:
@@ -403,6 +318,6 @@ def _sent(rounds: Rounds, tally: Tally) -> Sequence[Planned] | None:
         return None
 
 
-def _described(questions: Iterable[_Question]) -> str:
+def _described(questions: Iterable[Inquiry]) -> str:
     begun = [question.requests for question in questions if question.requests]
     return f"{sum(begun) / max(1, len(begun)):.2f} for each of {len(begun)} questions"

@@ -10,7 +10,7 @@ from typing import Any
 
 from lm_eval.api.task import ConfigurableTask
 
-from lm_eval_cora.harness.asking import Variant
+from lm_eval_cora.harness.asked import Variant
 from lm_eval_cora.harness.docs import Doc
 from lm_eval_cora.harness.notices import describe_samples
 from lm_eval_cora.harness.requests import encodable

@@ -22,6 +22,9 @@ _ABOUT = {"metric", "aggregation", "higher_is_better", "form", "sampled", "only"
 _OF_RIGHT_AND_WRONG = (acc_h, bmca, ci, cora, mcqa, mcqa_plus, mv)
 """Metrics that look at nothing but which variants were answered right, and only grow with more of them."""
 
+_FALLING = (ci, cora)
+"""Those of them that may fall if an original is answered right."""
+
 FEATURES = ("boxed", "dropped_template", "macro_average")
 """What a metric may be `only` for: answers of the models' own; templates of which SCORE's paper drops one; benchmarks
 that are averaged over categories."""
@@ -83,6 +86,8 @@ def compute(entry: Entry, table: ResponseTable) -> Any:
     if table.is_whole:
         return function(table)
     if entry["aggregation"] not in _OF_RIGHT_AND_WRONG:
+        return UNDEFINED
+    if entry["aggregation"] in _FALLING and (table.original & ~table.asked).any():
         return UNDEFINED
     lowest, highest = function(table), function(table.at_best)
     if "bound" in entry:

@@ -153,7 +153,7 @@ def until_precise(agenda: Sequence[Planned], target: float) -> Rounds:
         running = [
             task
             for task in running
-            if asked[task] < len(of_task[task]) and not _is_precise(tally.outcomes[task], target)
+            if asked[task] < len(of_task[task]) and not _is_precise(tally.outcomes.get(task, Outcomes()), target)
         ]
 
 

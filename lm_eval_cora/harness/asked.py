@@ -1,0 +1,95 @@
+"""What is known of each question while a model is being asked, and what is still to be asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from lm_eval.api.instance import Instance
+
+from lm_eval_cora.stopping.goals import Goal, place_of
+from lm_eval_cora.stopping.rounds import Planned
+
+Variant = tuple[Instance, ...]
+"""The requests of a variant: one where an answer is written, one per letter where letters are scored."""
+
+
+class AskingTask(Protocol):
+    """What a task of ours tells the model that asks its requests. They name it as `asked_by`."""
+
+    @property
+    def task_name(self) -> str:
+        """Its name."""
+
+    def goal_of(self, goal: Goal | None) -> Goal | None:
+        """The goal, or None if all variants of its questions are to be asked."""
+
+    def agenda(self) -> list[Planned]:
+        """The questions on all ranks together, in the order in which a sample takes them."""
+
+    def judge(self, answered: Sequence[tuple[Variant, Sequence[Any]]]) -> list[bool | None]:
+        """Whether variants were answered right, as they will be scored; None where that cannot be said."""
+
+
+@dataclass
+class Inquiry:
+    """A question while it is asked: what is known of it on this rank, and what is still to be asked."""
+
+    task: AskingTask
+    goal: Goal | None
+    size: int
+    waiting: list[Variant] = field(default_factory=list)
+    original: bool | None = None
+    right: int = 0
+    wrong: int = 0
+    requests: int = 0
+
+    def next(self) -> list[Variant]:
+        """The variants to ask now: the next one, or all of them where there is no goal; none if it is settled."""
+        if self.goal is None:
+            return self.waiting
+        return [] if self.goal.is_settled(self.right, self.wrong, self.size) else self.waiting[:1]
+
+    def take(self, variant: Variant, right: bool | None) -> None:
+        """Note how a variant came out; what cannot be judged settles nothing."""
+        self.waiting = [other for other in self.waiting if other is not variant]
+        self.requests += len(variant)
+        self.right += right is True
+        self.wrong += right is False
+        if variant[0].doc["original"]:
+            self.original = right
+
+    @property
+    def outcome(self) -> str:
+        """Which of the Outcomes it has; empty if none, because the question is not begun."""
+        if self.original is None:
+            return ""
+        if not self.original:
+            return "never"
+        return "always" if self.right == self.size else "once"
+
+
+def task_of(request: Instance) -> AskingTask | None:
+    """The task of ours that a request belongs to, None if it is another's."""
+    task: AskingTask | None = getattr(request, "asked_by", None)
+    return task
+
+
+def by_question(requests: Iterable[Instance], goal: Goal | None) -> dict[tuple[str, str], Inquiry]:
+    """The questions of some requests, with their variants in the order of asking."""
+    variants: dict[tuple[str, Any], list[Instance]] = {}
+    for request in requests:
+        variants.setdefault((request.task_name, request.doc_id), []).append(request)
+    questions: dict[tuple[str, str], Inquiry] = {}
+    goals: dict[str, Goal | None] = {}
+    for members in variants.values():
+        task, doc = members[0].asked_by, members[0].doc
+        name = task.task_name
+        if name not in goals:
+            goals[name] = task.goal_of(goal)
+        question = questions.setdefault((name, doc["question_id"]), Inquiry(task, goals[name], doc["variants"]))
+        question.waiting.append(tuple(sorted(members, key=lambda request: request.idx)))
+    for question in questions.values():
+        question.waiting.sort(key=lambda variant: place_of(variant[0].doc))
+    return questions

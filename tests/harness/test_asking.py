@@ -1,0 +1,395 @@
+"""Which requests reach a model that is asked as little as possible, and what stands in the place of the others."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from math import inf, nan
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import datasets
+import pytest
+from lm_eval import simple_evaluate
+from lm_eval.api.model import CachingLM
+from lm_eval.tasks import TaskManager
+
+from lm_eval_cora.harness import stop_early
+from lm_eval_cora.harness.asking import AskingLM
+from lm_eval_cora.options import OptionError
+from lm_eval_cora.question import LETTERS
+from lm_eval_cora.reading import NOT_ASKED, NotAsked
+from lm_eval_cora.stopping.goals import place_of
+from tests.simulated import TASKS, knows, run, scores
+from tests.stopping.test_goals import Moody, chance, is_decided, known
+
+QUESTIONS = {"questions": 6}
+SEED = 8
+
+
+class Watched(Moody):
+    """Notes each call and what was in it; dies after a number of requests, having stored each as back ends do."""
+
+    def __init__(self, seed: int = SEED, dies_after: int | None = None) -> None:
+        super().__init__(seed)
+        self.calls: list[list[Any]] = []
+        self.dies_after = dies_after
+
+    def _each(self, method: str, requests: list[Any]) -> list[Any]:
+        self.calls.append(list(requests))
+        found = []
+        for request in requests:
+            if self.dies_after is not None and sum(map(len, self.calls[:-1])) + len(found) >= self.dies_after:
+                raise KeyboardInterrupt
+            found.append(self.answer(method, request))
+            self.cache_hook.add_partial(method, request.args, found[-1])
+        return found
+
+    def answer(self, method: str, request: Any) -> Any:
+        if "question_id" not in request.doc:  # another's
+            return f"said to {request.args[0]}"
+        said = self.rule(request.doc)
+        return said if method == "generate_until" else self._score(said, request.args[1].strip())
+
+    def generate_until(self, requests: list[Any], disable_tqdm: bool = False) -> list[Any]:
+        return self._each("generate_until", requests)
+
+    def loglikelihood(self, requests: list[Any], disable_tqdm: bool = False) -> list[Any]:
+        return self._each("loglikelihood", requests)
+
+    @property
+    def requests(self) -> list[Any]:
+        return [request for call in self.calls for request in call]
+
+    @property
+    def arguments(self) -> list[str]:
+        return [json.dumps(request.args) for request in self.requests]
+
+
+class Reader(Watched):
+    """Answers by the text alone, so that the same text has the same answer."""
+
+    def answer(self, method: str, request: Any) -> Any:
+        doc = request.doc
+        skill = 1.0 if chance(self.seed, doc["question"]) < 0.4 else 0.7
+        said = knows(doc) if chance(self.seed, request.args[0]) < skill else LETTERS[len(doc["printed"]) - 1]
+        return said if method == "generate_until" else self._score(said, request.args[1].strip())
+
+
+def waves_by_hand(results: dict[str, Any], task: str, goal: str) -> list[set[tuple[str, int]]]:
+    """What is to be asked, wave by wave, given a full run: in the order of asking, until nothing can change."""
+    right: dict[str, list[tuple[int, bool]]] = defaultdict(list)
+    for sample in sorted(results["samples"][task], key=lambda sample: place_of(sample["doc"])):
+        right[sample["doc"]["question_id"]].append((sample["doc"]["ordinal"], sample["acc"] == 1))
+    waves: dict[int, set[tuple[str, int]]] = defaultdict(set)
+    for question, variants in right.items():
+        hits = [hit for _, hit in variants]
+        for wave, (ordinal, _) in enumerate(variants):
+            before = sum(hits[:wave])
+            # The original is asked always: without it mcqa would not be known.
+            if wave and is_decided(goal, before, wave - before, len(hits)):
+                break
+            waves[wave].add((question, ordinal))
+    return [waves[wave] for wave in sorted(waves)]
+
+
+def variants_of(requests: list[Any]) -> set[tuple[str, int]]:
+    return {(request.doc["question_id"], request.doc["ordinal"]) for request in requests}
+
+
+def together(model: Any, tasks: list[str], include_path: list[Path], **arguments: Any) -> dict[str, Any]:
+    manager = TaskManager(
+        include_path=[TASKS, *include_path], include_defaults=False, metadata={"cora": {"questions": 3}}
+    )
+    with patch("lm_eval.evaluator.add_env_info"):
+        found: dict[str, Any] = simple_evaluate(model=model, tasks=tasks, task_manager=manager, **arguments)
+    return found
+
+
+# ---- what is asked
+
+
+@pytest.mark.parametrize(
+    ("task", "goal"),
+    [
+        *(("cora_demo", goal) for goal in ("exact", "bmca@0.8", "bmca@0.5", "mv")),
+        *((task, "exact") for task in ("cora_demo_mc", "cora_demo_plus", "cora_demo_order_mc", "cora_demo_prompts")),
+    ],
+)
+def test_the_waves_are_those_that_it_takes(task: str, goal: str) -> None:
+    plain, model = Watched(), Watched()
+    everything = run(plain, task, options=QUESTIONS)
+    run(stop_early(model, goal), task, options=QUESTIONS)
+
+    expected = waves_by_hand(everything, task, goal)
+    assert [variants_of(call) for call in model.calls] == expected
+    assert all(request.doc["original"] for request in model.calls[0])
+    assert len({request.doc["question_id"] for request in model.calls[0]}) == 6
+    # Whole variants: in the form that scores letters, all of a variant's letters are in one call, and none twice.
+    sizes = Counter((request.doc["question_id"], request.doc["ordinal"]) for request in plain.requests)
+    for call in model.calls:
+        counts = Counter((request.doc["question_id"], request.doc["ordinal"]) for request in call)
+        assert counts == {variant: sizes[variant] for variant in counts}
+    assert len(model.arguments) < len(plain.arguments)
+    assert set(model.arguments) <= set(plain.arguments)
+
+
+def test_after_the_first_miss_nothing_else_of_a_question_is_asked() -> None:
+    model = Watched()
+    run(stop_early(model), options={"questions": 20})
+    missed = set()
+    for request in model.requests:
+        assert request.doc["question_id"] not in missed
+        if model.say(request.doc) != knows(request.doc):
+            missed.add(request.doc["question_id"])
+    assert 0 < len(missed) < 20
+
+
+def test_the_questions_of_several_tasks_are_asked_side_by_side() -> None:
+    tasks = ["cora_demo", "cora_demo_plus"]
+    plain, model = Reader(), Reader()
+    everything, found = together(plain, tasks, []), together(stop_early(model), tasks, [])
+    by_hand = [waves_by_hand(everything, task, "exact") for task in tasks]
+    expected: list[set[str]] = []
+    for wave in range(max(map(len, by_hand))):
+        asked = {
+            json.dumps(request.args)
+            for task, waves in zip(tasks, by_hand, strict=True)
+            for request in plain.requests
+            if request.task_name == task and wave < len(waves) and variants_of([request]) <= waves[wave]
+        }
+        expected.append(asked.difference(*expected))  # the originals of both tasks are the same texts
+    assert [{json.dumps(request.args) for request in call} for call in model.calls] == list(filter(None, expected))
+    assert len(expected[0]) == 3
+    for task in tasks:
+        assert found["results"][task]["cora,none"] == everything["results"][task]["cora,none"]
+
+
+def test_a_run_that_scores_nothing_cannot_be_stopped() -> None:
+    model = Watched()
+    with pytest.raises(OptionError, match="predict_only"):
+        run(stop_early(model), options=QUESTIONS, predict_only=True)
+    assert model.calls == []
+
+
+# ---- what is answered for the others
+
+
+@pytest.mark.parametrize(
+    ("task", "goal"), [("cora_demo", "exact"), ("cora_demo_mc", "mv"), ("cora_demo_prompts", "exact")]
+)
+def test_what_was_not_asked_is_marked_and_nothing_else_is(task: str, goal: str) -> None:
+    plain, model = Watched(), Watched()
+    everything = run(plain, task, options=QUESTIONS)["samples"][task]
+    samples = run(stop_early(model, goal), task, options=QUESTIONS)["samples"][task]
+    asked = variants_of(model.requests)
+    assert 0 < len(asked) < len(samples) == len(everything)
+    for sample, other in zip(samples, everything, strict=True):
+        assert sample["doc_hash"] == other["doc_hash"]
+        (responses,), (others,) = zip(*sample["resps"], strict=True), zip(*other["resps"], strict=True)
+        assert len(responses) == len(others)
+        if (sample["doc"]["question_id"], sample["doc"]["ordinal"]) in asked:
+            assert responses == others
+            assert not any(isinstance(response, NotAsked) for response in responses)
+        else:
+            assert all(type(response) is NotAsked for response in responses)
+            assert [str(response) for response in responses] == [str(NOT_ASKED)] * len(others)
+            assert json.loads(json.dumps(sample["resps"])) == [[str(NOT_ASKED)]] * len(others)
+
+
+def test_a_model_that_writes_the_marker_itself_has_been_asked() -> None:
+    def copies(doc: dict[str, Any]) -> str:
+        return str(NOT_ASKED)
+
+    assert type(copies({})) is str
+    everything = run(copies, options=QUESTIONS)
+    assert not [sample for sample in everything["samples"]["cora_demo"] if sample["resps"] == [[str(NOT_ASKED)]]]
+    whole = scores(everything)
+    assert (whole["invalid"], whole["acc"], whole["cora"]) == (1.0, 0.0, 0.0)
+    assert "cora_lower" not in whole
+    assert "mcqa_plus_lower" not in whole
+    for goal, asked in (("exact", 1), ("mv", 13), ("bmca@0.8", 6)):
+        # 26 variants, all wrong: mv needs 14, so 13 wrong ones settle it; bmca@0.8 needs 21, so 6.
+        model = Watched()
+        model.rule = copies
+        results = run(stop_early(model, goal), options=QUESTIONS)
+        assert len(model.requests) == 6 * asked
+        found = scores(results)
+        assert {name: found[name] for name in known("cora_demo", goal)} == {
+            name: whole[name] for name in known("cora_demo", goal)
+        }
+        # In a file, where types are gone, what it wrote does not read like what it was not asked.
+        texts = Counter(sample["resps"][0][0] for sample in results["samples"]["cora_demo"])
+        assert texts[str(NOT_ASKED)] == 6 * (26 - asked)
+        # All that was asked is wrong, for certain.
+        assert found["mcqa_plus_upper"] == pytest.approx(1 - asked / 26)
+        signature = results["configs"]["cora_demo"]["metadata"]["signature"]
+        assert f"|asked:{100 * asked / 26:.1f}%|" in signature
+
+
+@pytest.mark.parametrize("score", [(nan, False), (-inf, False), (inf, True), (None, False), None, ()])
+def test_whatever_likelihood_is_given_the_score_is_that_of_the_full_run(score: Any) -> None:
+    class Broken(Watched):
+        def answer(self, method: str, request: Any) -> Any:
+            key = (request.doc["question_id"], request.doc["ordinal"], request.args[1])
+            return score if chance(*key) < 0.15 else super().answer(method, request)
+
+    everything = scores(run(Broken(), "cora_demo_mc", options={"questions": 4}), "cora_demo_mc")
+    found = scores(run(stop_early(Broken()), "cora_demo_mc", options={"questions": 4}), "cora_demo_mc")
+    for name in known("cora_demo_mc", "exact"):
+        assert found[name] == everything[name]
+        assert found[f"{name}_stderr"] == everything[f"{name}_stderr"]
+
+
+# ---- caches
+
+
+@pytest.mark.parametrize("task", ["cora_demo", "cora_demo_mc"])
+def test_a_cache_around_is_refused_before_the_first_request(task: str, tmp_path: Path) -> None:
+    model = Watched()
+    with pytest.raises(OptionError, match="stop_early\\(CachingLM"):
+        run(stop_early(model), task, options=QUESTIONS, use_cache=str(tmp_path / "cache"))
+    assert model.calls == []
+    # Where nothing is left out there is nothing to refuse.
+    found = run(AskingLM(model), task, options={"questions": 1}, use_cache=str(tmp_path / "other"))
+    assert scores(found, task) == scores(run(Watched(), task, options={"questions": 1}), task)
+
+
+@pytest.mark.parametrize("task", ["cora_demo", "cora_demo_mc"])
+def test_a_cache_inside_answers_a_second_run_and_holds_no_markers(task: str, tmp_path: Path) -> None:
+    def stopped(model: Watched) -> dict[str, Any]:
+        cached = CachingLM(model, str(tmp_path / "cache_rank0.db"))
+        found = scores(run(stop_early(cached), task, options=QUESTIONS), task)
+        cached.dbdict.close()
+        return found
+
+    undisturbed, first, second, whole, plain = Watched(), Watched(), Watched(), Watched(), Watched()
+    expected = scores(run(stop_early(undisturbed), task, options=QUESTIONS), task)
+    assert stopped(first) == stopped(second) == expected
+    assert first.arguments == undisturbed.arguments
+    assert second.arguments == []
+
+    everything = run(plain, task, options=QUESTIONS)
+    found = run(whole, task, options=QUESTIONS, use_cache=str(tmp_path / "cache"))  # <prefix>_rank0.db
+    assert scores(found, task) == scores(everything, task)
+    assert [sample["resps"] for sample in found["samples"][task]] == [
+        sample["resps"] for sample in everything["samples"][task]
+    ]
+    assert sorted(whole.arguments + first.arguments) == sorted(plain.arguments)
+
+
+@pytest.mark.parametrize(("task", "requests"), [("cora_demo", 20), ("cora_demo_mc", 77)])
+def test_a_killed_run_asks_only_for_what_is_missing(task: str, requests: int, tmp_path: Path) -> None:
+    undisturbed, killed, resumed = Watched(), Watched(dies_after=requests), Watched()
+    expected = scores(run(stop_early(undisturbed), task, options=QUESTIONS), task)
+    assert len(undisturbed.requests) > requests + 5
+
+    cached = CachingLM(killed, str(tmp_path / "cache.db"))
+    with pytest.raises(KeyboardInterrupt):
+        run(stop_early(cached), task, options=QUESTIONS)
+    cached.dbdict.close()  # as the end of a process does
+    found = run(stop_early(CachingLM(resumed, str(tmp_path / "cache.db"))), task, options=QUESTIONS)
+    assert scores(found, task) == expected
+    assert sorted(killed.arguments[:requests] + resumed.arguments) == sorted(undisturbed.arguments)
+
+
+# ---- tasks of others
+
+FOREIGN = """\
+task: foreign
+dataset_path: json
+dataset_kwargs: {{data_files: {{test: {file}}}}}
+output_type: generate_until
+test_split: test
+doc_to_text: "{{{{text}}}}"
+doc_to_target: "{{{{text}}}}"
+generation_kwargs: {{until: ["end"], do_sample: false}}
+metric_list: [{{metric: exact_match, aggregation: mean, higher_is_better: true}}]
+metadata: {{version: 1}}
+"""
+
+
+@pytest.mark.parametrize("make", [stop_early, AskingLM, lambda lm: stop_early(lm, budget=60)])
+def test_tasks_that_are_not_ours_pass_through_untouched(
+    make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
+    texts = ["one", "two", "one", "", "two", "one"]
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+    (tmp_path / "yaml").mkdir()
+    (tmp_path / "yaml" / "foreign.yaml").write_text(FOREIGN.format(file=tmp_path / "rows.jsonl"))
+
+    def foreign(model: Watched) -> list[Any]:
+        return [request for request in model.requests if "question_id" not in request.doc]
+
+    plain, model = Watched(), Watched()
+    everything = together(plain, ["foreign", "cora_demo"], [tmp_path / "yaml"])
+    found = together(make(model), ["foreign", "cora_demo"], [tmp_path / "yaml"])
+    assert [request.args for request in foreign(model)] == [request.args for request in foreign(plain)]
+    assert [request.args[0] for request in foreign(model)] == texts
+    assert [request.doc for request in foreign(model)] == [{"text": text} for text in texts]
+    assert found["results"]["foreign"] == everything["results"]["foreign"]
+    assert found["samples"]["foreign"] == everything["samples"]["foreign"]
+    if make is not AskingLM:
+        assert len(model.requests) < len(plain.requests)
+
+
+# ---- no text twice
+
+
+@pytest.fixture
+def repeated(tmp_path: Path) -> dict[str, Any]:
+    """Questions with two options, of which two are the same but for their id, and one with three."""
+    rows: list[dict[str, Any]] = [
+        {"id": f"q{n}", "question": f"Is {n % 5} even?", "choices": ["yes it is", "no"], "answer": n % 5 % 2}
+        for n in range(7)
+    ]
+    rows.append({"id": "q7", "question": "Which?", "choices": ["ice", "fog", "tea"], "answer": 1})
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return {"data_files": str(tmp_path / "rows.jsonl")}
+
+
+@pytest.mark.parametrize("task", ["cora_local", "cora_local_mc", "cora_local_plus"])
+def test_identical_requests_are_asked_once(task: str, repeated: dict[str, Any]) -> None:
+    plain, model = Reader(), Reader()
+    everything = run(plain, task, options=repeated)
+    found = run(AskingLM(model), task, options=repeated)
+    counts = Counter(plain.arguments)
+    assert max(counts.values()) > 1  # or there would be nothing to test
+    assert Counter(model.arguments) == dict.fromkeys(counts, 1)
+    assert scores(found, task) == scores(everything, task)
+    assert [sample["resps"] for sample in found["samples"][task]] == [
+        sample["resps"] for sample in everything["samples"][task]
+    ]
+
+
+@pytest.mark.parametrize("goal", ["exact", "mv", "bmca@0.5"])
+def test_with_a_goal_too_and_the_scores_are_exact(goal: str, repeated: dict[str, Any]) -> None:
+    for seed in (1, 2):
+        plain, model = Reader(seed), Reader(seed)
+        everything = scores(run(plain, "cora_local", options=repeated), "cora_local")
+        found = scores(run(stop_early(model, goal), "cora_local", options=repeated), "cora_local")
+        assert max(Counter(model.arguments).values()) == 1
+        for name in known("cora_local", goal):
+            assert found[name] == everything[name]
+            assert found[f"{name}_stderr"] == everything[f"{name}_stderr"]
+
+
+@pytest.mark.parametrize("settings", ["do_sample=True,temperature=0.7", "temperature=0.7"])
+def test_sampled_requests_are_asked_each_time(settings: str, repeated: dict[str, Any]) -> None:
+    plain, model = Reader(), Reader()
+    everything = run(plain, "cora_local", options=repeated, gen_kwargs=settings)
+    found = run(AskingLM(model), "cora_local", options=repeated, gen_kwargs=settings)
+    assert sorted(model.arguments) == sorted(plain.arguments)
+    assert scores(found, "cora_local") == scores(everything, "cora_local")
+
+
+def test_five_samples_of_one_prompt_are_five_requests() -> None:
+    plain, model = Watched(), Watched()
+    everything = run(plain, "cora_demo_sampling", options={"questions": 3})
+    found = run(AskingLM(model), "cora_demo_sampling", options={"questions": 3})
+    assert len(set(plain.arguments)) == 3
+    assert sorted(model.arguments) == sorted(plain.arguments)
+    assert len(model.arguments) == 15
+    assert scores(found, "cora_demo_sampling") == scores(everything, "cora_demo_sampling")

@@ -1,0 +1,248 @@
+"""What stands before a model answers as the model does, whatever the harness asks it about itself."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import pickle
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from lm_eval.api.instance import Instance
+from lm_eval.api.model import LM, CachingLM
+
+from lm_eval_cora.harness import stop_early
+from lm_eval_cora.harness.asking import AskingLM
+from lm_eval_cora.harness.forwarding import ForwardingLM, behind
+from lm_eval_cora.options import OptionError
+from tests.simulated import Simulated, knows, run
+
+
+class Elsewhere(Simulated):
+    """The third of four ranks, with what back ends have beyond the base class. It notes what it is called with."""
+
+    def __init__(self) -> None:
+        super().__init__(knows)
+        self.calls: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = []
+        self.batch_sizes = {0: 16, 1: 8}
+        self.tokenizer = object()
+        self.config = SimpleNamespace(_name_or_path="org/model")
+
+    @property
+    def rank(self) -> int:
+        return 2
+
+    @property
+    def world_size(self) -> int:
+        return 4
+
+    @property
+    def device(self) -> str:
+        return "cuda:2"
+
+    @property
+    def tokenizer_name(self) -> str:
+        return "org__model"
+
+    def _note(self, name: str, *arguments: Any, **named: Any) -> Any:
+        self.calls.append((name, arguments, named))
+        return name, arguments, named
+
+    def chat_template(self, *arguments: Any, **named: Any) -> Any:
+        return self._note("chat_template", *arguments, **named)
+
+    def apply_chat_template(self, *arguments: Any, **named: Any) -> Any:
+        return self._note("apply_chat_template", *arguments, **named)
+
+    def all_gather(self, *arguments: Any, **named: Any) -> Any:
+        return self._note("all_gather", *arguments, **named)
+
+    def gather_object(self, *arguments: Any, **named: Any) -> Any:
+        return self._note("gather_object", *arguments, **named)
+
+    def barrier(self, *arguments: Any, **named: Any) -> Any:
+        return self._note("barrier", *arguments, **named)
+
+    def loglikelihood_rolling(self, requests: list[Any]) -> list[Any]:
+        self._note("loglikelihood_rolling", requests)
+        return [-1.0 for _ in requests]
+
+    def get_model_info(self) -> dict[str, Any]:
+        return {"model_num_parameters": 7, "model_dtype": "torch.bfloat16"}
+
+
+class Alone(Simulated):
+    """As plain as a model can be; at the top of a module, so that it can be pickled."""
+
+    def __init__(self) -> None:
+        super().__init__(knows)
+
+
+@pytest.fixture(params=["forwarding", "stop_early", "everything", "cached"])
+def layer(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Any, Elsewhere]:
+    model = Elsewhere()
+    return {
+        "forwarding": lambda: ForwardingLM(model),
+        "stop_early": lambda: stop_early(model),
+        "everything": lambda: AskingLM(model),
+        "cached": lambda: stop_early(CachingLM(model, str(tmp_path / "cache.db"))),
+    }[request.param](), model
+
+
+def test_all_that_the_base_class_has_is_passed_on_by_name() -> None:
+    # `__getattr__` never sees what the base class has. A later harness with one more must make this fail.
+    constructors = {"create_from_arg_string", "create_from_arg_obj"}
+    members = {name for name in vars(LM) if not name.startswith("_")} - constructors
+    assert members >= {"rank", "world_size", "device", "all_gather", "gather_object", "barrier", "set_cache_hook"}
+    missing = members - set(vars(ForwardingLM))
+    assert not missing
+
+
+def test_what_is_a_property_of_the_base_class_is_one_here() -> None:
+    for name, member in vars(LM).items():
+        if isinstance(member, property):
+            assert isinstance(inspect.getattr_static(ForwardingLM, name), property), name
+
+
+def test_all_attributes_of_an_instance_of_the_base_class_are_the_models(layer: tuple[Any, Elsewhere]) -> None:
+    proxy, model = layer
+    plain = {name for name in vars(Simulated(knows)) if not name.startswith("_")} - {"rule", "prompts"}
+    assert plain == {"cache_hook"}  # a later harness with one more should be looked at
+    hook = object()
+    model.cache_hook = hook
+    assert proxy.cache_hook is hook
+
+
+def test_the_place_among_the_ranks_is_the_models(layer: tuple[Any, Elsewhere]) -> None:
+    proxy, _ = layer
+    assert isinstance(proxy, LM)
+    assert (proxy.rank, proxy.world_size, proxy.device, proxy.tokenizer_name) == (2, 4, "cuda:2", "org__model")
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "named"),
+    [
+        ("chat_template", (True,), {}),
+        ("chat_template", (), {"chat_template": "name"}),
+        ("apply_chat_template", ([{"role": "user", "content": "?"}],), {}),
+        ("apply_chat_template", ([],), {"add_generation_prompt": False}),
+        ("all_gather", ("tensor",), {}),
+        ("gather_object", ({"a": 1},), {"dst": 3}),
+        ("gather_object", ({"a": 1}, 3), {}),
+        ("barrier", (), {}),
+    ],
+)
+def test_methods_reach_the_model_with_their_arguments(
+    layer: tuple[Any, Elsewhere], name: str, arguments: tuple[Any, ...], named: dict[str, Any]
+) -> None:
+    proxy, model = layer
+    assert getattr(proxy, name)(*arguments, **named) == (name, arguments, named)
+    assert model.calls == [(name, arguments, named)]
+
+
+def test_whole_texts_are_scored_by_the_model() -> None:
+    model = Elsewhere()
+    requests = [Instance("loglikelihood_rolling", {}, ("text",), 0)] * 3
+    assert stop_early(model).loglikelihood_rolling(requests) == [-1.0] * 3
+    assert model.calls == [("loglikelihood_rolling", (requests,), {})]
+
+
+def test_what_only_back_ends_have_comes_through(layer: tuple[Any, Elsewhere]) -> None:
+    proxy, model = layer
+    assert proxy.batch_sizes is model.batch_sizes
+    assert proxy.tokenizer is model.tokenizer
+    assert proxy.config is model.config
+    assert proxy.get_model_info() == {"model_num_parameters": 7, "model_dtype": "torch.bfloat16"}
+
+
+def test_what_a_model_lacks_its_layer_lacks() -> None:
+    for proxy in (ForwardingLM(Alone()), stop_early(Alone()), AskingLM(Alone())):
+        for name in ("batch_sizes", "tokenizer", "config", "generate", "__len__", "_no_such_thing"):
+            assert not hasattr(proxy, name)
+            with pytest.raises(AttributeError, match=name):
+                getattr(proxy, name)
+        assert proxy.get_model_info() == {}
+        assert (proxy.rank, proxy.world_size) == (0, 1)
+
+
+def test_an_error_of_the_model_is_not_a_missing_attribute() -> None:
+    class Plain(Simulated):
+        @property
+        def tokenizer_name(self) -> str:
+            raise NotImplementedError("no name")
+
+    for proxy in (ForwardingLM(Plain(knows)), stop_early(Plain(knows))):
+        with pytest.raises(NotImplementedError, match="no name"):
+            proxy.tokenizer_name  # noqa: B018
+
+
+def test_the_model_is_found_behind_all_that_stands_before_it(layer: tuple[Any, Elsewhere]) -> None:
+    proxy, model = layer
+    assert behind(proxy) is model
+    assert behind(model) is model
+
+
+class Local(Simulated):
+    """One process, of a kind whose name and arguments the harness reads off."""
+
+    def __init__(self) -> None:
+        super().__init__(knows)
+        self.batch_sizes = {0: 16, 1: 8}
+
+    def get_model_info(self) -> dict[str, Any]:
+        return {"model_num_parameters": 7}
+
+
+class Named(Local):
+    """With the configuration that transformers' models have."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.config = SimpleNamespace(_name_or_path="org/model")
+
+
+@pytest.mark.parametrize(("kind", "name"), [(Alone, "Alone"), (Local, "Local"), (Named, "org/model")])
+def test_the_results_name_the_model_and_what_it_says_of_itself(kind: type[Any], name: str, tmp_path: Path) -> None:
+    plain = run(kind(), options={"questions": 1})["config"]
+    assert plain["model"] == name
+    for model in (stop_early(kind()), stop_early(CachingLM(kind(), str(tmp_path / "cache.db")))):
+        found = run(model, options={"questions": 1})["config"]
+        assert found == plain
+        assert list(found) == list(plain)
+
+
+@pytest.mark.parametrize("make", [ForwardingLM, stop_early, AskingLM])
+def test_a_layer_can_be_copied(make: Any) -> None:
+    # Before `__init__` there is no model to ask, and `__getattr__` would look for one for ever.
+    model = Alone()
+    proxy = make(model)
+    again = copy.copy(proxy)
+    assert behind(again) is model
+    assert again.rank == 0
+    deep = copy.deepcopy(proxy)
+    assert behind(deep).prompts == []
+
+
+@pytest.mark.parametrize("make", [ForwardingLM, stop_early, AskingLM])
+def test_pickling_a_layer_ends(make: Any) -> None:
+    try:
+        again = pickle.loads(pickle.dumps(make(Alone())))
+    except (pickle.PicklingError, TypeError, AttributeError):
+        return  # a type made at run time may be refused, as long as that ends
+    assert isinstance(behind(again), Alone)
+
+
+@pytest.mark.parametrize("kind", [ForwardingLM, AskingLM])
+def test_an_object_that_was_never_filled_lacks_everything(kind: type[Any]) -> None:
+    empty = kind.__new__(kind)
+    with pytest.raises(AttributeError):
+        empty.batch_sizes  # noqa: B018
+    assert not hasattr(empty, "tokenizer")
+
+
+def test_a_model_that_is_stopped_already_is_refused() -> None:
+    for model in (stop_early(Alone()), AskingLM(Alone())):
+        with pytest.raises(OptionError, match="given before"):
+            stop_early(model)
