@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from lm_eval_cora.harness import stop_early
 from lm_eval_cora.metrics import Estimate
+from lm_eval_cora.reading import NOT_ASKED
 
 from .names import METRICS, SCORED, SELECTIONS, printed
 from .simulated import run, scores
@@ -109,3 +111,19 @@ def test_score(model) -> None:  # type: ignore[no-untyped-def]
         assert 0 <= values["consistency_rate"] <= 1
     # The samples of the last one differ: chance was at work.
     assert len({sample["resps"][0][0] for sample in samples}) > 1
+
+
+@pytest.mark.parametrize("task", ["cora_demo", "cora_demo_mc"])
+def test_stopping_early(model, task: str) -> None:  # type: ignore[no-untyped-def]
+    settings = {"options": {"questions": 2}, "apply_chat_template": True}
+    full = scores(run(model, task, **settings), task)
+    results = run(stop_early(model), task, **settings)
+    found = scores(results, task)
+    exact = [f"{name}{end}" for name in ("cora", "ci", "mcqa", "bmca@1.0") for end in ("", "_stderr")]
+    assert {name: found[name] for name in exact} == {name: full[name] for name in exact}
+    assert found["mcqa_plus_lower"] <= full["mcqa_plus"] <= found["mcqa_plus_upper"]
+    samples = results["samples"][task]
+    asked = sum(sample["resps"][0][0] != NOT_ASKED for sample in samples)
+    assert 2 <= asked < len(samples) == 52
+    assert f"|stop:exact|asked:{asked / 52:.1%}|" in results["configs"][task]["metadata"]["signature"]
+    assert results["config"]["model"] == model.config._name_or_path
