@@ -55,7 +55,7 @@ def rehearse(
     return {name: _cost(task, num_fewshot, limit) for name, task in _loaded(manager, names).items()}
 
 
-def check_tasks(settings: EvaluatorConfig, model: AskingLM) -> None:
+def check_tasks(settings: EvaluatorConfig, model: AskingLM) -> TaskManager:
     """Do what a run does before its first request, as far as that needs no model: a mistake must not wait for one.
 
     Nothing is said that the run itself will say again.
@@ -63,6 +63,9 @@ def check_tasks(settings: EvaluatorConfig, model: AskingLM) -> None:
     Args:
         settings: Those of the run.
         model: How much it will ask; of the model behind nothing is needed.
+
+    Returns:
+        What tasks are loaded from; the settings now name each of them.
 
     Raises:
         OptionError: If a task or an option is not as it must be, or the options are about tasks of ours and there is
@@ -87,6 +90,7 @@ def check_tasks(settings: EvaluatorConfig, model: AskingLM) -> None:
         options = ", ".join(f"--{name}" for name in model.settings())
         raise OptionError(f"{options}: none of the tasks is one of ours; `lm-eval-cora tasks` lists them")
     model.check(ours)
+    return manager
 
 
 def _loaded(manager: TaskManager, names: Sequence[Any]) -> dict[str, Any]:

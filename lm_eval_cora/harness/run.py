@@ -6,7 +6,7 @@ import os
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, redirect_stdout
+from contextlib import ExitStack, contextmanager, redirect_stdout
 from io import StringIO
 from typing import Any
 
@@ -14,6 +14,7 @@ from lm_eval._cli import HarnessCLI
 from lm_eval.api.model import CachingLM
 from lm_eval.api.registry import get_model
 from lm_eval.config.evaluate_config import EvaluatorConfig
+from lm_eval.tasks import TaskManager
 from lm_eval.utils import setup_logging
 
 from lm_eval_cora.harness.asking import AskingLM
@@ -40,7 +41,7 @@ def run(
     setup_logging()
     command, given = _parsed(arguments)
     settings = _configured(given)
-    check_tasks(settings, AskingLM(None, goal, budget=budget, target=target))
+    manager = check_tasks(settings, AskingLM(None, goal, budget=budget, target=target))
     cache = settings.use_cache
     given.use_cache = None  # the cache lies inside: the harness would put it around
 
@@ -50,7 +51,12 @@ def run(
         cached = CachingLM(model, _cache_file(cache, model)) if cache else model
         return AskingLM(cached, goal, budget=budget, target=target)
 
-    with _building(settings.model, wrap):
+    def process_tasks(again: EvaluatorConfig, _: Any = None) -> TaskManager:
+        """What is known by now: reading all task files takes seconds."""
+        again.tasks = settings.tasks
+        return manager
+
+    with _building(settings.model, wrap), _replaced(EvaluatorConfig, "process_tasks", process_tasks):
         command.execute(given)
 
 
@@ -92,19 +98,25 @@ def _building(name: str, wrap: Callable[[Any], AskingLM]) -> Iterator[None]:
         back_end = get_model(name)
     except ValueError as error:
         raise OptionError(f"--model {name}: {error}") from None
-    makers = ("create_from_arg_obj", "create_from_arg_string")
 
     def wrapping(make: Callable[..., Any]) -> Callable[..., AskingLM]:
         return lambda *arguments, **named: wrap(make(*arguments, **named))
 
-    own = {maker: back_end.__dict__[maker] for maker in makers if maker in back_end.__dict__}
-    for maker in makers:
-        setattr(back_end, maker, wrapping(getattr(back_end, maker)))
+    with ExitStack() as replaced:
+        for maker in ("create_from_arg_obj", "create_from_arg_string"):
+            replaced.enter_context(_replaced(back_end, maker, wrapping(getattr(back_end, maker))))
+        yield
+
+
+@contextmanager
+def _replaced(owner: type, name: str, value: Any) -> Iterator[None]:
+    """Put something into the place of a member of a class, for a while."""
+    own = owner.__dict__.get(name)
+    setattr(owner, name, value)
     try:
         yield
     finally:
-        for maker in makers:
-            if maker in own:
-                setattr(back_end, maker, own[maker])
-            else:
-                delattr(back_end, maker)
+        if own is None:
+            delattr(owner, name)
+        else:
+            setattr(owner, name, own)

@@ -13,7 +13,7 @@ from lm_eval_cora.metrics.accuracy import exact_level
 from lm_eval_cora.metrics.entries import Entry
 from lm_eval_cora.options import OptionError
 from lm_eval_cora.probes import order
-from lm_eval_cora.probes.alterations import ORIGINAL, shuffled
+from lm_eval_cora.probes.alterations import NOTA_ANSWER, ORIGINAL, TRUE_OR_FALSE_RIGHT, shuffled
 from lm_eval_cora.probes.divergent import DECOUPLED, WITH_NOTA
 
 EXACT, MAJORITY = "exact", "mv"
@@ -25,14 +25,16 @@ _BOUNDED = (mcqa_plus, mv, bmca)
 """Metrics that variants which were not asked can only raise, and only so far."""
 
 HARDEST_FIRST = (
+    *(TRUE_OR_FALSE_RIGHT, NOTA_ANSWER),
     *(shuffled(ORIGINAL), shuffled(WITH_NOTA), shuffled(DECOUPLED), shuffled(f"{DECOUPLED}_{WITH_NOTA}")),
     *(WITH_NOTA, DECOUPLED, f"{DECOUPLED}_{WITH_NOTA}"),
 )
-"""The kinds of the divergent probe in the order in which they are asked after the original.
+"""The kinds of the divergent probe and of MCQA+ in the order in which they are asked after the original.
 
-Of the variants of questions whose original was right SmolLM2-135M got 74 to 97% of each shuffled kind wrong, and at most
-4% of the others (docs/cost.md); and four larger models got those with as many options as the original wrong 1.4 to 1.9
-times as often as the others (from CoRA, tables 1 and 5).
+Measured once (docs/cost.md): of the variants of questions whose original was right SmolLM2-135M got 74 to 97% of each
+shuffled kind of the divergent probe wrong and at most 4% of the others; of MCQA+ nearly all of the first two kinds, 82%
+of the shuffled, and none of the rest. Among those that are alike the kinds with as many options as the original come
+first: four larger models got these wrong 1.4 to 1.9 times as often (from CoRA, tables 1 and 5).
 """
 
 _PLACES = {kind: place for place, kind in enumerate(HARDEST_FIRST)}
@@ -169,7 +171,7 @@ def bounds_of(entry: Entry) -> list[Entry]:
 def place_of(doc: Mapping[str, Any]) -> tuple[bool, int, int]:
     """Where a variant stands in the order of asking: the original first, then the hardest kinds.
 
-    Kinds of other probes follow in the order of the docs.
+    Kinds that have no place among these, such as templates and positions, follow in the order of the docs.
 
     Example:
         >>> docs = [{"kind": "x", "original": False, "ordinal": 0}, {"kind": "y", "original": True, "ordinal": 1}]
