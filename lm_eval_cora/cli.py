@@ -55,15 +55,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (ReportError, OptionError, BenchmarkError) as error:
         print(f"lm-eval-cora {given.name}: {error}", file=sys.stderr)
         return 1
-    except BrokenPipeError:  # `| head` has seen enough; what Python flushes at its end has nowhere to go
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except KeyboardInterrupt:
+        return 130
     except OSError as error:
+        if given.command is _run:  # of a model's server, or whatever: shown whole, as lm_eval does
+            raise
+        if isinstance(error, BrokenPipeError):  # `| head` has seen enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what Python flushes at its end
+            return 0
         where = error.filename or getattr(given, "output", None) or "standard output"
         told = f"{where}: {error.strerror}" if error.strerror else error  # one of our own says all by itself
         print(f"lm-eval-cora {given.name}: {told}", file=sys.stderr)
         return 1
-    except KeyboardInterrupt:
-        return 130
     return 0
 
 

@@ -59,8 +59,10 @@ class AskingLM(ForwardingLM):
         self.goal = goal
         self.budget = budget
         self.target = target
+        # Of one run: of the next one the model may be another inside.
         self._known: dict[str, Any] = {}
         self._expected: dict[str, str] = {}
+        self._is_over = False
 
     @property
     def leaves_out(self) -> bool:
@@ -78,12 +80,14 @@ class AskingLM(ForwardingLM):
         return {name: value for name, value in given.items() if value is not None}
 
     def expect(self, task: str, output_type: str) -> None:
-        """Be told before the first request of a task that will be asked.
+        """Be told of a task that will be asked, before the first request of a run.
 
         Raises:
             OptionError: If a budget would have to be shared with a task in another form: the harness asks these one
                 after the other, and the first would spend it.
         """
+        if self._is_over:
+            self._known, self._expected, self._is_over = {}, {}, False
         self._expected[output_type] = task
         if self.budget is not None and len(self._expected) > 1:
             raise OptionError(
@@ -123,6 +127,7 @@ class AskingLM(ForwardingLM):
         return self._answers("loglikelihood", requests)
 
     def _answers(self, method: str, requests: Sequence[Instance]) -> list[Any]:
+        self._is_over = True
         if not self.leaves_out:
             return self._once(method, requests)
         ours: dict[int, Instance] = {id(request): request for request in requests if task_of(request) is not None}
@@ -176,7 +181,6 @@ class AskingLM(ForwardingLM):
             members = [question for p in batch if (question := questions.get((p.task, p.question))) is not None]
             self._ask(method, members, answers)
             batch = _sent(rounds, self._tally(list(tasks), questions.values()) if self._plans else Tally())
-        self._expected.clear()  # what comes next is another run
         logger.info("%d of %d requests were asked, %s", len(answers), len(requests), _described(questions.values()))
         return answers
 

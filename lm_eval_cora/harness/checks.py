@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any
 
@@ -11,6 +11,8 @@ from lm_eval_cora.equivalence.workers import command
 from lm_eval_cora.harness.asking import AskingLM
 from lm_eval_cora.harness.forwarding import behind
 from lm_eval_cora.harness.scoring import JUDGE
+from lm_eval_cora.metrics import cora
+from lm_eval_cora.metrics.entries import Entry
 from lm_eval_cora.options import OptionError, Options
 
 
@@ -80,18 +82,20 @@ def check_seeds(task: str, options: Options, model: Any) -> None:
         )
 
 
-def check_stopping(task: str, model: AskingLM, config: Any, *, filters: int) -> None:
+def check_stopping(task: str, model: AskingLM, config: Any, entries: Sequence[Entry], *, filters: int) -> None:
     """See that nothing is in the way of leaving requests out.
 
     Args:
         task: Name of the task, for the error message.
         model: The model that leaves them out.
         config: The task's.
+        entries: Its metrics.
         filters: Number of its filters.
 
     Raises:
-        OptionError: If answers are not scored, or in more than one way, or the model needs all ranks to be asked the
-            same number of times, or its batch sizes need waves of some size.
+        OptionError: If the target is about a metric that the task does not have; answers are not scored, or in more
+            than one way, or more than one to a request; or the model's way to find a batch size needs long lists of
+            requests, or all ranks to call it as often.
     """
     how = " ".join(f"--{name} {value}" for name, value in model.settings().items())
     if not callable(config.process_results):
@@ -105,17 +109,19 @@ def check_stopping(task: str, model: AskingLM, config: Any, *, filters: int) -> 
         )
     if config.repeats > 1:
         raise OptionError(f"{task}: {how}: the task asks each variant {config.repeats} times (repeats); expected 1")
+    if model.target is not None and not any(entry["aggregation"] is cora for entry in entries):
+        raise OptionError(f"{task}: {how}: this is about cora, a metric that the task does not have")
     back_end = behind(model)
-    if str(getattr(getattr(back_end, "accelerator", None), "distributed_type", "")).endswith("FSDP"):
-        raise OptionError(
-            f"{task}: {how}: under FSDP all processes must be asked the same number of times, and here each stops when "
-            "its questions are settled; start it without FSDP"
-        )
     schedule = getattr(back_end, "batch_schedule", 1)
     if isinstance(schedule, int | float) and schedule > 1:
         raise OptionError(
             f"{task}: {how}: --batch_size auto:{schedule:g} fits batches to one long list of requests, and here are "
             "many short ones; give a number"
+        )
+    if getattr(back_end, "batch_size", None) == "auto" and back_end.world_size > 1:
+        raise OptionError(
+            f"{task}: {how}: with --batch_size auto the processes measure the batch size together at each call, and "
+            "here each calls as often as its own questions need; give a number"
         )
 
 

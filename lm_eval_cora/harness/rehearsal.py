@@ -77,6 +77,11 @@ def check_tasks(settings: EvaluatorConfig, model: AskingLM) -> TaskManager:
             manager = settings.process_tasks(settings.metadata)
         except ValueError as error:
             raise OptionError(str(error)) from None
+        if not isinstance(settings.samples or {}, dict) or not all(map(_is_list, (settings.samples or {}).values())):
+            raise OptionError(
+                f"--samples {settings.samples!r}: expected an object such as '{{\"cora_demo\": [0, 1, 2]}}', or a "
+                "file that holds one"
+            )
         ours = [task for task in _loaded(manager, settings.tasks).values() if isinstance(task, CoraTask)]
         for task in ours:
             _set(task, settings.num_fewshot)
@@ -91,6 +96,10 @@ def check_tasks(settings: EvaluatorConfig, model: AskingLM) -> TaskManager:
         raise OptionError(f"{options}: none of the tasks is one of ours; `lm-eval-cora tasks` lists them")
     model.check(ours)
     return manager
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, list)
 
 
 def _loaded(manager: TaskManager, names: Sequence[Any]) -> dict[str, Any]:

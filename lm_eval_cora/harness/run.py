@@ -43,7 +43,6 @@ def run(
     settings = _configured(given)
     manager = check_tasks(settings, AskingLM(None, goal, budget=budget, target=target))
     cache = settings.use_cache
-    given.use_cache = None  # the cache lies inside: the harness would put it around
 
     def wrap(model: Any) -> AskingLM:
         if isinstance(model, AskingLM):  # of a back end that makes one from a text by way of an object
@@ -52,8 +51,8 @@ def run(
         return AskingLM(cached, goal, budget=budget, target=target)
 
     def process_tasks(again: EvaluatorConfig, _: Any = None) -> TaskManager:
-        """What is known by now: reading all task files takes seconds."""
-        again.tasks = settings.tasks
+        """What is known by now, because reading all task files takes seconds; and no cache around our layer."""
+        again.tasks, again.use_cache = settings.tasks, None
         return manager
 
     with _building(settings.model, wrap), _replaced(EvaluatorConfig, "process_tasks", process_tasks):
@@ -75,12 +74,9 @@ def _configured(given: Namespace) -> EvaluatorConfig:
     """What the arguments come to, with those of a --config file."""
     try:
         with redirect_stdout(StringIO()):  # it prints a file's contents, and will again
-            settings = EvaluatorConfig.from_cli(given)
+            return EvaluatorConfig.from_cli(given)
     except (ValueError, TypeError, OSError) as error:
         raise OptionError(str(error)) from error
-    if settings.use_cache and not given.use_cache:
-        raise OptionError(f"use_cache in {given.config}: give it as --use_cache {settings.use_cache}, not in the file")
-    return settings
 
 
 def _cache_file(cache: str, model: Any) -> str:

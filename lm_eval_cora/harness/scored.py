@@ -105,8 +105,8 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
             for requests, responses in answered
         ]
         copies = [request for requests in variants for request in requests]
+        self._filter(copies)
         (ensemble,) = self._filters
-        ensemble.apply(copies)
         if self._writes:
             self._compare_answers(copies)
         return [
@@ -116,24 +116,30 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
             for requests in variants
         ]
 
-    def apply_filters(self) -> Any:
+    def apply_filters(self) -> None:
         """Filter the responses, after making each one a text that a file can hold.
 
         A lone surrogate, half of an emoji that a token limit cut in two, would end the writing of the samples file.
         """
         for instance in self.instances:
             instance.resps = [encodable(response) for response in instance.resps]
-        filtered = super().apply_filters()
-        for instance in self.instances:
-            if instance.resps and isinstance(instance.resps[0], NotAsked):  # whatever a filter makes of it
-                instance.filtered_resps = dict.fromkeys(instance.filtered_resps, NOT_ASKED)
+        self._filter(self.instances)
         if self._samples and (
             notice := self._attempt("the notice on samples", partial(describe_samples, self.instances))
         ):
             logger.warning("%s: %s", self.task_name, notice)
         if self._writes and callable(self.config.process_results):  # not --predict_only
             self._attempt("comparing answers", partial(self._compare_answers, self.instances))
-        return filtered
+
+    def _filter(self, instances: Sequence[Any]) -> None:
+        """Filter the responses that there are: a filter of a user's own knows nothing of others."""
+        missing = [bool(instance.resps) and isinstance(instance.resps[0], NotAsked) for instance in instances]
+        asked = [instance for instance, absent in zip(instances, missing, strict=True) if not absent]
+        for ensemble in self._filters:
+            if asked:
+                ensemble.apply(asked)
+            for instance in (one for one, absent in zip(instances, missing, strict=True) if absent):
+                instance.filtered_resps[ensemble.name] = NOT_ASKED
 
     def _compare_answers(self, instances: Sequence[Any]) -> None:
         """Compare some answers with the references and each other, before they are scored one by one."""

@@ -96,7 +96,7 @@ class CoraTask(ScoredTask):
         ]
         self._chosen = chosen
         config["metric_list"] = [entry for entry in chosen if is_in_table(entry)]
-        self._study = chosen if len(config["metric_list"]) < len(chosen) else []
+        self._study: list[Any] = []
         self._docs: Docs | None = None
         self._asked: list[Doc] = []
         self._chat = False
@@ -123,6 +123,7 @@ class CoraTask(ScoredTask):
             )
         self._check_scoring()
         self._keys = metric_keys(self._aggregation_list)
+        self._directions: dict[str, Any] = self._higher_is_better
 
     # ---- before the first request
 
@@ -185,6 +186,9 @@ class CoraTask(ScoredTask):
             OptionError: If it cannot.
         """
         asked = self._asked = self._docs_asked(**arguments)
+        if callable(self.config.process_results):  # not --predict_only
+            table = [entry for entry in self._chosen if is_in_table(entry)]
+            self._set_metrics(table, self._chosen if len(table) < len(self._chosen) else [])
         if notice := describe_cut(asked):
             logger.warning("%s: %s", self.task_name, notice)
         if self.config.num_fewshot:
@@ -192,7 +196,8 @@ class CoraTask(ScoredTask):
         if self._study and len(self._filters) > 1:
             logger.warning("%s: with several filters the results have the metrics of the table only", self.task_name)
         rename_token_limit(self.config.generation_kwargs or {})
-        if isinstance(model, AskingLM) and model.leaves_out:
+        self._left_out = {}
+        if isinstance(model, AskingLM):
             self._leave_out(model)
         if self._samples:
             check_sampling(self.task_name, self.config.generation_kwargs or {})
@@ -205,8 +210,8 @@ class CoraTask(ScoredTask):
         every = self.test_docs()
         if limit is not None and limit < 1:
             raise OptionError(f"{self.task_name}: --limit comes to {limit} variants: expected more than 0")
-        if outside := [index for index in samples or () if not 0 <= index < len(every)]:
-            raise OptionError(f"{self.task_name}: --samples {outside[0]}: expected 0 to {len(every) - 1}")
+        if outside := [index for index in samples or () if type(index) is not int or not 0 <= index < len(every)]:
+            raise OptionError(f"{self.task_name}: --samples {outside[0]!r}: expected 0 to {len(every) - 1}")
         asked = [every[index] for index in sorted(set(samples))] if samples else every[:limit]
         if world_size > len(asked):
             # The harness would raise on the ranks that have nothing, while the others wait for them for ever.
@@ -222,24 +227,24 @@ class CoraTask(ScoredTask):
         return every if world_size == 1 else iter(deal(list(every), world_size)[rank])
 
     def _leave_out(self, model: AskingLM) -> None:
-        """Get ready for answers that are missing: print the metrics that are known without them."""
-        goal = self.goal_of(model.goal)
-        check_stopping(self.task_name, model, self.config, filters=len(self._filters))
-        if model.target is not None and not any(entry["aggregation"] is metrics.cora for entry in self._chosen):
-            raise OptionError(f"{self.task_name}: --target-stderr is about cora, a metric that the task does not have")
+        """Get ready for answers that may be missing: print the metrics that are known without them."""
         model.expect(self.task_name, self.OUTPUT_TYPE)
+        if not model.leaves_out:
+            return
+        goal = self.goal_of(model.goal)
+        check_stopping(self.task_name, model, self.config, self._chosen, filters=len(self._filters))
         if goal is not None:
-            self._set_metrics(goal.entries_left(self.config.metric_list, self._probe))
-            self._study = []
+            self._set_metrics(goal.entries_left(self.config.metric_list, self._probe), [])
         elif model.goal is not None:
-            reason = "has no metric that is known before all variants are asked; all of them are asked"
-            logger.warning("%s: --stop %s: the task %s", self.task_name, model.goal.name, reason)
+            logger.warning("%s: --stop: asked in full, because no metric is known before that", self.task_name)
         self._left_out = {key: value for key, value in model.settings().items() if goal or key != "stop"}
 
-    def _set_metrics(self, entries: list[Any]) -> None:
-        self.config.metric_list = entries
+    def _set_metrics(self, entries: list[Any], study: list[Any]) -> None:
+        self.config.metric_list, self._study = entries, study
         self._aggregation_list = {entry["metric"]: entry["aggregation"] for entry in entries}
-        self._higher_is_better = {entry["metric"]: entry.get("higher_is_better") for entry in entries}
+        self._higher_is_better: dict[str, Any] = {
+            entry["metric"]: self._directions.get(entry["metric"], entry.get("higher_is_better")) for entry in entries
+        }
         self._keys = metric_keys(self._aggregation_list)
 
     def _load_sampler(self, asked: set[str]) -> ExemplarSampler:
@@ -349,11 +354,11 @@ class CoraTask(ScoredTask):
             for by_kind in (metrics.accuracy_by_kind, metrics.invalid_by_kind):
                 ours[by_kind.__name__] = self._attempt(by_kind.__name__, partial(by_kind, self._table))
             if self._study:
-                ours["study"] = {entry["metric"]: self._study_entry(entry) for entry in self._study}
+                ours["study"] = {
+                    entry["metric"]: for_json(self._attempt(entry["metric"], partial(compute, entry, self._table)))
+                    for entry in self._study
+                }
         return {**config, "metadata": {**(config.get("metadata") or {}), **ours}}
-
-    def _study_entry(self, entry: Mapping[str, Any]) -> Any:
-        return for_json(self._attempt(entry["metric"], partial(compute, entry, self._table)))
 
     def _signature(self) -> str:
         templates = {doc["template"] for doc in self.test_docs() if "template" in doc}

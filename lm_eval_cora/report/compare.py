@@ -12,11 +12,11 @@ from lm_eval_cora.metrics.paired import Difference, McNemar, difference, mcnemar
 from lm_eval_cora.question import shorten
 from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.content import Cell, Number, Table, interval
-from lm_eval_cora.report.files import HOW_MUCH, sent_with, signature_parts
+from lm_eval_cora.report.files import HOW_MUCH, WHERE_IT_ENDS, sent_with, signature_parts
 from lm_eval_cora.report.runs import Run, read_runs
 from lm_eval_cora.report.samples import Key
 
-_MAY_DIFFER = (*HOW_MUCH, "math-verify", "stop", "budget", "target-stderr")
+_MAY_DIFFER = (*HOW_MUCH, *WHERE_IT_ENDS, "math-verify")
 """Parts of a signature that say nothing about how a question was asked."""
 
 _NAMED = 3

@@ -18,6 +18,9 @@ _NAME = re.compile(rf"samples_(?P<task>.+)_(?P<date>{_DATE.pattern})\.jsonl")
 HOW_MUCH = ("questions", "categories", "n", "asked", "invalid")
 """The parts of a signature that tell how much was asked, not how."""
 
+WHERE_IT_ENDS = ("stop", "budget", "target-stderr")
+"""The parts that tell what ended a run before all was asked."""
+
 
 @dataclass(frozen=True)
 class SamplesFile:

@@ -16,7 +16,15 @@ from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.probes import plus, prompts
 from lm_eval_cora.question import Form
 from lm_eval_cora.report import ReportError
-from lm_eval_cora.report.files import HOW_MUCH, SamplesFile, find_files, part_of, short_names, signature_parts
+from lm_eval_cora.report.files import (
+    HOW_MUCH,
+    WHERE_IT_ENDS,
+    SamplesFile,
+    find_files,
+    part_of,
+    short_names,
+    signature_parts,
+)
 from lm_eval_cora.report.samples import Digest, Key, Place, Samples, compared, probe_of, read_line, read_samples
 from lm_eval_cora.responses import Record, ResponseTable
 from lm_eval_cora.stopping.goals import BOUNDS, bounds_of
@@ -261,7 +269,11 @@ def _unlike(newest: SamplesFile, older: SamplesFile) -> str:
     """Why an older file is no part of the newest run, as far as the results files say it, or nothing."""
     if newest.settings is None or older.settings is None:
         return "without both results files nothing says whether it was asked alike"
-    return "" if newest.settings == older.settings else "it was asked otherwise"
+    if newest.settings == older.settings:
+        return ""
+    (parts, *_), (others, *_) = newest.settings, older.settings
+    stopped = any(parts.get(name) != others.get(name) for name in WHERE_IT_ENDS)
+    return "one of the two was stopped early" if stopped else "it was asked otherwise"
 
 
 def _overlap(parts: Mapping[str, list[Samples]], found: Mapping[str, Samples]) -> str:
@@ -335,8 +347,8 @@ def _left_out(table: ResponseTable) -> list[str]:
     told = []
     if not table.is_whole:
         told.append(
-            f"stopped early: {table.answers:,} of {len(table.asked):,} variants were asked. Metrics are given that the "
-            "others cannot change, and the bounds of some that they can"
+            f"stopped early: {table.answers:,} of {len(table.asked):,} variants were asked. Given is what the others "
+            "cannot change"
         )
     if table.not_begun:
         told.append(f"{_count(table.not_begun, 'question')} of the task were not asked, as a budget or a target says")

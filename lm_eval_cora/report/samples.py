@@ -190,7 +190,8 @@ def _take(line: bytes, place: Place, found: dict[str, Samples]) -> str:
         _check(doc)
         responses = sample["filtered_resps"]
         form = _form_of(sample)
-        if sample.get("resps") and all(received == [NOT_ASKED] for received in sample["resps"]):
+        # Of several responses to a request the first counts: where the harness pads a rank there are several.
+        if sample.get("resps") and all(received[:1] == [NOT_ASKED] for received in sample["resps"]):
             record = not_asked(doc)
         elif form == "loglikelihood":
             record = read_likelihoods(doc, [_numbers(response) for response in responses])

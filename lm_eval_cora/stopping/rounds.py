@@ -125,7 +125,7 @@ def until_precise(agenda: Sequence[Planned], target: float) -> Rounds:
     """Whole questions, in the order of the agenda, until CoRA's standard error is below a target in each task.
 
     It is looked at on a fixed schedule: after 100 questions, and after each further quarter. So the run is over at one
-    of some twenty looks at most, and the error of a sample that happens to be small early has little chance to end it.
+    of a few dozen looks at most, and the error of a sample that happens to be small early has little chance to end it.
 
     Args:
         agenda: The questions of all tasks, those of each in a random order.

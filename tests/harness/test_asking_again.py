@@ -1,0 +1,150 @@
+"""A model that stops early in a second run, beside filters of a user's own, on several ranks; and what it leaves."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+from lm_eval.api.filter import Filter
+from lm_eval.api.registry import register_filter
+from lm_eval.evaluator import evaluate
+from lm_eval.tasks import TaskManager
+
+from lm_eval_cora.harness import stop_early
+from lm_eval_cora.options import OptionError
+from lm_eval_cora.reading import NOT_ASKED
+from lm_eval_cora.report.runs import read_runs
+from tests.simulated import TASKS, Simulated, knows, run, scores
+
+QUESTIONS = {"questions": 6}
+
+
+def nothing(_: dict[str, Any]) -> str:
+    return "Z"
+
+
+def half(doc: dict[str, Any]) -> str:
+    """Right in every second question, but for one variant of each."""
+    good = sum(map(ord, doc["question_id"])) % 2 or doc["original"]
+    return knows(doc) if good and doc["ordinal"] != 7 else "Z"
+
+
+def loaded(task: str = "cora_demo", include_path: Path | list[Path] = TASKS) -> dict[str, Any]:
+    manager = TaskManager(include_path=include_path, include_defaults=False, metadata={"cora": QUESTIONS})
+    tasks: dict[str, Any] = manager.load([task])
+    for one in tasks["tasks"].values():
+        one.set_config("num_fewshot", 0)
+        one.set_fewshot_seed(1234)
+    return tasks
+
+
+def test_what_was_answered_in_one_run_is_asked_again_in_the_next() -> None:
+    # Between the two the model may have become another: a checkpoint later, another adapter.
+    model = Simulated(knows)
+    wrapped = stop_early(model)
+    assert scores(run(wrapped, options=QUESTIONS))["mcqa"] == 1.0
+    asked = len(model.prompts)
+    model.rule = nothing
+    assert scores(run(wrapped, options=QUESTIONS))["mcqa"] == 0.0
+    assert len(model.prompts) == asked + 6
+
+
+def test_a_run_that_died_does_not_stand_in_the_way_of_the_next() -> None:
+    model = Simulated(knows)
+    wrapped = stop_early(model, budget=200)
+    with patch.object(model, "generate_until", side_effect=RuntimeError), pytest.raises(RuntimeError):
+        run(wrapped, "cora_demo", options=QUESTIONS)
+    assert scores(run(wrapped, "cora_demo_mc", options=QUESTIONS), "cora_demo_mc")["mcqa"] == 1.0
+
+
+def test_the_same_task_serves_several_models() -> None:
+    tasks = loaded()
+    first = evaluate(lm=stop_early(Simulated(half)), task_dict=tasks, log_samples=False)
+    second = evaluate(lm=stop_early(Simulated(half)), task_dict=tasks, log_samples=False)
+    full = evaluate(lm=Simulated(half), task_dict=tasks, log_samples=False)
+    assert first is not None
+    assert second is not None
+    assert full is not None
+    assert second["results"] == first["results"]
+    assert full["results"]["cora_demo"] == run(Simulated(half), options=QUESTIONS)["results"]["cora_demo"]
+    assert "stop" not in full["configs"]["cora_demo"]["metadata"]["signature"]
+    assert {"acc,none", "consistency_rate,none"} <= full["results"]["cora_demo"].keys()
+
+
+@register_filter("numbers-alone")
+class NumbersAlone(Filter):
+    """A filter that takes every response for a pair of numbers, as one of a user's own may."""
+
+    def apply(self, resps: Any, docs: Any) -> list[Any]:
+        return [[(float(pairs[0][0]), bool(pairs[0][1]))] for pairs in resps]
+
+
+def test_a_filter_of_a_users_own_never_sees_what_was_not_asked(tmp_path: Path) -> None:
+    (tmp_path / "own.yaml").write_text(
+        f"task: own\ninclude: {TASKS}/demo/cora_demo_mc.yaml\nfilter_list:\n- name: none\n  filter:\n"
+        "  - {function: numbers-alone}\n  - {function: take_first}\nmetadata: {version: 1}\n"
+    )
+    folders = [TASKS, tmp_path]
+    found = scores(run(stop_early(Simulated(half)), "own", QUESTIONS, folders), "own")
+    full = scores(run(Simulated(half), "own", QUESTIONS, folders), "own")
+    assert 0 < found["mcqa"] == full["mcqa"]
+    assert found["bmca@1.0"] == full["bmca@1.0"]
+    assert found["cora_stderr"] == full["cora_stderr"] > 0
+
+
+def test_where_the_harness_padded_a_rank_the_report_reads_the_first_response(tmp_path: Path) -> None:
+    results = run(stop_early(Simulated(half)), options=QUESTIONS, log_samples=True)
+    lines = results["samples"]["cora_demo"]
+    padded = max(number for number, line in enumerate(lines) if line["resps"] == [[NOT_ASKED]])
+    lines[padded]["resps"] = [[NOT_ASKED, NOT_ASKED]]
+    path = tmp_path / "samples_cora_demo_2026-01-01T00-00-00.000000.jsonl"
+    arguments = [{"gen_args_0": {"arg_0": line["arguments"][0][0], "arg_1": line["arguments"][0][1]}} for line in lines]
+    written = [{**line, "arguments": pairs} for line, pairs in zip(lines, arguments, strict=True)]
+    path.write_text("".join(json.dumps(line, default=str) + "\n" for line in written), encoding="utf-8")
+    (one,) = read_runs([path])
+    assert one.table.answers == sum(line["resps"] != [[NOT_ASKED]] for line in lines) - 1
+    assert not one.table.invalid[~one.table.asked].any()
+    assert {name: one.estimates[name].value for name in ("cora", "ci", "mcqa", "bmca@1.0")} == {
+        name: value for name, value in scores(results).items() if name in ("cora", "ci", "mcqa", "bmca@1.0")
+    }
+
+
+class Automatic(Simulated):
+    """Has the attributes by which a back end of the harness finds its batch size."""
+
+    def __init__(self, batch_size: Any, schedule: float = 1, ranks: int = 1) -> None:
+        super().__init__(knows)
+        self.batch_size, self.batch_schedule, self._world_size = batch_size, schedule, ranks
+
+
+@pytest.mark.parametrize(
+    ("model", "told"),
+    [
+        # Each call would measure together with the other ranks, and these call another number of times.
+        (lambda: Automatic("auto", ranks=2), "--stop exact: .*--batch_size auto.*give a number"),
+        # Four times in a list of three requests: the back end would divide by zero.
+        (lambda: Automatic("auto", schedule=4.0), "--stop exact: --batch_size auto:4 .*give a number"),
+    ],
+)
+def test_batch_sizes_that_need_one_long_list_are_refused(model: Callable[[], Automatic], told: str) -> None:
+    asked = model()
+    with pytest.raises(OptionError, match=told):
+        loaded()["tasks"]["cora_demo"].prepare(stop_early(asked))
+    assert asked.prompts == []
+
+
+def test_a_batch_size_that_one_process_finds_is_not() -> None:
+    assert scores(run(stop_early(Automatic("auto")), options=QUESTIONS))["mcqa"] == 1.0
+
+
+def test_a_model_that_answers_too_little_is_told() -> None:
+    model = Simulated(knows)
+    with (
+        patch.object(model, "generate_until", lambda requests: ["A"] * (len(requests) - 1)),
+        pytest.raises(ValueError, match="5 responses to 6 requests"),
+    ):
+        run(stop_early(model), options=QUESTIONS)
