@@ -266,6 +266,23 @@ def launch(
     return [Ended(process.returncode, _read(file)) for process, file in zip(processes, files, strict=True)]
 
 
+def outcomes_alone(runs: Mapping[Any, Run]) -> dict[Any, dict[str, Any]]:
+    """What each of some runs comes to in this process."""
+    outcomes = {}
+    for case, run in runs.items():
+        outcome = evaluate(run, Hashing())
+        assert outcome is not None
+        outcomes[case] = outcome
+    return outcomes
+
+
+def outcomes_together(runs: Mapping[Any, Run], folder: Path, ranks: int) -> dict[Any, dict[str, Any]]:
+    """What they come to over several processes. One takes seconds to start, so a group of them goes through all."""
+    ended = launch(list(runs.values()), folder, ranks=ranks)
+    assert [process.status for process in ended] == [0] * ranks, "\n".join(one.stderr[-3000:] for one in ended)
+    return dict(zip(runs, json.loads((folder / "outcomes.json").read_text(encoding="utf-8")), strict=True))
+
+
 def _read(file: Path) -> str:
     return file.read_text(encoding="utf-8", errors="replace")
 

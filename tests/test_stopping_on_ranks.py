@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import re
 from itertools import combinations
 from typing import Any
@@ -11,7 +10,7 @@ from unittest.mock import patch
 
 import pytest
 
-from .distributed import Hashing, evaluate, launch
+from .distributed import Hashing, evaluate, outcomes_alone, outcomes_together
 
 # Not importorskip: collecting this module would import torch even where its tests are deselected.
 pytestmark = pytest.mark.skipif(
@@ -49,8 +48,8 @@ WHOLE = [case for case in CASES if case not in ALONE_ON_RANKS]
 Outcomes = dict[tuple[str, str], dict[str, Any]]
 
 
-def _runs() -> list[dict[str, Any]]:
-    return [{"task": form, **RUNS[name]} for form, name in CASES]
+def _runs() -> dict[tuple[str, str], dict[str, Any]]:
+    return {(form, name): {"task": form, **RUNS[name]} for form, name in CASES}
 
 
 def metrics(outcome: dict[str, Any], *, bounds: bool = True) -> dict[str, Any]:
@@ -60,24 +59,12 @@ def metrics(outcome: dict[str, Any], *, bounds: bool = True) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def alone() -> Outcomes:
-    """What the runs come to in this process."""
-    outcomes = {}
-    for case, run in zip(CASES, _runs(), strict=True):
-        outcome = evaluate(run, Hashing())
-        assert outcome is not None
-        outcomes[case] = outcome
-    return outcomes
+    return outcomes_alone(_runs())
 
 
-# A process takes seconds to start, so a group of them goes through all runs.
 @pytest.fixture(scope="module", params=[2, 3], ids=["two ranks", "three ranks"])
 def together(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Outcomes:
-    """What the runs come to over several processes."""
-    folder = tmp_path_factory.mktemp("ranks")
-    ended = launch(_runs(), folder, ranks=request.param)
-    assert [process.status for process in ended] == [0] * request.param, "\n".join(one.stderr[-3000:] for one in ended)
-    outcomes = json.loads((folder / "outcomes.json").read_text(encoding="utf-8"))
-    return dict(zip(CASES, outcomes, strict=True))
+    return outcomes_together(_runs(), tmp_path_factory.mktemp("ranks"), request.param)
 
 
 @pytest.mark.parametrize("form", FORMS)
