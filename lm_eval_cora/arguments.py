@@ -55,13 +55,15 @@ def make_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
         "--budget",
         type=_between(1, 10**12),
         metavar="N",
-        help="ask whole questions, drawn by the seed, for at most N requests",
+        help="ask whole questions, drawn by the seed, for at most N requests, of all tasks together; where letters are "
+        "scored (_mc) each is one",
     )
     running.add_argument(
-        "--target-stderr",
+        *("--target-stderr", "--target_stderr"),  # the harness' options have the other line
         type=_between(1e-6, 1, float),
         metavar="E",
-        help="ask whole questions, drawn by the seed, until the standard error of cora is below E",
+        help="ask whole questions, drawn by the seed, until the standard error of cora is below E, which is looked at "
+        "after 100 and each further quarter",
     )
 
     report = _command(

@@ -15,7 +15,16 @@ from lm_eval_cora.harness.forwarding import ForwardingLM, behind
 from lm_eval_cora.options import OptionError
 from lm_eval_cora.reading import NOT_ASKED
 from lm_eval_cora.stopping.goals import Goal
-from lm_eval_cora.stopping.rounds import Outcomes, Planned, Rounds, Tally, everything, until_precise, within_budget
+from lm_eval_cora.stopping.rounds import (
+    Outcomes,
+    Planned,
+    Rounds,
+    Tally,
+    cora_error,
+    everything,
+    until_precise,
+    within_budget,
+)
 
 # Below the harness' own logger, so that its handler and its verbosity hold for our lines too.
 logger = logging.getLogger("lm_eval.cora")
@@ -177,11 +186,20 @@ class AskingLM(ForwardingLM):
         rounds = self._rounds(agenda, questions)
         answers: dict[int, Any] = {}
         batch: Sequence[Planned] | None = next(rounds)
+        tally, number = Tally(), 0
         while batch is not None:
+            number += 1
             members = [question for p in batch if (question := questions.get((p.task, p.question))) is not None]
-            self._ask(method, members, answers)
-            batch = _sent(rounds, self._tally(list(tasks), questions.values()) if self._plans else Tally())
-        logger.info("%d of %d requests were asked, %s", len(answers), len(requests), _described(questions.values()))
+            self._ask(method, members, answers, f"round {number}, " if self._plans else "")
+            tally = self._tally(list(tasks), questions.values()) if self._plans else tally
+            batch = _sent(rounds, tally)
+        for task in tasks:
+            own = [question for question in questions.values() if question.task.task_name == task]
+            logger.info("%s: %s", task, _described(own))
+            if self.target is not None:
+                error = cora_error(tally.outcomes[task])
+                met = "is below" if error < self.target else "did not come below"
+                logger.info("%s: the standard error of cora, %.4f, %s %s", task, error, met, self.target)
         return answers
 
     @property
@@ -196,14 +214,14 @@ class AskingLM(ForwardingLM):
             return until_precise(agenda, self.target)
         return everything([Planned(task, question, 0) for task, question in questions])
 
-    def _ask(self, method: str, questions: Sequence[Inquiry], answers: dict[int, Any]) -> None:
+    def _ask(self, method: str, questions: Sequence[Inquiry], answers: dict[int, Any], which: str) -> None:
         """Ask what each question needs, in waves: of every open question the next variant, side by side."""
         wave = 0
         while pending := [(question, variants) for question in questions if (variants := question.next())]:
             wave += 1
             asked = [(question, variant) for question, variants in pending for variant in variants]
             requests = [request for _, variant in asked for request in variant]
-            logger.info("wave %d: %d requests for %d open questions", wave, len(requests), len(pending))
+            logger.info("%swave %d: open questions: %d, requests: %d", which, wave, len(pending), len(requests))
             received = iter(self._once(method, requests))
             responses = [[next(received) for _ in variant] for _, variant in asked]
             for (_, variant), given in zip(asked, responses, strict=True):
@@ -254,7 +272,7 @@ class AskingLM(ForwardingLM):
 
 
 def stop_early(
-    lm: Any, goal: str = "exact", *, budget: int | None = None, target_stderr: float | None = None
+    lm: Any, goal: str | None = "exact", *, budget: int | None = None, target_stderr: float | None = None
 ) -> AskingLM:
     """A model that asks another one only as much as it takes to know a score exactly.
 
@@ -262,13 +280,14 @@ def stop_early(
     its variants, the hardest kinds first, until nothing can change the outcome. What the table then has is what the
     full run has, with the same standard errors: for `exact` cora, ci, mcqa and bmca@1.0 (acc_h too where the order of
     the options is asked); else mcqa and the goal itself. mcqa_plus, mv and other levels of bmca are printed as bounds,
-    and nothing else is: the answers that there are have been selected. Other tasks pass through untouched.
+    and nothing else is: the answers that there are have been selected. Other tasks pass through untouched. (The batches
+    are not those of the full run: where an answer depends on its batch, as in bfloat16, so do the scores of both.)
 
     Args:
         lm: An LM of the harness; or its cache around one, `CachingLM(lm, path)`: a cache belongs inside, and
             `use_cache` must not be given.
-        goal: `exact`, a level such as `bmca@0.8`, or `mv`.
-        budget: Ask whole questions, drawn by the seed, for at most so many requests.
+        goal: `exact`, a level such as `bmca@0.8`, or `mv`; None asks all variants of the questions that are asked.
+        budget: Ask whole questions, drawn by the seed, for at most so many requests, of all tasks together.
         target_stderr: Ask whole questions, drawn by the seed, until CoRA's standard error is below this.
 
     Returns:
@@ -284,7 +303,7 @@ def stop_early(
         ('DummyLM', 0, 'exact')
     """
     named: type[AskingLM] = type(type(behind(lm)).__name__, (AskingLM,), {})
-    return named(lm, Goal.parse(goal), budget=budget, target=target_stderr)
+    return named(lm, None if goal is None else Goal.parse(goal), budget=budget, target=target_stderr)
 
 
 def _key(method: str, request: Instance) -> str | None:
@@ -322,6 +341,9 @@ def _sent(rounds: Rounds, tally: Tally) -> Sequence[Planned] | None:
         return None
 
 
-def _described(questions: Iterable[Inquiry]) -> str:
+def _described(questions: Sequence[Inquiry]) -> str:
     begun = [question.requests for question in questions if question.requests]
-    return f"{sum(begun) / max(1, len(begun)):.2f} for each of {len(begun)} questions"
+    return (
+        f"asked {sum(begun):,} requests for {len(begun):,} of {len(questions):,} questions, "
+        f"{sum(begun) / max(1, len(begun)):.2f} each"
+    )

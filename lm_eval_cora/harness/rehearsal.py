@@ -44,7 +44,8 @@ def rehearse(
         OptionError: If a name is unknown, or a task or an option is not as it must be.
         BenchmarkError: If the questions cannot be had.
     """
-    folders = [str(folder) for folder in (tasks_folder(), include_path) if folder]
+    given = [folder.resolve() for folder in (tasks_folder(), include_path) if folder]
+    folders = [str(folder) for folder in dict.fromkeys(given)]
     manager = TaskManager(include_path=folders, include_defaults=False, metadata=dict(metadata))
     unknown = [name for name in names if name not in manager.all_tasks]
     if unknown:
@@ -72,11 +73,11 @@ def check_tasks(settings: EvaluatorConfig, model: AskingLM) -> TaskManager:
             none.
         BenchmarkError: If the questions cannot be had.
     """
-    with _silence():
+    with silence():
         try:
             manager = settings.process_tasks(settings.metadata)
         except ValueError as error:
-            raise OptionError(str(error)) from None
+            raise OptionError(f"{error}. In a checkout of lm-eval-cora: --include_path {tasks_folder()}") from None
         if not isinstance(settings.samples or {}, dict) or not all(map(_is_list, (settings.samples or {}).values())):
             raise OptionError(
                 f"--samples {settings.samples!r}: expected an object such as '{{\"cora_demo\": [0, 1, 2]}}', or a "
@@ -114,7 +115,8 @@ def _loaded(manager: TaskManager, names: Sequence[Any]) -> dict[str, Any]:
 
 
 @contextmanager
-def _silence() -> Iterator[None]:
+def silence() -> Iterator[None]:
+    """Let the harness and us say nothing that will be said again."""
     logger = logging.getLogger("lm_eval")
     level = logger.level
     logger.setLevel(logging.CRITICAL)

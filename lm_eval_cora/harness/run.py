@@ -18,7 +18,7 @@ from lm_eval.tasks import TaskManager
 from lm_eval.utils import setup_logging
 
 from lm_eval_cora.harness.asking import AskingLM
-from lm_eval_cora.harness.rehearsal import check_tasks
+from lm_eval_cora.harness.rehearsal import check_tasks, silence
 from lm_eval_cora.options import OptionError
 from lm_eval_cora.stopping.goals import Goal
 
@@ -73,7 +73,7 @@ def _parsed(arguments: Sequence[str]) -> tuple[HarnessCLI, Namespace]:
 def _configured(given: Namespace) -> EvaluatorConfig:
     """What the arguments come to, with those of a --config file."""
     try:
-        with redirect_stdout(StringIO()):  # it prints a file's contents, and will again
+        with silence(), redirect_stdout(StringIO()):  # it prints a file's contents, and will again
             return EvaluatorConfig.from_cli(given)
     except (ValueError, TypeError, OSError) as error:
         raise OptionError(str(error)) from error

@@ -107,7 +107,8 @@ def not_comparable(before: Run, after: Run) -> str:
             for which, ids, own in zip(("first", "second"), only, (one, other), strict=True)
             if ids
         ]
-        return f"{'; '.join(told)}. Run both with the same questions (option 'questions' or 'categories', --limit)"
+        ended = " A budget or a target ends each run elsewhere." if _ended_itself(before, after) else ""
+        return f"{'; '.join(told)}.{ended} Run both with the same questions (option 'questions' or 'categories')"
     ids = set(one)
     keys = {key for key in before.digests.keys() | after.digests.keys() if key[0] in ids}
     if unlike := _unlike(before, after, keys, "doc"):
@@ -122,6 +123,10 @@ def not_comparable(before: Run, after: Run) -> str:
             "beside the samples"
         )
     return ""
+
+
+def _ended_itself(*runs: Run) -> bool:
+    return any({"budget", "target-stderr"} & signature_parts(run.signature).keys() for run in runs)
 
 
 def told_apart(before: Run, after: Run) -> list[str]:

@@ -71,11 +71,12 @@ class Goal:
             >>> Goal.parse("bmca@0.8").level
             Fraction(4, 5)
         """
+        text = str(text).lower()
         if text == EXACT:
             return cls(EXACT, Fraction(1))
         if text == MAJORITY:
             return cls(MAJORITY, Fraction(1, 2), strictly=True)
-        name, separator, level = str(text).partition("@")
+        name, separator, level = text.partition("@")
         try:
             exact = exact_level(float(level)) if separator and name == "bmca" else Fraction(0)
         except ValueError:

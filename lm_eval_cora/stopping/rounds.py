@@ -25,8 +25,8 @@ _GROWTH = 1.25
 _CAUTION = 4
 """So many questions of each outcome are added to what was found before it is decided that the error is small."""
 
-_LEAST_GAIN = 0.01
-"""A budget's rest is left when it would pay for fewer than one in a hundred questions more."""
+_LEAST_GAIN = 0.05
+"""A budget's rest is left when it would pay for fewer than one in twenty questions more: each round has short waves."""
 
 
 class Planned(NamedTuple):

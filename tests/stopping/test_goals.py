@@ -145,7 +145,7 @@ def test_the_whole_level_is_exact() -> None:
     [
         "",
         "cora",
-        "Exact",
+        "exactly",
         "bmca",
         "bmca@",
         "bmca@0",
