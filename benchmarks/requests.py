@@ -3,7 +3,7 @@
 Simulated models with the MCQA and BMCA levels of the models in the CoRA paper's tables 1 to 4 answer made-up questions
 through the harness, once in full and once for each goal; the same is then done with a real model.
 
-    python benchmarks/requests.py [--questions 1000] [--real 40]
+    python benchmarks/requests.py [--questions 1000] [--real 12]
 """
 
 from __future__ import annotations
@@ -217,7 +217,7 @@ def main() -> None:
     """Run both."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--questions", type=int, default=1_000, help="for the simulated models, 0 for none of them")
-    parser.add_argument("--real", type=int, default=40, help="questions for the real model, 0 for none")
+    parser.add_argument("--real", type=int, default=12, help="questions for the real model, 0 for none")
     parser.add_argument("--one", nargs=4, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.one:
