@@ -50,17 +50,17 @@ def signature_of(
     """
     sizes = {record.variants for record in records}
     variants = "-".join(map(str, sorted({min(sizes), max(sizes)})))
-    asked = sum(record.asked for record in records) / len(records)
-    invalid = sum(record.invalid for record in records) / len(records)
+    asked = sum(record.asked for record in records)
+    invalid = sum(record.invalid for record in records) / max(1, asked)
     given = {"seed": options.seed, **options.changed()}
     parts = {
         **about,
         **{name: in_signature(name, value) for name, value in given.items()},
         **left_out,
-        **({"asked": f"{asked:.1%}"} if left_out else {}),
+        **({"asked": f"{asked / len(records):.1%}"} if left_out else {}),
         "n": f"{len(table.question_ids)}x{variants}",
         # Of answers that were selected by what they are, a share of the invalid ones says nothing.
-        **({"invalid": f"{invalid:.1%}"} if alone and "stop" not in left_out and asked == 1 else {}),
+        **({"invalid": f"{invalid:.1%}"} if alone and "stop" not in left_out else {}),
     }
     return "|".join(["cora", *(f"{name}:{value}" for name, value in parts.items()), f"v{__version__}"])
 

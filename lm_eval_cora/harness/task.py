@@ -173,8 +173,8 @@ class CoraTask(ScoredTask):
             arguments["system_instruction"] = instruction + self.config.fewshot_delimiter
         super().build_all_requests(**arguments)
         cost = describe_cost(self.instances, arguments.get("world_size", 1))
-        most = f"at most {self._left_out['budget']:,} of " if "budget" in self._left_out else "at most "
-        logger.info("%s: %s%s", self.task_name, most if self._left_out else "", cost)
+        paid = f"; the budget pays for {self._left_out['budget']:,} requests" if "budget" in self._left_out else ""
+        logger.info("%s: %s%s%s", self.task_name, "at most " if self._left_out else "", cost, paid)
 
     def prepare(self, model: Any, **arguments: Any) -> None:
         """See that the task can be run as it is asked for, and get ready for it.
