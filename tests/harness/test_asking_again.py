@@ -148,3 +148,23 @@ def test_a_model_that_answers_too_little_is_told() -> None:
         pytest.raises(ValueError, match="5 responses to 6 requests"),
     ):
         run(stop_early(model), options=QUESTIONS)
+
+
+def test_a_budget_alone_has_every_metric_of_its_sample() -> None:
+    model = Simulated(half)
+    results = run(stop_early(model, None, budget=60), options=QUESTIONS)
+    # 60 requests pay for two questions of 26; what the other four would have had is nobody's business.
+    assert len(model.prompts) == 52
+    same = run(Simulated(half), options={"questions": 2})
+    assert scores(results) == scores(same)
+    was, now = (one["configs"]["cora_demo"]["metadata"]["signature"] for one in (same, results))
+    assert now == was.replace("|questions:2|", "|questions:6|budget:60|asked:33.3%|")
+    assert "|n:2x26|invalid:" in now
+
+
+@pytest.mark.parametrize(("target", "told"), [(0.5, "is below 0.5"), (0.0001, "did not come below 0.0001")])
+def test_it_is_said_whether_a_target_was_met(target: float, told: str, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("INFO", "lm_eval"):
+        model = Simulated(lambda doc: knows(doc) if sum(map(ord, doc["question_id"])) % 2 else "Z")
+        results = run(stop_early(model, target_stderr=target), options=QUESTIONS)
+    assert f"cora_demo: the standard error of cora, {scores(results)['cora_stderr']:.4f}, {told}" in caplog.text
