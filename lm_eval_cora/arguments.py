@@ -45,6 +45,7 @@ def make_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
         "options above. docs/cost.md says what each of them saves.",
         abbreviations=False,  # --s would be the harness' --samples
     )
+    running.usage = "%(prog)s [-h] [--stop GOAL] [--budget N | --target-stderr E] ARGUMENTS OF lm_eval run"
     running.add_argument(
         "--stop",
         metavar="GOAL",
