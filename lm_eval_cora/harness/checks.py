@@ -93,16 +93,17 @@ def check_stopping(task: str, model: AskingLM, config: Any, entries: Sequence[En
         filters: Number of its filters.
 
     Raises:
-        OptionError: If the target is about a metric that the task does not have; answers are not scored, or in more
-            than one way, or more than one to a request; or the model's way to find a batch size needs long lists of
-            requests, or all ranks to call it as often.
+        OptionError: If the target is about a metric that the task does not have; it matters how answers are scored,
+            and they are not, or in more than one way; a variant is asked more than once; or the model's way to find a
+            batch size needs long lists of requests, or all ranks to call it as often.
     """
     how = " ".join(f"--{name} {value}" for name, value in model.settings().items())
-    if not callable(config.process_results):
+    judged = model.goal is not None or model.target is not None
+    if judged and not callable(config.process_results):
         raise OptionError(
             f"{task}: {how}: with --predict_only nothing is scored, and so nothing is known to be settled"
         )
-    if filters > 1:
+    if judged and filters > 1:
         raise OptionError(
             f"{task}: {how}: the task reads answers in {filters} ways (filter_list), and what one of them settles the "
             "others do not; run it with one filter"

@@ -59,7 +59,8 @@ def rehearse(
 def check_tasks(settings: EvaluatorConfig, model: AskingLM) -> TaskManager:
     """Do what a run does before its first request, as far as that needs no model: a mistake must not wait for one.
 
-    Nothing is said that the run itself will say again.
+    Nothing is said that the run itself will say again. The tasks are not handed on: the harness loads them after it has
+    set its seeds, and some tasks of others shuffle while they are loaded.
 
     Args:
         settings: Those of the run.
@@ -136,6 +137,6 @@ def _cost(task: Any, num_fewshot: int | None, limit: int | None) -> str:
 
 def _set(task: CoraTask, num_fewshot: int | None) -> None:
     """Set a task as the harness does before it is run."""
-    if num_fewshot is not None:
+    if num_fewshot is not None and task.get_config("num_fewshot") != 0:  # a 0 of the task's own stays
         task.set_config("num_fewshot", num_fewshot)
     task.set_fewshot_seed(seed=None)

@@ -168,3 +168,12 @@ def test_it_is_said_whether_a_target_was_met(target: float, told: str, caplog: p
         model = Simulated(lambda doc: knows(doc) if sum(map(ord, doc["question_id"])) % 2 else "Z")
         results = run(stop_early(model, target_stderr=target), options=QUESTIONS)
     assert f"cora_demo: the standard error of cora, {scores(results)['cora_stderr']:.4f}, {told}" in caplog.text
+
+
+def test_a_budget_alone_needs_no_scores() -> None:
+    model = Simulated(half)
+    results = run(stop_early(model, None, budget=60), options=QUESTIONS, predict_only=True)
+    assert len(model.prompts) == 52
+    assert sum(line["resps"] == [[NOT_ASKED]] for line in results["samples"]["cora_demo"]) == 4 * 26
+    with pytest.raises(OptionError, match="--stop exact.*--predict_only"):
+        run(stop_early(model, budget=60), options=QUESTIONS, predict_only=True)
