@@ -175,5 +175,5 @@ def test_a_budget_alone_needs_no_scores() -> None:
     results = run(stop_early(model, None, budget=60), options=QUESTIONS, predict_only=True)
     assert len(model.prompts) == 52
     assert sum(line["resps"] == [[NOT_ASKED]] for line in results["samples"]["cora_demo"]) == 4 * 26
-    with pytest.raises(OptionError, match="--stop exact.*--predict_only"):
+    with pytest.raises(OptionError, match=r"--stop exact.*--predict_only"):
         run(stop_early(model, budget=60), options=QUESTIONS, predict_only=True)
