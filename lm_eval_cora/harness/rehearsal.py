@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import lm_eval.tasks
 from lm_eval.config.evaluate_config import EvaluatorConfig
 from lm_eval.evaluator_utils import get_sample_size
 from lm_eval.tasks import TaskManager
@@ -78,7 +79,7 @@ def check_tasks(settings: EvaluatorConfig, model: AskingLM) -> TaskManager:
         try:
             manager = settings.process_tasks(settings.metadata)
         except ValueError as error:
-            raise OptionError(f"{error}. In a checkout of lm-eval-cora: --include_path {tasks_folder()}") from None
+            raise OptionError(f"{error}. {_where_ours_are()}") from None
         if not isinstance(settings.samples or {}, dict) or not all(map(_is_list, (settings.samples or {}).values())):
             raise OptionError(
                 f"--samples {settings.samples!r}: expected an object such as '{{\"cora_demo\": [0, 1, 2]}}', or a "
@@ -98,6 +99,13 @@ def check_tasks(settings: EvaluatorConfig, model: AskingLM) -> TaskManager:
         raise OptionError(f"{options}: none of the tasks is one of ours; `lm-eval-cora tasks` lists them")
     model.check(ours)
     return manager
+
+
+def _where_ours_are() -> str:
+    """What to do about a task that the harness does not know; where pip has put ours it knows them all."""
+    folder = tasks_folder()
+    is_known = folder.is_relative_to(Path(lm_eval.tasks.__file__).parent)
+    return "`lm-eval-cora tasks` lists ours" + f"; in a checkout they need --include_path {folder}" * (not is_known)
 
 
 def _is_list(value: object) -> bool:
