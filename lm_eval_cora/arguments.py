@@ -165,12 +165,14 @@ def make_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
         run["tasks"],
         "the tasks; what a run would cost, and whether it would start",
         "lm-eval-cora tasks medqa\n"
+        '  lm_eval ls tasks --include_path "$(lm-eval-cora tasks --path)"\n'
         "  lm-eval-cora tasks --check cora_medqa\n"
         """  lm-eval-cora tasks --check cora_local --metadata '{"cora": {"data_files": "my.jsonl"}}'""",
     )
     tasks.add_argument(
         "names", nargs="*", metavar="TASK", help="tasks or groups; without --check a part of the name will do"
     )
+    tasks.add_argument("--path", action="store_true", help="print only the folder of the task files")
     tasks.add_argument("--check", action="store_true", help="load them and build their requests, without a model")
     tasks.add_argument(
         "--metadata", type=_json_object, default={}, metavar="JSON", help="with --check, as for lm_eval run"

@@ -6,14 +6,17 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from io import TextIOWrapper
 from math import floor
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from lm_eval_cora.arguments import make_parser
 from lm_eval_cora.benchmarks import BenchmarkError
+from lm_eval_cora.discovery.location import remove_leftovers, tasks_folder
 from lm_eval_cora.metrics.estimate import for_json
 from lm_eval_cora.metrics.guessing import at_least, msgr
 from lm_eval_cora.options import OptionError
@@ -27,9 +30,12 @@ from lm_eval_cora.report.runs import Run, read_runs
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.report.text import as_csv, as_json, as_markdown, table_as_text
 from lm_eval_cora.stopping.goals import Goal
-from lm_eval_cora.task_files import task_list, tasks_folder
+from lm_eval_cora.task_files import task_list
 
 _STDOUT = Path("-")
+
+HARNESS = "lm-eval>=0.4.12,<0.5"
+"""The harness that this package needs, as in pyproject.toml."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -48,6 +54,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if others and given.command is not _run:
         given.usage_error(f"unrecognized arguments: {' '.join(others)}")
     given.others = others
+    for folder in remove_leftovers():
+        _say(f"lm-eval-cora: {folder} is left over from version 0.1.0. Delete it: rm -r {quote(str(folder))}")
     try:
         command: Callable[[argparse.Namespace], None] = given.command
         command(given)
@@ -70,8 +78,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
+@contextmanager
+def _importing_the_harness() -> Iterator[None]:
+    """Turn a harness that is missing, hidden or too old into an error of one line."""
+    try:
+        yield
+    except ImportError as error:
+        raise ReportError(
+            f"cannot import the harness: {error}. Install it for {sys.executable}: pip install '{HARNESS}'"
+        ) from None
+
+
 def _run(given: argparse.Namespace) -> None:
-    from lm_eval_cora.harness.run import run  # the harness takes seconds to import
+    with _importing_the_harness():
+        from lm_eval_cora.harness.run import run  # takes seconds
 
     goal = None if given.stop is None else Goal.parse(given.stop)
     run(given.others, goal=goal, budget=given.budget, target=given.target_stderr)
@@ -203,12 +223,18 @@ def _guess(given: argparse.Namespace) -> None:
 
 
 def _tasks(given: argparse.Namespace) -> None:
+    if given.path:
+        if given.check or given.names:
+            given.usage_error("--path: expected no other arguments: lm-eval-cora tasks --path")
+        print(tasks_folder())
+        return
     if given.check:
         if not given.names:
             given.usage_error("--check: name the tasks or groups: lm-eval-cora tasks --check cora_medqa")
         if given.include_path and not given.include_path.is_dir():
             raise ReportError(f"--include_path {given.include_path}: there is no such folder")
-        from lm_eval_cora.harness.rehearsal import rehearse  # the harness takes seconds to import
+        with _importing_the_harness():
+            from lm_eval_cora.harness.rehearsal import rehearse  # takes seconds
 
         costs = rehearse(
             [name for names in given.names for name in names.split(",")],

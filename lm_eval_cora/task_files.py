@@ -1,4 +1,4 @@
-"""Where the task files lie, which tasks they make, and which metrics they give a probe."""
+"""Which tasks the task files define, and which metrics they give a probe."""
 
 from __future__ import annotations
 
@@ -6,36 +6,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from lm_eval_cora.benchmarks import Benchmark
+from lm_eval_cora.discovery.location import tasks_folder
 from lm_eval_cora.probes import divergent, order, plus, prompts, revas, sampling
 from lm_eval_cora.prompting.template import own_templates
 from lm_eval_cora.question import Form, OpenQuestion, Question, Variant
 
 _PACKAGE = "lm_eval_cora"
-
-
-def tasks_folder() -> Path:
-    """The folder of the task files: beside the package in a checkout, else in the harness, where pip puts them.
-
-    Raises:
-        FileNotFoundError: If they are in neither place.
-    """
-    places = [Path(__file__).parents[1] / "tasks"]
-    harness = find_spec("lm_eval")
-    places += [Path(folder) / "tasks" / "cora" for folder in (harness and harness.submodule_search_locations) or ()]
-    for place in places:
-        if (place / "_probes").is_dir():
-            return place
-    raise FileNotFoundError(
-        f"the task files are missing: looked for {' and '.join(map(str, places))}. Install the package again, in the "
-        "environment of the harness"
-    )
 
 
 def probes() -> list[str]:

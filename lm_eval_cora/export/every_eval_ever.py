@@ -25,6 +25,7 @@ from lm_eval_cora.export.provenance import (
 )
 from lm_eval_cora.metrics.entries import parameters_of
 from lm_eval_cora.metrics.estimate import REPLICATES, Estimate
+from lm_eval_cora.metrics.meanings import MEANINGS
 from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.runs import Run
 
@@ -253,7 +254,7 @@ def _metric(entry: Mapping[str, Any], estimate: Estimate) -> dict[str, Any]:
     lowest, highest = min(lowest, estimate.value), max(highest, estimate.value)
     better = entry.get("higher_is_better")
     metric = {
-        "evaluation_description": (function.__doc__ or name).partition("\n")[0],
+        "evaluation_description": MEANINGS[function.__name__],
         "metric_id": "accuracy" if name == "mcqa" else f"lm-eval-cora.{name}",
         "metric_name": name,
         "lower_is_better": better is False,

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
 from itertools import chain, product
 from typing import Any
 
 import datasets
+from datasets.table import InMemoryTable
 
 from lm_eval_cora.benchmarks import Benchmark, BenchmarkError, LeftOut, LocatedRow, collect_questions, count_left_out
 from lm_eval_cora.benchmarks.files import read_rows
@@ -76,7 +78,7 @@ def load_benchmark(
         )
     chosen = choose_questions(questions, options, benchmark.name)
     logger.info("%s: %d of %d questions from %s", benchmark.name, len(chosen), total, source)
-    return datasets.DatasetDict({SPLIT: datasets.Dataset.from_list([_to_row(question) for question in chosen])})
+    return datasets.DatasetDict({SPLIT: _to_dataset(chosen)})
 
 
 def load_exemplars(
@@ -262,6 +264,17 @@ def to_question(row: Mapping[str, Any]) -> Question | OpenQuestion:
     if isinstance(row["answer"], str):
         return OpenQuestion(row["id"], row["question"], row["answer"], row["category"])
     return Question(row["id"], row["question"], tuple(row["choices"]), row["answer"], row["category"])
+
+
+def _to_dataset(questions: Sequence[Question | OpenQuestion]) -> datasets.Dataset:
+    """Make a dataset with a row per question.
+
+    The fingerprint is passed because `datasets` cannot compute one where it is installed in a `pip install --target`
+    folder: it pickles modules that are outside Python's own folders, and some of pyarrow's classes cannot be pickled.
+    """
+    rows = [_to_row(question) for question in questions]
+    fingerprint = sha256(json.dumps(rows).encode()).hexdigest()[:16]
+    return datasets.Dataset(InMemoryTable.from_pylist(rows), fingerprint=fingerprint)
 
 
 def _to_row(question: Question | OpenQuestion) -> dict[str, object]:

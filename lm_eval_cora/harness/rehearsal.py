@@ -8,17 +8,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import lm_eval.tasks
 from lm_eval.config.evaluate_config import EvaluatorConfig
 from lm_eval.evaluator_utils import get_sample_size
 from lm_eval.tasks import TaskManager
 
 from lm_eval_cora.benchmarks import BenchmarkError
+from lm_eval_cora.discovery.location import with_tasks_folder
 from lm_eval_cora.harness.asking import AskingLM
 from lm_eval_cora.harness.notices import describe_cost
 from lm_eval_cora.harness.task import CoraTask
 from lm_eval_cora.options import OptionError
-from lm_eval_cora.task_files import tasks_folder
 
 
 def rehearse(
@@ -45,8 +44,7 @@ def rehearse(
         OptionError: If a name is unknown, or a task or an option is not as it must be.
         BenchmarkError: If the questions cannot be had.
     """
-    given = [folder.resolve() for folder in (tasks_folder(), include_path) if folder]
-    folders = [str(folder) for folder in dict.fromkeys(given)]
+    folders = with_tasks_folder([include_path] if include_path else [])
     manager = TaskManager(include_path=folders, include_defaults=False, metadata=dict(metadata))
     unknown = [name for name in names if name not in manager.all_tasks]
     if unknown:
@@ -76,10 +74,12 @@ def check_tasks(settings: EvaluatorConfig, model: AskingLM) -> TaskManager:
         BenchmarkError: If the questions cannot be had.
     """
     with silence():
+        # Explicitly, so that this command does not depend on the start-up module.
+        settings.include_path = with_tasks_folder([settings.include_path] if settings.include_path else [])
         try:
             manager = settings.process_tasks(settings.metadata)
         except ValueError as error:
-            raise OptionError(f"{error}. {_where_ours_are()}") from None
+            raise OptionError(f"{error}. `lm-eval-cora tasks` lists the tasks of this package") from None
         if not isinstance(settings.samples or {}, dict) or not all(map(_is_list, (settings.samples or {}).values())):
             raise OptionError(
                 f"--samples {settings.samples!r}: expected an object such as '{{\"cora_demo\": [0, 1, 2]}}', or a "
@@ -99,13 +99,6 @@ def check_tasks(settings: EvaluatorConfig, model: AskingLM) -> TaskManager:
         raise OptionError(f"{options}: none of the tasks is one of ours; `lm-eval-cora tasks` lists them")
     model.check(ours)
     return manager
-
-
-def _where_ours_are() -> str:
-    """What to do about a task that the harness does not know; where pip has put ours it knows them all."""
-    folder = tasks_folder()
-    is_known = folder.is_relative_to(Path(lm_eval.tasks.__file__).parent)
-    return "`lm-eval-cora tasks` lists ours" + f"; in a checkout they need --include_path {folder}" * (not is_known)
 
 
 def _is_list(value: object) -> bool:

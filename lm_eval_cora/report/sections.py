@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from inspect import getdoc
+from collections.abc import Iterator, Sequence
 from math import nan
-from typing import Any
 
 from tqdm import tqdm
 
 from lm_eval_cora.answers import TOO_MANY_INVALID
 from lm_eval_cora.metrics.estimate import UNDEFINED
+from lm_eval_cora.metrics.meanings import MEANINGS
 from lm_eval_cora.probes import divergent, order, plus, revas
 from lm_eval_cora.report import stories, study, tables
 from lm_eval_cora.report.compare import not_comparable, told_apart
@@ -66,22 +65,18 @@ def _overview(by_task: dict[str, list[Run]]) -> Table:
 
 
 def _glossary(runs: Sequence[Run]) -> Table:
-    """What the metrics mean, in the first words of their documentation."""
-    names: dict[Callable[..., Any], dict[str, None]] = {}
+    """What the metrics mean."""
+    names: dict[str, dict[str, None]] = {}
     for run in runs:
         for entry in run.entries:
             if entry["metric"] in run.estimates:
-                names.setdefault(entry["aggregation"], {})[entry["metric"]] = None
-    rows = [[", ".join(called), _meaning(function)] for function, called in names.items()]
+                names.setdefault(entry["aggregation"].__name__, {})[entry["metric"]] = None
+    rows = [[", ".join(called), MEANINGS[function]] for function, called in names.items()]
     note = (
         "RC(i) is the share of the variants of question i that are answered right. A question's original is the "
         "question as its benchmark asks it; NOTA is the option “None of the above”."
     )
     return Table("What the metrics mean", ["metric", "meaning"], rows, note)
-
-
-def _meaning(function: Callable[..., Any]) -> str:
-    return (getdoc(function) or "").partition("\n")[0].replace("`", "")
 
 
 def _section(task: str, runs: Sequence[Run]) -> Section:

@@ -1,0 +1,7 @@
+"""How the harness finds the task files of this package. Imports the standard library only, and not the harness.
+
+The harness searches its own folder and `--include_path`, nothing else. To make plain `lm_eval --tasks cora_medqa` work,
+the wheel installs two small files beside the package: `lm_eval_cora_startup.pth`, a line that Python executes whenever
+it starts, and the module that this line imports. When the harness is imported, `finder` adds the folder of `location`
+to those that it searches.
+"""

@@ -1,0 +1,56 @@
+"""What each metric means, in one sentence: for the glossary of a report and for exported records.
+
+These texts are not taken from the docstrings, which `python -OO` removes.
+"""
+
+from __future__ import annotations
+
+MEANINGS = {
+    "acc": "Share of correct answers, the variants of all questions pooled.",
+    "acc_at": "Accuracy with a number of options in the first order: the source's order, with fillers last.",
+    "acc_h": "Hard accuracy: share of questions answered correctly in all orders of a number of options.",
+    "acc_max": "Highest accuracy among the kinds of variants.",
+    "acc_mean": "Mean accuracy of the kinds of variants: the mean over questions of the mean within a question.",
+    "acc_min": "Lowest accuracy among the kinds of variants.",
+    "all_equal": "Share of questions whose variants all get the same answer, right or wrong.",
+    "bmca": "Bare-minimum-consistency accuracy: share of questions with RC(i) >= level.",
+    "by_category": "Accuracy range, consistency rate and share of identical answers by category.",
+    "ci": "Consistency index: 1 - (mcqa - bmca@1.0).",
+    "confidence_ratio": "Confidence in the most likely wrong option relative to the right one: C_d / C_c.",
+    "confidence_right": "Mean probability of “yes” for the right option, on questions always answered correctly: C_c.",
+    "confidence_wrong": (
+        "Mean of the largest probability of “yes” among the wrong options, on questions always answered correctly: C_d."
+    ),
+    "consistency_rate": "Mean over questions of the share of comparable pairs of variants that pick the same option.",
+    "cora": "Consistency-rebalanced accuracy: mcqa * ci.",
+    "core": "Area under the BMCA curve times its mean height.",
+    "each_kind": "Accuracy of each kind of variant.",
+    "equal_at": "Share of questions with at least a given share of variants that get the same answer, right or wrong.",
+    "invalid": "Share of responses without a valid answer, the variants of all questions pooled.",
+    "macro_acc": "Mean over categories of the category's mean accuracy; each category has the same weight.",
+    "mcqa": "Share of questions whose original is answered correctly: the usual accuracy of a benchmark.",
+    "mcqa_plus": "Mean over questions of RC(i), the share of a question's variants answered correctly.",
+    "mcqa_plus_diff": "Effect of the variants on the score: mcqa_plus - mcqa, paired by question.",
+    "multi_share": "Share of misled questions with several options selected when all right ones are asked for.",
+    "mv": "Majority voting: share of questions with more than half of their variants answered correctly.",
+    "nota_acc": "Accuracy where NOTA replaces the right option and is printed last.",
+    "nota_acc_diff": "Effect of NOTA on the accuracy: nota_acc - mcqa, paired by question.",
+    "nota_acc_h": "Share of questions where NOTA, now the right option, is picked in all orders.",
+    "nota_acc_h_diff": "Effect of NOTA on the hard accuracy: nota_acc_h - acc_h, paired by question.",
+    "picks_by_letter": "Share of picks of each letter, and the share expected if letters were picked equally often.",
+    "position_chi_square": "Chi-square statistic of the picks by letter, compared with equal shares.",
+    "recall_misleading": (
+        "Share of misled questions whose misleading option is selected again when all right ones are asked for."
+    ),
+    "recall_right": "Share of misled questions whose right option is selected when all right ones are asked for.",
+    "replaced_acc": "Accuracy on misled questions after a filler has replaced the misleading option.",
+    "sc": "Consistency score: how often the most frequent pick is given, over the orders of a number of options.",
+    "sc_buckets": "Questions by how often their most frequent pick is given in the original orders.",
+    "subset_sizes": "Number of questions in each part of the study.",
+    "tf_right": "True or false on the right option, for questions always answered correctly: share of “yes”.",
+    "tf_wrong": "True or false on the wrong options, for questions always answered correctly: share of “no”.",
+    "ties": "Share of answers for which another answer was exactly as likely, the variants of all questions pooled.",
+    "timeouts": "Share of comparisons of answers that ran out of time or memory; they count as not equivalent.",
+    "yes_no_mass": "Mean of P(yes) + P(no), all true-or-false variants pooled.",
+}
+"""Meaning by the name of the metric's function. RC(i) is the share of the variants of question i answered correctly."""
