@@ -3,6 +3,7 @@
     nox                  both, on the lowest and the highest Python
     nox -s lowest-3.10   one of them
     nox -s schema        exported records against the schema that Every Eval Ever publishes
+    nox -s install       all ways to install the harness and this package, as a table
 
 The test with a real model is skipped here (no torch is installed); `make test` runs it.
 """
@@ -44,6 +45,13 @@ def schema(session: nox.Session) -> None:
     """On its own: the package needs Python 3.12, and other versions of what we use."""
     session.install(".[dev]", "every-eval-ever~=0.3.0")
     session.run("python", "-m", "pytest", "tests/export", *session.posargs)
+
+
+@nox.session(python="3.12")
+def install(session: nox.Session) -> None:
+    """Ten minutes: a virtual environment for each row of the table."""
+    session.install(".[dev]")
+    session.run("python", "-m", "tests.installation", *session.posargs)
 
 
 def _test(session: nox.Session) -> None:

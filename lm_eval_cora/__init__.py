@@ -9,4 +9,4 @@ The data flow in one direction, a room for each step::
 knows `lm_eval`.
 """
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"

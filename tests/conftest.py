@@ -4,6 +4,8 @@ import os
 
 # No test reaches the Hub. Set before anything imports huggingface_hub, which reads it once.
 os.environ["HF_HUB_OFFLINE"] = "1"
+# The package may be installed, too: plain TaskManagers must not find its task files beside those of the checkout.
+os.environ["LM_EVAL_CORA_AUTOLOAD"] = "0"
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 from pathlib import Path

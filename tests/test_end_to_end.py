@@ -15,7 +15,7 @@ from lm_eval.loggers import EvaluationTracker
 from lm_eval.tasks import TaskManager
 from lm_eval.utils import handle_non_serializable, make_table
 
-from lm_eval_cora import metrics
+from lm_eval_cora import __version__, metrics
 from lm_eval_cora.benchmarks.demo import DEMO
 from lm_eval_cora.responses import ResponseTable
 
@@ -35,7 +35,8 @@ def test_the_results_file_and_the_table() -> None:
     assert set(config["metadata"]["accuracy_by_kind"].values()) == {1.0}
     assert len(config["metadata"]["accuracy_by_kind"]) == 8
     assert config["metadata"]["signature"] == (
-        "cora|task:cora_demo@1|probe:divergent|form:generate|shots:0|seed:2|questions:3|n:3x26|invalid:0.0%|v0.1.0"
+        "cora|task:cora_demo@1|probe:divergent|form:generate|shots:0|seed:2|questions:3|n:3x26|invalid:0.0%"
+        f"|v{__version__}"
     )
     assert config["dataset_kwargs"] == {"benchmark": "demo"}
     assert config["process_docs"] == "lm_eval_cora.harness.docs.divergent"
@@ -101,7 +102,7 @@ def test_several_filters(tmp_path: Path) -> None:
     assert by_filter["lists"]["invalid"] == 1.0
     # One signature for all: it says what holds for all.
     metadata = results["configs"]["cora_filtered"]["metadata"]
-    assert metadata["signature"].split("|")[-2:] == ["n:3x26", "v0.1.0"]
+    assert metadata["signature"].split("|")[-2:] == ["n:3x26", f"v{__version__}"]
     assert "accuracy_by_kind" not in metadata
 
 

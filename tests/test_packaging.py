@@ -1,139 +1,159 @@
-"""The wheel in an environment of its own: bare harness, no torch; tasks are found, run, and leave nothing behind."""
+"""The wheel in environments of its own: tasks are found, run, and leave nothing behind."""
 
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-import venv
-from importlib.metadata import version
+import zipfile
+from email.parser import HeaderParser
 from pathlib import Path
 
 import pytest
 
-from .names import GROUPS, NAMES
+from lm_eval_cora.cli import HARNESS
 
-REPOSITORY = Path(__file__).parents[1]
+from .installation import CASES, CHECKS, DUMMY, OPTIONS, Environment, Sources, call, new
+from .names import GROUPS, NAMES
 
 pytestmark = pytest.mark.packaging
 
 RUN = """
-import json, random
+import json
 from lm_eval import simple_evaluate
 results = simple_evaluate(model="dummy", tasks=["cora_demo"], metadata={"cora": {"questions": 2}})
 print(json.dumps(results["results"]["cora_demo"]))
 """
 
+MANAGERS = """
+import json
+from pathlib import Path
+from lm_eval.tasks import TaskManager
+from lm_eval_cora.discovery.location import tasks_folder
+paths = [None, str(tasks_folder()), tasks_folder(), [tasks_folder(), "mine"], "mine"]
+managers = [TaskManager(include_path=path, include_defaults=defaults) for path in paths for defaults in (True, False)]
+print(json.dumps([manager.all_tasks for manager in managers]))
+"""
+
 
 @pytest.fixture(scope="module")
-def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The interpreter of a new environment with the wheel and the harness version that this suite runs on."""
-    folder = tmp_path_factory.mktemp("packaging")
-    call(Path(sys.executable), "-m", "build", "--wheel", "--outdir", str(folder), str(REPOSITORY))
-    (wheel,) = folder.glob("*.whl")
-    venv.create(folder / "venv", with_pip=True)
-    interpreter = folder / "venv" / "bin" / "python"
-    call(interpreter, "-m", "pip", "install", "--quiet", str(wheel), f"lm-eval=={version('lm-eval')}")
-    return interpreter
+def sources(tmp_path_factory: pytest.TempPathFactory) -> Sources:
+    return Sources(tmp_path_factory.mktemp("sources"))
 
 
-def call(interpreter: Path, *arguments: str) -> str:
-    # Outside the checkout, and without what the checkout's environment sets.
-    environment = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "COVERAGE"))}
-    done = subprocess.run(
-        [interpreter, *arguments],
-        cwd=interpreter.parent,
-        env=environment | {"HF_HUB_OFFLINE": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
+@pytest.fixture(scope="module")
+def bare(sources: Sources, tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    """The wheel, the version of the harness that this suite runs on, and what they need."""
+    made = new(tmp_path_factory.mktemp("packaging") / "venv", None)
+    made.uv("install", sources.wheel, sources.harness_wheel)
+    return made
+
+
+def test_nothing_of_ours_goes_into_the_harness(sources: Sources) -> None:
+    with zipfile.ZipFile(sources.wheel) as archive:
+        names = archive.namelist()
+    (metadata,) = {name.partition("/")[0] for name in names if ".dist-info/" in name}
+    tops = {name.partition("/")[0] for name in names}
+    assert tops == {"lm_eval_cora", "_lm_eval_cora_startup.py", "lm_eval_cora_startup.pth", metadata}
+    assert not [name for name in names if name.startswith("lm_eval_cora/") and "_startup." in name]
+
+
+def test_an_error_names_the_harness_that_the_package_needs(sources: Sources) -> None:
+    with zipfile.ZipFile(sources.wheel) as archive:
+        (name,) = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
+        metadata = HeaderParser().parsestr(archive.read(name).decode())
+    needed = [text for text in metadata.get_all("Requires-Dist", []) if text.startswith("lm-eval") and ";" not in text]
+    assert [set(text.removeprefix("lm-eval").split(",")) for text in needed] == [
+        set(HARNESS.removeprefix("lm-eval").split(","))
+    ]
+
+
+@pytest.mark.parametrize("case", ["upgrade from 0.1.0, editable harness"])
+def test_a_way_to_install_the_two(sources: Sources, case: str, tmp_path: Path) -> None:
+    # Once upgraded, this is the commonest case, too. `nox -s install` runs all of them.
+    made = CASES[case](sources, tmp_path / "environment")
+    for check in CHECKS.values():
+        check(made, tmp_path)
+
+
+@pytest.mark.parametrize("command", [("run", "--model", "dummy", "--tasks", "cora_demo"), ("tasks", "--check", "cora")])
+def test_without_the_harness_there_is_an_error_of_one_line(
+    sources: Sources, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    made = new(tmp_path / "venv", sources.dependencies)
+    made.pip("install", "--quiet", "--no-deps", sources.wheel)
+    assert call(made.python, "-m", "lm_eval_cora", *command, status=1) == (
+        f"lm-eval-cora {command[0]}: cannot import the harness: No module named 'lm_eval'. Install it for "
+        f"{made.python}: pip install '{HARNESS}'\n"
     )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    assert "cora_medqa" in made.run("-m", "lm_eval_cora", "tasks")
 
 
-def site_packages(python: Path) -> Path:
-    return Path(call(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip())
-
-
-def test_the_environment_is_bare(python: Path) -> None:
+def test_the_environment_is_bare(bare: Environment) -> None:
     found = "import importlib.util as u; print([name for name in ('torch', 'transformers') if u.find_spec(name)])"
-    assert call(python, "-c", found).strip() == "[]"
+    assert bare.run("-c", found).strip() == "[]"
 
 
-def test_the_tasks_are_listed_without_an_include_path(python: Path) -> None:
-    listed = call(python, "-m", "lm_eval", "ls", "subtasks")
+def test_the_tasks_are_listed_without_an_include_path(bare: Environment) -> None:
+    listed = bare.run("-m", "lm_eval", "ls", "tasks")
     for name in NAMES:
         (line,) = [line for line in listed.splitlines() if f"|{name} " in line or f"|{name}|" in line]
         assert ("multiple_choice" if name.endswith("_mc") else "generate_until") in line
-    groups = call(python, "-m", "lm_eval", "ls", "groups")
-    assert all(f"|{name} " in groups for name in GROUPS)
-    call(python, "-m", "lm_eval", "validate", "--tasks", ",".join((*GROUPS, *NAMES)))
+    assert all(f"|{name} " in listed for name in GROUPS)
+    bare.run("-m", "lm_eval", "validate", "--tasks", ",".join((*GROUPS, *NAMES)))
 
 
-def test_the_command_runs(python: Path) -> None:
-    options = json.dumps({"cora": {"questions": 2}})
-    out = call(python, "-m", "lm_eval", "run", "--model", "dummy", "--tasks", "cora_demo", "--metadata", options)
+def test_every_task_manager_finds_the_tasks_once(bare: Environment) -> None:
+    *said, found = bare.run("-c", MANAGERS).splitlines()
+    assert not said  # the harness warns about a task that it finds twice
+    for names in json.loads(found):
+        assert {name for name in names if name.startswith("cora")} == {*GROUPS, *NAMES}
+
+
+def test_the_start_up_module_can_be_switched_off(bare: Environment) -> None:
+    assert "cora_" not in bare.run("-m", "lm_eval", "ls", "tasks", LM_EVAL_CORA_AUTOLOAD="0")
+    assert "|cora " in bare.run("-m", "lm_eval_cora", *DUMMY, LM_EVAL_CORA_AUTOLOAD="0")
+
+
+def test_the_command_runs(bare: Environment) -> None:
+    out = bare.run("-m", "lm_eval", *DUMMY)
     assert "|cora " in out
     assert "|bmca@1.0 " in out
 
 
-def test_prompts_run(python: Path) -> None:
-    options = json.dumps({"cora": {"questions": 1}})
-    out = call(
-        python, "-m", "lm_eval", "run", "--model", "dummy", "--tasks", "cora_demo_prompts", "--metadata", options
-    )
+def test_prompts_run(bare: Environment) -> None:
+    out = bare.run("-m", "lm_eval", "run", "--model", "dummy", "--tasks", "cora_demo_prompts", *OPTIONS)
     assert "|consistency_rate|" in out
 
 
-def test_maths_says_what_it_needs(python: Path) -> None:
-    with pytest.raises(
-        AssertionError, match=r"cora_math_prompts: .* math-verify, .* pip install 'lm-eval-cora\[math\]'"
-    ):
-        call(python, "-m", "lm_eval", "run", "--model", "dummy", "--tasks", "cora_math_prompts")
+def test_maths_says_what_it_needs(bare: Environment) -> None:
+    said = call(bare.python, "-m", "lm_eval", "run", "--model", "dummy", "--tasks", "cora_math_prompts", status=1)
+    assert "cora_math_prompts: " in said
+    assert "pip install 'lm-eval-cora[math]'" in said
 
 
-def test_simple_evaluate_runs(python: Path) -> None:
-    results = json.loads(call(python, "-c", RUN).splitlines()[-1])
+def test_simple_evaluate_runs(bare: Environment) -> None:
+    results = json.loads(bare.run("-c", RUN).splitlines()[-1])
     # The dummy model always says "lol".
     assert results["invalid,none"] == 1.0
     assert results["cora,none"] == 0.0
     assert results["cora_stderr,none"] == 0.0
 
 
-def test_the_command_of_its_own_reports_a_run(python: Path, tmp_path: Path) -> None:
-    ours = str(python.parent / "lm-eval-cora")
-    options = json.dumps({"cora": {"questions": 2}})
-    dummy = ("-m", "lm_eval", "run", "--model", "dummy", "--tasks", "cora_demo", "--metadata", options)
-    call(python, *dummy, "--output_path", str(tmp_path), "--log_samples")
-    assert "| cora " in call(python, ours, "report", str(tmp_path), "--format", "md")
-    assert "lm_eval/tasks/cora" in call(python, ours, "tasks")
-    assert "2 questions, 52 variants" in call(python, ours, "tasks", "--check", "cora_demo", "--metadata", options)
-    with pytest.raises(AssertionError, match=r"pip install 'lm-eval-cora\[report\]'; or --format md"):
-        call(python, ours, "report", str(tmp_path), "-o", str(tmp_path / "report.html"))
-    call(python, "-m", "pip", "install", "--quiet", "matplotlib")
-    call(python, ours, "report", str(tmp_path), "-o", str(tmp_path / "report.html"))
-    assert "<svg" in (tmp_path / "report.html").read_text()
+def test_the_command_of_its_own_reports_a_run(bare: Environment, tmp_path: Path) -> None:
+    ours = str(bare.python.parent / "lm-eval-cora")
+    bare.run("-m", "lm_eval", *DUMMY, "--output_path", tmp_path, "--log_samples")
+    assert "| cora " in call(ours, "report", tmp_path, "--format", "md")
+    assert str(bare.site / "lm_eval_cora" / "tasks") in call(ours, "tasks")
+    assert "2 questions, 52 variants" in call(ours, "tasks", "--check", "cora_demo", *OPTIONS)
+    page = tmp_path / "report.html"
+    assert "pip install 'lm-eval-cora[report]'; or --format md" in call(ours, "report", tmp_path, "-o", page, status=1)
+    bare.uv("install", "matplotlib")
+    call(ours, "report", tmp_path, "-o", page)
+    assert "<svg" in page.read_text()
 
 
-def test_types_and_questions_are_in_the_package(python: Path) -> None:
-    package = site_packages(python) / "lm_eval_cora"
+def test_types_and_questions_are_in_the_package(bare: Environment) -> None:
+    package = bare.site / "lm_eval_cora"
     assert (package / "py.typed").is_file()
     assert (package / "benchmarks" / "demo.jsonl").is_file()
     for template in ("letter", "question"):
         assert (package / "prompting" / "templates" / f"{template}.jinja").is_file()
-
-
-def test_uninstalling_leaves_nothing_behind(python: Path) -> None:
-    # Last in the file: pytest keeps this order.
-    site = site_packages(python)
-    assert (site / "lm_eval" / "tasks" / "cora").is_dir()
-    call(python, "-m", "pip", "uninstall", "--quiet", "--yes", "lm-eval-cora")
-    assert not [
-        path
-        for path in site.rglob("*cora*")
-        if "__pycache__" not in path.parts and path.name.startswith(("cora_", "lm_eval_cora"))
-    ]
-    assert not (site / "lm_eval" / "tasks" / "cora").exists()
-    assert "cora_" not in call(python, "-m", "lm_eval", "ls", "subtasks")

@@ -24,7 +24,7 @@ def tasks_folder() -> Path:
         >>> (tasks_folder() / "medqa" / "cora_medqa.yaml").is_file()
         True
     """
-    package = Path(__file__).parent
+    package = Path(__file__).parents[1]
     places = (package / "tasks", package.parent / "tasks")
     for place in places:
         if (place / "_probes").is_dir():

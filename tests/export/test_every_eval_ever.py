@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from lm_eval_cora import __version__
 from lm_eval_cora.export.every_eval_ever import write_every_eval_ever
 from lm_eval_cora.metrics.estimate import bootstrap
 from lm_eval_cora.report import ReportError
@@ -252,7 +253,7 @@ def test_where_it_comes_from(exported: Exported) -> None:
     assert generation["additional_details"]["chat_template"] == "none"
     assert generation["additional_details"]["options"] == '{"questions": 2}'
     assert exported.record["eval_library"]["name"] == "lm_eval"
-    assert exported.record["eval_library"]["additional_details"]["plugin_version"] == "0.1.0"
+    assert exported.record["eval_library"]["additional_details"]["plugin_version"] == __version__
     assert exported.record["source_metadata"]["source_type"] == "evaluation_run"
 
 

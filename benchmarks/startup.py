@@ -1,0 +1,75 @@
+"""What the start-up module costs each start of Python, beside an empty module and beside Python itself.
+
+    python benchmarks/startup.py --repeats 200
+
+Both modules are compiled and imported by a .pth file, each in a virtual environment of its own with as many folders in
+site-packages as one of the harness has: the first import from there pays for reading the folder. The two are started in
+turn, under `-X importtime`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import statistics
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import venv
+from pathlib import Path
+
+MODULE = "_lm_eval_cora_startup"
+PACKAGES = 150
+"""Folders beside the module, as in an environment of the harness."""
+
+
+def microseconds(python: Path, module: str) -> tuple[int, int]:
+    """What the import of a module costs at the start of Python, and what all imports of that start cost together."""
+    command = [str(python), "-X", "importtime", "-c", "pass"]
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
+    said = subprocess.run(command, env=environment, stderr=subprocess.PIPE, text=True, check=True).stderr
+    rows = re.findall(r"import time:\s+(\d+) \|\s+(\d+) \| +(\S+)", said)
+    (cost,) = (int(cumulative) for _, cumulative, name in rows if name == module)
+    return cost, sum(int(own) for own, _, _ in rows)
+
+
+def environment_with(folder: Path, name: str, source: str) -> Path:
+    """The Python of a new environment that imports a module at its start."""
+    venv.create(folder, symlinks=os.name == "posix")
+    python = folder / ("bin/python" if os.name == "posix" else "Scripts/python.exe")
+    scheme = {"base": str(folder), "platbase": str(folder)}
+    site = Path(sysconfig.get_path("purelib", scheme="venv" if sys.version_info >= (3, 11) else None, vars=scheme))
+    for number in range(PACKAGES):
+        (site / f"package{number}").mkdir()
+    (site / f"{name}.py").write_text(source)
+    (site / f"{name}.pth").write_text(f"import {name}\n")
+    subprocess.run([str(python), "-m", "compileall", "-q", str(site / f"{name}.py")], check=True)
+    return python
+
+
+def main() -> None:
+    """Measure, and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repeats", type=int, default=100, help="starts with each module (default: 100)")
+    repeats = parser.parse_args().repeats
+    source = (Path(__file__).parents[1] / "lm_eval_cora" / "discovery" / f"{MODULE}.py").read_text(encoding="utf-8")
+    with tempfile.TemporaryDirectory() as temporary:
+        ours = environment_with(Path(temporary) / "ours", MODULE, source)
+        empty = environment_with(Path(temporary) / "empty", "_empty", "")
+        costs: dict[str, list[tuple[int, int]]] = {"ours": [], "empty": []}
+        for _ in range(repeats):
+            costs["ours"].append(microseconds(ours, MODULE))
+            costs["empty"].append(microseconds(empty, "_empty"))
+    print(f"{repeats} starts each, microseconds{'':8}{'lowest':>8}{'median':>8}{'highest':>8}")
+    for label, name in (("our start-up module", "ours"), ("an empty module", "empty")):
+        values = [cost for cost, _ in costs[name]]
+        print(f"{label:36}{min(values):>8}{statistics.median(values):>8.0f}{max(values):>8}")
+    ratio = statistics.median(one / other for (one, _), (other, _) in zip(*costs.values(), strict=True))
+    share = statistics.median(cost / total for cost, total in costs["ours"])
+    print(f"ours against an empty module: {ratio:.2f}; share of all imports of a bare start: {share:.1%}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,215 @@
+"""The start-up module beside a harness of a few lines, and once beside the real one."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lm_eval_cora.discovery.finder import SWITCH
+from lm_eval_cora.discovery.location import tasks_folder
+
+from ..names import GROUPS, NAMES
+
+REPOSITORY = Path(__file__).parents[2]
+STARTUP = REPOSITORY / "lm_eval_cora" / "discovery" / "_lm_eval_cora_startup.py"
+OURS = tasks_folder()
+
+MANAGER = """
+from importlib.metadata import entry_points
+from pathlib import Path
+
+class TaskIndex:
+    @staticmethod
+    def build(paths, *, resolve_includes=True):
+        return [str(path) for path in paths]
+
+class TaskManager:
+    '''As the harness' own, without reading anything.'''
+
+    discovers = False  # what the harness' pull request 4015 proposes
+
+    def __init__(self, verbosity=None, include_path=None, include_defaults=True, metadata=None):
+        paths = [Path(__file__).parent] if include_defaults else []
+        if self.discovers:
+            paths += [Path(point.load()()) for point in entry_points(group="lm_eval.tasks")]
+        if include_path:
+            paths += map(Path, include_path if isinstance(include_path, (list, tuple)) else [include_path])
+        self.searched = TaskIndex().build(paths)
+"""
+
+
+@pytest.fixture
+def harness(tmp_path: Path) -> Path:
+    """A folder with a package `lm_eval` that only has a TaskManager, and the start-up module as it is installed."""
+    folder = tmp_path / "site"
+    (folder / "lm_eval" / "tasks").mkdir(parents=True)
+    (folder / "lm_eval" / "__init__.py").touch()
+    (folder / "lm_eval" / "tasks" / "__init__.py").write_text("from lm_eval.tasks.manager import TaskManager\n")
+    (folder / "lm_eval" / "tasks" / "manager.py").write_text(MANAGER)
+    (folder / STARTUP.name).write_text(STARTUP.read_text())
+    return folder
+
+
+def python(*arguments: str, path: tuple[Path, ...] = (), **variables: str) -> tuple[Any, str]:
+    """What a new Python prints as JSON, and on stderr. It has the checkout on its path."""
+    environment = {key: value for key, value in os.environ.items() if key != SWITCH}
+    environment["PYTHONPATH"] = os.pathsep.join(map(str, (*path, REPOSITORY)))
+    done = subprocess.run(
+        [sys.executable, *arguments], env=environment | variables, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout), done.stderr
+
+
+def searched(harness: Path, call: str = "TaskManager()", before: str = "", **variables: str) -> list[str]:
+    """The folders that a TaskManager searches, with the start-up module active."""
+    code = (
+        f"import json, sys\nfrom pathlib import Path\nimport _lm_eval_cora_startup\n{before}\n"
+        f"from lm_eval.tasks import TaskManager\nprint(json.dumps({call}.searched))"
+    )
+    found, said = python("-c", code, path=(harness,), **variables)
+    assert not said
+    assert isinstance(found, list)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("given", "users"),
+    [
+        ("", []),
+        ("include_path='mine'", ["mine"]),
+        ("include_path=Path('mine')", ["mine"]),
+        ("include_path=['mine', Path('yours')]", ["mine", "yours"]),
+        ("include_path=('mine',)", ["mine"]),
+        ("include_path=[]", []),
+        ("include_path=''", []),
+    ],
+)
+@pytest.mark.parametrize("defaults", [True, False])
+def test_our_folder_is_searched_after_the_harness_and_before_the_users(
+    harness: Path, given: str, users: list[str], defaults: bool
+) -> None:
+    arguments = ", ".join(filter(None, (given, f"include_defaults={defaults}")))
+    theirs = [str(harness / "lm_eval" / "tasks")] if defaults else []
+    assert searched(harness, f"TaskManager({arguments})") == [*theirs, str(OURS), *users]
+
+
+@pytest.mark.parametrize("folder", [OURS, OURS.parent, os.path.relpath(OURS), OURS / "demo" / ".."])
+def test_a_folder_that_the_user_names_is_not_searched_twice(harness: Path, folder: Path | str) -> None:
+    found = searched(harness, f"TaskManager(include_path=[{str(folder)!r}, 'mine'])")
+    assert found[1:] == [str(folder), "mine"]
+
+
+def test_a_part_of_our_folder_is_not_searched_twice(harness: Path) -> None:
+    found = searched(harness, f"TaskManager(include_path=['mine', {str(OURS / 'demo')!r}])")
+    assert found[1:] == [str(OURS), "mine"]
+
+
+def test_a_link_to_our_folder_is_not_searched_twice(harness: Path, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(OURS)
+    assert searched(harness, f"TaskManager(include_path={str(tmp_path / 'link')!r})")[1:] == [str(tmp_path / "link")]
+
+
+def test_a_harness_that_discovers_packages_finds_us_by_itself(harness: Path) -> None:
+    found = searched(harness, "type('Discovering', (TaskManager,), {'discovers': True})(include_path='mine')")
+    assert found == [str(harness / "lm_eval" / "tasks"), str(OURS), "mine"]
+
+
+def test_the_switch(harness: Path) -> None:
+    assert searched(harness, **{SWITCH: "0"}) == [str(harness / "lm_eval" / "tasks")]
+    assert searched(harness, **{SWITCH: "1"}) == [str(harness / "lm_eval" / "tasks"), str(OURS)]
+
+
+def test_a_reloaded_harness(harness: Path) -> None:
+    before = "import importlib, lm_eval.tasks.manager\nimportlib.reload(lm_eval.tasks.manager)"
+    assert searched(harness, before=before)[1:] == [str(OURS)]
+
+
+def test_the_harness_looks_as_if_it_had_been_loaded_without_us(harness: Path) -> None:
+    code = (
+        "import json, inspect, _lm_eval_cora_startup\nimport lm_eval.tasks.manager as manager\n"
+        "print(json.dumps([type(manager.__loader__).__name__, type(manager.__spec__.loader).__name__, "
+        "inspect.getsource(manager.TaskManager)]))"
+    )
+    (loader, of_spec, source), _ = python("-c", code, path=(harness,))
+    assert loader == of_spec == "SourceFileLoader"
+    assert source.startswith("class TaskManager:")
+
+
+def test_nothing_happens_without_the_harness(harness: Path) -> None:
+    code = "import json, sys, _lm_eval_cora_startup\nimport csv\nprint(json.dumps([*sys.modules]))"
+    modules, _ = python("-c", code, path=(harness,))
+    assert "_lm_eval_cora_startup" in modules
+    assert "lm_eval_cora" not in modules
+
+
+def test_it_imports_nothing_but_sys() -> None:
+    tree = ast.parse(STARTUP.read_text())
+    assert [ast.unparse(line) for line in tree.body if isinstance(line, ast.Import | ast.ImportFrom)] == ["import sys"]
+    line = STARTUP.with_name("lm_eval_cora_startup.pth").read_text()
+    assert line == f"import {STARTUP.stem}\n"
+
+
+def test_a_package_that_has_been_removed(harness: Path) -> None:
+    # The start-up module of a Python that still runs, while the package goes away.
+    before = "sys.modules['lm_eval_cora'] = None"
+    assert searched(harness, before=before) == [str(harness / "lm_eval" / "tasks")]
+
+
+@pytest.mark.parametrize(
+    ("manager", "expected"),
+    [
+        ("import json\nclass TaskManager:\n    searched = ['none']\n", ["none"]),  # another harness altogether
+        (MANAGER.replace("paths]", "paths if path.is_dir()]"), None),  # task files that cannot be found
+    ],
+)
+def test_what_goes_wrong_is_said_and_does_not_end_the_harness(
+    harness: Path, manager: str, expected: list[str] | None
+) -> None:
+    (harness / "lm_eval" / "tasks" / "manager.py").write_text(manager)
+    code = (
+        "import json, _lm_eval_cora_startup\nfrom lm_eval_cora.discovery import location\n"
+        "location.__file__ = '/nowhere/lm_eval_cora/discovery/location.py'\n"
+        "from lm_eval.tasks import TaskManager\nprint(json.dumps(TaskManager().searched))"
+    )
+    found, said = python("-c", code, path=(harness,))
+    assert found == (expected or [str(harness / "lm_eval" / "tasks")])
+    (line,) = said.splitlines()
+    assert line.startswith("lm-eval-cora: cannot add its tasks (")
+    assert line.endswith('Pass --include_path "$(lm-eval-cora tasks --path)"')
+
+
+def test_an_error_of_the_harness_is_its_own(harness: Path) -> None:
+    (harness / "lm_eval" / "tasks" / "manager.py").write_text("raise RuntimeError('theirs')")
+    code = (
+        "import json, _lm_eval_cora_startup\n"
+        "try:\n    import lm_eval.tasks\nexcept RuntimeError as error:\n    print(json.dumps(str(error)))"
+    )
+    assert python("-c", code, path=(harness,)) == ("theirs", "")
+
+
+def test_the_real_harness(tmp_path: Path) -> None:
+    # Its own folder is replaced by an empty one: to search it takes half a minute.
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "mine.yaml").write_text("task: cora_demo\noutput_type: generate_until\n")
+    code = f"""
+import json, _lm_eval_cora_startup
+import lm_eval.tasks.manager as manager
+manager.__file__ = {str(tmp_path / "own" / "manager.py")!r}
+ours, mine = {str(OURS)!r}, {str(tmp_path / "mine")!r}
+calls = [{{}}, {{"include_defaults": False}}, {{"include_path": ours}}, {{"include_path": mine}}]
+managers = [manager.TaskManager(**call) for call in calls]
+print(json.dumps([[one.all_tasks, str(one.task_index["cora_demo"].yaml_path)] for one in managers]))
+"""
+    found, said = python("-c", code, path=(STARTUP.parent,), HF_HUB_OFFLINE="1")
+    ours, mine = str(OURS / "demo" / "cora_demo.yaml"), str(tmp_path / "mine" / "mine.yaml")
+    assert found == [[sorted([*NAMES, *GROUPS]), path] for path in (ours, ours, ours, mine)]
+    # The user's own task of the same name counts, and the harness says so, as it does for tasks of its own.
+    assert said.count("overrides existing task") == 1

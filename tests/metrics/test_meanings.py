@@ -1,0 +1,18 @@
+"""Every metric of the task files has a meaning, and nothing else has one."""
+
+from __future__ import annotations
+
+from lm_eval_cora.metrics.meanings import MEANINGS
+from lm_eval_cora.task_files import probe_metrics, probes
+
+
+def test_each_metric_has_one() -> None:
+    functions = {entry["aggregation"].__name__ for probe in probes() for entry in probe_metrics(probe)}
+    assert functions == MEANINGS.keys()
+
+
+def test_it_is_one_sentence() -> None:
+    for meaning in MEANINGS.values():
+        assert meaning[0].isupper()
+        assert meaning.endswith(".")
+        assert "\n" not in meaning
