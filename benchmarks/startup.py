@@ -2,9 +2,10 @@
 
     python benchmarks/startup.py --repeats 200
 
-Both modules are compiled and imported by a .pth file, each in a virtual environment of its own with as many folders in
-site-packages as one of the harness has: the first import from there pays for reading the folder. The two are started in
-turn, under `-X importtime`.
+Both modules are compiled and imported by a .pth file, each in a virtual environment of its own, with 150 folders in
+site-packages. Another .pth file has imported a module from there before, as that of an editable harness does; otherwise
+the module that comes first pays for reading the folder. The two environments are started in turn, under
+`-X importtime`.
 """
 
 from __future__ import annotations
@@ -14,8 +15,6 @@ import os
 import re
 import statistics
 import subprocess
-import sys
-import sysconfig
 import tempfile
 import venv
 from pathlib import Path
@@ -39,13 +38,15 @@ def environment_with(folder: Path, name: str, source: str) -> Path:
     """The Python of a new environment that imports a module at its start."""
     venv.create(folder, symlinks=os.name == "posix")
     python = folder / ("bin/python" if os.name == "posix" else "Scripts/python.exe")
-    scheme = {"base": str(folder), "platbase": str(folder)}
-    site = Path(sysconfig.get_path("purelib", scheme="venv" if sys.version_info >= (3, 11) else None, vars=scheme))
+    where = "import sysconfig; print(sysconfig.get_path('purelib'))"
+    site = Path(subprocess.run([str(python), "-c", where], capture_output=True, text=True, check=True).stdout.strip())
     for number in range(PACKAGES):
         (site / f"package{number}").mkdir()
+    (site / "0.pth").write_text("import _before\n")
+    (site / "_before.py").touch()
     (site / f"{name}.py").write_text(source)
     (site / f"{name}.pth").write_text(f"import {name}\n")
-    subprocess.run([str(python), "-m", "compileall", "-q", str(site / f"{name}.py")], check=True)
+    subprocess.run([str(python), "-m", "compileall", "-q", str(site)], check=True)
     return python
 
 
