@@ -5,8 +5,8 @@ The data flow in one direction, a room for each step::
     dataset row -> Question -> Variants -> prompt -> [model] -> response -> Answer -> Record -> ResponseTable -> metrics
 
 `benchmarks` makes Questions, `probes` make Variants, `prompting` words them, `answers` reads responses,
-`responses` regroups Records by question, `metrics` are functions of the table, and `harness` is the one room that
-knows `lm_eval`.
+`responses` regroups Records by question, `metrics` are functions of the table, and `harness` is the only room that
+imports `lm_eval`. The start-up module imports this package wherever the harness is imported, so it imports nothing.
 """
 
 __version__ = "0.2.0.dev0"

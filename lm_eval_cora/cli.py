@@ -85,7 +85,8 @@ def _importing_the_harness() -> Iterator[None]:
         yield
     except ImportError as error:
         raise ReportError(
-            f"cannot import the harness: {error}. Install it for {sys.executable}: pip install '{HARNESS}'"
+            f"cannot import the harness: {str(error).partition(chr(10))[0]}. Install it for {sys.executable}: "
+            f"pip install '{HARNESS}'"
         ) from None
 
 
@@ -225,7 +226,7 @@ def _guess(given: argparse.Namespace) -> None:
 def _tasks(given: argparse.Namespace) -> None:
     if given.path:
         if given.check or given.names:
-            given.usage_error("--path: expected no other arguments: lm-eval-cora tasks --path")
+            given.usage_error("--path: expected neither TASK nor --check beside it")
         print(tasks_folder())
         return
     if given.check:

@@ -56,6 +56,13 @@ def test_nothing_of_ours_goes_into_the_harness(sources: Sources) -> None:
     assert not [name for name in names if name.startswith("lm_eval_cora/") and "_startup." in name]
 
 
+def test_the_entry_point_is_the_folder_of_the_task_files(bare: Environment) -> None:
+    points = (
+        "from importlib.metadata import entry_points; print([p.load()() for p in entry_points(group='lm_eval.tasks')])"
+    )
+    assert str(bare.site / "lm_eval_cora" / "tasks") in bare.run("-c", points)
+
+
 def test_an_error_names_the_harness_that_the_package_needs(sources: Sources) -> None:
     with zipfile.ZipFile(sources.wheel) as archive:
         (name,) = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]

@@ -98,6 +98,19 @@ def test_an_unknown_task_is_told_with_what_helps(capsys: pytest.CaptureFixture[s
     assert GoesAway.built == 0
 
 
+@pytest.mark.parametrize("several", [False, True])
+def test_folders_of_the_users_own_in_a_file_of_settings(several: bool, tmp_path: Path) -> None:
+    for name in ("mine", "yours"):
+        (tmp_path / name).mkdir()
+        text = (TASKS / "demo" / "cora_demo.yaml").read_text().replace("../_", f"{TASKS}/_")
+        (tmp_path / name / f"{name}.yaml").write_text(text.replace("task: cora_demo", f"task: {name}"))
+    settings = tmp_path / "settings.yaml"
+    paths = [str(tmp_path / "mine"), str(tmp_path / "yours")]
+    settings.write_text(json.dumps({"include_path": paths if several else paths[0]}))
+    given = ("run", "--model", NAME, "--config", str(settings), *QUESTIONS)
+    assert main([*given, "--tasks", "mine,cora_demo" + ",yours" * several]) == 0
+
+
 def test_the_command_finds_our_tasks_by_itself() -> None:
     # Without --include_path, and in tests without the start-up module.
     assert main(["run", "--model", NAME, "--tasks", "cora_demo", *QUESTIONS]) == 0

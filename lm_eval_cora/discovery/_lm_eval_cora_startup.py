@@ -8,7 +8,7 @@ def find_spec(name, path=None, target=None):  # type: ignore[no-untyped-def]  # 
     if name in ("lm_eval", "lm_eval.tasks.manager"):
         try:
             from lm_eval_cora.discovery import finder
-        except ImportError:  # the package has been removed
+        except Exception:  # the package has been removed or damaged
             return None
         return finder.find_spec(name, path, target)
     return None

@@ -5,7 +5,10 @@ from __future__ import annotations
 import logging
 import os
 import sys
+import threading
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from functools import wraps
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
@@ -20,6 +23,13 @@ SWITCH = "LM_EVAL_CORA_AUTOLOAD"
 """The environment variable that turns discovery off if it is "0"."""
 
 
+class _State(threading.local):
+    searching = False
+
+
+_state = _State()
+
+
 def find_spec(name: str, path: Sequence[str] | None, target: ModuleType | None) -> ModuleSpec | None:
     """Prepare the import of a module of the harness.
 
@@ -32,24 +42,27 @@ def find_spec(name: str, path: Sequence[str] | None, target: ModuleType | None) 
         For the module of `TaskManager`, the spec that the other finders return, with a loader that patches the module
         after loading it. Otherwise None, which leaves the import to the other finders.
     """
-    if os.environ.get(SWITCH) == "0":
+    if _state.searching or os.environ.get(SWITCH) == "0":
         return None
+    if name != MANAGER:
+        with suppress(Exception):
+            remove_leftovers()
+        return None
+    _state.searching = True
     try:
-        if name == MANAGER:
-            return _patching(_spec_of_others(name, path, target))
-        remove_leftovers()
+        return _patching(_spec_of_others(name, path, target))
     except Exception as error:
         _warn(error)
-    return None
+        return None
+    finally:
+        _state.searching = False
 
 
 def _spec_of_others(name: str, path: Sequence[str] | None, target: ModuleType | None) -> ModuleSpec | None:
-    """Ask the finders after ours, as the import system would."""
+    """Ask all finders, as the import system would. While this runs, our own returns None."""
     for finder in sys.meta_path:
         find = getattr(finder, "find_spec", None)
-        if find is None or getattr(finder, "__name__", "").endswith("_lm_eval_cora_startup"):
-            continue
-        spec: ModuleSpec | None = find(name, path, target)
+        spec: ModuleSpec | None = find and find(name, path, target)
         if spec is not None:
             return spec
     return None
@@ -68,6 +81,8 @@ class _Loader:
         self._loader = loader
 
     def __getattr__(self, name: str) -> Any:
+        if name == "_loader":  # of an object that is being copied
+            raise AttributeError(name)
         return getattr(self._loader, name)
 
     def exec_module(self, module: ModuleType) -> None:
@@ -83,24 +98,25 @@ class _Loader:
 
 
 def _search_our_folder(manager: ModuleType) -> None:
-    """Wrap `TaskIndex.build`, through which every `TaskManager` searches its folders.
+    """Replace the `TaskIndex` through which every `TaskManager` searches its folders.
 
-    At this point the list of folders is complete. If ours is already among them, because the user named it or because
-    the harness reads the entry points of the group `lm_eval.tasks`, nothing changes. Otherwise it comes after the
-    harness' own folder and before those of the user, which may override its tasks.
+    When it is called, the list of folders is complete. If ours is already among them, because the user named it or
+    because the harness reads the entry points of the group `lm_eval.tasks`, nothing changes. Otherwise it comes after
+    the harness' own folder and before those of the user, which may override its tasks.
     """
-    build = manager.TaskIndex.build
+    index = manager.TaskIndex
 
-    def build_with_ours(paths: Iterable[Path], *arguments: Any, **options: Any) -> Any:
+    @wraps(index.build)
+    def build(paths: Iterable[Path], *arguments: Any, **options: Any) -> Any:
         folders = list(paths)
         try:
             defaults = folders[:1] if folders[:1] == [Path(str(manager.__file__)).parent] else []
             folders = defaults + [Path(folder) for folder in with_tasks_folder(folders[len(defaults) :])]
         except Exception as error:
             _warn(error)
-        return build(folders, *arguments, **options)
+        return index.build(folders, *arguments, **options)
 
-    manager.TaskIndex.build = staticmethod(build_with_ours)
+    manager.TaskIndex = type(index.__name__, (index,), {"build": staticmethod(build)})  # type: ignore[attr-defined]
 
 
 def _warn(error: Exception) -> None:

@@ -7,6 +7,9 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
+STARTUP = "_lm_eval_cora_startup.py"
+"""The start-up module, which lies where the package is installed."""
+
 
 def tasks_folder() -> Path:
     """Return the folder of the task files.
@@ -65,21 +68,35 @@ def with_tasks_folder(folders: Iterable[str | Path]) -> list[str | Path]:
 def remove_leftovers() -> list[Path]:
     """Clean up after version 0.1.0, which installed its task files as `lm_eval/tasks/cora` into site-packages.
 
-    When pip upgrades that version, it leaves the folders `lm_eval` and `lm_eval/tasks` behind. Empty as they are, they
-    hide a harness that is installed from a clone. They are removed. A folder that contains files is only reported.
+    When pip upgrades that version, it leaves the folders `lm_eval` and `lm_eval/tasks` behind. Although empty, they
+    hide a harness that is installed from a clone. This function removes them if they are beside our start-up module,
+    that is, where pip installed this package. It never removes a file.
 
     Returns:
-        The folders that the user must delete: a folder `lm_eval` without a harness in it, or the folder
-        `lm_eval/tasks/cora` of a harness, whose task files would be found beside those of this version.
+        The folders that the user must delete: task files of version 0.1.0, and empty folders that could not be removed.
     """
     found = []
-    for entry in dict.fromkeys(filter(None, sys.path)):
+    for entry in sys.path:
+        if not isinstance(entry, str) or not entry:  # the import system ignores what is not a string
+            continue
         harness = Path(entry) / "lm_eval"
-        tasks = harness / "tasks"
-        with suppress(OSError):  # we may not read or remove it
-            if (tasks / "cora" / "_probes").is_dir():
-                found.append((tasks / "cora" if (harness / "__init__.py").is_file() else harness).resolve())
-            elif list(harness.iterdir()) == [tasks]:
-                tasks.rmdir()  # fails if it contains anything
-                harness.rmdir()
-    return found
+        files = harness / "tasks" / "cora"
+        with suppress(OSError):  # a folder that we may not read
+            if (files / "_probes").is_dir():
+                found.append(files)
+            elif (Path(entry) / STARTUP).is_file() and not _remove_if_empty(harness):
+                found.append(harness)
+    return list(dict.fromkeys(found))
+
+
+def _remove_if_empty(folder: Path) -> bool:
+    """Remove a folder if it contains nothing but folders. Returns False if it does and cannot be removed."""
+    if folder.is_symlink() or not folder.is_dir() or any(not path.is_dir() for path in folder.rglob("*")):
+        return True
+    try:
+        for path in sorted(folder.rglob("*"), reverse=True):  # those inside a folder come before it
+            path.rmdir()
+        folder.rmdir()
+    except OSError:
+        return not folder.is_dir()
+    return True

@@ -75,7 +75,8 @@ def check_tasks(settings: EvaluatorConfig, model: AskingLM) -> TaskManager:
     """
     with silence():
         # Explicitly, so that this command does not depend on the start-up module.
-        settings.include_path = with_tasks_folder([settings.include_path] if settings.include_path else [])
+        given = settings.include_path or []  # a list in a --config file
+        settings.include_path = with_tasks_folder(given if isinstance(given, list) else [given])
         try:
             manager = settings.process_tasks(settings.metadata)
         except ValueError as error:

@@ -118,8 +118,10 @@ def test_a_link_to_our_folder_is_not_searched_twice(harness: Path, tmp_path: Pat
 
 
 def test_a_harness_that_discovers_packages_finds_us_by_itself(harness: Path) -> None:
-    found = searched(harness, "type('Discovering', (TaskManager,), {'discovers': True})(include_path='mine')")
-    assert found == [str(harness / "lm_eval" / "tasks"), str(OURS), "mine"]
+    call = "type('Discovering', (TaskManager,), {'discovers': True})(include_path='mine')"
+    expected = [str(harness / "lm_eval" / "tasks"), str(OURS), "mine"]
+    assert searched(harness, call) == expected
+    assert searched(harness, call, **{SWITCH: "0"}) == expected  # by the entry point alone
 
 
 def test_the_switch(harness: Path) -> None:
@@ -161,6 +163,53 @@ def test_a_package_that_has_been_removed(harness: Path) -> None:
     # The start-up module of a Python that still runs, while the package goes away.
     before = "sys.modules['lm_eval_cora'] = None"
     assert searched(harness, before=before) == [str(harness / "lm_eval" / "tasks")]
+
+
+def test_a_damaged_package(harness: Path) -> None:
+    (harness / "lm_eval_cora").mkdir()
+    (harness / "lm_eval_cora" / "__init__.py").write_text("half a line of (")
+    before = "sys.path.remove('')"  # the checkout
+    assert searched(harness, before=before) == [str(harness / "lm_eval" / "tasks")]
+
+
+@pytest.mark.parametrize("place", ["0", "1", "len(sys.meta_path)"])
+def test_another_finder_that_asks_the_others(harness: Path, place: str) -> None:
+    # Ours asks it and it asks ours.
+    before = f"""
+class Asking:
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        others = [finder for finder in sys.meta_path if finder is not cls]
+        return next(filter(None, (finder.find_spec(name, path, target) for finder in others)), None)
+sys.meta_path.insert({place}, Asking)
+"""
+    assert searched(harness, before=before) == [str(harness / "lm_eval" / "tasks"), str(OURS)]
+    # One replacement of the harness' class.
+    import_it = "from lm_eval.tasks import manager"
+    depth = "type('Found', (), {'searched': [str(len(manager.TaskIndex.mro()))]})"
+    assert searched(harness, depth, before=f"{before}\n{import_it}") == ["3"]
+
+
+def test_what_only_looks_for_the_harness_does_not_load_it(harness: Path) -> None:
+    code = (
+        "import json, sys, copy, importlib.util, _lm_eval_cora_startup\n"
+        "spec = importlib.util.find_spec('lm_eval.tasks.manager')\n"
+        "copy.copy(spec.loader)\n"
+        "print(json.dumps(['lm_eval.tasks.manager' in sys.modules, spec.loader.get_source(spec.name)]))"
+    )
+    (harness / "lm_eval" / "tasks" / "__init__.py").write_text("")
+    assert python("-c", code, path=(harness,)) == ([False, MANAGER], "")
+
+
+def test_the_classes_of_the_harness_stay_as_they_are(harness: Path) -> None:
+    # Others may use them to search folders of theirs.
+    (harness / "lm_eval" / "tasks" / "index.py").write_text(MANAGER)
+    (harness / "lm_eval" / "tasks" / "manager.py").write_text(
+        MANAGER.replace("class TaskManager", "from lm_eval.tasks.index import TaskIndex\nclass TaskManager")
+    )
+    before = "from lm_eval.tasks import index"
+    found = searched(harness, "type('Found', (), {'searched': index.TaskIndex.build(['x'])})", before=before)
+    assert found == ["x"]
 
 
 @pytest.mark.parametrize(
