@@ -2,10 +2,10 @@
 
     python benchmarks/startup.py --repeats 200
 
-Both modules are compiled and imported by a .pth file, each in a virtual environment of its own, with 150 folders in
-site-packages. Another .pth file has imported a module from there before, as that of an editable harness does; otherwise
-the module that comes first pays for reading the folder. The two environments are started in turn, under
-`-X importtime`.
+Both modules are compiled and imported by a .pth file, each in a separate virtual environment with 150 folders in
+site-packages. Ours is a package with one file, as the wheel installs it. Another .pth file has imported a module from
+there before, as that of an editable harness does; otherwise the module that comes first pays for reading the folder.
+The two environments are started in turn, under `-X importtime`.
 """
 
 from __future__ import annotations
@@ -34,17 +34,19 @@ def microseconds(python: Path, module: str) -> tuple[int, int]:
     return cost, sum(int(own) for own, _, _ in rows)
 
 
-def environment_with(folder: Path, name: str, source: str) -> Path:
+def environment_with(folder: Path, name: str, source: str, file: str) -> Path:
     """The Python of a new environment that imports a module at its start."""
     venv.create(folder, symlinks=os.name == "posix")
     python = folder / ("bin/python" if os.name == "posix" else "Scripts/python.exe")
     where = "import sysconfig; print(sysconfig.get_path('purelib'))"
     site = Path(subprocess.run([str(python), "-c", where], capture_output=True, text=True, check=True).stdout.strip())
+    path = site / file
     for number in range(PACKAGES):
         (site / f"package{number}").mkdir()
     (site / "0.pth").write_text("import _before\n")
     (site / "_before.py").touch()
-    (site / f"{name}.py").write_text(source)
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(source)
     (site / f"{name}.pth").write_text(f"import {name}\n")
     subprocess.run([str(python), "-m", "compileall", "-q", str(site)], check=True)
     return python
@@ -57,8 +59,8 @@ def main() -> None:
     repeats = parser.parse_args().repeats
     source = (Path(__file__).parents[1] / "lm_eval_cora" / "discovery" / f"{MODULE}.py").read_text(encoding="utf-8")
     with tempfile.TemporaryDirectory() as temporary:
-        ours = environment_with(Path(temporary) / "ours", MODULE, source)
-        empty = environment_with(Path(temporary) / "empty", "_empty", "")
+        ours = environment_with(Path(temporary) / "ours", MODULE, source, f"{MODULE}/__init__.py")
+        empty = environment_with(Path(temporary) / "empty", "_empty", "", "_empty.py")
         costs: dict[str, list[tuple[int, int]]] = {"ours": [], "empty": []}
         for _ in range(repeats):
             costs["ours"].append(microseconds(ours, MODULE))

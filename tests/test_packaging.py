@@ -1,4 +1,4 @@
-"""The wheel in environments of its own: tasks are found, run, and leave nothing behind."""
+"""The wheel in new environments: tasks are found and run, and removing the package leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Sources:
 @pytest.fixture(scope="module")
 def bare(sources: Sources, tmp_path_factory: pytest.TempPathFactory) -> Environment:
     """The wheel, the version of the harness that this suite runs on, and what they need."""
-    made = new(tmp_path_factory.mktemp("packaging") / "venv", None)
-    made.uv("install", sources.wheel, sources.harness_wheel)
+    made = new(tmp_path_factory.mktemp("packaging") / "venv", by_uv=True)
+    made.install(sources.wheel, sources.harness_wheel)
     return made
 
 
@@ -52,7 +52,7 @@ def test_nothing_of_ours_goes_into_the_harness(sources: Sources) -> None:
         names = archive.namelist()
     (metadata,) = {name.partition("/")[0] for name in names if ".dist-info/" in name}
     tops = {name.partition("/")[0] for name in names}
-    assert tops == {"lm_eval_cora", "_lm_eval_cora_startup.py", "lm_eval_cora_startup.pth", metadata}
+    assert tops == {"lm_eval_cora", "_lm_eval_cora_startup", "lm_eval_cora_startup.pth", metadata}
     assert not [name for name in names if name.startswith("lm_eval_cora/") and "_startup." in name]
 
 
@@ -86,7 +86,7 @@ def test_without_the_harness_there_is_an_error_of_one_line(
     sources: Sources, tmp_path: Path, command: tuple[str, ...]
 ) -> None:
     made = new(tmp_path / "venv", sources.dependencies)
-    made.pip("install", "--quiet", "--no-deps", sources.wheel)
+    made.install("--no-deps", sources.wheel)
     assert call(made.python, "-m", "lm_eval_cora", *command, status=1) == (
         f"lm-eval-cora {command[0]}: cannot import the harness: No module named 'lm_eval'. Install it for "
         f"{made.python}: pip install '{HARNESS}'\n"
@@ -153,7 +153,7 @@ def test_the_command_of_its_own_reports_a_run(bare: Environment, tmp_path: Path)
     assert "2 questions, 52 variants" in call(ours, "tasks", "--check", "cora_demo", *OPTIONS)
     page = tmp_path / "report.html"
     assert "pip install 'lm-eval-cora[report]'; or --format md" in call(ours, "report", tmp_path, "-o", page, status=1)
-    bare.uv("install", "matplotlib")
+    bare.install("matplotlib")
     call(ours, "report", tmp_path, "-o", page)
     assert "<svg" in page.read_text()
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-STARTUP = "_lm_eval_cora_startup.py"
-"""The start-up module, which lies where the package is installed."""
+STARTUP = "lm_eval_cora_startup.pth"
+"""The file that imports the start-up module. It is in each folder where the package is installed."""
 
 
 def tasks_folder() -> Path:
@@ -69,8 +69,8 @@ def remove_leftovers() -> list[Path]:
     """Clean up after version 0.1.0, which installed its task files as `lm_eval/tasks/cora` into site-packages.
 
     When pip upgrades that version, it leaves the folders `lm_eval` and `lm_eval/tasks` behind. Although empty, they
-    hide a harness that is installed from a clone. This function removes them if they are beside our start-up module,
-    that is, where pip installed this package. It never removes a file.
+    hide a harness that is installed from a clone. This function removes them where this package is installed. It
+    never removes a file.
 
     Returns:
         The folders that the user must delete: task files of version 0.1.0, and empty folders that could not be removed.
@@ -84,19 +84,20 @@ def remove_leftovers() -> list[Path]:
         with suppress(OSError):  # a folder that we may not read
             if (files / "_probes").is_dir():
                 found.append(files)
-            elif (Path(entry) / STARTUP).is_file() and not _remove_if_empty(harness):
-                found.append(harness)
+            elif (Path(entry) / STARTUP).is_file() and _contains_only_folders(harness):
+                _remove(harness)
+                if harness.is_dir():
+                    found.append(harness)
     return list(dict.fromkeys(found))
 
 
-def _remove_if_empty(folder: Path) -> bool:
-    """Remove a folder if it contains nothing but folders. Returns False if it does and cannot be removed."""
-    if folder.is_symlink() or not folder.is_dir() or any(not path.is_dir() for path in folder.rglob("*")):
-        return True
-    try:
-        for path in sorted(folder.rglob("*"), reverse=True):  # those inside a folder come before it
+def _contains_only_folders(folder: Path) -> bool:
+    return folder.is_dir() and not folder.is_symlink() and all(path.is_dir() for path in folder.rglob("*"))
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder and the folders in it, as far as they are empty and we may."""
+    inner_first = sorted(folder.rglob("*"), reverse=True)
+    with suppress(OSError):
+        for path in (*inner_first, folder):
             path.rmdir()
-        folder.rmdir()
-    except OSError:
-        return not folder.is_dir()
-    return True

@@ -260,5 +260,5 @@ print(json.dumps([[one.all_tasks, str(one.task_index["cora_demo"].yaml_path)] fo
     found, said = python("-c", code, path=(STARTUP.parent,), HF_HUB_OFFLINE="1")
     ours, mine = str(OURS / "demo" / "cora_demo.yaml"), str(tmp_path / "mine" / "mine.yaml")
     assert found == [[sorted([*NAMES, *GROUPS]), path] for path in (ours, ours, ours, mine)]
-    # The user's own task of the same name counts, and the harness says so, as it does for tasks of its own.
+    # The user's task overrides ours, and the harness warns, as it does when a built-in task is overridden.
     assert said.count("overrides existing task") == 1
