@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
+from itertools import islice
 
 from lm_eval_cora.question import OpenQuestion, Question
 from lm_eval_cora.randomness import in_random_order
@@ -19,11 +20,21 @@ class ExemplarPool:
         questions: The few-shot split, or the scored questions where the benchmark has none.
         source: What they are, for error messages.
         within_category: Whether the exemplars of a question are of its own category.
+        as_published: Whether the split was made for few-shot use. Its first questions are then the exemplars, in its
+            own order and with its repeats. Otherwise they are drawn at random, and none comes twice.
     """
 
-    def __init__(self, questions: Iterable[Question | OpenQuestion], *, source: str, within_category: bool) -> None:
-        self._source = source
+    def __init__(
+        self,
+        questions: Iterable[Question | OpenQuestion],
+        *,
+        source: str,
+        within_category: bool,
+        as_published: bool = False,
+    ) -> None:
+        self.source = source
         self._within_category = within_category
+        self.as_published = as_published
         self._pools: dict[str, list[Question | OpenQuestion]] = {}
         for question in questions:
             self._pools.setdefault(self._pool_of(question), []).append(question)
@@ -33,18 +44,15 @@ class ExemplarPool:
 
         They depend on the question and the seeds alone, so all variants of a question see the same ones in the same
         order, and with more shots the first ones stay. The question itself is never one of them, under whatever id
-        it stands in the pool, and no exemplar comes twice.
+        it stands in the pool.
 
         Args:
             question: The question that is asked.
             shots: How many.
-            *seeds: Other seeds give other exemplars.
+            *seeds: Other seeds give other exemplars, unless the split is used as published.
 
         Returns:
-            That many questions.
-
-        Raises:
-            ExemplarError: If there are not as many.
+            That many questions, or as many as there are.
 
         Example:
             >>> pool = ExemplarPool(
@@ -57,32 +65,12 @@ class ExemplarPool:
             >>> len(drawn), asked in drawn, drawn == pool.draw(asked, 3, 0)[:2]
             (2, False, True)
         """
-        drawn = self._some(question, shots, *seeds)
-        if len(drawn) < shots:
-            where = f" of the category {question.category!r}" if self._within_category else ""
-            raise ExemplarError(
-                f"question {question.id!r} can have {len(drawn)} exemplars at most: the other questions{where} of "
-                f"{self._source}; ask with --num_fewshot {len(drawn)}"
-            )
-        return drawn
-
-    def check(self, questions: Collection[Question | OpenQuestion], shots: int) -> None:
-        """See that every question can have that many exemplars.
-
-        Args:
-            questions: The questions that will be asked, at least one.
-            shots: How many.
-
-        Raises:
-            ExemplarError: If not; it is about a question that can have the fewest.
-        """
-        self.draw(min(questions, key=lambda question: len(self._some(question, shots))), shots)
-
-    def _some(self, question: Question | OpenQuestion, shots: int, *seeds: int) -> list[Question | OpenQuestion]:
-        """That many exemplars, or as many as there are."""
-        drawn: list[Question | OpenQuestion] = []
-        seen = {_content(question)}
+        asked = _content(question)
         pool = self._pools.get(self._pool_of(question), [])
+        if self.as_published:
+            return list(islice((candidate for candidate in pool if _content(candidate) != asked), shots))
+        drawn: list[Question | OpenQuestion] = []
+        seen = {asked}
         for candidate in in_random_order(pool, "exemplars", question.id, *seeds):
             if len(drawn) == shots:
                 break
@@ -91,10 +79,42 @@ class ExemplarPool:
                 drawn.append(candidate)
         return drawn
 
+    def fewer(self, questions: Iterable[Question | OpenQuestion], shots: int) -> dict[str, int]:
+        """Find the questions that cannot have that many exemplars.
+
+        Args:
+            questions: The questions that will be asked.
+            shots: How many exemplars each of them is to have.
+
+        Returns:
+            How many exemplars they have instead, by id.
+        """
+        found = ((question.id, len(self.draw(question, shots))) for question in questions)
+        return {identifier: count for identifier, count in found if count < shots}
+
+    def check(self, questions: Iterable[Question | OpenQuestion], shots: int) -> None:
+        """See that every question can have that many exemplars.
+
+        Args:
+            questions: The questions that will be asked.
+            shots: How many.
+
+        Raises:
+            ExemplarError: If not; it names the question that can have the fewest.
+        """
+        by_id = {question.id: question for question in questions}
+        if fewer := self.fewer(by_id.values(), shots):
+            identifier, count = min(fewer.items(), key=lambda item: item[1])
+            where = f" of the category {by_id[identifier].category!r}" if self._within_category else ""
+            raise ExemplarError(
+                f"question {identifier!r} can have {count} exemplars at most: the other questions{where} of "
+                f"{self.source}; ask with --num_fewshot {count}"
+            )
+
     def _pool_of(self, question: Question | OpenQuestion) -> str:
         return question.category if self._within_category else ""
 
 
 def _content(question: Question | OpenQuestion) -> tuple[str, frozenset[str]]:
     """What a question asks, whatever its id and the order of its options."""
-    return question.stem.strip(), frozenset(choice.strip() for choice in question.choices)
+    return question.stem, frozenset(question.choices)

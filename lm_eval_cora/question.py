@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import string
-from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -48,8 +47,9 @@ class Question:
 
     Attributes:
         id: The source's own id, or split and row number. Numbers become text, so that 7 and "7" are one question.
-        stem: The text before the options.
-        choices: Two to 26 option texts, in the source's order. An empty text is an option like any other.
+        stem: The text before the options. White space at its ends is removed.
+        choices: Two to 26 option texts, in the source's order. Each is one line: runs of white space, line breaks
+            included, become one space. An empty text is an option like any other.
         answer: Index of the right option, from 0.
         category: Subject or subset of the benchmark; empty if it has none.
 
@@ -79,6 +79,7 @@ class Question:
         object.__setattr__(self, "choices", tuple(self.choices))
         where = f"in {shorten(self.stem)!r}"
         _check_stem(self.stem)
+        object.__setattr__(self, "stem", self.stem.strip())
         if not self.choices:
             raise UnusableQuestion("no options", where)
         if len(self.choices) < 2:
@@ -89,13 +90,14 @@ class Question:
             if not isinstance(choice, str):
                 raise UnusableQuestion("an option that is not text", f"option {number} is {choice!r} {where}")
         _check_encodable(self.id, self.stem, self.category, *self.choices)
+        object.__setattr__(self, "choices", tuple(map(one_line, self.choices)))
         if isinstance(self.answer, bool) or not isinstance(self.answer, int):
             raise UnusableQuestion("an answer that is no index", f"{self.answer!r} {where}")
         if not 0 <= self.answer < len(self.choices):
             raise UnusableQuestion(
                 "an answer outside the options", f"index {self.answer} of {len(self.choices)} options {where}"
             )
-        if Counter(choice.strip() for choice in self.choices)[self.choices[self.answer].strip()] > 1:
+        if self.choices.count(self.choices[self.answer]) > 1:
             raise UnusableQuestion(
                 "an option equal to the right one", f"{shorten(self.choices[self.answer])!r} stands twice {where}"
             )
@@ -103,8 +105,7 @@ class Question:
     @cached_property
     def identities(self) -> tuple[int, ...]:
         """Identity of each option: its index, or the index of the first option with the same text."""
-        texts = [choice.strip() for choice in self.choices]
-        return tuple(texts.index(text) for text in texts)
+        return tuple(map(self.choices.index, self.choices))
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,7 @@ class OpenQuestion:
 
     Attributes:
         id: The source's own id, or split and row number.
-        stem: The question.
+        stem: The question. White space at its ends is removed.
         answer: The reference answer, as LaTeX or text.
         category: Subject or level of the benchmark; empty if it has none.
 
@@ -134,6 +135,7 @@ class OpenQuestion:
         object.__setattr__(self, "id", str(self.id))
         object.__setattr__(self, "category", str(self.category).strip())
         _check_stem(self.stem)
+        object.__setattr__(self, "stem", self.stem.strip())
         if not isinstance(self.answer, str) or not self.answer.strip():
             raise UnusableQuestion("no answer", f"it is {self.answer!r} in {shorten(self.stem)!r}")
         _check_encodable(self.id, self.stem, self.category, self.answer)
@@ -195,6 +197,16 @@ def is_encodable(text: str) -> bool:
     return True
 
 
+def one_line(text: str) -> str:
+    r"""Make each run of white space one space, and remove it at the ends.
+
+    Example:
+        >>> one_line(" frozen\n water\u00a0")
+        'frozen water'
+    """
+    return " ".join(text.split())
+
+
 def shorten(text: object, width: int = 40) -> str:
     """Cut a text for an error message.
 
@@ -202,5 +214,5 @@ def shorten(text: object, width: int = 40) -> str:
         >>> shorten("Which of these is the capital of France?", 12)
         'Which of th…'
     """
-    line = " ".join(str(text).split())
+    line = one_line(str(text))
     return line if len(line) <= width else line[: width - 1] + "…"

@@ -72,14 +72,45 @@ def test_every_question_of_the_pool_is_drawn_equally_often_at_every_place() -> N
 
 
 def test_fewer_than_asked_for() -> None:
+    assert len(pool(within_category=True).draw(QUESTIONS[0], 6, 0)) == 5
     with pytest.raises(ExemplarError) as error:
-        pool(within_category=True).draw(QUESTIONS[0], 6, 0)
+        pool(within_category=True).check(QUESTIONS[:1], 6)
     assert str(error.value) == (
         "question 'q0' can have 5 exemplars at most: the other questions of the category 'law' of the dev split; "
         "ask with --num_fewshot 5"
     )
     with pytest.raises(ExemplarError, match="'q0' can have 11 exemplars at most: the other questions of the dev split"):
-        pool().draw(QUESTIONS[0], 12, 0)
+        pool().check(QUESTIONS[:1], 12)
+
+
+def test_which_questions_have_fewer() -> None:
+    uneven = [*(question(number, "law") for number in range(5)), *(question(number, "arts") for number in (7, 8))]
+    of_both = pool(uneven, within_category=True)
+    assert of_both.fewer(uneven, 1) == {}
+    assert of_both.fewer(uneven, 3) == {"q7": 1, "q8": 1}
+    assert of_both.fewer([question(20, "chemistry")], 3) == {"q20": 0}
+
+
+def published(questions: list[Question]) -> ExemplarPool:
+    return ExemplarPool(questions, source="the dev split", within_category=True, as_published=True)
+
+
+def test_a_split_made_for_exemplars_is_used_as_published() -> None:
+    # MMLU's dev has one college_physics question twice, and one with two equal distractors.
+    again = Question("dev-3", QUESTIONS[0].stem, QUESTIONS[0].choices, 0, "law")
+    equal = Question("dev-4", "Which?", ("Fog", "Ice", "Fog"), 1, "law")
+    split = [QUESTIONS[0], QUESTIONS[1], again, equal, QUESTIONS[2]]
+    asked = Question("test-0", "Which is law?", ("this", "that"), 0, "law")
+    for seed in range(5):
+        assert published(split).draw(asked, 5, seed) == [QUESTIONS[0], again, equal, QUESTIONS[2]]
+        assert published(split).draw(asked, 2, seed) == [QUESTIONS[0], again]
+
+
+def test_the_question_itself_is_left_out_of_a_published_split_with_all_its_copies() -> None:
+    again = Question("dev-3", QUESTIONS[0].stem, QUESTIONS[0].choices[::-1], 1, "law")
+    split = [QUESTIONS[0], again, QUESTIONS[2]]
+    asked = Question("test-0", f" {QUESTIONS[0].stem}", QUESTIONS[0].choices, 0, "law")
+    assert published(split).draw(asked, 5, 0) == [QUESTIONS[2]]
 
 
 def test_what_is_advised_is_enough_for_every_question() -> None:
@@ -95,4 +126,4 @@ def test_what_is_advised_is_enough_for_every_question() -> None:
 def test_no_shots_and_an_unknown_category() -> None:
     assert pool().draw(QUESTIONS[0], 0, 0) == []
     with pytest.raises(ExemplarError, match="0 exemplars at most"):
-        pool(within_category=True).draw(question(20, "chemistry"), 1, 0)
+        pool(within_category=True).check([question(20, "chemistry")], 1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -159,6 +161,39 @@ def test_prompts_with_shots_are_kept_whole(form: str, chat: str) -> None:
 def test_shots_that_cannot_be_had(task: str, shots: Any, message: str) -> None:
     with pytest.raises(OptionError, match=message):
         run(lambda _: pytest.fail("a request was made"), task, {"questions": 2}, num_fewshot=shots)
+
+
+@pytest.mark.usefixtures("hub")
+def test_the_default_number_is_used_as_far_as_there_are_exemplars(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    # A file of one's own with three questions of one subject and one of another: two other questions, and none.
+    rows = [{"question": f"{n}?", "subject": "law", "choices": ["1", "2", "3", "4"], "answer": 0} for n in range(3)]
+    path = tmp_path / "mine.jsonl"
+    path.write_text("\n".join(map(json.dumps, [*rows, {**rows[0], "subject": "art"}])))
+    options = {"data_files": str(path)}
+    results = run(knows, "cora_mmlu", options)
+    for sample in results["samples"]["cora_mmlu"]:
+        shots = 0 if sample["doc"]["category"] == "art" else 2
+        assert sample["arguments"][0][0].count("\nAnswer: ") == shots
+    (line,) = [record.getMessage() for record in caplog.records if "have fewer than" in record.getMessage()]
+    assert line == (
+        f"cora_mmlu: 4 of 4 questions have fewer than 5 exemplars (the fewest: 0): {path} has no more for them"
+    )
+    assert "|shots:0-5@1234|" in results["configs"]["cora_mmlu"]["metadata"]["signature"]
+    with pytest.raises(OptionError, match="'test-3' can have 0 exemplars at most"):
+        run(lambda _: pytest.fail("a request was made"), "cora_mmlu", options, num_fewshot=5)
+
+
+@pytest.mark.usefixtures("hub")
+def test_a_split_made_for_exemplars_is_used_in_its_order() -> None:
+    stems = {
+        f"In dev {subject}, which number follows {n}?" for subject in ("astronomy", "marketing") for n in range(10)
+    }
+    for doc, prompt in asked("cora_mmlu", {"questions": 4}):
+        numbers = range(0, 10, 2) if doc["category"] == "astronomy" else range(1, 10, 2)
+        expected = [f"In dev {doc['category']}, which number follows {n}?" for n in numbers]
+        assert [stem for stem in re.findall("Question: (.*)", prompt) if stem in stems] == expected
 
 
 @pytest.mark.usefixtures("hub")

@@ -36,8 +36,21 @@ def test_a_question_that_cannot_be_asked_is_refused_with_the_reason(change: dict
 
 
 def test_odd_option_texts_survive_as_text() -> None:
-    choices = ("None", "N/A", "1", "", "$x^2$\n", "שלום")
+    choices = ("None", "N/A", "1", "", "$x^2$", "שלום")
     assert Question("q", "Which?", choices, 0).choices == choices
+
+
+def test_an_option_is_one_line() -> None:
+    # MedQA has options that end in a line break, MMLU code over several lines.
+    question = Question("q", " Which?\n", (" x := 1;\n\ty := 2 ", "Ice\u2028\x85", "\u00a0", "a  b"), 0)
+    assert question.stem == "Which?"
+    assert question.choices == ("x := 1; y := 2", "Ice", "", "a b")
+
+
+def test_options_that_are_printed_alike_are_one_option() -> None:
+    assert Question("q", "Which?", ("a  b", "c", "a\nb"), 1).identities == (0, 1, 0)
+    with pytest.raises(UnusableQuestion, match="an option equal to the right one"):
+        Question("q", "Which?", ("a  b", "c", "a\nb"), 0)
 
 
 def test_equal_distractors_share_an_identity() -> None:

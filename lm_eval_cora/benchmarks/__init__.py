@@ -36,6 +36,8 @@ class Benchmark:
         part_of: Of a benchmark that is made of several datasets: takes the name of a dataset or of a file and a row of
             it, and returns the part that the row is of. Rows have it in the column `subset`, and ids begin with it.
         exemplars_within_category: Whether few-shot exemplars come from the question's own category.
+        exemplars_as_published: Whether its few-shot split was made for that use: its rows are shown in its order, with
+            its repeats.
         options: How many options its questions have, at least and at most; none, and the model writes an answer of its
             own.
         score_templates: Where SCORE's task for it lies in the harness, if there is one.
@@ -51,6 +53,7 @@ class Benchmark:
     file: Path | None = None
     part_of: Callable[[str, Row], str] | None = None
     exemplars_within_category: bool = False
+    exemplars_as_published: bool = False
     options: tuple[int, int] = (2, MAX_OPTIONS)
     score_templates: str | None = None
     macro_average: bool = False

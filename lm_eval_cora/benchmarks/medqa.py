@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from typing import Any
 
 from lm_eval_cora.benchmarks import Benchmark, Row
 from lm_eval_cora.benchmarks.cells import parse_cell
 from lm_eval_cora.question import Question, UnusableQuestion
 
+_QUOTATION_MARK_ON_A_LINE = re.compile(r'\s*\n\s*"\s*\Z')
+
 
 def to_question(row: Row, default_id: str) -> Question:
     """Read a row: options is a list of {key, value} on the Hub, a mapping key -> value in the authors' files.
+
+    Some options end in a line with nothing but a quotation mark, and some questions in a quotation mark that closes
+    nothing. Both are removed.
 
     Example:
         >>> options = [{"key": "A", "value": "Ice"}, {"key": "B", "value": "Fog"}]
@@ -39,11 +46,23 @@ def to_question(row: Row, default_id: str) -> Question:
         )
     return Question(
         id=default_id,
-        stem=row["question"],
-        choices=tuple(value for _, value in pairs),
+        stem=_without_lone_mark(row["question"]),
+        choices=tuple(_QUOTATION_MARK_ON_A_LINE.sub("", v) if isinstance(v, str) else v for _, v in pairs),
         answer=answer,
         category=row.get("meta_info") or "",
     )
+
+
+def _without_lone_mark(stem: Any) -> Any:
+    """A question without the quotation mark at its end, if it opens and closes nothing.
+
+    Example:
+        >>> _without_lone_mark('Which drug?"'), _without_lone_mark('Why does he say "no"')
+        ('Which drug?', 'Why does he say "no"')
+    """
+    if isinstance(stem, str) and (text := stem.rstrip()).endswith('"') and text.count('"') % 2:
+        return text[:-1]
+    return stem
 
 
 MEDQA = Benchmark(

@@ -32,4 +32,5 @@ MMLU = Benchmark(
     options=(4, 4),
     published_rows=14042,
     exemplars_within_category=True,
+    exemplars_as_published=True,
 )

@@ -38,6 +38,7 @@ MMLU_PRO = Benchmark(
     options=(3, 10),
     published_rows=12032,
     exemplars_within_category=True,
+    exemplars_as_published=True,
     score_templates="mmlu_pro",
     macro_average=True,
 )

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lm_eval_cora.exemplars import ExemplarPool
+from lm_eval_cora.benchmarks import BenchmarkError
+from lm_eval_cora.exemplars import ExemplarError, ExemplarPool
 from lm_eval_cora.harness.docs import Doc, exemplar
+from lm_eval_cora.harness.loading import load_exemplars
+from lm_eval_cora.options import OptionError, Options
 from lm_eval_cora.question import OpenQuestion, Question
 from lm_eval_cora.randomness import draw, in_random_order
+
+# Below the harness' own logger, so that its handler and its verbosity hold for our lines too.
+logger = logging.getLogger("lm_eval.cora")
 
 
 class ExemplarSampler:
@@ -26,6 +33,8 @@ class ExemplarSampler:
         self._seeds = seeds
         self._last: object = None
         self._exemplars: list[Doc] = []
+        self.fewest = 0
+        """The number of exemplars of the question that has the fewest."""
         self.doc: Doc = {}
         """The variant that is being built; the harness hands it over only in some cases."""
 
@@ -36,12 +45,62 @@ class ExemplarSampler:
         if self._last != current:
             drawn = self._pool.draw(self._questions[question_id], n, *self._seeds)
             closed = [question for question in drawn if isinstance(question, Question)]
-            claimed = claimed_options(closed, *self._seeds, question_id) or [0] * n
+            claimed = claimed_options(closed, *self._seeds, question_id) or [0] * len(drawn)
             self._exemplars = [
                 exemplar(question, self.doc, option) for question, option in zip(drawn, claimed, strict=True)
             ]
             self._last = current
         return self._exemplars
+
+
+def load_sampler(
+    task: str,
+    questions: Mapping[str, Question | OpenQuestion],
+    shots: object,
+    *seeds: int,
+    options: Options,
+    source: Mapping[str, Any],
+    asked_for: bool,
+) -> ExemplarSampler:
+    """Load the exemplars of a task, and see whether there are enough.
+
+    Args:
+        task: Name of the task, for messages.
+        questions: The questions that are asked, by id.
+        shots: How many exemplars each of them is to have.
+        *seeds: Of the draw.
+        options: Where `data_files` are named.
+        source: What `load_exemplars` takes besides.
+        asked_for: Whether the user asked for that many. The task's own number is used as far as the split allows.
+
+    Returns:
+        What the harness asks for exemplars.
+
+    Raises:
+        OptionError: If the number is not one, the exemplars cannot be loaded, or there are fewer than asked for.
+    """
+    if not isinstance(shots, int) or shots < 0:
+        raise OptionError(f"{task}: --num_fewshot {shots!r}: expected a whole number from 0")
+    try:
+        pool = load_exemplars(options=options, **source)
+        if asked_for:
+            pool.check(questions.values(), shots)
+    except (BenchmarkError, ExemplarError) as error:
+        raise OptionError(f"{task}: --num_fewshot {shots}: {error}") from None
+    sampler = ExemplarSampler(pool, questions, *seeds)
+    fewer = pool.fewer(questions.values(), shots)
+    sampler.fewest = min(fewer.values(), default=shots)
+    if fewer:
+        logger.warning(
+            "%s: %s of %s questions have fewer than %d exemplars (the fewest: %d): %s has no more for them",
+            task,
+            f"{len(fewer):,}",
+            f"{len(questions):,}",
+            shots,
+            sampler.fewest,
+            pool.source,
+        )
+    return sampler
 
 
 def claimed_options(exemplars: Sequence[Question], *key: str | int) -> list[int]:

@@ -109,7 +109,7 @@ def load_exemplars(
     """
     split = hub_split if options.data_files else hub_fewshot_split or hub_split
     source = _Source(benchmark, options, hub_split=split, **hub)
-    questions, _ = source.load()
+    questions, left_out = source.load()
     if options.data_files and hub_fewshot_split:
         logger.warning(
             "%s: exemplars come from the questions that are scored, not from the split %r: 'data_files' replaces both. "
@@ -117,8 +117,21 @@ def load_exemplars(
             benchmark.name,
             hub_fewshot_split,
         )
+    if left_out:
+        logger.warning(
+            "%s: left out %d of %d possible exemplars: %s",
+            benchmark.name,
+            len(left_out),
+            len(left_out) + len(questions),
+            count_left_out(left_out),
+        )
     logger.info("%s: exemplars are drawn from %d questions of %s", benchmark.name, len(questions), source)
-    return ExemplarPool(questions, source=str(source), within_category=benchmark.exemplars_within_category)
+    return ExemplarPool(
+        questions,
+        source=str(source),
+        within_category=benchmark.exemplars_within_category,
+        as_published=benchmark.exemplars_as_published and not options.data_files,
+    )
 
 
 class _Source:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from lm_eval_cora.answers import TOO_MANY_INVALID, Reason
@@ -27,27 +27,36 @@ _QUESTIONS_THAT_TELL = 5
 """So many questions whose samples are all the same are no chance any more."""
 
 
-def describe_cost(instances: Sequence[Any], ranks: int) -> str:
+def describe_cost(asked: Iterable[tuple[Mapping[str, Any], str, int]], *, repeats: int = 1, ranks: int = 1) -> str:
     """Say how much a task asks before the first request.
 
     Args:
-        instances: The harness' requests on this rank.
+        asked: For each variant on this rank its doc, its prompt, and how many answers to it are scored, 1 if it is
+            written.
+        repeats: How often each of them is asked.
         ranks: Number of ranks.
 
     Returns:
         One line. Tokens are estimated at four bytes each: no tokenizer is at hand.
+
+    Example:
+        >>> describe_cost([({"question_id": "q1"}, "Question: ...", 1)])
+        '1 question, 1 variants, 1 requests, about 3 prompt tokens'
     """
-    # The letters of a variant are scored after one context, which most back ends read once.
-    first = [instance for instance in instances if instance.idx == 0]
-    questions = {instance.doc["question_id"] for instance in first}
-    requests = sum(instance.repeats or 1 for instance in instances)
-    size = sum(len(str(i.args[0]).encode("utf-8", "replace")) * (i.repeats or 1) for i in first)
-    per_letter = ", one per letter" if len(instances) > len(first) else ""
+    questions: set[str] = set()
+    variants = answers = size = 0
+    for doc, prompt, scored in asked:
+        questions.add(doc["question_id"])
+        variants += 1
+        answers += scored
+        # The letters of a variant are scored after one context, which most back ends read once.
+        size += len(prompt.encode("utf-8", "replace"))
+    per_letter = ", one per letter" if answers > variants else ""
     share = f" on this rank, one of {ranks}" if ranks > 1 else ""
     return (
-        f"{len(questions):,} question{'' if len(questions) == 1 else 's'}, {len(first):,} variants, "
-        f"{requests:,} requests{per_letter}, "
-        f"about {size // _BYTES_PER_TOKEN:,} prompt tokens{share}"
+        f"{len(questions):,} question{'' if len(questions) == 1 else 's'}, {variants:,} variants, "
+        f"{answers * repeats:,} requests{per_letter}, "
+        f"about {size * repeats // _BYTES_PER_TOKEN:,} prompt tokens{share}"
     )
 
 

@@ -15,7 +15,6 @@ from lm_eval.tasks import TaskManager
 from lm_eval_cora.benchmarks import BenchmarkError
 from lm_eval_cora.discovery.location import with_tasks_folder
 from lm_eval_cora.harness.asking import AskingLM
-from lm_eval_cora.harness.notices import describe_cost
 from lm_eval_cora.harness.task import CoraTask
 from lm_eval_cora.options import OptionError
 
@@ -133,8 +132,7 @@ def _cost(task: Any, num_fewshot: int | None, limit: int | None) -> str:
     if not isinstance(task, CoraTask):
         raise OptionError(f"{task.task_name}: is no task of ours: its class is {type(task).__name__}")
     _set(task, num_fewshot)
-    task.build_all_requests(limit=limit, rank=0, world_size=1, tokenizer_name="")
-    return describe_cost(task.instances, 1)
+    return task.cost(limit)
 
 
 def _set(task: CoraTask, num_fewshot: int | None) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from heapq import heapreplace
 from typing import Any
 
+from lm_eval_cora.options import OptionError
 from lm_eval_cora.question import is_encodable
 from lm_eval_cora.reading import NOT_ASKED, NotAsked
 
@@ -68,6 +69,46 @@ def part_samples(rank: int) -> None:
         torch.manual_seed(torch.initial_seed() + rank)
 
 
+def chosen_docs(
+    task: str,
+    docs: Sequence[dict[str, Any]],
+    *,
+    limit: int | None = None,
+    samples: Sequence[int] | None = None,
+    world_size: int = 1,
+    **_: Any,
+) -> list[dict[str, Any]]:
+    """What --limit and --samples leave of the docs, on all ranks together.
+
+    Args:
+        task: Name of the task, for the error message.
+        docs: All docs.
+        limit: The first so many, None for all.
+        samples: The numbers of those that are asked, None for all.
+        world_size: Number of ranks.
+        **_: What else the harness says about a run.
+
+    Raises:
+        OptionError: If a number is out of range, or there are fewer docs than ranks.
+
+    Example:
+        >>> [doc["kind"] for doc in chosen_docs("cora_demo", [{"kind": "original"}, {"kind": "shuffled"}], limit=1)]
+        ['original']
+    """
+    if limit is not None and limit < 1:
+        raise OptionError(f"{task}: --limit comes to {limit} variants: expected more than 0")
+    if outside := [index for index in samples or () if type(index) is not int or not 0 <= index < len(docs)]:
+        raise OptionError(f"{task}: --samples {outside[0]!r}: expected 0 to {len(docs) - 1}")
+    asked = [docs[index] for index in sorted(set(samples))] if samples else list(docs[:limit])
+    if world_size > len(asked):
+        # The harness would raise on the ranks that have nothing, while the others wait for them for ever.
+        raise OptionError(
+            f"{task}: {len(asked)} variants cannot be shared out among {world_size} processes; "
+            f"ask more questions, or start at most {len(asked)} processes"
+        )
+    return asked
+
+
 def deal(docs: Sequence[tuple[int, dict[str, Any]]], ranks: int) -> list[list[tuple[int, dict[str, Any]]]]:
     """Deal whole questions out to ranks: each goes to the one that has the fewest docs.
 
@@ -97,17 +138,44 @@ def deal(docs: Sequence[tuple[int, dict[str, Any]]], ranks: int) -> list[list[tu
     return parts
 
 
-def model_of_the_run() -> Any:
-    """The model that the harness is about to ask, or None.
+def slim(instances: Iterable[Any], *, prompts: bool) -> None:
+    """Free what answered requests hold and nobody reads any more.
 
-    A task is not told; but the function that has its requests built holds the model, under the name `lm`.
+    Every request of the harness has generation settings of its own, because some back ends change them. After the
+    inference equal ones can be one object. At full size the prompts are most of a run's memory.
+
+    Args:
+        instances: The harness' requests, answered; changed in place.
+        prompts: Whether to drop the prompts, too. The samples file holds them, if there is one.
+    """
+    shared: dict[str, Any] = {}
+    for instance in instances:
+        prompt, *rest = instance.arguments
+        rest = [shared.setdefault(repr(item), item) for item in rest]
+        instance.arguments = ("" if prompts else prompt, *rest)
+
+
+def model_of_the_run() -> Any:
+    """The model that the harness is about to ask, or None."""
+    return _local_of_the_run("lm", None)
+
+
+def samples_are_logged() -> bool:
+    """Whether the harness will keep the prompts and responses; true if that cannot be found out."""
+    return bool(_local_of_the_run("log_samples", True))
+
+
+def _local_of_the_run(name: str, default: Any) -> Any:
+    """A variable of the harness' function that runs tasks and is running now.
+
+    A task is told neither the model nor whether samples are logged.
     """
     frame = inspect.currentframe()
     while frame is not None:
         if frame.f_code.co_name == "evaluate" and "lm" in frame.f_locals:
-            return frame.f_locals["lm"]
+            return frame.f_locals.get(name, default)
         frame = frame.f_back
-    return None
+    return default
 
 
 def encodable(response: Any) -> Any:

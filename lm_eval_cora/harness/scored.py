@@ -13,7 +13,7 @@ from lm_eval.api.task import ConfigurableTask
 from lm_eval_cora.harness.asked import Variant
 from lm_eval_cora.harness.docs import Doc
 from lm_eval_cora.harness.notices import describe_samples
-from lm_eval_cora.harness.requests import encodable
+from lm_eval_cora.harness.requests import encodable, samples_are_logged, slim
 from lm_eval_cora.harness.scoring import JUDGE, spread
 from lm_eval_cora.options import OptionError, Options
 from lm_eval_cora.randomness import draw
@@ -75,12 +75,15 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
             )
         return None
 
+    def answers_scored(self, doc: Doc) -> int:
+        """The number of answers to a variant that are scored, 1 if the answer is written."""
+        return len(self.doc_to_choice(doc)) if self.OUTPUT_TYPE == "multiple_choice" else 1
+
     def agenda(self) -> list[Planned]:
         """The questions of all ranks in random order, that of the option `questions`: n of them are the same."""
         costs: dict[str, int] = {}
         for doc in self._asked:
-            requests = len(self.doc_to_choice(doc)) if self.OUTPUT_TYPE == "multiple_choice" else 1
-            costs[doc["question_id"]] = costs.get(doc["question_id"], 0) + requests
+            costs[doc["question_id"]] = costs.get(doc["question_id"], 0) + self.answers_scored(doc)
         ranked = sorted(costs, key=lambda question: draw(2**64, self._options.seed, "questions", question))
         return [Planned(self.task_name, question, costs[question]) for question in ranked]
 
@@ -121,6 +124,7 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
 
         A lone surrogate, half of an emoji that a token limit cut in two, would end the writing of the samples file.
         """
+        slim(self.instances, prompts=not samples_are_logged())
         for instance in self.instances:
             instance.resps = [encodable(response) for response in instance.resps]
         self._filter(self.instances)

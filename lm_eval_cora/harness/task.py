@@ -12,10 +12,10 @@ from operator import is_
 from typing import Any
 
 from lm_eval.defaults import DEFAULT_OTHER_SEED
+from tqdm import tqdm
 
 from lm_eval_cora import metrics
 from lm_eval_cora.benchmarks import Benchmark, BenchmarkError
-from lm_eval_cora.exemplars import ExemplarError
 from lm_eval_cora.harness import docs
 from lm_eval_cora.harness.asking import AskingLM
 from lm_eval_cora.harness.checks import (
@@ -26,8 +26,8 @@ from lm_eval_cora.harness.checks import (
     check_stopping,
 )
 from lm_eval_cora.harness.docs import Doc, Docs
-from lm_eval_cora.harness.fewshot import ExemplarSampler
-from lm_eval_cora.harness.loading import load_exemplars, to_question
+from lm_eval_cora.harness.fewshot import ExemplarSampler, load_sampler
+from lm_eval_cora.harness.loading import to_question
 from lm_eval_cora.harness.notices import (
     advise_on_invalid,
     describe_cost,
@@ -37,6 +37,7 @@ from lm_eval_cora.harness.notices import (
     describe_timeouts,
 )
 from lm_eval_cora.harness.requests import (
+    chosen_docs,
     deal,
     model_of_the_run,
     part_samples,
@@ -102,6 +103,7 @@ class CoraTask(ScoredTask):
         self._chat = False
         self._left_out: dict[str, object] = {}
         self._fewshot_seed = DEFAULT_OTHER_SEED
+        self._shots_asked_for = False
         self._records: Sequence[Record] = ()
         self._table = ResponseTable.from_records(())
         self._estimates: dict[str, Estimate] = {}
@@ -157,6 +159,11 @@ class CoraTask(ScoredTask):
         """Keep the seed. None, which elsewhere in the harness means chance, would part the variants of a question."""
         self._fewshot_seed = DEFAULT_OTHER_SEED if seed is None else seed
 
+    def set_config(self, key: str, value: Any, update: bool = False) -> None:
+        """Change the configuration. A number of shots that the user asks for must be there for every question."""
+        self._shots_asked_for |= key == "num_fewshot"
+        super().set_config(key, value, update=update)
+
     def build_all_requests(self, **arguments: Any) -> None:
         """Build the requests, and say in one line what they will cost."""
         self.prepare(model_of_the_run(), **arguments)
@@ -172,9 +179,28 @@ class CoraTask(ScoredTask):
             # The harness sets a description apart from what follows, but not an instruction: "Be brief.Answer the ..."
             arguments["system_instruction"] = instruction + self.config.fewshot_delimiter
         super().build_all_requests(**arguments)
-        cost = describe_cost(self.instances, arguments.get("world_size", 1))
+        cost = describe_cost(
+            ((one.doc, one.args[0], self.answers_scored(one.doc)) for one in self.instances if one.idx == 0),
+            repeats=self.config.repeats,
+            ranks=arguments.get("world_size", 1),
+        )
         paid = f"; the budget pays for {self._left_out['budget']:,} requests" if "budget" in self._left_out else ""
         logger.info("%s: %s%s%s", self.task_name, "at most " if self._left_out else "", cost, paid)
+
+    def cost(self, limit: int | None = None) -> str:
+        """See that the task can be run, and say in one line what it would cost, without keeping its requests.
+
+        Args:
+            limit: Number of variants, None for all.
+
+        Raises:
+            OptionError: If it cannot be run.
+        """
+        self.prepare(None, limit=limit)
+        shots = self.config.num_fewshot or 0
+        asked = tqdm(self._asked, self.task_name, unit="variant", disable=None, leave=False)
+        prompts = ((doc, self.fewshot_context(doc, shots), self.answers_scored(doc)) for doc in asked)
+        return describe_cost(prompts, repeats=self.config.repeats)
 
     def prepare(self, model: Any, **arguments: Any) -> None:
         """See that the task can be run as it is asked for, and get ready for it.
@@ -186,7 +212,7 @@ class CoraTask(ScoredTask):
         Raises:
             OptionError: If it cannot.
         """
-        asked = self._asked = self._docs_asked(**arguments)
+        asked = self._asked = chosen_docs(self.task_name, self.test_docs(), **arguments)
         if callable(self.config.process_results):  # not --predict_only
             table = [entry for entry in self._chosen if is_in_table(entry)]
             self._set_metrics(table, self._chosen if len(table) < len(self._chosen) else [])
@@ -203,24 +229,6 @@ class CoraTask(ScoredTask):
         if self._samples:
             check_sampling(self.task_name, self.config.generation_kwargs or {})
             check_seeds(self.task_name, self._options, model)
-
-    def _docs_asked(
-        self, *, limit: int | None = None, samples: Sequence[int] | None = None, world_size: int = 1, **_: Any
-    ) -> list[Doc]:
-        """What --limit and --samples leave of the docs, on all ranks together."""
-        every = self.test_docs()
-        if limit is not None and limit < 1:
-            raise OptionError(f"{self.task_name}: --limit comes to {limit} variants: expected more than 0")
-        if outside := [index for index in samples or () if type(index) is not int or not 0 <= index < len(every)]:
-            raise OptionError(f"{self.task_name}: --samples {outside[0]!r}: expected 0 to {len(every) - 1}")
-        asked = [every[index] for index in sorted(set(samples))] if samples else every[:limit]
-        if world_size > len(asked):
-            # The harness would raise on the ranks that have nothing, while the others wait for them for ever.
-            raise OptionError(
-                f"{self.task_name}: {len(asked)} variants cannot be shared out among {world_size} processes; "
-                f"ask more questions, or start at most {len(asked)} processes"
-            )
-        return asked
 
     def doc_iterator(self, *, rank: int = 0, world_size: int = 1, **chosen: Any) -> Iterator[tuple[int, Doc]]:
         """The docs of a rank, with their numbers: whole questions, which can be stopped and compared there."""
@@ -249,19 +257,17 @@ class CoraTask(ScoredTask):
         self._keys = metric_keys(self._aggregation_list)
 
     def _load_sampler(self, asked: set[str]) -> ExemplarSampler:
-        """Load the exemplars, and see that there are enough for all questions: every rank must find that out."""
-        shots = self.config.num_fewshot
-        if not isinstance(shots, int) or shots < 0:
-            raise OptionError(f"{self.task_name}: --num_fewshot {shots!r}: expected a whole number from 0")
-        try:
-            pool = load_exemplars(options=self._options, **(self.config.dataset_kwargs or {}))
-            questions = {
-                row["id"]: to_question(row) for row in self.dataset[self.config.test_split] if row["id"] in asked
-            }
-            pool.check(questions.values(), shots)
-        except (BenchmarkError, ExemplarError) as error:
-            raise OptionError(f"{self.task_name}: --num_fewshot {shots}: {error}") from None
-        return ExemplarSampler(pool, questions, *self._seeds)
+        """Load the exemplars of the questions that are asked on all ranks: every rank must find out what is wrong."""
+        rows = self.dataset[self.config.test_split]
+        return load_sampler(
+            self.task_name,
+            {row["id"]: to_question(row) for row in rows if row["id"] in asked},
+            self.config.num_fewshot,
+            *self._seeds,
+            options=self._options,
+            source=self.config.dataset_kwargs or {},
+            asked_for=self._shots_asked_for,
+        )
 
     @property
     def _seeds(self) -> tuple[int, int]:
@@ -365,13 +371,14 @@ class CoraTask(ScoredTask):
         templates = {doc["template"] for doc in self.test_docs() if "template" in doc}
         revision = None if self._options.data_files else (self.config.dataset_kwargs or {}).get("hub_revision")
         shots = self.config.num_fewshot or 0
+        fewest = f"{self.sampler.fewest}-" if shots and self.sampler.fewest < shots else ""
         return signature_of(
             self._table,
             {
                 "task": f"{self.task_name}@{self.VERSION}",
                 "probe": self._probe,
                 "form": _FORMS.get(self.OUTPUT_TYPE, self.OUTPUT_TYPE),
-                "shots": f"{shots}@{self._fewshot_seed}" if shots else 0,
+                "shots": f"{fewest}{shots}@{self._fewshot_seed}" if shots else 0,
                 **({"revision": revision} if revision else {}),
                 **({"math-verify": version("math-verify")} if self._writes else {}),
                 **({"prompts": digest_of(templates)} if templates else {}),

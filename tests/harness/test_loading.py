@@ -93,6 +93,7 @@ def test_an_empty_file_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize("suffix", ["jsonl", "csv", "parquet"])
 def test_texts_of_every_kind_survive_the_way_from_file_to_prompt(suffix: str, tmp_path: Path) -> None:
     choices = ["None", "N/A", "", '"שלום" $\\frac{1}{2}$\nline two ']
+    printed = ["None", "N/A", "", '"שלום" $\\frac{1}{2}$ line two']
     row = {"question": "x" * 30_000 + "\n{{ 7 * 7 }}", "subject": "null", "choices": choices, "answer": 3}
     path = tmp_path / f"mine.{suffix}"
     if suffix == "csv":
@@ -105,10 +106,10 @@ def test_texts_of_every_kind_survive_the_way_from_file_to_prompt(suffix: str, tm
     else:
         write(path, row)
     (loaded,) = rows_of(benchmark=MMLU, options=Options(data_files=(str(path),)))
-    assert (loaded["question"], loaded["choices"], loaded["category"]) == (row["question"], choices, "null")
+    assert (loaded["question"], loaded["choices"], loaded["category"]) == (row["question"], printed, "null")
     doc = divergent([loaded])[0]
     assert doc_to_text(doc).endswith(
-        f"Question: {row['question']}\nChoices:\nA. None\nB. N/A\nC. \nD. {choices[3]}\nAnswer:"
+        f"Question: {row['question']}\nChoices:\nA. None\nB. N/A\nC. \nD. {printed[3]}\nAnswer:"
     )
 
 

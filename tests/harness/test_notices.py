@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import pytest
 
 from lm_eval_cora.answers import Reason
@@ -59,25 +57,16 @@ def test_each_thing_that_is_asked_for_is_judged_alone() -> None:
 
 
 def test_cost_on_one_of_several_ranks() -> None:
-    instances = [
-        SimpleNamespace(doc={"question_id": f"q{n // 2}"}, args=("x" * 4000, {}), idx=0, repeats=1) for n in range(3)
-    ]
-    assert describe_cost(instances, 1) == "2 questions, 3 variants, 3 requests, about 3,000 prompt tokens"
-    assert describe_cost(instances, 8).endswith("about 3,000 prompt tokens on this rank, one of 8")
-    for instance in instances:
-        instance.repeats = 5
-    assert describe_cost(instances, 1).endswith("3 variants, 15 requests, about 15,000 prompt tokens")
+    asked = [({"question_id": f"q{n // 2}"}, "x" * 4000, 1) for n in range(3)]
+    assert describe_cost(asked) == "2 questions, 3 variants, 3 requests, about 3,000 prompt tokens"
+    assert describe_cost(asked, ranks=8).endswith("about 3,000 prompt tokens on this rank, one of 8")
+    assert describe_cost(asked, repeats=5).endswith("3 variants, 15 requests, about 15,000 prompt tokens")
 
 
 def test_cost_where_letters_are_scored() -> None:
     # The letters of a variant share one context: it is counted once.
-    doc = {"question_id": "q"}
-    instances = [
-        SimpleNamespace(doc=doc, args=("x" * 4000, f" {letter}"), idx=i, repeats=1) for i, letter in enumerate("AB")
-    ]
-    assert (
-        describe_cost(instances, 1) == "1 question, 1 variants, 2 requests, one per letter, about 1,000 prompt tokens"
-    )
+    asked = [({"question_id": "q"}, "x" * 4000, 2)]
+    assert describe_cost(asked) == "1 question, 1 variants, 2 requests, one per letter, about 1,000 prompt tokens"
 
 
 def test_a_limit_that_cuts_questions_in_two_is_noticed_before_the_run() -> None:

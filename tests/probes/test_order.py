@@ -101,9 +101,9 @@ def test_equal_distractors_are_one_option(orders: Orders) -> None:
     variants = order(Question("q", "Which?", ("Fog", "Ice", "Fog "), 1), orders=orders)
     for variant in variants:
         assert sorted(variant.printed) == [0, 0, 1]
-        assert [text.strip() for text in variant.choices] == [("Fog", "Ice")[option] for option in variant.printed]
+        assert list(variant.choices) == [("Fog", "Ice")[option] for option in variant.printed]
     # Two distractors that change places are no other original.
-    assert [variant.choices for variant in variants if variant.original] == [("Fog", "Ice", "Fog ")]
+    assert [variant.choices for variant in variants if variant.original] == [("Fog", "Ice", "Fog")]
 
 
 def test_swaps_of_equal_distractors() -> None:
