@@ -8,12 +8,25 @@ from typing import Any
 
 from lm_eval_cora.benchmarks import Benchmark, BenchmarkError, Row
 from lm_eval_cora.benchmarks.cells import option_index, option_list, parse_cell
+from lm_eval_cora.benchmarks.repairs import Rule, repaired, without_own_letters
 from lm_eval_cora.question import Question, UnusableQuestion
 
 SUBSETS = ("aqua-rat", "logiqa-en", "lsat-ar", "lsat-lr", "lsat-rc", "sat-en", "sat-math")
 
 _OPTIONS_FOLLOW = "Answer Choices:"
 # The source joins passage and question without a space: "...makes a spy succeedQ: Which one". An "IQ: " is none.
+_IN_OPTIONS: tuple[Rule, ...] = (
+    (re.compile(r"\A\$\\quad\s*"), "$"),
+    (re.compile(r" DIRECTIONS\Z"), ""),  # what stood below the last option in the test booklet
+)
+# Of 90 questions of sat-en the line ends became full stops: "larger than the.brains of other apes".
+_STOP_IN_A_SENTENCE = re.compile("(?<=[a-z,;’])\\.(?=[a-z])")
+_NOT_A_SLIP = 20
+_LINE_ENDS: tuple[Rule, ...] = (
+    (re.compile(r"(?<=[a-z])-\.(?=\w)"), "-"),
+    (re.compile(r"(?<!\.)\.\.(?=[A-Z“\"])"), ".\n"),
+    (_STOP_IN_A_SENTENCE, " "),
+)
 _QUESTION_FOLLOWS = re.compile(r"(?<=[^\sA-Z])Q: ")
 
 
@@ -36,7 +49,7 @@ def to_question(row: Row, default_id: str) -> Question:
     return Question(
         id=default_id,
         stem=_stem(row["query"], printed),
-        choices=tuple(_without_letter(option, chr(ord("A") + index)) for index, option in enumerate(printed)),
+        choices=_choices(printed),
         answer=option_index(gold, "gold", len(printed)),
         category=row.get("subset") or "",
     )
@@ -77,7 +90,14 @@ def _stem(query: object, printed: Sequence[object]) -> str:
         stem = stem.removeprefix("Q: ")
     elif len(passage_and_question) == 2:  # with more of them it cannot be told where the question begins
         stem = "\n".join(passage_and_question)
+    if len(_STOP_IN_A_SENTENCE.findall(stem)) >= _NOT_A_SLIP:
+        stem = str(repaired(stem, _LINE_ENDS))
     return stem.rstrip()
+
+
+def _choices(printed: Sequence[Any]) -> tuple[Any, ...]:
+    options = [_without_letter(option, chr(ord("A") + index)) for index, option in enumerate(printed)]
+    return without_own_letters([repaired(option, _IN_OPTIONS) for option in options])
 
 
 def _without_letter(option: Any, letter: str) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from lm_eval_cora.benchmarks import Benchmark, Row
 from lm_eval_cora.benchmarks.cells import parse_cell
+from lm_eval_cora.benchmarks.repairs import DOUBLED_QUOTES, repaired
 from lm_eval_cora.question import Question, UnusableQuestion
 
 
@@ -25,7 +26,12 @@ def to_question(row: Row, default_id: str) -> Question:
         raise UnusableQuestion(
             "an answer outside the options", f"answerKey {key!r}, labels {', '.join(labels)}, {len(texts)} options"
         )
-    return Question(id=row["id"] or default_id, stem=row["question"], choices=texts, answer=labels.index(key))
+    return Question(
+        id=row["id"] or default_id,
+        stem=repaired(row["question"], [DOUBLED_QUOTES]),
+        choices=texts,
+        answer=labels.index(key),
+    )
 
 
 ARC_CHALLENGE = Benchmark(

@@ -2,6 +2,8 @@ r"""MATH, as `EleutherAI/hendrycks_math` has it: seven subjects, five levels, th
 
 from __future__ import annotations
 
+import re
+
 from lm_eval_cora.answers.boxed import boxes
 from lm_eval_cora.benchmarks import Benchmark, Row
 from lm_eval_cora.question import OpenQuestion, UnusableQuestion, shorten
@@ -17,11 +19,13 @@ _ONE_OF_SEVERAL = {
     "On a particular map, $3$ inches on the map equates to $10$ miles": r"\frac{639}{40}",
     r"Find the coordinates of either of the vertices of the hyperbola \[16x^2": r"\left(-\tfrac52, -\tfrac52\right)",
     r"Find the coordinates of one of the foci of the hyperbola \[x^2 - 10x": "(0,0)",
+    # Its solution boxes 3 as "also accepted".
+    "The sum of a 15-term arithmetic series with first term 7": "-3",
     "The graph of $y = f(x)$ passes through the point $(-3,5)": "(0,0)",
 }
 """Problems whose solution boxes more than its answer, by how they begin. Several boxes are a list of answers elsewhere.
 
-That these are the ones is known from the harness' SCORE task, which corrects the same eleven.
+All but the arithmetic series are known from the harness' SCORE task, which corrects the same eleven.
 """
 
 
@@ -51,7 +55,8 @@ def subject_of(name: str, row: Row) -> str:
 def _answer(problem: object, solution: object) -> str:
     if not isinstance(solution, str) or not isinstance(problem, str):
         raise UnusableQuestion("a problem or solution that is not text", f"{shorten(repr((problem, solution)))}")
-    found = list(dict.fromkeys(boxes(solution)))
+    # An answer may be boxed twice in two spellings: \frac32 and \frac{3}{2}.
+    found = list({re.sub(r"[\s{}]", "", box): box for box in reversed(boxes(solution))}.values())[::-1]
     if not any(found):
         raise UnusableQuestion("a solution without a box", f"{shorten(solution)!r}")
     if len(found) > 1:

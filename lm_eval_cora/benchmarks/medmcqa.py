@@ -2,11 +2,31 @@
 
 from __future__ import annotations
 
+import re
+
 from lm_eval_cora.benchmarks import Benchmark, BenchmarkError, Row
 from lm_eval_cora.benchmarks.cells import option_index
+from lm_eval_cora.benchmarks.repairs import LIGATURES, repaired, without_own_letters
 from lm_eval_cora.question import Question
 
 _OPTIONS = ("opa", "opb", "opc", "opd")
+_MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+
+_IN_STEMS = (
+    (re.compile(r"\s+"), " "),  # lines were wrapped by hand, there are no lists or tables
+    (re.compile(r"\A\s*(?:\d{1,3}[.)]|\.)\s+(?=[A-Z])"), ""),  # the number of the question in its book
+    (re.compile("(?<=[a-z])!(?=[a-z])"), ""),  # a soft hyphen
+    (re.compile(r"\\'"), "'"),
+    LIGATURES,
+)
+_IN_OPTIONS = (
+    # A range such as 10-15 that a spreadsheet took for a date.
+    (
+        re.compile(rf"\A\s*(\d{{1,2}})-({'|'.join(_MONTHS)})\s*\Z"),
+        lambda found: f"{_MONTHS.index(found[2]) + 1}-{found[1]}",
+    ),
+    LIGATURES,
+)
 
 
 def to_question(row: Row, default_id: str) -> Question:
@@ -24,8 +44,8 @@ def to_question(row: Row, default_id: str) -> Question:
         )
     return Question(
         id=row["id"] or default_id,
-        stem=row["question"],
-        choices=tuple(row[column] for column in _OPTIONS),
+        stem=repaired(row["question"], _IN_STEMS),
+        choices=without_own_letters([repaired(row[column], _IN_OPTIONS) for column in _OPTIONS]),
         answer=option_index(row["cop"], "cop", len(_OPTIONS)),
         category=row.get("subject_name") or "",
     )

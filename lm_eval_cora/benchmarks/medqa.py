@@ -3,21 +3,36 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lm_eval_cora.benchmarks import Benchmark, Row
 from lm_eval_cora.benchmarks.cells import parse_cell
+from lm_eval_cora.benchmarks.repairs import DOUBLED_QUOTES, Rule, repaired
 from lm_eval_cora.question import Question, UnusableQuestion
 
-_QUOTATION_MARK_ON_A_LINE = re.compile(r'\s*\n\s*"\s*\Z')
+_LOOKALIKES = str.maketrans("АОНаеіорсухѕк", "AOHaeiopcyxsκ")
+_CYRILLIC: Rule = (re.compile("[АОНаеіорсухѕк]"), lambda found: found[0].translate(_LOOKALIKES))
+"""Cyrillic letters for Latin and Greek ones: in one question only the right answer had the Greek letter."""
+
+_IN_STEMS: tuple[Rule, ...] = (
+    DOUBLED_QUOTES,
+    _CYRILLIC,
+    (re.compile(r"[ \t]*\$\$\$[ \t]*"), ""),  # the rows and columns of a table
+    (re.compile(r"\s*%%%\s*"), " | "),
+)
+_IN_OPTIONS: tuple[Rule, ...] = (
+    (re.compile(r'\s*\n\s*"\s*\Z'), ""),  # a line with nothing but a quotation mark
+    DOUBLED_QUOTES,
+    _CYRILLIC,
+)
+_LINE_END = re.compile(r"(?<=[a-z])rn\Z")
+_NOT_A_WORD = 3
+"""So many options of a question that end in "rn" do so because of a line break; "pattern" ends in it, too."""
 
 
 def to_question(row: Row, default_id: str) -> Question:
     """Read a row: options is a list of {key, value} on the Hub, a mapping key -> value in the authors' files.
-
-    Some options end in a line with nothing but a quotation mark, and some questions in a quotation mark that closes
-    nothing. Both are removed.
 
     Example:
         >>> options = [{"key": "A", "value": "Ice"}, {"key": "B", "value": "Fog"}]
@@ -46,8 +61,8 @@ def to_question(row: Row, default_id: str) -> Question:
         )
     return Question(
         id=default_id,
-        stem=_without_lone_mark(row["question"]),
-        choices=tuple(_QUOTATION_MARK_ON_A_LINE.sub("", v) if isinstance(v, str) else v for _, v in pairs),
+        stem=_without_lone_mark(repaired(row["question"], _IN_STEMS)),
+        choices=_without_line_ends([repaired(value, _IN_OPTIONS) for _, value in pairs]),
         answer=answer,
         category=row.get("meta_info") or "",
     )
@@ -63,6 +78,17 @@ def _without_lone_mark(stem: Any) -> Any:
     if isinstance(stem, str) and (text := stem.rstrip()).endswith('"') and text.count('"') % 2:
         return text[:-1]
     return stem
+
+
+def _without_line_ends(options: Sequence[Any]) -> tuple[Any, ...]:
+    r"""Options without the "rn" that is left of "\r\n".
+
+    Example:
+        >>> _without_line_ends(["Doxorubicinrn", "Bleomycinrn", "Vincristinern", "Imatinib"])
+        ('Doxorubicin', 'Bleomycin', 'Vincristine', 'Imatinib')
+    """
+    ending = sum(isinstance(option, str) and bool(_LINE_END.search(option)) for option in options)
+    return tuple(repaired(option, [(_LINE_END, "")] if ending >= _NOT_A_WORD else []) for option in options)
 
 
 MEDQA = Benchmark(

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from lm_eval_cora.benchmarks import Benchmark, Row
 from lm_eval_cora.benchmarks.cells import option_index, option_list
+from lm_eval_cora.benchmarks.repairs import CSV_QUOTING, ENCODING, LIGATURES, repaired, without_own_letters
 from lm_eval_cora.question import Question
+
+_REPAIRS = (CSV_QUOTING, *ENCODING, LIGATURES)
 
 
 def to_question(row: Row, default_id: str) -> Question:
@@ -18,8 +21,8 @@ def to_question(row: Row, default_id: str) -> Question:
     choices = option_list(row["choices"])
     return Question(
         id=default_id,
-        stem=row["question"],
-        choices=tuple(choices),
+        stem=repaired(row["question"], _REPAIRS),
+        choices=without_own_letters([repaired(choice, _REPAIRS) for choice in choices]),
         answer=option_index(row["answer"], "answer", len(choices)),
         category=row["subject"] or "",
     )

@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+import re
+
 from lm_eval_cora.benchmarks import Benchmark, Row
 from lm_eval_cora.benchmarks.cells import option_index, option_list
+from lm_eval_cora.benchmarks.repairs import CSV_QUOTING, ENCODING, LIGATURES, Rule, repaired
 from lm_eval_cora.question import Question, UnusableQuestion
+
+_ESCAPED = {"\a": "a", "\b": "b", "\v": "v", "\t": "t", "\n": "r"}
+_EATEN_ESCAPES: Rule = (
+    re.compile("[\a\b\v](?=[A-Za-z])|\t(?=[a-z])|\n(?=ho(?:[^a-z]|[ad])|ceil|floor|ight)"),
+    lambda found: "\\" + _ESCAPED[found[0]],
+)
+"""LaTeX whose backslash and first letter were read as a control character: a tab for the beginning of "theta"."""
+
+_REPAIRS = (_EATEN_ESCAPES, CSV_QUOTING, *ENCODING, LIGATURES)
 
 
 def to_question(row: Row, default_id: str) -> Question:
@@ -24,8 +36,8 @@ def to_question(row: Row, default_id: str) -> Question:
     identifier = row["question_id"]
     return Question(
         id=default_id if identifier in (None, "") else identifier,
-        stem=row["question"],
-        choices=tuple(options),
+        stem=repaired(row["question"], _REPAIRS),
+        choices=tuple(repaired(option, _REPAIRS) for option in options),
         answer=answer,
         category=row["category"] or "",
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from lm_eval_cora.equivalence import Judge
@@ -49,8 +49,7 @@ class Score(float):
 class Cell:
     """A Record under the key of a metric.
 
-    The harness writes every key into every line of the samples file, and what is no JSON type as its `str()`: so a
-    metric that says nothing about one variant alone is printed as an empty text.
+    The harness writes what is no JSON type as its `str()` into the samples file.
     """
 
     __slots__ = ("record", "text")
@@ -75,11 +74,41 @@ def metric_keys(metrics: Iterable[str]) -> list[str]:
     return [key for metric in metrics for key in (metric, f"{metric}_stderr")]
 
 
-def spread(record: Record, keys: Sequence[str]) -> dict[str, Any]:
+class Row(dict[str, Any]):
+    """A Record under the key of every metric; only those that say something about one variant are stored.
+
+    The harness aggregates what `items()` has, and copies what is stored into the sample, of which it keeps one for each
+    variant. With all keys stored, they would be half of the memory of a logged sample and say nothing: most metrics are
+    about whole questions.
+
+    Args:
+        telling: What stands under the keys that say something.
+        keys: All keys.
+        other: What stands under the others.
+    """
+
+    __slots__ = ("_keys", "_other")
+
+    def __init__(self, telling: Mapping[str, Any], keys: Sequence[str], other: Any) -> None:
+        super().__init__(telling)
+        self._keys = keys
+        self._other = other
+
+    def keys(self) -> Any:
+        """All keys."""
+        return dict.fromkeys(self._keys).keys()
+
+    def items(self) -> Any:
+        """All keys, each with what stands under it."""
+        return {key: self.get(key, self._other) for key in self._keys}.items()
+
+
+def spread(record: Record, keys: Sequence[str]) -> Row:
     """Put a Record under each key.
 
-    Four keys print something: `acc` the score, `consistency_rate` or else `sc@original` what was picked or selected (by
-    identity; yes or no), `invalid` the reason, and `ties` that there was one.
+    Four keys say something about one variant and go into the samples file: `acc` the score, `consistency_rate` or else
+    `sc@original` what was picked or selected (by identity; yes or no), `invalid` the reason, and `ties` that there was
+    one.
 
     Args:
         record: The scored variant.
@@ -90,20 +119,24 @@ def spread(record: Record, keys: Sequence[str]) -> dict[str, Any]:
 
     Example:
         >>> record = Record("q1", "original", 0, 8, printed=(0, 1), answer=0, picked=1)
-        >>> {key: str(value) for key, value in spread(record, metric_keys(["acc", "cora"])).items()}
+        >>> row = spread(record, metric_keys(["acc", "cora"]))
+        >>> {key: str(value) for key, value in row.items()}
         {'acc': '0.0', 'acc_stderr': '', 'cora': '', 'cora_stderr': ''}
+        >>> {**{"doc_id": 0}, **row}
+        {'doc_id': 0, 'acc': 0.0}
     """
-    row: dict[str, Any] = dict.fromkeys(keys, Cell(record))
+    said = "consistency_rate" if "consistency_rate" in keys else "sc@original"
+    empty = Cell(record)
+    row: dict[str, Score | Cell] = {key: empty for key in ("acc", said, "invalid", "ties") if key in keys}
     if "acc" in row:
         row["acc"] = Score.of(record) if record.asked else Cell(record, "not asked")
-    said = "consistency_rate" if "consistency_rate" in row else "sc@original"
     if said in row and record.asked and not record.invalid:
         row[said] = Cell(record, _what_was_said(record))
     if "invalid" in row and record.reason is not None:
         row["invalid"] = Cell(record, record.reason.value)
     if "ties" in row and record.tied:
         row["ties"] = Cell(record, "tied")
-    return row
+    return Row(row, keys, empty)
 
 
 def _what_was_said(record: Record) -> str:

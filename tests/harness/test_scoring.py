@@ -51,7 +51,7 @@ def test_what_a_line_of_the_samples_file_says() -> None:
 
 
 def test_records_travel_between_ranks() -> None:
-    row = spread(score_response(DOC, ["B"]), metric_keys(["acc", "cora"]))
+    row = dict(spread(score_response(DOC, ["B"]), metric_keys(["acc", "cora"])).items())
     back = pickle.loads(pickle.dumps(row))
     assert back["acc"] == 1.0
     assert isinstance(back["acc"], Score)
@@ -59,6 +59,17 @@ def test_records_travel_between_ranks() -> None:
     # One object however many metrics carry it, or each metric would build a table of its own.
     assert back["acc"].record is back["cora"].record
     assert back["cora"].record == row["cora"].record
+
+
+def test_a_sample_holds_only_what_says_something_about_one_variant() -> None:
+    keys = metric_keys(["acc", "cora", "consistency_rate", "invalid", "ties"])
+    row = spread(score_response(DOC, ["B"]), keys)
+    # As the harness uses it: names and values of all metrics, and a sample that is updated with them.
+    assert list(row.keys()) == keys == [key for key, _ in row.items()]
+    assert {value.record for _, value in row.items()} == {row["acc"].record}
+    sample = {"doc_id": 0}
+    sample.update(row)
+    assert list(sample) == ["doc_id", "acc", "consistency_rate", "invalid", "ties"]
 
 
 def test_an_undefined_value_is_nan_everywhere() -> None:
