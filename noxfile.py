@@ -4,6 +4,7 @@
     nox -s lowest-3.10   one of them
     nox -s schema        exported records against the schema that Every Eval Ever publishes
     nox -s install       all ways to install the harness and this package, as a table
+    nox -s whole         every task on the whole public benchmarks, as a table
 
 The test with a real model is skipped here (no torch is installed); `make test` runs it.
 """
@@ -52,6 +53,13 @@ def install(session: nox.Session) -> None:
     """Ten minutes: a virtual environment for each row of the table."""
     session.install(".[dev]")
     session.run("python", "-m", "tests.installation", *session.posargs)
+
+
+@nox.session(python="3.12")
+def whole(session: nox.Session) -> None:
+    """An hour: a process for each of the 92 tasks. Needs a folder with the benchmarks, see tests/whole.py."""
+    session.install(".[dev]")
+    session.run("python", "-m", "tests.whole", *session.posargs)
 
 
 def _test(session: nox.Session) -> None:

@@ -30,10 +30,14 @@ def repaired(text: Any, rules: Sequence[Rule]) -> Any:
     return text
 
 
-CSV_QUOTING: Rule = (
-    re.compile(r'\A\s*"(?=.*"".*"\s*\Z)((?:[^"]|"")*)"\s*\Z', re.DOTALL),
-    lambda found: found[1].replace('""', '"'),
-)
+def _unquoted(found: re.Match[str]) -> str:
+    inside = found[1]
+    if '""' in inside and '"' not in inside.replace('""', ""):
+        return inside.replace('""', '"')
+    return found[0]
+
+
+CSV_QUOTING: Rule = (re.compile(r'\A\s*"(.*)"\s*\Z', re.DOTALL), _unquoted)
 """The text is still quoted as in a csv file: in quotation marks, and those inside it doubled."""
 
 DOUBLED_QUOTES: Rule = (re.compile(r'"{2,}'), '"')
