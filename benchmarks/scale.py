@@ -111,7 +111,7 @@ def our_steps(probe: str) -> None:
         sampler = ExemplarSampler(pool, {row["id"]: loading.to_question(row) for row in rows}, 0, 1234)
         for doc in variants:
             if probe == "divergent":
-                sampler.question_id = doc["question_id"]
+                sampler.doc = doc
                 for exemplar in sampler.sample(5):
                     docs.exemplar_to_text(exemplar), docs.doc_to_target(exemplar)
             docs.doc_to_text(doc)
