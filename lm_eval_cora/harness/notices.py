@@ -27,7 +27,7 @@ _QUESTIONS_THAT_TELL = 5
 """So many questions whose samples are all the same are no chance any more."""
 
 
-def describe_cost(asked: Iterable[tuple[Mapping[str, Any], str, int]], *, repeats: int = 1, ranks: int = 1) -> str:
+def describe_cost(asked: Iterable[tuple[Mapping[str, Any], object, int]], *, repeats: int = 1, ranks: int = 1) -> str:
     """Say how much a task asks before the first request.
 
     Args:
@@ -50,7 +50,7 @@ def describe_cost(asked: Iterable[tuple[Mapping[str, Any], str, int]], *, repeat
         variants += 1
         answers += scored
         # The letters of a variant are scored after one context, which most back ends read once.
-        size += len(prompt.encode("utf-8", "replace"))
+        size += len(str(prompt).encode("utf-8", "replace"))  # a list of messages, where a server is to format them
     per_letter = ", one per letter" if answers > variants else ""
     share = f" on this rank, one of {ranks}" if ranks > 1 else ""
     return (

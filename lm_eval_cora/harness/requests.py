@@ -151,8 +151,7 @@ def slim(instances: Iterable[Any], *, prompts: bool) -> None:
     shared: dict[str, Any] = {}
     for instance in instances:
         prompt, *rest = instance.arguments
-        rest = [shared.setdefault(repr(item), item) for item in rest]
-        instance.arguments = ("" if prompts else prompt, *rest)
+        instance.arguments = ("" if prompts else prompt, *(shared.setdefault(repr(item), item) for item in rest))
 
 
 def model_of_the_run() -> Any:

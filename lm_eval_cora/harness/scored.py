@@ -124,7 +124,7 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
 
         A lone surrogate, half of an emoji that a token limit cut in two, would end the writing of the samples file.
         """
-        slim(self.instances, prompts=not samples_are_logged())
+        self._attempt("freeing memory", partial(slim, self.instances, prompts=not samples_are_logged()))
         for instance in self.instances:
             instance.resps = [encodable(response) for response in instance.resps]
         self._filter(self.instances)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+from lm_eval.models.api_models import JsonChatStr
 
 from lm_eval_cora.answers import Reason
 from lm_eval_cora.harness.notices import advise_on_invalid, describe_cost, describe_cut, describe_incomplete
@@ -61,6 +62,11 @@ def test_cost_on_one_of_several_ranks() -> None:
     assert describe_cost(asked) == "2 questions, 3 variants, 3 requests, about 3,000 prompt tokens"
     assert describe_cost(asked, ranks=8).endswith("about 3,000 prompt tokens on this rank, one of 8")
     assert describe_cost(asked, repeats=5).endswith("3 variants, 15 requests, about 15,000 prompt tokens")
+
+
+def test_cost_of_messages_that_a_server_formats() -> None:
+    # The harness' type for them has an `encode` of its own, which takes no second argument.
+    assert describe_cost([({"question_id": "q"}, JsonChatStr("x" * 4000), 1)]).startswith("1 question, 1 variants")
 
 
 def test_cost_where_letters_are_scored() -> None:
