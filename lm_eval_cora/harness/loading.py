@@ -117,7 +117,7 @@ def load_exemplars(
             benchmark.name,
             hub_fewshot_split,
         )
-    if left_out:
+    if left_out and split != hub_split:  # of the split that is scored it was said before
         logger.warning(
             "%s: left out %d of %d possible exemplars: %s",
             benchmark.name,

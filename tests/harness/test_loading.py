@@ -315,3 +315,27 @@ def test_a_local_copy_replaces_the_hub(tmp_path: Path, caplog: pytest.LogCapture
     assert "published" not in caplog.text  # a local copy may be a part
     # The Hub's ids, because they seed the reorderings and the sample.
     assert rows_of(**MEDQA_ON_THE_HUB, options=Options(data_files=(path,)))[0]["id"] == "test-0"
+
+
+def test_a_row_that_cannot_be_an_exemplar_is_left_out_with_one_line(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = {"question": "Which?", "subject": "law", "choices": ["Ice", "Fog", "Dew", "Fog"], "answer": 0}
+    write(tmp_path / "test.jsonl", row)
+    write(tmp_path / "train.jsonl", row, {**row, "answer": 1}, {**row, "question": "Why?"})
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
+    source = {"benchmark": MMLU, "hub_path": str(tmp_path), "hub_split": "test", "hub_fewshot_split": "train"}
+    pool = load_exemplars(options=Options(), **source)
+    asked = Question("q", "Who?", ("Ice", "Fog"), 0, "law")
+    assert [one.stem for one in pool.draw(asked, 5, 0)] == ["Which?", "Why?"]
+    lines = [record.getMessage() for record in caplog.records if "possible exemplars" in record.getMessage()]
+    assert lines == ["mmlu: left out 1 of 3 possible exemplars: 1 with an option equal to the right one (row 1)"]
+
+
+def test_a_file_of_ones_own_is_not_shown_as_published(tmp_path: Path) -> None:
+    row = {"question": "Which?", "subject": "law", "choices": ["Ice", "Fog", "Dew", "Hail"], "answer": 0}
+    path = write(tmp_path / "mine.jsonl", row)
+    pool = load_exemplars(
+        options=Options(data_files=(path,)), benchmark=MMLU, hub_split="test", hub_fewshot_split="dev"
+    )
+    assert not pool.as_published
