@@ -55,8 +55,10 @@ def subject_of(name: str, row: Row) -> str:
 def _answer(problem: object, solution: object) -> str:
     if not isinstance(solution, str) or not isinstance(problem, str):
         raise UnusableQuestion("a problem or solution that is not text", f"{shorten(repr((problem, solution)))}")
-    # An answer may be boxed twice in two spellings: \frac32 and \frac{3}{2}.
-    found = list({re.sub(r"[\s{}]", "", box): box for box in reversed(boxes(solution))}.values())[::-1]
+    spellings: dict[str, str] = {}
+    for box in boxes(solution):  # an answer may be boxed twice in two spellings: \frac32 and \frac{3}{2}
+        spellings.setdefault(re.sub(r"[\s{}]", "", box), box)
+    found = list(spellings.values())
     if not any(found):
         raise UnusableQuestion("a solution without a box", f"{shorten(solution)!r}")
     if len(found) > 1:
