@@ -83,12 +83,14 @@ def load_sampler(
         raise OptionError(f"{task}: --num_fewshot {shots!r}: expected a whole number from 0")
     try:
         pool = load_exemplars(options=options, **source)
+        fewer = {}
         if asked_for:
             pool.check(questions.values(), shots)
+        else:
+            fewer = pool.fewer(questions.values(), shots)
     except (BenchmarkError, ExemplarError) as error:
         raise OptionError(f"{task}: --num_fewshot {shots}: {error}") from None
     sampler = ExemplarSampler(pool, questions, *seeds)
-    fewer = pool.fewer(questions.values(), shots)
     sampler.fewest = min(fewer.values(), default=shots)
     if fewer:
         logger.warning(

@@ -32,6 +32,15 @@ def score_response(doc: Doc, results: Sequence[Any]) -> Record:
     return read_response(doc, results, JUDGE.verdict)
 
 
+def written_by_question(records: Iterable[Record]) -> dict[str, list[str]]:
+    """The written answers of each question, by its id: those that are compared with each other."""
+    written: dict[str, list[str]] = {}
+    for record in records:
+        if record.written is not None:
+            written.setdefault(record.question_id, []).append(record.written)
+    return written
+
+
 class Score(float):
     """A Record's 1.0 or 0.0, which carries the Record: what result converters read as the sample's score."""
 

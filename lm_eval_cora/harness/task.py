@@ -46,7 +46,7 @@ from lm_eval_cora.harness.requests import (
 )
 from lm_eval_cora.harness.results_file import digest_of, name_callables, signature_of
 from lm_eval_cora.harness.scored import ScoredTask
-from lm_eval_cora.harness.scoring import JUDGE, Cell, Score, Undefined, metric_keys
+from lm_eval_cora.harness.scoring import JUDGE, Cell, Score, Undefined, metric_keys, written_by_question
 from lm_eval_cora.harness.templates import drops_one
 from lm_eval_cora.metrics import Estimate
 from lm_eval_cora.metrics.entries import check_metrics, compute, is_asked_for, is_in_table
@@ -334,7 +334,7 @@ class CoraTask(ScoredTask):
             return
         if self._writes:  # answers to one question may come from several ranks, which wait for this one now
             JUDGE.share = 1
-            JUDGE.settle_within(_written_by_question(records).values())
+            JUDGE.settle_within(written_by_question(records).values())
         table = ResponseTable.from_records(records, JUDGE.verdict)
         self._records, self._table, self._estimates = records, table, {}
         asked = [record for record in records if record.asked]
@@ -397,11 +397,3 @@ def _naming(task: str) -> Iterator[None]:
         yield
     except OptionError as error:
         raise OptionError(f"{task}: {error}") from None
-
-
-def _written_by_question(records: Sequence[Record]) -> dict[str, list[str]]:
-    written: dict[str, list[str]] = {}
-    for record in records:
-        if record.written is not None:
-            written.setdefault(record.question_id, []).append(record.written)
-    return written
