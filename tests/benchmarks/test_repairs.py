@@ -148,7 +148,7 @@ def test_arc() -> None:
         (r"so $\boxed{\frac{3}{2}}$, or $\boxed{\frac32}$", r"\frac{3}{2}"),
         (r"$\boxed{10\sqrt{2}}$ and $\boxed{10\sqrt 2}$", r"10\sqrt{2}"),
         (r"$x$ is $\boxed{0}$ or $\boxed{1}$", "0, 1"),
-        (r"$\boxed{\frac12}$ or $\boxed{1}$, that is $\boxed{\frac{1}{2}}$ or $\boxed{1}$", r"\frac12, 1"),
+        (r"$\boxed{\frac12}$ or $\boxed{1}$, the first is $\boxed{\frac{1}{2}}$", r"\frac12, 1"),
     ],
 )
 def test_an_answer_to_math_that_is_boxed_twice(solution: str, answer: str) -> None:
