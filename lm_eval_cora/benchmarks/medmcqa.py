@@ -13,7 +13,7 @@ _OPTIONS = ("opa", "opb", "opc", "opd")
 _MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
 _IN_STEMS = (
-    (re.compile(r"\s+"), " "),  # lines were wrapped by hand, there are no lists or tables
+    (re.compile(r"\s+"), " "),  # hard line breaks inside sentences
     (re.compile(r"\A\s*(?:\d{1,3}[.)]|\.)\s+(?=[A-Z])"), ""),  # the number of the question in its book
     (re.compile("(?<=[a-z])!(?=[a-z])"), ""),  # a soft hyphen
     (re.compile(r"\\'"), "'"),

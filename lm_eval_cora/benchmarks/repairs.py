@@ -14,11 +14,11 @@ from typing import Any
 from lm_eval_cora.question import LETTERS
 
 Rule = tuple[re.Pattern[str], "str | Callable[[re.Match[str]], str]"]
-"""What is to be replaced, and by what."""
+"""A pattern and its replacement."""
 
 
 def repaired(text: Any, rules: Sequence[Rule]) -> Any:
-    r"""Apply rules in their order; what is no text stays as it is.
+    r"""Apply the rules in order. Values that are not text are returned unchanged.
 
     Example:
         >>> repaired('"a ""coe\ufb03cient"" of one"', [CSV_QUOTING, LIGATURES])

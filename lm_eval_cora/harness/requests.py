@@ -78,7 +78,7 @@ def chosen_docs(
     world_size: int = 1,
     **_: Any,
 ) -> list[dict[str, Any]]:
-    """What --limit and --samples leave of the docs, on all ranks together.
+    """Select the docs that --limit and --samples ask for, for all ranks together.
 
     Args:
         task: Name of the task, for the error message.
@@ -139,14 +139,14 @@ def deal(docs: Sequence[tuple[int, dict[str, Any]]], ranks: int) -> list[list[tu
 
 
 def slim(instances: Iterable[Any], *, prompts: bool) -> None:
-    """Free what answered requests hold and nobody reads any more.
+    """Free memory that answered requests no longer need.
 
-    Every request of the harness has generation settings of its own, because some back ends change them. After the
-    inference equal ones can be one object. At full size the prompts are most of a run's memory.
+    The harness copies the generation settings for each request, because some back ends change them. After the inference
+    equal settings can be one object. At full size the prompts take most of the memory of a run.
 
     Args:
         instances: The harness' requests, answered; changed in place.
-        prompts: Whether to drop the prompts, too. The samples file holds them, if there is one.
+        prompts: Whether to drop the prompts, too. Keep them if samples are logged.
     """
     shared: dict[str, Any] = {}
     for instance in instances:

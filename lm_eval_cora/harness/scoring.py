@@ -84,16 +84,16 @@ def metric_keys(metrics: Iterable[str]) -> list[str]:
 
 
 class Row(dict[str, Any]):
-    """A Record under the key of every metric; only those that say something about one variant are stored.
+    """The values of all metrics for one variant, of which only a few are stored.
 
-    The harness aggregates what `items()` has, and copies what is stored into the sample, of which it keeps one for each
-    variant. With all keys stored, they would be half of the memory of a logged sample and say nothing: most metrics are
-    about whole questions.
+    The harness aggregates the values of `items()`. It updates the sample of the variant with the stored ones only.
+    Storing all metrics would double the memory of a logged sample without telling anything: most metrics are about
+    whole questions.
 
     Args:
-        telling: What stands under the keys that say something.
-        keys: All keys.
-        other: What stands under the others.
+        telling: The values to store, by metric.
+        keys: The names of all metrics.
+        other: The value of all other metrics.
     """
 
     __slots__ = ("_keys", "_other")
@@ -104,11 +104,11 @@ class Row(dict[str, Any]):
         self._other = other
 
     def keys(self) -> Any:
-        """All keys."""
+        """The names of all metrics."""
         return dict.fromkeys(self._keys).keys()
 
     def items(self) -> Any:
-        """All keys, each with what stands under it."""
+        """All metrics with their values."""
         return {key: self.get(key, self._other) for key in self._keys}.items()
 
 
