@@ -17,6 +17,7 @@ _environment = Environment(
     lstrip_blocks=True,
     auto_reload=False,  # else each prompt looks at the disk for a newer version of the template that it includes
 )
+_environment.globals.clear()  # Jinja copies them for each prompt, and no template of ours uses them
 _letter = _environment.get_template("letter.jinja")
 _question = _environment.get_template("question.jinja")
 _yes_no = _environment.get_template("yes_no.jinja")
@@ -43,7 +44,7 @@ def letter_prompt(stem: str, choices: Sequence[str]) -> str:
         >>> question == question_block("What is frozen water?", ["Ice", "Steam"])
         True
     """
-    return _letter.render(stem=stem, choices=choices, letters=LETTERS[: len(choices)])
+    return _letter.render(stem=stem, options=zip(LETTERS, choices, strict=False), letters=LETTERS[: len(choices)])
 
 
 def question_block(stem: str, choices: Sequence[str]) -> str:
@@ -67,7 +68,7 @@ def question_block(stem: str, choices: Sequence[str]) -> str:
         B. Steam
         Answer:
     """
-    return _question.render(stem=stem, choices=choices, letters=LETTERS)
+    return _question.render(stem=stem, options=zip(LETTERS, choices, strict=False))
 
 
 def select_all_prompt(stem: str, choices: Sequence[str]) -> str:
@@ -87,7 +88,7 @@ def select_all_prompt(stem: str, choices: Sequence[str]) -> str:
 
     Source: REVAS, section 4 (multi-selection); the wording is ours.
     """  # noqa: E501
-    return _select_all.render(stem=stem, choices=choices, letters=LETTERS[: len(choices)])
+    return _select_all.render(stem=stem, options=zip(LETTERS, choices, strict=False), letters=LETTERS[: len(choices)])
 
 
 def yes_no_prompt(stem: str, choice: str) -> str:
