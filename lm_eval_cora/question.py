@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import string
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -195,6 +196,25 @@ def is_encodable(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def lettered(choices: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Pair each option with the letter that it is printed under.
+
+    Args:
+        choices: Option texts in printed order, at most 26.
+
+    Returns:
+        Pairs of letter and text.
+
+    Raises:
+        ValueError: If there are more options than letters, when the pairs are read.
+
+    Example:
+        >>> list(lettered(["Ice", "Steam"]))
+        [('A', 'Ice'), ('B', 'Steam')]
+    """
+    return zip(LETTERS[: len(choices)], choices, strict=True)
 
 
 def one_line(text: str) -> str:

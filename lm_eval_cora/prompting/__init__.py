@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from lm_eval_cora.question import LETTERS
+from lm_eval_cora.question import LETTERS, lettered
 
 # No escaping: a prompt is plain text, and the question must reach the model unchanged.
 _environment = Environment(
@@ -44,7 +44,7 @@ def letter_prompt(stem: str, choices: Sequence[str]) -> str:
         >>> question == question_block("What is frozen water?", ["Ice", "Steam"])
         True
     """
-    return _letter.render(stem=stem, options=zip(LETTERS, choices, strict=False), letters=LETTERS[: len(choices)])
+    return _letter.render(stem=stem, options=lettered(choices), letters=LETTERS[: len(choices)])
 
 
 def question_block(stem: str, choices: Sequence[str]) -> str:
@@ -68,7 +68,7 @@ def question_block(stem: str, choices: Sequence[str]) -> str:
         B. Steam
         Answer:
     """
-    return _question.render(stem=stem, options=zip(LETTERS, choices, strict=False))
+    return _question.render(stem=stem, options=lettered(choices))
 
 
 def select_all_prompt(stem: str, choices: Sequence[str]) -> str:
@@ -88,7 +88,7 @@ def select_all_prompt(stem: str, choices: Sequence[str]) -> str:
 
     Source: REVAS, section 4 (multi-selection); the wording is ours.
     """  # noqa: E501
-    return _select_all.render(stem=stem, options=zip(LETTERS, choices, strict=False), letters=LETTERS[: len(choices)])
+    return _select_all.render(stem=stem, options=lettered(choices), letters=LETTERS[: len(choices)])
 
 
 def yes_no_prompt(stem: str, choice: str) -> str:

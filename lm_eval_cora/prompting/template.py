@@ -10,7 +10,7 @@ from importlib.resources import files
 from string import Formatter
 from typing import Any, NamedTuple
 
-from lm_eval_cora.question import LETTERS, is_encodable, shorten
+from lm_eval_cora.question import LETTERS, is_encodable, lettered, shorten
 
 _OPTION = "\n{letter}. {option}"
 _FIELDS = {"question", "options", "letters", "category"}
@@ -60,8 +60,7 @@ class Template:
         return self.prompt.format(
             question=stem,
             options="".join(
-                self.options_format.format(letter=letter, option=choice)
-                for letter, choice in zip(letters, choices, strict=True)
+                self.options_format.format(letter=letter, option=choice) for letter, choice in lettered(choices)
             ),
             letters=" or ".join(filter(None, (", ".join(letters[:-1]), letters[-1:]))),
             category=category,
