@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from time import perf_counter, sleep
 
 import pytest
@@ -16,7 +16,7 @@ import pytest
 pytest.importorskip("math_verify")
 
 from lm_eval_cora.equivalence import Judge
-from lm_eval_cora.equivalence.workers import Workers
+from lm_eval_cora.equivalence.workers import _PAIRS_AT_A_TIME, Workers
 
 POSIX = pytest.mark.skipif(not hasattr(os, "fork"), reason="processor time and memory are limited on POSIX alone")
 PS = pytest.mark.skipif(shutil.which("ps") is None, reason="child processes are found with ps")
@@ -97,17 +97,24 @@ def children() -> set[int]:
 def test_a_worker_that_is_killed_is_replaced() -> None:
     before = children()
     verdicts: list[bool | None] = []
-    pairs = [("x+1", "1+x"), (SLOW, "y"), ("x+2", "2+x"), ("x+2", "x+3")]
+    compared = Event()
+    # Verdicts come when a worker is through with its share of the pairs; the slow one is the first of the next share.
+    share = [(f"x+{number}", f"{number}+x") for number in range(_PAIRS_AT_A_TIME)]
+    pairs = [*share, (SLOW, "y"), ("x+2", "2+x"), ("x+2", "x+3")]
+
+    def ask() -> None:
+        for verdict in workers.compare(pairs):
+            verdicts.append(verdict)
+            compared.set()
+
     with Workers(1, cpu_seconds=60, wall_seconds=60) as workers:
-        asking = Thread(target=lambda: verdicts.extend(workers.compare(pairs)))
+        asking = Thread(target=ask)
         asking.start()
-        while not (started := children() - before):
-            sleep(0.05)
-        sleep(3)  # in the middle of the slow one
-        (worker,) = started
+        assert compared.wait(timeout=60)
+        (worker,) = children() - before
         os.kill(worker, signal.SIGKILL)
         asking.join(timeout=60)
-        assert verdicts == [True, None, True, False]
+        assert verdicts == [True] * len(share) + [None, True, False]
         (another,) = children() - before
         assert another != worker
     assert children() == before
