@@ -15,6 +15,11 @@ class Reason(str, Enum):
     EMPTY = "empty"
     CUT_OFF = "cut off while reasoning"
     REFUSED = "refused"
+    SEVERAL = "several options"
+    REPEATED = "options repeated"
+    CONTRADICTION = "letter and text disagree"
+    REJECTED = "only rejected"
+    NONE_FITS = "says that no option fits"
     NO_LETTER = "no letter"
     NO_BEST_ANSWER = "no best answer named"
     NO_BOX = "no box"
@@ -45,6 +50,7 @@ class Answer:
         yes: Log-likelihood of "yes", where that was scored.
         no: Log-likelihood of "no", where that was scored.
         written: The answer in a box, where that was asked for.
+        settled: Whether more text after the response would leave the answer as it is, unless it takes it back.
     """
 
     picked: int | None = None
@@ -55,3 +61,4 @@ class Answer:
     yes: float | None = None
     no: float | None = None
     written: str | None = None
+    settled: bool = False

@@ -1,11 +1,13 @@
-"""Read the letter that a response ends on: "The best answer is B"."""
+"""The letter that a response ends on: "The best answer is B"."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from lm_eval_cora.answers import Answer, Reason
+from lm_eval_cora.answers.choice import choose
 from lm_eval_cora.answers.head import after_reasoning, is_reasoning, why_nothing
 from lm_eval_cora.question import LETTERS
 
@@ -21,9 +23,10 @@ _LETTER = re.compile(
     r"[\W_]*(?:(?i:the\s+)?(?i:option|choice|letter|answer)\b[\W_]*)?(?P<letter>[A-Za-z])(?![^\W_]|['’-]\w)"
 )
 _ORDINARY_WORD = re.compile(
-    r"[ai][ \t]+[a-z]|I[ \t]+(?:am|believe|can|choose|do|feel|guess|have|know|say|suppose|think|will|would)\b"
+    r"[ai][ \t]+[a-z]|I[ \t]+(?:am|believe|can|cannot|choose|do|feel|guess|have|know|need|say|suppose|think|will|would"
+    r"|\w{2,7}n['’]?t)\b"
 )
-"""What begins like a letter that stands alone: "a diet", "I think"."""
+"""What begins like a letter that stands alone: "a diet", "I think", "I don't know"."""
 
 
 def read_best_answer(response: str, printed: Sequence[int]) -> Answer:
@@ -64,6 +67,39 @@ def read_best_answer(response: str, printed: Sequence[int]) -> Answer:
     if position >= len(printed):
         return Answer(reason=Reason.OUT_OF_RANGE)
     return Answer(picked=printed[position], position=position)
+
+
+def find_best_answer(response: str, printed: Sequence[int], choices: Sequence[str]) -> Answer:
+    """Find which of the printed options a response ends on.
+
+    What follows the last "best answer is" is read by the rules of `find_letter`; without these words, or if nothing is
+    chosen after them, the whole response is. An answer at the very front has no precedence here: reasons come first.
+
+    Args:
+        response: What the model wrote; any text of any length.
+        printed: Identity of each printed option, in printed order.
+        choices: Text of each printed option, in the same order.
+
+    Returns:
+        The identity of the option chosen, or the reason why none is.
+
+    Example:
+        >>> find_best_answer("Steam is hot, so the best answer is fog.", [0, 4], ["Ice", "Fog"]).picked
+        4
+        >>> find_best_answer("Ice is cold. Therefore, the answer is B.", [0, 4], ["Ice", "Fog"]).picked
+        4
+        >>> find_best_answer("The best answer is B. Ice", [0, 4], ["Ice", "Fog"]).reason.value
+        'letter and text disagree'
+
+    Source: the rules are ours; `read_best_answer` has the paper's.
+    """
+    said = after_reasoning(response)
+    announced = None if is_reasoning(said) else _last(_ANNOUNCEMENT, said)
+    if announced is not None:
+        answer = choose(said[announced.start() :], printed, choices)
+        if answer.reason not in (Reason.NO_LETTER, Reason.CUT_OFF):
+            return replace(answer, settled=False)
+    return choose(said, printed, choices, at_the_end=True)
 
 
 def _last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:

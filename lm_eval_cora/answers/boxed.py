@@ -1,4 +1,4 @@
-r"""Read the answer that a response puts in a box: "\boxed{\frac{1}{2}}"."""
+r"""The answer that a response puts in a box: "\boxed{\frac{1}{2}}"."""
 
 from __future__ import annotations
 
@@ -15,6 +15,13 @@ _BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
 _WITHOUT_BRACES = re.compile(r"-?\d+(?:\.\d+)?|\\(?!boxed|fbox)[a-zA-Z]+(?:\{[^{}]*\})*|[a-zA-Z](?![a-zA-Z])")
 _PLACEHOLDER = re.compile(r"(?:\\(?:text|mathrm|textbf)\{)?\s*[\[<{]?\s*answer\s*[\]>}]?\s*\}?|\.\.\.|…", re.IGNORECASE)
 _HEAD = 200
+
+_ANNOUNCED = re.compile(
+    r"\banswer(?:[ ](?:to|of|for)\b[^.:\n]{0,60}?)?(?:[ ]is\b|[*_]{0,2}[ ]?[:：])[*_ :]{0,4}\n{0,2}[ ]{0,4}"
+    r"(?:\$\$?\s?(?P<formula>[^$\n]{1,1000}?)\s?\$|\\[(\[]\s?(?P<tex>[^\n]{1,1000}?)\s?\\[)\]]|"
+    r"(?P<text>(?![^\n]{0,40}\banswer\b)[^\s$\\](?:[^\n.]|\.(?=\d)){0,200}))",
+    re.IGNORECASE,
+)
 
 
 def read_boxed(response: str) -> Answer:
@@ -54,6 +61,38 @@ def read_boxed(response: str) -> Answer:
     if _PLACEHOLDER.fullmatch(written):
         return Answer(reason=Reason.PLACEHOLDER)
     return Answer(written=written) if len(written) <= _LONGEST else Answer(reason=Reason.TOO_LONG)
+
+
+def find_boxed(response: str) -> Answer:
+    r"""Find the answer of a response: in its last box, or else announced.
+
+    Where there is no box at all, it is what stands behind the last "answer is" or "answer:" on the same line, up to the
+    end of the formula ("$5$") or of the sentence.
+
+    Args:
+        response: What the model wrote; any text of any length, looked at in linear time.
+
+    Returns:
+        The answer as it was written, or the reason why there is none.
+
+    Example:
+        >>> find_boxed(r"So $\boxed{2}$ it is.").written
+        '2'
+        >>> find_boxed(r"Therefore, the final answer is $\frac{1}{2}$. I hope it is right.").written
+        '\\frac{1}{2}'
+
+    Source: the rules are ours; `read_boxed` has the paper's.
+    """
+    boxed = read_boxed(response)
+    if boxed.reason is not Reason.NO_BOX:
+        return boxed
+    announced = None
+    for announced in _ANNOUNCED.finditer(after_reasoning(response)):  # noqa: B007
+        pass
+    if announced is None:
+        return boxed
+    written = (announced["formula"] or announced["tex"] or announced["text"]).strip().rstrip(".").strip("*_` ")
+    return Answer(written=written) if written and not _PLACEHOLDER.fullmatch(written) else boxed
 
 
 def boxes(text: str) -> list[str]:

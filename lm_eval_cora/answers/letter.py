@@ -1,4 +1,4 @@
-"""Read the letter that a response begins with."""
+"""The letter that a response begins with: the paper's rule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read the letters of all options that a response says are right."""
+"""The letters of all options that a response says are right."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from lm_eval_cora.answers import Answer, Reason
-from lm_eval_cora.answers.head import LABEL, head_of, why_nothing
+from lm_eval_cora.answers.head import LABEL, after_reasoning, head_of, why_nothing
+from lm_eval_cora.answers.plain import lowered, plain
 from lm_eval_cora.question import LETTERS
 
 _HEAD = 4096
@@ -30,6 +31,15 @@ _CONFIRMS = re.compile(
     r"because\b|since\b|as\b|due to\b|(?:is|are)(?: the| both| all)*(?: only)? (?:right|correct|true)\b"
 )
 _DENIES = re.compile(r"\b(?:not|wrong|incorrect|false|neither|isn['’]t|aren['’]t)\b", re.IGNORECASE)
+
+
+_ANNOUNCED = re.compile(
+    r"\b(?:options|choices|choose|select|pick)\b(?= [\"'(]?[a-z]\b)|"
+    r"\b(?:answers?|choices|options?|letters|selections?)\b(?: (?!not\b)[\w'’]{1,20}){0,8}?"
+    r"(?:[*_]{0,2} ?[:：]| (?:is|are)\b(?! not))",
+    re.IGNORECASE,
+)
+_MOST_ANNOUNCEMENTS = 20
 
 
 class _Named(NamedTuple):
@@ -87,6 +97,43 @@ def read_selection(response: str, printed: Sequence[int], choices: Sequence[str]
     if positions[-1] >= len(printed):
         return Answer(reason=Reason.OUT_OF_RANGE)
     return Answer(selected=tuple(dict.fromkeys(printed[position] for position in positions)))
+
+
+def find_selection(response: str, printed: Sequence[int], choices: Sequence[str]) -> Answer:
+    r"""Find which of the printed options a response selects, also where the selection is not at its beginning.
+
+    Where `read_selection` reads nothing, the last announcement that it can read counts: "Based on the text, the right
+    answers are A and C." Without any letter, it is the options whose texts stand alone, one on each line.
+
+    Args:
+        response: What the model wrote; any text of any length.
+        printed: Identity of each printed option, in printed order.
+        choices: Text of each printed option, in the same order.
+
+    Returns:
+        The options selected, in printed order, or the reason why there are none.
+
+    Example:
+        >>> find_selection("After some thought, the answers are A and C.", [0, 4, 2], ["Ice", "Fog", "Dew"]).selected
+        (0, 2)
+        >>> find_selection("Ice\nDew", [0, 4, 2], ["Ice", "Fog", "Dew"]).selected
+        (0, 2)
+
+    Source: the rules are ours.
+    """
+    strict = read_selection(response, printed, choices)
+    if strict.reason not in (Reason.NO_LETTER, Reason.REFUSED):
+        return strict
+    said = after_reasoning(response)
+    starts = [announced.end() for announced in _ANNOUNCED.finditer(said)]
+    for start in reversed(starts[-_MOST_ANNOUNCEMENTS:]):
+        answer = read_selection(said[start:], printed, choices)
+        if answer.reason not in (Reason.NO_LETTER, Reason.EMPTY):
+            return answer
+    options = {lowered(plain(choice)).rstrip(" ."): identity for choice, identity in zip(choices, printed, strict=True)}
+    lines = [line.strip(" .,;-•\"'") for line in lowered(plain(said)).split("\n")]
+    chosen = {options[line] for line in lines if line} if all(line in options for line in lines if line) else set()
+    return Answer(selected=tuple(dict.fromkeys(one for one in printed if one in chosen))) if chosen else strict
 
 
 def _letters(text: str, choices: Sequence[str]) -> list[str]:

@@ -1,0 +1,229 @@
+"""The option that a response chooses, as a careful person reads it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from lm_eval_cora.answers import Answer, Reason
+from lm_eval_cora.answers.claims import AFFIRMED, MENTIONED, SENTENCE_END, STATED, Claim, Text
+from lm_eval_cora.answers.head import after_reasoning, is_reasoning, why_nothing
+
+_WINDOW = 200
+"""Characters before an answer that may take another one back."""
+
+_NEAR = 60
+"""Characters before the text of an option that may negate it."""
+
+_SHORT = 80
+"""A response of so many characters may end without a full stop."""
+
+_BEGUN = 8
+"""So many characters of a paragraph tell what it is."""
+
+_OPENING = re.compile(
+    r"(?:(?:sure|certainly|of course|okay|ok|yes|great question|absolutely)\b[^\n.!]{0,60}[!.:,]\s?)?", re.IGNORECASE
+)
+_CONCLUDES = re.compile(
+    r"\b(?:therefore|thus|hence|so|final|finally|conclusion|conclude|overall|consequently|in summary)\b", re.IGNORECASE
+)
+_TAKES_BACK = re.compile(
+    r"\b(?:wait|actually|correction|corrected|mistaken?|apologi[sz]e|apologies|sorry|instead|rather|on second thought|"
+    r"reconsider|scratch that)\b",
+    re.IGNORECASE,
+)
+_NOTHING_FITS = re.compile(
+    r"\bnone of (?:the|these)\b|\bno (?:correct|right|valid|suitable|appropriate) (?:answer|option|choice)\b"
+    r"|\b(?:options|choices)(?: \w{1,20}){0,3} (?:do|does)(?: not|n't) (?:match|include|contain|fit|list)\b",
+    re.IGNORECASE,
+)
+_NEGATED = re.compile(
+    r"\b(?:not|never|no|neither|nor|none|without|except|rather than|\w{1,8}n't)\b[^.\n]{0,40}$", re.IGNORECASE
+)
+_FINISHED = re.compile(r"[.!?:)\]\"'}%]\s*$")
+_LETTERED_LINE = re.compile(r"[\"'(\[ -]{0,4}[A-Za-z]?(?:[.):\]]|$)")
+
+
+def find_letter(response: str, printed: Sequence[int], choices: Sequence[str]) -> Answer:
+    r"""Find which of the printed options a response chooses.
+
+    What counts, the weightier first:
+
+    1. A letter at the very front, and an option that is stated to be the answer: "The answer is (B)", "I would choose
+       option B", "**Answer:** B", "\boxed{B}", "So the answer is fog".
+    2. An option that is said to be right: "Option B is correct", and a letter with its text after "is" or a colon.
+    3. A letter with its text, "option B", or a letter at the front of a line.
+    4. Without any letter, the text of exactly one option.
+
+    Of several options of the same weight none is chosen, with two exceptions: an answer in the first sentence stands
+    unless its paragraph or an explicit correction ("Wait, ...") takes it back, and a conclusion ("Therefore ...") beats
+    what came before it.
+
+    A letter does not count where it is rejected ("B is wrong"), where another one follows it ("B or C"), and where the
+    text beside it is another option's ("B. Ice" where A is ice), or only a part of its own where the options combine
+    the same parts. Lines that repeat the options count for nothing. In a response that breaks off, the text of an
+    option that is only mentioned does not count. What stands before a last "</think>" (or the like of other models) is
+    reasoning, not the response.
+
+    Args:
+        response: What the model wrote; any text of any length. Of more than 40,000 characters the first and the last
+            20,000 are read.
+        printed: Identity of each printed option, in printed order.
+        choices: Text of each printed option, in the same order.
+
+    Returns:
+        The identity of the option chosen, or the reason why none is.
+
+    Example:
+        >>> find_letter("Sure! The correct answer is:\n\nB. Fog", [0, 4], ["Ice", "Fog"]).picked
+        4
+        >>> find_letter("B. Ice", [0, 4], ["Ice", "Fog"]).reason.value
+        'letter and text disagree'
+        >>> find_letter("It is fog.", [0, 4], ["Ice", "Fog"]).picked
+        4
+
+    Source: the rules are ours; `read_letter` has the paper's.
+    """
+    return choose(after_reasoning(response), printed, choices)
+
+
+def choose(said: str, printed: Sequence[int], choices: Sequence[str], *, at_the_end: bool = False) -> Answer:
+    """The option that a text chooses, by the rules of `find_letter`.
+
+    Args:
+        said: A response without the reasoning before it.
+        printed: Identity of each printed option, in printed order.
+        choices: Text of each printed option, in the same order.
+        at_the_end: Whether an answer is expected at the end: then one at the very front has no precedence.
+
+    Example:
+        >>> choose("A. Ice is cold. So the answer is B.", [0, 4], ["Ice", "Fog"], at_the_end=True).picked
+        4
+    """
+    if not said or is_reasoning(said):
+        return Answer(reason=why_nothing(said, Reason.EMPTY))
+    text = Text(said, choices)
+    chosen = _chosen(text, printed, at_the_end=at_the_end)
+    if isinstance(chosen, Reason):
+        return Answer(reason=chosen)
+    return Answer(printed[chosen.position], chosen.position, settled=not at_the_end and _is_settled(text, chosen))
+
+
+def _chosen(text: Text, printed: Sequence[int], *, at_the_end: bool) -> Claim | Reason:
+    claims = _without_contradicted(text.claims())
+    front = None if at_the_end else _front(text, claims)
+    if front is not None and front.void is not Reason.SEVERAL:
+        claims = [replace(claim, weight=STATED) if claim is front else claim for claim in claims]
+    for weight in (STATED, AFFIRMED, MENTIONED):
+        weighty = [claim for claim in claims if claim.weight == weight]
+        if valid := [claim for claim in weighty if claim.void is None and claim.position < len(printed)]:
+            return _of_several(text, valid, front, printed)
+        if weight and (reason := _why_void(weighty, len(printed))):
+            return reason
+    void = [claim.void or Reason.OUT_OF_RANGE for claim in claims]
+    return void[0] if void else _by_text(text, printed)
+
+
+def _why_void(claims: Sequence[Claim], size: int) -> Reason | None:
+    """Why none of some weighty claims counts, where that leaves no room for others."""
+    for claim in claims:
+        if claim.position >= size:
+            return Reason.OUT_OF_RANGE
+        if claim.void in (Reason.CONTRADICTION, Reason.SEVERAL):
+            return claim.void
+    return None
+
+
+def _without_contradicted(claims: Sequence[Claim]) -> list[Claim]:
+    """The claims, void where the same letter stands elsewhere beside another option's text."""
+    contradicted = {claim.position for claim in claims if claim.void is Reason.CONTRADICTION}
+    return [
+        replace(claim, void=Reason.CONTRADICTION)
+        if claim.void is None and claim.position in contradicted and claim.end == claim.start + 1
+        else claim
+        for claim in claims
+    ]
+
+
+def _front(text: Text, claims: Sequence[Claim]) -> Claim | None:
+    """The answer at the very front: a letter before everything else, or a statement in the first sentence."""
+    opening = _OPENING.match(text.text)
+    start = opening.end() if opening else 0
+    for claim in claims:
+        before = text.text[start : claim.start]
+        if not any(map(str.isalnum, before)):
+            return claim
+        if claim.weight == STATED:
+            return None if SENTENCE_END.search(before.rstrip(" \n\"'([:-")) else claim
+    return None
+
+
+def _of_several(text: Text, claims: Sequence[Claim], front: Claim | None, printed: Sequence[int]) -> Claim | Reason:
+    """The claim that counts among some of one weight."""
+    first, last = claims[0], claims[-1]
+    if first.weight == MENTIONED and not text.begins_line(first.start) and _breaks_off(text):
+        return Reason.CUT_OFF
+    if len({printed[claim.position] for claim in claims}) == 1:
+        return first
+    if first.weight == MENTIONED:
+        return Reason.SEVERAL
+    at_front = front is not None and first.start == front.start
+    counts = last_counts(text.text, first.end, last.start, at_front=at_front)
+    return Reason.SEVERAL if counts is None else last if counts else first
+
+
+def last_counts(text: str, end: int, start: int, *, at_front: bool) -> bool | None:
+    """Whether the last of two answers that disagree counts, or the first, or neither.
+
+    Args:
+        text: The response, plain.
+        end: Where the first answer ends.
+        start: Where the last one starts.
+        at_front: Whether the first one is at the very front.
+
+    Returns:
+        True for the last, False for the first, None for neither.
+
+    Example:
+        >>> last_counts("Yes. Wait, it is wrong", 3, 11, at_front=True)
+        True
+        >>> last_counts("Yes. It is wrong", 3, 5, at_front=True) is None
+        True
+    """
+    between = text[end:start]
+    if _TAKES_BACK.search(between[-_WINDOW:]):
+        return True
+    if at_front and "\n" in between:
+        return False
+    return True if _CONCLUDES.search(SENTENCE_END.split(between)[-1]) else None
+
+
+def _by_text(text: Text, printed: Sequence[int]) -> Claim | Reason:
+    """The option whose text a response holds, if it holds that of no other."""
+    reason = why_nothing(text.text, Reason.NO_LETTER)
+    if reason is not Reason.NO_LETTER:
+        return reason
+    if _breaks_off(text):
+        return Reason.CUT_OFF
+    found = [
+        claim for claim in text.texts() if not _NEGATED.search(text.text[max(0, claim.start - _NEAR) : claim.start])
+    ]
+    if len({printed[claim.position] for claim in found}) == 1:
+        return found[0]
+    if found:
+        return Reason.SEVERAL
+    return Reason.NONE_FITS if _NOTHING_FITS.search(text.text) else Reason.NO_LETTER
+
+
+def _breaks_off(text: Text) -> bool:
+    """Whether a response of more than a line ends within a sentence."""
+    return len(text.text) > _SHORT and not _FINISHED.search(text.text[-_BEGUN:])
+
+
+def _is_settled(text: Text, claim: Claim) -> bool:
+    """Whether the answer is at the very front, and another paragraph has begun that does not repeat the options."""
+    if _front(text, [claim]) is not claim:
+        return False
+    rest = text.text[claim.end :].partition("\n")[2].strip()
+    return len(rest) >= _BEGUN and _LETTERED_LINE.match(rest) is None

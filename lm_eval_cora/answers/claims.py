@@ -1,0 +1,377 @@
+"""What a response says about the printed options: which it announces, mentions, rejects or contradicts itself about."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from itertools import pairwise
+
+from lm_eval_cora.answers import Reason
+from lm_eval_cora.answers.plain import lowered, plain
+from lm_eval_cora.question import LETTERS
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A place where a response names an option.
+
+    Attributes:
+        position: Where the option is printed, from 0; beyond the printed ones if there is no such letter.
+        start: Where its letter or text begins.
+        end: Where its letter, or the text behind the letter, ends.
+        weight: STATED where it is said to be the answer, AFFIRMED where it is said to be right, else MENTIONED.
+        void: Why it does not count, None if it does.
+    """
+
+    position: int
+    start: int
+    end: int
+    weight: int
+    void: Reason | None = None
+
+
+MENTIONED, AFFIRMED, STATED = range(3)
+
+_WINDOW = 160
+"""Characters before or behind a letter that say what it is meant as."""
+
+_NEAR = 40
+"""Characters of the same kind for a few words only."""
+
+_SHORTEST_TEXT = 3
+"""Letters of an option's text that counts wherever it stands."""
+
+_LONGEST_PART = 4
+"""Words of a part of an option that is a list, such as "wrong, not wrong"."""
+
+# What may announce an answer: an opener, fillers, and then the letter or the text of an option.
+_OPENER = re.compile(
+    r"\b(?:is|are|was|were|be|being|becomes?|choose|chose|select(?:ed)?|pick(?:ed)?|with|for|on|believe|think|say|guess"
+    r"|it's|that's|therefore|so|thus|hence|answer|option|choice|letter)\b|[:=]",
+    re.IGNORECASE,
+)
+_CONCLUSIONS = frozenset(("therefore", "so", "thus", "hence", "it's", "that's"))
+_LABELS = frozenset(("answer", "option", "choice", "letter"))
+_VERBS = frozenset(("choose", "chose", "select", "selected", "pick", "picked", "with", "for", "on"))
+_OPINIONS = frozenset(("believe", "think", "say", "guess"))
+_FILLER = re.compile(
+    r"(?:[\s\"'(\[:,=-]|(?:option|choice|letter|answer|it's|it|is|be|indeed|therefore|thus|hence|so|definitely|most|"
+    r"likely|probably|clearly|simply|actually|the|that|number|only|correct|right|best|one|first|second|third|fourth|"
+    r"fifth|last|labeled|labelled|marked|as follows)\b){0,20}",
+    re.IGNORECASE,
+)
+_NOUN = re.compile(
+    r"\b(?P<other>(?:others?|wrong|incorrect|remaining|false|each|every|any|not (?:a|the)) (?:\w{1,20} )?)?"
+    r"(?:answers?|choice|option|response|solution|selection|conclusion|letter|statement)\b",
+    re.IGNORECASE,
+)
+_SUBJECT = re.compile(r"\b(?:i|we|i'd|i'll|i'm|i've|me|my|let's|would|will|must)\b", re.IGNORECASE)
+_POINTER = re.compile(r"\b(?:it|this|that|which|it's|that's|must|would|has to|to)\b[^\n]{0,12}$", re.IGNORECASE)
+_LABEL_LINE = re.compile(
+    r"(?:^|\n)[\s>#\"'(\[•-]*(?:(?:the|my|final|correct|right|best) )*(?:answer|choice|option|letter)$", re.IGNORECASE
+)
+
+# What takes the weight from an announcement.
+_NEGATION = re.compile(r"\b(?:not|never|cannot|neither|nor|without|except|\w{1,8}n't|none)\b", re.IGNORECASE)
+_DOUBT = re.compile(
+    r"\b(?:if|whether|could|might|may|perhaps|maybe|possibly|either|suppose|assum\w{1,4}|unless|why|between)\b",
+    re.IGNORECASE,
+)
+SENTENCE_END = re.compile(r"[.!?;]\s|\n")
+
+# A letter, and the words "a" and "I".
+_LETTER = re.compile(r"[A-Z](?!\w|'\w|-\w)|[a-z](?=[)\].]|:\s|\s?\n|$)(?!\.\w)")
+_CAPITAL = re.compile(r"(?<![\w/.+-])(?<!\w')[A-Z](?![\w+])(?!'\w)(?!-\w)")
+_WORD = re.compile(r" +[a-z]")
+_CONJUNCTION = re.compile(
+    r" +(?:because|since|as|and|or|which|but|due|for|in|is|given|based|from|would|was|according|therefore|so)\b"
+)
+_I_SAY = re.compile(r" +(?:would|was|and|am)\b")
+
+# What stands before a letter.
+_FRONT = re.compile(r"[\W_]{0,10}")
+_LINE_START = re.compile(
+    r"(?:^|\n)(?:[\s>#\"'(\[•-]|\d\.)*(?:(?:option|choice|answer|letter) )?[\"'(\[]{0,2}$", re.IGNORECASE
+)
+_SENTENCE_START = re.compile(r"(?:^|[.!?:,;(\n]|\b(?:that|so|therefore|thus|hence|is))\s?[\"'(]?$", re.IGNORECASE)
+_NAMED = re.compile(r"\b(?:option|choice|answer|letter) ?[\"'(\[]{0,2}$", re.IGNORECASE)
+_REJECTED_BEFORE = re.compile(
+    r"(?:\b(?:not|rather than|instead of|eliminat\w{1,4}|exclud\w{1,4}|rul(?:e|es|ed|ing) out|except|unlike)\b|n't\b)"
+    r"(?: (?:option|choice|answer|letter|be|the|a)){0,3}[\s\"'(]{0,3}$",
+    re.IGNORECASE,
+)
+_AND_BEFORE = re.compile(r"\b[A-Z][\")\]]?\s?(?:,\s?(?:and|or)?|/|&|and|or)\s?(?:option )?[\"'(\[]{0,2}$")
+
+# What stands behind it.
+_AROUND = re.compile(r"(?:[\s.):\]\"',]|-(?! ?\d)){0,6}")
+_MARK = re.compile(r"[ \"'*]{0,2}(?:[.):\]\"',-]|\n|$)")
+_STOP = re.compile(r"\s?(?:[.,;!?()\]\n\"]|$)")
+_NUMBER = re.compile(r"-? ?\d{1,30}(?:[, ]\d{3})*(?:\.\d{1,30})?")
+_ABOUT_THE_OTHERS = re.compile(r"(?:none|all|both|neither) of (?:the above|these|the options|the choices)\b")
+_PARTS = re.compile(r" ?[,;] ?")
+_REMARK = re.compile(r"\([^()\n]{0,80}\)")
+_AND = re.compile(
+    r"[\s\")\]]{0,2}(?:,\s?(?:and|or)?|/|&|\b(?:and|or)\b|;)\s?(?:both )?(?:option|choice|answer)?\s?[\"'(\[]{0,2}",
+    re.IGNORECASE,
+)
+_REJECTS = re.compile(
+    r"[\s\"')\]]{0,2}(?:(?:is|are|was|were|can|could|would|does|do|has|should)(?:n't| not| never)\b|cannot\b)|"
+    r"[\s\"')\].,:]{0,3}\b(?:(?:is|are|was|were|can be|seems|would be|cannot be|can't be) (?:(?!not)\w{1,20} )?"
+    r"(?:incorrect|wrong|false|eliminated|ruled out|excluded|inaccurate|impossible|unlikely|invalid|irrelevant)\b|"
+    r"(?:is|are|was|were|would be)(?:n't| not) (?:an? |the |one )?"
+    r"(?:correct|right|best|true|valid|accurate|appropriate|relevant|possible|option|answer|choice)\b)",
+    re.IGNORECASE,
+)
+_AFFIRMS = re.compile(
+    r"[\s\"')\].,:]{0,3}\b(?:is|are|would be|seems(?: to be)?|appears to be|must be|looks|best) "
+    r"(?:(?:the|a|my|most|likely|probably|clearly|indeed|also|definitely|therefore|thus|only|single|one) ){0,3}"
+    r"(?:correct|right|best|true|appropriate|accurate|suitable|valid|plausible|probable|answer|choice)\b",
+    re.IGNORECASE,
+)
+
+
+class Text:
+    """A response beside the options that it may name."""
+
+    def __init__(self, response: str, choices: Sequence[str]) -> None:
+        self.text = plain(response)
+        self.lower = lowered(self.text)
+        self.options = [lowered(plain(choice)).rstrip(" .") for choice in choices]
+
+    def claims(self) -> list[Claim]:
+        """All claims about options, in order; of several at one place the weightiest."""
+        found: dict[int, Claim] = {}
+        for claim in (*self._stated(), *self._mentioned()):
+            known = found.get(claim.start)
+            if known is None or claim.weight > known.weight:
+                found[claim.start] = claim
+        claims: list[Claim] = []
+        for _, claim in sorted(found.items()):
+            if not claims or claim.start >= claims[-1].end:  # else it is the text behind a letter
+                claims.append(claim)
+        listed = self._listed(claims)
+        return [replace(claim, void=listed.get(claim.start, claim.void)) for claim in claims]
+
+    def _listed(self, claims: Sequence[Claim]) -> dict[int, Reason]:
+        """The claims, by their start, that follow each other directly, each with the text of its option.
+
+        In the order of the options on lines of their own they repeat the question, else they are several answers.
+        """
+        with_text = [claim for claim in claims if claim.end > claim.start + 1]
+        listed: dict[int, Reason] = {}
+        for one, other in pairwise(with_text):
+            between = self.text[one.end : other.start]
+            if _REMARK.sub("", between[:_WINDOW]).strip(" .;,\n\"'([-)") or len(between) > _WINDOW:
+                continue
+            in_order = other.position == one.position + 1 and self.begins_line(other.start)
+            reason = Reason.REPEATED if in_order else Reason.SEVERAL
+            listed.setdefault(one.start, reason)
+            listed[other.start] = reason
+        return listed
+
+    # ---- the answer is B
+
+    def _stated(self) -> Iterator[Claim]:
+        for opener in _OPENER.finditer(self.text):
+            filler = _FILLER.match(self.text, opener.end())
+            start = filler.end() if filler else opener.end()
+            claim = self.named_at(start)
+            if claim is None:
+                continue
+            if self._states(opener, claim):
+                yield replace(claim, weight=STATED)
+            elif (
+                opener.group() in ("is", "are", ":")
+                and self._is_with_text(claim)
+                and not self.text[opener.end() : start].strip(" \n\"'([")
+            ):
+                yield replace(claim, weight=AFFIRMED)
+
+    def _states(self, opener: re.Match[str], claim: Claim) -> bool:
+        """Whether the words before an opener make what follows it the answer."""
+        word = opener.group().lower()
+        before = self._sentence_before(opener.start())
+        stops = _STOP.match(self.text, claim.end) is not None
+        if word in _CONCLUSIONS:
+            return stops
+        if word in _LABELS:
+            return stops and _LABEL_LINE.search(self.text[max(0, opener.start() - _NEAR) : opener.end()]) is not None
+        if word in _VERBS or word in _OPINIONS:
+            subject = _last(_SUBJECT, before)
+            return subject is not None and not _is_open(before[subject.start() :])
+        noun = _last(_NOUN, before)
+        if noun is not None and not noun["other"] and not _is_open(before[noun.end() :]):
+            return _DOUBT.search(before[: noun.start()]) is None
+        return stops and word in ("is", "be") and _POINTER.search(before) is not None and not _is_open(before)
+
+    def _sentence_before(self, end: int) -> str:
+        window = self.text[max(0, end - _WINDOW) : end]
+        last = _last(SENTENCE_END, window)
+        return window[last.end() :] if last else window
+
+    # ---- B. Fog
+
+    def _mentioned(self) -> Iterator[Claim]:
+        first = _FRONT.match(self.text)
+        front = first.end() if first else 0
+        for start in (front, *(capital.start() for capital in _CAPITAL.finditer(self.text, front + 1))):
+            claim = self._letter_at(start)
+            if claim is None:
+                continue
+            before = self.text[max(0, claim.start - _NEAR) : claim.start]
+            named = _NAMED.search(before) is not None
+            with_text = claim.end > start + 1 or self._follows_its_text(claim)
+            begins = _SENTENCE_START.search(before) is not None or self.begins_line(claim.start)
+            affirmed = (named or begins or with_text) and _AFFIRMS.match(self.text, claim.end) is not None
+            marked = self.begins_line(claim.start) and _MARK.match(self.text, start + 1) is not None
+            if not (affirmed or named or with_text or marked or start == front):
+                continue
+            if claim.void is None and _AND_BEFORE.search(before):
+                claim = replace(claim, void=Reason.SEVERAL)
+            elif claim.void is None and _REJECTED_BEFORE.search(before):
+                claim = replace(claim, void=Reason.REJECTED)
+            doubted = _DOUBT.search(self._sentence_before(claim.start)) is not None
+            yield replace(claim, weight=AFFIRMED) if affirmed and not doubted else claim
+
+    def _is_with_text(self, claim: Claim) -> bool:
+        """Whether a claim is a letter with the text of its option behind it."""
+        option = self.options[claim.position] if claim.position < len(self.options) else ""
+        return claim.end > claim.start + 1 and claim.end - claim.start > len(option)
+
+    def begins_line(self, start: int) -> bool:
+        """Whether nothing but marks and a label such as "option" stands before a place on its line."""
+        return _LINE_START.search(self.text[max(0, start - _NEAR) : start]) is not None or start == 0
+
+    def _follows_its_text(self, claim: Claim) -> bool:
+        """Whether a letter in brackets stands behind the text of its option: "Fog (B)"."""
+        if claim.position >= len(self.options) or self.text[claim.start - 1 : claim.start] not in ("(", "["):
+            return False
+        option = self.options[claim.position]
+        return bool(option) and self.lower[: claim.start].rstrip(" ([\"'").endswith(option)
+
+    # ---- Fog
+
+    def texts(self) -> list[Claim]:
+        """Where the text of an option stands, in order, but not within that of a longer one.
+
+        A text of less than three letters counts only where the response begins with it, a number only as a whole line.
+        """
+        place, end = self.option_at(0)
+        alone = end == len(self.lower.partition("\n")[0].rstrip(" ."))
+        if end and (alone or (self.lower[end - 1].isalpha() and SENTENCE_END.match(self.text, end))):
+            return [Claim(place, 0, end, MENTIONED)]
+        found: list[Claim] = []
+        taken = bytearray(len(self.lower))
+        for place in sorted(range(len(self.options)), key=lambda place: -len(self.options[place])):
+            option = self.options[place]
+            if sum(map(str.isalpha, option)) < _SHORTEST_TEXT:
+                continue
+            start = self.lower.find(option)
+            while start >= 0:
+                end = start + len(option)
+                inside = self.lower[start - 1 : start].isalnum() or self.lower[end : end + 1].isalnum()
+                if not inside and not taken[start]:
+                    taken[start:end] = b"\1" * len(option)
+                    found.append(Claim(place, start, end, MENTIONED))
+                start = self.lower.find(option, end)
+        return sorted(found, key=lambda claim: claim.start)
+
+    # ---- an option at a place
+
+    def named_at(self, start: int) -> Claim | None:
+        """The option that is named at a place, by its letter or its text."""
+        place, end = self.option_at(start)
+        if end - start > 1:
+            return Claim(place, start, end, MENTIONED, self._void(start, end))
+        return self._letter_at(start)
+
+    def _letter_at(self, start: int) -> Claim | None:
+        match = _LETTER.match(self.text, start)
+        if match is None or self._is_word(match):
+            return None
+        position = LETTERS.index(match.group().upper())
+        end = match.end()
+        void = None
+        if position < len(self.options) and (around := _AROUND.match(self.text, end)):
+            behind = around.end()
+            place, text_end = self.option_at(behind, prefer=position)
+            if text_end > behind and self.options[place] == self.options[position]:
+                end = text_end
+            elif behind > end and "\n" not in around.group() and self._contradicts(position, behind, text_end):
+                void = Reason.CONTRADICTION
+        return Claim(position, start, end, MENTIONED, void or self._void(start, end))
+
+    def _is_word(self, letter: re.Match[str]) -> bool:
+        """Whether a letter is the word "a" or "I"."""
+        if letter.group() in "ai":
+            alone = letter.group() == self.text
+            return not alone and self.text[letter.end() : letter.end() + 1] not in (")", "]")
+        if letter.group() not in "AI" or not _WORD.match(self.text, letter.end()):
+            return False
+        goes_on = _CONJUNCTION.match(self.text, letter.end()) is not None
+        return not goes_on or (letter.group() == "I" and _I_SAY.match(self.text, letter.end()) is not None)
+
+    def _contradicts(self, position: int, start: int, end: int) -> bool:
+        """Whether another option than that of a letter stands beside it: its text, a number, "none of the above"."""
+        if end > start:
+            return _STOP.match(self.text, end) is not None
+        if _ABOUT_THE_OTHERS.match(self.lower, start):
+            return True
+        if self._leaves_out_parts(position, start):
+            return True
+        own, said = _NUMBER.fullmatch(self.options[position]), _NUMBER.match(self.text, start)
+        if own is None or said is None or _STOP.match(self.text, said.end()) is None:
+            return False
+        return _value(own) != _value(said)
+
+    def _leaves_out_parts(self, position: int, start: int) -> bool:
+        """Whether options combine the same parts ("1, 3" and "1, 4"), and the text beside a letter lacks some."""
+        option = self.options[position]
+        first, *others = _PARTS.split(option)
+        line = self.lower[start : start + _WINDOW].partition("\n")[0]
+        if not others or any(len(part.split()) > _LONGEST_PART for part in others) or not line.startswith(first):
+            return False
+        breaks_off = start + len(line) == len(self.lower) and option.startswith(line)
+        return not breaks_off and any(
+            first in _PARTS.split(other) for place, other in enumerate(self.options) if place != position
+        )
+
+    def _void(self, start: int, end: int) -> Reason | None:
+        """Why what is named at a place does not count, as far as the words behind it say."""
+        if _REJECTS.match(self.text, end):
+            return Reason.REJECTED
+        other = _AND.match(self.text, end)
+        letter = other and _LETTER.match(self.text, other.end())
+        if letter and letter.group().isupper() and letter.group() != self.text[start]:
+            is_word = letter.group() in "AI" and _WORD.match(self.text, letter.end())
+            return None if is_word else Reason.SEVERAL
+        return None
+
+    def option_at(self, start: int, prefer: int | None = None) -> tuple[int, int]:
+        """The option whose text stands at a place, the longest one, and where it ends; the place itself if none."""
+        best, end = -1, start
+        for place, option in enumerate(self.options):
+            stop = start + len(option)
+            if option and (stop > end or (stop == end and place == prefer)) and self.lower.startswith(option, start):
+                if option[-1].isalnum() and self.lower[stop : stop + 1].isalnum():
+                    continue
+                best, end = place, stop
+        return best, end
+
+
+def _value(number: re.Match[str]) -> Decimal:
+    return Decimal(number.group().replace(",", "").replace(" ", ""))
+
+
+def _is_open(text: str) -> bool:
+    """Whether a text negates or doubts what follows it."""
+    return _NEGATION.search(text) is not None or _DOUBT.search(text) is not None
+
+
+def _last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
+    match = None
+    for match in pattern.finditer(text):  # noqa: B007
+        pass
+    return match

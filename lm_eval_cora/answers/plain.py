@@ -1,0 +1,71 @@
+"""A response or an option as plain text: without markup, with one kind of quotation mark, dash and space."""
+
+from __future__ import annotations
+
+import re
+
+_LONGEST = 40_000
+"""In characters. Of a longer text the first and the last half of that many are read."""
+
+_SAME = str.maketrans(
+    {
+        **dict.fromkeys("‘’‛`´", "'"),
+        **dict.fromkeys("“”„«»", '"'),
+        **dict.fromkeys("‐‑‒–—―−", "-"),
+        **dict.fromkeys("\u00a0\u2002\u2003\u2009\u202f\u3000", " "),
+        **dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff\x00", None),
+        "：": ":",
+        "（": "(",
+        "）": ")",
+        "\r": "\n",
+    }
+)
+_LABEL_TAG = re.compile(r"<(?:final_?)?(?:answer|choice)>", re.IGNORECASE)
+_BOX = re.compile(r"\\(?:boxed|fbox)\s*\{?")
+_MARKUP = re.compile(
+    r"</?[a-zA-Z][\w-]{0,20} ?/?>|<\|[\w|]{1,30}\|?>|\\(?:text(?:bf|it|rm|sf)?|math(?:bf|it|rm|sf)|[()\[\]])"
+    r"|[*${}\\]|&nbsp;"
+)
+_SPACES = re.compile(r"[^\S\n]+")
+_BREAK = re.compile(r" ?\n[ \n]*|  +")
+
+
+def plain(text: str) -> str:
+    r"""Strip the markup of Markdown, LaTeX and HTML, and unify quotation marks, dashes and spaces.
+
+    A box (\boxed) and an answer tag (<answer>) become the label "answer:". Blank lines stay, as one.
+
+    Args:
+        text: Any text. Of more than 40,000 characters the first and the last 20,000 are read.
+
+    Returns:
+        The plain text, without white space at both ends.
+
+    Example:
+        >>> plain(r"**Answer:** $\boxed{\text{B}}$,  Fog")
+        'Answer: answer: B, Fog'
+    """
+    if len(text) > _LONGEST:
+        text = f"{text[: _LONGEST // 2]}\n\n{text[-_LONGEST // 2 :]}"
+    text = text.translate(_SAME)
+    text = _BOX.sub(" answer: ", _LABEL_TAG.sub(" answer: ", text))
+    text = _SPACES.sub(" ", _MARKUP.sub("", text))
+    return _BREAK.sub(_shorter, text).strip()
+
+
+def _shorter(blank: re.Match[str]) -> str:
+    lines = blank.group().count("\n")
+    return "\n\n" if lines > 1 else "\n" if lines else " "
+
+
+def lowered(text: str) -> str:
+    """A text in lower case, each character in its place.
+
+    Example:
+        >>> lowered("The FOG"), len(lowered("\u0130"))
+        ('the fog', 1)
+    """
+    lower = text.lower()
+    if len(lower) == len(text):
+        return lower
+    return "".join(small if len(small := character.lower()) == 1 else character for character in text)
