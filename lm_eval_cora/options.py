@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, get_args
 
+from lm_eval_cora.answers import Reader
 from lm_eval_cora.probes.order import Orders
 from lm_eval_cora.question import is_encodable
 
@@ -29,6 +30,7 @@ class Options:
         orders: Which orders of the options the order probe asks.
         templates: A file with prompts of the user's own for the prompts, order and sampling probes.
         request_seeds: Whether the sampling probe sends a seed with each request, another one for each sample.
+        reader: How written answers are read: `flexible`, or `strict` by the papers' rules.
     """
 
     data_files: tuple[str, ...] = ()
@@ -41,6 +43,7 @@ class Options:
     orders: Orders = "swap"
     templates: str | None = None
     request_seeds: bool = False
+    reader: Reader = "flexible"
 
     @classmethod
     def from_metadata(cls, task: str, given: object) -> Options:
@@ -62,7 +65,7 @@ class Options:
             >>> Options.from_metadata("cora_demo", {"question": 20})
             Traceback (most recent call last):
             ...
-            lm_eval_cora.options.OptionError: cora_demo: unknown option 'question'. The options are: categories, data_files, nota_text, orders, questions, request_seeds, seed, skip_option_references, templates, variants. They are given as --metadata '{"cora": {"seed": 1}}'
+            lm_eval_cora.options.OptionError: cora_demo: unknown option 'question'. The options are: categories, data_files, nota_text, orders, questions, reader, request_seeds, seed, skip_option_references, templates, variants. They are given as --metadata '{"cora": {"seed": 1}}'
         """  # noqa: E501
         if given is None:
             return cls()
@@ -119,10 +122,13 @@ def _one(value: object) -> int:
     return 1
 
 
-def _orders(value: object) -> object:
-    if value not in get_args(Orders):
-        raise ValueError
-    return value
+def _one_of(values: Sequence[str]) -> tuple[str, Callable[[object], object]]:
+    def read(value: object) -> object:
+        if value not in values:
+            raise ValueError
+        return value
+
+    return " or ".join(map(repr, values)), read
 
 
 def _flag(value: object) -> bool:
@@ -155,7 +161,8 @@ _CHECKS: dict[str, tuple[str, Callable[[object], Any]]] = {
     "nota_text": ("a text of one line", _line),
     "skip_option_references": ("true or false", _flag),
     "variants": ("1, or not to be given", _one),
-    "orders": (" or ".join(map(repr, get_args(Orders))), _orders),
+    "orders": _one_of(get_args(Orders)),
     "templates": ("a path", _line),
     "request_seeds": ("true or false", _flag),
+    "reader": _one_of(get_args(Reader)),
 }

@@ -6,13 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from lm_eval_cora.answers import Answer
-from lm_eval_cora.answers.best_answer import read_best_answer
-from lm_eval_cora.answers.boxed import read_boxed
+from lm_eval_cora.answers import Answer, Reader
+from lm_eval_cora.answers.best_answer import find_best_answer, read_best_answer
+from lm_eval_cora.answers.boxed import find_boxed, read_boxed
+from lm_eval_cora.answers.choice import find_letter
 from lm_eval_cora.answers.letter import read_letter
 from lm_eval_cora.answers.likelihood import most_likely, yes_or_no
-from lm_eval_cora.answers.selection import read_selection
-from lm_eval_cora.answers.yes_no import read_yes_no
+from lm_eval_cora.answers.selection import find_selection, read_selection
+from lm_eval_cora.answers.yes_no import find_yes_no, read_yes_no
+from lm_eval_cora.question import Ask
 from lm_eval_cora.responses import Record
 
 Doc = Mapping[str, Any]
@@ -31,7 +33,37 @@ class NotAsked(str):
 NOT_ASKED = NotAsked("[lm-eval-cora: not asked]")
 
 
-def read_response(doc: Doc, results: Sequence[Any], same: Callable[[str, str], bool | None] | None = None) -> Record:
+_READERS: dict[Ask, dict[Reader, Callable[[str, Doc], Answer]]] = {
+    "letter": {
+        "strict": lambda response, doc: read_letter(response, doc["printed"]),
+        "flexible": lambda response, doc: find_letter(response, doc["printed"], doc["choices"]),
+    },
+    "best_answer": {
+        "strict": lambda response, doc: read_best_answer(response, doc["printed"]),
+        "flexible": lambda response, doc: find_best_answer(response, doc["printed"], doc["choices"]),
+    },
+    "yes_no": {
+        "strict": lambda response, doc: read_yes_no(response, doc["printed"]),
+        "flexible": lambda response, doc: find_yes_no(response, doc["printed"], doc["choices"]),
+    },
+    "select_all": {
+        "strict": lambda response, doc: read_selection(response, doc["printed"], doc["choices"]),
+        "flexible": lambda response, doc: find_selection(response, doc["printed"], doc["choices"]),
+    },
+    "boxed": {
+        "strict": lambda response, _: read_boxed(response),
+        "flexible": lambda response, _: find_boxed(response),
+    },
+}
+
+
+def read_response(
+    doc: Doc,
+    results: Sequence[Any],
+    same: Callable[[str, str], bool | None] | None = None,
+    *,
+    reader: Reader = "flexible",
+) -> Record:
     """Read what a model wrote.
 
     Args:
@@ -39,17 +71,36 @@ def read_response(doc: Doc, results: Sequence[Any], same: Callable[[str, str], b
         results: The filtered responses to it. The first counts; anything but text says nothing.
         same: Whether an answer of the model's own is equivalent to the reference, None if that cannot be found out;
             not given, that is left open.
+        reader: How the answer is read.
 
     Returns:
-        The Record, whatever the response is.
+        The Record, whatever the response is. It says also whether the strict reader can read the response.
 
     Example:
         >>> doc = {"question_id": "q1", "kind": "x", "ordinal": 1, "original": False, "variants": 8, "category": ""}
-        >>> doc |= {"ask": "letter", "printed": [1, 0], "answer": 0}
-        >>> read_response(doc, ["B. Water"]).correct
-        True
+        >>> doc |= {"ask": "letter", "printed": [1, 0], "choices": ["Ice", "Water"], "answer": 0}
+        >>> record = read_response(doc, ["The answer is B."])
+        >>> record.correct, record.followed
+        (True, False)
+        >>> read_response(doc, ["The answer is B."], reader="strict").correct
+        False
     """
-    return _record(doc, _read(_response(results), doc), same)
+    response = _response(results)
+    readers = _READERS[doc["ask"]]
+    strict = readers["strict"](response, doc)
+    answer = strict if reader == "strict" else readers[reader](response, doc)
+    return replace(_record(doc, answer, same), followed=strict.reason is None)
+
+
+def is_settled(doc: Doc, response: str, reader: Reader) -> bool:
+    r"""Whether more text after a response would leave its answer as it is, unless it takes it back.
+
+    Example:
+        >>> doc = {"ask": "letter", "printed": [1, 0], "choices": ["Ice", "Water"]}
+        >>> is_settled(doc, "B\n\nWater boils.", "flexible"), is_settled(doc, "Let me think", "flexible")
+        (True, False)
+    """
+    return _READERS[doc["ask"]][reader](response, doc).settled
 
 
 def read_likelihoods(doc: Doc, results: Sequence[Any]) -> Record:
@@ -84,9 +135,9 @@ def not_asked(doc: Doc) -> Record:
     return replace(_record(doc, Answer()), asked=False)
 
 
-def written_answer(results: Sequence[Any]) -> str | None:
-    """The answer in the box of the first response, if there is one."""
-    return read_boxed(_response(results)).written
+def written_answer(results: Sequence[Any], reader: Reader) -> str | None:
+    """The model's own answer in the first response, if there is one."""
+    return (read_boxed if reader == "strict" else find_boxed)(_response(results)).written
 
 
 def _response(results: Sequence[Any]) -> str:
@@ -95,18 +146,6 @@ def _response(results: Sequence[Any]) -> str:
     if isinstance(response, list | tuple):  # a filter such as take_first_k hands on a list
         response = response[0] if response else ""
     return response if isinstance(response, str) else ""
-
-
-def _read(response: str, doc: Doc) -> Answer:
-    if doc["ask"] == "best_answer":
-        return read_best_answer(response, doc["printed"])
-    if doc["ask"] == "boxed":
-        return read_boxed(response)
-    if doc["ask"] == "yes_no":
-        return read_yes_no(response, doc["printed"])
-    if doc["ask"] == "select_all":
-        return read_selection(response, doc["printed"], doc["choices"])
-    return read_letter(response, doc["printed"])
 
 
 def _first(result: Any) -> Any:

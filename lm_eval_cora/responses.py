@@ -55,6 +55,7 @@ class Record:
         written: The answer of the model's own, where that was asked for, None if it is invalid.
         matches: Whether that is equivalent to the reference answer; None if comparing them ran out of time or memory.
         asked: Whether the model was asked at all. What was not asked is neither right nor invalid.
+        followed: Whether the response follows the format, so that the strict reader can read it; None if unknown.
     """
 
     question_id: str
@@ -76,6 +77,7 @@ class Record:
     written: str | None = None
     matches: bool | None = None
     asked: bool = True
+    followed: bool | None = None
 
     @property
     def correct(self) -> bool:
@@ -123,6 +125,7 @@ class ResponseTable:
         original: (R,) whether it is the question as its benchmark asks it.
         written: (R,) whether an answer of the model's own was asked for, and the model was asked.
         asked: (R,) whether the model was asked; what was not asked is neither right nor invalid, and picks nothing.
+        followed: (R,) 1 where the response follows the format, 0 where not, nan where that is unknown.
         pairs: (P, 2) the pairs of such answers to one question, as records, that are equivalent.
         ran_out: (S, 2) the pairs whose comparison ran out of time or memory; of a record with itself where it was the
             comparison with the reference.
@@ -150,6 +153,7 @@ class ResponseTable:
     original: Bools
     written: Bools
     asked: Bools
+    followed: Floats
     pairs: Ints
     ran_out: Ints
     incomplete: int = 0
@@ -212,6 +216,7 @@ class ResponseTable:
             original=np.array([record.original for record in rows], dtype=np.bool_),
             written=np.array([record.ask == "boxed" and record.asked for record in rows], dtype=np.bool_),
             asked=np.array([record.asked for record in rows], dtype=np.bool_),
+            followed=np.array([nan if r.followed is None else r.followed for r in rows], dtype=np.float64),
             pairs=pairs,
             ran_out=ran_out,
             incomplete=len(begun) - len(complete),
@@ -338,7 +343,7 @@ class ResponseTable:
 
 _COLUMNS = (
     *("picked", "position", "selected", "answer", "correct", "invalid", "tied", "printed", "options", "yes", "no"),
-    *("original", "written", "asked"),
+    *("original", "written", "asked", "followed"),
 )
 """The columns of a ResponseTable with a value per record that stays what it is without the others."""
 

@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import Literal
+
+Reader = Literal["flexible", "strict"]
+"""How responses are read: as a careful person reads them, or by the papers' rules."""
+
+FEW_FOLLOWED = 0.9
+"""With a smaller share of responses that follow the format, the reader decides much of the scores."""
 
 TOO_MANY_INVALID = 0.1
 """A larger share of invalid answers, and the scores say little about what a model knows."""

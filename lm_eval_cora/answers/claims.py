@@ -95,6 +95,7 @@ _FRONT = re.compile(r"[\W_]{0,10}")
 _LINE_START = re.compile(
     r"(?:^|\n)(?:[\s>#\"'(\[•-]|\d\.)*(?:(?:option|choice|answer|letter) )?[\"'(\[]{0,2}$", re.IGNORECASE
 )
+_HEADING = re.compile(r"\b(?:options|choices) ?:\s{0,3}[\"'(\[-]{0,2}$", re.IGNORECASE)
 _SENTENCE_START = re.compile(r"(?:^|[.!?:,;(\n]|\b(?:that|so|therefore|thus|hence|is))\s?[\"'(]?$", re.IGNORECASE)
 _NAMED = re.compile(r"\b(?:option|choice|answer|letter) ?[\"'(\[]{0,2}$", re.IGNORECASE)
 _REJECTED_BEFORE = re.compile(
@@ -157,19 +158,29 @@ class Text:
     def _listed(self, claims: Sequence[Claim]) -> dict[int, Reason]:
         """The claims, by their start, that follow each other directly, each with the text of its option.
 
-        In the order of the options on lines of their own they repeat the question, else they are several answers.
+        In the order of the options on lines of their own they repeat the question, and so does the first one below
+        "Options:" and each line that goes on in this order; else they are several answers. The last text may be cut off.
         """
-        with_text = [claim for claim in claims if claim.end > claim.start + 1]
-        listed: dict[int, Reason] = {}
-        for one, other in pairwise(with_text):
-            between = self.text[one.end : other.start]
-            if _REMARK.sub("", between[:_WINDOW]).strip(" .;,\n\"'([-)") or len(between) > _WINDOW:
-                continue
+        listed = {claim.start: Reason.REPEATED for claim in claims if self._is_under_heading(claim.start)}
+        for one, other in pairwise(claims):
             in_order = other.position == one.position + 1 and self.begins_line(other.start)
-            reason = Reason.REPEATED if in_order else Reason.SEVERAL
-            listed.setdefault(one.start, reason)
-            listed[other.start] = reason
+            if in_order and other.weight < STATED and listed.get(one.start) is Reason.REPEATED:
+                listed[other.start] = Reason.REPEATED
+                continue
+            between = self.text[one.end : other.start]
+            if len(between) > _WINDOW or _REMARK.sub("", between).strip(" .;,\n\"'([-)"):
+                continue
+            if one.end > one.start + 1 and (other.end > other.start + 1 or self._ends_in_line(other.end)):
+                reason = Reason.REPEATED if in_order else Reason.SEVERAL
+                listed.setdefault(one.start, reason)
+                listed[other.start] = reason
         return listed
+
+    def _is_under_heading(self, start: int) -> bool:
+        return _HEADING.search(self.text[max(0, start - _NEAR) : start]) is not None
+
+    def _ends_in_line(self, start: int) -> bool:
+        return self.text.find("\n", start) < 0
 
     # ---- the answer is B
 

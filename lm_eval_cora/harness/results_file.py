@@ -52,7 +52,8 @@ def signature_of(
     variants = "-".join(map(str, sorted({min(sizes), max(sizes)})))
     asked = sum(record.asked for record in records)
     invalid = sum(record.invalid for record in records) / max(1, asked)
-    given = {"seed": options.seed, **options.changed()}
+    # The reader is in `about`, where answers are read at all.
+    given = {"seed": options.seed, **{name: value for name, value in options.changed().items() if name != "reader"}}
     parts = {
         **about,
         **{name: in_signature(name, value) for name, value in given.items()},

@@ -14,7 +14,7 @@ from lm_eval_cora.harness.asked import Variant
 from lm_eval_cora.harness.docs import Doc
 from lm_eval_cora.harness.notices import describe_samples
 from lm_eval_cora.harness.requests import encodable, samples_are_logged, slim
-from lm_eval_cora.harness.scoring import JUDGE, spread
+from lm_eval_cora.harness.scoring import JUDGE, score_response, spread
 from lm_eval_cora.options import OptionError, Options
 from lm_eval_cora.randomness import draw
 from lm_eval_cora.reading import NOT_ASKED, NotAsked, not_asked, written_answer
@@ -48,13 +48,18 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
     def _check_scoring(self) -> None:
         """Score an empty response to the first doc: a task file may name a `process_results` of its own."""
         try:
-            record = self.config.process_results(self.task_docs[0], [""])
+            record: Any = self._score(self.task_docs[0], [""])
         except Exception as error:
             record = error
         if not isinstance(record, Record):
             raise OptionError(
                 f"{self.task_name}: process_results must return a Record; of an empty response it made {record!r}"
             )
+
+    def _score(self, doc: Doc, results: Sequence[Any]) -> Record:
+        """The Record of a variant; a `process_results` of a user's own reads responses as it likes."""
+        score: Callable[..., Record] = self.config.process_results
+        return score(doc, results, self._options.reader) if score is score_response else score(doc, results)
 
     @property
     def _probe(self) -> str:
@@ -113,9 +118,7 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
         if self._writes:
             self._compare_answers(copies)
         return [
-            self.config.process_results(
-                requests[0].doc, [request.filtered_resps[ensemble.name] for request in requests]
-            ).correct
+            self._score(requests[0].doc, [request.filtered_resps[ensemble.name] for request in requests]).correct
             for requests in variants
         ]
 
@@ -150,7 +153,7 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
         written: dict[str, set[str]] = {}
         for instance in instances:
             for response in instance.filtered_resps.values():
-                if (text := written_answer([response])) is not None:
+                if (text := written_answer([response], self._options.reader)) is not None:
                     written.setdefault(instance.doc["question_id"], {instance.doc["answer"]}).add(text)
         JUDGE.settle_within(written.values())
 
@@ -160,7 +163,7 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
             outcome: dict[str, Any] = super().process_results(doc, results)
             return outcome
         missing = bool(results) and isinstance(results[0], NotAsked)
-        return spread(not_asked(doc) if missing else self.config.process_results(doc, results), self._keys)
+        return spread(not_asked(doc) if missing else self._score(doc, results), self._keys)
 
     def _attempt(self, name: str, compute: Callable[[], Any]) -> Any:
         """Compute something about the answers, or None: a defect of ours must not cost the user hours of inference."""

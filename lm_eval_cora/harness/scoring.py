@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from lm_eval_cora.answers import Reader
 from lm_eval_cora.equivalence import Judge
 from lm_eval_cora.harness.docs import Doc
 from lm_eval_cora.reading import read_response
@@ -14,22 +15,24 @@ JUDGE = Judge()
 """Compares answers that models wrote, for all tasks of the process: a pair is compared once, whoever asks."""
 
 
-def score_response(doc: Doc, results: Sequence[Any]) -> Record:
+def score_response(doc: Doc, results: Sequence[Any], reader: Reader = "flexible") -> Record:
     """Read what a model wrote.
 
     Args:
         doc: A variant.
         results: The filtered responses to it.
+        reader: How the answer is read.
 
     Returns:
         The Record. Nothing raises here: the answers have been paid for.
 
     Example:
         >>> doc = {"question_id": "q1", "kind": "x", "ordinal": 1, "original": False, "variants": 8, "category": ""}
-        >>> score_response({**doc, "ask": "letter", "printed": [1, 0], "answer": 0}, ["B. Water"]).correct
+        >>> doc |= {"ask": "letter", "printed": [1, 0], "choices": ["Ice", "Water"], "answer": 0}
+        >>> score_response(doc, ["B. Water"]).correct
         True
     """
-    return read_response(doc, results, JUDGE.verdict)
+    return read_response(doc, results, JUDGE.verdict, reader=reader)
 
 
 def written_by_question(records: Iterable[Record]) -> dict[str, list[str]]:

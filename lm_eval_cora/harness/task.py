@@ -69,9 +69,9 @@ class CoraTask(ScoredTask):
     """
 
     def __init__(self, config: Mapping[str, Any]) -> None:
-        config = {key: value for key, value in config.items() if key != "class"}
         metadata = config.get("metadata") or {}
-        self._options = Options.from_metadata(config["task"], metadata.get("cora"))
+        self._options = Options.from_metadata(config["task"], _given(metadata.get("cora"), config))
+        config = {key: value for key, value in config.items() if key not in ("class", "reader")}
         for name in metadata:
             # A model argument is called seed, too.
             if name in Options.names() - {"seed"} or (name != "cora" and str(name).lower().partition(".")[0] == "cora"):
@@ -358,7 +358,10 @@ class CoraTask(ScoredTask):
             return config
         ours = {"signature": self._attempt("the signature", self._signature)}
         if len(self._filters) == 1 and self._table.is_whole:  # of several filters this would be the last one's
-            for by_kind in (metrics.accuracy_by_kind, metrics.invalid_by_kind):
+            by_kinds = [metrics.accuracy_by_kind, metrics.invalid_by_kind]
+            if self._form == "generate":
+                by_kinds.append(metrics.followed_by_kind)
+            for by_kind in by_kinds:
                 ours[by_kind.__name__] = self._attempt(by_kind.__name__, partial(by_kind, self._table))
             if self._study:
                 ours["study"] = {
@@ -379,6 +382,7 @@ class CoraTask(ScoredTask):
                 "probe": self._probe,
                 "form": _FORMS.get(self.OUTPUT_TYPE, self.OUTPUT_TYPE),
                 "shots": f"{fewest}{shots}@{self._fewshot_seed}" if shots else 0,
+                **({"reader": self._options.reader} if self._form == "generate" else {}),
                 **({"revision": revision} if revision else {}),
                 **({"math-verify": version("math-verify")} if self._writes else {}),
                 **({"prompts": digest_of(templates)} if templates else {}),
@@ -388,6 +392,13 @@ class CoraTask(ScoredTask):
             self._left_out,
             alone=len(self._filters) == 1,
         )
+
+
+def _given(options: Any, config: Mapping[str, Any]) -> Any:
+    """The options that the user gave, and the reader of the task file if the user named none."""
+    if "reader" not in config or not (options is None or isinstance(options, Mapping)):
+        return options
+    return {"reader": config["reader"], **(options or {})}
 
 
 @contextmanager

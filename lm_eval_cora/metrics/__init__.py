@@ -7,7 +7,7 @@ N questions; question i has M_i variants, K_i of them were answered correctly, a
 """
 
 from lm_eval_cora.metrics.ablation import Resampled, resampled, same_size
-from lm_eval_cora.metrics.accuracy import acc, bmca, invalid, mcqa, mcqa_plus, mcqa_plus_diff, mv, ties
+from lm_eval_cora.metrics.accuracy import acc, bmca, followed, invalid, mcqa, mcqa_plus, mcqa_plus_diff, mv, ties
 from lm_eval_cora.metrics.aggregated import Aggregated, aggregated
 from lm_eval_cora.metrics.categories import by_category
 from lm_eval_cora.metrics.chance import chance_consistency_rate
@@ -24,6 +24,7 @@ from lm_eval_cora.metrics.ranges import (
     acc_min,
     accuracy_by_kind,
     each_kind,
+    followed_by_kind,
     invalid_by_kind,
     macro_acc,
 )
@@ -70,6 +71,8 @@ __all__ = [
     "difference",
     "each_kind",
     "equal_at",
+    "followed",
+    "followed_by_kind",
     "invalid",
     "invalid_by_kind",
     "macro_acc",

@@ -1,4 +1,4 @@
-"""Shares of correct answers: acc, mcqa, mcqa_plus, mcqa_plus_diff, mv, bmca; and of invalid ones and ties."""
+"""Shares of correct answers: acc, mcqa, mcqa_plus, mcqa_plus_diff, mv, bmca; invalid ones, followed formats, ties."""
 
 from __future__ import annotations
 
@@ -166,6 +166,30 @@ def invalid(table: ResponseTable) -> Estimate:
         0.0
     """
     return ratio_of(table.sum_by_question(table.invalid), table.sizes.astype(np.float64))
+
+
+def followed(table: ResponseTable) -> Estimate:
+    """Share of responses that follow the format, the variants of all questions pooled.
+
+    These are the responses that the strict reader can read, whichever reader is used. With a low share the scores
+    depend on the reader: `strict` then measures whether a model follows a format rather than what it knows.
+
+    Args:
+        table: N questions.
+
+    Returns:
+        A share from 0 to 1 with the standard error of a pooled share; nan without questions, and where it is not known
+        of every response (answers that were scored, or read without the harness).
+
+    Example:
+        >>> from lm_eval_cora.responses import Record
+        >>> records = [Record("q1", "x", n, 2, (0, 1), 0, 0, followed=n == 0) for n in range(2)]
+        >>> followed(ResponseTable.from_records(records)).value
+        0.5
+    """
+    if np.isnan(table.followed).any():
+        return UNDEFINED
+    return ratio_of(table.sum_by_question(table.followed), table.sizes.astype(np.float64))
 
 
 def ties(table: ResponseTable) -> Estimate:

@@ -26,6 +26,7 @@ MEANINGS = {
     "core": "Area under the BMCA curve times its mean height.",
     "each_kind": "Accuracy of each kind of variant.",
     "equal_at": "Share of questions with at least a given share of variants that get the same answer, right or wrong.",
+    "followed": "Share of responses that follow the format: those that the strict reader can read.",
     "invalid": "Share of responses without a valid answer, the variants of all questions pooled.",
     "macro_acc": "Mean over categories of the category's mean accuracy; each category has the same weight.",
     "mcqa": "Share of questions whose original is answered correctly: the usual accuracy of a benchmark.",

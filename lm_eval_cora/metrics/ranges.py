@@ -189,6 +189,22 @@ def invalid_by_kind(table: ResponseTable) -> dict[str, float]:
     return _by_kind(table, table.invalid)
 
 
+def followed_by_kind(table: ResponseTable) -> dict[str, float]:
+    """Share of responses that follow the format, for each kind of variant: a mean over questions as `invalid_by_kind`.
+
+    Args:
+        table: N questions.
+
+    Returns:
+        A share from 0 to 1 for each kind; empty without questions, and where it is not known of every response.
+
+    Example:
+        >>> followed_by_kind(ResponseTable.from_hits([[1, 1, 0], [1, 0, 0]]))
+        {}
+    """
+    return {} if np.isnan(table.followed).any() else _by_kind(table, table.followed > 0)
+
+
 def _by_kind(table: ResponseTable, values: Bools) -> dict[str, float]:
     means, present = _means_by_question(table, values)
     return dict(zip(table.kinds, (means.sum(axis=0) / present.sum(axis=0)).tolist(), strict=True))
