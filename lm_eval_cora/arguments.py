@@ -6,9 +6,10 @@ import argparse
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from lm_eval_cora import __version__
+from lm_eval_cora.answers import Reader
 from lm_eval_cora.metrics.guessing import CERTAIN, MOST_VARIANTS
 from lm_eval_cora.question import shorten
 
@@ -89,6 +90,7 @@ def make_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
         choices=["html", "md", "json", "csv"],
         help="html: a page with plots; md: its tables; json, csv: every metric. Default: as -o ends, else html",
     )
+    _add_reader(report)
     report.add_argument("--title", default="Consistency of the answers", help="title of the page and of md")
 
     comparing = _command(
@@ -100,6 +102,7 @@ def make_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
     )
     comparing.add_argument("first", type=Path, metavar="A", help="output folder of the harness, one model")
     comparing.add_argument("second", type=Path, metavar="B", help="another; the difference is B - A")
+    _add_reader(comparing)
     _add_json(comparing)
 
     score = _command(
@@ -138,6 +141,7 @@ def make_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
         metavar="PATH",
         help="a folder for every-eval-ever (default: every_eval_ever), else a file (default: stdout)",
     )
+    _add_reader(export)
 
     guess = _command(
         commands,
@@ -203,6 +207,15 @@ def _command(
 def _add_out(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "out", nargs="+", type=Path, metavar="OUT", help="what --output_path named, or files in it; with --log_samples"
+    )
+
+
+def _add_reader(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--reader",
+        choices=get_args(Reader),
+        help="read the responses of the samples again: as a careful person does, or by the papers' rules. "
+        "Default: as each run read them",
     )
 
 

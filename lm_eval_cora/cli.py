@@ -14,6 +14,7 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
+from lm_eval_cora.answers import Reader
 from lm_eval_cora.arguments import make_parser
 from lm_eval_cora.benchmarks import BenchmarkError
 from lm_eval_cora.discovery.location import remove_leftovers, tasks_folder
@@ -104,7 +105,7 @@ def _report(given: argparse.Namespace) -> None:
         check_drawing()  # before minutes of reading
     output = given.output or (Path("report.html") if kind == "html" else _STDOUT)
     _check_output(output)
-    runs = _runs(given.out)
+    runs = _runs(given.out, given.reader)
     if kind == "json":
         text = as_json(runs)
     elif kind == "csv":
@@ -118,9 +119,9 @@ def _report(given: argparse.Namespace) -> None:
 _FORMAT_OF = {".md": "md", ".json": "json", ".csv": "csv"}
 
 
-def _runs(paths: Sequence[Path]) -> list[Run]:
+def _runs(paths: Sequence[Path], reader: Reader | None) -> list[Run]:
     """The runs, and on stderr what the reader must know about them."""
-    runs = read_runs(paths)
+    runs = read_runs(paths, reader=reader)
     for run in runs:
         _warn(run)
     return runs
@@ -132,7 +133,7 @@ def _warn(run: Run) -> None:
 
 
 def _compare(given: argparse.Namespace) -> None:
-    pairs, alone = pair_runs(given.first, given.second)
+    pairs, alone = pair_runs(given.first, given.second, given.reader)
     refused = []
     compared = []
     for one, other in pairs:
@@ -187,7 +188,7 @@ def _export(given: argparse.Namespace) -> None:
             raise ReportError(f"-o {folder}: every-eval-ever writes several files; name a folder")
     else:
         _check_output(given.output or _STDOUT)
-    runs = _runs(given.out)
+    runs = _runs(given.out, given.reader)
     if given.format == "csv":
         _write(as_csv(runs), given.output or _STDOUT)
     elif given.format == "model-index":

@@ -158,8 +158,9 @@ class Text:
     def _listed(self, claims: Sequence[Claim]) -> dict[int, Reason]:
         """The claims, by their start, that follow each other directly, each with the text of its option.
 
-        In the order of the options on lines of their own they repeat the question, and so does the first one below
-        "Options:" and each line that goes on in this order; else they are several answers. The last text may be cut off.
+        In the order of the options on lines of their own they repeat the question. So does the first one below
+        "Options:", and each line that goes on in this order. All others are several answers. The last text may be cut
+        off.
         """
         listed = {claim.start: Reason.REPEATED for claim in claims if self._is_under_heading(claim.start)}
         for one, other in pairwise(claims):

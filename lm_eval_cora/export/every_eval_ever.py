@@ -231,6 +231,7 @@ def _result(run: Run, entry: Mapping[str, Any], estimate: Estimate) -> dict[str,
             "uncertainty": _uncertainty(run, entry, estimate),
             "details": as_texts(
                 {
+                    "reader": run.reader,
                     "signature": run.signature,
                     "probe": run.probe,
                     "form": run.form,

@@ -155,6 +155,7 @@ def _metadata(run: Run, record: Record, line: Mapping[str, Any], counts: bool) -
             "picked_identity": record.picked,
             "selected_identities": None if record.selected is None else list(record.selected),
             "invalid": None if record.reason is None else str(record.reason),
+            "followed": record.followed,
             "tied": True if record.tied else None,
             "question_is_complete": counts,
             **{name: line.get(name) for name in ("doc_hash", "prompt_hash", "target_hash")},

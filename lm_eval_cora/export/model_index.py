@@ -47,6 +47,8 @@ def model_index(runs: Sequence[Run]) -> str:
 def _result(run: Run, metric: str, estimate: Estimate) -> EvalResult:
     data = dataset_of(run)
     about = {"task": evaluation_name(run), "signature": run.signature, "questions": len(run.table.question_ids)}
+    if run.reader:
+        about["reader"] = run.reader
     if not isnan(estimate.stderr):
         about["stderr"] = estimate.stderr
     return EvalResult(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from lm_eval_cora.answers import Reader
 from lm_eval_cora.metrics.estimate import Estimate, for_json
 from lm_eval_cora.metrics.paired import Difference, McNemar, difference, mcnemar
 from lm_eval_cora.question import shorten
@@ -16,7 +17,7 @@ from lm_eval_cora.report.files import HOW_MUCH, WHERE_IT_ENDS, sent_with, signat
 from lm_eval_cora.report.runs import Run, read_runs
 from lm_eval_cora.report.samples import Key
 
-_MAY_DIFFER = (*HOW_MUCH, *WHERE_IT_ENDS, "math-verify")
+_MAY_DIFFER = (*HOW_MUCH, *WHERE_IT_ENDS, "math-verify", "reader")
 """Parts of a signature that say nothing about how a question was asked."""
 
 _NAMED = 3
@@ -41,12 +42,13 @@ class Compared:
     test: McNemar | None
 
 
-def pair_runs(first: Path, second: Path) -> tuple[list[tuple[Run, Run]], list[str]]:
+def pair_runs(first: Path, second: Path, reader: Reader | None = None) -> tuple[list[tuple[Run, Run]], list[str]]:
     """The runs of the same task, which are to be compared.
 
     Args:
         first: What the harness wrote for one model.
         second: The same for another, or for the same model asked otherwise.
+        reader: How written answers are read; None reads those of each run as the run did.
 
     Returns:
         Pairs, in the order of the first, and the tasks that only one of the two has.
@@ -54,7 +56,7 @@ def pair_runs(first: Path, second: Path) -> tuple[list[tuple[Run, Run]], list[st
     Raises:
         ReportError: If there are several models on one side, or no task on both.
     """
-    before, after = read_runs([first]), read_runs([second])
+    before, after = read_runs([first], reader=reader), read_runs([second], reader=reader)
     for path, runs in ((first, before), (second, after)):
         models = dict.fromkeys(run.model for run in runs)
         if len(models) > 1:
@@ -97,6 +99,11 @@ def not_comparable(before: Run, after: Run) -> str:
     """Why two runs of a task were not asked the same, or nothing."""
     if parts := _signature_parts(before, after):
         return f"they were asked otherwise: {'; '.join(parts)}"
+    if before.reader and after.reader and before.reader != after.reader:
+        return (
+            f"the responses of the first were read by the {before.reader} reader, those of the second by the "
+            f"{after.reader} one. Read both alike: --reader {before.reader}, or --reader {after.reader}"
+        )
     if before.form != after.form:
         return f"the first has answers {_FORMS[before.form]}, the second {_FORMS[after.form]}"
     one, other = before.table.question_ids, after.table.question_ids
@@ -200,8 +207,8 @@ def as_json(before: Run, after: Run, compared: Sequence[Compared]) -> dict[str, 
     """A comparison with all digits, undefined numbers as null."""
     return {
         "task": before.task,
-        "before": {"model": before.model, "signature": before.signature or None},
-        "after": {"model": after.model, "signature": after.signature or None},
+        "before": {"model": before.model, "reader": before.reader, "signature": before.signature or None},
+        "after": {"model": after.model, "reader": after.reader, "signature": after.signature or None},
         "questions": len(before.table.sizes),
         "notes": [f"{run.model}: {note}" for run in (before, after) for note in run.warnings]
         + told_apart(before, after),

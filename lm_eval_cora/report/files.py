@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from lm_eval_cora.answers import Reader
 from lm_eval_cora.report import ReportError
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d+)?")
@@ -20,6 +21,10 @@ HOW_MUCH = ("questions", "categories", "n", "asked", "invalid")
 
 WHERE_IT_ENDS = ("stop", "budget", "target-stderr")
 """The parts that tell what ended a run before all was asked."""
+
+
+BEFORE_READERS: Reader = "strict"
+"""The reader of runs whose signature names none: they are older than the other one."""
 
 
 @dataclass(frozen=True)
@@ -53,11 +58,19 @@ class SamplesFile:
         return str(part_of(self.config, "metadata").get("signature") or "")
 
     @property
+    def reader(self) -> str:
+        """How written answers were read; empty if no results file says it."""
+        if not self.signature:
+            return ""
+        return signature_parts(self.signature).get("reader", BEFORE_READERS)
+
+    @property
     def settings(self) -> Any:
         """How the task was asked; None if no results file says it."""
         if not self.signature:
             return None
-        parts = {name: value for name, value in signature_parts(self.signature).items() if name not in HOW_MUCH}
+        left_out = (*HOW_MUCH, "reader")
+        parts = {name: value for name, value in signature_parts(self.signature).items() if name not in left_out}
         return parts, part_of(self.results, "config").get("model_args"), sent_with(self.results, self.task)
 
 

@@ -8,15 +8,18 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from math import isclose, isnan
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
+from lm_eval_cora.answers import FEW_FOLLOWED, Reader
 from lm_eval_cora.equivalence import Judge
 from lm_eval_cora.metrics.entries import compute, is_asked_for, is_in_table
-from lm_eval_cora.metrics.estimate import Estimate
+from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
+from lm_eval_cora.options import Options
 from lm_eval_cora.probes import plus, prompts
 from lm_eval_cora.question import Form
 from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.files import (
+    BEFORE_READERS,
     HOW_MUCH,
     WHERE_IT_ENDS,
     SamplesFile,
@@ -45,6 +48,7 @@ class Run:
         files: The samples files, the newest first.
         results: What the harness' results file of the newest says; empty without one.
         signature: The signature of the scores; empty without a results file.
+        reader: How written answers are read; None where answers were scored.
         table: The answers.
         records: The same, in the order of the files.
         places: Where each variant's line is.
@@ -64,6 +68,7 @@ class Run:
     files: tuple[Path, ...]
     results: Mapping[str, Any]
     signature: str
+    reader: Reader | None
     table: ResponseTable
     records: Sequence[Record]
     places: Mapping[Key, Place]
@@ -134,9 +139,17 @@ class Run:
         return {entry["metric"]: compute(entry, self.table) for entry in self.entries}
 
     @cached_property
+    def is_read_again(self) -> bool:
+        """Whether answers are read by another reader than in the run itself."""
+        stated = part_of(self.config, "metadata").get("signature")
+        return (
+            bool(self.reader and stated) and signature_parts(str(stated)).get("reader", BEFORE_READERS) != self.reader
+        )
+
+    @cached_property
     def differences(self) -> list[str]:
         """Where the results file says something else than the samples; empty where it agrees, or there is none."""
-        if len(self.files) > 1:
+        if len(self.files) > 1 or self.is_read_again:
             return []
         printed = part_of(part_of(self.results, "results"), self.name)
         told = []
@@ -155,6 +168,14 @@ class Run:
             told.append(f"{self.unchecked}, so the numbers are not checked against it")
         elif len(self.files) > 1:
             told.append("merged, so the numbers are not checked against a results file")
+        elif self.is_read_again:
+            told.append(f"read again by the {self.reader} reader, so the numbers are not those of the results file")
+        followed = self.estimates.get("followed", UNDEFINED).value
+        if followed < FEW_FOLLOWED:
+            told.append(
+                f"{followed:.0%} of the responses follow the format, so the scores depend on the reader, here "
+                f"{self.reader}: compare --reader strict and --reader flexible"
+            )
         if self.differences:
             told.append(f"the results file says something else than its samples: {'; '.join(self.differences)}")
         ours = {entry["metric"] for entry in self.entries} | named_bounds(self.bounds).keys()
@@ -180,7 +201,7 @@ def named_bounds(bounds: Mapping[str, tuple[Estimate, Estimate]]) -> dict[str, E
     return {f"{name}_{end}": bound for name, pair in bounds.items() for end, bound in zip(BOUNDS, pair, strict=True)}
 
 
-def read_runs(paths: Iterable[Path], judge: Judge | None = None) -> list[Run]:
+def read_runs(paths: Iterable[Path], judge: Judge | None = None, reader: Reader | None = None) -> list[Run]:
     """Read what the harness wrote.
 
     Samples of one task by one model in one of the paths are one run: parts of it that were asked alike and have no
@@ -189,6 +210,7 @@ def read_runs(paths: Iterable[Path], judge: Judge | None = None) -> list[Run]:
     Args:
         paths: Folders, searched with all below them, or samples or results files. What is in several counts once.
         judge: Compares answers of the models' own.
+        reader: How written answers are read; None reads those of each run as the run did.
 
     Returns:
         The runs in the order of the paths, within one by model and task.
@@ -200,7 +222,7 @@ def read_runs(paths: Iterable[Path], judge: Judge | None = None) -> list[Run]:
     found: list[tuple[Path, Run]] = []
     seen: set[Path] = set()
     for path in paths:
-        runs = _runs(find_files(path), judge)
+        runs = _runs(find_files(path), judge, reader)
         if not runs:
             raise ReportError(
                 f"{path}: there are no samples of these tasks. The harness writes samples_<task>_<date>.jsonl with "
@@ -214,14 +236,14 @@ def read_runs(paths: Iterable[Path], judge: Judge | None = None) -> list[Run]:
     return _named_apart(found)
 
 
-def _runs(files: Iterable[SamplesFile], judge: Judge) -> list[Run]:
+def _runs(files: Iterable[SamplesFile], judge: Judge, reader: Reader | None) -> list[Run]:
     groups: dict[tuple[str, str], list[SamplesFile]] = {}
     for file in files:
         groups.setdefault((file.model, file.task), []).append(file)
     runs: list[Run] = []
     lost: list[str] = []
     for _, group in sorted(groups.items()):
-        found, notes = _runs_of(sorted(group, key=lambda file: file.date, reverse=True), judge)
+        found, notes = _runs_of(sorted(group, key=lambda file: file.date, reverse=True), judge, reader)
         runs += found
         lost += [] if found else notes
     if runs and lost:  # a task of which nothing is left has no place of its own
@@ -229,7 +251,7 @@ def _runs(files: Iterable[SamplesFile], judge: Judge) -> list[Run]:
     return runs
 
 
-def _runs_of(files: Sequence[SamplesFile], judge: Judge) -> tuple[list[Run], list[str]]:
+def _runs_of(files: Sequence[SamplesFile], judge: Judge, reader: Reader | None) -> tuple[list[Run], list[str]]:
     """The run of each filter of a task, from files of which the newest comes first, and what is to be said of them."""
     used: list[SamplesFile] = []
     parts: dict[str, list[Samples]] = {}
@@ -237,9 +259,9 @@ def _runs_of(files: Sequence[SamplesFile], judge: Judge) -> tuple[list[Run], lis
     broken: Counter[str] = Counter()
     for file in files:
         found: dict[str, Samples] = {}
-        why = _unlike(used[0], file) if used else ""
+        why = _unlike(used[0], file, reader) if used else ""
         if not why:
-            found, defects = read_samples(file.path)
+            found, defects = read_samples(file.path, _reader_of(file, reader))
             if not found:
                 why = f"it holds no answers{f' ({_listed(defects)})' if defects else ''}"
             elif used:
@@ -258,19 +280,26 @@ def _runs_of(files: Sequence[SamplesFile], judge: Judge) -> tuple[list[Run], lis
     if broken:
         notes.append(f"left out {_count(broken.total(), 'line')}: {_listed(broken)}")
     alone = len(parts) == 1
-    return [_run(used, name, several, judge, notes, alone=alone) for name, several in parts.items()], notes
+    read_by = _reader_of(used[0], reader)
+    return [_run(used, name, several, judge, notes, read_by, alone=alone) for name, several in parts.items()], notes
+
+
+def _reader_of(file: SamplesFile, reader: Reader | None) -> Reader:
+    """The reader asked for, or else that of the run, or else the default."""
+    own = next((known for known in get_args(Reader) if known == file.reader), None)
+    return reader or own or Options.reader
 
 
 def _listed(broken: Counter[str]) -> str:
     return ", ".join(f"{count:,} {defect}" for defect, count in broken.most_common())
 
 
-def _unlike(newest: SamplesFile, older: SamplesFile) -> str:
+def _unlike(newest: SamplesFile, older: SamplesFile, reader: Reader | None) -> str:
     """Why an older file is no part of the newest run, as far as the results files say it, or nothing."""
     if newest.settings is None or older.settings is None:
         return "without both results files nothing says whether it was asked alike"
     if newest.settings == older.settings:
-        return ""
+        return "" if reader or newest.reader == older.reader else f"it was read by the {older.reader} reader"
     (parts, *_), (others, *_) = newest.settings, older.settings
     stopped = any(parts.get(name) != others.get(name) for name in WHERE_IT_ENDS)
     return "one of the two was stopped early" if stopped else "it was asked otherwise"
@@ -294,12 +323,18 @@ def _run(
     parts: Sequence[Samples],
     judge: Judge,
     notes: Sequence[str],
+    reader: Reader,
     *,
     alone: bool,
 ) -> Run:
     records = compared(parts, judge)
     table = ResponseTable.from_records(records, judge.verdict)
     newest = files[0]
+    if newest.reader and newest.reader != reader and not table.is_whole:
+        raise ReportError(
+            f"{newest.path}: --reader {reader}: the run stopped early, and the {newest.reader} reader decided where. "
+            f"Leave --reader out, or run it again with the option 'reader': '{reader}'"
+        )
     return Run(
         model=newest.model,
         name=newest.task,
@@ -309,7 +344,8 @@ def _run(
         form=parts[0].form,
         files=tuple(file.path for file in files),
         results=newest.results,
-        signature=_signature(files, table),
+        signature=_signature(files, table, reader),
+        reader=reader if parts[0].form == "generate" else None,
         table=table,
         records=records,
         places={key: place for samples in parts for key, place in samples.places.items()},
@@ -321,13 +357,16 @@ def _run(
     )
 
 
-def _signature(files: Sequence[SamplesFile], table: ResponseTable) -> str:
-    """The signature of a file, or of several merged: what they have in common, and how much they are together."""
+def _signature(files: Sequence[SamplesFile], table: ResponseTable, reader: Reader) -> str:
+    """The signature of a file, or of several merged or read again: what they share, and how much they are together."""
     signatures = [file.signature for file in files]
-    if len(files) == 1 or not all("|" in signature for signature in signatures):
+    read_again = "|form:generate|" in signatures[0] and files[0].reader != reader
+    if (len(files) == 1 and not read_again) or not all("|" in signature for signature in signatures):
         return signatures[0]
     parts = [signature_parts(signature) for signature in signatures]
     together: dict[str, str] = {name: value for name, value in parts[0].items() if name not in HOW_MUCH}
+    if read_again:
+        together["reader"] = reader
     if all("categories" in part for part in parts):
         names = {category for part in parts for category in part["categories"].split(",")}
         together["categories"] = ",".join(sorted(names))

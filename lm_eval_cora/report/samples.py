@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, get_args
 
 from tqdm import tqdm
 
+from lm_eval_cora.answers import Reader
 from lm_eval_cora.equivalence import Judge
 from lm_eval_cora.probes import divergent, order, plus, prompts, revas, sampling
 from lm_eval_cora.probes.alterations import (
@@ -78,11 +79,12 @@ class Samples:
     written: dict[str, str] = field(default_factory=dict)
 
 
-def read_samples(path: Path) -> tuple[dict[str, Samples], Counter[str]]:
+def read_samples(path: Path, reader: Reader) -> tuple[dict[str, Samples], Counter[str]]:
     """Read a samples file.
 
     Args:
         path: The file, one JSON object per line.
+        reader: How written answers are read.
 
     Returns:
         The samples of each filter, in the order of the file, none if no line is a variant of ours; and how many lines
@@ -95,7 +97,7 @@ def read_samples(path: Path) -> tuple[dict[str, Samples], Counter[str]]:
     broken: Counter[str] = Counter()
     try:
         for offset, line in _lines(path):
-            if defect := _take(line, Place(path, offset), found):
+            if defect := _take(line, Place(path, offset), found, reader):
                 broken[defect] += 1
     except OSError as error:
         raise ReportError(f"{path}: cannot be read: {error.strerror or error}") from None
@@ -177,7 +179,7 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
             bar.update(len(line))
 
 
-def _take(line: bytes, place: Place, found: dict[str, Samples]) -> str:
+def _take(line: bytes, place: Place, found: dict[str, Samples], reader: Reader) -> str:
     """Add a line to what was found; return what is wrong with it, or nothing."""
     try:
         sample = parsed_line(line)
@@ -196,7 +198,7 @@ def _take(line: bytes, place: Place, found: dict[str, Samples]) -> str:
         elif form == "loglikelihood":
             record = read_likelihoods(doc, [_numbers(response) for response in responses])
         else:
-            record = read_response(doc, responses)
+            record = read_response(doc, responses, reader=reader)
         metrics = frozenset(map(str, sample.get("metrics", ())))
         samples = found.setdefault(str(sample.get("filter", "none")), Samples())
         key = (record.question_id, record.ordinal)

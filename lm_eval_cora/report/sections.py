@@ -27,7 +27,7 @@ _ASKS = {
 }
 """What the probes ask."""
 
-_OVERVIEW = ("acc", "mcqa", "bmca@1.0", "cora", "consistency_rate", "invalid")
+_OVERVIEW = ("acc", "mcqa", "bmca@1.0", "cora", "consistency_rate", "invalid", "followed")
 
 
 def make_report(runs: Sequence[Run], title: str = "Consistency of the answers") -> Report:
@@ -83,7 +83,8 @@ def _section(task: str, runs: Sequence[Run]) -> Section:
     probe = runs[0].probe
     first, *others = runs
     unlike = [(run.model, reason) for run in others if (reason := not_comparable(first, run))]
-    form = "letters scored" if first.form == "loglikelihood" else "answers written"
+    readers = " and ".join(dict.fromkeys(run.reader for run in runs if run.reader))
+    form = "letters scored" if first.form == "loglikelihood" else f"answers written, read by the {readers} reader"
     return Section(
         title=task,
         subtitle=f"{_ASKS[probe]}; {form}",

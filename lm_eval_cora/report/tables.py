@@ -29,6 +29,7 @@ _FIRST = (
     "acc_min",
     "acc_max",
     "invalid",
+    "followed",
 )
 """What is looked at first."""
 

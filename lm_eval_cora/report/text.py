@@ -85,6 +85,7 @@ def _run_as_json(run: Run) -> dict[str, Any]:
         "task": run.task,
         "probe": run.probe,
         "form": run.form,
+        "reader": run.reader,
         "signature": run.signature or None,
         "questions": len(run.table.sizes),
         "answers": run.table.answers,
@@ -101,7 +102,7 @@ def as_csv(runs: Sequence[Run]) -> str:
     """A line per model, task and metric; undefined numbers are empty."""
     text = StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["model", "task", "metric", "value", "stderr", "questions", "answers", "signature"])
+    writer.writerow(["model", "task", "metric", "value", "stderr", "questions", "answers", "reader", "signature"])
     writer.writerows(row for run in runs for row in _rows(run))
     return text.getvalue()
 
@@ -109,4 +110,5 @@ def as_csv(runs: Sequence[Run]) -> str:
 def _rows(run: Run) -> Iterator[list[object]]:
     for name, estimate in {**run.estimates, **named_bounds(run.bounds)}.items():
         numbers = ["" if isnan(number) else repr(number) for number in estimate]
-        yield [run.model, run.task, name, *numbers, len(run.table.sizes), run.table.answers, run.signature]
+        counts = [len(run.table.sizes), run.table.answers]
+        yield [run.model, run.task, name, *numbers, *counts, run.reader or "", run.signature]
