@@ -46,7 +46,9 @@ def make_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
         "options above. docs/cost.md says what each of them saves.",
         abbreviations=False,  # --s would be the harness' --samples
     )
-    running.usage = "%(prog)s [-h] [--stop GOAL] [--budget N | --target-stderr E] ARGUMENTS OF lm_eval run"
+    running.usage = (
+        "%(prog)s [-h] [--stop GOAL] [--budget N | --target-stderr E] [--max_gen_toks N,N] ARGUMENTS OF lm_eval run"
+    )
     running.add_argument(
         "--stop",
         metavar="GOAL",
@@ -66,6 +68,15 @@ def make_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
         metavar="E",
         help="ask whole questions, drawn by the seed, until the standard error of cora is below E, which is looked at "
         "after 100 and each further quarter",
+    )
+
+    running.add_argument(
+        *("--max_gen_toks", "--max-gen-toks"),
+        type=_growing,
+        default=(),
+        metavar="N,N",
+        help="tokens of a written answer: with 8,64,512 all are asked for with 8, and those that are cut off before "
+        "their answer is clear again with 64, then 512; the scores are those of 512",
     )
 
     report = _command(
@@ -232,6 +243,16 @@ def _between(low: float, high: float, read: Callable[[str], float] = int) -> Cal
 
     checked.__name__ = "whole number" if read is int else "number"  # argparse: "invalid whole number value"
     return checked
+
+
+def _growing(text: str) -> tuple[int, ...]:
+    try:
+        numbers = tuple(int(part) for part in text.split(","))
+    except ValueError:
+        numbers = ()
+    if not numbers or numbers[0] < 1 or list(numbers) != sorted(set(numbers)):
+        raise argparse.ArgumentTypeError(f"{text!r}: expected one whole number, or growing ones such as 8,64,512")
+    return numbers
 
 
 def _json_object(text: str) -> Mapping[str, Any]:

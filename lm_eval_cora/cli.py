@@ -96,7 +96,7 @@ def _run(given: argparse.Namespace) -> None:
         from lm_eval_cora.harness.run import run  # takes seconds
 
     goal = None if given.stop is None else Goal.parse(given.stop)
-    run(given.others, goal=goal, budget=given.budget, target=given.target_stderr)
+    run(given.others, goal=goal, budget=given.budget, target=given.target_stderr, limits=given.max_gen_toks)
 
 
 def _report(given: argparse.Namespace) -> None:

@@ -21,6 +21,10 @@ Doc = Mapping[str, Any]
 """A variant as the harness holds it, and as a samples file does."""
 
 
+_EXCERPT = 80
+"""Characters of an invalid response that its Record keeps."""
+
+
 class NotAsked(str):
     """What stands in the place of a response where the model was not asked.
 
@@ -85,11 +89,12 @@ def read_response(
         >>> read_response(doc, ["The answer is B."], reader="strict").correct
         False
     """
-    response = _response(results)
+    response = response_of(results)
     readers = _READERS[doc["ask"]]
     strict = readers["strict"](response, doc)
     answer = strict if reader == "strict" else readers[reader](response, doc)
-    return replace(_record(doc, answer, same), followed=strict.reason is None)
+    excerpt = response[:_EXCERPT] if answer.reason else ""
+    return replace(_record(doc, answer, same), followed=strict.reason is None, excerpt=excerpt)
 
 
 def is_settled(doc: Doc, response: str, reader: Reader) -> bool:
@@ -137,10 +142,10 @@ def not_asked(doc: Doc) -> Record:
 
 def written_answer(results: Sequence[Any], reader: Reader) -> str | None:
     """The model's own answer in the first response, if there is one."""
-    return (read_boxed if reader == "strict" else find_boxed)(_response(results)).written
+    return (read_boxed if reader == "strict" else find_boxed)(response_of(results)).written
 
 
-def _response(results: Sequence[Any]) -> str:
+def response_of(results: Sequence[Any]) -> str:
     """The first response; anything but text says nothing."""
     response = results[0] if results else ""
     if isinstance(response, list | tuple):  # a filter such as take_first_k hands on a list

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import combinations
 from math import nan
@@ -56,6 +56,7 @@ class Record:
         matches: Whether that is equivalent to the reference answer; None if comparing them ran out of time or memory.
         asked: Whether the model was asked at all. What was not asked is neither right nor invalid.
         followed: Whether the response follows the format, so that the strict reader can read it; None if unknown.
+        excerpt: The beginning of an invalid response; it makes no difference between records.
     """
 
     question_id: str
@@ -78,6 +79,7 @@ class Record:
     matches: bool | None = None
     asked: bool = True
     followed: bool | None = None
+    excerpt: str = field(default="", compare=False)
 
     @property
     def correct(self) -> bool:

@@ -97,7 +97,7 @@ _LINE_START = re.compile(
 )
 _HEADING = re.compile(r"\b(?:options|choices) ?:\s{0,3}[\"'(\[-]{0,2}$", re.IGNORECASE)
 _SENTENCE_START = re.compile(r"(?:^|[.!?:,;(\n]|\b(?:that|so|therefore|thus|hence|is))\s?[\"'(]?$", re.IGNORECASE)
-_NAMED = re.compile(r"\b(?:option|choice|answer|letter) ?[\"'(\[]{0,2}$", re.IGNORECASE)
+_NAMED = re.compile(r"\b(?:option|choice|answer|letter|both|n?either) ?[\"'(\[]{0,2}$", re.IGNORECASE)
 _REJECTED_BEFORE = re.compile(
     r"(?:\b(?:not|rather than|instead of|eliminat\w{1,4}|exclud\w{1,4}|rul(?:e|es|ed|ing) out|except|unlike)\b|n't\b)"
     r"(?: (?:option|choice|answer|letter|be|the|a)){0,3}[\s\"'(]{0,3}$",
@@ -114,7 +114,7 @@ _ABOUT_THE_OTHERS = re.compile(r"(?:none|all|both|neither) of (?:the above|these
 _PARTS = re.compile(r" ?[,;] ?")
 _REMARK = re.compile(r"\([^()\n]{0,80}\)")
 _AND = re.compile(
-    r"[\s\")\]]{0,2}(?:,\s?(?:and|or)?|/|&|\b(?:and|or)\b|;)\s?(?:both )?(?:option|choice|answer)?\s?[\"'(\[]{0,2}",
+    r"[\s\")\]]{0,2}(?:,\s?(?:and|or)?|/|&|\b(?:and|n?or)\b|;)\s?(?:both )?(?:option|choice|answer)?\s?[\"'(\[]{0,2}",
     re.IGNORECASE,
 )
 _REJECTS = re.compile(

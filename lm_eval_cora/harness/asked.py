@@ -28,6 +28,9 @@ class AskingTask(Protocol):
     def agenda(self) -> list[Planned]:
         """The questions on all ranks together, in the order in which a sample takes them."""
 
+    def is_settled(self, request: Instance, response: str) -> bool:
+        """Whether more text after a response would leave its answer as it is."""
+
     def judge(self, answered: Sequence[tuple[Variant, Sequence[Any]]]) -> list[bool | None]:
         """Whether variants were answered right, as they will be scored; None where that cannot be said."""
 

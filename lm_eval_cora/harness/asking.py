@@ -12,6 +12,7 @@ from lm_eval.api.model import hash_args
 
 from lm_eval_cora.harness.asked import AskingTask, Inquiry, Variant, by_question, task_of
 from lm_eval_cora.harness.forwarding import ForwardingLM, behind
+from lm_eval_cora.harness.limits import check_limits, generate_in_steps, is_sampled
 from lm_eval_cora.options import OptionError
 from lm_eval_cora.reading import NOT_ASKED
 from lm_eval_cora.stopping.goals import Goal
@@ -39,7 +40,13 @@ class AskingLM(ForwardingLM):
     """
 
     def __init__(
-        self, lm: Any, goal: Goal | None = None, *, budget: int | None = None, target: float | None = None
+        self,
+        lm: Any,
+        goal: Goal | None = None,
+        *,
+        budget: int | None = None,
+        target: float | None = None,
+        limits: Sequence[int] = (),
     ) -> None:
         """Stand before a model.
 
@@ -48,9 +55,11 @@ class AskingLM(ForwardingLM):
             goal: What is to be known of each question; None is everything.
             budget: How many requests may be asked of the model by all ranks together.
             target: The standard error of CoRA from which on no more questions are asked.
+            limits: Numbers of tokens for answers that are written: the first one at first, the next ones for what it
+                cuts off. Empty leaves each task its own limit.
 
         Raises:
-            OptionError: If the goal, the budget and the target do not go together, or the model has such a layer.
+            OptionError: If the arguments do not go together, or the model has such a layer.
         """
         super().__init__(lm)
         if isinstance(lm, AskingLM) or isinstance(getattr(lm, "lm", None), AskingLM):
@@ -65,6 +74,8 @@ class AskingLM(ForwardingLM):
             raise OptionError(
                 f"--target-stderr is about CoRA, which --stop {goal.name} does not tell; use --stop exact"
             )
+        check_limits(limits, budget)
+        self.limits = tuple(limits)
         self.goal = goal
         self.budget = budget
         self.target = target
@@ -161,7 +172,10 @@ class AskingLM(ForwardingLM):
                 asked.append(request)
         if repeats := len(requests) - len(asked):
             logger.info("%d of %d requests are the same as others and not asked again", repeats, len(requests))
-        received = getattr(self.lm, method)(asked) if asked else []
+        if asked and method == "generate_until" and len(self.limits) > 1:
+            received = generate_in_steps(self.lm, asked, self.limits)
+        else:
+            received = getattr(self.lm, method)(asked) if asked else []
         if len(received) != len(asked):
             raise ValueError(f"the model gave {len(received)} responses to {len(asked)} requests ({method})")
         fresh: Iterator[Any] = iter(received)
@@ -272,7 +286,12 @@ class AskingLM(ForwardingLM):
 
 
 def stop_early(
-    lm: Any, goal: str | None = "exact", *, budget: int | None = None, target_stderr: float | None = None
+    lm: Any,
+    goal: str | None = "exact",
+    *,
+    budget: int | None = None,
+    target_stderr: float | None = None,
+    max_gen_toks: Sequence[int] = (),
 ) -> AskingLM:
     """A model that asks another one only as much as it takes to know a score exactly.
 
@@ -289,6 +308,8 @@ def stop_early(
         goal: `exact`, a level such as `bmca@0.8`, or `mv`; None asks all variants of the questions that are asked.
         budget: Ask whole questions, drawn by the seed, for at most so many requests, of all tasks together.
         target_stderr: Ask whole questions, drawn by the seed, until CoRA's standard error is below this.
+        max_gen_toks: Growing limits of tokens, such as (8, 64, 512): answers that a limit cuts off are asked for again
+            with the next one. Empty leaves each task its own limit.
 
     Returns:
         An LM, of a type that has the name of the model's: the harness writes that into its results.
@@ -303,24 +324,20 @@ def stop_early(
         ('DummyLM', 0, 'exact')
     """
     named: type[AskingLM] = type(type(behind(lm)).__name__, (AskingLM,), {})
-    return named(lm, None if goal is None else Goal.parse(goal), budget=budget, target=target_stderr)
+    return named(
+        lm, None if goal is None else Goal.parse(goal), budget=budget, target=target_stderr, limits=max_gen_toks
+    )
 
 
 def _key(method: str, request: Instance) -> str | None:
     """What is equal for requests with the same answer; None if there are none such, or it is not ours to say."""
-    if task_of(request) is None or (method == "generate_until" and _is_sampled(request.args[1])):
+    if task_of(request) is None or (method == "generate_until" and is_sampled(request.args[1])):
         return None
     try:
         key: str = hash_args(method, request.args)
     except TypeError:  # a setting that is no JSON
         return None
     return key
-
-
-def _is_sampled(settings: Mapping[str, Any]) -> bool:
-    """Whether chance is in the answer. APIs know no `do_sample`: there a temperature alone says it."""
-    temperature = settings.get("temperature") or 0
-    return bool(settings.get("do_sample")) or not isinstance(temperature, int | float) or temperature > 0
 
 
 def _interleaved(agendas: Sequence[Sequence[Planned]]) -> list[Planned]:

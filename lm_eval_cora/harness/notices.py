@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from lm_eval_cora.answers import TOO_MANY_INVALID, Reason
+from lm_eval_cora.answers import TOO_MANY_INVALID, Reader, Reason
 from lm_eval_cora.question import Ask
 from lm_eval_cora.reading import NotAsked
 from lm_eval_cora.responses import Record, ResponseTable
@@ -132,7 +132,7 @@ def describe_timeouts(table: ResponseTable) -> str:
     return f"{count:,} comparisons of answers ran out of time or memory and count as not equivalent; see `timeouts`"
 
 
-def advise_on_invalid(records: Sequence[Record], *, chat: bool) -> list[str]:
+def advise_on_invalid(records: Sequence[Record], *, chat: bool, reader: Reader = "flexible") -> list[str]:
     """Say what to change where more than 10% of the answers are invalid.
 
     A base model without a chat template and a reasoning model cut short both look like a CoRA of 0.
@@ -140,42 +140,61 @@ def advise_on_invalid(records: Sequence[Record], *, chat: bool) -> list[str]:
     Args:
         records: The scored variants.
         chat: Whether the prompts went through a chat template.
+        reader: How the answers were read.
 
     Returns:
         One line for each thing that is asked for (a letter, yes or no, all letters) and often not answered, with the
-        commonest reason and the switch that mends it; empty if few answers are invalid.
+        most frequent reason, one response, and the option that helps; empty if few answers are invalid.
     """
     by_ask: dict[Ask, list[Record]] = {}
     for record in records:
         by_ask.setdefault(record.ask, []).append(record)
-    notices = [_advise_on_ask(ask if len(by_ask) > 1 else None, members, chat) for ask, members in by_ask.items()]
+    notices = [
+        _advise_on_ask(ask if len(by_ask) > 1 else None, members, chat, reader) for ask, members in by_ask.items()
+    ]
     return [notice for notice in notices if notice]
 
 
-def _advise_on_ask(ask: Ask | None, records: Sequence[Record], chat: bool) -> str:
+def _advise_on_ask(ask: Ask | None, records: Sequence[Record], chat: bool, reader: Reader) -> str:
     reasons = Counter(record.reason for record in records if record.reason is not None)
     total = sum(reasons.values())
     if total <= TOO_MANY_INVALID * len(records):
         return ""
     reason, count = reasons.most_common(1)[0]
+    excerpt = next((record.excerpt for record in records if record.reason is reason and record.excerpt), "")
+    shown = f", for example {excerpt!r}" if excerpt else ""  # repr escapes control characters
     what = f" where {_ASKED_FOR[ask]} was asked for" if ask else ""
     return (
         f"{total / len(records):.0%} of the answers{what} are invalid, so the scores say little about what the model "
-        f"knows. The commonest reason: {reason} ({count:,} of {len(records):,}). {_advice(reason, chat)}"
+        f"knows. The most frequent reason: {reason} ({count:,} of {len(records):,}{shown}). "
+        f"{_advice(reason, chat, reader)}"
     )
 
 
-def _advice(reason: Reason, chat: bool) -> str:
+_ROOM = "give it room: --gen_kwargs max_gen_toks=4096, or `lm-eval-cora run --max_gen_toks 32,512,4096`"
+
+_CHOOSES_NOTHING = (Reason.SEVERAL, Reason.REPEATED, Reason.CONTRADICTION, Reason.REJECTED, Reason.NONE_FITS)
+
+
+def _advice(reason: Reason, chat: bool, reader: Reader) -> str:
     if reason in (Reason.CUT_OFF, Reason.UNCLOSED_BOX):
-        return "A reasoning model needs room to finish: --gen_kwargs max_gen_toks=4096"
+        return f"The model needs more tokens to finish; {_ROOM}"
     if reason is Reason.NO_LIKELIHOOD:
         return "The model returned nan or no number: try another dtype, and look at `resps` in the samples file"
     if not chat:
         return "If the model is a chat model, add --apply_chat_template"
     if reason in (Reason.EMPTY, Reason.NO_BEST_ANSWER, Reason.NO_BOX):
-        return "If the model reasons before it answers, give it room: --gen_kwargs max_gen_toks=4096"
+        return f"If the model reasons before it answers, {_ROOM}"
     first = {Reason.NO_YES_OR_NO: "yes or no", Reason.UNCLEAR: "the letters"}.get(reason, "the letter")
+    instruct = f"--system_instruction 'Reply with {first} first.' often helps"
+    if reader == "strict":
+        return (
+            "`lm-eval-cora report OUT --reader flexible` reads these samples as a careful person does; "
+            f"""--metadata '{{"cora": {{"reader": "flexible"}}}}' does so at once. Otherwise {instruct}"""
+        )
+    if reason in _CHOOSES_NOTHING:
+        return f"These responses do not choose one option, see `filtered_resps` in the samples file; {instruct}"
     return (
-        "If the model reasons before it answers, give it room: --gen_kwargs max_gen_toks=4096. Otherwise look at "
-        f"`filtered_resps` in the samples file; --system_instruction 'Reply with {first} first.' often helps"
+        f"If the model reasons before it answers, {_ROOM}. Otherwise look at `filtered_resps` in the samples file; "
+        f"{instruct}"
     )

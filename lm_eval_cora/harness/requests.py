@@ -12,7 +12,7 @@ from lm_eval_cora.options import OptionError
 from lm_eval_cora.question import is_encodable
 from lm_eval_cora.reading import NOT_ASKED, NotAsked
 
-_TOKEN_LIMITS = ("max_completion_tokens", "max_tokens", "max_new_tokens")
+TOKEN_LIMITS = ("max_completion_tokens", "max_tokens", "max_new_tokens")
 """Other names that the harness knows for `max_gen_toks`; of several the last one counts there, too."""
 
 _TOKENS_AROUND, _TOKENS_OF_A_LETTER, _BYTES_OF_A_TOKEN = 8, 4, 3
@@ -34,7 +34,7 @@ def rename_token_limit(settings: dict[str, Any]) -> None:
         >>> settings
         {'max_gen_toks': 4096}
     """
-    for name in _TOKEN_LIMITS:
+    for name in TOKEN_LIMITS:
         if name in settings:
             settings["max_gen_toks"] = settings.pop(name)
 

@@ -19,12 +19,18 @@ from lm_eval.utils import setup_logging
 
 from lm_eval_cora.harness.asking import AskingLM
 from lm_eval_cora.harness.rehearsal import check_tasks, silence
+from lm_eval_cora.harness.requests import TOKEN_LIMITS
 from lm_eval_cora.options import OptionError
 from lm_eval_cora.stopping.goals import Goal
 
 
 def run(
-    arguments: Sequence[str], *, goal: Goal | None = None, budget: int | None = None, target: float | None = None
+    arguments: Sequence[str],
+    *,
+    goal: Goal | None = None,
+    budget: int | None = None,
+    target: float | None = None,
+    limits: Sequence[int] = (),
 ) -> None:
     """Do what `lm_eval run` does with these arguments, after a look at the tasks, and ask as little as possible.
 
@@ -33,6 +39,7 @@ def run(
         goal: What is to be known of each question; None is everything.
         budget: How many requests may be asked.
         target: The standard error of CoRA from which on no more questions are asked.
+        limits: Numbers of tokens for answers that are written: the next one is for what the one before cuts off.
 
     Raises:
         OptionError: Before a model is built, if something is not as it must be.
@@ -41,14 +48,16 @@ def run(
     setup_logging()
     command, given = _parsed(arguments)
     settings = _configured(given)
-    manager = check_tasks(settings, AskingLM(None, goal, budget=budget, target=target))
+    if limits and (given_twice := {"max_gen_toks", *TOKEN_LIMITS}.intersection(settings.gen_kwargs)):
+        raise OptionError(f"--max_gen_toks and --gen_kwargs {min(given_twice)} both limit the tokens; give one of them")
+    manager = check_tasks(settings, AskingLM(None, goal, budget=budget, target=target, limits=limits))
     cache = settings.use_cache
 
     def wrap(model: Any) -> AskingLM:
         if isinstance(model, AskingLM):  # of a back end that makes one from a text by way of an object
             return model
         cached = CachingLM(model, _cache_file(cache, model)) if cache else model
-        return AskingLM(cached, goal, budget=budget, target=target)
+        return AskingLM(cached, goal, budget=budget, target=target, limits=limits)
 
     def process_tasks(again: EvaluatorConfig, _: Any = None) -> TaskManager:
         """What is known by now, because reading all task files takes seconds; and no cache around our layer."""

@@ -17,7 +17,7 @@ from lm_eval_cora.harness.requests import encodable, samples_are_logged, slim
 from lm_eval_cora.harness.scoring import JUDGE, score_response, spread
 from lm_eval_cora.options import OptionError, Options
 from lm_eval_cora.randomness import draw
-from lm_eval_cora.reading import NOT_ASKED, NotAsked, not_asked, written_answer
+from lm_eval_cora.reading import NOT_ASKED, NotAsked, is_settled, not_asked, response_of, written_answer
 from lm_eval_cora.responses import Record
 from lm_eval_cora.stopping.goals import Goal, goals_of
 from lm_eval_cora.stopping.rounds import Planned
@@ -103,6 +103,25 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
         """
         verdicts: list[bool | None] | None = self._attempt("an answer", partial(self._judge, answered))
         return [None] * len(answered) if verdicts is None else verdicts
+
+    def is_settled(self, request: Any, response: str) -> bool:
+        """Whether more text after a response would leave its answer as it is, for each filter.
+
+        Args:
+            request: The request of a variant whose answer is written.
+            response: The beginning of a response to it, or all of it.
+        """
+        return bool(self._attempt("an answer", partial(self._is_settled, request, response)))
+
+    def _is_settled(self, request: Any, response: str) -> bool:
+        if self.config.process_results is not score_response:
+            return False
+        copy = replace(request, resps=[encodable(response)], filtered_resps={})
+        self._filter([copy])
+        return all(
+            is_settled(copy.doc, filtered, self._options.reader)
+            for filtered in (response_of([found]) for found in copy.filtered_resps.values())
+        )
 
     def _judge(self, answered: Sequence[tuple[Variant, Sequence[Any]]]) -> list[bool | None]:
         variants = [

@@ -226,6 +226,8 @@ class CoraTask(ScoredTask):
         self._left_out = {}
         if isinstance(model, AskingLM):
             self._leave_out(model)
+            if model.limits and self._form == "generate":
+                self.config.generation_kwargs["max_gen_toks"] = model.limits[-1]
         if self._samples:
             check_sampling(self.task_name, self.config.generation_kwargs or {})
             check_seeds(self.task_name, self._options, model)
@@ -338,7 +340,9 @@ class CoraTask(ScoredTask):
         table = ResponseTable.from_records(records, JUDGE.verdict)
         self._records, self._table, self._estimates = records, table, {}
         asked = [record for record in records if record.asked]
-        advice = advise_on_invalid(asked, chat=self._chat) if self._table.question_ids else []
+        advice = (
+            advise_on_invalid(asked, chat=self._chat, reader=self._options.reader) if self._table.question_ids else []
+        )
         if notice := describe_not_begun(self._table):
             logger.info("%s: %s", self.task_name, notice)
         for notice in (describe_incomplete(self._table), describe_timeouts(self._table), *advice):

@@ -1,0 +1,144 @@
+"""What the two readers make of labelled answers of real chat models: right, wrong, missed, and read for no reason.
+
+A line of the file is an object with the `model`, the `prompt`, the `options` as printed, the `response`, and the
+`label`: the letter of the option that the response chooses in the judgement of people, or null where it chooses none.
+Lines whose label is the option "I do not know" or "Refused" are left out: there the models refused in their own words.
+
+The file is split in half by a hash of the prompt. The rules of the flexible reader were developed on the first half.
+
+    python benchmarks/readers.py FILE [--half both|development|held-out] [--show [READER]]
+    python benchmarks/readers.py FILE --tokenizer FOLDER [--gguf_file NAME]   # how many tokens an answer takes
+
+`--show` prints up to 20 random responses where a reader (flexible) and the label disagree. With a tokenizer the
+flexible reader reads what limits of tokens leave of the responses; transformers must be installed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, NamedTuple
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # the checkout, not what is installed
+
+from lm_eval_cora.answers import Answer
+from lm_eval_cora.answers.choice import find_letter
+from lm_eval_cora.answers.letter import read_letter
+from lm_eval_cora.question import LETTERS
+
+LEFT_OUT = ("I do not know", "Refused")
+HALVES = ("development", "held-out")
+LIMITS = (4, 6, 8, 12, 16, 24, 32, 48, 64, 80, 96, 128)
+SHOWN = 20
+
+Read = Callable[[str, Sequence[str]], Answer]
+
+READERS: dict[str, Read] = {
+    "flexible": lambda response, options: find_letter(response, range(len(options)), options),
+    "strict": lambda response, options: read_letter(response, range(len(options))),
+}
+
+
+class Labelled(NamedTuple):
+    """A response, and the position of the option that it chooses; None if it chooses none."""
+
+    model: str
+    half: str
+    options: list[str]
+    response: str
+    label: int | None
+
+
+def labelled(path: Path) -> Iterator[Labelled]:
+    """The lines of a file that count."""
+    for line in path.read_text(encoding="utf-8").splitlines():
+        given = json.loads(line)
+        label = None if given["label"] is None else LETTERS.index(given["label"])
+        if label is None or given["options"][label] not in LEFT_OUT:
+            yield Labelled(given["model"], half_of(given["prompt"]), given["options"], given["response"], label)
+
+
+def half_of(prompt: str) -> str:
+    """The half that a prompt belongs to; the same question asked of two models is in one half."""
+    return HALVES[sha256(prompt.encode()).digest()[0] % 2]
+
+
+def outcome(read: Read, line: Labelled) -> str:
+    """What a reader makes of a response."""
+    position = read(line.response, line.options).position
+    if line.label is None:
+        return "nothing" if position is None else "read for no reason"
+    return "missed" if position is None else "right" if position == line.label else "wrong"
+
+
+def table(lines: Sequence[Labelled]) -> None:
+    """Print the outcomes of both readers, for each model and all."""
+    shares = " ".join(f"{name:>7}" for name in ("answers", "right", "wrong", "missed"))
+    print(f"{'half':<12} {'model':<12} {'reader':<9} {shares}  without choice")
+    for half in HALVES:
+        part = [line for line in lines if line.half == half]
+        for model in (*sorted({line.model for line in part}), "all"):
+            own = [line for line in part if model in (line.model, "all")]
+            for name, read in READERS.items():
+                counts = Counter(outcome(read, line) for line in own)
+                chosen = sum(line.label is not None for line in own)
+                found = [f"{counts[what] / max(1, chosen):>7.2%}" for what in ("right", "wrong", "missed")]
+                none = f"{counts['read for no reason']} of {len(own) - chosen} read"
+                print(f"{half:<12} {model:<12} {name:<9} {chosen:>7,} {' '.join(found)}  {none}")
+
+
+def disagreements(lines: Sequence[Labelled], name: str, seed: int) -> None:
+    """Print some responses where a reader and the label disagree."""
+    verdicts = [(line, outcome(READERS[name], line)) for line in lines]
+    found = [(line, verdict) for line, verdict in verdicts if verdict not in ("right", "nothing")]
+    for line, verdict in random.Random(seed).sample(found, min(SHOWN, len(found))):
+        answer = READERS[name](line.response, line.options)
+        said = answer.reason or LETTERS[answer.position or 0]
+        wanted = "none" if line.label is None else LETTERS[line.label]
+        print(f"\n--- {name}: {verdict} ({said}; label {wanted}), {line.model}, {line.half}")
+        print(*(f"{letter}. {option}" for letter, option in zip(LETTERS, line.options, strict=False)), sep="\n")
+        print(f"> {line.response!r}")
+
+
+def lengths(lines: Sequence[Labelled], tokenizer: Any) -> None:
+    """Print what limits of tokens leave of the right answers of the flexible reader, and what they cost."""
+    read = READERS["flexible"]
+    chosen = [(line, tokenizer.encode(line.response)) for line in lines if line.label is not None]
+    final = sum(outcome(read, line) == "right" for line, _ in chosen)
+    print("tokens  share of the final right answers  wrong  tokens generated per answer")
+    for limit in LIMITS:
+        cut = [line._replace(response=tokenizer.decode(tokens[:limit])) for line, tokens in chosen]
+        counts = Counter(outcome(read, line) for line in cut)
+        cost = sum(min(limit, len(tokens) + 1) for _, tokens in chosen) / len(chosen)
+        print(f"{limit:>6}  {counts['right'] / final:>33.1%}  {counts['wrong']:>5}  {cost:>27.1f}")
+
+
+def main() -> None:
+    """Read a file."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file", type=Path)
+    parser.add_argument("--half", choices=("both", *HALVES), default="both")
+    parser.add_argument("--show", choices=tuple(READERS), nargs="?", const="flexible", metavar="READER")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--tokenizer")
+    parser.add_argument("--gguf_file")
+    given = parser.parse_args()
+    lines = [line for line in labelled(given.file) if given.half in ("both", line.half)]
+    table(lines)
+    if given.show:
+        disagreements(lines, given.show, given.seed)
+    if given.tokenizer:
+        from transformers import AutoTokenizer
+
+        print()
+        lengths(lines, AutoTokenizer.from_pretrained(given.tokenizer, gguf_file=given.gguf_file))
+
+
+if __name__ == "__main__":
+    main()

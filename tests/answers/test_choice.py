@@ -1,0 +1,239 @@
+"""The option that a response chooses, as a careful person reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lm_eval_cora.answers import Answer, Reason
+from lm_eval_cora.answers.choice import find_letter
+from lm_eval_cora.answers.letter import read_letter
+
+WEATHER = ["Ice", "Fog", "Dew", "Steam", "Cloud"]
+PRINTED = [3, 0, 26, 1, 4]
+
+
+def found(response: str, options: Sequence[str] = WEATHER) -> Answer:
+    return find_letter(response, range(len(options)), options)
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        # At the very front.
+        *("C", "C.", "(C)", "[C]", "'C'", "**C**", "`C`", "c", "c)", "C) Dew", "C: Dew", "C - Dew", "C.Dew", "- C"),
+        *("> C", "1. C", "C because it is", "C\n\nDew forms.", "**C. Dew**", "C</s>", "C<|im_end|>", "Option C"),
+        "C. Dew\n\nThe other options are wrong:\nA. Ice is cold\nB. Fog is wet",
+        # Announced.
+        *("The answer is C.", "The answer is: C", "The answer is (c).", "answer is c.", 'The answer is "C".'),
+        *("**Answer:** C", "Answer C", "Answer - C", "Answer:\nC", "### Answer\nC", "## Answer: C", "Final Answer: C"),
+        *("Letter: C", "Solution: C", "Response: C", "My answer is: C", "Correct option: C", "Choice: C"),
+        *(r"\boxed{C}", r"$\boxed{\text{C}}$", r"So the final answer is $\boxed{C}$.", "<answer>C</answer>"),
+        *('{"answer": "C"}', "The answer is option C: Dew", "the correct answer is (C) Dew", "The answer must be C."),
+        "Sure! Based on the information provided, the correct answer is:\n\nC. Dew",
+        "**The correct answer is: C) Dew**",
+        "I'm not sure, but I think the answer is C.",
+        "The letter of the correct choice is C.",
+        "The correct answer is the third option, C.",
+        "I'm sorry for the confusion. The answer is C.",
+        # Chosen.
+        *("I would choose option C: Dew, since", "I choose C", "I'd go with C.", "I'll pick C.", "I think it's C"),
+        *("It's C.", "So, C.", "Therefore C", "As an AI, I would say C.", "I believe the answer to be C."),
+        # Affirmed.
+        *("Option C is correct.", "Choice C is the best answer.", "C is the correct answer.", "Dew (C)"),
+        "Of these, option C seems to be the most accurate.",
+        "Among the options, C. Dew is the most appropriate.",
+        "Based on my analysis, I must conclude that C is the correct choice.",
+        "What is being described is C. Dew",
+        # Beside others, which are rejected or repeated.
+        "A. is not an option. Therefore, the correct answer is: C. Dew",
+        "A is wrong because ice is cold. B is wrong too. The answer is C.",
+        "It can't be A. Ice. So the answer is C. Dew.",
+        "Hmm, B? No. The answer is C.",
+        *("The answer is C rather than D.", "The answer is C, not D.", "The answer is C (Dew), D is about steam"),
+        "A. Ice\nB. Fog\nC. Dew\nD. Steam\nE. Cloud\n\nAnswer: C",
+        "**Question:** What?\n\n**Options:**\n\nA. Ice\nB. Fog\nC. Dew\n\n**Answer:** C\n\nIt is dew.",
+        "Correct answer: C. Dew\n\nExplanation: A. Ice is cold. B. Fog is wet.",
+        "Let's analyze each option:\n\nA. Ice - no\nB. Fog - no\nC. Dew - yes\n\nTherefore, the correct answer is C.",
+        "The correct answer is **C) Dew**.\n\nHere's why:\n\n* **A) Ice** is cold.\n* **B) Fog** is wet.",
+        # A conclusion, and what takes an answer back.
+        "Let's think step by step. Option A is tempting. Therefore, the answer is C.",
+        "The answer is A. Wait, actually the answer is C.",
+        "A\n\nWait, that is a mistake. The correct answer is C.",
+        # The text of the option.
+        *("Dew", "Dew.", "The answer is Dew.", "It is the dew that is water."),
+        # Reasoning.
+        *("<think>A? B?</think>\nThe answer is C", "[THINK]A[/THINK] C", "A, no</think> I choose C."),
+        "<|channel|>analysis<|message|>A<|end|><|start|>assistant<|channel|>final<|message|>The answer is C.",
+    ],
+)
+def test_the_third_option_is_chosen(response: str) -> None:
+    answer = found(response)
+    assert (answer.position, answer.picked, answer.reason) == (2, 2, None)
+
+
+@pytest.mark.parametrize(
+    ("response", "reason"),
+    [
+        ("", Reason.EMPTY),
+        (" \n", Reason.EMPTY),
+        ("<think>A", Reason.CUT_OFF),
+        ("Let us look at the first option. Ice is frozen water, which melts at zero degrees and then", Reason.CUT_OFF),
+        ("I'm sorry, but I cannot answer that.", Reason.REFUSED),
+        *((said, Reason.SEVERAL) for said in ("A or B", "A and B", "A/B", "Either A or C.", "The answer is A or C.")),
+        ("The answer is A, B, C, D or E", Reason.SEVERAL),
+        ("Both A and C are correct.", Reason.SEVERAL),
+        ("Neither A nor C", Reason.SEVERAL),
+        ("Option A is correct. Option B is correct.", Reason.SEVERAL),
+        ("The answer is A. The answer is B.", Reason.SEVERAL),
+        ("Ice, fog and dew", Reason.SEVERAL),
+        ("A. Ice\nC. Dew", Reason.SEVERAL),
+        ("A: Fog", Reason.CONTRADICTION),
+        ("The answer is A. Fog", Reason.CONTRADICTION),
+        ("C. None of the above", Reason.CONTRADICTION),
+        ("A is wrong.", Reason.REJECTED),
+        ("A is not correct", Reason.REJECTED),
+        ("A. Ice\nB. Fog\nC. Dew\nD. Steam\nE. Cloud", Reason.REPEATED),
+        ("Options:\nA. Ice", Reason.REPEATED),
+        ("I", Reason.OUT_OF_RANGE),
+        ("F", Reason.OUT_OF_RANGE),
+        ("The answer is F", Reason.OUT_OF_RANGE),
+        ("The correct answer is none of the above.", Reason.NONE_FITS),
+        *((said, Reason.NO_LETTER) for said in ("The best answer is I don't know", "I don't know", "I think so")),
+        *((said, Reason.NO_LETTER) for said in ("The answer is LETTER", "A patient with fever", "It depends.")),
+        *((said, Reason.NO_LETTER) for said in ("Not ice", "Vitamin C is the correct", "The answer is not C.")),
+    ],
+)
+def test_nothing_is_chosen(response: str, reason: Reason) -> None:
+    answer = found(response)
+    assert (answer.picked, answer.reason) == (None, reason)
+
+
+@pytest.mark.parametrize("response", ["If the answer is C, then", "The incorrect answer is C", "The answer could be A"])
+def test_what_is_left_open_is_not_chosen_for_sure(response: str) -> None:
+    # Alone in its response, it may count as mentioned; beside an announced answer it does not.
+    assert found(f"{response}. But the answer is B.").position in (1, None)
+    assert found(f"{response}. Therefore, the answer is B.").position == 1
+
+
+def test_i_do_not_know_is_not_option_i_of_nine() -> None:
+    nine = [f"weather {number}" for number in range(9)]
+    for response in ("The best answer is I don't know", "I don't know", "I think it may rain", "I am not sure."):
+        assert found(response, nine).position is None, response
+    for response in ("I", "I.", "(I)", "The answer is I", "The answer is I.", "I. weather 8"):
+        assert found(response, nine).position == 8, response
+
+
+@pytest.mark.parametrize("response", ["A", "A.", "The answer is A because", "The answer is A, since", "A because ice"])
+def test_the_letter_a_and_the_word(response: str) -> None:
+    assert found(response).position == 0
+
+
+def test_a_number_beside_a_letter_is_that_of_its_option() -> None:
+    shares = ["40", "1,000", "50", "-3"]
+    assert found("A: 50", shares).reason is Reason.CONTRADICTION
+    assert found("A. 1234 (see above)", shares).reason is Reason.CONTRADICTION
+    assert found("B. 1000", shares).position == 1
+    assert found("D. −3", shares).position == 3  # noqa: RUF001: a minus sign
+    assert found("A. 2 + 38 = 40", shares).position == 0
+
+
+def test_of_options_that_combine_parts_all_parts_are_needed() -> None:
+    pairs = ["True, False", "False, True", "True, True"]
+    assert found("A. True for the first statement", pairs).reason is Reason.CONTRADICTION
+    assert found("A. True, False", pairs).position == 0
+    assert found("A. Tr", pairs).position == 0  # cut off
+
+
+def test_the_longer_of_two_texts_wins() -> None:
+    acids = ["acid", "acid rain", "rain"]
+    assert found("It is acid rain.", acids).position == 1
+    assert found("The answer is acid.", acids).position == 0
+    assert found("A. acid rain", acids).reason is Reason.CONTRADICTION
+
+
+def test_a_number_alone_is_a_text_and_a_number_in_a_sentence_is_not() -> None:
+    numbers = ["5", "12", "70"]
+    assert found("12", numbers).position == 1
+    assert found("The answer is 12.", numbers).position == 1
+    assert found("Half of 24 makes 12 and so on.", numbers).position is None
+    assert found("5. First, look at it.", numbers).position is None
+
+
+def test_equal_texts_are_one_option_only_if_their_identity_is() -> None:
+    twice = ["rain", "rain", "snow"]
+    assert find_letter("It is rain.", [7, 7, 2], twice).picked == 7
+    assert find_letter("A. rain", [6, 7, 2], twice).picked == 6
+    assert find_letter("B. rain", [6, 7, 2], twice).picked == 7
+
+
+def test_the_identity_is_that_of_the_printed_option() -> None:
+    assert find_letter("The answer is C.", PRINTED, WEATHER).picked == 26
+    assert find_letter("It is dew.", PRINTED, WEATHER).picked == 26
+
+
+@pytest.mark.parametrize(
+    ("response", "settled"),
+    [
+        ("C", False),
+        ("C. Dew", False),
+        ("C\n", False),
+        ("C\n\nIt is water", True),
+        ("The answer is C.\n\nIt is water", True),
+        ("A. Ice\nB. Fog", False),
+        ("C. Dew\nD", False),
+        ("Let me think.\n\nThe answer is C.\n\nDew is water", False),
+    ],
+)
+def test_an_answer_at_the_front_is_settled_when_its_paragraph_is_over(response: str, settled: bool) -> None:
+    assert found(response).settled is settled
+
+
+PIECES = st.sampled_from(
+    [
+        *("A", "B", "C", "D", "E", "I", "a", "b", "Ice", "Fog", "Dew", "steam", "cloud", "The answer is", "answer:"),
+        *("not", "or", "and", "option", "is correct", "is wrong", "therefore", "wait,", "because", "none of the above"),
+        *(".", ",", ":", "(", ")", "\n", "\n\n", " ", "**", "$", r"\boxed{", "}", "<think>", "</think>", "<answer>"),
+        *("I would choose", "Options:", "'", '"', "-", "/", "5", "1,000", "\u200b", "\ud83d", "é", "ｃ"),  # noqa: RUF001
+    ]
+)
+
+
+@given(st.lists(PIECES, max_size=30), st.booleans())
+def test_any_response_has_an_answer_or_a_reason(pieces: list[str], spaced: bool) -> None:
+    answer = found((" " if spaced else "").join(pieces))
+    assert (answer.picked is None) is (answer.reason is not None)
+    assert answer.picked is None or 0 <= answer.picked < len(WEATHER)
+
+
+@given(st.permutations(range(5)), st.sampled_from("ABCDE"), st.sampled_from(["{}", "The answer is {}.", "({}) "]))
+def test_the_letter_alone_says_which_position(printed: list[int], letter: str, style: str) -> None:
+    answer = find_letter(style.format(letter), printed, WEATHER)
+    assert answer.position == "ABCDE".index(letter)
+    assert answer.picked == printed["ABCDE".index(letter)]
+
+
+@given(st.sampled_from("ABCDE"), st.text(max_size=40))
+def test_what_the_strict_reader_reads_is_not_read_as_something_else(letter: str, rest: str) -> None:
+    response = f"{letter}\n\n{rest}"
+    strict, flexible = read_letter(response, range(5)), found(response)
+    assert strict.position == "ABCDE".index(letter)
+    assert flexible.position in (strict.position, None) or "answer" in rest
+
+
+@pytest.mark.parametrize("size", [1_000_000, 2_000_000])
+@pytest.mark.parametrize(
+    "piece", ["A ", "the answer is ", "A. Ice\n", "answer: ", "is ", "\\boxed{", "A, ", "not A ", " \n", "(", "n't "]
+)
+def test_a_response_of_megabytes_is_read(piece: str, size: int) -> None:
+    answer = found(piece * (size // len(piece)))
+    assert (answer.picked is None) is (answer.reason is not None)
+
+
+def test_a_response_is_not_a_pattern() -> None:
+    for response in ("(?P<a>", "[a-", "\\", "(((((", "*+?", "{5,}", "\\1\\g<0>"):
+        assert found(response).picked is None
+        assert found("It is dew.", [response, "Dew"]).position == 1
