@@ -251,6 +251,7 @@ class ResponseTable:
                 picked=0 if hit else 1,
                 position=0 if hit else 1,
                 original=not ordinal,
+                followed=True,
             )
             for number, row in enumerate(hits)
             for ordinal, hit in enumerate(row)

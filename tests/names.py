@@ -89,6 +89,12 @@ def probe_of(name: str) -> str:
 
 def printed(name: str) -> list[str]:
     """The metrics in a task's table."""
+    names = _of_both_forms(name)
+    place = names.index("invalid") + 1
+    return names if name.endswith("_mc") else [*names[:place], "followed", *names[place:]]
+
+
+def _of_both_forms(name: str) -> list[str]:
     scored = name.endswith("_mc")
     if probe_of(name) in ("prompts", "order", "sampling"):
         return score_metrics(name, probe_of(name))

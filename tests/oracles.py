@@ -130,6 +130,11 @@ def invalid(questions: Questions) -> float:
     return mean(float(_says_nothing(record)) for records in questions for record in records)
 
 
+def followed(questions: Questions) -> float | None:
+    known = [record.followed for records in questions for record in records]
+    return None if None in known else mean(map(float, filter(lambda one: one is not None, known)))
+
+
 def ties(questions: Questions) -> float:
     return mean(float(record.tied) for records in questions for record in records)
 
@@ -137,7 +142,7 @@ def ties(questions: Questions) -> float:
 def all_metrics(questions: Questions) -> dict[str, float | None]:
     """Every metric of the divergent probe under the name of the task files."""
     plain = (acc, cora, ci, mcqa, mcqa_plus, mv, core, consistency_rate, acc_min, acc_max, invalid, ties)
-    values: dict[str, float | None] = {metric.__name__: metric(questions) for metric in plain}
+    values: dict[str, float | None] = {metric.__name__: metric(questions) for metric in (*plain, followed)}
     return values | {f"bmca@{tenths / 10}": bmca(questions, tenths) for tenths in range(5, 11)}
 
 
@@ -336,7 +341,19 @@ def subset_sizes(questions: Questions) -> dict[str, int]:
 def study_metrics(questions: Questions) -> dict[str, float | None]:
     """Every metric of the revas probe under the name of the task files; the parts of a mapping by name and key."""
     plain = (
-        *(acc, mcqa, invalid, ties, tf_right, tf_wrong, yes_no_mass, multi_share, recall_right, recall_misleading),
+        *(
+            acc,
+            mcqa,
+            invalid,
+            followed,
+            ties,
+            tf_right,
+            tf_wrong,
+            yes_no_mass,
+            multi_share,
+            recall_right,
+            recall_misleading,
+        ),
         *(recall_right_multi, recall_misleading_multi, replaced_acc),
     )
     values: dict[str, float | None] = {metric.__name__: metric(questions) for metric in plain}

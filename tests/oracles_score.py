@@ -24,6 +24,7 @@ from .oracles import (
     ci,
     consistency_rate,
     cora,
+    followed,
     invalid,
     mcqa,
     ties,
@@ -254,6 +255,7 @@ def _shared(questions: Questions, same: Same) -> Values:
         "consistency_rate": consistency_rate(questions, same),
         "all_equal": all_equal(questions, same),
         "invalid": invalid(questions),
+        "followed": followed(questions),
     }
 
 

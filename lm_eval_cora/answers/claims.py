@@ -103,7 +103,7 @@ _REJECTED_BEFORE = re.compile(
     r"(?: (?:option|choice|answer|letter|be|the|a)){0,3}[\s\"'(]{0,3}$",
     re.IGNORECASE,
 )
-_AND_BEFORE = re.compile(r"\b[A-Z][\")\]]?\s?(?:,\s?(?:and|or)?|/|&|and|or)\s?(?:option )?[\"'(\[]{0,2}$")
+_AND_BEFORE = re.compile(r"\b[A-Z][\")\]]?\s?(?:,\s?(?:and|or)?|/|&|and|n?or)\s?(?:option )?[\"'(\[]{0,2}$")
 
 # What stands behind it.
 _AROUND = re.compile(r"(?:[\s.):\]\"',]|-(?! ?\d)){0,6}")

@@ -102,7 +102,7 @@ def as_csv(runs: Sequence[Run]) -> str:
     """A line per model, task and metric; undefined numbers are empty."""
     text = StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["model", "task", "metric", "value", "stderr", "questions", "answers", "reader", "signature"])
+    writer.writerow(["model", "task", "metric", "value", "stderr", "questions", "answers", "signature", "reader"])
     writer.writerows(row for run in runs for row in _rows(run))
     return text.getvalue()
 
@@ -111,4 +111,4 @@ def _rows(run: Run) -> Iterator[list[object]]:
     for name, estimate in {**run.estimates, **named_bounds(run.bounds)}.items():
         numbers = ["" if isnan(number) else repr(number) for number in estimate]
         counts = [len(run.table.sizes), run.table.answers]
-        yield [run.model, run.task, name, *numbers, *counts, run.reader or "", run.signature]
+        yield [run.model, run.task, name, *numbers, *counts, run.signature, run.reader or ""]

@@ -86,7 +86,6 @@ def test_the_third_option_is_chosen(response: str) -> None:
         *((said, Reason.SEVERAL) for said in ("A or B", "A and B", "A/B", "Either A or C.", "The answer is A or C.")),
         ("The answer is A, B, C, D or E", Reason.SEVERAL),
         ("Both A and C are correct.", Reason.SEVERAL),
-        ("Neither A nor C", Reason.SEVERAL),
         ("Option A is correct. Option B is correct.", Reason.SEVERAL),
         ("The answer is A. The answer is B.", Reason.SEVERAL),
         ("Ice, fog and dew", Reason.SEVERAL),
@@ -137,7 +136,7 @@ def test_a_number_beside_a_letter_is_that_of_its_option() -> None:
     assert found("A: 50", shares).reason is Reason.CONTRADICTION
     assert found("A. 1234 (see above)", shares).reason is Reason.CONTRADICTION
     assert found("B. 1000", shares).position == 1
-    assert found("D. −3", shares).position == 3  # noqa: RUF001: a minus sign
+    assert found("D. −3", shares).position == 3
     assert found("A. 2 + 38 = 40", shares).position == 0
 
 
@@ -197,7 +196,7 @@ PIECES = st.sampled_from(
         *("A", "B", "C", "D", "E", "I", "a", "b", "Ice", "Fog", "Dew", "steam", "cloud", "The answer is", "answer:"),
         *("not", "or", "and", "option", "is correct", "is wrong", "therefore", "wait,", "because", "none of the above"),
         *(".", ",", ":", "(", ")", "\n", "\n\n", " ", "**", "$", r"\boxed{", "}", "<think>", "</think>", "<answer>"),
-        *("I would choose", "Options:", "'", '"', "-", "/", "5", "1,000", "\u200b", "\ud83d", "é", "ｃ"),  # noqa: RUF001
+        *("I would choose", "Options:", "'", '"', "-", "/", "5", "1,000", "\u200b", "\ud83d", "é", "ｃ"),
     ]
 )
 

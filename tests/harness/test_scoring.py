@@ -20,13 +20,14 @@ DOC: dict[str, Any] = {
     "category": "physics",
     "ask": "letter",
     "printed": [1, 0],
+    "choices": ["Ice", "Fog"],
     "answer": 0,
 }
 
 
 def test_a_record_holds_what_the_metrics_need() -> None:
     assert score_response(DOC, ["(B) since"]) == Record(
-        "q1", "shuffled", 1, 8, (1, 0), 0, 0, None, "physics", position=1
+        "q1", "shuffled", 1, 8, (1, 0), 0, 0, None, "physics", position=1, followed=True
     )
 
 

@@ -71,6 +71,7 @@ class Chooser:
             ask=variant.ask,
             position=place,
             original=variant.original,
+            followed=(variant.ordinal + len(name)) % 4 > 0,
         )
 
 
@@ -165,6 +166,7 @@ def _written(
                 original=variant.original,
                 written=written,
                 matches=None if written is None else matches[written],
+                followed=(variant.ordinal + len(name)) % 4 > 0,
             )
         )
     return records

@@ -108,6 +108,7 @@ def _record(
         tied=tied,
         position=None if picked is None else printed.index(picked),
         original=not ordinal,
+        followed=(ordinal + answer + len(printed)) % 3 > 0,
     )
 
 
@@ -213,6 +214,7 @@ class Respondent:
             no=no,
             position=None if picked is None else variant.printed.index(picked),
             original=variant.original,
+            followed=(variant.ordinal + variant.answer) % 4 > 0,
         )
 
 

@@ -61,6 +61,7 @@ def test_every_metric_of_mcqa_plus_agrees_with_its_oracle(members: list[list[Rec
 def test_one_variant_of_each_question_agrees_with_the_oracles(members: list[list[Record]], drawn: int) -> None:
     sampled = [[replace(records[drawn], ordinal=0, variants=1)] for records in members]
     expected = {"acc": oracles.acc, "mcqa_plus_sampled": oracles.mcqa_plus, "invalid": oracles.invalid}
+    expected["followed"] = oracles.followed
     values = computed(sampled, {name: PLUS[name] for name in SAMPLED})
     assert_agreement(values, {name: oracle(sampled) for name, oracle in expected.items()})
 
@@ -94,7 +95,7 @@ def test_a_larger_table_agrees_with_the_oracles() -> None:
     assert computed(members) == pytest.approx(oracles.all_metrics(members))
 
 
-WHOLE = {"acc", "mcqa", "invalid", "ties", "nota_acc", "nota_acc_h", "nota_acc_diff", "nota_acc_h_diff"}
+WHOLE = {"acc", "mcqa", "invalid", "followed", "ties", "nota_acc", "nota_acc_h", "nota_acc_diff", "nota_acc_h_diff"}
 """With `...@n` the metrics of the study that stand on all questions."""
 
 
