@@ -127,9 +127,9 @@ def make_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
         '"picked": "Ice", "answer": "Ice", "options": ["Ice", "Fog"]}\n'
         '{"question_id": 1, "kind": "shuffled", "ordinal": 1, '
         '"picked": "Fog", "answer": "Ice", "options": ["Fog", "Ice"]}\n\n'
-        "picked is null where the answer is invalid. Without options, which may be left out as the\n"
-        "category may, all pairs of variants count as comparable. A variant of the kind original is\n"
-        "needed for mcqa, ci and cora.",
+        "picked is null where the answer is invalid. options, category, followed (true or false) and\n"
+        "reader (a name) may be left out; without options all pairs of variants count as comparable.\n"
+        "A variant of the kind original is needed for mcqa, ci and cora.",
     )
     score.add_argument("file", type=Path, metavar="FILE.jsonl")
     _add_json(score)

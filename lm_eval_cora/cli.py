@@ -159,13 +159,13 @@ def _compare(given: argparse.Namespace) -> None:
 
 
 def _score(given: argparse.Namespace) -> None:
-    table = read_answers(given.file)
+    table, readers = read_answers(given.file)
     scores = score_answers(table)
     reasons = {name: score.reason for name, score in scores.items() if score.reason}
     if given.json:
         metrics = for_json({name: score.estimate for name, score in scores.items()})
         counts = {"questions": len(table.sizes), "answers": len(table.picked)}
-        _print_json({**counts, "metrics": metrics, "undefined": reasons})
+        _print_json({**counts, "readers": readers, "metrics": metrics, "undefined": reasons})
         return
     rows = [
         [name, f"{score.estimate.value:.4f}", "±", f"{score.estimate.stderr:.4f}".replace("nan", "N/A")]
@@ -176,6 +176,7 @@ def _score(given: argparse.Namespace) -> None:
     smallest, largest = int(table.sizes.min()), int(table.sizes.max())
     variants = f"{smallest}" if smallest == largest else f"{smallest} to {largest}"
     _say(f"{len(table.sizes):,} question{'' if len(table.sizes) == 1 else 's'} with {variants} variants")
+    _say(f"responses read by: {', '.join(readers) or 'not stated in the file'}")
     shown = {name: reason for name, reason in reasons.items() if name not in OF_SEVERAL}
     for reason in dict.fromkeys(shown.values()):
         _say(f"undefined: {', '.join(name for name in shown if shown[name] == reason)}: {reason}")

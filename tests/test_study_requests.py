@@ -27,7 +27,7 @@ def test_one_variant_of_each_question() -> None:
     everything = run(rule, task, {"seed": 3})
     results = run(rule, task, {"seed": 3, "variants": 1})
     values = scores(results, task)
-    assert {name for name in values if "stderr" not in name} == {"acc", "mcqa_plus_sampled", "invalid"}
+    assert {name for name in values if "stderr" not in name} == {"acc", "mcqa_plus_sampled", "invalid", "followed"}
     docs = [sample["doc"] for sample in results["samples"][task]]
     assert len(docs) == len({doc["question_id"] for doc in docs}) == 120
     # Each is one of the question's fifteen, to the letter.
@@ -70,7 +70,7 @@ def test_all_letters_have_room(tmp_path: Path) -> None:
     task = "cora_local_revas"
     # Eight tokens, four for each of the letters, such as "**(A)**, **(B)**", and 4 // 3 for their texts of one byte are
     # 25; in steps of 32, so that requests can be put together.
-    assert room() == {"letter": 8, "yes_no": 8, "select_all": 32}
+    assert room() == {"letter": 32, "yes_no": 32, "select_all": 32}
     assert room(gen_kwargs="max_gen_toks=4096") == dict.fromkeys(("letter", "yes_no", "select_all"), 4096)
 
 
@@ -78,7 +78,7 @@ def test_long_options_leave_room_for_the_prompt(tmp_path: Path) -> None:
     path = tmp_path / "long.jsonl"
     path.write_text(json.dumps({"question": "Which?", "choices": ["wet " * 900, "dry " * 900], "answer": 0}) + "\n")
     samples = run(knows, "cora_local_revas", {"data_files": str(path)})["samples"]["cora_local_revas"]
-    assert {sample["arguments"][0][1]["max_gen_toks"] for sample in samples} == {8, 128}
+    assert {sample["arguments"][0][1]["max_gen_toks"] for sample in samples} == {32, 128}
 
 
 @pytest.mark.parametrize(

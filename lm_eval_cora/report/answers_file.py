@@ -39,21 +39,36 @@ class _Line(NamedTuple):
     answer: str
     options: tuple[str, ...] | None
     category: str
+    followed: bool | None
+    reader: str
 
 
-def read_answers(path: Path) -> ResponseTable:
+class Answers(NamedTuple):
+    """What a file of answers holds.
+
+    Attributes:
+        table: The answers.
+        readers: Names of the readers that the responses were read by, as the lines say it; empty if none does.
+    """
+
+    table: ResponseTable
+    readers: tuple[str, ...]
+
+
+def read_answers(path: Path) -> Answers:
     """Read a file with one answer per line.
 
     A line is an object with `question_id`, `kind`, `ordinal`, `picked` (the identity of the option picked, or null if
-    the answer is invalid) and `answer` (that of the right one); `options` (the printed identities) and `category` may
-    be there. An identity is any text; a number counts as its text. A question has as many variants as lines. If one of
-    its lines has no `options`, all pairs of its variants are comparable.
+    the answer is invalid) and `answer` (that of the right one). There may be `options` (the printed identities),
+    `category`, `followed` (whether the response followed the format) and `reader` (the name of what read it). An
+    identity is any text; a number counts as its text. A question has as many variants as lines. If one of its lines has
+    no `options`, all pairs of its variants are comparable.
 
     Args:
         path: The file.
 
     Returns:
-        Its table.
+        Its table and its readers.
 
     Raises:
         ReportError: If it cannot be read, or a line is not such an object; the message names the line.
@@ -74,7 +89,11 @@ def read_answers(path: Path) -> ResponseTable:
         raise ReportError(f"{path}: is no UTF-8 text: {error.reason} at byte {error.start}") from None
     if not groups:
         raise ReportError(f"{path}: there are no answers; expected lines such as {_EXAMPLE}")
-    return ResponseTable.from_records(record for group in groups.values() for record in _records(group))
+    readers = dict.fromkeys(line.reader for group in groups.values() for line in group.values())
+    return Answers(
+        ResponseTable.from_records(record for group in groups.values() for record in _records(group)),
+        tuple(sorted(name for name in readers if name)),
+    )
 
 
 def score_answers(table: ResponseTable) -> dict[str, Score]:
@@ -103,7 +122,7 @@ def score_answers(table: ResponseTable) -> dict[str, Score]:
         else:
             estimate = metric(table)
             undefined = np.isnan(estimate.value)
-            scores[name] = Score(estimate, "no pair of variants is comparable" if undefined else "")
+            scores[name] = Score(estimate, _UNDEFINED.get(name, "no pair of variants is comparable") * bool(undefined))
     return scores
 
 
@@ -144,11 +163,15 @@ _METRICS: dict[str, Callable[[ResponseTable], Estimate]] = {
     "all_equal": metrics.all_equal,
     "equal@0.8": partial(metrics.equal_at, level=0.8),
     "invalid": metrics.invalid,
+    "followed": metrics.followed,
     "cr_all": metrics.consistency_rate,
     "cr_prompts_order": metrics.consistency_rate,
 }
 OF_SEVERAL = ("cr_all", "cr_prompts_order")
 """Metrics that average over probes."""
+
+_UNDEFINED = {"followed": "every line needs 'followed', true or false"}
+"""Why a metric may be undefined, where it is not for lack of comparable pairs."""
 
 _OF_THE_ORIGINAL = ("mcqa", "mcqa_plus_diff", "ci", "cora", "sc", "acc_h")
 
@@ -184,7 +207,11 @@ def _line(where: str, text: str) -> _Line:
         answer=_text(where, "answer", given["answer"]),
         options=None if options is None else tuple(_text(where, "options", option) for option in options),
         category=_text(where, "category", given.get("category") or ""),
+        followed=given.get("followed"),
+        reader=_text(where, "reader", given.get("reader") or ""),
     )
+    if line.followed is not None and not isinstance(line.followed, bool):
+        raise ReportError(f"{where}: 'followed' is {shorten(repr(line.followed))}, expected true, false or null")
     if line.options is not None and line.picked is not None and line.picked not in line.options:
         raise ReportError(
             f"{where}: 'picked' is {shorten(line.picked)!r}, which is not one of 'options' "
@@ -211,6 +238,7 @@ def _records(group: Mapping[int, _Line]) -> Sequence[Record]:
             variants=len(lines),
             category=line.category,
             original=line.kind == ORIGINAL,
+            followed=line.followed,
             **make(line),
         )
         for number, line in enumerate(lines)

@@ -245,10 +245,12 @@ def test_where_it_comes_from(exported: Exported) -> None:
         "additional_details": {"location": "questions that come with the package lm-eval-cora"},
     }
     details = one["score_details"]["details"]
-    assert details["signature"].startswith("cora|task:cora_demo@1|probe:divergent|form:generate|shots:0|")
+    assert details["signature"].startswith(
+        "cora|task:cora_demo@1|probe:divergent|form:generate|reader:flexible|shots:0|"
+    )
     assert (details["questions"], details["variants"]) == ("2", "52")
     generation = one["generation_config"]
-    assert generation["generation_args"] == {"temperature": 0.0, "max_tokens": 8}
+    assert generation["generation_args"] == {"temperature": 0.0, "max_tokens": 32}
     assert generation["additional_details"]["num_fewshot"] == "0"
     assert generation["additional_details"]["chat_template"] == "none"
     assert generation["additional_details"]["options"] == '{"questions": 2}'

@@ -28,7 +28,7 @@ def line(question: str, ordinal: int, picked: Any, answer: Any = "a", **more: An
 
 
 def scored(path: Path, lines: Sequence[Any]) -> dict[str, Score]:
-    return score_answers(read_answers(put(path, lines)))
+    return score_answers(read_answers(put(path, lines)).table)
 
 
 def values(scores: Mapping[str, Score]) -> dict[str, float]:
@@ -48,6 +48,8 @@ def test_the_same_answers_have_the_numbers_of_the_harness(task: str, demo: dict[
             "answer": names[record.answer],
             "options": [names[identity] for identity in record.printed],
             "category": record.category,
+            "followed": record.followed,
+            "reader": run.reader or "none",
         }
         for record in reversed(run.records)
     ]
@@ -228,7 +230,7 @@ def test_files_that_are_none(tmp_path: Path) -> None:
 def test_a_file_from_windows(tmp_path: Path) -> None:
     path = tmp_path / "answers.jsonl"
     path.write_bytes(b"\xef\xbb\xbf" + json.dumps(GOOD).encode() + b"\r\n" + json.dumps(line("q1", 1, "b")).encode())
-    assert values(score_answers(read_answers(path)))["acc"] == 0.5
+    assert values(score_answers(read_answers(path).table))["acc"] == 0.5
 
 
 def test_a_single_answer(tmp_path: Path) -> None:

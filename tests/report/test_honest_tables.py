@@ -41,7 +41,14 @@ def test_the_cheap_mcqa_plus_has_no_ranges(tmp_path: Path) -> None:
     write(tmp_path, varied, "cora_demo_plus", {"variants": 1})
     section = only_section(tmp_path)
     (scores,) = titled(section, "Scores")
-    assert [row[0] for row in scores.rows] == ["invalid", "acc", "mcqa_plus_sampled", "questions", "answers"]
+    assert [row[0] for row in scores.rows] == [
+        "invalid",
+        "followed",
+        "acc",
+        "mcqa_plus_sampled",
+        "questions",
+        "answers",
+    ]
     assert titled(section, "By category") == []
 
 
@@ -85,8 +92,9 @@ def test_invalid_answers_are_those_that_count(tmp_path: Path) -> None:
 
 def test_many_invalid_answers_are_said_before_the_scores(tmp_path: Path) -> None:
     write(tmp_path, lambda doc: "" if doc["ordinal"] else knows(doc), "cora_demo_order", {"questions": 5})
-    ((_, note),) = only_section(tmp_path).notes
+    (_, note), (_, followed) = only_section(tmp_path).notes
     assert note.startswith("80% of the answers are invalid (most of them: empty, 20)")
+    assert followed.startswith("20% of the responses follow the format, so the scores depend on the reader")
 
 
 def test_what_stands_on_own_questions_has_no_rank(tmp_path: Path) -> None:
