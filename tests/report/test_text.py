@@ -64,7 +64,7 @@ def test_hostile_categories_and_models(name: str, demo: dict[str, Written], tmp_
         assert len({len(row) for row in table}) == 1
     strict(as_json(runs))
     rows = list(csv.reader(StringIO(as_csv(runs), newline="")))
-    assert {len(row) for row in rows} == {8}
+    assert {len(row) for row in rows} == {9}
     assert {row[0] for row in rows[1:]} == {name, "plain"}
 
 
@@ -87,12 +87,12 @@ def test_no_rows_and_no_columns() -> None:
 def test_csv_has_every_digit(task: str, demo: dict[str, Written]) -> None:
     run = the_run(demo[task].folder)
     head, *rows = csv.reader(StringIO(as_csv([run]), newline=""))
-    assert head == ["model", "task", "metric", "value", "stderr", "questions", "answers", "signature"]
+    assert head == ["model", "task", "metric", "value", "stderr", "questions", "answers", "signature", "reader"]
     assert [row[2] for row in rows] == list(run.estimates)
     for row, (value, error) in zip(rows, run.estimates.values(), strict=True):
         for text, number in ((row[3], value), (row[4], error)):
             assert text == "" if isnan(number) else float(text) == number
-        assert row[5:] == [str(len(run.table.sizes)), str(len(run.records)), run.signature]
+        assert row[5:] == [str(len(run.table.sizes)), str(len(run.records)), run.signature, run.reader or ""]
 
 
 @pytest.mark.parametrize("task", DEMO)
