@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from lm_eval.api.model import LM
 from lm_eval.loggers import EvaluationTracker
 
 from lm_eval_cora.metrics.estimate import for_json
@@ -74,7 +75,12 @@ def otherwise(doc: Doc) -> str:
 
 
 def write(
-    folder: Path, rule: Callable[[Doc], str], task: str, options: Mapping[str, Any], model: str = "", **arguments: Any
+    folder: Path,
+    rule: Callable[[Doc], str] | LM,
+    task: str,
+    options: Mapping[str, Any],
+    model: str = "",
+    **arguments: Any,
 ) -> Written:
     """Run a task and write what the harness writes with `--log_samples`."""
     results = run(rule, task, options, TASKS / benchmark_of(task), **arguments)

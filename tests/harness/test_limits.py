@@ -1,0 +1,148 @@
+"""Answers that are asked for with few tokens first, and with more where these were not enough."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from lm_eval_cora.harness import stop_early
+from lm_eval_cora.options import OptionError
+from tests.answers.responses import STYLES
+from tests.simulated import Simulated, run, scores
+from tests.stopping.test_goals import Moody, chance
+
+QUESTIONS = {"questions": 6}
+LIMITS = (4, 16, 64)
+SEED = 3
+
+
+class Writes(Simulated):
+    """Writes words until its tokens are used up: a token is a word with the space before it."""
+
+    def __init__(self, tokenizer: bool = True) -> None:
+        super().__init__(self.say)
+        self.asked: list[tuple[int, str]] = []
+        self.tokens = 0
+        if tokenizer:
+            self.tok_encode = lambda text, **_: [0] * len(text.split(" "))
+
+    def say(self, doc: dict[str, Any]) -> str:
+        said = Moody(SEED).say(doc)
+        place = "ABCDE".find(said)
+        if place < 0:
+            return "It depends on many things. " + "One of them is the weather. " * 30
+        style = list(STYLES)[int(len(STYLES) * chance("style", doc["question_id"], doc["ordinal"]))]
+        reasons = "<think>It may be A or B. " + "Let me see. " * 12 + "</think>"
+        start = reasons if chance("reasons", doc["question_id"], doc["ordinal"]) < 0.2 else ""
+        return f"{start}{STYLES[style](said, doc['choices'][place])}\n\n" + "This explains it at length. " * 20
+
+    def generate_until(self, requests: list[Any], disable_tqdm: bool = False) -> list[str]:
+        answers = []
+        for request in requests:
+            limit = request.args[1]["max_gen_toks"]
+            words = self.rule(request.doc).split(" ")[:limit]
+            self.asked.append((limit, request.args[0]))
+            self.tokens += len(words)
+            answers.append(" ".join(words))
+        return answers
+
+
+def values_of(model: Any) -> dict[str, Any]:
+    return scores(run(model, "cora_demo", QUESTIONS))
+
+
+@pytest.mark.parametrize("tokenizer", [True, False])
+def test_the_scores_are_those_of_the_longest_limit(tokenizer: bool) -> None:
+    whole, steps = Writes(tokenizer), Writes(tokenizer)
+    expected = values_of(stop_early(whole, None, max_gen_toks=LIMITS[-1:]))
+    values = values_of(stop_early(steps, None, max_gen_toks=LIMITS))
+    without = {name: value for name, value in values.items() if not name.startswith("followed")}
+    assert without == {name: value for name, value in expected.items() if not name.startswith("followed")}
+    assert {limit for limit, _ in whole.asked} == {64}
+    counts = Counter(limit for limit, _ in steps.asked)
+    assert counts[4] == len(whole.asked) > counts[16] > counts[64] > 0
+    assert steps.tokens < whole.tokens
+
+
+def test_nothing_is_asked_twice_with_one_limit() -> None:
+    model = Writes()
+    values_of(stop_early(model, "exact", max_gen_toks=LIMITS))
+    assert max(Counter(model.asked).values()) == 1
+
+
+def test_a_run_that_stops_early_has_the_scores_of_the_longest_limit() -> None:
+    expected = values_of(stop_early(Writes(), None, max_gen_toks=LIMITS[-1:]))
+    values = values_of(stop_early(Writes(), "exact", max_gen_toks=LIMITS))
+    for name in ("cora", "ci", "mcqa", "bmca@1.0", "cora_stderr", "mcqa_stderr"):
+        assert values[name] == pytest.approx(expected[name])
+
+
+class Ends(Simulated):
+    """Ends by itself after few tokens, or says nothing at all, as a server that takes out unfinished reasoning does."""
+
+    def __init__(self, said: str) -> None:
+        super().__init__(lambda _: said)
+        self.limits: list[int] = []
+
+    def generate_until(self, requests: list[Any], disable_tqdm: bool = False) -> list[str]:
+        self.limits += [request.args[1]["max_gen_toks"] for request in requests]
+        return super().generate_until(requests)
+
+
+@pytest.mark.parametrize(("said", "again"), [("B", False), ("?", False), ("", True), ("B. A long text of words", True)])
+def test_a_response_that_ended_by_itself_is_not_asked_for_again(said: str, again: bool) -> None:
+    model = Ends(said)  # without a tokenizer: a text of fewer bytes than tokens is whole
+    run(stop_early(model, None, max_gen_toks=(4, 8)), "cora_demo", {"questions": 1})
+    assert (8 in model.limits) is again
+
+
+def test_all_letters_keep_their_room() -> None:
+    model = Ends("A")
+    run(stop_early(model, None, max_gen_toks=(4, 8)), "cora_demo_revas", {"questions": 1})
+    assert set(model.limits) == {4}
+    model = Ends("")
+    run(stop_early(model, None, max_gen_toks=(4, 8)), "cora_demo_revas", {"questions": 1})
+    assert set(model.limits) == {4, 8, 64}
+
+
+def test_samples_are_asked_for_once_with_the_longest_limit() -> None:
+    model = Ends("")
+    run(stop_early(model, None, max_gen_toks=(4, 8)), "cora_demo_sampling", {"questions": 2})
+    assert model.limits == [8] * 10
+
+
+def test_one_limit_is_the_limit() -> None:
+    model = Ends("")
+    results = run(stop_early(model, None, max_gen_toks=(100,)), "cora_demo", {"questions": 1})
+    assert set(model.limits) == {100}
+    assert results["configs"]["cora_demo"]["generation_kwargs"]["max_gen_toks"] == 100
+
+
+def test_the_log_says_how_many_were_asked_for_again(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+    run(stop_early(Ends(""), None, max_gen_toks=(4, 8)), "cora_demo", {"questions": 1})
+    assert "asked 26 with at most 4 tokens, 26 of them again with at most 8 tokens" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"max_gen_toks": (8, 4)}, "--max_gen_toks 8,4: expected growing limits"),
+        ({"max_gen_toks": (8, 8)}, "expected growing limits"),
+        ({"max_gen_toks": (0, 8)}, "expected whole numbers from 1"),
+        ({"max_gen_toks": (8, True)}, "expected whole numbers from 1"),
+        ({"max_gen_toks": (4, 8), "budget": 100}, "which a --budget of 100 cannot foresee"),
+    ],
+)
+def test_limits_that_cannot_be_used_are_an_error(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(OptionError, match=message):
+        stop_early(Ends("A"), None, **arguments)
+
+
+def test_a_response_that_is_no_text_ends_nothing() -> None:
+    model = Ends("A")
+    model.rule = lambda _: None  # type: ignore[assignment, return-value]
+    values = scores(run(stop_early(model, None, max_gen_toks=(4, 8)), "cora_demo", {"questions": 1}))
+    assert values["invalid"] == 1.0
