@@ -38,6 +38,7 @@ def lowest(session: nox.Session) -> None:
 @nox.session(python=PYTHONS)
 def newest(session: nox.Session) -> None:
     session.install("--upgrade", "--upgrade-strategy", "eager", ".[dev]")
+    session.env["CORA_FUZZ"] = "1000000"
     _test(session)
 
 
