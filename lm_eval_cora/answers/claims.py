@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import lru_cache
 from itertools import pairwise
 
 from lm_eval_cora.answers import Reason
@@ -133,13 +134,24 @@ _AFFIRMS = re.compile(
 )
 
 
+@lru_cache(maxsize=65_536)  # a question's options are printed in each of its variants
+def text_of_option(choice: str) -> str:
+    """The text of an option as it is looked for: plain, in lower case, without a full stop.
+
+    Example:
+        >>> text_of_option("**Fog**.")
+        'fog'
+    """
+    return lowered(plain(choice)).rstrip(" .")
+
+
 class Text:
     """A response beside the options that it may name."""
 
     def __init__(self, response: str, choices: Sequence[str]) -> None:
         self.text = plain(response)
         self.lower = lowered(self.text)
-        self.options = [lowered(plain(choice)).rstrip(" .") for choice in choices]
+        self.options = [text_of_option(choice) for choice in choices]
 
     def claims(self) -> list[Claim]:
         """All claims about options, in order; of several at one place the weightiest."""
@@ -153,7 +165,7 @@ class Text:
             if not claims or claim.start >= claims[-1].end:  # else it is the text behind a letter
                 claims.append(claim)
         listed = self._listed(claims)
-        return [replace(claim, void=listed.get(claim.start, claim.void)) for claim in claims]
+        return [replace(claim, void=listed[claim.start]) if claim.start in listed else claim for claim in claims]
 
     def _listed(self, claims: Sequence[Claim]) -> dict[int, Reason]:
         """The claims, by their start, that follow each other directly, each with the text of its option.

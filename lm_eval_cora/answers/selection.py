@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from lm_eval_cora.answers import Answer, Reason
+from lm_eval_cora.answers.claims import text_of_option
 from lm_eval_cora.answers.head import LABEL, after_reasoning, head_of, why_nothing
 from lm_eval_cora.answers.plain import lowered, plain
 from lm_eval_cora.question import LETTERS
@@ -130,7 +131,7 @@ def find_selection(response: str, printed: Sequence[int], choices: Sequence[str]
         answer = read_selection(said[start:], printed, choices)
         if answer.reason not in (Reason.NO_LETTER, Reason.EMPTY):
             return answer
-    options = {lowered(plain(choice)).rstrip(" ."): identity for choice, identity in zip(choices, printed, strict=True)}
+    options = {text_of_option(choice): identity for choice, identity in zip(choices, printed, strict=True)}
     lines = [line.strip(" .,;-•\"'") for line in lowered(plain(said)).split("\n")]
     chosen = {options[line] for line in lines if line} if all(line in options for line in lines if line) else set()
     return Answer(selected=tuple(dict.fromkeys(one for one in printed if one in chosen))) if chosen else strict

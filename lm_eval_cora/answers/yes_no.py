@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from lm_eval_cora.answers import Answer, Reason
 from lm_eval_cora.answers.choice import last_counts
+from lm_eval_cora.answers.claims import text_of_option
 from lm_eval_cora.answers.head import LABEL, after_reasoning, head_of, is_reasoning, why_nothing
 from lm_eval_cora.answers.plain import lowered, plain
 
@@ -88,7 +89,7 @@ def find_yes_no(response: str, printed: Sequence[int], choices: Sequence[str]) -
     if not said or is_reasoning(said):
         return Answer(reason=why_nothing(said, Reason.EMPTY))
     text = lowered(plain(said))
-    proposed = lowered(plain(choices[0])).rstrip(" .")
+    proposed = text_of_option(choices[0])
     if len(proposed) >= _SHORTEST_TEXT:
         text = text.replace(proposed, "it")
     opening = _OPENING.match(text)
