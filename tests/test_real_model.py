@@ -14,6 +14,9 @@ from lm_eval_cora.reading import NOT_ASKED
 from .names import METRICS, SCORED, SELECTIONS, printed
 from .simulated import run, scores
 
+SHORT = {"max_gen_toks": 8}
+"""Room for "A. East": where it is not the length that is looked at, the tests do not pay for it."""
+
 WEIGHTS = "SmolLM2-135M-Instruct.Q4_1.gguf"
 
 pytestmark = [
@@ -68,7 +71,7 @@ def test_the_letters_of_a_variant_cost_one_forward_pass(model, monkeypatch: pyte
 
 
 def test_mcqa_plus(model) -> None:  # type: ignore[no-untyped-def]
-    results = run(model, "cora_demo_plus", {"questions": 2}, apply_chat_template=True)
+    results = run(model, "cora_demo_plus", {"questions": 2}, apply_chat_template=True, gen_kwargs=SHORT)
     values = scores(results, "cora_demo_plus")
     samples = results["samples"]["cora_demo_plus"]
     assert len(samples) == 30
@@ -82,7 +85,7 @@ def test_mcqa_plus(model) -> None:  # type: ignore[no-untyped-def]
 
 def test_the_study_in_both_forms(model) -> None:  # type: ignore[no-untyped-def]
     for task, count, own in (("cora_demo_revas", 48, SELECTIONS), ("cora_demo_revas_mc", 47, SCORED)):
-        results = run(model, task, {"questions": 1}, apply_chat_template=True)
+        results = run(model, task, {"questions": 1}, apply_chat_template=True, gen_kwargs=SHORT)
         values, samples = scores(results, task), results["samples"][task]
         assert len(samples) == count
         assert set(own) < set(values)
@@ -115,7 +118,7 @@ def test_score(model) -> None:  # type: ignore[no-untyped-def]
 
 @pytest.mark.parametrize("task", ["cora_demo", "cora_demo_mc"])
 def test_stopping_early(model, task: str) -> None:  # type: ignore[no-untyped-def]
-    settings = {"options": {"questions": 2}, "apply_chat_template": True}
+    settings = {"options": {"questions": 2}, "apply_chat_template": True, "gen_kwargs": SHORT}
     full = scores(run(model, task, **settings), task)
     results = run(stop_early(model), task, **settings)
     found = scores(results, task)
@@ -127,3 +130,20 @@ def test_stopping_early(model, task: str) -> None:  # type: ignore[no-untyped-de
     assert 2 <= asked < len(samples) == 52
     assert f"|stop:exact|asked:{asked / 52:.1%}|" in results["configs"][task]["metadata"]["signature"]
     assert results["config"]["model"] == model.config._name_or_path
+
+
+def test_a_short_limit_first_has_the_scores_of_the_long_one(model) -> None:  # type: ignore[no-untyped-def]
+    settings = {"options": {"questions": 1}, "apply_chat_template": True}
+    full = run(stop_early(model, None, max_gen_toks=(40,)), "cora_demo", **settings)
+    steps = run(stop_early(model, None, max_gen_toks=(4, 12, 40)), "cora_demo", **settings)
+    told = [
+        [(sample["doc"]["ordinal"], str(sample["consistency_rate"]), str(sample["invalid"])) for sample in found]
+        for found in (full["samples"]["cora_demo"], steps["samples"]["cora_demo"])
+    ]
+    assert told[0] == told[1]
+    assert any(invalid == "" for _, _, invalid in told[0])
+    values, expected = scores(steps), scores(full)
+    assert {name: values[name] for name in METRICS} == {name: expected[name] for name in METRICS}
+    # It ends most answers by itself, in a few words.
+    lengths = [len(model.tok_encode(sample["resps"][0][0])) for sample in steps["samples"]["cora_demo"]]
+    assert min(lengths) < 12

@@ -58,9 +58,9 @@ _LABELS = frozenset(("answer", "option", "choice", "letter"))
 _VERBS = frozenset(("choose", "chose", "select", "selected", "pick", "picked", "with", "for", "on"))
 _OPINIONS = frozenset(("believe", "think", "say", "guess"))
 _FILLER = re.compile(
-    r"(?:[\s\"'(\[:,=-]|(?:option|choice|letter|answer|it's|it|is|be|indeed|therefore|thus|hence|so|definitely|most|"
-    r"likely|probably|clearly|simply|actually|the|that|number|only|correct|right|best|one|first|second|third|fourth|"
-    r"fifth|last|labeled|labelled|marked|as follows)\b){0,20}",
+    r"(?:[\s\"'(\[:,=]|-(?! ?\d)|(?:option|choice|letter|answer|it's|it|is|be|indeed|therefore|thus|hence|so|"
+    r"definitely|most|likely|probably|clearly|simply|actually|the|that|number|only|correct|right|best|one|first|second|third|"
+    r"fourth|fifth|last|labeled|labelled|marked|as follows)\b){0,20}",
     re.IGNORECASE,
 )
 _NOUN = re.compile(
@@ -112,6 +112,8 @@ _MARK = re.compile(r"[ \"'*]{0,2}(?:[.):\]\"',-]|\n|$)")
 _STOP = re.compile(r"\s?(?:[.,;!?()\]\n\"]|$)")
 _NUMBER = re.compile(r"-? ?\d{1,30}(?:[, ]\d{3})*(?:\.\d{1,30})?")
 _ABOUT_THE_OTHERS = re.compile(r"(?:none|all|both|neither) of (?:the above|these|the options|the choices)\b")
+_GOES_ON = re.compile(r"\w|[%°^/*+=]|[-.,']\w")
+_INSIDE = re.compile(r"[\w/.-]")
 _PARTS = re.compile(r" ?[,;] ?")
 _REMARK = re.compile(r"\([^()\n]{0,80}\)")
 _AND = re.compile(
@@ -152,6 +154,7 @@ class Text:
         self.text = plain(response)
         self.lower = lowered(self.text)
         self.options = [text_of_option(choice) for choice in choices]
+        self._last_line = self.text.rfind("\n")
 
     def claims(self) -> list[Claim]:
         """All claims about options, in order; of several at one place the weightiest."""
@@ -183,7 +186,7 @@ class Text:
             between = self.text[one.end : other.start]
             if len(between) > _WINDOW or _REMARK.sub("", between).strip(" .;,\n\"'([-)"):
                 continue
-            if one.end > one.start + 1 and (other.end > other.start + 1 or self._ends_in_line(other.end)):
+            if one.end > one.start + 1 and (other.end > other.start + 1 or self._is_in_last_line(other.end)):
                 reason = Reason.REPEATED if in_order else Reason.SEVERAL
                 listed.setdefault(one.start, reason)
                 listed[other.start] = reason
@@ -192,8 +195,8 @@ class Text:
     def _is_under_heading(self, start: int) -> bool:
         return _HEADING.search(self.text[max(0, start - _NEAR) : start]) is not None
 
-    def _ends_in_line(self, start: int) -> bool:
-        return self.text.find("\n", start) < 0
+    def _is_in_last_line(self, start: int) -> bool:
+        return start > self._last_line
 
     # ---- the answer is B
 
@@ -273,7 +276,8 @@ class Text:
         if claim.position >= len(self.options) or self.text[claim.start - 1 : claim.start] not in ("(", "["):
             return False
         option = self.options[claim.position]
-        return bool(option) and self.lower[: claim.start].rstrip(" ([\"'").endswith(option)
+        before = self.lower[max(0, claim.start - len(option) - _NEAR) : claim.start]
+        return bool(option) and before.rstrip(" ([\"'").endswith(option)
 
     # ---- Fog
 
@@ -295,8 +299,8 @@ class Text:
             start = self.lower.find(option)
             while start >= 0:
                 end = start + len(option)
-                inside = self.lower[start - 1 : start].isalnum() or self.lower[end : end + 1].isalnum()
-                if not inside and not taken[start]:
+                begins = start == 0 or _INSIDE.match(self.lower, start - 1) is None
+                if begins and not taken[start] and self._ends_at(option, end):
                     taken[start:end] = b"\1" * len(option)
                     found.append(Claim(place, start, end, MENTIONED))
                 start = self.lower.find(option, end)
@@ -307,7 +311,7 @@ class Text:
     def named_at(self, start: int) -> Claim | None:
         """The option that is named at a place, by its letter or its text."""
         place, end = self.option_at(start)
-        if end - start > 1:
+        if end - start > 1 or (end > start and not self.text[start].isalpha()):
             return Claim(place, start, end, MENTIONED, self._void(start, end))
         return self._letter_at(start)
 
@@ -378,11 +382,15 @@ class Text:
         best, end = -1, start
         for place, option in enumerate(self.options):
             stop = start + len(option)
-            if option and (stop > end or (stop == end and place == prefer)) and self.lower.startswith(option, start):
-                if option[-1].isalnum() and self.lower[stop : stop + 1].isalnum():
-                    continue
+            if not option or stop < end or (stop == end and place != prefer):
+                continue
+            if self.lower.startswith(option, start) and self._ends_at(option, stop):
                 best, end = place, stop
         return best, end
+
+    def _ends_at(self, option: str, stop: int) -> bool:
+        """Whether the text of an option may end at a place: 5 does not in "5.5" and "5/2", nor acid in "acid-free"."""
+        return not option[-1].isalnum() or _GOES_ON.match(self.lower, stop) is None
 
 
 def _value(number: re.Match[str]) -> Decimal:

@@ -24,8 +24,9 @@ _LABEL_TAG = re.compile(r"<(?:final_?)?(?:answer|choice)>", re.IGNORECASE)
 _BOX = re.compile(r"\\(?:boxed|fbox)\s*\{?")
 _MARKUP = re.compile(
     r"</?[a-zA-Z][\w-]{0,20} ?/?>|<\|[\w|]{1,30}\|?>|\\(?:text(?:bf|it|rm|sf)?|math(?:bf|it|rm|sf)|[()\[\]])"
-    r"|[*${}\\]|&nbsp;"
+    r"|\$|\\(?![a-zA-Z])|\*+(?!\w)|(?<!\w)\*+"
 )
+_BRACES = re.compile(r"[{}\\]|&nbsp;")
 _SPACES = re.compile(r"[^\S\n]+")
 _BREAK = re.compile(r" ?\n[ \n]*|  +")
 
@@ -42,14 +43,14 @@ def plain(text: str) -> str:
         The plain text, without white space at both ends.
 
     Example:
-        >>> plain(r"**Answer:** $\boxed{\text{B}}$,  Fog")
-        'Answer: answer: B, Fog'
+        >>> plain(r"**Answer:** $\boxed{\text{B}}$  *Fog*")
+        'Answer: answer: B Fog'
     """
     if len(text) > _LONGEST:
         text = f"{text[: _LONGEST // 2]}\n\n{text[-_LONGEST // 2 :]}"
     text = text.translate(_SAME)
     text = _BOX.sub(" answer: ", _LABEL_TAG.sub(" answer: ", text))
-    text = _SPACES.sub(" ", _MARKUP.sub("", text))
+    text = _SPACES.sub(" ", _BRACES.sub(" ", _MARKUP.sub("", text)))
     return _BREAK.sub(_shorter, text).strip()
 
 

@@ -140,6 +140,34 @@ def test_a_number_beside_a_letter_is_that_of_its_option() -> None:
     assert found("A. 2 + 38 = 40", shares).position == 0
 
 
+@pytest.mark.parametrize(
+    ("said", "position"),
+    [
+        *(
+            ("36", 0),
+            ("-36", 1),
+            ("−36", 1),
+            ("$-36$", 1),
+            ("5", 2),
+            ("5.5", 3),
+            ("1/5", 4),
+            ("5.", 2),
+            ("5 apples", 2),
+        ),
+        *((other, None) for other in ("3*6", "5/2", "5%", "5.25", "-5", "136", "36.5", "5^2", "5°")),
+    ],
+)
+def test_a_number_is_not_a_part_of_another(said: str, position: int | None) -> None:
+    assert found(f"The answer is {said}", ["36", "-36", "5", "5.5", "1/5"]).position == position
+
+
+@pytest.mark.parametrize("said", ["acid-free", "carbon-14", "Newton's law", "non-acid", "1,000,000", "carbonate"])
+def test_a_text_is_not_a_part_of_a_longer_word(said: str) -> None:
+    substances = ["acid", "carbon", "Newton", "1,000"]
+    assert found(f"The answer is {said}.", substances).position is None
+    assert found(f"It is {said}.", substances).position is None
+
+
 def test_of_options_that_combine_parts_all_parts_are_needed() -> None:
     pairs = ["True, False", "False, True", "True, True"]
     assert found("A. True for the first statement", pairs).reason is Reason.CONTRADICTION
