@@ -142,7 +142,7 @@ def not_asked(doc: Doc) -> Record:
 
 def written_answer(results: Sequence[Any], reader: Reader) -> str | None:
     """The model's own answer in the first response, if there is one."""
-    return (read_boxed if reader == "strict" else find_boxed)(response_of(results)).written
+    return _READERS["boxed"][reader](response_of(results), {}).written
 
 
 def response_of(results: Sequence[Any]) -> str:

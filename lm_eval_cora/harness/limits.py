@@ -53,25 +53,26 @@ def generate_in_steps(lm: Any, requests: Sequence[Instance], limits: Sequence[in
     """
     responses: list[Any] = [None] * len(requests)
     pending = list(range(len(requests)))
-    told = []
-    for step, limit in enumerate(limits):
-        if not pending:
-            break
-        last = limit == limits[-1]
-        sent = [requests[place] if last else _limited(requests[place], limit) for place in pending]
+    told: list[str] = []
+    for limit in limits:
+        # The last limit is that of the requests themselves, of which some have more room.
+        whole = limit == limits[-1]
+        sent = [requests[place] if whole else _limited(requests[place], limit) for place in pending]
         received = lm.generate_until(sent)
         if len(received) != len(sent):
             raise ValueError(f"the model gave {len(received)} responses to {len(sent)} requests (generate_until)")
-        told.append(f"{len(sent):,}{' of them again' if step else ''} with at most {limit:,} tokens")
+        shortened = sum(request is not requests[place] for place, request in zip(pending, sent, strict=True))
+        told.append(f"{len(sent) if told else shortened:,} with at most {limit:,} tokens")
         again = []
         for place, request, response in zip(pending, sent, received, strict=True):
             responses[place] = response
-            if request is not requests[place] and not (
-                _is_whole(lm, response, limit) or _is_settled(request, response)
-            ):
+            is_shortened = request is not requests[place]
+            if is_shortened and not (_is_whole(lm, response, limit) or _is_settled(request, response)):
                 again.append(place)
         pending = again
-    logger.info("asked %s", ", ".join(told))
+        if not pending:
+            break
+    logger.info("asked %s", ", again ".join(told))
     return responses
 
 

@@ -46,7 +46,7 @@ from lm_eval_cora.harness.requests import (
 )
 from lm_eval_cora.harness.results_file import digest_of, name_callables, signature_of
 from lm_eval_cora.harness.scored import ScoredTask
-from lm_eval_cora.harness.scoring import JUDGE, Cell, Score, Undefined, metric_keys, written_by_question
+from lm_eval_cora.harness.scoring import JUDGE, Cell, Score, Undefined, metric_keys, score_response, written_by_question
 from lm_eval_cora.harness.templates import drops_one
 from lm_eval_cora.metrics import Estimate
 from lm_eval_cora.metrics.entries import check_metrics, compute, is_asked_for, is_in_table
@@ -385,7 +385,7 @@ class CoraTask(ScoredTask):
                 "task": f"{self.task_name}@{self.VERSION}",
                 "probe": self._probe,
                 "form": _FORMS.get(self.OUTPUT_TYPE, self.OUTPUT_TYPE),
-                **({"reader": self._options.reader} if self._form == "generate" else {}),
+                **({"reader": self._options.reader} if self.config.process_results is score_response else {}),
                 "shots": f"{fewest}{shots}@{self._fewshot_seed}" if shots else 0,
                 **({"revision": revision} if revision else {}),
                 **({"math-verify": version("math-verify")} if self._writes else {}),

@@ -123,7 +123,7 @@ def test_one_limit_is_the_limit() -> None:
 def test_the_log_says_how_many_were_asked_for_again(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
     run(stop_early(Ends(""), None, max_gen_toks=(4, 8)), "cora_demo", {"questions": 1})
-    assert "asked 26 with at most 4 tokens, 26 of them again with at most 8 tokens" in caplog.text
+    assert "asked 26 with at most 4 tokens, again 26 with at most 8 tokens" in caplog.text
 
 
 @pytest.mark.parametrize(
