@@ -351,6 +351,9 @@ MISTAKES: list[tuple[str, list[Any], str]] = [
     ("cora_demo", ["--budget", 25], "25"),  # a question is 26
     ("cora_demo", ["--budget", 100, "--target-stderr", 0.01], "--target-stderr"),
     ("cora_demo", ["--stop", "mv", "--target-stderr", 0.01], "--target-stderr"),
+    ("cora_demo", ["--max_gen_toks", "8,64", "--budget", 100], "--budget of 100"),
+    ("cora_demo", ["--max_gen_toks", "8,64", "--gen_kwargs", "max_new_tokens=5"], "both limit the tokens"),
+    ("cora_demo", ["--metadata", '{"cora": {"reader": "lazy"}}'], "'lazy', expected 'flexible' or 'strict'"),
     ("cora_demo", ["--stop", "exact", "--predict_only"], "--predict_only"),
     ("cora_demo", ["--stop", "exact", "--num_fewshot", 500], "--num_fewshot 500"),
     ("cora_demo", ["--num_fewshot", 500], "--num_fewshot 500"),
@@ -382,13 +385,24 @@ def test_a_mistake_is_told_before_there_is_a_model(run: Commands, tmp_path: Path
     assert not list(ran.folder.rglob("*.json*"))
 
 
+def test_limits_of_tokens(run: Commands) -> None:
+    ran = run.ours("--max_gen_toks", "8,64,512")
+    assert ran.code == 0
+    assert ran.file["configs"]["cora_demo"]["generation_kwargs"]["max_gen_toks"] == 512
+    plain = run.plain()
+    assert ran.results["cora_demo"]["acc,none"] == plain.results["cora_demo"]["acc,none"]
+    # "A" and "Perhaps" have fewer bytes than 8, so none of them was cut off.
+    assert len(ran.models[0].prompts) == len(set(ran.models[0].prompts)) > 90
+
+
 def test_an_error_of_the_model_leaves_its_class_as_it_was(run: Commands) -> None:
     with pytest.raises(RuntimeError, match="out of memory"):
         run.ours("--stop", "exact", "--model_args", "skill=none")
     assert run.ours("--stop", "exact").code == 0
 
 
-USAGE = ["run --tasks x --sing", "run --budget 0", "run --target-stderr 0", "tasks --stop exact", "guess --sing"]
+USAGE = ["run --max_gen_toks 64,8", "run --max_gen_toks a", "report out --reader lazy"]
+USAGE += ["run --tasks x --sing", "run --budget 0", "run --target-stderr 0", "tasks --stop exact", "guess --sing"]
 
 
 @pytest.mark.parametrize("line", [*USAGE, "report out --limit 3", "compare a b --sing", "score a --budget 3"])
