@@ -62,9 +62,9 @@ def find_letter(response: str, printed: Sequence[int], choices: Sequence[str]) -
 
     A letter does not count where it is rejected ("B is wrong"), where another one follows it ("B or C"), and where the
     text beside it is another option's ("B. Ice" where A is ice), or only a part of its own where the options combine
-    the same parts. Lines that repeat the options count for nothing. In a response that breaks off, the text of an
-    option that is only mentioned does not count. What stands before a last "</think>" (or the like of other models) is
-    reasoning, not the response.
+    the same parts. Lines that repeat the options count for nothing. What is only mentioned does not count in a refusal
+    and, if it is a text, in a response that breaks off. What stands before a last "</think>" (or the like of other
+    models) is reasoning, not the response.
 
     Args:
         response: What the model wrote; any text of any length. Of more than 40,000 characters the first and the last
@@ -162,6 +162,8 @@ def _front(text: Text, claims: Sequence[Claim]) -> Claim | None:
 def _of_several(text: Text, claims: Sequence[Claim], front: Claim | None, printed: Sequence[int]) -> Claim | Reason:
     """The claim that counts among some of one weight."""
     first, last = claims[0], claims[-1]
+    if first.weight == MENTIONED and why_nothing(text.text, Reason.NO_LETTER) is Reason.REFUSED:
+        return Reason.REFUSED
     if first.weight == MENTIONED and not text.begins_line(first.start) and _breaks_off(text):
         return Reason.CUT_OFF
     if len({printed[claim.position] for claim in claims}) == 1:

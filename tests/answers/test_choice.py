@@ -83,6 +83,7 @@ def test_the_third_option_is_chosen(response: str) -> None:
         ("<think>A", Reason.CUT_OFF),
         ("Let us look at the first option. Ice is frozen water, which melts at zero degrees and then", Reason.CUT_OFF),
         ("I'm sorry, but I cannot answer that.", Reason.REFUSED),
+        ("I can't help with that. Option A mentions ice.", Reason.REFUSED),
         *((said, Reason.SEVERAL) for said in ("A or B", "A and B", "A/B", "Either A or C.", "The answer is A or C.")),
         ("The answer is A, B, C, D or E", Reason.SEVERAL),
         ("Both A and C are correct.", Reason.SEVERAL),
