@@ -284,17 +284,21 @@ class Text:
     def texts(self) -> list[Claim]:
         """Where the text of an option stands, in order, but not within that of a longer one.
 
-        A text of less than three letters counts only where the response begins with it, a number only as a whole line.
+        A text of less than three letters counts only where the response begins with it; a number as a whole line, and
+        in a single sentence that ends with an option.
         """
         place, end = self.option_at(0)
         alone = end == len(self.lower.partition("\n")[0].rstrip(" ."))
         if end and (alone or (self.lower[end - 1].isalpha() and SENTENCE_END.match(self.text, end))):
             return [Claim(place, 0, end, MENTIONED)]
+        sentence = self.lower.rstrip(" .")
+        ends_with_option = not SENTENCE_END.search(sentence) and sentence.endswith(tuple(filter(None, self.options)))
         found: list[Claim] = []
         taken = bytearray(len(self.lower))
         for place in sorted(range(len(self.options)), key=lambda place: -len(self.options[place])):
             option = self.options[place]
-            if sum(map(str.isalpha, option)) < _SHORTEST_TEXT:
+            is_number = any(map(str.isdigit, option)) and ends_with_option
+            if not option or (sum(map(str.isalpha, option)) < _SHORTEST_TEXT and not is_number):
                 continue
             start = self.lower.find(option)
             while start >= 0:
