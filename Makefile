@@ -2,7 +2,7 @@
 
 PYTHON ?= python3
 VENV ?= .venv
-QUESTIONS ?= 40
+QUESTIONS ?= 20
 
 # The torch of the demo and of the test with a real model. From PyPI, on Linux, this is the build for CUDA, several
 # gigabytes with what it needs; where a CPU build is configured (as a pip index or folder), pip takes that one.

@@ -75,8 +75,8 @@ def make_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
         type=_growing,
         default=(),
         metavar="N,N",
-        help="tokens of a written answer: with 8,64,512 all are asked for with 8, and those that are cut off before "
-        "their answer is clear again with 64, then 512; the scores are those of 512",
+        help="tokens of a written answer: with 32,512 all are asked for with 32, and those that are cut off before their "
+        "answer is settled again with 512; the scores are those of 512",
     )
 
     report = _command(
@@ -251,7 +251,7 @@ def _growing(text: str) -> tuple[int, ...]:
     except ValueError:
         numbers = ()
     if not numbers or numbers[0] < 1 or list(numbers) != sorted(set(numbers)):
-        raise argparse.ArgumentTypeError(f"{text!r}: expected one whole number, or growing ones such as 8,64,512")
+        raise argparse.ArgumentTypeError(f"{text!r}: expected one whole number, or growing ones such as 32,512")
     return numbers
 
 

@@ -19,7 +19,7 @@ _NEAR = 60
 _SHORT = 80
 """A response of so many characters may end without a full stop."""
 
-_BEGUN = 8
+_BEGUN = 2
 """So many characters of a paragraph tell what it is."""
 
 _OPENING = re.compile(
@@ -220,7 +220,7 @@ def _by_text(text: Text, printed: Sequence[int]) -> Claim | Reason:
 
 def _breaks_off(text: Text) -> bool:
     """Whether a response of more than a line ends within a sentence."""
-    return len(text.text) > _SHORT and not _FINISHED.search(text.text[-_BEGUN:])
+    return len(text.text) > _SHORT and not _FINISHED.search(text.text[-1:])
 
 
 def _is_settled(text: Text, claim: Claim) -> bool:

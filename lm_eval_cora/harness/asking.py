@@ -308,7 +308,7 @@ def stop_early(
         goal: `exact`, a level such as `bmca@0.8`, or `mv`; None asks all variants of the questions that are asked.
         budget: Ask whole questions, drawn by the seed, for at most so many requests, of all tasks together.
         target_stderr: Ask whole questions, drawn by the seed, until CoRA's standard error is below this.
-        max_gen_toks: Growing limits of tokens, such as (8, 64, 512): answers that a limit cuts off are asked for again
+        max_gen_toks: Growing limits of tokens, such as (32, 512): answers that a limit cuts off are asked for again
             with the next one. Empty leaves each task its own limit.
 
     Returns:

@@ -29,7 +29,7 @@ def check_limits(limits: Sequence[int], budget: int | None) -> None:
     if any(isinstance(limit, bool) or not isinstance(limit, int) or limit < 1 for limit in limits):
         raise OptionError(f"--max_gen_toks {_listed(limits)}: expected whole numbers from 1")
     if list(limits) != sorted(set(limits)):
-        raise OptionError(f"--max_gen_toks {_listed(limits)}: expected growing limits, such as 8,64,512")
+        raise OptionError(f"--max_gen_toks {_listed(limits)}: expected growing limits, such as 32,512")
     if len(limits) > 1 and budget is not None:
         raise OptionError(
             f"--max_gen_toks {_listed(limits)}: asks some requests again, which a --budget of {budget} cannot foresee; "
