@@ -75,8 +75,8 @@ def make_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
         type=_growing,
         default=(),
         metavar="N,N",
-        help="tokens of a written answer: with 32,512 all are asked for with 32, and those that are cut off before their "
-        "answer is settled again with 512; the scores are those of 512",
+        help="tokens of a written answer: with 32,512 all are asked for with 32, and those that are cut off before "
+        "their answer is settled again with 512; the scores are those of 512",
     )
 
     report = _command(

@@ -173,7 +173,7 @@ class Run:
         followed = self.estimates.get("followed", UNDEFINED).value
         if followed < FEW_FOLLOWED:
             told.append(
-                f"{followed:.0%} of the responses follow the format, so the scores depend on the reader, here "
+                f"{followed:.1%} of the responses follow the format, so the scores depend on the reader, here "
                 f"{self.reader}: compare --reader strict and --reader flexible"
             )
         if self.differences:

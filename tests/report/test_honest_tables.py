@@ -94,7 +94,7 @@ def test_many_invalid_answers_are_said_before_the_scores(tmp_path: Path) -> None
     write(tmp_path, lambda doc: "" if doc["ordinal"] else knows(doc), "cora_demo_order", {"questions": 5})
     (_, note), (_, followed) = only_section(tmp_path).notes
     assert note.startswith("80% of the answers are invalid (most of them: empty, 20)")
-    assert followed.startswith("20% of the responses follow the format, so the scores depend on the reader")
+    assert followed.startswith("20.0% of the responses follow the format, so the scores depend on the reader")
 
 
 def test_what_stands_on_own_questions_has_no_rank(tmp_path: Path) -> None:
