@@ -29,8 +29,8 @@ _CONCLUDES = re.compile(
     r"\b(?:therefore|thus|hence|so|final|finally|conclusion|conclude|overall|consequently|in summary)\b", re.IGNORECASE
 )
 _TAKES_BACK = re.compile(
-    r"\b(?:wait|actually|correction|corrected|mistaken?|apologi[sz]e|apologies|sorry|instead|rather|on second thought|"
-    r"reconsider|scratch that)\b",
+    r"\b(?:wait|correction|corrected|mistaken?|apologi[sz]e|apologies|sorry|on second thought|on reflection|reconsider|"
+    r"scratch that)\b",
     re.IGNORECASE,
 )
 _NOTHING_FITS = re.compile(
@@ -112,7 +112,7 @@ def choose(said: str, printed: Sequence[int], choices: Sequence[str], *, at_the_
 
 def _chosen(text: Text, printed: Sequence[int], *, at_the_end: bool) -> Claim | Reason:
     claims = _without_contradicted(text.claims())
-    front = None if at_the_end else _front(text, claims)
+    front = None if at_the_end or _is_analysis(text, claims) else _front(text, claims)
     if front is not None and front.void is not Reason.SEVERAL:
         claims = [replace(claim, weight=STATED) if claim is front else claim for claim in claims]
     for weight in (STATED, AFFIRMED, MENTIONED):
@@ -159,12 +159,19 @@ def _front(text: Text, claims: Sequence[Claim]) -> Claim | None:
     return None
 
 
+def _is_analysis(text: Text, claims: Sequence[Claim]) -> bool:
+    """Whether a response goes through the options, each on lines of its own, before it states one."""
+    lines = [claim for claim in claims if text.begins_line(claim.start)]
+    in_order = len(lines) > 1 and lines[0].position == 0 and lines[1].position == 1
+    return in_order and any(claim.weight == STATED and claim.position != lines[0].position for claim in claims)
+
+
 def _of_several(text: Text, claims: Sequence[Claim], front: Claim | None, printed: Sequence[int]) -> Claim | Reason:
     """The claim that counts among some of one weight."""
     first, last = claims[0], claims[-1]
     if first.weight == MENTIONED and why_nothing(text.text, Reason.NO_LETTER) is Reason.REFUSED:
         return Reason.REFUSED
-    if first.weight == MENTIONED and not text.begins_line(first.start) and _breaks_off(text):
+    if first.weight == MENTIONED and _breaks_off(text):
         return Reason.CUT_OFF
     if len({printed[claim.position] for claim in claims}) == 1:
         return first
@@ -209,7 +216,9 @@ def _by_text(text: Text, printed: Sequence[int]) -> Claim | Reason:
     if _breaks_off(text):
         return Reason.CUT_OFF
     found = [
-        claim for claim in text.texts() if not _NEGATED.search(text.text[max(0, claim.start - _NEAR) : claim.start])
+        claim
+        for claim in text.texts()
+        if claim.void is None and not _NEGATED.search(text.text[max(0, claim.start - _NEAR) : claim.start])
     ]
     if len({printed[claim.position] for claim in found}) == 1:
         return found[0]

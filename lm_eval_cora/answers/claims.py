@@ -55,7 +55,11 @@ _OPENER = re.compile(
 )
 _CONCLUSIONS = frozenset(("therefore", "so", "thus", "hence", "it's", "that's"))
 _LABELS = frozenset(("answer", "option", "choice", "letter"))
-_VERBS = frozenset(("choose", "chose", "select", "selected", "pick", "picked", "with", "for", "on"))
+_VERBS = frozenset(("choose", "chose", "select", "selected", "pick", "picked"))
+_PREPOSITIONS = frozenset(("with", "for", "on"))
+_OF_CHOICE = re.compile(
+    r"\b(?:go|going|went|stick|stay|opt|opting|settle|decide|vote|bet|agree|conclude)$", re.IGNORECASE
+)
 _OPINIONS = frozenset(("believe", "think", "say", "guess"))
 _FILLER = re.compile(
     r"(?:[\s\"'(\[:,=]|-(?! ?\d)|(?:option|choice|letter|answer|it's|it|is|be|indeed|therefore|thus|hence|so|"
@@ -64,7 +68,8 @@ _FILLER = re.compile(
     re.IGNORECASE,
 )
 _NOUN = re.compile(
-    r"\b(?P<other>(?:others?|wrong|incorrect|remaining|false|each|every|any|not (?:a|the)) (?:\w{1,20} )?)?"
+    r"\b(?P<other>(?:others?|wrong|incorrect|remaining|false|each|every|any|not (?:a|the)|second best|"
+    r"least \w{1,20}|worst|obvious|initial|first|previous|tempting) (?:\w{1,20} )?)?"
     r"(?:answers?|choice|option|response|solution|selection|conclusion|letter|statement)\b",
     re.IGNORECASE,
 )
@@ -80,10 +85,11 @@ _DOUBT = re.compile(
     r"\b(?:if|whether|could|might|may|perhaps|maybe|possibly|either|suppose|assum\w{1,4}|unless|why|between)\b",
     re.IGNORECASE,
 )
+_CLAUSE = re.compile(r"[,;:]")
 SENTENCE_END = re.compile(r"[.!?;]\s|\n")
 
 # A letter, and the words "a" and "I".
-_LETTER = re.compile(r"[A-Z](?!\w|'\w|-\w)|[a-z](?=[)\].]|:\s|\s?\n|$)(?!\.\w)")
+_LETTER = re.compile(r"[A-Z](?!\w|'\w|-\w)|[a-z](?=[)\].]|:\s|\s?\n)(?!\.\w)")
 _CAPITAL = re.compile(r"(?<![\w/.+-])(?<!\w')[A-Z](?![\w+])(?!'\w)(?!-\w)")
 _WORD = re.compile(r" +[a-z]")
 _CONJUNCTION = re.compile(
@@ -107,13 +113,16 @@ _REJECTED_BEFORE = re.compile(
 _AND_BEFORE = re.compile(r"\b[A-Z][\")\]]?\s?(?:,\s?(?:and|or)?|/|&|and|n?or)\s?(?:option )?[\"'(\[]{0,2}$")
 
 # What stands behind it.
-_AROUND = re.compile(r"(?:[\s.):\]\"',]|-(?! ?\d)){0,6}")
+_AROUND = re.compile(r"(?:[\s.):(\[\]\"',]|-(?! ?\d)){0,6}")
 _MARK = re.compile(r"[ \"'*]{0,2}(?:[.):\]\"',-]|\n|$)")
 _STOP = re.compile(r"\s?(?:[.,;!?()\]\n\"]|$)")
 _NUMBER = re.compile(r"-? ?\d{1,30}(?:[, ]\d{3})*(?:\.\d{1,30})?")
 _ABOUT_THE_OTHERS = re.compile(r"(?:none|all|both|neither) of (?:the above|these|the options|the choices)\b")
 _GOES_ON = re.compile(r"\w|[%°^/*+=]|[-.,']\w")
 _INSIDE = re.compile(r"[\w/.-]")
+_IS_A_SYMBOL = re.compile(r"[\")\]]{0,2} ?(?:[=+<>]|:[A-Z]\b|[(\[]?[A-Z][)\]]?(?=[\s.,)(]|$)(?!\w))")
+_IS_ASKED = re.compile(r"[\s\"')\]]{0,3}\?")
+_BEGINS_CLAUSE = re.compile(r" (?:is|was|refers|describes|represents|means|has|can|could|does|would)\b")
 _PARTS = re.compile(r" ?[,;] ?")
 _REMARK = re.compile(r"\([^()\n]{0,80}\)")
 _AND = re.compile(
@@ -121,6 +130,8 @@ _AND = re.compile(
     re.IGNORECASE,
 )
 _REJECTS = re.compile(
+    r"[\s\"')\].,:(-]{0,4}(?:[❌✗✘✖❎]|(?:incorrect|wrong|false|not (?:correct|right|true))\b)|"
+    r"[\s\"')\].,:]{0,3}\b(?:is|are) (?:less|out|not as|tempting|a (?:distractor|trap)|the (?:worst|least))\b|"
     r"[\s\"')\]]{0,2}(?:(?:is|are|was|were|can|could|would|does|do|has|should)(?:n't| not| never)\b|cannot\b)|"
     r"[\s\"')\].,:]{0,3}\b(?:(?:is|are|was|were|can be|seems|would be|cannot be|can't be) (?:(?!not)\w{1,20} )?"
     r"(?:incorrect|wrong|false|eliminated|ruled out|excluded|inaccurate|impossible|unlikely|invalid|irrelevant)\b|"
@@ -151,7 +162,8 @@ class Text:
     """A response beside the options that it may name."""
 
     def __init__(self, response: str, choices: Sequence[str]) -> None:
-        self.text = plain(response)
+        text = plain(response)
+        self.text = text.upper() if len(text) == 1 else text
         self.lower = lowered(self.text)
         self.options = [text_of_option(choice) for choice in choices]
         self._last_line = self.text.rfind("\n")
@@ -210,7 +222,7 @@ class Text:
             if self._states(opener, claim):
                 yield replace(claim, weight=STATED)
             elif (
-                opener.group() in ("is", "are", ":")
+                opener.group() in ("is", "are")
                 and self._is_with_text(claim)
                 and not self.text[opener.end() : start].strip(" \n\"'([")
             ):
@@ -222,16 +234,18 @@ class Text:
         before = self._sentence_before(opener.start())
         stops = _STOP.match(self.text, claim.end) is not None
         if word in _CONCLUSIONS:
-            return stops
+            return stops and not leaves_open(_CLAUSE.split(before)[-1])
         if word in _LABELS:
             return stops and _LABEL_LINE.search(self.text[max(0, opener.start() - _NEAR) : opener.end()]) is not None
-        if word in _VERBS or word in _OPINIONS:
+        if word in _PREPOSITIONS and not _OF_CHOICE.search(before.rstrip()):
+            return False
+        if word in _VERBS or word in _PREPOSITIONS or word in _OPINIONS:
             subject = _last(_SUBJECT, before)
-            return subject is not None and not _is_open(before[subject.start() :])
+            return subject is not None and not leaves_open(before[subject.start() :])
         noun = _last(_NOUN, before)
-        if noun is not None and not noun["other"] and not _is_open(before[noun.end() :]):
+        if noun is not None and not noun["other"] and not leaves_open(before[noun.end() :]):
             return _DOUBT.search(before[: noun.start()]) is None
-        return stops and word in ("is", "be") and _POINTER.search(before) is not None and not _is_open(before)
+        return stops and word in ("is", "be") and _POINTER.search(before) is not None and not leaves_open(before)
 
     def _sentence_before(self, end: int) -> str:
         window = self.text[max(0, end - _WINDOW) : end]
@@ -245,7 +259,7 @@ class Text:
         front = first.end() if first else 0
         for start in (front, *(capital.start() for capital in _CAPITAL.finditer(self.text, front + 1))):
             claim = self._letter_at(start)
-            if claim is None:
+            if claim is None or self.option_at(start)[1] > claim.end:
                 continue
             before = self.text[max(0, claim.start - _NEAR) : claim.start]
             named = _NAMED.search(before) is not None
@@ -253,7 +267,9 @@ class Text:
             begins = _SENTENCE_START.search(before) is not None or self.begins_line(claim.start)
             affirmed = (named or begins or with_text) and _AFFIRMS.match(self.text, claim.end) is not None
             marked = self.begins_line(claim.start) and _MARK.match(self.text, start + 1) is not None
-            if not (affirmed or named or with_text or marked or start == front):
+            goes_on = _CONJUNCTION.match(self.text, start + 1) is not None
+            fronts = start == front and (marked or goes_on or claim.void is not None)
+            if not (affirmed or named or with_text or marked or fronts):
                 continue
             if claim.void is None and _AND_BEFORE.search(before):
                 claim = replace(claim, void=Reason.SEVERAL)
@@ -290,7 +306,7 @@ class Text:
         place, end = self.option_at(0)
         alone = end == len(self.lower.partition("\n")[0].rstrip(" ."))
         if end and (alone or (self.lower[end - 1].isalpha() and SENTENCE_END.match(self.text, end))):
-            return [Claim(place, 0, end, MENTIONED)]
+            return [Claim(place, 0, end, MENTIONED, self._void(0, end))]
         sentence = self.lower.rstrip(" .")
         ends_with_option = not SENTENCE_END.search(sentence) and sentence.endswith(tuple(filter(None, self.options)))
         found: list[Claim] = []
@@ -306,7 +322,11 @@ class Text:
                 begins = start == 0 or _INSIDE.match(self.lower, start - 1) is None
                 if begins and not taken[start] and self._ends_at(option, end):
                     taken[start:end] = b"\1" * len(option)
-                    found.append(Claim(place, start, end, MENTIONED))
+                    doubted = leaves_open(self._sentence_before(start)) or _REJECTED_BEFORE.search(
+                        self.text[max(0, start - _NEAR) : start]
+                    )
+                    void = Reason.REJECTED if doubted else self._void(start, end)
+                    found.append(Claim(place, start, end, MENTIONED, void))
                 start = self.lower.find(option, end)
         return sorted(found, key=lambda claim: claim.start)
 
@@ -332,7 +352,7 @@ class Text:
             if text_end > behind and self.options[place] == self.options[position]:
                 end = text_end
             elif behind > end and "\n" not in around.group() and self._contradicts(position, behind, text_end):
-                void = Reason.CONTRADICTION
+                void, end = Reason.CONTRADICTION, max(end, text_end)
         return Claim(position, start, end, MENTIONED, void or self._void(start, end))
 
     def _is_word(self, letter: re.Match[str]) -> bool:
@@ -372,13 +392,15 @@ class Text:
 
     def _void(self, start: int, end: int) -> Reason | None:
         """Why what is named at a place does not count, as far as the words behind it say."""
-        if _REJECTS.match(self.text, end):
+        if _IS_A_SYMBOL.match(self.text, end):
+            return Reason.SEVERAL
+        if _IS_ASKED.match(self.text, end) or _REJECTS.match(self.text, end):
             return Reason.REJECTED
         other = _AND.match(self.text, end)
         letter = other and _LETTER.match(self.text, other.end())
         if letter and letter.group().isupper() and letter.group() != self.text[start]:
             is_word = letter.group() in "AI" and _WORD.match(self.text, letter.end())
-            return None if is_word else Reason.SEVERAL
+            return None if is_word or _BEGINS_CLAUSE.match(self.text, letter.end()) else Reason.SEVERAL
         return None
 
     def option_at(self, start: int, prefer: int | None = None) -> tuple[int, int]:
@@ -401,7 +423,7 @@ def _value(number: re.Match[str]) -> Decimal:
     return Decimal(number.group().replace(",", "").replace(" ", ""))
 
 
-def _is_open(text: str) -> bool:
+def leaves_open(text: str) -> bool:
     """Whether a text negates or doubts what follows it."""
     return _NEGATION.search(text) is not None or _DOUBT.search(text) is not None
 

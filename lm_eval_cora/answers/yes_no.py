@@ -7,11 +7,12 @@ from collections.abc import Sequence
 
 from lm_eval_cora.answers import Answer, Reason
 from lm_eval_cora.answers.choice import last_counts
-from lm_eval_cora.answers.claims import text_of_option
+from lm_eval_cora.answers.claims import leaves_open, text_of_option
 from lm_eval_cora.answers.head import LABEL, after_reasoning, head_of, is_reasoning, why_nothing
 from lm_eval_cora.answers.plain import lowered, plain
 
 _HEAD = 256
+_NEAR = 80
 
 _FIRST_WORD = re.compile(r"[\W_]*([^\W\d_]+)")
 _OTHER_WORD = re.compile(r"(?:\s*/\s*|\s+(?:or|and)\s+)(?:yes|no)\b", re.IGNORECASE)
@@ -46,28 +47,40 @@ def read_yes_no(response: str, printed: Sequence[int]) -> Answer:
     return Answer(selected=tuple(printed) if said == "yes" else ())
 
 
+_PROPOSED = "\x01"
+"""Stands for the text of the proposed answer."""
+
+_STOPS = r"(?=\s?(?:[.,;:!)\]\n\"'*]|$|- )|\s(?:because|since|as|and|given|answer|choice|option|one|response)\b)"
 _OPENING = re.compile(
-    r"[\W_]*(?P<not>not )?(?P<word>yes|no|correct|right|true|incorrect|wrong|false)\b(?!\s*/|\s+(?:or|and)\b)"
-)
-_SUBJECT = (
-    r"\b(?:(?:the|this|that|your) )?(?:(?:proposed|given|suggested|provided|stated|final) )?"
-    r"(?:answer|statement|claim|option|choice|it|this|that)(?:,? [\"'(]?it[\"')]?,?)?"
+    r"[\W_]*(?:(?P<word>yes|nope|no)\b(?!-|\s*/|\s+(?:or|and|problem|other|doubt|more|matter|one|further)\b)|"
+    rf"(?P<not>not )?(?P<adjective>correct|right|true|incorrect|wrong|false)\b{_STOPS}(?!\s*/|\s+(?:or|and)\b))"
 )
 _STATED = re.compile(
-    rf"{_SUBJECT}(?: is|'s|:| seems(?: to be)?| appears to be)(?P<not>n't| not)?[ :]{{0,2}}\s?[\"'(]?"
-    r"(?:(?:indeed|therefore|clearly|most likely|likely|probably|definitely|also|the|a|one|answer:?) ?){0,3}[\"'(]?"
-    r"(?P<word>yes|no|correct|right|true|accurate|incorrect|wrong|false|inaccurate)\b(?!\s*/|\s+(?:or|and)\b)"
+    r"(?:\b(?:the|this|your)\s(?:(?:proposed|given|suggested|provided|stated|final|correct|right)\s)?"
+    rf"(?:answer|statement|claim|option|choice|verdict)(?:,? [\"'(]?{_PROPOSED}[\"')]?,?)?|"
+    rf"^[\W_]*(?:it|this|that)|{_PROPOSED}|\b(?:answer|verdict|conclusion)(?=[\"']?\s?:))[\"']?"
+    r"(?:\sis|'s|\s?:|\sseems(?: to be)?|\sappears to be|\s(?:should|would|must) be)?(?P<not>n't| not)?"
+    r"[\s:\"'(]{1,4}"
+    r"(?:(?:indeed|therefore|clearly|most likely|likely|probably|definitely|also|the|a|an) ){0,3}"
+    r"(?:(?P<word>yes|no)\b(?!-|\s*/|\s+(?:or|and)\b)(?=\W|$)|"
+    rf"(?P<adjective>correct|right|true|accurate|incorrect|wrong|false|inaccurate)\b{_STOPS})"
+)
+_CONCLUDED = re.compile(
+    rf"\b(?:therefore|so|thus|hence|i would say|i'd say|i say),? (?P<word>yes|no)\b(?P<not>){_STOPS}"
 )
 _AFFIRMATIVE = ("yes", "correct", "right", "true", "accurate")
 _SHORTEST_TEXT = 3
+_CLAUSE = re.compile(r"[.,;:!?\n]")
+_OPENS = re.compile(r"\b(?:determine|doubt|doubtful|unclear|check|asks?|sure|see|know|evaluate|decide|verify)\b")
 
 
 def find_yes_no(response: str, printed: Sequence[int], choices: Sequence[str]) -> Answer:
     r"""Find whether a response says that the proposed answer is right.
 
-    Its first word says so ("Yes", "Correct", "False"), or a statement about the answer: "The proposed answer is
-    correct", "It isn't right", "The answer is no". A statement about another answer says nothing. Where these disagree,
-    the first word stands unless its paragraph takes it back, and else a conclusion ("Therefore ...") counts.
+    Its first word says so ("Yes", "Correct.", "False,"), or a statement about the proposed answer: "The proposed answer
+    is correct", "It isn't right" at the beginning, "The answer is no", "So, yes." A statement about another answer says
+    nothing, and neither does one after "if", "whether" or "I don't think". Where these disagree, the first word stands
+    unless its line names the other or an explicit correction takes it back, and else a conclusion counts.
 
     Args:
         response: What the model wrote; any text of any length.
@@ -90,21 +103,33 @@ def find_yes_no(response: str, printed: Sequence[int], choices: Sequence[str]) -
         return Answer(reason=why_nothing(said, Reason.EMPTY))
     text = lowered(plain(said))
     proposed = text_of_option(choices[0])
-    if len(proposed) >= _SHORTEST_TEXT:
-        text = text.replace(proposed, "it")
+    if len(proposed) >= _SHORTEST_TEXT and _OPENING.match(proposed) is None:
+        text = text.replace(proposed, _PROPOSED)
     opening = _OPENING.match(text)
-    claims = [*([opening] if opening else []), *_STATED.finditer(text)]
+    stated = [
+        found for pattern in (_STATED, _CONCLUDED) for found in pattern.finditer(text, opening.end() if opening else 0)
+    ]
+    claims = sorted((claim for claim in stated if not _is_open(text, claim.start())), key=lambda claim: claim.start())
+    claims = [*([opening] if opening else []), *claims]
     if not claims:
         return Answer(reason=why_nothing(said, Reason.NO_YES_OR_NO))
-    first, last = claims[0], claims[-1]
+    counted = claims[0]
     if len({_says_yes(claim) for claim in claims}) > 1:
-        counts = last_counts(text, first.end(), last.start(), at_front=first is opening)
-        if counts is None:
+        last = last_counts(text, counted.end(), claims[-1].start(), at_front=counted is opening)
+        if last is None:
             return Answer(reason=Reason.SEVERAL)
-        first = last if counts else first
-    settled = first is opening and "\n" in text[first.end() :].strip()
-    return Answer(selected=tuple(printed) if _says_yes(first) else (), settled=settled)
+        counted = claims[-1] if last else counted
+    settled = counted is opening and len(text[counted.end() :].partition("\n")[2].strip()) > 1
+    return Answer(selected=tuple(printed) if _says_yes(counted) else (), settled=settled)
+
+
+def _is_open(text: str, start: int) -> bool:
+    """Whether the clause before a statement leaves it open, or denies it."""
+    clause = _CLAUSE.split(text[max(0, start - _NEAR) : start])[-1]
+    return leaves_open(clause) or _OPENS.search(clause) is not None
 
 
 def _says_yes(claim: re.Match[str]) -> bool:
-    return (claim["word"] in _AFFIRMATIVE) is not bool(claim["not"])
+    groups = claim.groupdict()
+    affirms = (groups["word"] or groups.get("adjective")) in _AFFIRMATIVE
+    return affirms is not bool(groups["not"])
