@@ -6,6 +6,7 @@ import re
 
 from lm_eval_cora.answers import Answer, Reason
 from lm_eval_cora.answers.head import after_reasoning, is_reasoning, why_nothing
+from lm_eval_cora.answers.plain import both_ends
 
 _LONGEST = 1_000
 """In characters. The longest answer of MATH has less than 200."""
@@ -15,13 +16,24 @@ _BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
 _WITHOUT_BRACES = re.compile(r"-?\d+(?:\.\d+)?|\\(?!boxed|fbox)[a-zA-Z]+(?:\{[^{}]*\})*|[a-zA-Z](?![a-zA-Z])")
 _PLACEHOLDER = re.compile(r"(?:\\(?:text|mathrm|textbf)\{)?\s*[\[<{]?\s*answer\s*[\]>}]?\s*\}?|\.\.\.|…", re.IGNORECASE)
 _HEAD = 200
+_NEAR = 40
+_MOST_ANNOUNCEMENTS = 20
 
 _ANNOUNCED = re.compile(
-    r"\banswer(?:[ ](?:to|of|for)\b[^.:\n]{0,60}?)?(?:[ ]is\b|[*_]{0,2}[ ]?[:：])[*_ :]{0,4}\n{0,2}[ ]{0,4}"
-    r"(?:\$\$?\s?(?P<formula>[^$\n]{1,1000}?)\s?\$|\\[(\[]\s?(?P<tex>[^\n]{1,1000}?)\s?\\[)\]]|"
-    r"(?P<text>(?![^\n]{0,40}\banswer\b)[^\s$\\](?:[^\n.]|\.(?=\d)){0,200}))",
+    r"\banswer(?: (?:to|of|for)\b[^.:\n]{0,60}?)?(?: is\b| (?:must|should) be\b| equals\b|[*_]{0,2} ?[:：])"
+    r"[*_ :]{0,4}\n{0,2} {0,4}"
+    r"(?:(?:therefore|thus|then|clearly|simply|just|equal to|exactly|approximately|about),? ){0,2}",
     re.IGNORECASE,
 )
+_FORMULA = re.compile(r"\$\$?\s?((?:\\\$|[^$\n]){1,1000}?)\s?\$|\\[(\[]\s?([^\n]{1,1000}?)\s?\\[)\]]")
+_PHRASE = re.compile(r"(?!(?:the )?(?:final )?answer\b)[^\s$\\](?:[^\n.!;]|[.](?=\d)|[!](?=\w)){0,200}", re.IGNORECASE)
+_GOES_ON = re.compile(r",\s|\s(?:because|since|which|where|so|as|but|and therefore)\b", re.IGNORECASE)
+_NO_ANSWER = re.compile(
+    r"(?:not|correct|incorrect|right|wrong|true|false|yes|no|found|given|obtained|clear|unclear|unknown|that|to|we|i|"
+    r"what|in|by|divide|multiply|add|subtract|first|let)\b",
+    re.IGNORECASE,
+)
+_LEAVES_OPEN = re.compile(r"\b(?:if|whether|hope|suppose|find|assume|not)\b[^.\n]{0,30}$", re.IGNORECASE)
 
 
 def read_boxed(response: str) -> Answer:
@@ -66,8 +78,8 @@ def read_boxed(response: str) -> Answer:
 def find_boxed(response: str) -> Answer:
     r"""Find the answer of a response: in its last box, or else announced.
 
-    Where there is no box at all, it is what stands behind the last "answer is" or "answer:" on the same line, up to the
-    end of the formula ("$5$") or of the sentence.
+    Where there is no box at all, it is what stands behind the last "answer is" or "answer:": the formula ("$5$"), or
+    the words up to the end of the sentence or a comma.
 
     Args:
         response: What the model wrote; any text of any length, looked at in linear time.
@@ -86,13 +98,27 @@ def find_boxed(response: str) -> Answer:
     boxed = read_boxed(response)
     if boxed.reason is not Reason.NO_BOX:
         return boxed
-    announced = None
-    for announced in _ANNOUNCED.finditer(after_reasoning(response)):  # noqa: B007
-        pass
-    if announced is None:
-        return boxed
-    written = (announced["formula"] or announced["tex"] or announced["text"]).strip().rstrip(".").strip("*_` ")
-    return Answer(written=written) if written and not _PLACEHOLDER.fullmatch(written) else boxed
+    said = both_ends(after_reasoning(response))
+    starts = [
+        announced.end()
+        for announced in _ANNOUNCED.finditer(said)
+        if not _LEAVES_OPEN.search(said[max(0, announced.start() - _NEAR) : announced.start()])
+    ]
+    for start in reversed(starts[-_MOST_ANNOUNCEMENTS:]):
+        if (written := _announced(said, start)) and not _PLACEHOLDER.fullmatch(written):
+            return Answer(written=written)
+    return boxed
+
+
+def _announced(said: str, start: int) -> str:
+    """The answer that is announced before a place: a formula, or a phrase; empty if there is none."""
+    formula = _FORMULA.match(said, start)
+    if formula:
+        return (formula[1] or formula[2]).strip()
+    phrase = _PHRASE.match(said, start)
+    if phrase is None or _NO_ANSWER.match(phrase.group()):
+        return ""
+    return _GOES_ON.split(phrase.group())[0].strip().rstrip(".").strip("*_` ")
 
 
 def boxes(text: str) -> list[str]:

@@ -33,6 +33,7 @@ _TAKES_BACK = re.compile(
     r"scratch that)\b",
     re.IGNORECASE,
 )
+_NEXT_QUESTION = re.compile(r"\n(?:Question|Q)\s?:")
 _NOTHING_FITS = re.compile(
     r"\bnone of (?:the|these)\b|\bno (?:correct|right|valid|suitable|appropriate) (?:answer|option|choice)\b"
     r"|\b(?:options|choices)(?: \w{1,20}){0,3} (?:do|does)(?: not|n't) (?:match|include|contain|fit|list)\b",
@@ -67,8 +68,8 @@ def find_letter(response: str, printed: Sequence[int], choices: Sequence[str]) -
     models) is reasoning, not the response.
 
     Args:
-        response: What the model wrote; any text of any length. Of more than 40,000 characters the first and the last
-            20,000 are read.
+        response: What the model wrote; any text of any length. Of more than 20,000 characters the first and the last
+            10,000 are read.
         printed: Identity of each printed option, in printed order.
         choices: Text of each printed option, in the same order.
 
@@ -103,6 +104,11 @@ def choose(said: str, printed: Sequence[int], choices: Sequence[str], *, at_the_
     """
     if not said or is_reasoning(said):
         return Answer(reason=why_nothing(said, Reason.EMPTY))
+    before, *after = _NEXT_QUESTION.split(said, maxsplit=1)
+    if after and before.strip():  # a base model goes on with questions of its own
+        answer = choose(before, printed, choices, at_the_end=at_the_end)
+        if answer.reason is None:
+            return replace(answer, settled=not at_the_end)
     text = Text(said, choices)
     chosen = _chosen(text, printed, at_the_end=at_the_end)
     if isinstance(chosen, Reason):
@@ -162,7 +168,7 @@ def _front(text: Text, claims: Sequence[Claim]) -> Claim | None:
 def _is_analysis(text: Text, claims: Sequence[Claim]) -> bool:
     """Whether a response goes through the options, each on lines of its own, before it states one."""
     lines = [claim for claim in claims if text.begins_line(claim.start)]
-    in_order = len(lines) > 1 and lines[0].position == 0 and lines[1].position == 1
+    in_order = len(lines) > 1 and lines[0].position == 0 and lines[1].position == 1 and text.is_with_text(lines[0])
     return in_order and any(claim.weight == STATED and claim.position != lines[0].position for claim in claims)
 
 
@@ -233,8 +239,11 @@ def _breaks_off(text: Text) -> bool:
 
 
 def _is_settled(text: Text, claim: Claim) -> bool:
-    """Whether the answer is at the very front, and another paragraph has begun that does not repeat the options."""
-    if _front(text, [claim]) is not claim:
+    """Whether the answer is at the very front, and another line has begun that does not go on with the options."""
+    starts_analysis = (
+        claim.position == 0 and text.is_with_text(claim) and not any(map(str.isalnum, text.text[: claim.start]))
+    )
+    if _front(text, [claim]) is not claim or starts_analysis:
         return False
     rest = text.text[claim.end :].partition("\n")[2].strip()
     return len(rest) >= _BEGUN and _LETTERED_LINE.match(rest) is None

@@ -166,6 +166,9 @@ class Text:
         self.text = text.upper() if len(text) == 1 else text
         self.lower = lowered(self.text)
         self.options = [text_of_option(choice) for choice in choices]
+        exact = [plain(choice).rstrip(" .") for choice in choices] if len(set(self.options)) < len(set(choices)) else []
+        if len(set(exact)) > len(set(self.options)):  # "Aa" and "AA": their case tells them apart
+            self.lower, self.options = self.text, exact
         self._last_line = self.text.rfind("\n")
 
     def claims(self) -> list[Claim]:
@@ -179,8 +182,14 @@ class Text:
         for _, claim in sorted(found.items()):
             if not claims or claim.start >= claims[-1].end:  # else it is the text behind a letter
                 claims.append(claim)
+        claims = [claims[0], *(self._after(one, other) for one, other in pairwise(claims))] if claims else []
         listed = self._listed(claims)
         return [replace(claim, void=listed[claim.start]) if claim.start in listed else claim for claim in claims]
+
+    def _after(self, one: Claim, other: Claim) -> Claim:
+        """The second of two claims, void if the first one says "or" before it."""
+        joined = one.void is Reason.SEVERAL and _AND.fullmatch(self.text, one.end, other.start) is not None
+        return replace(other, void=Reason.SEVERAL) if joined else other
 
     def _listed(self, claims: Sequence[Claim]) -> dict[int, Reason]:
         """The claims, by their start, that follow each other directly, each with the text of its option.
@@ -223,7 +232,7 @@ class Text:
                 yield replace(claim, weight=STATED)
             elif (
                 opener.group() in ("is", "are")
-                and self._is_with_text(claim)
+                and self.is_with_text(claim)
                 and not self.text[opener.end() : start].strip(" \n\"'([")
             ):
                 yield replace(claim, weight=AFFIRMED)
@@ -278,7 +287,7 @@ class Text:
             doubted = _DOUBT.search(self._sentence_before(claim.start)) is not None
             yield replace(claim, weight=AFFIRMED) if affirmed and not doubted else claim
 
-    def _is_with_text(self, claim: Claim) -> bool:
+    def is_with_text(self, claim: Claim) -> bool:
         """Whether a claim is a letter with the text of its option behind it."""
         option = self.options[claim.position] if claim.position < len(self.options) else ""
         return claim.end > claim.start + 1 and claim.end - claim.start > len(option)

@@ -6,9 +6,14 @@ import re
 
 from lm_eval_cora.answers import Reason
 
-_REASONING = re.compile(r"<(?:think|thought|reason|scratchpad)|\[THINK\]|<\|channel\|>", re.IGNORECASE)
+_REASONING = re.compile(
+    r"<(?:think|thought|reason|scratchpad|seed:think)|\[THINK\]|<\|channel\|>|<\|begin_of_thought\|>|◁think▷|"
+    r"analysis(?-i:(?=[A-Z\"']))",
+    re.IGNORECASE,
+)
 _END_OF_REASONING = re.compile(
-    r"</(?:think(?:ing)?|thoughts?|reason(?:ing)?|scratchpad)>|\[/THINK\]|<\|channel\|>final<\|message\|>",
+    r"</(?:think(?:ing)?|thoughts?|reason(?:ing)?|scratchpad)>|</seed:think>|\[/THINK\]|<\|end_of_thought\|>|◁/think▷|"
+    r"<\|channel\|>final(?: ?<\|constrain\|>\w{1,20})?<\|message\|>|assistantfinal",
     re.IGNORECASE,
 )
 LABEL = re.compile(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-_LONGEST = 40_000
+_LONGEST = 20_000
 """In characters. Of a longer text the first and the last half of that many are read."""
 
 _SAME = str.maketrans(
@@ -20,6 +20,7 @@ _SAME = str.maketrans(
         "\r": "\n",
     }
 )
+_END_OF_TURN = re.compile(r"<\|(?:eot_id|im_end|end|endoftext|return|end_of_text)\|>|</s>|<eos>|<end_of_turn>")
 _LABEL_TAG = re.compile(r"<(?:final_?)?(?:answer|choice)>", re.IGNORECASE)
 _BOX = re.compile(r"\\(?:boxed|fbox)\s*\{?")
 _MARKUP = re.compile(
@@ -34,10 +35,11 @@ _BREAK = re.compile(r" ?\n[ \n]*|  +")
 def plain(text: str) -> str:
     r"""Strip the markup of Markdown, LaTeX and HTML, and unify quotation marks, dashes and spaces.
 
-    A box (\boxed) and an answer tag (<answer>) become the label "answer:". Blank lines stay, as one.
+    A box (\boxed) and an answer tag (<answer>) become the label "answer:". Blank lines stay, as one. The text
+    ends with the first turn.
 
     Args:
-        text: Any text. Of more than 40,000 characters the first and the last 20,000 are read.
+        text: Any text. Of more than 20,000 characters the first and the last 10,000 are read.
 
     Returns:
         The plain text, without white space at both ends.
@@ -46,9 +48,9 @@ def plain(text: str) -> str:
         >>> plain(r"**Answer:** $\boxed{\text{B}}$  *Fog*")
         'Answer: answer: B Fog'
     """
-    if len(text) > _LONGEST:
-        text = f"{text[: _LONGEST // 2]}\n\n{text[-_LONGEST // 2 :]}"
-    text = text.translate(_SAME)
+    text = both_ends(text)
+    turn = _END_OF_TURN.split(text, maxsplit=1)[0]
+    text = (turn if turn.strip() else text).translate(_SAME)
     text = _BOX.sub(" answer: ", _LABEL_TAG.sub(" answer: ", text))
     text = _SPACES.sub(" ", _BRACES.sub(" ", _MARKUP.sub("", text)))
     return _BREAK.sub(_shorter, text).strip()
@@ -57,6 +59,16 @@ def plain(text: str) -> str:
 def _shorter(blank: re.Match[str]) -> str:
     lines = blank.group().count("\n")
     return "\n\n" if lines > 1 else "\n" if lines else " "
+
+
+def both_ends(text: str) -> str:
+    """A text without its middle, if it has more than 20,000 characters: an answer stands at one of its ends.
+
+    Example:
+        >>> len(both_ends("x" * 1_000_000))
+        20002
+    """
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]}\n\n{text[-_LONGEST // 2 :]}"
 
 
 def lowered(text: str) -> str:

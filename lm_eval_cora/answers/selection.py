@@ -9,7 +9,7 @@ from typing import NamedTuple
 from lm_eval_cora.answers import Answer, Reason
 from lm_eval_cora.answers.claims import text_of_option
 from lm_eval_cora.answers.head import LABEL, after_reasoning, head_of, why_nothing
-from lm_eval_cora.answers.plain import lowered, plain
+from lm_eval_cora.answers.plain import both_ends, lowered, plain
 from lm_eval_cora.question import LETTERS
 
 _HEAD = 4096
@@ -41,6 +41,12 @@ _ANNOUNCED = re.compile(
     re.IGNORECASE,
 )
 _MOST_ANNOUNCEMENTS = 20
+_NEAR = 60
+_NOT_SELECTED = re.compile(
+    r"\b(?:not|\w{1,8}n['’]t|cannot|incorrect|wrong|false|exclud\w{1,4}|eliminat\w{1,4}|rule out|other|between|if|"
+    r"whether|discard\w{0,3}|reject\w{0,3})\b[^.\n]*$|\bthe options are$",
+    re.IGNORECASE,
+)
 
 
 class _Named(NamedTuple):
@@ -125,10 +131,14 @@ def find_selection(response: str, printed: Sequence[int], choices: Sequence[str]
     strict = read_selection(response, printed, choices)
     if strict.reason not in (Reason.NO_LETTER, Reason.REFUSED):
         return strict
-    said = after_reasoning(response)
-    starts = [announced.end() for announced in _ANNOUNCED.finditer(said)]
+    said = both_ends(after_reasoning(response))
+    starts = [
+        announced.end()
+        for announced in _ANNOUNCED.finditer(said)
+        if not _NOT_SELECTED.search(said[max(0, announced.start() - _NEAR) : announced.end()])
+    ]
     for start in reversed(starts[-_MOST_ANNOUNCEMENTS:]):
-        answer = read_selection(said[start:], printed, choices)
+        answer = read_selection(said[start : start + _HEAD], printed, choices)
         if answer.reason not in (Reason.NO_LETTER, Reason.EMPTY):
             return answer
     options = {text_of_option(choice): identity for choice, identity in zip(choices, printed, strict=True)}

@@ -16,8 +16,9 @@ from lm_eval_cora.options import OptionError
 # Below the harness' own logger, so that its handler and its verbosity hold for our lines too.
 logger = logging.getLogger("lm_eval.cora")
 
-_SHARE_OF_ROOM = 8
-"""A response is taken for whole if an eighth of its room is left: its tokens are counted from its text."""
+_LEAST_ROOM, _SHARE_OF_ROOM = 4, 8
+"""A response is taken for whole if so many tokens are left, and an eighth of them: its text may show fewer than there
+were, because back ends leave out special ones."""
 
 
 def check_limits(limits: Sequence[int], budget: int | None) -> None:
@@ -96,14 +97,20 @@ def _limited(request: Instance, limit: int) -> Instance:
 
 
 def _is_whole(lm: Any, response: Any, limit: int) -> bool:
-    """Whether a response certainly ended by itself. An empty one may have been reasoning that a server took out."""
-    if not isinstance(response, str) or not response:
+    """Whether a response ended by itself, as far as its length tells.
+
+    An empty one may have been reasoning that a server took out, and a model with a `think_end_token` takes it out
+    always: then the length tells nothing.
+    """
+    model = behind(lm)
+    if not isinstance(response, str) or not response or getattr(model, "think_end_token", None) is not None:
         return False
-    if len(response.encode("utf-8", "replace")) < limit:  # a token is a byte or more
+    room = limit - max(_LEAST_ROOM, limit // _SHARE_OF_ROOM)
+    if len(response.encode("utf-8", "replace")) <= room:  # a token is a byte or more
         return True
     try:
-        tokens = behind(lm).tok_encode(response)
-        return len(tokens) + limit // _SHARE_OF_ROOM < limit and all(isinstance(token, int) for token in tokens)
+        tokens = model.tok_encode(response)
+        return len(tokens) <= room and all(isinstance(token, int) for token in tokens)
     except Exception:  # no tokenizer, as of most APIs, or another kind of one
         return False
 

@@ -149,13 +149,11 @@ def advise_on_invalid(records: Sequence[Record], *, chat: bool, reader: Reader =
     by_ask: dict[Ask, list[Record]] = {}
     for record in records:
         by_ask.setdefault(record.ask, []).append(record)
-    notices = [
-        _advise_on_ask(ask if len(by_ask) > 1 else None, members, chat, reader) for ask, members in by_ask.items()
-    ]
+    notices = [_advise_on_ask(ask, members, chat, reader, alone=len(by_ask) == 1) for ask, members in by_ask.items()]
     return [notice for notice in notices if notice]
 
 
-def _advise_on_ask(ask: Ask | None, records: Sequence[Record], chat: bool, reader: Reader) -> str:
+def _advise_on_ask(ask: Ask, records: Sequence[Record], chat: bool, reader: Reader, *, alone: bool) -> str:
     reasons = Counter(record.reason for record in records if record.reason is not None)
     total = sum(reasons.values())
     if total <= TOO_MANY_INVALID * len(records):
@@ -163,11 +161,11 @@ def _advise_on_ask(ask: Ask | None, records: Sequence[Record], chat: bool, reade
     reason, count = reasons.most_common(1)[0]
     excerpt = next((record.excerpt for record in records if record.reason is reason and record.excerpt), "")
     shown = f", for example {excerpt!r}" if excerpt else ""  # repr escapes control characters
-    what = f" where {_ASKED_FOR[ask]} was asked for" if ask else ""
+    what = f" where {_ASKED_FOR[ask]} was asked for" if not alone else ""
     return (
         f"{total / len(records):.0%} of the answers{what} are invalid, so the scores say little about what the model "
         f"knows. The most frequent reason: {reason} ({count:,} of {len(records):,}{shown}). "
-        f"{_advice(reason, chat, reader)}"
+        f"{_advice(reason, ask, chat, reader)}"
     )
 
 
@@ -176,7 +174,10 @@ _ROOM = "give it room: --gen_kwargs max_gen_toks=4096, or `lm-eval-cora run --ma
 _CHOOSES_NOTHING = (Reason.SEVERAL, Reason.REPEATED, Reason.CONTRADICTION, Reason.REJECTED, Reason.NONE_FITS)
 
 
-def _advice(reason: Reason, chat: bool, reader: Reader) -> str:
+_ANSWERED_FIRST: dict[Ask, str] = {"letter": "the letter", "yes_no": "yes or no", "select_all": "the letters"}
+
+
+def _advice(reason: Reason, ask: Ask, chat: bool, reader: Reader) -> str:
     if reason in (Reason.CUT_OFF, Reason.UNCLOSED_BOX):
         return f"The model needs more tokens to finish; {_ROOM}"
     if reason is Reason.NO_LIKELIHOOD:
@@ -185,9 +186,12 @@ def _advice(reason: Reason, chat: bool, reader: Reader) -> str:
         return "If the model is a chat model, add --apply_chat_template"
     if reason in (Reason.EMPTY, Reason.NO_BEST_ANSWER, Reason.NO_BOX):
         return f"If the model reasons before it answers, {_ROOM}"
-    first = {Reason.NO_YES_OR_NO: "yes or no", Reason.UNCLEAR: "the letters"}.get(reason, "the letter")
-    instruct = f"--system_instruction 'Reply with {first} first.' often helps"
-    if reader == "strict":
+    if ask not in _ANSWERED_FIRST:
+        return (
+            f"If the model reasons before it answers, {_ROOM}. Otherwise look at `filtered_resps` in the samples file"
+        )
+    instruct = f"--system_instruction 'Reply with {_ANSWERED_FIRST[ask]} first.' often helps"
+    if reader == "strict" and reason in (Reason.NO_LETTER, Reason.NO_YES_OR_NO):
         return (
             "`lm-eval-cora report OUT --reader flexible` reads these samples as a careful person does; "
             f"""--metadata '{{"cora": {{"reader": "flexible"}}}}' does so at once. Otherwise {instruct}"""

@@ -59,10 +59,9 @@ class SamplesFile:
 
     @property
     def reader(self) -> str:
-        """How written answers were read; empty if no results file says it."""
-        if not self.signature:
-            return ""
-        return signature_parts(self.signature).get("reader", BEFORE_READERS)
+        """How written answers were read; empty if no results file says it, and where answers were scored."""
+        parts = signature_parts(self.signature)
+        return parts.get("reader", BEFORE_READERS) if parts.get("form") == "generate" else ""
 
     @property
     def settings(self) -> Any:

@@ -19,7 +19,6 @@ from lm_eval_cora.probes import plus, prompts
 from lm_eval_cora.question import Form
 from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.files import (
-    BEFORE_READERS,
     HOW_MUCH,
     WHERE_IT_ENDS,
     SamplesFile,
@@ -49,6 +48,7 @@ class Run:
         results: What the harness' results file of the newest says; empty without one.
         signature: The signature of the scores; empty without a results file.
         reader: How written answers are read; None where answers were scored.
+        read_before: How the run itself read them; empty if that is not known.
         table: The answers.
         records: The same, in the order of the files.
         places: Where each variant's line is.
@@ -69,6 +69,7 @@ class Run:
     results: Mapping[str, Any]
     signature: str
     reader: Reader | None
+    read_before: str
     table: ResponseTable
     records: Sequence[Record]
     places: Mapping[Key, Place]
@@ -138,13 +139,10 @@ class Run:
     def _computed(self) -> dict[str, Any]:
         return {entry["metric"]: compute(entry, self.table) for entry in self.entries}
 
-    @cached_property
+    @property
     def is_read_again(self) -> bool:
         """Whether answers are read by another reader than in the run itself."""
-        stated = part_of(self.config, "metadata").get("signature")
-        return (
-            bool(self.reader and stated) and signature_parts(str(stated)).get("reader", BEFORE_READERS) != self.reader
-        )
+        return bool(self.read_before and self.reader) and self.read_before != self.reader
 
     @cached_property
     def differences(self) -> list[str]:
@@ -168,7 +166,7 @@ class Run:
             told.append(f"{self.unchecked}, so the numbers are not checked against it")
         elif len(self.files) > 1:
             told.append("merged, so the numbers are not checked against a results file")
-        elif self.is_read_again:
+        if self.is_read_again:
             told.append(f"read again by the {self.reader} reader, so the numbers are not those of the results file")
         followed = self.estimates.get("followed", UNDEFINED).value
         if followed < FEW_FOLLOWED:
@@ -346,6 +344,7 @@ def _run(
         results=newest.results,
         signature=_signature(files, table, reader),
         reader=reader if parts[0].form == "generate" else None,
+        read_before=newest.reader,
         table=table,
         records=records,
         places={key: place for samples in parts for key, place in samples.places.items()},

@@ -190,7 +190,8 @@ def test_a_number_alone_is_a_text_and_a_number_in_a_sentence_is_not() -> None:
     assert found("Half of 24 makes 12 and so on.", numbers).position is None
     assert found("5. First, look at it.", numbers).position is None
     assert found("A star with a magnitude of 7 has a distance of 12.", numbers).position == 1
-    assert found("It is between 5 and 12.", numbers).reason is Reason.SEVERAL
+    assert found("It is 5 and 12.", numbers).reason is Reason.SEVERAL
+    assert found("It is between 5 and 12.", numbers).position is None
     assert found("It is not 12.", numbers).position is None
     assert found("Half of 24 makes 12. Then add 5.", numbers).position is None
 

@@ -94,17 +94,24 @@ class Ends(Simulated):
 @pytest.mark.parametrize(("said", "again"), [("B", False), ("?", False), ("", True), ("B. A long text of words", True)])
 def test_a_response_that_ended_by_itself_is_not_asked_for_again(said: str, again: bool) -> None:
     model = Ends(said)  # without a tokenizer: a text of fewer bytes than tokens is whole
-    run(stop_early(model, None, max_gen_toks=(4, 8)), "cora_demo", {"questions": 1})
-    assert (8 in model.limits) is again
+    run(stop_early(model, None, max_gen_toks=(8, 16)), "cora_demo", {"questions": 1})
+    assert (16 in model.limits) is again
 
 
 def test_all_letters_keep_their_room() -> None:
     model = Ends("A")
-    run(stop_early(model, None, max_gen_toks=(4, 8)), "cora_demo_revas", {"questions": 1})
-    assert set(model.limits) == {4}
+    run(stop_early(model, None, max_gen_toks=(8, 16)), "cora_demo_revas", {"questions": 1})
+    assert set(model.limits) == {8}
     model = Ends("")
-    run(stop_early(model, None, max_gen_toks=(4, 8)), "cora_demo_revas", {"questions": 1})
-    assert set(model.limits) == {4, 8, 64}
+    run(stop_early(model, None, max_gen_toks=(8, 16)), "cora_demo_revas", {"questions": 1})
+    assert set(model.limits) == {8, 16, 64}
+
+
+def test_what_a_model_hides_is_not_known_to_be_whole() -> None:
+    model = Ends("B")
+    model.think_end_token = "</think>"
+    run(stop_early(model, None, max_gen_toks=(8, 16)), "cora_demo", {"questions": 1})
+    assert set(model.limits) == {8, 16}
 
 
 def test_samples_are_asked_for_once_with_the_longest_limit() -> None:

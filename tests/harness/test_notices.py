@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from lm_eval.models.api_models import JsonChatStr
 
-from lm_eval_cora.answers import Reason
+from lm_eval_cora.answers import Reader, Reason
 from lm_eval_cora.harness.notices import advise_on_invalid, describe_cost, describe_cut, describe_incomplete
+from lm_eval_cora.question import Ask
 from lm_eval_cora.responses import Record, ResponseTable
 
 
@@ -22,7 +25,7 @@ def test_a_tenth_of_invalid_answers_is_not_worth_a_line() -> None:
 def test_the_commonest_reason_is_named() -> None:
     (line,) = advise_on_invalid(records(1, Reason.EMPTY, Reason.REFUSED, Reason.REFUSED), chat=True)
     assert line.startswith("75% of the answers are invalid, so the scores say little about what the model knows. ")
-    assert "The commonest reason: refused (2 of 4). " in line
+    assert "The most frequent reason: refused (2 of 4). " in line
 
 
 @pytest.mark.parametrize(
@@ -37,12 +40,29 @@ def test_the_commonest_reason_is_named() -> None:
         (Reason.NO_LETTER, True, "--gen_kwargs max_gen_toks=4096"),  # a template may open <think> in the prompt
         (Reason.OUT_OF_RANGE, True, "--system_instruction"),
         (Reason.REFUSED, True, "--system_instruction"),
-        (Reason.UNCLEAR, True, "--system_instruction 'Reply with the letters first.'"),
+        (Reason.SEVERAL, True, "These responses do not choose one option"),
     ],
 )
 def test_the_switch_that_mends_it(reason: Reason, chat: bool, switch: str) -> None:
     (line,) = advise_on_invalid(records(0, reason), chat=chat)
     assert switch in line
+
+
+def test_a_response_is_shown_and_its_control_characters_are_escaped() -> None:
+    (line,) = advise_on_invalid([replace(*records(0, Reason.NO_LETTER), excerpt="So\n\x1b[31m \ud83d")], chat=True)
+    assert r"for example 'So\n\x1b[31m \ud83d')" in line
+
+
+def test_the_advice_is_for_what_was_asked_for_and_how_it_was_read() -> None:
+    def advice(ask: Ask, reason: Reason, reader: Reader = "flexible") -> str:
+        (line,) = advise_on_invalid([replace(*records(0, reason), ask=ask)], chat=True, reader=reader)
+        return line
+
+    assert "--reader flexible" in advice("letter", Reason.NO_LETTER, "strict")
+    assert "--reader flexible" not in advice("letter", Reason.OUT_OF_RANGE, "strict")
+    assert "Reply with the letters first" in advice("select_all", Reason.UNCLEAR)
+    assert "first." not in advice("boxed", Reason.EMPTY_BOX)
+    assert "first." not in advice("best_answer", Reason.SEVERAL)
 
 
 def test_each_thing_that_is_asked_for_is_judged_alone() -> None:
