@@ -35,7 +35,7 @@ def test_the_results_file_and_the_table() -> None:
     assert set(config["metadata"]["accuracy_by_kind"].values()) == {1.0}
     assert len(config["metadata"]["accuracy_by_kind"]) == 8
     assert config["metadata"]["signature"] == (
-        "cora|task:cora_demo@1|probe:divergent|form:generate|shots:0|seed:2|questions:3|n:3x26|invalid:0.0%"
+        "cora|task:cora_demo@2|probe:divergent|form:generate|reader:flexible|shots:0|seed:2|questions:3|n:3x26|invalid:0.0%"
         f"|v{__version__}"
     )
     assert config["dataset_kwargs"] == {"benchmark": "demo"}
@@ -139,7 +139,7 @@ def test_a_live_model_among_the_model_arguments() -> None:
         metadata={"pretrained": Callable(), "loader": partial(print), "cora": {"questions": 1}},
     )
     results = simple_evaluate(model=Simulated(knows), tasks=["cora_demo"], task_manager=manager)
-    assert results["configs"]["cora_demo"]["metadata"]["signature"].startswith("cora|task:cora_demo@1|")
+    assert results["configs"]["cora_demo"]["metadata"]["signature"].startswith("cora|task:cora_demo@2|")
 
 
 @pytest.mark.parametrize("weighted", [True, False])

@@ -118,7 +118,9 @@ def choose(said: str, printed: Sequence[int], choices: Sequence[str], *, at_the_
 
 def _chosen(text: Text, printed: Sequence[int], *, at_the_end: bool) -> Claim | Reason:
     claims = _without_contradicted(text.claims())
-    front = None if at_the_end or _is_analysis(text, claims) else _front(text, claims)
+    steps = _analysis(text, claims)
+    claims = [replace(claim, weight=MENTIONED) if claim.start in steps else claim for claim in claims]
+    front = None if at_the_end or steps else _front(text, claims)
     if front is not None and front.void is not Reason.SEVERAL:
         claims = [replace(claim, weight=STATED) if claim is front else claim for claim in claims]
     for weight in (STATED, AFFIRMED, MENTIONED):
@@ -165,11 +167,15 @@ def _front(text: Text, claims: Sequence[Claim]) -> Claim | None:
     return None
 
 
-def _is_analysis(text: Text, claims: Sequence[Claim]) -> bool:
-    """Whether a response goes through the options, each on lines of its own, before it states one."""
-    lines = [claim for claim in claims if text.begins_line(claim.start)]
-    in_order = len(lines) > 1 and lines[0].position == 0 and lines[1].position == 1 and text.is_with_text(lines[0])
-    return in_order and any(claim.weight == STATED and claim.position != lines[0].position for claim in claims)
+def _analysis(text: Text, claims: Sequence[Claim]) -> set[int]:
+    """Where a response goes through the options in their order, each on lines of its own, before it states one."""
+    steps: list[Claim] = []
+    for claim in claims:
+        if claim.position == len(steps) and text.begins_line(claim.start) and (steps or text.is_with_text(claim)):
+            steps.append(claim)
+    starts = {claim.start for claim in steps}
+    states = any(claim.weight == STATED and claim.start not in starts for claim in claims)
+    return starts if len(steps) > 1 and states else set()
 
 
 def _of_several(text: Text, claims: Sequence[Claim], front: Claim | None, printed: Sequence[int]) -> Claim | Reason:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lm_eval_cora.answers import Reason
-from lm_eval_cora.answers.best_answer import read_best_answer
+from lm_eval_cora.answers.best_answer import find_best_answer, read_best_answer
 from lm_eval_cora.question import LETTERS
 
 PRINTED = [3, 0, 26, 1]  # A is option 3, B option 0, C is NOTA, D option 1
@@ -245,3 +245,33 @@ def test_ten_megabytes_are_read_in_linear_time(unit: str, reason: Reason) -> Non
 
 def test_ten_megabytes_between_and_behind_the_words_do_no_harm() -> None:
     assert read_best_answer("best" + " " * 5_000_000 + "answer is B" + "?" * 5_000_000, PRINTED).picked == 0
+
+
+WEATHER = ["Ice", "Fog", "Dew"]
+
+
+@pytest.mark.parametrize(
+    ("response", "position"),
+    [
+        ("The best answer is B.", 1),
+        ("Steam is hot, so the best answer is **fog**.", 1),
+        ("Ice is cold. Therefore, the answer is B.", 1),
+        ("A. Ice is cold. B. Fog is wet. So the best answer is [C].", 2),
+        ("The best answer is A. No, wait. The best answer is C. Dew", 2),
+        ("B", 1),
+        ("The best answer is B. Ice", None),
+        ("The best answer is A or B.", None),
+        ("The best answer is I don't know", None),
+        ("I am not sure.", None),
+    ],
+)
+def test_the_best_answer_is_found(response: str, position: int | None) -> None:
+    assert find_best_answer(response, [0, 1, 2], WEATHER).position == position
+
+
+def test_i_do_not_know_is_not_option_i() -> None:
+    nine = [f"weather {number}" for number in range(9)]
+    for response in ("The best answer is I don't know", "the best answer is I can't tell"):
+        assert read_best_answer(response, range(9)).position is None
+        assert find_best_answer(response, range(9), nine).position is None
+    assert read_best_answer("The best answer is I.", range(9)).position == 8

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lm_eval_cora.answers import Reason
-from lm_eval_cora.answers.boxed import _LONGEST, boxes, read_boxed
+from lm_eval_cora.answers.boxed import _LONGEST, boxes, find_boxed, read_boxed
 
 
 @pytest.mark.parametrize(
@@ -189,3 +189,30 @@ def test_ten_megabytes_are_read_in_linear_time(unit: str, said: Reason | str) ->
 
 def test_a_box_of_ten_megabytes_is_too_long() -> None:
     assert read_boxed(r"\boxed{" + "{" * 5_000_000 + "}" * 5_000_001).reason is Reason.TOO_LONG
+
+
+@pytest.mark.parametrize(
+    ("response", "written"),
+    [
+        (r"So $\boxed{5}$. The answer is 6.", "5"),
+        ("The answer is 5.", "5"),
+        (r"Therefore, the final answer is $\frac{1}{2}$. I hope it is correct.", r"\frac{1}{2}"),
+        (r"Final Answer: The final answer is $3.5$.", "3.5"),
+        (r"The answer is \[ 5 \]", "5"),
+        ("**Answer:** $x=3$", "x=3"),
+        ("so the answer is\n\n5", "5"),
+        ("The answer is 5 because 2 + 3 = 5", "5"),
+        ("The answer is therefore 5", "5"),
+        ("The answer is 6. I hope the answer is correct.", "6"),
+        (r"The answer is $\$5$.", r"\$5"),
+        ("The answer is not 5.", None),
+        ("The answer is incorrect.", None),
+        ("To find the answer: divide 10 by 2.", None),
+        ("If the answer is 5, then x = 2", None),
+        (r"The answer is 5. So \boxed{", None),
+        ("Five.", None),
+    ],
+)
+def test_an_answer_is_found_where_it_is_announced(response: str, written: str | None) -> None:
+    answer = find_boxed(response)
+    assert (answer.written, answer.reason is None) == (written, written is not None)

@@ -270,3 +270,59 @@ def test_a_response_is_not_a_pattern() -> None:
     for response in ("(?P<a>", "[a-", "\\", "(((((", "*+?", "{5,}", "\\1\\g<0>"):
         assert found(response).picked is None
         assert found("It is dew.", [response, "Dew"]).position == 1
+
+
+MED = ["Pneumonia", "Asthma", "Pulmonary embolism", "Bronchitis", "Lung cancer"]
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        "A. Pneumonia - presents with fever, which is absent here.\nB. Asthma - wheezing.\n\nThe correct answer is C.",
+        "**A. Pneumonia**\nThis is absent here.\n\n**B. Asthma**\nNo wheezing.\n\n**Answer: C**",
+        "Option A: Pneumonia. Fever.\n\nOption B: Asthma. No.\n\nOption C: Pulmonary embolism.\n\nThe answer is C.",
+        "A - incorrect\nB - incorrect\nC. Pulmonary embolism",
+        "A CT scan shows a filling defect. The most likely cause is C. Pulmonary embolism",
+        "A = 100.\n\nThe answer is C.",
+        "The obvious answer is A. However, it is wrong. Option C is correct.",
+        "C\n\nQuestion: Which of the following is actually a virus?\nA. HIV\nB. E\nAnswer: A",
+        "C<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\nA",
+        "analysisThe answer is A I think. But let me check.assistantfinalThe answer is C.",
+        "<|channel|>final <|constrain|>json<|message|>C",
+        "◁think▷The answer is A.◁/think▷C",
+    ],
+)
+def test_the_third_diagnosis_is_chosen(response: str) -> None:
+    assert found(response, MED).position == 2
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        *("A: Asthma", "Option A: Asthma", "The correct answer is A: Asthma.", "The answer is A (Asthma)"),
+        *(
+            "Asthma is wrong.",
+            "Asthma? No.",
+            "Is it asthma?",
+            "Unlike asthma, this has no wheezing.",
+            "Pneumonia is out.",
+        ),
+        *("If he had asthma, he would wheeze.", "I don't think it's A.", "What if it's A?", "Is the answer A? No."),
+        *("A 45-year-old man has it.", "A 5% solution", "B cells", "C > A > B", "(B)(C)", "B+C", "A:B = 2:3"),
+        *(
+            "I disagree with A.",
+            "The least likely option is A.",
+        ),
+        *("A) Pneumonia or C) Pulmonary embolism", "B. Asthma and C. Pulmonary embolism", "We have a patient with d"),
+        "Let's analyze each option:\n\nA. Pneumonia: This would typically present with fever and a cough that brings",
+    ],
+)
+def test_no_diagnosis_is_chosen(response: str) -> None:
+    assert found(response, MED).position is None
+
+
+def test_texts_that_begin_with_a_letter_or_differ_in_case() -> None:
+    assert found("E. coli", ["S. aureus", "E. coli", "C. difficile", "B. cereus", "H. pylori"]).position == 1
+    genes = ["AA", "Aa", "aa", "None of these"]
+    assert [found(f"The answer is {gene}", genes).position for gene in genes[:3]] == [0, 1, 2]
+    assert found("A. aa", genes).reason is Reason.CONTRADICTION

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lm_eval_cora.answers import Reason
-from lm_eval_cora.answers.yes_no import read_yes_no
+from lm_eval_cora.answers.yes_no import find_yes_no, read_yes_no
 
 PRINTED = [4]
 
@@ -189,3 +189,54 @@ def test_any_text_is_accepted(response: str) -> None:
 def test_ten_megabytes_are_read_in_linear_time(unit: str, reason: Reason) -> None:
     # A rule in quadratic time would not come back from this.
     assert read_yes_no(unit * (10_000_000 // len(unit)), PRINTED).reason is reason
+
+
+YES, NO, NEITHER = (4,), (), None
+
+
+@pytest.mark.parametrize(
+    ("response", "selected"),
+    [
+        *((said, YES) for said in ("Yes", "Correct", "True.", "Answer: yes", "Sure! The answer is yes.", "So, yes.")),
+        *(
+            (said, NO)
+            for said in ("No.", "Incorrect", "False, it", "The answer is: no", "Therefore, no.", "It isn't right.")
+        ),
+        *(
+            (f"The proposed answer is {said}", YES)
+            for said in ("correct.", "indeed right", "the right answer", "true.")
+        ),
+        *((f"The proposed answer is {said}", NO) for said in ("not correct.", "incorrect", "wrong.", "not right")),
+        ("Pulmonary embolism is the right answer.", YES),
+        ("The proposed answer, Pulmonary embolism, is correct.", YES),
+        ("<think>yes?</think>The proposed answer is wrong.", NO),
+        ('{"answer": "yes"}', YES),
+        ("No. The correct answer is actually asthma. This is right because she wheezes.", NO),
+        ("Incorrect. The patient has asthma instead. It is true that dyspnea occurs in both.", NO),
+        ("No. Wait, I made a mistake. The proposed answer is correct.", YES),
+        ("Yes.\n\nAsthma would be wrong.", YES),
+        ("No, the proposed answer is correct.", NEITHER),
+        ("Asthma is the right answer", NEITHER),
+        ("Yes or no", NEITHER),
+        ("To determine if the proposed answer is correct, let's analyze the question.", NEITHER),
+        ("I don't think it is correct.", NEITHER),
+        ("I doubt that it is correct.", NEITHER),
+        ("Right ventricular strain is seen", NEITHER),
+        ("The proposed answer is right-sided heart failure.", NEITHER),
+        ("The proposed answer is correct only if there is no fever", NEITHER),
+        ("", NEITHER),
+    ],
+)
+def test_a_verdict_is_found(response: str, selected: tuple[int, ...] | None) -> None:
+    assert find_yes_no(response, PRINTED, ["Pulmonary embolism"]).selected == selected
+
+
+@pytest.mark.parametrize("text", ["Yes", "No", "True", "False"])
+def test_a_verdict_is_found_where_the_proposed_answer_is_one(text: str) -> None:
+    assert find_yes_no("Yes", PRINTED, [text]).selected == YES
+    assert find_yes_no("The answer is no.", PRINTED, [text]).selected == NO
+
+
+def test_a_verdict_is_settled_when_its_line_is_over() -> None:
+    assert find_yes_no("Yes\n\nExplanation", PRINTED, ["Fog"]).settled
+    assert not find_yes_no("Yes, because", PRINTED, ["Fog"]).settled

@@ -43,7 +43,7 @@ def test_what_stands_there(runs: list[Run]) -> None:
     (metric,) = [one for one in data["metrics"] if one["name"] == "cora (cora_demo)"]
     # One of two questions is right in every variant: 0.5 (1 - 0.5 + 0.5).
     assert (metric["type"], metric["value"]) == ("cora", 0.5)
-    assert metric["args"]["signature"].startswith("cora|task:cora_demo@1|")
+    assert metric["args"]["signature"].startswith("cora|task:cora_demo@2|")
     assert metric["args"]["questions"] == 2
 
 
