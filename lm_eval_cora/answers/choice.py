@@ -58,14 +58,14 @@ def find_letter(response: str, printed: Sequence[int], choices: Sequence[str]) -
     4. Without any letter, the text of exactly one option.
 
     Of several options of the same weight none is chosen, with two exceptions: an answer in the first sentence stands
-    unless its paragraph or an explicit correction ("Wait, ...") takes it back, and a conclusion ("Therefore ...") beats
-    what came before it.
+    unless its line states another one or an explicit correction ("Wait, ...") takes it back, and a conclusion
+    ("Therefore ...") beats what came before it. The first option of an analysis option by option has no precedence.
 
     A letter does not count where it is rejected ("B is wrong"), where another one follows it ("B or C"), and where the
     text beside it is another option's ("B. Ice" where A is ice), or only a part of its own where the options combine
     the same parts. Lines that repeat the options count for nothing. What is only mentioned does not count in a refusal
-    and, if it is a text, in a response that breaks off. What stands before a last "</think>" (or the like of other
-    models) is reasoning, not the response.
+    and in a response that breaks off. What stands before a last "</think>" (or the like of other models) is reasoning,
+    not the response.
 
     Args:
         response: What the model wrote; any text of any length. Of more than 20,000 characters the first and the last
