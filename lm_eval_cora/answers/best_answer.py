@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from lm_eval_cora.answers import Answer, Reason
 from lm_eval_cora.answers.choice import choose
-from lm_eval_cora.answers.head import after_reasoning, is_reasoning, why_nothing
+from lm_eval_cora.answers.head import after_reasoning, is_reasoning, last_match, why_nothing
 from lm_eval_cora.question import LETTERS
 
 _ANNOUNCEMENT = re.compile(r"best\s+answer\s+is", re.IGNORECASE)
@@ -57,7 +57,7 @@ def read_best_answer(response: str, printed: Sequence[int]) -> Answer:
     for an answer as a whole.
     """
     said = after_reasoning(response)
-    announced = None if is_reasoning(said[:_WINDOW]) else _last(_ANNOUNCEMENT, said)
+    announced = None if is_reasoning(said[:_WINDOW]) else last_match(_ANNOUNCEMENT, said)
     if announced is None:
         return Answer(reason=why_nothing(said[:_WINDOW], Reason.NO_BEST_ANSWER))
     letter = _letter_of(said[announced.end() : announced.end() + _WINDOW])
@@ -94,19 +94,12 @@ def find_best_answer(response: str, printed: Sequence[int], choices: Sequence[st
     Source: the rules are ours; `read_best_answer` has the paper's.
     """
     said = after_reasoning(response)
-    announced = None if is_reasoning(said) else _last(_ANNOUNCEMENT, said)
+    announced = None if is_reasoning(said) else last_match(_ANNOUNCEMENT, said)
     if announced is not None:
         answer = choose(said[announced.start() :], printed, choices)
         if answer.reason not in (Reason.NO_LETTER, Reason.CUT_OFF):
             return replace(answer, settled=False)
     return choose(said, printed, choices, at_the_end=True)
-
-
-def _last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
-    match = None
-    for match in pattern.finditer(text):  # noqa: B007
-        pass
-    return match
 
 
 def _letter_of(text: str) -> str | None:

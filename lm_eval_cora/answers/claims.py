@@ -10,6 +10,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from lm_eval_cora.answers import Reason
+from lm_eval_cora.answers.head import last_match
 from lm_eval_cora.answers.plain import lowered, plain
 from lm_eval_cora.question import LETTERS
 
@@ -249,16 +250,16 @@ class Text:
         if word in _PREPOSITIONS and not _OF_CHOICE.search(before.rstrip()):
             return False
         if word in _VERBS or word in _PREPOSITIONS or word in _OPINIONS:
-            subject = _last(_SUBJECT, before)
+            subject = last_match(_SUBJECT, before)
             return subject is not None and not leaves_open(before[subject.start() :])
-        noun = _last(_NOUN, before)
+        noun = last_match(_NOUN, before)
         if noun is not None and not noun["other"] and not leaves_open(before[noun.end() :]):
             return _DOUBT.search(before[: noun.start()]) is None
         return stops and word in ("is", "be") and _POINTER.search(before) is not None and not leaves_open(before)
 
     def _sentence_before(self, end: int) -> str:
         window = self.text[max(0, end - _WINDOW) : end]
-        last = _last(SENTENCE_END, window)
+        last = last_match(SENTENCE_END, window)
         return window[last.end() :] if last else window
 
     # ---- B. Fog
@@ -435,10 +436,3 @@ def _value(number: re.Match[str]) -> Decimal:
 def leaves_open(text: str) -> bool:
     """Whether a text negates or doubts what follows it."""
     return _NEGATION.search(text) is not None or _DOUBT.search(text) is not None
-
-
-def _last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
-    match = None
-    for match in pattern.finditer(text):  # noqa: B007
-        pass
-    return match

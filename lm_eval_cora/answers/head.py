@@ -29,6 +29,19 @@ _REFUSAL = re.compile(
 )
 
 
+def last_match(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
+    """The last place where a pattern matches, None if there is none.
+
+    Example:
+        >>> last_match(re.compile("[a-z]"), "a b").start()
+        2
+    """
+    match = None
+    for match in pattern.finditer(text):  # noqa: B007
+        pass
+    return match
+
+
 def head_of(response: str, length: int) -> str:
     """The beginning of a response, without the reasoning that ends in a "</think>" or the like of other models.
 

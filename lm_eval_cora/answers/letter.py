@@ -55,7 +55,7 @@ def read_letter(response: str, printed: Sequence[int]) -> Answer:
     position = LETTERS.index(letter)
     if position >= len(printed):
         return Answer(reason=Reason.OUT_OF_RANGE)
-    return Answer(picked=printed[position], position=position)
+    return Answer(picked=printed[position], position=position, settled="\n" in head)
 
 
 def _leading_letter(line: str) -> str | None:

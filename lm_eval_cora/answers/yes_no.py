@@ -44,7 +44,7 @@ def read_yes_no(response: str, printed: Sequence[int]) -> Answer:
     said = word.group(1).lower() if word else ""
     if said not in ("yes", "no") or (word and _OTHER_WORD.match(head, word.end())):
         return Answer(reason=why_nothing(head, Reason.NO_YES_OR_NO))
-    return Answer(selected=tuple(printed) if said == "yes" else ())
+    return Answer(selected=tuple(printed) if said == "yes" else (), settled="\n" in head)
 
 
 _PROPOSED = "\x01"
