@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from lm_eval_cora.answers import Answer, Reason
-from lm_eval_cora.answers.claims import AFFIRMED, MENTIONED, SENTENCE_END, STATED, Claim, Text
+from lm_eval_cora.answers import Answer, Reason, phrases
+from lm_eval_cora.answers.claims import AFFIRMED, MENTIONED, STATED, Claim, Text
 from lm_eval_cora.answers.head import after_reasoning, is_reasoning, why_nothing
 
 _WINDOW = 200
@@ -163,7 +163,7 @@ def _front(text: Text, claims: Sequence[Claim]) -> Claim | None:
         if not any(map(str.isalnum, before)):
             return claim
         if claim.weight == STATED:
-            return None if SENTENCE_END.search(before.rstrip(" \n\"'([:-")) else claim
+            return None if phrases.SENTENCE_END.search(before.rstrip(" \n\"'([:-")) else claim
     return None
 
 
@@ -217,7 +217,7 @@ def last_counts(text: str, end: int, start: int, *, at_front: bool) -> bool | No
         return True
     if at_front and "\n" in between:
         return False
-    return True if _CONCLUDES.search(SENTENCE_END.split(between)[-1]) else None
+    return True if _CONCLUDES.search(phrases.SENTENCE_END.split(between)[-1]) else None
 
 
 def _by_text(text: Text, printed: Sequence[int]) -> Claim | Reason:

@@ -9,7 +9,7 @@ from decimal import Decimal
 from functools import lru_cache
 from itertools import pairwise
 
-from lm_eval_cora.answers import Reason
+from lm_eval_cora.answers import Reason, phrases
 from lm_eval_cora.answers.head import last_match
 from lm_eval_cora.answers.plain import lowered, plain
 from lm_eval_cora.question import LETTERS
@@ -47,105 +47,6 @@ _SHORTEST_TEXT = 3
 
 _LONGEST_PART = 4
 """Words of a part of an option that is a list, such as "wrong, not wrong"."""
-
-# What may announce an answer: an opener, fillers, and then the letter or the text of an option.
-_OPENER = re.compile(
-    r"\b(?:is|are|was|were|be|being|becomes?|choose|chose|select(?:ed)?|pick(?:ed)?|with|for|on|believe|think|say|guess"
-    r"|it's|that's|therefore|so|thus|hence|answer|option|choice|letter)\b|[:=]",
-    re.IGNORECASE,
-)
-_CONCLUSIONS = frozenset(("therefore", "so", "thus", "hence", "it's", "that's"))
-_LABELS = frozenset(("answer", "option", "choice", "letter"))
-_VERBS = frozenset(("choose", "chose", "select", "selected", "pick", "picked"))
-_PREPOSITIONS = frozenset(("with", "for", "on"))
-_OF_CHOICE = re.compile(
-    r"\b(?:go|going|went|stick|stay|opt|opting|settle|decide|vote|bet|agree|conclude)$", re.IGNORECASE
-)
-_OPINIONS = frozenset(("believe", "think", "say", "guess"))
-_FILLER = re.compile(
-    r"(?:[\s\"'(\[:,=]|-(?! ?\d)|(?:option|choice|letter|answer|it's|it|is|be|indeed|therefore|thus|hence|so|"
-    r"definitely|most|likely|probably|clearly|simply|actually|the|that|number|only|correct|right|best|one|first|second|third|"
-    r"fourth|fifth|last|labeled|labelled|marked|as follows)\b){0,20}",
-    re.IGNORECASE,
-)
-_NOUN = re.compile(
-    r"\b(?P<other>(?:others?|wrong|incorrect|remaining|false|each|every|any|not (?:a|the)|second best|"
-    r"least \w{1,20}|worst|obvious|initial|first|previous|tempting) (?:\w{1,20} )?)?"
-    r"(?:answers?|choice|option|response|solution|selection|conclusion|letter|statement)\b",
-    re.IGNORECASE,
-)
-_SUBJECT = re.compile(r"\b(?:i|we|i'd|i'll|i'm|i've|me|my|let's|would|will|must)\b", re.IGNORECASE)
-_POINTER = re.compile(r"\b(?:it|this|that|which|it's|that's|must|would|has to|to)\b[^\n]{0,12}$", re.IGNORECASE)
-_LABEL_LINE = re.compile(
-    r"(?:^|\n)[\s>#\"'(\[•-]*(?:(?:the|my|final|correct|right|best) )*(?:answer|choice|option|letter)$", re.IGNORECASE
-)
-
-# What takes the weight from an announcement.
-_NEGATION = re.compile(r"\b(?:not|never|cannot|neither|nor|without|except|\w{1,8}n't|none)\b", re.IGNORECASE)
-_DOUBT = re.compile(
-    r"\b(?:if|whether|could|might|may|perhaps|maybe|possibly|either|suppose|assum\w{1,4}|unless|why|between)\b",
-    re.IGNORECASE,
-)
-_CLAUSE = re.compile(r"[,;:]")
-SENTENCE_END = re.compile(r"[.!?;]\s|\n")
-
-# A letter, and the words "a" and "I".
-_LETTER = re.compile(r"[A-Z](?!\w|'\w|-\w)|[a-z](?=[)\].]|:\s|\s?\n)(?!\.\w)")
-_CAPITAL = re.compile(r"(?<![\w/.+-])(?<!\w')[A-Z](?![\w+])(?!'\w)(?!-\w)")
-_WORD = re.compile(r" +[a-z]")
-_CONJUNCTION = re.compile(
-    r" +(?:because|since|as|and|or|which|but|due|for|in|is|given|based|from|would|was|according|therefore|so)\b"
-)
-_I_SAY = re.compile(r" +(?:would|was|and|am)\b")
-
-# What stands before a letter.
-_FRONT = re.compile(r"[\W_]{0,10}")
-_LINE_START = re.compile(
-    r"(?:^|\n)(?:[\s>#\"'(\[•-]|\d\.)*(?:(?:option|choice|answer|letter) )?[\"'(\[]{0,2}$", re.IGNORECASE
-)
-_HEADING = re.compile(r"\b(?:options|choices) ?:\s{0,3}[\"'(\[-]{0,2}$", re.IGNORECASE)
-_SENTENCE_START = re.compile(r"(?:^|[.!?:,;(\n]|\b(?:that|so|therefore|thus|hence|is))\s?[\"'(]?$", re.IGNORECASE)
-_NAMED = re.compile(r"\b(?:option|choice|answer|letter|both|n?either) ?[\"'(\[]{0,2}$", re.IGNORECASE)
-_REJECTED_BEFORE = re.compile(
-    r"(?:\b(?:not|rather than|instead of|eliminat\w{1,4}|exclud\w{1,4}|rul(?:e|es|ed|ing) out|except|unlike)\b|n't\b)"
-    r"(?: (?:option|choice|answer|letter|be|the|a)){0,3}[\s\"'(]{0,3}$",
-    re.IGNORECASE,
-)
-_AND_BEFORE = re.compile(r"\b[A-Z][\")\]]?\s?(?:,\s?(?:and|or)?|/|&|and|n?or)\s?(?:option )?[\"'(\[]{0,2}$")
-
-# What stands behind it.
-_AROUND = re.compile(r"(?:[\s.):(\[\]\"',]|-(?! ?\d)){0,6}")
-_MARK = re.compile(r"[ \"'*]{0,2}(?:[.):\]\"',-]|\n|$)")
-_STOP = re.compile(r"\s?(?:[.,;!?()\]\n\"]|$)")
-_NUMBER = re.compile(r"-? ?\d{1,30}(?:[, ]\d{3})*(?:\.\d{1,30})?")
-_ABOUT_THE_OTHERS = re.compile(r"(?:none|all|both|neither) of (?:the above|these|the options|the choices)\b")
-_GOES_ON = re.compile(r"\w|[%°^/*+=]|[-.,']\w")
-_INSIDE = re.compile(r"[\w/.-]")
-_IS_A_SYMBOL = re.compile(r"[\")\]]{0,2} ?(?:[=+<>]|:[A-Z]\b|[(\[]?[A-Z][)\]]?(?=[\s.,)(]|$)(?!\w))")
-_IS_ASKED = re.compile(r"[\s\"')\]]{0,3}\?")
-_BEGINS_CLAUSE = re.compile(r" (?:is|was|refers|describes|represents|means|has|can|could|does|would)\b")
-_PARTS = re.compile(r" ?[,;] ?")
-_REMARK = re.compile(r"\([^()\n]{0,80}\)")
-_AND = re.compile(
-    r"[\s\")\]]{0,2}(?:,\s?(?:and|or)?|/|&|\b(?:and|n?or)\b|;)\s?(?:both )?(?:option|choice|answer)?\s?[\"'(\[]{0,2}",
-    re.IGNORECASE,
-)
-_REJECTS = re.compile(
-    r"[\s\"')\].,:(-]{0,4}(?:[❌✗✘✖❎]|(?:incorrect|wrong|false|not (?:correct|right|true))\b)|"
-    r"[\s\"')\].,:]{0,3}\b(?:is|are) (?:less|out|not as|tempting|a (?:distractor|trap)|the (?:worst|least))\b|"
-    r"[\s\"')\]]{0,2}(?:(?:is|are|was|were|can|could|would|does|do|has|should)(?:n't| not| never)\b|cannot\b)|"
-    r"[\s\"')\].,:]{0,3}\b(?:(?:is|are|was|were|can be|seems|would be|cannot be|can't be) (?:(?!not)\w{1,20} )?"
-    r"(?:incorrect|wrong|false|eliminated|ruled out|excluded|inaccurate|impossible|unlikely|invalid|irrelevant)\b|"
-    r"(?:is|are|was|were|would be)(?:n't| not) (?:an? |the |one )?"
-    r"(?:correct|right|best|true|valid|accurate|appropriate|relevant|possible|option|answer|choice)\b)",
-    re.IGNORECASE,
-)
-_AFFIRMS = re.compile(
-    r"[\s\"')\].,:]{0,3}\b(?:is|are|would be|seems(?: to be)?|appears to be|must be|looks|best) "
-    r"(?:(?:the|a|my|most|likely|probably|clearly|indeed|also|definitely|therefore|thus|only|single|one) ){0,3}"
-    r"(?:correct|right|best|true|appropriate|accurate|suitable|valid|plausible|probable|answer|choice)\b",
-    re.IGNORECASE,
-)
 
 
 @lru_cache(maxsize=65_536)  # a question's options are printed in each of its variants
@@ -189,7 +90,7 @@ class Text:
 
     def _after(self, one: Claim, other: Claim) -> Claim:
         """The second of two claims, void if the first one says "or" before it."""
-        joined = one.void is Reason.SEVERAL and _AND.fullmatch(self.text, one.end, other.start) is not None
+        joined = one.void is Reason.SEVERAL and phrases.AND.fullmatch(self.text, one.end, other.start) is not None
         return replace(other, void=Reason.SEVERAL) if joined else other
 
     def _listed(self, claims: Sequence[Claim]) -> dict[int, Reason]:
@@ -206,7 +107,7 @@ class Text:
                 listed[other.start] = Reason.REPEATED
                 continue
             between = self.text[one.end : other.start]
-            if len(between) > _WINDOW or _REMARK.sub("", between).strip(" .;,\n\"'([-)"):
+            if len(between) > _WINDOW or phrases.REMARK.sub("", between).strip(" .;,\n\"'([-)"):
                 continue
             if one.end > one.start + 1 and (other.end > other.start + 1 or self._is_in_last_line(other.end)):
                 reason = Reason.REPEATED if in_order else Reason.SEVERAL
@@ -215,7 +116,7 @@ class Text:
         return listed
 
     def _is_under_heading(self, start: int) -> bool:
-        return _HEADING.search(self.text[max(0, start - _NEAR) : start]) is not None
+        return phrases.HEADING.search(self.text[max(0, start - _NEAR) : start]) is not None
 
     def _is_in_last_line(self, start: int) -> bool:
         return start > self._last_line
@@ -223,8 +124,8 @@ class Text:
     # ---- the answer is B
 
     def _stated(self) -> Iterator[Claim]:
-        for opener in _OPENER.finditer(self.text):
-            filler = _FILLER.match(self.text, opener.end())
+        for opener in phrases.OPENER.finditer(self.text):
+            filler = phrases.FILLER.match(self.text, opener.end())
             start = filler.end() if filler else opener.end()
             claim = self.named_at(start)
             if claim is None:
@@ -242,50 +143,53 @@ class Text:
         """Whether the words before an opener make what follows it the answer."""
         word = opener.group().lower()
         before = self._sentence_before(opener.start())
-        stops = _STOP.match(self.text, claim.end) is not None
-        if word in _CONCLUSIONS:
-            return stops and not leaves_open(_CLAUSE.split(before)[-1])
-        if word in _LABELS:
-            return stops and _LABEL_LINE.search(self.text[max(0, opener.start() - _NEAR) : opener.end()]) is not None
-        if word in _PREPOSITIONS and not _OF_CHOICE.search(before.rstrip()):
+        stops = phrases.STOP.match(self.text, claim.end) is not None
+        if word in phrases.CONCLUSIONS:
+            return stops and not leaves_open(phrases.CLAUSE.split(before)[-1])
+        if word in phrases.LABELS:
+            return (
+                stops
+                and phrases.LABEL_LINE.search(self.text[max(0, opener.start() - _NEAR) : opener.end()]) is not None
+            )
+        if word in phrases.PREPOSITIONS and not phrases.OF_CHOICE.search(before.rstrip()):
             return False
-        if word in _VERBS or word in _PREPOSITIONS or word in _OPINIONS:
-            subject = last_match(_SUBJECT, before)
+        if word in phrases.VERBS or word in phrases.PREPOSITIONS or word in phrases.OPINIONS:
+            subject = last_match(phrases.SUBJECT, before)
             return subject is not None and not leaves_open(before[subject.start() :])
-        noun = last_match(_NOUN, before)
+        noun = last_match(phrases.NOUN, before)
         if noun is not None and not noun["other"] and not leaves_open(before[noun.end() :]):
-            return _DOUBT.search(before[: noun.start()]) is None
-        return stops and word in ("is", "be") and _POINTER.search(before) is not None and not leaves_open(before)
+            return phrases.DOUBT.search(before[: noun.start()]) is None
+        return stops and word in ("is", "be") and phrases.POINTER.search(before) is not None and not leaves_open(before)
 
     def _sentence_before(self, end: int) -> str:
         window = self.text[max(0, end - _WINDOW) : end]
-        last = last_match(SENTENCE_END, window)
+        last = last_match(phrases.SENTENCE_END, window)
         return window[last.end() :] if last else window
 
     # ---- B. Fog
 
     def _mentioned(self) -> Iterator[Claim]:
-        first = _FRONT.match(self.text)
+        first = phrases.FRONT.match(self.text)
         front = first.end() if first else 0
-        for start in (front, *(capital.start() for capital in _CAPITAL.finditer(self.text, front + 1))):
+        for start in (front, *(capital.start() for capital in phrases.CAPITAL.finditer(self.text, front + 1))):
             claim = self._letter_at(start)
             if claim is None or self.option_at(start)[1] > claim.end:
                 continue
             before = self.text[max(0, claim.start - _NEAR) : claim.start]
-            named = _NAMED.search(before) is not None
+            named = phrases.NAMED.search(before) is not None
             with_text = claim.end > start + 1 or self._follows_its_text(claim)
-            begins = _SENTENCE_START.search(before) is not None or self.begins_line(claim.start)
-            affirmed = (named or begins or with_text) and _AFFIRMS.match(self.text, claim.end) is not None
-            marked = self.begins_line(claim.start) and _MARK.match(self.text, start + 1) is not None
-            goes_on = _CONJUNCTION.match(self.text, start + 1) is not None
+            begins = phrases.SENTENCE_START.search(before) is not None or self.begins_line(claim.start)
+            affirmed = (named or begins or with_text) and phrases.AFFIRMS.match(self.text, claim.end) is not None
+            marked = self.begins_line(claim.start) and phrases.MARK.match(self.text, start + 1) is not None
+            goes_on = phrases.CONJUNCTION.match(self.text, start + 1) is not None
             fronts = start == front and (marked or goes_on or claim.void is not None)
             if not (affirmed or named or with_text or marked or fronts):
                 continue
-            if claim.void is None and _AND_BEFORE.search(before):
+            if claim.void is None and phrases.AND_BEFORE.search(before):
                 claim = replace(claim, void=Reason.SEVERAL)
-            elif claim.void is None and _REJECTED_BEFORE.search(before):
+            elif claim.void is None and phrases.REJECTED_BEFORE.search(before):
                 claim = replace(claim, void=Reason.REJECTED)
-            doubted = _DOUBT.search(self._sentence_before(claim.start)) is not None
+            doubted = phrases.DOUBT.search(self._sentence_before(claim.start)) is not None
             yield replace(claim, weight=AFFIRMED) if affirmed and not doubted else claim
 
     def is_with_text(self, claim: Claim) -> bool:
@@ -295,7 +199,7 @@ class Text:
 
     def begins_line(self, start: int) -> bool:
         """Whether nothing but marks and a label such as "option" stands before a place on its line."""
-        return _LINE_START.search(self.text[max(0, start - _NEAR) : start]) is not None or start == 0
+        return phrases.LINE_START.search(self.text[max(0, start - _NEAR) : start]) is not None or start == 0
 
     def _follows_its_text(self, claim: Claim) -> bool:
         """Whether a letter in brackets stands behind the text of its option: "Fog (B)"."""
@@ -315,10 +219,12 @@ class Text:
         """
         place, end = self.option_at(0)
         alone = end == len(self.lower.partition("\n")[0].rstrip(" ."))
-        if end and (alone or (self.lower[end - 1].isalpha() and SENTENCE_END.match(self.text, end))):
+        if end and (alone or (self.lower[end - 1].isalpha() and phrases.SENTENCE_END.match(self.text, end))):
             return [Claim(place, 0, end, MENTIONED, self._void(0, end))]
         sentence = self.lower.rstrip(" .")
-        ends_with_option = not SENTENCE_END.search(sentence) and sentence.endswith(tuple(filter(None, self.options)))
+        ends_with_option = not phrases.SENTENCE_END.search(sentence) and sentence.endswith(
+            tuple(filter(None, self.options))
+        )
         found: list[Claim] = []
         taken = bytearray(len(self.lower))
         for place in sorted(range(len(self.options)), key=lambda place: -len(self.options[place])):
@@ -329,10 +235,10 @@ class Text:
             start = self.lower.find(option)
             while start >= 0:
                 end = start + len(option)
-                begins = start == 0 or _INSIDE.match(self.lower, start - 1) is None
+                begins = start == 0 or phrases.INSIDE.match(self.lower, start - 1) is None
                 if begins and not taken[start] and self._ends_at(option, end):
                     taken[start:end] = b"\1" * len(option)
-                    doubted = leaves_open(self._sentence_before(start)) or _REJECTED_BEFORE.search(
+                    doubted = leaves_open(self._sentence_before(start)) or phrases.REJECTED_BEFORE.search(
                         self.text[max(0, start - _NEAR) : start]
                     )
                     void = Reason.REJECTED if doubted else self._void(start, end)
@@ -350,13 +256,13 @@ class Text:
         return self._letter_at(start)
 
     def _letter_at(self, start: int) -> Claim | None:
-        match = _LETTER.match(self.text, start)
+        match = phrases.LETTER.match(self.text, start)
         if match is None or self._is_word(match):
             return None
         position = LETTERS.index(match.group().upper())
         end = match.end()
         void = None
-        if position < len(self.options) and (around := _AROUND.match(self.text, end)):
+        if position < len(self.options) and (around := phrases.AROUND.match(self.text, end)):
             behind = around.end()
             place, text_end = self.option_at(behind, prefer=position)
             if text_end > behind and self.options[place] == self.options[position]:
@@ -370,47 +276,47 @@ class Text:
         if letter.group() in "ai":
             alone = letter.group() == self.text
             return not alone and self.text[letter.end() : letter.end() + 1] not in (")", "]")
-        if letter.group() not in "AI" or not _WORD.match(self.text, letter.end()):
+        if letter.group() not in "AI" or not phrases.WORD.match(self.text, letter.end()):
             return False
-        goes_on = _CONJUNCTION.match(self.text, letter.end()) is not None
-        return not goes_on or (letter.group() == "I" and _I_SAY.match(self.text, letter.end()) is not None)
+        goes_on = phrases.CONJUNCTION.match(self.text, letter.end()) is not None
+        return not goes_on or (letter.group() == "I" and phrases.I_SAY.match(self.text, letter.end()) is not None)
 
     def _contradicts(self, position: int, start: int, end: int) -> bool:
         """Whether another option than that of a letter stands beside it: its text, a number, "none of the above"."""
         if end > start:
-            return _STOP.match(self.text, end) is not None
-        if _ABOUT_THE_OTHERS.match(self.lower, start):
+            return phrases.STOP.match(self.text, end) is not None
+        if phrases.ABOUT_THE_OTHERS.match(self.lower, start):
             return True
         if self._leaves_out_parts(position, start):
             return True
-        own, said = _NUMBER.fullmatch(self.options[position]), _NUMBER.match(self.text, start)
-        if own is None or said is None or _STOP.match(self.text, said.end()) is None:
+        own, said = phrases.NUMBER.fullmatch(self.options[position]), phrases.NUMBER.match(self.text, start)
+        if own is None or said is None or phrases.STOP.match(self.text, said.end()) is None:
             return False
         return _value(own) != _value(said)
 
     def _leaves_out_parts(self, position: int, start: int) -> bool:
         """Whether options combine the same parts ("1, 3" and "1, 4"), and the text beside a letter lacks some."""
         option = self.options[position]
-        first, *others = _PARTS.split(option)
+        first, *others = phrases.PARTS.split(option)
         line = self.lower[start : start + _WINDOW].partition("\n")[0]
         if not others or any(len(part.split()) > _LONGEST_PART for part in others) or not line.startswith(first):
             return False
         breaks_off = start + len(line) == len(self.lower) and option.startswith(line)
         return not breaks_off and any(
-            first in _PARTS.split(other) for place, other in enumerate(self.options) if place != position
+            first in phrases.PARTS.split(other) for place, other in enumerate(self.options) if place != position
         )
 
     def _void(self, start: int, end: int) -> Reason | None:
         """Why what is named at a place does not count, as far as the words behind it say."""
-        if _IS_A_SYMBOL.match(self.text, end):
+        if phrases.IS_A_SYMBOL.match(self.text, end):
             return Reason.SEVERAL
-        if _IS_ASKED.match(self.text, end) or _REJECTS.match(self.text, end):
+        if phrases.IS_ASKED.match(self.text, end) or phrases.REJECTS.match(self.text, end):
             return Reason.REJECTED
-        other = _AND.match(self.text, end)
-        letter = other and _LETTER.match(self.text, other.end())
+        other = phrases.AND.match(self.text, end)
+        letter = other and phrases.LETTER.match(self.text, other.end())
         if letter and letter.group().isupper() and letter.group() != self.text[start]:
-            is_word = letter.group() in "AI" and _WORD.match(self.text, letter.end())
-            return None if is_word or _BEGINS_CLAUSE.match(self.text, letter.end()) else Reason.SEVERAL
+            is_word = letter.group() in "AI" and phrases.WORD.match(self.text, letter.end())
+            return None if is_word or phrases.BEGINS_CLAUSE.match(self.text, letter.end()) else Reason.SEVERAL
         return None
 
     def option_at(self, start: int, prefer: int | None = None) -> tuple[int, int]:
@@ -426,7 +332,7 @@ class Text:
 
     def _ends_at(self, option: str, stop: int) -> bool:
         """Whether the text of an option may end at a place: 5 does not in "5.5" and "5/2", nor acid in "acid-free"."""
-        return not option[-1].isalnum() or _GOES_ON.match(self.lower, stop) is None
+        return not option[-1].isalnum() or phrases.GOES_ON.match(self.lower, stop) is None
 
 
 def _value(number: re.Match[str]) -> Decimal:
@@ -435,4 +341,4 @@ def _value(number: re.Match[str]) -> Decimal:
 
 def leaves_open(text: str) -> bool:
     """Whether a text negates or doubts what follows it."""
-    return _NEGATION.search(text) is not None or _DOUBT.search(text) is not None
+    return phrases.NEGATION.search(text) is not None or phrases.DOUBT.search(text) is not None
