@@ -27,7 +27,7 @@ _ASKS = {
 }
 """What the probes ask."""
 
-_OVERVIEW = ("acc", "mcqa", "bmca@1.0", "cora", "consistency_rate", "invalid", "followed")
+_OVERVIEW = ("acc", "mcqa", "bmca@1.0", "cora", "consistency_rate", "invalid")
 
 
 def make_report(runs: Sequence[Run], title: str = "Consistency of the answers") -> Report:
