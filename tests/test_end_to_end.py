@@ -94,8 +94,10 @@ def test_several_filters(tmp_path: Path) -> None:
         "  - {name: upper, filter: [{function: uppercase}, {function: take_first}]}\n"
         "  - {name: lists, filter: [{function: take_first_k, k: 1}]}\n"
     )
-    results = run(lambda doc: f"{knows(doc).lower()} cells", "cora_filtered", {"questions": 3}, tmp_path)
-    # "b cells" is no letter, "B CELLS" says B; a filter that hands on lists is read too.
+    results = run(
+        lambda doc: f"the answer is {knows(doc).lower()} of them", "cora_filtered", {"questions": 3}, tmp_path
+    )
+    # "is b of them" names no letter, "IS B OF THEM" says B; a filter that hands on lists is read too.
     by_filter = {name: scores(results, "cora_filtered", name) for name in ("raw", "upper", "lists")}
     assert (by_filter["raw"]["cora"], by_filter["raw"]["invalid"]) == (0.0, 1.0)
     assert (by_filter["upper"]["cora"], by_filter["upper"]["invalid"]) == (1.0, 0.0)

@@ -78,7 +78,8 @@ def test_a_model_that_says_nothing_usable(caplog: pytest.LogCaptureFixture) -> N
     assert values["cora"] == values["acc"] == values["consistency_rate"] == 0.0
     assert (
         "cora_demo: 100% of the answers are invalid, so the scores say little about what the model knows. The "
-        "commonest reason: no letter (3,120 of 3,120). If the model is a chat model, add --apply_chat_template"
+        "most frequent reason: no letter (3,120 of 3,120, for example 'Based on the history'). If the model "
+        "is a chat model, add --apply_chat_template"
     ) in caplog.text
 
 

@@ -265,7 +265,7 @@ class Text:
         if position < len(self.options) and (around := phrases.AROUND.match(self.text, end)):
             behind = around.end()
             place, text_end = self.option_at(behind, prefer=position)
-            if text_end > behind and self.options[place] == self.options[position]:
+            if text_end > behind and self.options[place] == self.options[position] and "\n\n" not in around.group():
                 end = text_end
             elif behind > end and "\n" not in around.group() and self._contradicts(position, behind, text_end):
                 void, end = Reason.CONTRADICTION, max(end, text_end)

@@ -71,7 +71,7 @@ AND_BEFORE = re.compile(r"\b[A-Z][\")\]]?\s?(?:,\s?(?:and|or)?|/|&|and|n?or)\s?(
 
 # What stands behind it.
 AROUND = re.compile(r"(?:[\s.):(\[\]\"',]|-(?! ?\d)){0,6}")
-MARK = re.compile(r"[ \"'*]{0,2}(?:[.):\]\"',-]|\n|$)")
+MARK = re.compile(r"[ \"'*]{0,2}(?:[.):\]\"',-]|[^\w\s\x00-\x7f]|\n|$)")
 STOP = re.compile(r"\s?(?:[.,;!?()\]\n\"]|$)")
 NUMBER = re.compile(r"-? ?\d{1,30}(?:[, ]\d{3})*(?:\.\d{1,30})?")
 ABOUT_THE_OTHERS = re.compile(r"(?:none|all|both|neither) of (?:the above|these|the options|the choices)\b")

@@ -25,7 +25,7 @@ _LABEL_TAG = re.compile(r"<(?:final_?)?(?:answer|choice)>", re.IGNORECASE)
 _BOX = re.compile(r"\\(?:boxed|fbox)\s*\{?")
 _MARKUP = re.compile(
     r"</?[a-zA-Z][\w-]{0,20} ?/?>|<\|[\w|]{1,30}\|?>|\\(?:text(?:bf|it|rm|sf)?|math(?:bf|it|rm|sf)|[()\[\]])"
-    r"|\$|\\(?![a-zA-Z])|\*+(?!\w)|(?<!\w)\*+"
+    r"|\\u[dD][89a-fA-F][0-9a-fA-F]{2}|\$|\\(?![a-zA-Z])|\*+(?!\w)|(?<!\w)\*+"
 )
 _BRACES = re.compile(r"[{}\\]|&nbsp;")
 _SPACES = re.compile(r"[^\S\n]+")
