@@ -204,10 +204,11 @@ def test_all_of_them_on_the_command_line(tmp_path: Path, hub: Path) -> None:
     assert "cora_mmlu_mc: 2 questions, 24 variants, 78 requests, one per letter, about" in done.stderr
     (file,) = (tmp_path / "out").rglob("results_*.json")
     results = json.loads(file.read_text())
-    for task, form in (("cora_mmlu@3", "generate|reader:flexible"), ("cora_mmlu_mc@2", "loglikelihood")):
-        signature = results["configs"][task.partition("@")[0]]["metadata"]["signature"]
+    forms = {"cora_mmlu": (3, "generate|reader:flexible"), "cora_mmlu_mc": (2, "loglikelihood")}
+    for task, (version, form) in forms.items():
+        signature = results["configs"][task]["metadata"]["signature"]
         assert signature.startswith(
-            f"cora|task:{task}|probe:divergent|form:{form}|shots:2@4|seed:4|questions:3|n:1x20|invalid:"
+            f"cora|task:{task}@{version}|probe:divergent|form:{form}|shots:2@4|seed:4|questions:3|n:1x20|invalid:"
         )
         (samples,) = (tmp_path / "out").rglob(f"samples_{task}_2*.jsonl")
         lines = [json.loads(line) for line in samples.read_text().splitlines()]
