@@ -13,18 +13,12 @@ from lm_eval_cora.answers.head import after_reasoning, is_reasoning, why_nothing
 _WINDOW = 200
 """Characters before an answer that may take another one back."""
 
-_NEAR = 60
-"""Characters before the text of an option that may negate it."""
-
 _SHORT = 80
 """A response of so many characters may end without a full stop."""
 
 _BEGUN = 2
 """So many characters of a paragraph tell what it is."""
 
-_OPENING = re.compile(
-    r"(?:(?:sure|certainly|of course|okay|ok|yes|great question|absolutely)\b[^\n.!]{0,60}[!.:,]\s?)?", re.IGNORECASE
-)
 _CONCLUDES = re.compile(
     r"\b(?:therefore|thus|hence|so|final|finally|conclusion|conclude|overall|consequently|in summary)\b", re.IGNORECASE
 )
@@ -39,11 +33,7 @@ _NOTHING_FITS = re.compile(
     r"|\b(?:options|choices)(?: \w{1,20}){0,3} (?:do|does)(?: not|n't) (?:match|include|contain|fit|list)\b",
     re.IGNORECASE,
 )
-_NEGATED = re.compile(
-    r"\b(?:not|never|no|neither|nor|none|without|except|rather than|\w{1,8}n't)\b[^.\n]{0,40}$", re.IGNORECASE
-)
 _FINISHED = re.compile(r"[.!?:)\]\"'}%]\s*$")
-_LETTERED_LINE = re.compile(r"[\"'(\[ -]{0,4}[A-Za-z]?(?:[.):\]]|$)")
 
 
 def find_letter(response: str, printed: Sequence[int], choices: Sequence[str]) -> Answer:
@@ -105,7 +95,7 @@ def choose(said: str, printed: Sequence[int], choices: Sequence[str], *, at_the_
     if not said or is_reasoning(said):
         return Answer(reason=why_nothing(said, Reason.EMPTY))
     before, *after = _NEXT_QUESTION.split(said, maxsplit=1)
-    if after and before.strip():  # a base model goes on with questions of its own
+    if after and before.strip():  # base models often continue with new questions
         answer = choose(before, printed, choices, at_the_end=at_the_end)
         if answer.reason is None:
             return replace(answer, settled=not at_the_end)
@@ -156,10 +146,8 @@ def _without_contradicted(claims: Sequence[Claim]) -> list[Claim]:
 
 def _front(text: Text, claims: Sequence[Claim]) -> Claim | None:
     """The answer at the very front: a letter before everything else, or a statement in the first sentence."""
-    opening = _OPENING.match(text.text)
-    start = opening.end() if opening else 0
     for claim in claims:
-        before = text.text[start : claim.start]
+        before = text.text[: claim.start]
         if not any(map(str.isalnum, before)):
             return claim
         if claim.weight == STATED:
@@ -227,11 +215,7 @@ def _by_text(text: Text, printed: Sequence[int]) -> Claim | Reason:
         return reason
     if _breaks_off(text):
         return Reason.CUT_OFF
-    found = [
-        claim
-        for claim in text.texts()
-        if claim.void is None and not _NEGATED.search(text.text[max(0, claim.start - _NEAR) : claim.start])
-    ]
+    found = [claim for claim in text.texts() if claim.void is None]
     if len({printed[claim.position] for claim in found}) == 1:
         return found[0]
     if found:
@@ -245,11 +229,13 @@ def _breaks_off(text: Text) -> bool:
 
 
 def _is_settled(text: Text, claim: Claim) -> bool:
-    """Whether the answer is at the very front, and another line has begun that does not go on with the options."""
+    """Whether the answer is at the very front, and another line has begun.
+
+    A letter A with its text may begin an analysis of all options.
+    """
     starts_analysis = (
         claim.position == 0 and text.is_with_text(claim) and not any(map(str.isalnum, text.text[: claim.start]))
     )
     if _front(text, [claim]) is not claim or starts_analysis:
         return False
-    rest = text.text[claim.end :].partition("\n")[2].strip()
-    return len(rest) >= _BEGUN and _LETTERED_LINE.match(rest) is None
+    return len(text.text[claim.end :].partition("\n")[2].strip()) >= _BEGUN

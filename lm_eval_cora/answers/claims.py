@@ -64,7 +64,7 @@ class Text:
     """A response beside the options that it may name."""
 
     def __init__(self, response: str, choices: Sequence[str]) -> None:
-        text = plain(response)
+        text = phrases.OPENING.sub("", plain(response))
         self.text = text.upper() if len(text) == 1 else text
         self.lower = lowered(self.text)
         self.options = [text_of_option(choice) for choice in choices]
@@ -185,9 +185,7 @@ class Text:
             fronts = start == front and (marked or goes_on or claim.void is not None)
             if not (affirmed or named or with_text or marked or fronts):
                 continue
-            if claim.void is None and phrases.AND_BEFORE.search(before):
-                claim = replace(claim, void=Reason.SEVERAL)
-            elif claim.void is None and phrases.REJECTED_BEFORE.search(before):
+            if claim.void is None and phrases.REJECTED_BEFORE.search(before):
                 claim = replace(claim, void=Reason.REJECTED)
             doubted = phrases.DOUBT.search(self._sentence_before(claim.start)) is not None
             yield replace(claim, weight=AFFIRMED) if affirmed and not doubted else claim

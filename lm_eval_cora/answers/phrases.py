@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import re
 
+OPENING = re.compile(
+    r"^(?:sure|certainly|of course|okay|ok|absolutely|great question)\b[^\n.!:,]{0,60}[!.:,]\s?(?=\S)", re.IGNORECASE
+)
+"""A friendly beginning that says nothing: "Sure!", "Of course, here is the answer:"."""
+
 # What may announce an answer: an opener, fillers, and then the letter or the text of an option.
 OPENER = re.compile(
     r"\b(?:is|are|was|were|be|being|becomes?|choose|chose|select(?:ed)?|pick(?:ed)?|with|for|on|believe|think|say|guess"
@@ -63,11 +68,11 @@ HEADING = re.compile(r"\b(?:options|choices) ?:\s{0,3}[\"'(\[-]{0,2}$", re.IGNOR
 SENTENCE_START = re.compile(r"(?:^|[.!?:,;(\n]|\b(?:that|so|therefore|thus|hence|is))\s?[\"'(]?$", re.IGNORECASE)
 NAMED = re.compile(r"\b(?:option|choice|answer|letter|both|n?either) ?[\"'(\[]{0,2}$", re.IGNORECASE)
 REJECTED_BEFORE = re.compile(
-    r"(?:\b(?:not|rather than|instead of|eliminat\w{1,4}|exclud\w{1,4}|rul(?:e|es|ed|ing) out|except|unlike)\b|n't\b)"
+    r"(?:\b(?:not|no|rather than|instead of|eliminat\w{1,4}|exclud\w{1,4}|rul(?:e|es|ed|ing) out|except|unlike)\b|"
+    r"n't\b)"
     r"(?: (?:option|choice|answer|letter|be|the|a)){0,3}[\s\"'(]{0,3}$",
     re.IGNORECASE,
 )
-AND_BEFORE = re.compile(r"\b[A-Z][\")\]]?\s?(?:,\s?(?:and|or)?|/|&|and|n?or)\s?(?:option )?[\"'(\[]{0,2}$")
 
 # What stands behind it.
 AROUND = re.compile(r"(?:[\s.):(\[\]\"',]|-(?! ?\d)){0,6}")

@@ -25,7 +25,7 @@ def found(response: str, options: Sequence[str] = WEATHER) -> Answer:
     [
         # At the very front.
         *("C", "C.", "(C)", "[C]", "'C'", "**C**", "`C`", "c", "c)", "C) Dew", "C: Dew", "C - Dew", "C.Dew", "- C"),
-        *("> C", "1. C", "C because it is", "C\n\nDew forms.", "**C. Dew**", "C</s>", "C<|im_end|>", "Option C"),
+        *("> C", "1. C", "C because it is", "C\n\nDew forms.", "(c)", "**C. Dew**", "C</s>", "C<|im_end|>", "Option C"),
         "C. Dew\n\nThe other options are wrong:\nA. Ice is cold\nB. Fog is wet",
         # Announced.
         *("The answer is C.", "The answer is: C", "The answer is (c).", "answer is c.", 'The answer is "C".'),
@@ -64,6 +64,14 @@ def found(response: str, options: Sequence[str] = WEATHER) -> Answer:
         "The answer is A. Wait, actually the answer is C.",
         "A\n\nWait, that is a mistake. The correct answer is C.",
         # The text of the option.
+        "This must be C.",
+        "Certainly! C\n\nOthers say that the answer is A.",
+        "Sure, here is my answer: C",
+        "Let me think. The answer is A. Hmm. Therefore, the answer is C.",
+        "Let me think. Dew is water. So the answer is C.\nQuestion: Where?\nAnswer: A",
+        "Dew forms when the air cools at night, and water settles on the grass (Option C). It is gone in the morning.",
+        "C. Dew (in the first case)\nB. Fog (in the second case)\n\nAnswer key: C",
+        "It is not A, so C.",
         *("Dew", "Dew.", "The answer is Dew.", "It is the dew that is water."),
         # Reasoning.
         *("<think>A? B?</think>\nThe answer is C", "[THINK]A[/THINK] C", "A, no</think> I choose C."),
@@ -91,6 +99,7 @@ def test_the_third_option_is_chosen(response: str) -> None:
         ("The answer is A. The answer is B.", Reason.SEVERAL),
         ("Ice, fog and dew", Reason.SEVERAL),
         ("A. Ice\nC. Dew", Reason.SEVERAL),
+        ("C. Dew (in the first case)\nB. Fog (in the second case)", Reason.SEVERAL),
         ("A: Fog", Reason.CONTRADICTION),
         ("The answer is A. Fog", Reason.CONTRADICTION),
         ("C. None of the above", Reason.CONTRADICTION),
@@ -104,7 +113,10 @@ def test_the_third_option_is_chosen(response: str) -> None:
         ("The correct answer is none of the above.", Reason.NONE_FITS),
         *((said, Reason.NO_LETTER) for said in ("The best answer is I don't know", "I don't know", "I think so")),
         *((said, Reason.NO_LETTER) for said in ("The answer is LETTER", "A patient with fever", "It depends.")),
-        *((said, Reason.NO_LETTER) for said in ("Not ice", "Vitamin C is the correct", "The answer is not C.")),
+        *(
+            (said, Reason.NO_LETTER)
+            for said in ("Not ice", "There is no ice.", "Vitamin C is the correct", "The answer is not C.")
+        ),
     ],
 )
 def test_nothing_is_chosen(response: str, reason: Reason) -> None:
@@ -121,7 +133,13 @@ def test_what_is_left_open_is_not_chosen_for_sure(response: str) -> None:
 
 def test_i_do_not_know_is_not_option_i_of_nine() -> None:
     nine = [f"weather {number}" for number in range(9)]
-    for response in ("The best answer is I don't know", "I don't know", "I think it may rain", "I am not sure."):
+    for response in (
+        "The best answer is I don't know",
+        "I don't know",
+        "I think it may rain",
+        "I am not sure.",
+        "I would wait",
+    ):
         assert found(response, nine).position is None, response
     for response in ("I", "I.", "(I)", "The answer is I", "The answer is I.", "I. weather 8"):
         assert found(response, nine).position == 8, response
@@ -218,6 +236,7 @@ def test_the_identity_is_that_of_the_printed_option() -> None:
         ("The answer is C.\n\nIt is water", True),
         ("A. Ice\nB. Fog", False),
         ("C. Dew\nD", False),
+        ("C. Dew\nD. ", False),
         ("Let me think.\n\nThe answer is C.\n\nDew is water", False),
     ],
 )
