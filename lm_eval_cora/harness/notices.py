@@ -97,13 +97,12 @@ def describe_not_begun(table: ResponseTable) -> str:
     return f"asked {asked:,} of {asked + table.incomplete + table.not_begun:,} questions, drawn by the seed"
 
 
-def describe_samples(instances: Sequence[Any]) -> str:
-    """Say that samples are no samples, where every question got one and the same response each time; or nothing.
-
-    A server that got the same seed with each request gives such answers, and a cache does.
+def describe_samples(instances: Sequence[Any], *, sent_seeds: bool) -> str:
+    """Say that the samples of every question are equal, and why; or nothing.
 
     Args:
         instances: The harness' requests on this rank, answered.
+        sent_seeds: Whether each sample was sent with a seed of its own.
     """
     responses: dict[str, list[Any]] = {}
     for instance in instances:
@@ -113,11 +112,14 @@ def describe_samples(instances: Sequence[Any]) -> str:
     told = [given for given in responses.values() if len(given) > 1]
     if len(told) < _QUESTIONS_THAT_TELL or any(response != given[0] for given in told for response in given):
         return ""
-    return (
-        f"all {len(told)} questions got one and the same response to each of their samples, so these are probably no "
-        "samples. An API that is sent the same seed each time answers so: send others with "
+    why = (
+        "Each was sent with a seed of its own, so the back end ignores seeds, or the temperature: check what it does "
+        "with both"
+        if sent_seeds
+        else "No seeds were sent. An API that gets the same request again may answer so: send a seed with each by "
         """--metadata '{"cora": {"request_seeds": true}}'"""
     )
+    return f"the samples of each of the {len(told)} questions are equal, so the metrics say nothing. {why}"
 
 
 def describe_timeouts(table: ResponseTable) -> str:

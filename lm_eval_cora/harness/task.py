@@ -18,6 +18,7 @@ from lm_eval_cora import metrics
 from lm_eval_cora.benchmarks import Benchmark, BenchmarkError
 from lm_eval_cora.harness import docs
 from lm_eval_cora.harness.asking import AskingLM
+from lm_eval_cora.harness.back_ends import check_replicas, check_scoring
 from lm_eval_cora.harness.checks import (
     check_comparison,
     check_exemplar_settings,
@@ -27,6 +28,7 @@ from lm_eval_cora.harness.checks import (
 )
 from lm_eval_cora.harness.docs import Doc, Docs
 from lm_eval_cora.harness.fewshot import ExemplarSampler, load_sampler
+from lm_eval_cora.harness.forwarding import behind
 from lm_eval_cora.harness.loading import to_question
 from lm_eval_cora.harness.notices import (
     advise_on_invalid,
@@ -47,6 +49,7 @@ from lm_eval_cora.harness.requests import (
 from lm_eval_cora.harness.results_file import digest_of, name_callables, signature_of
 from lm_eval_cora.harness.scored import ScoredTask
 from lm_eval_cora.harness.scoring import JUDGE, Cell, Score, Undefined, metric_keys, score_response, written_by_question
+from lm_eval_cora.harness.served import leave_out_empty_stops, sends_seeds
 from lm_eval_cora.harness.templates import drops_one
 from lm_eval_cora.metrics import Estimate
 from lm_eval_cora.metrics.entries import check_metrics, compute, is_asked_for, is_in_table
@@ -84,6 +87,7 @@ class CoraTask(ScoredTask):
         benchmark = (config.get("dataset_kwargs") or {}).get("benchmark")
         self._benchmark = benchmark if isinstance(benchmark, Benchmark) else None
         self._samples = config.get("process_docs") is docs.sampling
+        self._sends_seeds = False
         self._writes = self._benchmark is not None and not self._benchmark.has_options
         if self._writes:
             check_comparison(config["task"])
@@ -231,6 +235,13 @@ class CoraTask(ScoredTask):
         if self._samples:
             check_sampling(self.task_name, self.config.generation_kwargs or {})
             check_seeds(self.task_name, self._options, model)
+            own = self._options.request_seeds
+            self._sends_seeds = sends_seeds(behind(model)) if own is None else own
+        leave_out_empty_stops(behind(model))
+        if self._form == "loglikelihood":
+            check_scoring(model, [self.task_name])
+        if isinstance(model, AskingLM) and (model.leaves_out or len(model.limits) > 1):
+            check_replicas(self.task_name, model, model.described)
 
     def doc_iterator(self, *, rank: int = 0, world_size: int = 1, **chosen: Any) -> Iterator[tuple[int, Doc]]:
         """The docs of a rank, with their numbers: whole questions, which can be stopped and compared there."""
@@ -291,7 +302,7 @@ class CoraTask(ScoredTask):
         request = super().construct_requests(doc, ctx, **arguments)
         if self._form == "generate":
             prompt, settings = request.arguments
-            if self._samples and self._options.request_seeds:
+            if self._samples and self._sends_seeds:
                 settings = {**settings, "seed": self._options.seed * doc["variants"] + doc["ordinal"] + 1}
             if doc["ask"] == "select_all":
                 settings = with_room_for(doc["choices"], settings)
