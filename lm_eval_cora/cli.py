@@ -109,8 +109,9 @@ def _run(given: argparse.Namespace) -> None:
         )
     except RunDied as died:
         if isinstance(died.__cause__, KeyboardInterrupt):
-            _say(f"lm-eval-cora run: {died}")
+            _say(f"\nlm-eval-cora run: {died}")
             raise died.__cause__ from None
+        _say("")  # a progress bar has no end of its own
         raise ReportError(str(died)) from died.__cause__
 
 

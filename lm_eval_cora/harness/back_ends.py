@@ -10,8 +10,8 @@ from weakref import WeakSet
 
 from lm_eval.api.instance import Instance
 
-from lm_eval_cora.harness.forwarding import behind
-from lm_eval_cora.harness.served import ServerError, formats_chats, is_served
+from lm_eval_cora.harness.forwarding import ask, behind
+from lm_eval_cora.harness.served import MALFORMED, ServerError, formats_chats, is_served, kind_of
 from lm_eval_cora.options import OptionError
 from lm_eval_cora.question import shorten
 
@@ -48,11 +48,14 @@ def check_scoring(model: Any, tasks: Sequence[str]) -> None:
             own, tasks, "chat APIs return no log-probabilities of a prompt",
             "; or ask vLLM or SGLang by --model local-completions with base_url=http://HOST/v1/completions",
         )  # fmt: skip
+    likelihood = 0.0
     try:
         with _one_attempt(own):
-            ((likelihood, _),) = own.loglikelihood([_request("loglikelihood", _CONTEXT, _CONTINUATION)])
+            request = _request("loglikelihood", _CONTEXT, _CONTINUATION)
+            ((likelihood, _),) = ask(own, "loglikelihood", [request], disable_tqdm=True)
     except Exception as error:
-        raise _unable(own, tasks, f"a first request failed. {in_a_line(error)}") from None
+        if MALFORMED not in (kind_of(error)[0] or str(error)):
+            raise _unable(own, tasks, f"a first request failed. {in_a_line(error)}") from None
     if isnan(likelihood) or not likelihood < 0:
         raise _unable(own, tasks, "the server returns no log-probabilities of a prompt, as llama.cpp's does not")
     _seen_to_score.add(own)
@@ -74,7 +77,8 @@ def check_writing(model: Any, *, chat: bool) -> None:
     try:
         prompt = own.apply_chat_template([{"role": "user", "content": _QUESTION}]) if chat else _QUESTION
         with _one_attempt(own):
-            own.generate_until([_request("generate_until", prompt, {"until": [], "max_gen_toks": _ROOM})])
+            request = _request("generate_until", prompt, {"until": [], "max_gen_toks": _ROOM})
+            ask(own, "generate_until", [request], disable_tqdm=True)
     except Exception as error:
         raise OptionError(
             f"a first request to {own.base_url} (model {own.model!r}) failed. {in_a_line(error)}"
@@ -119,7 +123,7 @@ def in_a_line(error: BaseException) -> str:
     """An error as a part of a sentence.
 
     Example:
-        >>> in_a_line(ValueError("a\\nb."))
+        >>> in_a_line(ValueError("a  b."))
         'ValueError: a b'
     """
     told = str(error) if isinstance(error, ServerError) else f"{type(error).__name__}: {error}"

@@ -169,6 +169,7 @@ def _died(error: Exception, answers: _Answers, command: str) -> RunDied:
 def _is_open(stream: TextIO) -> bool:
     """Whether somebody still reads what is written."""
     try:
+        stream.write("\n")
         stream.flush()
     except BrokenPipeError:
         return False

@@ -334,6 +334,7 @@ def _check(outputs: Any) -> None:
 
 
 UNREACHABLE = "no connection to the server"
+MALFORMED = "a response that is not what the API documents"
 
 
 def kind_of(error: BaseException) -> tuple[str, bool]:
@@ -360,7 +361,7 @@ def kind_of(error: BaseException) -> tuple[str, bool]:
     if names & {"ClientConnectionError", "ConnectionError"}:
         return UNREACHABLE, True
     if names & {"_MalformedError", "KeyError", "IndexError", "TypeError", "JSONDecodeError", "ClientError", "OSError"}:
-        return "a response that is not what the API documents", True
+        return MALFORMED, True
     return "", False
 
 

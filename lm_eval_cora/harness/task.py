@@ -17,6 +17,7 @@ from tqdm import tqdm
 from lm_eval_cora import metrics
 from lm_eval_cora.benchmarks import Benchmark, BenchmarkError
 from lm_eval_cora.harness import docs
+from lm_eval_cora.harness.advice import Setting, advise_on_invalid
 from lm_eval_cora.harness.asking import AskingLM
 from lm_eval_cora.harness.back_ends import check_replicas, check_scoring
 from lm_eval_cora.harness.checks import (
@@ -31,7 +32,6 @@ from lm_eval_cora.harness.fewshot import ExemplarSampler, load_sampler
 from lm_eval_cora.harness.forwarding import behind
 from lm_eval_cora.harness.loading import to_question
 from lm_eval_cora.harness.notices import (
-    advise_on_invalid,
     describe_cost,
     describe_cut,
     describe_incomplete,
@@ -49,7 +49,7 @@ from lm_eval_cora.harness.requests import (
 from lm_eval_cora.harness.results_file import digest_of, name_callables, signature_of
 from lm_eval_cora.harness.scored import ScoredTask
 from lm_eval_cora.harness.scoring import JUDGE, Cell, Score, Undefined, metric_keys, score_response, written_by_question
-from lm_eval_cora.harness.served import leave_out_empty_stops, sends_seeds
+from lm_eval_cora.harness.served import formats_chats, leave_out_empty_stops, sends_seeds
 from lm_eval_cora.harness.templates import drops_one
 from lm_eval_cora.metrics import Estimate
 from lm_eval_cora.metrics.entries import check_metrics, compute, is_asked_for, is_in_table
@@ -178,7 +178,8 @@ class CoraTask(ScoredTask):
         if self._samples:
             part_samples(arguments.get("rank", 0))
         JUDGE.share = arguments.get("world_size", 1)
-        self._chat = bool(arguments.get("apply_chat_template"))
+        model = behind(model_of_the_run())
+        self._chat = bool(arguments.get("apply_chat_template")) or formats_chats(model)
         if (instruction := arguments.get("system_instruction")) and not self._chat and not instruction[-1].isspace():
             # The harness sets a description apart from what follows, but not an instruction: "Be brief.Answer the ..."
             arguments["system_instruction"] = instruction + self.config.fewshot_delimiter
@@ -351,14 +352,17 @@ class CoraTask(ScoredTask):
         table = ResponseTable.from_records(records, JUDGE.verdict)
         self._records, self._table, self._estimates = records, table, {}
         asked = [record for record in records if record.asked]
-        advice = (
-            advise_on_invalid(asked, chat=self._chat, reader=self._options.reader) if self._table.question_ids else []
-        )
+        advice = advise_on_invalid(asked, self._setting) if self._table.question_ids else []
         if notice := describe_not_begun(self._table):
             logger.info("%s: %s", self.task_name, notice)
         for notice in (describe_incomplete(self._table), describe_timeouts(self._table), *advice):
             if notice:
                 logger.warning("%s: %s", self.task_name, notice)
+
+    @property
+    def _setting(self) -> Setting:
+        limit = (self.config.generation_kwargs or {}).get("max_gen_toks")
+        return Setting(self._chat, self._options.reader, limit if isinstance(limit, int) else None)
 
     def dump_config(self) -> dict[str, Any]:
         """The configuration for the results file: callables by name, and the signature of the scores."""
