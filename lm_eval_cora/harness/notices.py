@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from lm_eval_cora.harness.progress import duration
 from lm_eval_cora.reading import NotAsked
 from lm_eval_cora.responses import ResponseTable
 
@@ -18,7 +19,13 @@ _QUESTIONS_THAT_TELL = 5
 """So many questions whose samples are all the same are no chance any more."""
 
 
-def describe_cost(asked: Iterable[tuple[Mapping[str, Any], object, int]], *, repeats: int = 1, ranks: int = 1) -> str:
+def describe_cost(
+    asked: Iterable[tuple[Mapping[str, Any], object, int]],
+    *,
+    repeats: int = 1,
+    ranks: int = 1,
+    rate: float | None = None,
+) -> str:
     """Say how much a task asks before the first request.
 
     Args:
@@ -26,6 +33,7 @@ def describe_cost(asked: Iterable[tuple[Mapping[str, Any], object, int]], *, rep
             written.
         repeats: How often each of them is asked.
         ranks: Number of ranks.
+        rate: Requests a second for which to say how long they take; None says nothing.
 
     Returns:
         One line. Tokens are estimated at four bytes each: no tokenizer is at hand.
@@ -44,10 +52,11 @@ def describe_cost(asked: Iterable[tuple[Mapping[str, Any], object, int]], *, rep
         size += len(str(prompt).encode("utf-8", "replace"))  # a list of messages, where a server is to format them
     per_letter = ", one per letter" if answers > variants else ""
     share = f" on this rank, one of {ranks}" if ranks > 1 else ""
+    time = f"; {duration(answers * repeats / rate)} at {rate:g} requests a second" if rate else ""
     return (
         f"{len(questions):,} question{'' if len(questions) == 1 else 's'}, {variants:,} variants, "
         f"{answers * repeats:,} requests{per_letter}, "
-        f"about {size * repeats // _BYTES_PER_TOKEN:,} prompt tokens{share}"
+        f"about {size * repeats // _BYTES_PER_TOKEN:,} prompt tokens{share}{time}"
     )
 
 
