@@ -17,6 +17,7 @@ from lm_eval.api.model import CacheHook, CachingLM, hash_args
 
 from lm_eval_cora.harness.forwarding import ask
 from lm_eval_cora.harness.limits import is_sampled
+from lm_eval_cora.harness.served import NoAnswer, is_served, listed_models
 from lm_eval_cora.options import OptionError
 
 _TRANSPORT = {"num_concurrent", "max_retries", "timeout", "verify_certificate", "ca_cert_path", "auth_token", "header"}
@@ -26,12 +27,6 @@ _AT_A_TIME = 2048
 """In requests. Back ends that return nothing before they have answered everything are asked for so many at a time."""
 
 _RETURN_ALL_AT_ONCE = ("VLLM", "SGLangLM")
-
-
-class NoAnswer(str):
-    """An empty response from a server that sent no text. It counts as empty, and a later run asks again."""
-
-    __slots__ = ()
 
 
 def is_answer(response: Any) -> bool:
@@ -132,7 +127,7 @@ def _key(method: str, request: Instance) -> str | None:
 # ---- the file
 
 
-def default_cache(output_path: str, model: str, arguments: Mapping[str, Any], served: object) -> str:
+def default_cache(output_path: str, model: str, arguments: Mapping[str, Any], weights: object) -> str:
     """Name the file, without its end, in which a run keeps its answers.
 
     Another model has another file: the answers are found by the prompt alone.
@@ -142,11 +137,19 @@ def default_cache(output_path: str, model: str, arguments: Mapping[str, Any], se
         model: Name of the back end.
         arguments: Arguments of the model. Of those that name a file or folder its dates and sizes count, too: the
             weights in it may be others tomorrow.
-        served: What a server says of the models that it has.
+        weights: What else tells the weights from others.
     """
     told = {name: _with_stamps(value) for name, value in arguments.items() if name not in _TRANSPORT}
-    about = repr((model, sorted(told.items()), served))
+    about = repr((model, sorted(told.items()), weights))
     return str(output_folder(output_path) / f"answers_{blake2b(about.encode(), digest_size=6).hexdigest()}")
+
+
+def weights_of(model: Any) -> object:
+    """What tells the weights of a model from others, beside its name: their commit, or what its server says of them."""
+    if is_served(model):
+        return listed_models(model.base_url)
+    configs = (getattr(model, name, None) for name in ("config", "_config"))
+    return [commit for config in configs if (commit := getattr(config, "_commit_hash", None))]
 
 
 def cache_file(cache: str, rank: int = 0) -> str:

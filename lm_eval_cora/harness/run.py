@@ -19,10 +19,10 @@ from lm_eval.utils import setup_logging
 
 from lm_eval_cora.harness.asking import AskingLM, logger
 from lm_eval_cora.harness.back_ends import check_scoring, check_writing, in_a_line, model_error
-from lm_eval_cora.harness.kept import AnswerCache, cache_file, check_cache, check_output, default_cache
+from lm_eval_cora.harness.kept import AnswerCache, cache_file, check_cache, check_output, default_cache, weights_of
 from lm_eval_cora.harness.rehearsal import check_tasks, silence
 from lm_eval_cora.harness.requests import TOKEN_LIMITS
-from lm_eval_cora.harness.served import leave_out_empty_stops, listed_models, patient
+from lm_eval_cora.harness.served import leave_out_empty_stops, patient
 from lm_eval_cora.options import OptionError
 from lm_eval_cora.stopping.goals import Goal
 
@@ -36,28 +36,44 @@ class _Answers:
     """Where the answers of a run are kept.
 
     Attributes:
-        cache: The name of the file without its end; None if they are not kept.
+        settings: Those of the run.
+        wanted: Whether they are to be kept.
         opened: The file, once the model is there.
     """
 
-    cache: str | None
+    settings: EvaluatorConfig
+    wanted: bool
     opened: list[AnswerCache] = field(default_factory=list)
 
+    def check(self) -> None:
+        """See that there is a place for them, before there is a model.
+
+        Raises:
+            OptionError: If there is none.
+        """
+        if self.settings.output_path:
+            check_output(self.settings.output_path)
+        if self.settings.use_cache and not self.wanted:
+            raise OptionError("--no_cache and --use_cache contradict each other; give one of them")
+        if self.settings.use_cache:
+            check_cache(cache_file(self.settings.use_cache), f"--use_cache {self.settings.use_cache}")
+
     def around(self, model: Any) -> Any:
-        """The model, with a file before it."""
-        if self.cache is None:
+        """The model, with a file before it if answers are kept."""
+        settings, cache = self.settings, self.settings.use_cache
+        if not self.wanted or not (cache or settings.output_path):
             return model
-        path = cache_file(self.cache, model.rank)
+        cache = cache or default_cache(settings.output_path, settings.model, settings.model_args, weights_of(model))
+        path = cache_file(cache, model.rank)
+        check_cache(path, f"--output_path {settings.output_path}")
         self.opened.append(AnswerCache(model, path))
         logger.info("answers are kept in %s, which has %d now", path, self.opened[-1].kept)
         return self.opened[-1]
 
     def describe(self, command: str) -> str:
         """Say what is kept, and how to go on."""
-        if self.cache is None:
-            return "No answers are kept: give --output_path FOLDER, without --no_cache, to keep them."
         if not self.opened:
-            return f"Nothing was asked. Then run the same command again: {command}"
+            return "No answers are kept: give --output_path FOLDER, without --no_cache, to keep them."
         (cache,) = self.opened
         return f"{cache.kept:,} answers are kept in {cache.cache_db}. The same command goes on from there: {command}"
 
@@ -93,11 +109,10 @@ def run(
     settings = _configured(given)
     if limits and (given_twice := {"max_gen_toks", *TOKEN_LIMITS}.intersection(settings.gen_kwargs)):
         raise OptionError(f"--max_gen_toks and --gen_kwargs {min(given_twice)} both limit the tokens; give one of them")
-    if settings.output_path:
-        check_output(settings.output_path)
+    answers = _Answers(settings, keeps)
+    answers.check()
     back_end = _back_end(settings.model)
     manager, forms = check_tasks(settings, AskingLM(None, goal, budget=budget, target=target, limits=limits))
-    answers = _Answers(_cache_of(settings, keeps=keeps))
 
     def wrap(model: Any) -> AskingLM:
         if isinstance(model, AskingLM):  # of a back end that makes one from a text by way of an object
@@ -116,21 +131,6 @@ def run(
         _told_in_the_end(answers, command),
     ):
         harness.execute(given)
-
-
-def _cache_of(settings: EvaluatorConfig, *, keeps: bool) -> str | None:
-    """The name of the file for the answers, which is seen to be usable; None if they are not to be kept."""
-    if settings.use_cache:
-        if not keeps:
-            raise OptionError("--no_cache and --use_cache contradict each other; give one of them")
-        check_cache(cache_file(settings.use_cache), f"--use_cache {settings.use_cache}")
-        return str(settings.use_cache)
-    if not keeps or not settings.output_path:
-        return None
-    listed = listed_models(settings.model_args)
-    cache = default_cache(settings.output_path, settings.model, settings.model_args, listed)
-    check_cache(cache_file(cache), f"--output_path {settings.output_path}")
-    return cache
 
 
 def _check_model(model: Any, forms: Mapping[str, str], *, chat: bool) -> None:

@@ -7,7 +7,7 @@ import json
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -18,8 +18,6 @@ from urllib.request import urlopen
 from lm_eval.api.instance import Instance
 from lm_eval.models import api_models
 from lm_eval.models.api_models import TemplateAPI
-
-from lm_eval_cora.harness.kept import NoAnswer
 
 # Below the harness' own logger, so that its handler and its verbosity hold for our lines too.
 logger = logging.getLogger("lm_eval.cora")
@@ -43,6 +41,12 @@ _OF_A_MODEL = ("id", "root", "max_model_len", "meta")
 
 _EXCERPT = 200
 """Characters of what a server said that an error shows."""
+
+
+class NoAnswer(str):
+    """An empty response from a server that sent no text. It counts as empty, and a later run asks again."""
+
+    __slots__ = ()
 
 
 class ServerError(Exception):
@@ -104,8 +108,14 @@ def formats_chats(model: Any) -> bool:
     return "messages" in _payload(model)
 
 
-def sends_seeds(model: Any) -> bool:
-    """Whether a back end sends a seed with each request. Some APIs have no such parameter, and refuse it."""
+def needs_seeds(model: Any) -> bool:
+    """Whether equal requests get equal samples unless each is sent with a seed of its own.
+
+    So it is with an API that gets the harness' one seed with each request, and with replicas of vLLM, which all begin
+    with that seed. Other APIs have no such parameter, and refuse it.
+    """
+    if type(model).__name__ == "VLLM":
+        return bool(model.data_parallel_size > 1)
     return "seed" in _payload(model)
 
 
@@ -119,24 +129,21 @@ def _payload(model: Any) -> dict[str, Any]:
     return payload
 
 
-def listed_models(arguments: Mapping[str, Any]) -> list[Any]:
-    """What the server of some model arguments says of its models, as far as it tells these from others.
+def listed_models(url: str | None) -> list[Any]:
+    """What a server says of its models, as far as it tells these from others.
 
     Args:
-        arguments: Arguments of a back end; `base_url` names the server.
+        url: Where requests are sent.
 
     Returns:
-        What it says; empty if there is no server, it does not answer, or has no such page.
+        What it says; empty if it does not answer, or has no such page.
     """
-    url = arguments.get("base_url")
     version = str(url).find("/v1")
-    if url is None or version < 0:
-        return []
     try:
         with urlopen(f"{str(url)[:version]}/v1/models", timeout=_SECONDS_FOR_A_LIST) as response:
             models = json.load(response)["data"]
         return [{key: model[key] for key in _OF_A_MODEL if key in model} for model in models]
-    except Exception:  # whatever a server may send; the first request will tell more
+    except Exception:  # whatever a server may send; the first request tells more
         return []
 
 

@@ -49,7 +49,7 @@ from lm_eval_cora.harness.requests import (
 from lm_eval_cora.harness.results_file import digest_of, name_callables, signature_of
 from lm_eval_cora.harness.scored import ScoredTask
 from lm_eval_cora.harness.scoring import JUDGE, Cell, Score, Undefined, metric_keys, score_response, written_by_question
-from lm_eval_cora.harness.served import formats_chats, leave_out_empty_stops, sends_seeds
+from lm_eval_cora.harness.served import formats_chats, leave_out_empty_stops, needs_seeds
 from lm_eval_cora.harness.templates import drops_one
 from lm_eval_cora.metrics import Estimate
 from lm_eval_cora.metrics.entries import check_metrics, compute, is_asked_for, is_in_table
@@ -240,7 +240,7 @@ class CoraTask(ScoredTask):
             check_sampling(self.task_name, self.config.generation_kwargs or {})
             check_seeds(self.task_name, self._options, model)
             own = self._options.request_seeds
-            self._sends_seeds = sends_seeds(behind(model)) if own is None else own
+            self._sends_seeds = needs_seeds(behind(model)) if own is None else own
         leave_out_empty_stops(behind(model))
         if self._form == "loglikelihood":
             check_scoring(model, [self.task_name])

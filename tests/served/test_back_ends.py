@@ -23,7 +23,7 @@ from lm_eval_cora.cli import main
 from lm_eval_cora.harness import stop_early
 from lm_eval_cora.harness.back_ends import check_replicas, check_scoring
 from lm_eval_cora.harness.kept import check_cache, check_output, default_cache
-from lm_eval_cora.harness.served import formats_chats, leave_out_empty_stops, patient, sends_seeds
+from lm_eval_cora.harness.served import formats_chats, leave_out_empty_stops, needs_seeds, patient
 from lm_eval_cora.options import OptionError
 from tests.served.server import Server
 from tests.simulated import TASKS, Simulated, knows
@@ -53,7 +53,7 @@ def built(name: str, **arguments: Any) -> Any:
 @pytest.mark.parametrize(("name", "chat", "seeds"), APIS)
 def test_the_payload_of_each_api(name: str, chat: bool, seeds: bool) -> None:
     model = built(name)
-    assert (formats_chats(model), sends_seeds(model)) == (chat, seeds)
+    assert (formats_chats(model), needs_seeds(model)) == (chat, seeds)
     leave_out_empty_stops(model)
     leave_out_empty_stops(model)  # once is enough
     for until, sent in [([], [None, ["\n\nHuman:"], ["<|endoftext|>"]]), (["X"], [["X"], ["X", "\n\nHuman:"]])]:
@@ -76,7 +76,7 @@ def test_the_payload_of_each_api(name: str, chat: bool, seeds: bool) -> None:
 def test_a_model_of_this_process_sends_nothing() -> None:
     model = Simulated(knows)
     assert not formats_chats(model)
-    assert not sends_seeds(model)
+    assert not needs_seeds(model)
     leave_out_empty_stops(model)
     assert not hasattr(model, "_create_payload")
 
@@ -89,6 +89,15 @@ class VLLM(Simulated):
 
     enable_thinking = None
     data_parallel_size = 1
+
+
+def test_replicas_of_vllm_need_seeds_as_well() -> None:
+    model = VLLM(knows)
+    assert not needs_seeds(model)
+    model.data_parallel_size = 2
+    assert needs_seeds(model)
+    samples = run_simulated(model, "cora_demo_sampling", {"questions": 1})["samples"]["cora_demo_sampling"]
+    assert {sample["arguments"][0][1]["seed"] for sample in samples} == {1, 2, 3, 4, 5}
 
 
 def test_vllm_that_thinks_scores_nothing() -> None:
@@ -232,6 +241,7 @@ def test_a_folder_with_other_weights_has_another_file(tmp_path: Path) -> None:
     first = named()
     assert named() == first == named(num_concurrent=3)
     assert named(dtype="bfloat16") != first
+    assert default_cache("out", "hf", {"pretrained": str(tmp_path), "dtype": "float32"}, ["5d0f2e8"]) != first
     os.utime(weights, ns=(1, 1))
     assert named() != first
     assert Path(first).parent == Path("out")
