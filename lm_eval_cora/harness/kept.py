@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from hashlib import blake2b
@@ -14,6 +15,7 @@ from typing import Any
 
 from lm_eval.api.instance import Instance
 from lm_eval.api.model import CacheHook, CachingLM, hash_args
+from sqlitedict import SqliteDict
 
 from lm_eval_cora.harness.forwarding import ask
 from lm_eval_cora.harness.limits import is_sampled
@@ -25,6 +27,9 @@ _TRANSPORT = {"num_concurrent", "max_retries", "timeout", "verify_certificate", 
 
 _AT_A_TIME = 2048
 """In requests. Back ends that return nothing before they have answered everything are asked for so many at a time."""
+
+_SECONDS_TO_LOSE = 1.0
+"""A process that is killed outright loses the answers of so many seconds."""
 
 _RETURN_ALL_AT_ONCE = ("VLLM", "SGLangLM")
 
@@ -68,24 +73,34 @@ class AnswerCache(CachingLM):  # type: ignore[misc]  # the harness ships no type
             lm: The model.
             path: The file.
         """
+        # Not the base class', which commits after each answer: that takes longer than many answers do.
+        self.lm, self.cache_db = lm, path
+        self.dbdict = SqliteDict(path)
+        self._keys = set(self.dbdict.keys())
+        self._committed = time.monotonic()
         self.found = self.stored = 0
-        super().__init__(lm, path)
+        lm.set_cache_hook(self.get_cache_hook())
 
     @property
     def kept(self) -> int:
-        """Number of answers in the file."""
+        """Number of answers in the file, once all are written."""
         self.dbdict.commit()
-        return len(self.dbdict)
+        return len(self._keys)
 
     def get_cache_hook(self) -> CacheHook:
         """What the model calls with each answer."""
         return _Hook(self)
 
     def store(self, key: str, response: Any) -> None:
-        """Keep an answer."""
-        if is_answer(response) and key not in self.dbdict:
-            self.dbdict[key] = response
-            self.stored += 1
+        """Keep an answer; it is written within a second."""
+        if not is_answer(response) or key in self._keys:
+            return
+        self.dbdict[key] = response
+        self._keys.add(key)
+        self.stored += 1
+        if time.monotonic() - self._committed > _SECONDS_TO_LOSE:
+            self.dbdict.commit(blocking=False)
+            self._committed = time.monotonic()
 
     def generate_until(self, requests: Sequence[Instance], disable_tqdm: bool = False) -> list[Any]:
         """Have answers written that are not in the file."""
@@ -97,7 +112,7 @@ class AnswerCache(CachingLM):  # type: ignore[misc]  # the harness ships no type
 
     def _answers(self, method: str, requests: Sequence[Instance], disable_tqdm: bool) -> list[Any]:
         keys = [_key(method, request) for request in requests]
-        responses = [None if key is None else self.dbdict.get(key) for key in keys]
+        responses = [self.dbdict[key] if key in self._keys else None for key in keys]
         missing = [place for place, response in enumerate(responses) if response is None]
         self.found += len(requests) - len(missing)
         for part in self._parts(missing):
