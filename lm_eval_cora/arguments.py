@@ -47,7 +47,8 @@ def make_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
         abbreviations=False,  # --s would be the harness' --samples
     )
     running.usage = (
-        "%(prog)s [-h] [--stop GOAL] [--budget N | --target-stderr E] [--max_gen_toks N,N] ARGUMENTS OF lm_eval run"
+        "%(prog)s [-h] [--stop GOAL] [--budget N | --target-stderr E] [--max_gen_toks N,N] [--no_cache] [--verbose] "
+        "ARGUMENTS OF lm_eval run"
     )
     running.add_argument(
         "--stop",
@@ -78,6 +79,13 @@ def make_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
         help="tokens of a written answer: with 32,512 all are asked for with 32, and those that are cut off before "
         "their answer is settled again with 512; the scores are those of 512",
     )
+
+    running.add_argument(
+        *("--no_cache", "--no-cache"),
+        action="store_true",
+        help="do not keep greedy answers in a file in the folder of --output_path, from which a run that died goes on",
+    )
+    running.add_argument("--verbose", action="store_true", help="show the traceback of an error, too")
 
     report = _command(
         commands,

@@ -6,12 +6,13 @@ import argparse
 import json
 import os
 import sys
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from io import TextIOWrapper
 from math import floor
 from pathlib import Path
-from shlex import quote
+from shlex import join, quote
 from typing import Any
 
 from lm_eval_cora.answers import Reader
@@ -55,6 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if others and given.command is not _run:
         given.usage_error(f"unrecognized arguments: {' '.join(others)}")
     given.others = others
+    given.typed = join(["lm-eval-cora", *(sys.argv[1:] if arguments is None else arguments)])
     for folder in remove_leftovers():
         _say(f"lm-eval-cora: {folder} is left over from version 0.1.0. Delete it: rm -r {quote(str(folder))}")
     try:
@@ -62,13 +64,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         command(given)
         sys.stdout.flush()
     except (ReportError, OptionError, BenchmarkError) as error:
+        if getattr(given, "verbose", False) and error.__cause__ is not None:
+            traceback.print_exception(error.__cause__)
         print(f"lm-eval-cora {given.name}: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130
     except OSError as error:
-        if given.command is _run:  # of a model's server, or whatever: shown whole, as lm_eval does
-            raise
         if isinstance(error, BrokenPipeError):  # `| head` has seen enough
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what Python flushes at its end
             return 0
@@ -93,10 +95,24 @@ def _importing_the_harness() -> Iterator[None]:
 
 def _run(given: argparse.Namespace) -> None:
     with _importing_the_harness():
-        from lm_eval_cora.harness.run import run  # takes seconds
+        from lm_eval_cora.harness.run import RunDied, run  # takes seconds
 
-    goal = None if given.stop is None else Goal.parse(given.stop)
-    run(given.others, goal=goal, budget=given.budget, target=given.target_stderr, limits=given.max_gen_toks)
+    try:
+        run(
+            given.others,
+            goal=None if given.stop is None else Goal.parse(given.stop),
+            budget=given.budget,
+            target=given.target_stderr,
+            limits=given.max_gen_toks,
+            keeps=not given.no_cache,
+            command=given.typed,
+        )
+    except RunDied as died:
+        if isinstance(died.__cause__, KeyboardInterrupt):
+            _say(f"\nlm-eval-cora run: {died}")
+            raise died.__cause__ from None
+        _say("")  # a progress bar has no end of its own
+        raise ReportError(str(died)) from died.__cause__
 
 
 def _report(given: argparse.Namespace) -> None:

@@ -29,7 +29,8 @@ class Options:
         variants: 1 asks one variant of each question, drawn by `seed`: the cheap MCQA+. None asks all of them.
         orders: Which orders of the options the order probe asks.
         templates: A file with prompts of the user's own for the prompts, order and sampling probes.
-        request_seeds: Whether the sampling probe sends a seed with each request, another one for each sample.
+        request_seeds: Whether the sampling probe sends a seed with each request, another one for each sample. None
+            does so where the back end is an API with such a parameter.
         reader: How written answers are read: `flexible`, or `strict` by the papers' rules.
     """
 
@@ -42,7 +43,7 @@ class Options:
     variants: int | None = None
     orders: Orders = "swap"
     templates: str | None = None
-    request_seeds: bool = False
+    request_seeds: bool | None = None
     reader: Reader = "flexible"
 
     @classmethod

@@ -94,7 +94,8 @@ def read_response(
     strict = readers["strict"](response, doc)
     answer = strict if reader == "strict" else readers[reader](response, doc)
     excerpt = response[:_EXCERPT] if answer.reason else ""
-    return replace(_record(doc, answer, same), followed=strict.reason is None, excerpt=excerpt)
+    size = len(response.encode("utf-8", "replace")) if answer.reason else 0
+    return replace(_record(doc, answer, same), followed=strict.reason is None, excerpt=excerpt, size=size)
 
 
 def is_settled(doc: Doc, response: str, reader: Reader) -> bool:

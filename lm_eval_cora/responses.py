@@ -57,6 +57,7 @@ class Record:
         asked: Whether the model was asked at all. What was not asked is neither right nor invalid.
         followed: Whether the response follows the format, so that the strict reader can read it; None if unknown.
         excerpt: The beginning of an invalid response; it makes no difference between records.
+        size: Number of bytes of an invalid response; nor does this.
     """
 
     question_id: str
@@ -80,6 +81,7 @@ class Record:
     asked: bool = True
     followed: bool | None = None
     excerpt: str = field(default="", compare=False)
+    size: int = field(default=0, compare=False)
 
     @property
     def correct(self) -> bool:

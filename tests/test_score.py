@@ -296,10 +296,13 @@ def test_answers_that_are_not_scored_are_not_compared(monkeypatch: pytest.Monkey
 
 def test_samples_that_are_all_the_same_are_reported(caplog: pytest.LogCaptureFixture) -> None:
     run(knows, "cora_demo_sampling", {"questions": 5})
-    assert "all 5 questions got one and the same response to each of their samples" in caplog.text
+    assert (
+        "the samples of each of the 5 questions are equal, so the metrics say nothing. No seeds were sent."
+        in caplog.text
+    )
     caplog.clear()
     run(lambda doc: f"{doc['ordinal']} {knows(doc)}", "cora_demo_sampling", {"questions": 5})
-    assert "one and the same response" not in caplog.text
+    assert "the samples of each" not in caplog.text
 
 
 def test_hostile_responses_cost_nothing() -> None:

@@ -27,6 +27,7 @@ from lm_eval_cora.metrics.entries import parameters_of
 from lm_eval_cora.metrics.estimate import REPLICATES, Estimate
 from lm_eval_cora.metrics.meanings import MEANINGS
 from lm_eval_cora.report import ReportError
+from lm_eval_cora.report.files import chat_template_of
 from lm_eval_cora.report.runs import Run
 
 _SCHEMA = "0.3.0"
@@ -312,13 +313,13 @@ def _generation(run: Run) -> dict[str, Any]:
     limit = settings.pop("max_gen_toks", None)
     if type(limit) is int and limit > 0:
         arguments["max_tokens"] = limit
-    template = run.results.get("chat_template_sha")
+    template, sha = chat_template_of(run.results), run.results.get("chat_template_sha")
     details = {
         **settings,
         "num_fewshot": run.config.get("num_fewshot"),
         "fewshot_as_multiturn": run.results.get("fewshot_as_multiturn"),
-        "chat_template": "applied" if template else "none" if run.results else None,
-        "chat_template_sha": template,
+        "chat_template": "applied" if sha else template or ("none" if run.results else None),
+        "chat_template_sha": sha,
         "system_instruction": run.results.get("system_instruction"),
         "options": options_of(run) or None,
         **{name: whole.get(name) for name in ("random_seed", "numpy_seed", "torch_seed", "fewshot_seed")},

@@ -11,8 +11,9 @@ from lm_eval.api.instance import Instance
 from lm_eval.api.model import hash_args
 
 from lm_eval_cora.harness.asked import AskingTask, Inquiry, Variant, by_question, task_of
-from lm_eval_cora.harness.forwarding import ForwardingLM, behind
+from lm_eval_cora.harness.forwarding import ForwardingLM, ask, behind
 from lm_eval_cora.harness.limits import check_limits, generate_in_steps, is_sampled
+from lm_eval_cora.harness.progress import Progress, counting
 from lm_eval_cora.options import OptionError
 from lm_eval_cora.reading import NOT_ASKED
 from lm_eval_cora.stopping.goals import Goal
@@ -99,6 +100,17 @@ class AskingLM(ForwardingLM):
         given = {"stop": self.goal and self.goal.name, "budget": self.budget, "target-stderr": self.target}
         return {name: value for name, value in given.items() if value is not None}
 
+    @property
+    def described(self) -> str:
+        """The options that decide how often the model is called, as they are given.
+
+        Example:
+            >>> AskingLM(None, Goal.parse("exact"), limits=(32, 512)).described
+            '--stop exact --max_gen_toks 32,512'
+        """
+        limits = [f"--max_gen_toks {','.join(map(str, self.limits))}"] if len(self.limits) > 1 else []
+        return " ".join([*(f"--{name} {value}" for name, value in self.settings().items()), *limits])
+
     def expect(self, task: str, output_type: str) -> None:
         """Be told of a task that will be asked, before the first request of a run.
 
@@ -149,7 +161,9 @@ class AskingLM(ForwardingLM):
     def _answers(self, method: str, requests: Sequence[Instance]) -> list[Any]:
         self._is_over = True
         if not self.leaves_out:
-            return self._once(method, requests)
+            progress = Progress(len(requests), bar=False)  # the back end has a bar of its own
+            with counting(self.lm, progress):
+                return self._once(method, requests)
         ours: dict[int, Instance] = {id(request): request for request in requests if task_of(request) is not None}
         others = [request for request in requests if id(request) not in ours]
         answers = self._in_rounds(method, list(ours.values())) if ours else {}
@@ -159,7 +173,7 @@ class AskingLM(ForwardingLM):
 
     # ---- no text twice
 
-    def _once(self, method: str, requests: Sequence[Instance]) -> list[Any]:
+    def _once(self, method: str, requests: Sequence[Instance], *, disable_tqdm: bool = False) -> list[Any]:
         """Ask, but no text that was asked before."""
         keys = [_key(method, request) for request in requests]
         new: dict[str, None] = {}
@@ -173,11 +187,9 @@ class AskingLM(ForwardingLM):
         if repeats := len(requests) - len(asked):
             logger.info("%d of %d requests are the same as others and not asked again", repeats, len(requests))
         if asked and method == "generate_until" and len(self.limits) > 1:
-            received = generate_in_steps(self.lm, asked, self.limits)
+            received = generate_in_steps(self.lm, asked, self.limits, disable_tqdm=disable_tqdm)
         else:
-            received = getattr(self.lm, method)(asked) if asked else []
-        if len(received) != len(asked):
-            raise ValueError(f"the model gave {len(received)} responses to {len(asked)} requests ({method})")
+            received = ask(self.lm, method, asked, disable_tqdm=disable_tqdm) if asked else []
         fresh: Iterator[Any] = iter(received)
         answers = []
         for key in keys:
@@ -201,12 +213,15 @@ class AskingLM(ForwardingLM):
         answers: dict[int, Any] = {}
         batch: Sequence[Planned] | None = next(rounds)
         tally, number = Tally(), 0
-        while batch is not None:
-            number += 1
-            members = [question for p in batch if (question := questions.get((p.task, p.question))) is not None]
-            self._ask(method, members, answers, f"round {number}, " if self._plans else "")
-            tally = self._tally(list(tasks), questions.values()) if self._plans else tally
-            batch = _sent(rounds, tally)
+        progress = Progress(min(len(requests), self.budget or len(requests)), bar=self.rank == 0)
+        with counting(self.lm, progress):
+            while batch is not None:
+                number += 1
+                members = [question for p in batch if (question := questions.get((p.task, p.question))) is not None]
+                self._ask(method, members, answers, f"round {number}, " if self._plans else "", progress, questions)
+                tally = self._tally(list(tasks), questions.values()) if self._plans else tally
+                batch = _sent(rounds, tally)
+        progress.close()
         for task in tasks:
             own = [question for question in questions.values() if question.task.task_name == task]
             logger.info("%s: %s", task, _described(own))
@@ -228,7 +243,15 @@ class AskingLM(ForwardingLM):
             return until_precise(agenda, self.target)
         return everything([Planned(task, question, 0) for task, question in questions])
 
-    def _ask(self, method: str, questions: Sequence[Inquiry], answers: dict[int, Any], which: str) -> None:
+    def _ask(
+        self,
+        method: str,
+        questions: Sequence[Inquiry],
+        answers: dict[int, Any],
+        which: str,
+        progress: Progress,
+        every: Mapping[tuple[str, str], Inquiry],
+    ) -> None:
         """Ask what each question needs, in waves: of every open question the next variant, side by side."""
         wave = 0
         while pending := [(question, variants) for question in questions if (variants := question.next())]:
@@ -236,11 +259,16 @@ class AskingLM(ForwardingLM):
             asked = [(question, variant) for question, variants in pending for variant in variants]
             requests = [request for _, variant in asked for request in variant]
             logger.info("%swave %d: open questions: %d, requests: %d", which, wave, len(pending), len(requests))
-            received = iter(self._once(method, requests))
+            received = iter(self._once(method, requests, disable_tqdm=True))
             responses = [[next(received) for _ in variant] for _, variant in asked]
             for (_, variant), given in zip(asked, responses, strict=True):
                 answers.update((id(request), response) for request, response in zip(variant, given, strict=True))
             self._take(asked, responses)
+            open_ones = [question for question in every.values() if question.next()]
+            left = sum(len(variant) for question in open_ones for variant in question.waiting)
+            if self.budget is not None:
+                left = min(left, self.budget - len(answers))
+            progress.after_a_wave(len(answers), left, len(every) - len(open_ones), len(every))
 
     def _judged(self, question: Inquiry) -> bool:
         """Whether anything depends on how its answers come out."""

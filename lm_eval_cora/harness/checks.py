@@ -97,7 +97,7 @@ def check_stopping(task: str, model: AskingLM, config: Any, entries: Sequence[En
             and they are not, or in more than one way; a variant is asked more than once; or the model's way to find a
             batch size needs long lists of requests, or all ranks to call it as often.
     """
-    how = " ".join(f"--{name} {value}" for name, value in model.settings().items())
+    how = model.described
     judged = model.goal is not None or model.target is not None
     if judged and not callable(config.process_results):
         raise OptionError(

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from inspect import signature
 from typing import Any
 
+from lm_eval.api.instance import Instance
 from lm_eval.api.model import LM, CachingLM
 
 
@@ -95,3 +98,23 @@ def behind(model: Any) -> Any:
     while isinstance(model, ForwardingLM | CachingLM):
         model = model.lm
     return model
+
+
+def ask(lm: Any, method: str, requests: Sequence[Instance], *, disable_tqdm: bool = False) -> list[Any]:
+    """Have a model answer requests.
+
+    Args:
+        lm: The model, or a cache around one.
+        method: `generate_until` or `loglikelihood`.
+        requests: What is asked.
+        disable_tqdm: Whether the model shows no progress bar, if it has a switch for it.
+
+    Raises:
+        ValueError: If it did not answer each request.
+    """
+    call = getattr(lm, method)
+    hidden = disable_tqdm and "disable_tqdm" in signature(call).parameters
+    answers: list[Any] = call(requests, disable_tqdm=True) if hidden else call(requests)
+    if len(answers) != len(requests):
+        raise ValueError(f"the model gave {len(answers)} responses to {len(requests)} requests ({method})")
+    return answers

@@ -10,7 +10,7 @@ from typing import Any
 from lm_eval.api.instance import Instance
 
 from lm_eval_cora.harness.asked import task_of
-from lm_eval_cora.harness.forwarding import behind
+from lm_eval_cora.harness.forwarding import ask, behind
 from lm_eval_cora.options import OptionError
 
 # Below the harness' own logger, so that its handler and its verbosity hold for our lines too.
@@ -38,7 +38,9 @@ def check_limits(limits: Sequence[int], budget: int | None) -> None:
         )
 
 
-def generate_in_steps(lm: Any, requests: Sequence[Instance], limits: Sequence[int]) -> list[Any]:
+def generate_in_steps(
+    lm: Any, requests: Sequence[Instance], limits: Sequence[int], *, disable_tqdm: bool = False
+) -> list[Any]:
     """Have answers written, each with the first of some limits that is enough.
 
     A response is asked for again if a limit may have cut it off and its answer is not settled. Under greedy decoding
@@ -48,6 +50,7 @@ def generate_in_steps(lm: Any, requests: Sequence[Instance], limits: Sequence[in
         lm: The model, or the harness' cache around one.
         requests: What is asked.
         limits: Numbers of tokens, growing. The last one is the limit that the requests have.
+        disable_tqdm: Whether the model shows no progress bar.
 
     Returns:
         The responses, in the order of the requests.
@@ -59,9 +62,7 @@ def generate_in_steps(lm: Any, requests: Sequence[Instance], limits: Sequence[in
         # The last limit is that of the requests themselves, of which some have more room.
         whole = limit == limits[-1]
         sent = [requests[place] if whole else _limited(requests[place], limit) for place in pending]
-        received = lm.generate_until(sent)
-        if len(received) != len(sent):
-            raise ValueError(f"the model gave {len(received)} responses to {len(sent)} requests (generate_until)")
+        received = ask(lm, "generate_until", sent, disable_tqdm=disable_tqdm)
         shortened = sum(request is not requests[place] for place, request in zip(pending, sent, strict=True))
         told.append(f"{len(sent) if told else shortened:,} with at most {limit:,} tokens")
         again = []

@@ -6,28 +6,26 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from lm_eval_cora.answers import TOO_MANY_INVALID, Reader, Reason
-from lm_eval_cora.question import Ask
+from lm_eval_cora.harness.progress import duration
 from lm_eval_cora.reading import NotAsked
-from lm_eval_cora.responses import Record, ResponseTable
+from lm_eval_cora.responses import ResponseTable
 
 _BYTES_PER_TOKEN = 4
 _WHOLE = (
     "--limit and --samples count variants, not questions; "
     """a whole number of questions is run by --metadata '{"cora": {"questions": 20}}'"""
 )
-_ASKED_FOR: dict[Ask, str] = {
-    "letter": "a letter",
-    "best_answer": "the best answer",
-    "yes_no": "yes or no",
-    "select_all": "all right letters",
-    "boxed": "a boxed answer",
-}
 _QUESTIONS_THAT_TELL = 5
 """So many questions whose samples are all the same are no chance any more."""
 
 
-def describe_cost(asked: Iterable[tuple[Mapping[str, Any], object, int]], *, repeats: int = 1, ranks: int = 1) -> str:
+def describe_cost(
+    asked: Iterable[tuple[Mapping[str, Any], object, int]],
+    *,
+    repeats: int = 1,
+    ranks: int = 1,
+    rate: float | None = None,
+) -> str:
     """Say how much a task asks before the first request.
 
     Args:
@@ -35,6 +33,7 @@ def describe_cost(asked: Iterable[tuple[Mapping[str, Any], object, int]], *, rep
             written.
         repeats: How often each of them is asked.
         ranks: Number of ranks.
+        rate: Requests a second for which to say how long they take; None says nothing.
 
     Returns:
         One line. Tokens are estimated at four bytes each: no tokenizer is at hand.
@@ -53,10 +52,11 @@ def describe_cost(asked: Iterable[tuple[Mapping[str, Any], object, int]], *, rep
         size += len(str(prompt).encode("utf-8", "replace"))  # a list of messages, where a server is to format them
     per_letter = ", one per letter" if answers > variants else ""
     share = f" on this rank, one of {ranks}" if ranks > 1 else ""
+    time = f"; {duration(answers * repeats / rate)} at {rate:g} requests a second" if rate else ""
     return (
         f"{len(questions):,} question{'' if len(questions) == 1 else 's'}, {variants:,} variants, "
         f"{answers * repeats:,} requests{per_letter}, "
-        f"about {size * repeats // _BYTES_PER_TOKEN:,} prompt tokens{share}"
+        f"about {size * repeats // _BYTES_PER_TOKEN:,} prompt tokens{share}{time}"
     )
 
 
@@ -97,13 +97,12 @@ def describe_not_begun(table: ResponseTable) -> str:
     return f"asked {asked:,} of {asked + table.incomplete + table.not_begun:,} questions, drawn by the seed"
 
 
-def describe_samples(instances: Sequence[Any]) -> str:
-    """Say that samples are no samples, where every question got one and the same response each time; or nothing.
-
-    A server that got the same seed with each request gives such answers, and a cache does.
+def describe_samples(instances: Sequence[Any], *, sent_seeds: bool) -> str:
+    """Say that the samples of every question are equal, and why; or nothing.
 
     Args:
         instances: The harness' requests on this rank, answered.
+        sent_seeds: Whether each sample was sent with a seed of its own.
     """
     responses: dict[str, list[Any]] = {}
     for instance in instances:
@@ -113,11 +112,14 @@ def describe_samples(instances: Sequence[Any]) -> str:
     told = [given for given in responses.values() if len(given) > 1]
     if len(told) < _QUESTIONS_THAT_TELL or any(response != given[0] for given in told for response in given):
         return ""
-    return (
-        f"all {len(told)} questions got one and the same response to each of their samples, so these are probably no "
-        "samples. An API that is sent the same seed each time answers so: send others with "
+    why = (
+        "Each was sent with a seed of its own, so the back end ignores seeds, or the temperature: check what it does "
+        "with both"
+        if sent_seeds
+        else "No seeds were sent. An API that gets the same request again may answer so: send a seed with each by "
         """--metadata '{"cora": {"request_seeds": true}}'"""
     )
+    return f"the samples of each of the {len(told)} questions are equal, so the metrics say nothing. {why}"
 
 
 def describe_timeouts(table: ResponseTable) -> str:
@@ -130,75 +132,3 @@ def describe_timeouts(table: ResponseTable) -> str:
     if not count:
         return ""
     return f"{count:,} comparisons of answers ran out of time or memory and count as not equivalent; see `timeouts`"
-
-
-def advise_on_invalid(records: Sequence[Record], *, chat: bool, reader: Reader = "flexible") -> list[str]:
-    """Say what to change where more than 10% of the answers are invalid.
-
-    A base model without a chat template and a reasoning model cut short both look like a CoRA of 0.
-
-    Args:
-        records: The scored variants.
-        chat: Whether the prompts went through a chat template.
-        reader: How the answers were read.
-
-    Returns:
-        One line for each thing that is asked for (a letter, yes or no, all letters) and often not answered, with the
-        most frequent reason, one response, and the option that helps; empty if few answers are invalid.
-    """
-    by_ask: dict[Ask, list[Record]] = {}
-    for record in records:
-        by_ask.setdefault(record.ask, []).append(record)
-    notices = [_advise_on_ask(ask, members, chat, reader, alone=len(by_ask) == 1) for ask, members in by_ask.items()]
-    return [notice for notice in notices if notice]
-
-
-def _advise_on_ask(ask: Ask, records: Sequence[Record], chat: bool, reader: Reader, *, alone: bool) -> str:
-    reasons = Counter(record.reason for record in records if record.reason is not None)
-    total = sum(reasons.values())
-    if total <= TOO_MANY_INVALID * len(records):
-        return ""
-    reason, count = reasons.most_common(1)[0]
-    excerpt = next((record.excerpt for record in records if record.reason is reason and record.excerpt), "")
-    shown = f", for example {excerpt!r}" if excerpt else ""  # repr escapes control characters
-    what = f" where {_ASKED_FOR[ask]} was asked for" if not alone else ""
-    return (
-        f"{total / len(records):.0%} of the answers{what} are invalid, so the scores say little about what the model "
-        f"knows. The most frequent reason: {reason} ({count:,} of {len(records):,}{shown}). "
-        f"{_advice(reason, ask, chat, reader)}"
-    )
-
-
-_ROOM = "give it room: --gen_kwargs max_gen_toks=4096, or `lm-eval-cora run --max_gen_toks 32,512,4096`"
-
-_CHOOSES_NOTHING = (Reason.SEVERAL, Reason.REPEATED, Reason.CONTRADICTION, Reason.REJECTED, Reason.NONE_FITS)
-
-
-_ANSWERED_FIRST: dict[Ask, str] = {"letter": "the letter", "yes_no": "yes or no", "select_all": "the letters"}
-
-
-def _advice(reason: Reason, ask: Ask, chat: bool, reader: Reader) -> str:
-    if reason in (Reason.CUT_OFF, Reason.UNCLOSED_BOX):
-        return f"The model needs more tokens to finish; {_ROOM}"
-    if reason is Reason.NO_LIKELIHOOD:
-        return "The model returned nan or no number: try another dtype, and look at `resps` in the samples file"
-    if not chat:
-        return "If the model is a chat model, add --apply_chat_template"
-    if reason in (Reason.EMPTY, Reason.NO_BEST_ANSWER, Reason.NO_BOX):
-        return f"If the model reasons before it answers, {_ROOM}"
-    if ask not in _ANSWERED_FIRST:
-        return (
-            f"If the model reasons before it answers, {_ROOM}. Otherwise look at `filtered_resps` in the samples file"
-        )
-    instruct = f"--system_instruction 'Reply with {_ANSWERED_FIRST[ask]} first.' often helps"
-    if reader == "strict" and reason in (Reason.NO_LETTER, Reason.NO_YES_OR_NO):
-        return (
-            "`lm-eval-cora report OUT --reader flexible` reads these samples as a careful person does; "
-            f"""--metadata '{{"cora": {{"reader": "flexible"}}}}' does so at once. Otherwise {instruct}"""
-        )
-    if reason in _CHOOSES_NOTHING:
-        return f"These responses do not choose one option, see `filtered_resps` in the samples file; {instruct}"
-    return (
-        f"If the model reasons before it answers, {_ROOM}. Otherwise look at `filtered_resps` in the samples file; "
-        f"{instruct}"
-    )

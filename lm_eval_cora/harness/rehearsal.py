@@ -54,18 +54,18 @@ def rehearse(
     return {name: _cost(task, num_fewshot, limit) for name, task in _loaded(manager, names).items()}
 
 
-def check_tasks(settings: EvaluatorConfig, model: AskingLM) -> TaskManager:
+def check_tasks(settings: EvaluatorConfig, model: AskingLM) -> tuple[TaskManager, dict[str, str]]:
     """Do what a run does before its first request, as far as that needs no model: a mistake must not wait for one.
 
-    Nothing is said that the run itself will say again. The tasks are not handed on: the harness loads them after it has
-    set its seeds, and some tasks of others shuffle while they are loaded.
+    Nothing is said that the run itself will say again. The harness loads the tasks again for the run, after it has set
+    its seeds: some tasks of others shuffle while they are loaded.
 
     Args:
         settings: Those of the run.
         model: How much it will ask; of the model behind nothing is needed.
 
     Returns:
-        What tasks are loaded from; the settings now name each of them.
+        What tasks are loaded from, and the output type of each task of ours; the settings now name each of them.
 
     Raises:
         OptionError: If a task or an option is not as it must be, or the options are about tasks of ours and there is
@@ -98,7 +98,7 @@ def check_tasks(settings: EvaluatorConfig, model: AskingLM) -> TaskManager:
         options = ", ".join(f"--{name}" for name in model.settings())
         raise OptionError(f"{options}: none of the tasks is one of ours; `lm-eval-cora tasks` lists them")
     model.check(ours)
-    return manager
+    return manager, {task.task_name: task.OUTPUT_TYPE for task in ours}
 
 
 def _is_list(value: object) -> bool:

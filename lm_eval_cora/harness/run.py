@@ -2,26 +2,80 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stdout
+from dataclasses import dataclass, field
 from io import StringIO
-from typing import Any
+from typing import Any, TextIO
 
 from lm_eval._cli import HarnessCLI
-from lm_eval.api.model import CachingLM
 from lm_eval.api.registry import get_model
 from lm_eval.config.evaluate_config import EvaluatorConfig
+from lm_eval.models.api_models import TemplateAPI
 from lm_eval.tasks import TaskManager
 from lm_eval.utils import setup_logging
 
-from lm_eval_cora.harness.asking import AskingLM
+from lm_eval_cora.harness.asking import AskingLM, logger
+from lm_eval_cora.harness.back_ends import check_scoring, check_writing, in_a_line, model_error
+from lm_eval_cora.harness.kept import AnswerCache, cache_file, check_cache, check_output, default_cache, weights_of
 from lm_eval_cora.harness.rehearsal import check_tasks, silence
 from lm_eval_cora.harness.requests import TOKEN_LIMITS
+from lm_eval_cora.harness.served import leave_out_empty_stops, patient
 from lm_eval_cora.options import OptionError
 from lm_eval_cora.stopping.goals import Goal
+
+
+class RunDied(Exception):  # the message is the last that a user reads
+    """A run that ended before its results: what happened, what is kept, and how to go on."""
+
+
+@dataclass
+class _Answers:
+    """Where the answers of a run are kept.
+
+    Attributes:
+        settings: Those of the run.
+        wanted: Whether they are to be kept.
+        opened: The file, once the model is there.
+    """
+
+    settings: EvaluatorConfig
+    wanted: bool
+    opened: list[AnswerCache] = field(default_factory=list)
+
+    def check(self) -> None:
+        """See that there is a place for them, before there is a model.
+
+        Raises:
+            OptionError: If there is none.
+        """
+        if self.settings.output_path:
+            check_output(self.settings.output_path)
+        if self.settings.use_cache and not self.wanted:
+            raise OptionError("--no_cache and --use_cache contradict each other; give one of them")
+        if self.settings.use_cache:
+            check_cache(cache_file(self.settings.use_cache), f"--use_cache {self.settings.use_cache}")
+
+    def around(self, model: Any) -> Any:
+        """The model, with a file before it if answers are kept."""
+        settings, cache = self.settings, self.settings.use_cache
+        if not self.wanted or not (cache or settings.output_path):
+            return model
+        cache = cache or default_cache(settings.output_path, settings.model, settings.model_args, weights_of(model))
+        path = cache_file(cache, model.rank)
+        check_cache(path, f"--output_path {settings.output_path}")
+        self.opened.append(AnswerCache(model, path))
+        logger.info("answers are kept in %s, which has %d now", path, self.opened[-1].kept)
+        return self.opened[-1]
+
+    def describe(self, command: str) -> str:
+        """Say what is kept, and how to go on."""
+        if not self.opened:
+            return "No answers are kept: give --output_path FOLDER, without --no_cache, to keep them."
+        (cache,) = self.opened
+        return f"{cache.kept:,} answers are kept in {cache.cache_db}. The same command goes on from there: {command}"
 
 
 def run(
@@ -31,6 +85,8 @@ def run(
     budget: int | None = None,
     target: float | None = None,
     limits: Sequence[int] = (),
+    keeps: bool = True,
+    command: str = "",
 ) -> None:
     """Do what `lm_eval run` does with these arguments, after a look at the tasks, and ask as little as possible.
 
@@ -40,32 +96,84 @@ def run(
         budget: How many requests may be asked.
         target: The standard error of CoRA from which on no more questions are asked.
         limits: Numbers of tokens for answers that are written: the next one is for what the one before cuts off.
+        keeps: Whether greedy answers are kept beside the results, for a run that goes on.
+        command: What the user typed, for the message of a run that died.
 
     Raises:
-        OptionError: Before a model is built, if something is not as it must be.
+        OptionError: Before the first request, if something is not as it must be.
         BenchmarkError: Before a model is built, if the questions cannot be had.
+        RunDied: If the run ended after that.
     """
     setup_logging()
-    command, given = _parsed(arguments)
+    harness, given = _parsed(arguments)
     settings = _configured(given)
     if limits and (given_twice := {"max_gen_toks", *TOKEN_LIMITS}.intersection(settings.gen_kwargs)):
         raise OptionError(f"--max_gen_toks and --gen_kwargs {min(given_twice)} both limit the tokens; give one of them")
-    manager = check_tasks(settings, AskingLM(None, goal, budget=budget, target=target, limits=limits))
-    cache = settings.use_cache
+    answers = _Answers(settings, keeps)
+    answers.check()
+    back_end = _back_end(settings.model)
+    manager, forms = check_tasks(settings, AskingLM(None, goal, budget=budget, target=target, limits=limits))
 
     def wrap(model: Any) -> AskingLM:
         if isinstance(model, AskingLM):  # of a back end that makes one from a text by way of an object
             return model
-        cached = CachingLM(model, _cache_file(cache, model)) if cache else model
-        return AskingLM(cached, goal, budget=budget, target=target, limits=limits)
+        _check_model(model, forms, chat=bool(settings.apply_chat_template))
+        return AskingLM(answers.around(model), goal, budget=budget, target=target, limits=limits)
 
     def process_tasks(again: EvaluatorConfig, _: Any = None) -> TaskManager:
         """What is known by now, because reading all task files takes seconds; and no cache around our layer."""
         again.tasks, again.use_cache = settings.tasks, None
         return manager
 
-    with _building(settings.model, wrap), _replaced(EvaluatorConfig, "process_tasks", process_tasks):
-        command.execute(given)
+    with (
+        _building(settings.model, back_end, settings.model_args, wrap),
+        _replaced(EvaluatorConfig, "process_tasks", process_tasks),
+        _told_in_the_end(answers, command),
+    ):
+        harness.execute(given)
+
+
+def _check_model(model: Any, forms: Mapping[str, str], *, chat: bool) -> None:
+    """See that a model can do what some tasks need, before the first request of them."""
+    leave_out_empty_stops(model)
+    if "generate_until" in forms.values():
+        check_writing(model, chat=chat)
+    check_scoring(model, [name for name, form in forms.items() if form == "multiple_choice"])
+
+
+@contextmanager
+def _told_in_the_end(answers: _Answers, command: str) -> Iterator[None]:
+    """Turn whatever ends a run into what the user needs to go on.
+
+    Raises:
+        RunDied: For an error, or Ctrl-C.
+    """
+    try:
+        yield
+    except OptionError:
+        raise
+    except BrokenPipeError as error:
+        if _is_open(sys.stdout):  # a pipe to a process of the back end
+            raise _died(error, answers, command) from error
+        raise
+    except KeyboardInterrupt as error:
+        raise RunDied(f"stopped by Ctrl-C. {answers.describe(command)}") from error
+    except Exception as error:
+        raise _died(error, answers, command) from error
+
+
+def _died(error: Exception, answers: _Answers, command: str) -> RunDied:
+    return RunDied(f"the run ended: {in_a_line(error)}. {answers.describe(command)}")
+
+
+def _is_open(stream: TextIO) -> bool:
+    """Whether somebody still reads what is written."""
+    try:
+        stream.write("\n")
+        stream.flush()
+    except BrokenPipeError:
+        return False
+    return True
 
 
 def _parsed(arguments: Sequence[str]) -> tuple[HarnessCLI, Namespace]:
@@ -88,28 +196,46 @@ def _configured(given: Namespace) -> EvaluatorConfig:
         raise OptionError(str(error)) from error
 
 
-def _cache_file(cache: str, model: Any) -> str:
-    """The name that the harness gives the cache of a rank."""
-    return f"{cache}_rank{model.rank or int(os.environ.get('LOCAL_RANK', '0'))}.db"
+def _back_end(name: str) -> type:
+    """The harness' class of a back end.
+
+    Raises:
+        OptionError: If there is none, or a package for it is missing.
+    """
+    try:
+        back_end: type = get_model(name)
+    except ValueError as error:
+        raise OptionError(f"--model {name}: {error}") from None
+    except Exception as error:
+        raise model_error(name, {}, error) from error
+    return patient(back_end) if issubclass(back_end, TemplateAPI) else back_end
 
 
 @contextmanager
-def _building(name: str, wrap: Callable[[Any], AskingLM]) -> Iterator[None]:
+def _building(
+    name: str, back_end: type, arguments: Mapping[str, Any], wrap: Callable[[Any], AskingLM]
+) -> Iterator[None]:
     """Have the harness build its model as it does, and stand before it what is returned by `wrap`.
 
     So the results, the table and the trackers name the back end and its arguments as in any run.
     """
-    try:
-        back_end = get_model(name)
-    except ValueError as error:
-        raise OptionError(f"--model {name}: {error}") from None
 
     def wrapping(make: Callable[..., Any]) -> Callable[..., AskingLM]:
-        return lambda *arguments, **named: wrap(make(*arguments, **named))
+        def wrapped(*given: Any, **named: Any) -> AskingLM:
+            try:
+                model = make(*given, **named)
+            except OptionError:  # from the other maker, which this one calls
+                raise
+            except (Exception, SystemExit) as error:
+                raise model_error(name, arguments, error) from error
+            return wrap(model)
 
+        return wrapped
+
+    registered = get_model(name)
     with ExitStack() as replaced:
         for maker in ("create_from_arg_obj", "create_from_arg_string"):
-            replaced.enter_context(_replaced(back_end, maker, wrapping(getattr(back_end, maker))))
+            replaced.enter_context(_replaced(registered, maker, wrapping(getattr(back_end, maker))))
         yield
 
 

@@ -31,6 +31,7 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
 
     Attributes:
         _samples: Whether the answers to a question are samples of one.
+        _sends_seeds: Whether each sample is sent with a seed of its own.
         _writes: Whether the model writes an answer of its own, which is compared.
         _keys: The names under which the harness is handed a Record.
         _chosen: The metrics of this form and this benchmark.
@@ -39,6 +40,7 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
     """
 
     _samples: bool
+    _sends_seeds: bool
     _writes: bool
     _keys: list[str]
     _chosen: list[Mapping[str, Any]]
@@ -151,7 +153,9 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
             instance.resps = [encodable(response) for response in instance.resps]
         self._filter(self.instances)
         if self._samples and (
-            notice := self._attempt("the notice on samples", partial(describe_samples, self.instances))
+            notice := self._attempt(
+                "the notice on samples", partial(describe_samples, self.instances, sent_seeds=self._sends_seeds)
+            )
         ):
             logger.warning("%s: %s", self.task_name, notice)
         if self._writes and callable(self.config.process_results):  # not --predict_only

@@ -17,7 +17,9 @@ from tqdm import tqdm
 from lm_eval_cora import metrics
 from lm_eval_cora.benchmarks import Benchmark, BenchmarkError
 from lm_eval_cora.harness import docs
+from lm_eval_cora.harness.advice import Setting, advise_on_invalid
 from lm_eval_cora.harness.asking import AskingLM
+from lm_eval_cora.harness.back_ends import check_replicas, check_scoring
 from lm_eval_cora.harness.checks import (
     check_comparison,
     check_exemplar_settings,
@@ -27,9 +29,9 @@ from lm_eval_cora.harness.checks import (
 )
 from lm_eval_cora.harness.docs import Doc, Docs
 from lm_eval_cora.harness.fewshot import ExemplarSampler, load_sampler
+from lm_eval_cora.harness.forwarding import behind
 from lm_eval_cora.harness.loading import to_question
 from lm_eval_cora.harness.notices import (
-    advise_on_invalid,
     describe_cost,
     describe_cut,
     describe_incomplete,
@@ -47,6 +49,7 @@ from lm_eval_cora.harness.requests import (
 from lm_eval_cora.harness.results_file import digest_of, name_callables, signature_of
 from lm_eval_cora.harness.scored import ScoredTask
 from lm_eval_cora.harness.scoring import JUDGE, Cell, Score, Undefined, metric_keys, score_response, written_by_question
+from lm_eval_cora.harness.served import formats_chats, leave_out_empty_stops, needs_seeds
 from lm_eval_cora.harness.templates import drops_one
 from lm_eval_cora.metrics import Estimate
 from lm_eval_cora.metrics.entries import check_metrics, compute, is_asked_for, is_in_table
@@ -57,6 +60,9 @@ from lm_eval_cora.responses import Record, ResponseTable
 
 # Below the harness' own logger, so that its handler and its verbosity hold for our lines too.
 logger = logging.getLogger("lm_eval.cora")
+
+_RATE = 10.0
+"""Requests a second for which the time of a run is told while there is no model. A run tells its own after 20 s."""
 
 _FORMS: dict[str, Form] = {"generate_until": "generate", "multiple_choice": "loglikelihood"}
 
@@ -84,6 +90,7 @@ class CoraTask(ScoredTask):
         benchmark = (config.get("dataset_kwargs") or {}).get("benchmark")
         self._benchmark = benchmark if isinstance(benchmark, Benchmark) else None
         self._samples = config.get("process_docs") is docs.sampling
+        self._sends_seeds = False
         self._writes = self._benchmark is not None and not self._benchmark.has_options
         if self._writes:
             check_comparison(config["task"])
@@ -174,7 +181,8 @@ class CoraTask(ScoredTask):
         if self._samples:
             part_samples(arguments.get("rank", 0))
         JUDGE.share = arguments.get("world_size", 1)
-        self._chat = bool(arguments.get("apply_chat_template"))
+        model = behind(model_of_the_run())
+        self._chat = bool(arguments.get("apply_chat_template")) or formats_chats(model)
         if (instruction := arguments.get("system_instruction")) and not self._chat and not instruction[-1].isspace():
             # The harness sets a description apart from what follows, but not an instruction: "Be brief.Answer the ..."
             arguments["system_instruction"] = instruction + self.config.fewshot_delimiter
@@ -200,7 +208,7 @@ class CoraTask(ScoredTask):
         shots = self.config.num_fewshot or 0
         asked = tqdm(self._asked, self.task_name, unit="variant", disable=None, leave=False)
         prompts = ((doc, self.fewshot_context(doc, shots), self.answers_scored(doc)) for doc in asked)
-        return describe_cost(prompts, repeats=self.config.repeats)
+        return describe_cost(prompts, repeats=self.config.repeats, rate=_RATE)
 
     def prepare(self, model: Any, **arguments: Any) -> None:
         """See that the task can be run as it is asked for, and get ready for it.
@@ -231,6 +239,13 @@ class CoraTask(ScoredTask):
         if self._samples:
             check_sampling(self.task_name, self.config.generation_kwargs or {})
             check_seeds(self.task_name, self._options, model)
+            own = self._options.request_seeds
+            self._sends_seeds = needs_seeds(behind(model)) if own is None else own
+        leave_out_empty_stops(behind(model))
+        if self._form == "loglikelihood":
+            check_scoring(model, [self.task_name])
+        if isinstance(model, AskingLM) and (model.leaves_out or len(model.limits) > 1):
+            check_replicas(self.task_name, model, model.described)
 
     def doc_iterator(self, *, rank: int = 0, world_size: int = 1, **chosen: Any) -> Iterator[tuple[int, Doc]]:
         """The docs of a rank, with their numbers: whole questions, which can be stopped and compared there."""
@@ -291,7 +306,7 @@ class CoraTask(ScoredTask):
         request = super().construct_requests(doc, ctx, **arguments)
         if self._form == "generate":
             prompt, settings = request.arguments
-            if self._samples and self._options.request_seeds:
+            if self._samples and self._sends_seeds:
                 settings = {**settings, "seed": self._options.seed * doc["variants"] + doc["ordinal"] + 1}
             if doc["ask"] == "select_all":
                 settings = with_room_for(doc["choices"], settings)
@@ -340,14 +355,17 @@ class CoraTask(ScoredTask):
         table = ResponseTable.from_records(records, JUDGE.verdict)
         self._records, self._table, self._estimates = records, table, {}
         asked = [record for record in records if record.asked]
-        advice = (
-            advise_on_invalid(asked, chat=self._chat, reader=self._options.reader) if self._table.question_ids else []
-        )
+        advice = advise_on_invalid(asked, self._setting) if self._table.question_ids else []
         if notice := describe_not_begun(self._table):
             logger.info("%s: %s", self.task_name, notice)
         for notice in (describe_incomplete(self._table), describe_timeouts(self._table), *advice):
             if notice:
                 logger.warning("%s: %s", self.task_name, notice)
+
+    @property
+    def _setting(self) -> Setting:
+        limit = (self.config.generation_kwargs or {}).get("max_gen_toks")
+        return Setting(self._chat, self._options.reader, limit if isinstance(limit, int) else None)
 
     def dump_config(self) -> dict[str, Any]:
         """The configuration for the results file: callables by name, and the signature of the scores."""

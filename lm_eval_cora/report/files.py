@@ -77,10 +77,25 @@ def sent_with(results: Mapping[str, Any], task: str) -> dict[str, Any]:
     """What a results file says of how prompts were sent, beside the task itself: what may differ between models."""
     return {
         "generation_kwargs": part_of(part_of(results, "configs"), task).get("generation_kwargs"),
-        "chat_template_sha": results.get("chat_template_sha"),
+        "chat_template_sha": chat_template_of(results),
         "system_instruction": results.get("system_instruction") or results.get("system_instruction_sha"),
         "fewshot_as_multiturn": results.get("fewshot_as_multiturn"),
     }
+
+
+def chat_template_of(results: Mapping[str, Any]) -> str | None:
+    """The digest of the chat template in a results file; None if no template was applied.
+
+    A back end that sends turns leaves the template to the server, and the harness then writes none.
+
+    Example:
+        >>> chat_template_of({"config": {"model": "local-chat-completions"}})
+        'applied by the server'
+    """
+    sha = results.get("chat_template_sha")
+    if sha is None and "chat" in str(part_of(results, "config").get("model")):
+        return "applied by the server"
+    return None if sha is None else str(sha)
 
 
 def signature_parts(signature: str) -> dict[str, str]:

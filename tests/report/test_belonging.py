@@ -140,6 +140,18 @@ def test_what_else_differs_is_told(tmp_path: Path, change: dict[str, Any]) -> No
     assert told.startswith(next(iter(change)))
 
 
+def test_a_template_that_the_server_applied_is_no_missing_one(tmp_path: Path) -> None:
+    one = write(tmp_path / "1", varied, "cora_demo_order", {"questions": 2})
+    other = copied(one, tmp_path / "2")
+    results = json.loads(other.results.read_text())
+    results["config"]["model"] = "local-chat-completions"
+    other.results.write_text(json.dumps(results))
+    first, second = the_run(one.folder), the_run(other.folder)
+    (told,) = told_apart(first, second)
+    assert told == "chat_template_sha is None in the first, 'applied by the server' in the second"
+    assert told_apart(second, second) == []
+
+
 def test_a_task_with_a_blank_in_its_name_is_checked(tmp_path: Path) -> None:
     written = write(tmp_path, varied, "cora_demo_order", {"questions": 2})
     results = json.loads(written.results.read_text().replace("cora_demo_order", "my own"))

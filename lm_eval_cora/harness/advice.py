@@ -1,0 +1,126 @@
+"""What to change about a run where many answers are invalid."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lm_eval_cora.answers import TOO_MANY_INVALID, Reader, Reason
+from lm_eval_cora.question import Ask
+from lm_eval_cora.responses import Record
+
+_ASKED_FOR: dict[Ask, str] = {
+    "letter": "a letter",
+    "best_answer": "the best answer",
+    "yes_no": "yes or no",
+    "select_all": "all right letters",
+    "boxed": "a boxed answer",
+}
+
+_ROOM = 4096
+"""Tokens that are enough for most models that reason."""
+
+_CHOOSES_NOTHING = (Reason.SEVERAL, Reason.REPEATED, Reason.CONTRADICTION, Reason.REJECTED, Reason.NONE_FITS)
+
+_REPLY: dict[Ask, str] = {
+    "letter": "Reply with the letter first.",
+    "yes_no": "Reply with yes or no first.",
+    "select_all": "Reply with the letters first.",
+    "best_answer": "End with: The best answer is <letter>.",
+    "boxed": "End with the final answer in a box.",
+}
+
+_LOOK = "look at `filtered_resps` in the samples file"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How answers were got.
+
+    Attributes:
+        chat: Whether a chat template was applied, here or by the server.
+        reader: How the answers were read.
+        limit: Tokens that an answer may have, None if that is unknown.
+    """
+
+    chat: bool
+    reader: Reader = "flexible"
+    limit: int | None = None
+
+
+def advise_on_invalid(records: Sequence[Record], setting: Setting) -> list[str]:
+    """Say what to change where more than 10% of the answers are invalid.
+
+    A base model without a chat template and a reasoning model cut short both look like a CoRA of 0.
+
+    Args:
+        records: The scored variants.
+        setting: How the answers were got.
+
+    Returns:
+        One line for each thing that is asked for (a letter, yes or no, all letters) and often not answered, with the
+        most frequent reason, one response, and the option that helps; empty if few answers are invalid.
+    """
+    by_ask: dict[Ask, list[Record]] = {}
+    for record in records:
+        by_ask.setdefault(record.ask, []).append(record)
+    notices = [_advise_on_ask(ask, members, setting, alone=len(by_ask) == 1) for ask, members in by_ask.items()]
+    return [notice for notice in notices if notice]
+
+
+def _advise_on_ask(ask: Ask, records: Sequence[Record], setting: Setting, *, alone: bool) -> str:
+    reasons = Counter(record.reason for record in records if record.reason is not None)
+    total = sum(reasons.values())
+    if total <= TOO_MANY_INVALID * len(records):
+        return ""
+    reason, count = reasons.most_common(1)[0]
+    examples = [record for record in records if record.reason is reason]
+    excerpt = next((record.excerpt for record in examples if record.excerpt), "")
+    shown = f", for example {excerpt!r}" if excerpt else ""  # repr escapes control characters
+    what = f" where {_ASKED_FOR[ask]} was asked for" if not alone else ""
+    return (
+        f"{total / len(records):.0%} of the answers{what} are invalid, so the scores say little about what the model "
+        f"knows. The most frequent reason: {reason} ({count:,} of {len(records):,}{shown}). "
+        f"{_advice(reason, ask, setting, ended=_ended(examples, setting.limit))}"
+    )
+
+
+def _ended(records: Sequence[Record], limit: int | None) -> bool:
+    """Whether most of some responses ended by themselves. They did if they have fewer bytes than tokens allowed."""
+    return limit is not None and sum(0 < record.size < limit for record in records) > len(records) / 2
+
+
+def _advice(reason: Reason, ask: Ask, setting: Setting, *, ended: bool) -> str:
+    room = _room(setting.limit)
+    if reason in (Reason.CUT_OFF, Reason.UNCLOSED_BOX):
+        return f"The model needs more tokens to finish; {room}"
+    if reason is Reason.NO_LIKELIHOOD:
+        return "The model returned nan or no number: try another dtype, and look at `resps` in the samples file"
+    if not setting.chat:
+        return "If the model is a chat model, add --apply_chat_template"
+    instruct = f"--system_instruction '{_REPLY[ask]}' often helps"
+    if reason is Reason.OUT_OF_RANGE:
+        return f"These responses name a letter that no option has, {_LOOK.replace('look at', 'see')}; {instruct}"
+    if ended and reason in (Reason.NO_BEST_ANSWER, Reason.NO_BOX):
+        return f"These responses end without it; {instruct}"
+    if reason in (Reason.EMPTY, Reason.NO_BEST_ANSWER, Reason.NO_BOX):
+        return f"If the model reasons before it answers, {room}"
+    if ask not in ("letter", "yes_no", "select_all"):
+        return f"If the model reasons before it answers, {room}. Otherwise {_LOOK}"
+    if setting.reader == "strict" and reason in (Reason.NO_LETTER, Reason.NO_YES_OR_NO):
+        return (
+            "`lm-eval-cora report OUT --reader flexible` reads these samples as a careful person does; "
+            f"""--metadata '{{"cora": {{"reader": "flexible"}}}}' does so at once. Otherwise {instruct}"""
+        )
+    if reason in _CHOOSES_NOTHING:
+        return f"These responses do not choose one option, {_LOOK.replace('look at', 'see')}; {instruct}"
+    if ended:
+        return f"These responses end without it, {_LOOK.replace('look at', 'see')}; {instruct}"
+    return f"If the model reasons before it answers, {room}. Otherwise {_LOOK}; {instruct}"
+
+
+def _room(limit: int | None) -> str:
+    if limit is None or limit < _ROOM:
+        return f"give it room: --gen_kwargs max_gen_toks={_ROOM}, or `lm-eval-cora run --max_gen_toks 32,512,{_ROOM}`"
+    return f"it has room for {limit:,} tokens already, so {_LOOK} before you give it more"

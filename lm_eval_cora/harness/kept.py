@@ -1,0 +1,214 @@
+"""The answers of a run on disk, so that a run that died can go on where it ended."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from hashlib import blake2b
+from math import isnan
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Any
+
+from lm_eval.api.instance import Instance
+from lm_eval.api.model import CacheHook, CachingLM, hash_args
+
+from lm_eval_cora.harness.forwarding import ask
+from lm_eval_cora.harness.limits import is_sampled
+from lm_eval_cora.harness.served import NoAnswer, is_served, listed_models
+from lm_eval_cora.options import OptionError
+
+_TRANSPORT = {"num_concurrent", "max_retries", "timeout", "verify_certificate", "ca_cert_path", "auth_token", "header"}
+"""Model arguments that change how requests travel, and no answer."""
+
+_AT_A_TIME = 2048
+"""In requests. Back ends that return nothing before they have answered everything are asked for so many at a time."""
+
+_RETURN_ALL_AT_ONCE = ("VLLM", "SGLangLM")
+
+
+def is_answer(response: Any) -> bool:
+    """Whether a response is worth keeping: some text, or a likelihood that is a number.
+
+    Example:
+        >>> is_answer("B"), is_answer(""), is_answer(NoAnswer()), is_answer(None), is_answer((float("nan"), False))
+        (True, True, False, False, False)
+    """
+    if isinstance(response, str):
+        return not isinstance(response, NoAnswer)
+    return isinstance(response, Sequence) and len(response) > 0 and not isnan(response[0])
+
+
+class _Hook(CacheHook):  # type: ignore[misc]  # the harness ships no types
+    """Stores each answer as soon as the back end has it."""
+
+    def __init__(self, cache: AnswerCache) -> None:
+        super().__init__(cache)
+        self._cache = cache
+
+    def add_partial(self, attr: str, req: Sequence[Any], res: Any) -> None:
+        if attr != "generate_until" or not is_sampled(req[1]):
+            self._cache.store(hash_args(attr, req), res)
+
+
+class AnswerCache(CachingLM):  # type: ignore[misc]  # the harness ships no types
+    """The harness' cache, in its own format, without what must be asked again: samples and missing answers.
+
+    Attributes:
+        found: Number of answers that were read from the file.
+        stored: Number of answers that this run added.
+    """
+
+    def __init__(self, lm: Any, path: str) -> None:
+        """Open the file, and have the model store each answer in it.
+
+        Args:
+            lm: The model.
+            path: The file.
+        """
+        self.found = self.stored = 0
+        super().__init__(lm, path)
+
+    @property
+    def kept(self) -> int:
+        """Number of answers in the file."""
+        self.dbdict.commit()
+        return len(self.dbdict)
+
+    def get_cache_hook(self) -> CacheHook:
+        """What the model calls with each answer."""
+        return _Hook(self)
+
+    def store(self, key: str, response: Any) -> None:
+        """Keep an answer."""
+        if is_answer(response) and key not in self.dbdict:
+            self.dbdict[key] = response
+            self.stored += 1
+
+    def generate_until(self, requests: Sequence[Instance], disable_tqdm: bool = False) -> list[Any]:
+        """Have answers written that are not in the file."""
+        return self._answers("generate_until", requests, disable_tqdm)
+
+    def loglikelihood(self, requests: Sequence[Instance], disable_tqdm: bool = False) -> list[Any]:
+        """Have answers scored that are not in the file."""
+        return self._answers("loglikelihood", requests, disable_tqdm)
+
+    def _answers(self, method: str, requests: Sequence[Instance], disable_tqdm: bool) -> list[Any]:
+        keys = [_key(method, request) for request in requests]
+        responses = [None if key is None else self.dbdict.get(key) for key in keys]
+        missing = [place for place, response in enumerate(responses) if response is None]
+        self.found += len(requests) - len(missing)
+        for part in self._parts(missing):
+            received = ask(self.lm, method, [requests[place] for place in part], disable_tqdm=disable_tqdm)
+            for place, response in zip(part, received, strict=True):
+                responses[place] = response
+                if (key := keys[place]) is not None:
+                    self.store(key, response)
+            self.dbdict.commit()
+        return responses
+
+    def _parts(self, places: list[int]) -> list[list[int]]:
+        """The places of requests that are asked together; none if there are none."""
+        late = type(self.lm).__name__ in _RETURN_ALL_AT_ONCE and getattr(self.lm, "data_parallel_size", 1) == 1
+        size = _AT_A_TIME if late else max(1, len(places))
+        return [places[start : start + size] for start in range(0, len(places), size)]
+
+
+def _key(method: str, request: Instance) -> str | None:
+    """The key of an answer, that of the harness' cache; None for a sample."""
+    if method == "generate_until" and is_sampled(request.args[1]):
+        return None
+    key: str = hash_args(method, request.args)
+    return key
+
+
+# ---- the file
+
+
+def default_cache(output_path: str, model: str, arguments: Mapping[str, Any], weights: object) -> str:
+    """Name the file, without its end, in which a run keeps its answers.
+
+    Another model has another file: the answers are found by the prompt alone.
+
+    Args:
+        output_path: The run's.
+        model: Name of the back end.
+        arguments: Arguments of the model. Of those that name a file or folder its dates and sizes count, too: the
+            weights in it may be others tomorrow.
+        weights: What else tells the weights from others.
+    """
+    told = {name: _with_stamps(value) for name, value in arguments.items() if name not in _TRANSPORT}
+    about = repr((model, sorted(told.items()), weights))
+    return str(output_folder(output_path) / f"answers_{blake2b(about.encode(), digest_size=6).hexdigest()}")
+
+
+def weights_of(model: Any) -> object:
+    """What tells the weights of a model from others, beside its name: their commit, or what its server says of them."""
+    if is_served(model):
+        return listed_models(model.base_url)
+    configs = (getattr(model, name, None) for name in ("config", "_config"))
+    return [commit for config in configs if (commit := getattr(config, "_commit_hash", None))]
+
+
+def cache_file(cache: str, rank: int = 0) -> str:
+    """The file that the harness makes of the name of a cache, for each rank another one."""
+    return f"{cache}_rank{rank or int(os.environ.get('LOCAL_RANK', '0'))}.db"
+
+
+def output_folder(output_path: str) -> Path:
+    """The folder that the harness writes to; --output_path may name a file in it, too."""
+    path = Path(output_path)
+    return path.parent if path.suffix == ".json" else path
+
+
+def check_output(output_path: str) -> None:
+    """See that results can be written.
+
+    Raises:
+        OptionError: If they cannot.
+    """
+    folder = output_folder(output_path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise OptionError(
+            f"--output_path {output_path}: {folder} cannot be written to: {error.strerror}. Name a folder that you "
+            "may write to"
+        ) from None
+
+
+def check_cache(path: str, how: str) -> None:
+    """See that a file can keep answers.
+
+    Args:
+        path: The file.
+        how: Where the user named it, for the error message.
+
+    Raises:
+        OptionError: If it cannot be opened, holds something else, or is locked.
+    """
+    try:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        with closing(sqlite3.connect(path, timeout=5, isolation_level=None)) as database:
+            database.execute("BEGIN IMMEDIATE")
+            database.execute("CREATE TABLE IF NOT EXISTS unnamed (key TEXT PRIMARY KEY, value BLOB)")
+            database.execute("SELECT key, value FROM unnamed LIMIT 1")
+            database.execute("COMMIT")
+    except (OSError, sqlite3.Error) as error:
+        raise OptionError(
+            f"{how}: {path} cannot keep the answers: {error}. Name another file with --use_cache FILE, or run with "
+            "--no_cache"
+        ) from None
+
+
+def _with_stamps(value: Any) -> Any:
+    try:
+        path = Path(value)
+        files = sorted(path.iterdir()) if path.is_dir() else [path] if path.is_file() else []
+        return (str(value), [(file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in files])
+    except (TypeError, ValueError, OSError):
+        return repr(value)

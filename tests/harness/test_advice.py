@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from lm_eval_cora.answers import Reader, Reason
+from lm_eval_cora.harness.advice import Setting, advise_on_invalid
+from lm_eval_cora.question import Ask
+from lm_eval_cora.responses import Record
+
+
+def records(valid: int, *reasons: Reason) -> list[Record]:
+    answered = [Record("q", "original", 0, 1, (0, 1), 0, 0) for _ in range(valid)]
+    return answered + [Record("q", "original", 0, 1, (0, 1), 0, None, reason) for reason in reasons]
+
+
+def test_a_tenth_of_invalid_answers_is_not_worth_a_line() -> None:
+    assert advise_on_invalid(records(9, Reason.EMPTY), Setting(True)) == []
+    assert advise_on_invalid(records(8, Reason.EMPTY), Setting(True)) != []  # 1 of 9
+    assert advise_on_invalid([], Setting(True)) == []
+
+
+def test_the_commonest_reason_is_named() -> None:
+    (line,) = advise_on_invalid(records(1, Reason.EMPTY, Reason.REFUSED, Reason.REFUSED), Setting(True))
+    assert line.startswith("75% of the answers are invalid, so the scores say little about what the model knows. ")
+    assert "The most frequent reason: refused (2 of 4). " in line
+
+
+@pytest.mark.parametrize(
+    ("reason", "chat", "switch"),
+    [
+        (Reason.CUT_OFF, False, "--gen_kwargs max_gen_toks=4096"),
+        (Reason.CUT_OFF, True, "--gen_kwargs max_gen_toks=4096"),
+        (Reason.EMPTY, False, "--apply_chat_template"),
+        (Reason.EMPTY, True, "--gen_kwargs max_gen_toks=4096"),
+        (Reason.NO_LETTER, False, "--apply_chat_template"),
+        (Reason.NO_LETTER, True, "--system_instruction"),
+        (Reason.NO_LETTER, True, "--gen_kwargs max_gen_toks=4096"),  # a template may open <think> in the prompt
+        (Reason.OUT_OF_RANGE, True, "name a letter that no option has"),
+        (Reason.REFUSED, True, "--system_instruction"),
+        (Reason.SEVERAL, True, "These responses do not choose one option"),
+    ],
+)
+def test_the_switch_that_mends_it(reason: Reason, chat: bool, switch: str) -> None:
+    (line,) = advise_on_invalid(records(0, reason), Setting(chat))
+    assert switch in line
+
+
+def test_a_response_is_shown_and_its_control_characters_are_escaped() -> None:
+    (line,) = advise_on_invalid([replace(*records(0, Reason.NO_LETTER), excerpt="So\n\x1b[31m \ud83d")], Setting(True))
+    assert r"for example 'So\n\x1b[31m \ud83d')" in line
+
+
+def test_the_advice_is_for_what_was_asked_for_and_how_it_was_read() -> None:
+    def advice(ask: Ask, reason: Reason, reader: Reader = "flexible") -> str:
+        (line,) = advise_on_invalid([replace(*records(0, reason), ask=ask)], Setting(True, reader))
+        return line
+
+    assert "--reader flexible" in advice("letter", Reason.NO_LETTER, "strict")
+    assert "--reader flexible" not in advice("letter", Reason.OUT_OF_RANGE, "strict")
+    assert "Reply with the letters first" in advice("select_all", Reason.UNCLEAR)
+    assert "first." not in advice("boxed", Reason.EMPTY_BOX)
+    assert "first." not in advice("best_answer", Reason.SEVERAL)
+
+
+def test_each_thing_that_is_asked_for_is_judged_alone() -> None:
+    # One of 31 answers would not be worth a line; one of two is.
+    yes_no = [
+        Record("q", "true_or_false_right", 30, 1, (0,), 0, None, ask="yes_no", selected=(0,)),
+        Record("q", "true_or_false_right", 31, 1, (0,), 0, None, Reason.NO_YES_OR_NO, ask="yes_no"),
+    ]
+    (line,) = advise_on_invalid(records(29) + yes_no, Setting(True))
+    assert line.startswith("50% of the answers where yes or no was asked for are invalid, so the scores say little ")
+    assert "neither yes nor no (1 of 2)" in line
+    assert "--system_instruction 'Reply with yes or no first.'" in line
+
+
+def sized(reason: Reason, size: int, ask: Ask = "letter") -> Record:
+    return replace(*records(0, reason), ask=ask, size=size)
+
+
+def advice(record: Record, limit: int) -> str:
+    (line,) = advise_on_invalid([record], Setting(True, limit=limit))
+    return line
+
+
+def test_room_is_not_advised_where_there_is_room() -> None:
+    assert "max_gen_toks=4096" in advice(sized(Reason.CUT_OFF, 9_000), 1024)
+    assert "max_gen_toks=" not in advice(sized(Reason.CUT_OFF, 9_000), 4096)
+    assert "it has room for 4,096 tokens already" in advice(sized(Reason.CUT_OFF, 9_000), 4096)
+    assert "max_gen_toks" not in advice(sized(Reason.OUT_OF_RANGE, 5), 32)
+
+
+def test_a_response_that_ended_without_a_best_answer_needs_other_words_not_room() -> None:
+    # 800 bytes are at most 800 tokens, of 1,024; 5,000 bytes may be all of them.
+    ended, cut = (advice(sized(Reason.NO_BEST_ANSWER, size, "best_answer"), 1024) for size in (800, 5_000))
+    assert "These responses end without it; --system_instruction 'End with: The best answer is <letter>.'" in ended
+    assert "max_gen_toks" not in ended
+    assert "max_gen_toks=4096" in cut

@@ -1,0 +1,151 @@
+"""A server of our own that speaks the chat and the completions protocol, and fails as it is told to."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable
+from hashlib import blake2b
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+Payload = dict[str, Any]
+Fault = str
+"""`status N`, or one of: no choices, null, error, text, hang, hang up."""
+
+
+def letter_of(text: str, seed: int | None = None) -> str:
+    """The server's answer: a function of what it is sent, as that of a greedy model is."""
+    digest = blake2b(f"{text}|{seed}".encode(), digest_size=2).digest()
+    return "AB"[digest[0] % 2]
+
+
+class Server:
+    """Use it as a context manager; it listens on a free port of this machine.
+
+    Attributes:
+        payloads: What it was sent, in order.
+        fault: Says what goes wrong with a request, by its number from 0 and its payload.
+        scores: Whether it returns the log-probabilities of a prompt.
+        honours_seeds: Whether the answer depends on the seed.
+        released: Set to let the requests go on that hang.
+    """
+
+    def __init__(self) -> None:
+        self.payloads: list[Payload] = []
+        self.fault: Callable[[int, Payload], Fault | None] = lambda number, payload: None
+        self.scores = True
+        self.honours_seeds = True
+        self.model = "tiny"
+        self.released = threading.Event()
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> Server:
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self._http.daemon_threads = True
+        threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        self.port = self._http.server_address[1]
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """Stop listening: whoever comes now is refused."""
+        self.released.set()
+        self._http.shutdown()
+        self._http.server_close()
+
+    @property
+    def chat(self) -> str:
+        """Model arguments for the chat protocol."""
+        return f"model={self.model},base_url=http://127.0.0.1:{self.port}/v1/chat/completions"
+
+    @property
+    def completions(self) -> str:
+        """Model arguments for the completions protocol, with the server's own tokenizer."""
+        return f"model={self.model},base_url=http://127.0.0.1:{self.port}/v1/completions"
+
+    def asked(self) -> list[str]:
+        """The prompts that it was sent, but for a first one that looks whether it is there."""
+        return [text for payload in self.payloads if "Which letter comes first" not in (text := text_of(payload))]
+
+    def take(self, payload: Payload) -> int:
+        """Note a request."""
+        with self._lock:
+            self.payloads.append(payload)
+            return len(self.payloads) - 1
+
+    def answer(self, payload: Payload) -> Payload:
+        """What the protocol has for an answer."""
+        if payload.get("echo"):
+            return {"choices": [self._scored(0, payload["prompt"][0])]}
+        said = letter_of(text_of(payload), payload.get("seed") if self.honours_seeds else None)
+        if "messages" in payload:
+            return {"choices": [{"index": 0, "message": {"role": "assistant", "content": said}}]}
+        return {"choices": [{"index": 0, "text": said}]}
+
+    def _scored(self, index: int, tokens: list[int]) -> Payload:
+        if not self.scores:  # what llama.cpp's server returns: the generated token alone, in another format
+            return {"index": index, "text": "", "logprobs": {"content": [{"token": "x", "logprob": -1.0}]}}
+        likelihoods = [None, *(-(1 + token % 7) / 2 for token in tokens[1:]), -1.0]
+        top = [None if value is None else {"x": value} for value in likelihoods]
+        return {"index": index, "text": "", "logprobs": {"token_logprobs": likelihoods, "top_logprobs": top}}
+
+    def _handler(self) -> type[BaseHTTPRequestHandler]:
+        server = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def log_message(self, *_: Any) -> None:
+                pass
+
+            def reply(self, status: int, body: Any) -> None:
+                data = body if isinstance(body, bytes) else json.dumps(body).encode()
+                self.send_response(status)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(data)))
+                self.end_headers()
+                self.wfile.write(data)
+
+            def do_GET(self) -> None:
+                if self.path == "/v1/models":
+                    self.reply(200, {"data": [{"id": server.model, "created": len(server.payloads)}]})
+                elif self.path == "/tokenizer_info":
+                    self.reply(200, {"eos_token": "~", "bos_token": None, "pad_token": "~", "chat_template": None})
+                else:
+                    self.reply(404, {"error": "no such page"})
+
+            def do_POST(self) -> None:
+                payload = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                if self.path == "/tokenize":
+                    self.reply(200, {"tokens": list(payload["prompt"].encode())})
+                    return
+                fault = server.fault(server.take(payload), payload)
+                if fault is None and payload.get("model") != server.model:
+                    self.reply(404, {"error": {"message": f"The model {payload.get('model')!r} does not exist."}})
+                elif fault is None:
+                    self.reply(200, server.answer(payload))
+                elif fault.startswith("status "):
+                    self.reply(int(fault.split()[1]), {"error": {"message": "out of memory"}})
+                elif fault == "no choices":
+                    self.reply(200, {"choices": []})
+                elif fault == "null":
+                    self.reply(200, {"choices": [{"index": 0, "message": {"content": None}, "text": None}]})
+                elif fault == "error":
+                    self.reply(200, {"error": {"message": "overloaded"}})
+                elif fault == "text":
+                    self.reply(200, b"<html>busy</html>")
+                elif fault == "hang":
+                    server.released.wait(60)
+                else:
+                    self.connection.close()
+
+        return Handler
+
+
+def text_of(payload: Payload) -> str:
+    """What a request asks, as one text."""
+    if "messages" in payload:
+        return "\n".join(turn["content"] for turn in payload["messages"])
+    prompt = payload["prompt"][0] if isinstance(payload["prompt"], list) else payload["prompt"]
+    return bytes(prompt).decode() if isinstance(prompt, list) else prompt
