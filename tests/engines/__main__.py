@@ -7,7 +7,7 @@
     python -m tests.engines --measure          # a full run and `--stop exact` on vLLM's server, and bfloat16
 
 Each row compares an engine with the harness' back end `hf`: the responses and the picks to each variant, and every
-metric. All engines read the same weights in float32: the demo's model, dequantised.
+metric.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import os
 import shutil
 import sys
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -306,9 +307,10 @@ def main() -> int:
         begun = time.monotonic()
         try:
             rows += rows_of_engine(bench)
-        except RuntimeError as error:
+        except Exception as error:  # the other engines still have their rows
             failed = True
-            rows.append({"engine": name, "note": str(error)})
+            traceback.print_exc()
+            rows.append({"engine": name, "note": f"{type(error).__name__}: {error}"[:300]})
         print(f"{name}: {time.monotonic() - begun:.0f} s", flush=True)
     print(as_table(rows))
     return int(failed)
