@@ -7,7 +7,7 @@
     python -m tests.engines --measure          # a full run and `--stop exact` on vLLM's server, and bfloat16
 
 Each row compares an engine with the harness' back end `hf`: the responses and the picks to each variant, and every
-metric. All engines read the same weights in float32: the demo's model, dequantised.
+metric.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import os
 import shutil
 import sys
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,12 +64,11 @@ class Bench:
 
     @property
     def environment(self) -> dict[str, str]:
-        """Variables of every process."""
+        """Variables of every process. With TQDM_DISABLE vLLM divides by zero, where the batch size is `auto`."""
         return {
-            **os.environ,
+            **{name: value for name, value in os.environ.items() if name != "TQDM_DISABLE"},
             "HF_HUB_OFFLINE": "1",
             "HF_DATASETS_OFFLINE": "1",
-            "TQDM_DISABLE": "1",
             "OMP_NUM_THREADS": str(self.threads),
             "VLLM_CPU_KVCACHE_SPACE": "1",
             "VLLM_NO_USAGE_STATS": "1",
@@ -117,17 +117,16 @@ def reference(bench: Bench, shots: bool) -> Run:
     return bench.run("hf", TASKS, *arguments, *ZERO_SHOTS)
 
 
-def served(server: Server, chat: bool, tokenizer: Path) -> tuple[str, ...]:
-    """Arguments for a server."""
-    if chat:
-        return (
-            *("--model", "local-chat-completions", "--model_args"),
-            f"model={MODEL},base_url={server.address}/v1/chat/completions,num_concurrent=2",
-        )
-    return (
-        *("--model", "local-completions", "--model_args"),
-        f"model={MODEL},base_url={server.address}/v1/completions,tokenizer={tokenizer},num_concurrent=2",
-    )
+def chat(server: Server) -> tuple[str, ...]:
+    """Arguments for a server that puts turns into the model's chat template."""
+    own = f"model={MODEL},base_url={server.address}/v1/chat/completions,num_concurrent={CONCURRENT}"
+    return ("--model", "local-chat-completions", "--model_args", own)
+
+
+def completions(server: Server, tokenizer: Path) -> tuple[str, ...]:
+    """Arguments for a server that gets prompts as numbers of tokens: template and tokenizer are here."""
+    own = f"model={MODEL},base_url={server.address}/v1/completions,num_concurrent={CONCURRENT},tokenizer={tokenizer}"
+    return ("--model", "local-completions", "--model_args", own)
 
 
 def rows_of(bench: Bench, engine: str, arguments: tuple[str, ...], refused: tuple[str, ...] = ()) -> Iterator[Row]:
@@ -186,21 +185,21 @@ def vllm_rows(bench: Bench) -> Iterator[Row]:
 def vllm_server_rows(bench: Bench) -> Iterator[Row]:
     """vLLM's server by both APIs; then a run that stops early, is done again, and loses its server."""
     with vllm(bench.model, bench.log("vllm-serve"), bench.environment) as server:
-        yield from rows_of(bench, "vllm serve, chat", served(server, True, bench.model), refused=(MC,))
-        completions = served(server, False, bench.model)
-        yield from rows_of(bench, "vllm serve, completions", completions)
-        yield from stopped_rows(bench, "vllm serve", server, completions)
-        yield killed_row(bench, "vllm serve", server, completions)
+        yield from rows_of(bench, "vllm serve, chat", chat(server), refused=(MC,))
+        by_tokens = completions(server, bench.model)
+        yield from rows_of(bench, "vllm serve, completions", by_tokens)
+        yield from stopped_rows(bench, "vllm serve", server, by_tokens)
+        yield killed_row(bench, "vllm serve", server, by_tokens)
 
 
 def llama_rows(bench: Bench) -> Iterator[Row]:
     """The same for llama.cpp's server."""
     with llama(bench.gguf, bench.log("llama-server"), bench.environment, bench.threads) as server:
-        yield from rows_of(bench, "llama.cpp, chat", served(server, True, bench.model), refused=(MC,))
-        completions = served(server, False, bench.model)
-        yield from rows_of(bench, "llama.cpp, completions", completions, refused=(MC,))
-        yield from stopped_rows(bench, "llama.cpp", server, completions)
-        yield killed_row(bench, "llama.cpp", server, completions)
+        yield from rows_of(bench, "llama.cpp, chat", chat(server), refused=(MC,))
+        by_tokens = completions(server, bench.model)
+        yield from rows_of(bench, "llama.cpp, completions", by_tokens, refused=(MC,))
+        yield from stopped_rows(bench, "llama.cpp", server, by_tokens)
+        yield killed_row(bench, "llama.cpp", server, by_tokens)
 
 
 def stopped_rows(bench: Bench, engine: str, server: Server, arguments: tuple[str, ...]) -> Iterator[Row]:
@@ -268,6 +267,9 @@ def killed_row(bench: Bench, engine: str, server: Server, arguments: tuple[str, 
 CHARACTERS = 4
 """Of a token, about."""
 
+CONCURRENT = 4
+"""Requests to a server at a time."""
+
 ENGINES: dict[str, Callable[[Bench], Iterator[Row]]] = {
     "hf": transformers_rows,
     "vllm": vllm_rows,
@@ -282,7 +284,8 @@ def main() -> int:
     parser.add_argument("words", nargs="*", help="run the engines with one of these in their name (default: all)")
     parser.add_argument("--questions", type=int, help="how many questions to ask (default: 8; 40 with --measure)")
     parser.add_argument("--folder", type=Path, default=REPOSITORY / "out" / "engines", help="where everything is kept")
-    parser.add_argument("--threads", type=int, default=os.cpu_count(), help="of each process (default: all cores)")
+    cores = max(1, (os.cpu_count() or 2) - 1)  # with none left for others, threads that wait for each other take turns
+    parser.add_argument("--threads", type=int, default=cores, help=f"of each process (default: {cores})")
     parser.add_argument("--seconds", type=float, default=1800, help="how long a run may take (default: 1800)")
     parser.add_argument("--keep", action="store_true", help="use again the runs in the folder that have finished")
     parser.add_argument("--measure", action="store_true", help="measure instead of comparing")
@@ -304,9 +307,10 @@ def main() -> int:
         begun = time.monotonic()
         try:
             rows += rows_of_engine(bench)
-        except RuntimeError as error:
+        except Exception as error:  # the other engines still have their rows
             failed = True
-            rows.append({"engine": name, "note": str(error)})
+            traceback.print_exc()
+            rows.append({"engine": name, "note": f"{type(error).__name__}: {error}"[:300]})
         print(f"{name}: {time.monotonic() - begun:.0f} s", flush=True)
     print(as_table(rows))
     return int(failed)

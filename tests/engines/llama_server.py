@@ -16,8 +16,8 @@ def main() -> None:
     settings.hostnames = ["127.0.0.1"]
     settings.port = int(port)
     settings.cpuparams.n_threads = int(threads)
-    settings.n_parallel = 2
-    settings.n_ctx = 2 * 4096  # divided among the two
+    settings.n_parallel = 4
+    settings.n_ctx = 4 * 4096  # divided among the four
     settings.use_jinja = True
     settings.endpoint_metrics = True
     server = xllamacpp.Server(settings)

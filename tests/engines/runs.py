@@ -113,9 +113,11 @@ def compare(reference: Run, run: Run, task: str, names: Sequence[str] = ()) -> d
     scores, others = reference.scores(task), run.scores(task)
     compared = [name for name in scores if not names or name.removesuffix("_stderr") in names]
     unlike = [name for name in compared if str(scores[name]) != str(others.get(name))]
-    row = {
+    picked = [(one["consistency_rate"], other.get("consistency_rate")) for one, other in asked]
+    row: dict[str, Any] = {
         "variants": len(asked),
-        "equal picks": sum(one["consistency_rate"] == other["consistency_rate"] for one, other in asked),
+        # A run that stops early prints no consistency rate, and so its samples hold no picks.
+        "equal picks": "" if names else sum(one == other for one, other in picked),
         "metrics": "equal" if compared and not unlike else f"{len(unlike)} of {len(compared)} differ",
     }
     if task.endswith("_mc"):
