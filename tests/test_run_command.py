@@ -52,6 +52,8 @@ class KnowsSome(Simulated):
     def generate_until(self, requests: list[Any], disable_tqdm: bool = False) -> list[str]:
         if self.skill == "none":
             raise RuntimeError("out of memory")
+        if self.skill == "stopped":
+            raise KeyboardInterrupt
         self.prompts += [request.args[0] for request in requests]
         return [self._say(request.doc, request.args[0]) for request in requests]
 
@@ -406,6 +408,22 @@ def test_an_error_of_the_model_leaves_its_class_as_it_was(run: Commands) -> None
     assert "the run ended: RuntimeError: out of memory. 0 answers are kept in" in failed.err.splitlines()[-1]
     assert "Traceback" not in failed.err
     assert run.ours("--stop", "exact").code == 0
+
+
+def test_ctrl_c_says_what_is_kept(run: Commands) -> None:
+    stopped = run.ours("--model_args", "skill=stopped")
+    assert stopped.code == 130
+    assert "stopped by Ctrl-C. 0 answers are kept in" in stopped.err.splitlines()[-1]
+    assert "Traceback" not in stopped.err
+    nothing = run.ours("--model_args", "skill=stopped", "--no_cache")
+    assert "No answers are kept: give --output_path FOLDER, without --no_cache" in nothing.err.splitlines()[-1]
+
+
+def test_the_traceback_is_for_those_who_ask(run: Commands) -> None:
+    failed = run.ours("--model_args", "skill=none", "--verbose")
+    assert failed.code == 1
+    assert 'raise RuntimeError("out of memory")' in failed.err
+    assert failed.err.splitlines()[-1].startswith("lm-eval-cora run: the run ended: RuntimeError: out of memory. 0 ")
 
 
 USAGE = ["run --max_gen_toks 64,8", "run --max_gen_toks a", "report out --reader lazy"]

@@ -1,0 +1,89 @@
+"""The file of the answers: what is kept, what is asked again, and how many requests a call holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lm_eval.api.instance import Instance
+from lm_eval.api.model import CachingLM
+
+from lm_eval_cora.harness.kept import AnswerCache
+from lm_eval_cora.harness.served import NoAnswer
+from tests.simulated import Simulated
+
+
+def requests(count: int, **settings: Any) -> list[Instance]:
+    given = {"until": [], "max_gen_toks": 8, **settings}
+    return [Instance("generate_until", {"number": n}, (f"prompt {n}", given), 0) for n in range(count)]
+
+
+class Counting(Simulated):
+    """Notes how many requests each call holds."""
+
+    data_parallel_size = 1
+
+    def __init__(self) -> None:
+        super().__init__(lambda doc: f"answer {doc['number']}")
+        self.sizes: list[int] = []
+
+    def generate_until(self, requests: list[Any], disable_tqdm: bool = False) -> list[str]:
+        self.sizes.append(len(requests))
+        return super().generate_until(requests)
+
+
+VLLM = type("VLLM", (Counting,), {})
+
+
+@pytest.mark.parametrize(
+    ("back_end", "replicas", "sizes"),
+    [(Counting, 1, [5000]), (VLLM, 1, [2048, 2048, 904]), (VLLM, 2, [5000])],
+    ids=["answers one by one", "answers at the end", "loads the model for each call"],
+)
+def test_a_back_end_that_answers_at_the_end_is_asked_in_parts(
+    tmp_path: Path, back_end: type[Counting], replicas: int, sizes: list[int]
+) -> None:
+    model = back_end()
+    model.data_parallel_size = replicas
+    asked = requests(5000)
+    answers = AnswerCache(model, str(tmp_path / "a.db")).generate_until(asked)
+    assert model.sizes == sizes
+    assert answers == [f"answer {n}" for n in range(5000)]
+
+
+def test_a_second_run_asks_for_nothing_and_the_harness_reads_the_same_file(tmp_path: Path) -> None:
+    path = str(tmp_path / "a.db")
+    first = AnswerCache(Counting(), path)
+    answers = first.generate_until(requests(30))
+    assert (first.found, first.stored, first.kept) == (0, 30, 30)
+    again = Counting()
+    second = AnswerCache(again, path)
+    assert second.generate_until(requests(40)) == [*answers, *(f"answer {n}" for n in range(30, 40))]
+    assert (second.found, second.stored, again.sizes) == (30, 10, [10])
+    second.dbdict.commit()
+    theirs = Counting()
+    assert CachingLM(theirs, path).generate_until(requests(40))[:30] == answers
+    assert theirs.sizes == []
+
+
+@pytest.mark.parametrize("settings", [{"do_sample": True, "temperature": 0.7}, {"temperature": 0.7}], ids=str)
+def test_samples_are_neither_kept_nor_read(tmp_path: Path, settings: dict[str, Any]) -> None:
+    model = Counting()
+    cache = AnswerCache(model, str(tmp_path / "a.db"))
+    for _ in range(2):
+        cache.generate_until(requests(3, **settings))
+    model.cache_hook.add_partial("generate_until", requests(1, **settings)[0].args, "one")
+    assert (model.sizes, cache.kept) == ([3, 3], 0)
+
+
+def test_an_answer_is_kept_as_soon_as_the_back_end_has_it_unless_there_is_none(tmp_path: Path) -> None:
+    model = Counting()
+    cache = AnswerCache(model, str(tmp_path / "a.db"))
+    one, other, third = requests(3)
+    model.cache_hook.add_partial("generate_until", one.args, "one")
+    model.cache_hook.add_partial("generate_until", other.args, NoAnswer())
+    model.cache_hook.add_partial("generate_until", third.args, "")  # the model said nothing, and says so again
+    assert cache.kept == 2
+    assert cache.generate_until([one, other, third]) == ["one", "answer 1", ""]
+    assert model.sizes == [1]
