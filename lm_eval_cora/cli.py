@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -56,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if others and given.command is not _run:
         given.usage_error(f"unrecognized arguments: {' '.join(others)}")
     given.others = others
-    given.typed = join(["lm-eval-cora", *(sys.argv[1:] if arguments is None else arguments)])
+    given.typed = _typed(sys.argv[1:] if arguments is None else arguments)
     for folder in remove_leftovers():
         _say(f"lm-eval-cora: {folder} is left over from version 0.1.0. Delete it: rm -r {quote(str(folder))}")
     try:
@@ -79,6 +80,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"lm-eval-cora {given.name}: {told}", file=sys.stderr)
         return 1
     return 0
+
+
+_SECRET = re.compile(r"(token|key|header)=", re.IGNORECASE)
+
+
+def _typed(arguments: Sequence[str]) -> str:
+    """What the user typed, for a message that may end up in a log; not if it holds a secret."""
+    if any(_SECRET.search(argument) for argument in arguments):
+        return "(it holds a secret and is not shown)"
+    return join(["lm-eval-cora", *arguments])
 
 
 @contextmanager

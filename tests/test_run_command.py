@@ -423,6 +423,10 @@ def test_the_traceback_is_for_those_who_ask(run: Commands) -> None:
     failed = run.ours("--model_args", "skill=none", "--verbose")
     assert failed.code == 1
     assert 'raise RuntimeError("out of memory")' in failed.err
+    assert "lm-eval-cora run --model knows-some-of-it" in failed.err.splitlines()[-1]
+    secret = run.ours("--model_args", "skill=none,auth_token=hush")
+    assert "goes on from there: (it holds a secret and is not shown)" in secret.err.splitlines()[-1]
+    assert "hush" not in secret.err.splitlines()[-1]
     assert failed.err.splitlines()[-1].startswith("lm-eval-cora run: the run ended: RuntimeError: out of memory. 0 ")
 
 

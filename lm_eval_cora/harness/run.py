@@ -17,6 +17,7 @@ from lm_eval.models.api_models import TemplateAPI
 from lm_eval.tasks import TaskManager
 from lm_eval.utils import setup_logging
 
+from lm_eval_cora.benchmarks import BenchmarkError
 from lm_eval_cora.harness.asking import AskingLM, logger
 from lm_eval_cora.harness.back_ends import check_scoring, check_writing, in_a_line, model_error
 from lm_eval_cora.harness.kept import AnswerCache, cache_file, check_cache, check_output, default_cache, weights_of
@@ -58,12 +59,19 @@ class _Answers:
         if self.settings.use_cache:
             check_cache(cache_file(self.settings.use_cache), f"--use_cache {self.settings.use_cache}")
 
+    @property
+    def have_a_place(self) -> bool:
+        """Whether they are kept."""
+        return self.wanted and bool(self.settings.use_cache or self.settings.output_path)
+
     def around(self, model: Any) -> Any:
         """The model, with a file before it if answers are kept."""
-        settings, cache = self.settings, self.settings.use_cache
-        if not self.wanted or not (cache or settings.output_path):
+        if not self.have_a_place:
             return model
-        cache = cache or default_cache(settings.output_path, settings.model, settings.model_args, weights_of(model))
+        settings = self.settings
+        cache = settings.use_cache or default_cache(
+            settings.output_path, settings.model, settings.model_args, weights_of(model)
+        )
         path = cache_file(cache, model.rank)
         check_cache(path, f"--output_path {settings.output_path}")
         self.opened.append(AnswerCache(model, path))
@@ -72,8 +80,10 @@ class _Answers:
 
     def describe(self, command: str) -> str:
         """Say what is kept, and how to go on."""
-        if not self.opened:
+        if not self.have_a_place:
             return "No answers are kept: give --output_path FOLDER, without --no_cache, to keep them."
+        if not self.opened:
+            return f"Nothing was asked. The same command tries again: {command}"
         (cache,) = self.opened
         return f"{cache.kept:,} answers are kept in {cache.cache_db}. The same command goes on from there: {command}"
 
@@ -150,7 +160,7 @@ def _told_in_the_end(answers: _Answers, command: str) -> Iterator[None]:
     """
     try:
         yield
-    except OptionError:
+    except (OptionError, BenchmarkError):  # before the first request
         raise
     except BrokenPipeError as error:
         if _is_open(sys.stdout):  # a pipe to a process of the back end
