@@ -11,7 +11,8 @@ from weakref import WeakSet
 from lm_eval.api.instance import Instance
 
 from lm_eval_cora.harness.forwarding import ask, behind
-from lm_eval_cora.harness.served import MALFORMED, ServerError, formats_chats, is_served, kind_of
+from lm_eval_cora.harness.payloads import formats_chats, is_served
+from lm_eval_cora.harness.served import MALFORMED, ServerError, kind_of
 from lm_eval_cora.options import OptionError
 from lm_eval_cora.question import shorten
 

@@ -19,7 +19,8 @@ from sqlitedict import SqliteDict
 
 from lm_eval_cora.harness.forwarding import ask
 from lm_eval_cora.harness.limits import is_sampled
-from lm_eval_cora.harness.served import NoAnswer, is_served, listed_models
+from lm_eval_cora.harness.payloads import is_served, listed_models
+from lm_eval_cora.harness.served import NoAnswer
 from lm_eval_cora.options import OptionError
 
 _TRANSPORT = {"num_concurrent", "max_retries", "timeout", "verify_certificate", "ca_cert_path", "auth_token", "header"}

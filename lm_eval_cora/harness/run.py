@@ -21,9 +21,10 @@ from lm_eval_cora.benchmarks import BenchmarkError
 from lm_eval_cora.harness.asking import AskingLM, logger
 from lm_eval_cora.harness.back_ends import check_scoring, check_writing, in_a_line, model_error
 from lm_eval_cora.harness.kept import AnswerCache, cache_file, check_cache, check_output, default_cache, weights_of
+from lm_eval_cora.harness.payloads import leave_out_empty_stops
 from lm_eval_cora.harness.rehearsal import check_tasks, silence
 from lm_eval_cora.harness.requests import TOKEN_LIMITS
-from lm_eval_cora.harness.served import leave_out_empty_stops, patient
+from lm_eval_cora.harness.served import patient
 from lm_eval_cora.options import OptionError
 from lm_eval_cora.stopping.goals import Goal
 

@@ -6,19 +6,29 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from math import isnan
+from operator import is_
 from typing import Any
 
 from lm_eval.api.task import ConfigurableTask
 
+from lm_eval_cora.harness.advice import Setting, advise_on_invalid
 from lm_eval_cora.harness.asked import Variant
 from lm_eval_cora.harness.docs import Doc
-from lm_eval_cora.harness.notices import describe_samples
+from lm_eval_cora.harness.notices import (
+    describe_incomplete,
+    describe_not_begun,
+    describe_samples,
+    describe_timeouts,
+)
 from lm_eval_cora.harness.requests import encodable, samples_are_logged, slim
-from lm_eval_cora.harness.scoring import JUDGE, score_response, spread
+from lm_eval_cora.harness.scoring import JUDGE, Cell, Score, Undefined, score_response, spread, written_by_question
+from lm_eval_cora.metrics.entries import compute
+from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.options import OptionError, Options
 from lm_eval_cora.randomness import draw
 from lm_eval_cora.reading import NOT_ASKED, NotAsked, is_settled, not_asked, response_of, written_answer
-from lm_eval_cora.responses import Record
+from lm_eval_cora.responses import Record, ResponseTable
 from lm_eval_cora.stopping.goals import Goal, goals_of
 from lm_eval_cora.stopping.rounds import Planned
 
@@ -37,6 +47,10 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
         _chosen: The metrics of this form and this benchmark.
         _asked: The docs that are asked on all ranks together.
         _options: What the user changed about the task.
+        _chat: Whether a chat template is applied, here or by a server.
+        _records: The Records that the table was built of last.
+        _table: The table.
+        _estimates: The metrics that were computed of it.
     """
 
     _samples: bool
@@ -46,6 +60,10 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
     _chosen: list[Mapping[str, Any]]
     _asked: list[Doc]
     _options: Options
+    _chat: bool
+    _records: Sequence[Record]
+    _table: ResponseTable
+    _estimates: dict[str, Estimate]
 
     def _check_scoring(self) -> None:
         """Score an empty response to the first doc: a task file may name a `process_results` of its own."""
@@ -187,6 +205,56 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
             return outcome
         missing = bool(results) and isinstance(results[0], NotAsked)
         return spread(not_asked(doc) if missing else self._score(doc, results), self._keys)
+
+    def aggregation(self) -> dict[str, Callable[..., Any]]:
+        """For each metric two aggregations of Records: its value and, under `<metric>_stderr`, its standard error."""
+        functions: dict[str, Callable[..., Any]] = self._aggregation_list
+        if not callable(self.config.process_results):  # --predict_only
+            return functions
+        return {
+            **{name: partial(self._value, name) for name in functions},
+            **{f"{name}_stderr": partial(self._stderr, name) for name in functions},
+        }
+
+    def _value(self, name: str, items: Sequence[Score | Cell]) -> float | Undefined:
+        value = self._estimate(name, items).value
+        return Undefined() if isnan(value) else value
+
+    def _stderr(self, name: str, items: Sequence[Score | Cell]) -> float | str:
+        stderr = self._estimate(name, items).stderr
+        return "N/A" if isnan(stderr) else stderr
+
+    def _estimate(self, name: str, items: Sequence[Score | Cell]) -> Estimate:
+        return self._attempt(name, partial(self._computed, name, items)) or UNDEFINED
+
+    def _computed(self, name: str, items: Sequence[Score | Cell]) -> Estimate:
+        self._regroup([item.record for item in items])
+        if name not in self._estimates:
+            entry = next(entry for entry in self.config.metric_list if entry["metric"] == name)
+            self._estimates[name] = compute(entry, self._table)
+        return self._estimates[name]
+
+    def _regroup(self, records: Sequence[Record]) -> None:
+        """Build the table, unless these are the very Records that it was built of for the metric before."""
+        if len(records) == len(self._records) and all(map(is_, records, self._records)):
+            return
+        if self._writes:  # answers to one question may come from several ranks, which wait for this one now
+            JUDGE.share = 1
+            JUDGE.settle_within(written_by_question(records).values())
+        table = ResponseTable.from_records(records, JUDGE.verdict)
+        self._records, self._table, self._estimates = records, table, {}
+        asked = [record for record in records if record.asked]
+        advice = advise_on_invalid(asked, self._setting) if self._table.question_ids else []
+        if notice := describe_not_begun(self._table):
+            logger.info("%s: %s", self.task_name, notice)
+        for notice in (describe_incomplete(self._table), describe_timeouts(self._table), *advice):
+            if notice:
+                logger.warning("%s: %s", self.task_name, notice)
+
+    @property
+    def _setting(self) -> Setting:
+        limit = (self.config.generation_kwargs or {}).get("max_gen_toks")
+        return Setting(self._chat, self._options.reader, limit if isinstance(limit, int) else None)
 
     def _attempt(self, name: str, compute: Callable[[], Any]) -> Any:
         """Compute something about the answers, or None: a defect of ours must not cost the user hours of inference."""

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from importlib.metadata import version
-from math import isnan
-from operator import is_
 from typing import Any
 
 from lm_eval.defaults import DEFAULT_OTHER_SEED
@@ -17,7 +15,6 @@ from tqdm import tqdm
 from lm_eval_cora import metrics
 from lm_eval_cora.benchmarks import Benchmark, BenchmarkError
 from lm_eval_cora.harness import docs
-from lm_eval_cora.harness.advice import Setting, advise_on_invalid
 from lm_eval_cora.harness.asking import AskingLM
 from lm_eval_cora.harness.back_ends import check_replicas, check_scoring
 from lm_eval_cora.harness.checks import (
@@ -34,10 +31,8 @@ from lm_eval_cora.harness.loading import to_question
 from lm_eval_cora.harness.notices import (
     describe_cost,
     describe_cut,
-    describe_incomplete,
-    describe_not_begun,
-    describe_timeouts,
 )
+from lm_eval_cora.harness.payloads import formats_chats, leave_out_empty_stops, needs_seeds
 from lm_eval_cora.harness.requests import (
     chosen_docs,
     deal,
@@ -48,12 +43,11 @@ from lm_eval_cora.harness.requests import (
 )
 from lm_eval_cora.harness.results_file import digest_of, name_callables, signature_of
 from lm_eval_cora.harness.scored import ScoredTask
-from lm_eval_cora.harness.scoring import JUDGE, Cell, Score, Undefined, metric_keys, score_response, written_by_question
-from lm_eval_cora.harness.served import formats_chats, leave_out_empty_stops, needs_seeds
+from lm_eval_cora.harness.scoring import JUDGE, metric_keys, score_response
 from lm_eval_cora.harness.templates import drops_one
 from lm_eval_cora.metrics import Estimate
 from lm_eval_cora.metrics.entries import check_metrics, compute, is_asked_for, is_in_table
-from lm_eval_cora.metrics.estimate import UNDEFINED, for_json
+from lm_eval_cora.metrics.estimate import for_json
 from lm_eval_cora.options import OptionError, Options
 from lm_eval_cora.question import Form
 from lm_eval_cora.responses import Record, ResponseTable
@@ -314,58 +308,6 @@ class CoraTask(ScoredTask):
         for one in request if isinstance(request, list) else [request]:
             one.asked_by = self  # what a model that stops early goes by
         return request
-
-    # ---- after the inference: nothing may raise from here on
-
-    def aggregation(self) -> dict[str, Callable[..., Any]]:
-        """For each metric two aggregations of Records: its value and, under `<metric>_stderr`, its standard error."""
-        functions: dict[str, Callable[..., Any]] = self._aggregation_list
-        if not callable(self.config.process_results):  # --predict_only
-            return functions
-        return {
-            **{name: partial(self._value, name) for name in functions},
-            **{f"{name}_stderr": partial(self._stderr, name) for name in functions},
-        }
-
-    def _value(self, name: str, items: Sequence[Score | Cell]) -> float | Undefined:
-        value = self._estimate(name, items).value
-        return Undefined() if isnan(value) else value
-
-    def _stderr(self, name: str, items: Sequence[Score | Cell]) -> float | str:
-        stderr = self._estimate(name, items).stderr
-        return "N/A" if isnan(stderr) else stderr
-
-    def _estimate(self, name: str, items: Sequence[Score | Cell]) -> Estimate:
-        return self._attempt(name, partial(self._computed, name, items)) or UNDEFINED
-
-    def _computed(self, name: str, items: Sequence[Score | Cell]) -> Estimate:
-        self._regroup([item.record for item in items])
-        if name not in self._estimates:
-            entry = next(entry for entry in self.config.metric_list if entry["metric"] == name)
-            self._estimates[name] = compute(entry, self._table)
-        return self._estimates[name]
-
-    def _regroup(self, records: Sequence[Record]) -> None:
-        """Build the table, unless these are the very Records that it was built of for the metric before."""
-        if len(records) == len(self._records) and all(map(is_, records, self._records)):
-            return
-        if self._writes:  # answers to one question may come from several ranks, which wait for this one now
-            JUDGE.share = 1
-            JUDGE.settle_within(written_by_question(records).values())
-        table = ResponseTable.from_records(records, JUDGE.verdict)
-        self._records, self._table, self._estimates = records, table, {}
-        asked = [record for record in records if record.asked]
-        advice = advise_on_invalid(asked, self._setting) if self._table.question_ids else []
-        if notice := describe_not_begun(self._table):
-            logger.info("%s: %s", self.task_name, notice)
-        for notice in (describe_incomplete(self._table), describe_timeouts(self._table), *advice):
-            if notice:
-                logger.warning("%s: %s", self.task_name, notice)
-
-    @property
-    def _setting(self) -> Setting:
-        limit = (self.config.generation_kwargs or {}).get("max_gen_toks")
-        return Setting(self._chat, self._options.reader, limit if isinstance(limit, int) else None)
 
     def dump_config(self) -> dict[str, Any]:
         """The configuration for the results file: callables by name, and the signature of the scores."""

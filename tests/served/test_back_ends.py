@@ -23,7 +23,8 @@ from lm_eval_cora.cli import main
 from lm_eval_cora.harness import stop_early
 from lm_eval_cora.harness.back_ends import check_replicas, check_scoring
 from lm_eval_cora.harness.kept import check_cache, check_output, default_cache
-from lm_eval_cora.harness.served import formats_chats, leave_out_empty_stops, needs_seeds, patient
+from lm_eval_cora.harness.payloads import formats_chats, leave_out_empty_stops, needs_seeds
+from lm_eval_cora.harness.served import patient
 from lm_eval_cora.options import OptionError
 from tests.served.server import Server
 from tests.simulated import TASKS, Simulated, knows
