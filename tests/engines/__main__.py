@@ -211,7 +211,8 @@ def stopped_rows(bench: Bench, engine: str, server: Server, arguments: tuple[str
         file.unlink()
     run = bench.run(f"{engine} stop exact", (task,), *arguments, *ZERO_SHOTS, *options)
     shutil.rmtree(run.folder, ignore_errors=True)
-    for title in ("--stop exact", "--stop exact, again"):
+    titles = ("--stop exact", "--stop exact, again")
+    for title in titles:
         before = server.metric(server.progress)
         status = run()
         tokens = server.metric(server.progress) - before
@@ -220,7 +221,8 @@ def stopped_rows(bench: Bench, engine: str, server: Server, arguments: tuple[str
             yield row | failure(status, run)
             continue
         row |= compare(full, run, task, EXACT)
-        row["note"] = f"{tokens:.0f} tokens written. {row['note']}"
+        by = "" if title == titles[0] else _BY_THE_CHECK if tokens <= ROOM_OF_THE_CHECK else _NOT_KEPT
+        row["note"] = f"{tokens:.0f} tokens written{by}. {row['note']}".strip()
         yield row
 
 
@@ -237,7 +239,7 @@ def killed_row(bench: Bench, engine: str, server: Server, arguments: tuple[str, 
     run = bench.run(f"{engine} killed", (task,), *arguments, *ZERO_SHOTS, "--use_cache", str(cache))
     shutil.rmtree(run.folder, ignore_errors=True)
     row: Row = {"engine": f"{engine}, killed", "task": task}
-    half = sum(len(sample["resps"][0][0]) for sample in full.samples(task).values()) / CHARACTERS / 2
+    half = tokens_of(full, task, bench.model) / 2
     before, deadline = server.metric(server.progress), time.monotonic() + bench.seconds
     process = run.start()
     try:
@@ -264,8 +266,19 @@ def killed_row(bench: Bench, engine: str, server: Server, arguments: tuple[str, 
     return row
 
 
-CHARACTERS = 4
-"""Of a token, about."""
+def tokens_of(run: Run, task: str, tokenizer: Path) -> int:
+    """How many tokens the responses to a task have, with the end of each."""
+    from transformers import AutoTokenizer
+
+    encode = AutoTokenizer.from_pretrained(tokenizer).encode
+    return sum(len(encode(sample["resps"][0][0])) + 1 for sample in run.samples(task).values())
+
+
+ROOM_OF_THE_CHECK = 16
+"""Tokens that the request may have which asks, before a run, whether the server answers."""
+
+_BY_THE_CHECK = ", by the request that asks whether the server answers"
+_NOT_KEPT = ": answers were not kept"
 
 CONCURRENT = 4
 """Requests to a server at a time."""
