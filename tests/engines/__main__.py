@@ -148,7 +148,7 @@ def rows_of(bench: Bench, engine: str, arguments: tuple[str, ...], refused: tupl
     for task in refused:
         run = bench.run(f"{engine} {task}", (task,), *arguments)
         status = run()
-        yield {"engine": engine, "task": task} | failure(status, run)
+        yield {"engine": engine, "task": task, "refused": status == 1} | failure(status, run)
 
 
 def failure(status: int, run: Run) -> Row:
@@ -326,7 +326,15 @@ def main() -> int:
             rows.append({"engine": name, "note": f"{type(error).__name__}: {error}"[:300]})
         print(f"{name}: {time.monotonic() - begun:.0f} s", flush=True)
     print(as_table(rows))
-    return int(failed)
+    return int(failed or any(map(is_unexpected, rows)))
+
+
+def is_unexpected(row: Row) -> bool:
+    """Whether a row shows a difference, or a run that failed and is not refused by design."""
+    if "metrics" not in row:
+        return "note" in row and not row.get("refused")
+    counts = {row["variants"], row["equal texts"], row["equal picks"]} - {""}
+    return row["metrics"] != "equal" or len(counts) > 1
 
 
 def as_table(rows: list[Row]) -> str:
