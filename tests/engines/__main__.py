@@ -310,7 +310,7 @@ def main() -> int:
     if given.measure:
         from .measure import measure
 
-        print(measure(bench))
+        measure(bench)
         return 0
     rows: list[Row] = []
     failed = False
