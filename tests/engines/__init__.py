@@ -7,8 +7,8 @@ prompt has one most likely answer, and no engine may write another one. Of llama
 What equality needs, and what an engine does not do:
 
 - The template of this model adds a system message of its own where there is none. It is applied by the harness
-  (`hf`, `vllm`, `local-completions`) or by the server (`local-chat-completions`), with the same result: `llama.cpp`
-  must be told to use the template in the file (`use_jinja`).
+  (`hf`, `vllm`, `local-completions`) or by the server (`local-chat-completions`), with the same result; llama.cpp is
+  started with `use_jinja`, so that it uses the template in the file.
 - Prompts go to `local-completions` as numbers of tokens, so that no server adds a token to their beginning.
 - Tasks that score letters (`_mc`) need the log-probabilities of a prompt. Chat APIs have none. llama.cpp takes `echo`
   without an error and returns those of the written token instead, under other names. Both are refused before the run.

@@ -148,7 +148,7 @@ def rows_of(bench: Bench, engine: str, arguments: tuple[str, ...], refused: tupl
     for task in refused:
         run = bench.run(f"{engine} {task}", (task,), *arguments)
         status = run()
-        yield {"engine": engine, "task": task} | failure(status, run)
+        yield {"engine": engine, "task": task, "refused": status == 1} | failure(status, run)
 
 
 def failure(status: int, run: Run) -> Row:
@@ -211,7 +211,8 @@ def stopped_rows(bench: Bench, engine: str, server: Server, arguments: tuple[str
         file.unlink()
     run = bench.run(f"{engine} stop exact", (task,), *arguments, *ZERO_SHOTS, *options)
     shutil.rmtree(run.folder, ignore_errors=True)
-    for title in ("--stop exact", "--stop exact, again"):
+    titles = ("--stop exact", "--stop exact, again")
+    for title in titles:
         before = server.metric(server.progress)
         status = run()
         tokens = server.metric(server.progress) - before
@@ -220,7 +221,8 @@ def stopped_rows(bench: Bench, engine: str, server: Server, arguments: tuple[str
             yield row | failure(status, run)
             continue
         row |= compare(full, run, task, EXACT)
-        row["note"] = f"{tokens:.0f} tokens written. {row['note']}"
+        by = "" if title == titles[0] else _BY_THE_CHECK if tokens <= ROOM_OF_THE_CHECK else _NOT_KEPT
+        row["note"] = f"{tokens:.0f} tokens written{by}. {row['note']}".strip()
         yield row
 
 
@@ -237,7 +239,7 @@ def killed_row(bench: Bench, engine: str, server: Server, arguments: tuple[str, 
     run = bench.run(f"{engine} killed", (task,), *arguments, *ZERO_SHOTS, "--use_cache", str(cache))
     shutil.rmtree(run.folder, ignore_errors=True)
     row: Row = {"engine": f"{engine}, killed", "task": task}
-    half = sum(len(sample["resps"][0][0]) for sample in full.samples(task).values()) / CHARACTERS / 2
+    half = tokens_of(full, task, bench.model) / 2
     before, deadline = server.metric(server.progress), time.monotonic() + bench.seconds
     process = run.start()
     try:
@@ -264,8 +266,19 @@ def killed_row(bench: Bench, engine: str, server: Server, arguments: tuple[str, 
     return row
 
 
-CHARACTERS = 4
-"""Of a token, about."""
+def tokens_of(run: Run, task: str, tokenizer: Path) -> int:
+    """How many tokens the responses to a task have, with the end of each."""
+    from transformers import AutoTokenizer
+
+    encode = AutoTokenizer.from_pretrained(tokenizer).encode
+    return sum(len(encode(sample["resps"][0][0])) + 1 for sample in run.samples(task).values())
+
+
+ROOM_OF_THE_CHECK = 16
+"""Tokens that the request may have which asks, before a run, whether the server answers."""
+
+_BY_THE_CHECK = ", by the request that asks whether the server answers"
+_NOT_KEPT = ": answers were not kept"
 
 CONCURRENT = 4
 """Requests to a server at a time."""
@@ -297,7 +310,7 @@ def main() -> int:
     if given.measure:
         from .measure import measure
 
-        print(measure(bench))
+        measure(bench)
         return 0
     rows: list[Row] = []
     failed = False
@@ -313,7 +326,15 @@ def main() -> int:
             rows.append({"engine": name, "note": f"{type(error).__name__}: {error}"[:300]})
         print(f"{name}: {time.monotonic() - begun:.0f} s", flush=True)
     print(as_table(rows))
-    return int(failed)
+    return int(failed or any(map(is_unexpected, rows)))
+
+
+def is_unexpected(row: Row) -> bool:
+    """Whether a row shows a difference, or a run that failed and is not refused by design."""
+    if "metrics" not in row:
+        return "note" in row and not row.get("refused")
+    counts = {row["variants"], row["equal texts"], row["equal picks"]} - {""}
+    return row["metrics"] != "equal" or len(counts) > 1
 
 
 def as_table(rows: list[Row]) -> str:

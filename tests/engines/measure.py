@@ -19,9 +19,10 @@ CONCURRENT = 8
 FEW = 4
 
 
-def measure(bench: Bench) -> str:
-    """Two tables: a full run and `--stop exact` on vLLM's server, and picks that bfloat16 changes."""
-    return f"{stopping(bench)}\n\n{precision(dataclasses.replace(bench, questions=FEW))}"
+def measure(bench: Bench) -> None:
+    """Print two tables: a full run and `--stop exact` on vLLM's server, and picks that bfloat16 changes."""
+    print(stopping(bench), flush=True)
+    print(f"\n{precision(dataclasses.replace(bench, questions=FEW))}")
 
 
 def stopping(bench: Bench) -> str:
