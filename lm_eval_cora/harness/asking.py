@@ -101,6 +101,11 @@ class AskingLM(ForwardingLM):
         return {name: value for name, value in given.items() if value is not None}
 
     @property
+    def calls_often(self) -> bool:
+        """Whether the model is called in many waves or steps, not once."""
+        return self.leaves_out or len(self.limits) > 1
+
+    @property
     def described(self) -> str:
         """The options that decide how often the model is called, as they are given.
 
@@ -163,7 +168,7 @@ class AskingLM(ForwardingLM):
         if not self.leaves_out:
             progress = Progress(len(requests), bar=False)  # the back end has a bar of its own
             with counting(self.lm, progress):
-                return self._once(method, requests)
+                return self._once(method, requests, progress)
         ours: dict[int, Instance] = {id(request): request for request in requests if task_of(request) is not None}
         others = [request for request in requests if id(request) not in ours]
         answers = self._in_rounds(method, list(ours.values())) if ours else {}
@@ -173,7 +178,9 @@ class AskingLM(ForwardingLM):
 
     # ---- no text twice
 
-    def _once(self, method: str, requests: Sequence[Instance], *, disable_tqdm: bool = False) -> list[Any]:
+    def _once(
+        self, method: str, requests: Sequence[Instance], progress: Progress | None = None, *, disable_tqdm: bool = False
+    ) -> list[Any]:
         """Ask, but no text that was asked before."""
         keys = [_key(method, request) for request in requests]
         new: dict[str, None] = {}
@@ -186,6 +193,8 @@ class AskingLM(ForwardingLM):
                 asked.append(request)
         if repeats := len(requests) - len(asked):
             logger.info("%d of %d requests are the same as others and not asked again", repeats, len(requests))
+            if progress is not None:
+                progress.skip(repeats)
         if asked and method == "generate_until" and len(self.limits) > 1:
             received = generate_in_steps(self.lm, asked, self.limits, disable_tqdm=disable_tqdm)
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import isnan
@@ -10,11 +11,14 @@ from weakref import WeakSet
 
 from lm_eval.api.instance import Instance
 
+from lm_eval_cora.harness.failures import MALFORMED, ServerError, kind_of
 from lm_eval_cora.harness.forwarding import ask, behind
-from lm_eval_cora.harness.payloads import formats_chats, is_served
-from lm_eval_cora.harness.served import MALFORMED, ServerError, kind_of
+from lm_eval_cora.harness.payloads import formats_chats, is_served, is_vllm, replicas_of_vllm
 from lm_eval_cora.options import OptionError
 from lm_eval_cora.question import shorten
+
+# Below the harness' own logger, so that its handler and its verbosity hold for our lines too.
+logger = logging.getLogger("lm_eval.cora")
 
 _CONTEXT, _CONTINUATION = "The first letter of the alphabet is", " Q"
 """Scored to see whether a server returns the log-probabilities of a prompt; that of the second is never 0."""
@@ -23,6 +27,17 @@ _QUESTION = "Which letter comes first in the alphabet, A or B? Answer with the l
 
 _ROOM = 16
 """In tokens. Some servers refuse a limit of 1."""
+
+_TOO_SHORT = "model output limit"
+"""What OpenAI says where a model has used all tokens to reason."""
+
+_THINKS = "with enable_thinking=True vLLM scores nothing"
+
+_REPLICAS = (
+    "with data_parallel_size={0} the harness loads the model again for each of the many calls that this makes. Start "
+    "a server, `vllm serve MODEL --data-parallel-size {0}`, and ask it: --model local-completions --model_args "
+    "model=MODEL,base_url=http://localhost:8000/v1/completions,num_concurrent=64"
+)
 
 _seen_to_score: WeakSet[Any] = WeakSet()
 
@@ -40,13 +55,14 @@ def check_scoring(model: Any, tasks: Sequence[str]) -> None:
     own = behind(model)
     if not tasks or own is None:
         return
-    if getattr(own, "enable_thinking", None) and type(own).__name__.startswith("VLLM"):
-        raise _unable(own, tasks, "with enable_thinking=True vLLM scores nothing")
+    if is_vllm(own) and getattr(own, "enable_thinking", None):
+        raise _unable("VLLM", tasks, _THINKS)
     if not is_served(own) or own in _seen_to_score:
         return
+    name = type(own).__name__
     if formats_chats(own):
         raise _unable(
-            own, tasks, "chat APIs return no log-probabilities of a prompt",
+            name, tasks, "chat APIs return no log-probabilities of a prompt",
             "; or ask vLLM or SGLang by --model local-completions with base_url=http://HOST/v1/completions",
         )  # fmt: skip
     likelihood = 0.0
@@ -54,11 +70,13 @@ def check_scoring(model: Any, tasks: Sequence[str]) -> None:
         with _one_attempt(own):
             request = _request("loglikelihood", _CONTEXT, _CONTINUATION)
             ((likelihood, _),) = ask(own, "loglikelihood", [request], disable_tqdm=True)
+    except NotImplementedError as error:
+        raise _unable(name, tasks, in_a_line(error)) from None
     except Exception as error:
         if MALFORMED not in (kind_of(error)[0] or str(error)):
-            raise _unable(own, tasks, f"a first request failed. {in_a_line(error)}") from None
+            raise _unreachable(own, error) from None
     if isnan(likelihood) or not likelihood < 0:
-        raise _unable(own, tasks, "the server returns no log-probabilities of a prompt, as llama.cpp's does not")
+        raise _unable(name, tasks, "the server returns no log-probabilities of a prompt, as llama.cpp's does not")
     _seen_to_score.add(own)
 
 
@@ -81,9 +99,30 @@ def check_writing(model: Any, *, chat: bool) -> None:
             request = _request("generate_until", prompt, {"until": [], "max_gen_toks": _ROOM})
             ask(own, "generate_until", [request], disable_tqdm=True)
     except Exception as error:
-        raise OptionError(
-            f"a first request to {own.base_url} (model {own.model!r}) failed. {in_a_line(error)}"
-        ) from None
+        if _TOO_SHORT in str(error):  # the answer of a model that reasons, which is there
+            return
+        raise _unreachable(own, error) from None
+
+
+def check_vllm(name: str, arguments: Mapping[str, Any], scored: Sequence[str], how: str) -> None:
+    """Refuse what vLLM cannot do, before it loads a model.
+
+    Args:
+        name: Name of the back end.
+        arguments: Arguments of the model.
+        scored: Names of the tasks that score answers.
+        how: The options that make many calls of the model; empty if there are none.
+
+    Raises:
+        OptionError: If it thinks and should score, or has replicas that would be loaded for each call.
+    """
+    if not name.startswith("vllm"):
+        return
+    if scored and arguments.get("enable_thinking"):
+        raise _unable(name, scored, _THINKS)
+    replicas = arguments.get("data_parallel_size", 1)
+    if how and str(replicas) != "1":
+        raise OptionError(f"{how}: {_REPLICAS.format(replicas)}")
 
 
 def check_replicas(task: str, model: Any, how: str) -> None:
@@ -97,15 +136,18 @@ def check_replicas(task: str, model: Any, how: str) -> None:
     Raises:
         OptionError: If the model is vLLM's with `data_parallel_size` above 1.
     """
-    own = behind(model)
-    replicas = getattr(own, "data_parallel_size", 1)
-    if type(own).__name__.startswith("VLLM") and replicas > 1:
-        raise OptionError(
-            f"{task}: {how}: with data_parallel_size={replicas} the harness loads the model again for each of the many "
-            f"calls that this makes. Start a server, `vllm serve MODEL --data-parallel-size {replicas}`, and ask it: "
-            "--model local-completions --model_args model=MODEL,base_url=http://localhost:8000/v1/completions,"
-            "num_concurrent=64"
-        )
+    if (replicas := replicas_of_vllm(behind(model))) > 1:
+        raise OptionError(f"{task}: {how}: {_REPLICAS.format(replicas)}")
+
+
+def warn_of_small_batches(model: Any) -> None:
+    """Say that an engine which batches by itself is sent a few requests at a time: 1 is what --batch_size is set to."""
+    size = getattr(model, "batch_size", "auto")
+    if (is_vllm(model) or type(model).__name__ == "SGLangLM") and size != "auto":
+        logger.warning(
+            "--batch_size %s sends %s %s requests at a time, each time waiting for the slowest: use --batch_size auto",
+            size, type(model).__name__, size,
+        )  # fmt: skip
 
 
 def model_error(name: str, arguments: Mapping[str, Any], error: BaseException) -> OptionError:
@@ -153,9 +195,12 @@ def _one_attempt(model: Any) -> Iterator[None]:
             model.tally = type(model.tally)()
 
 
-def _unable(model: Any, tasks: Sequence[str], why: str, more: str = "") -> OptionError:
+def _unreachable(model: Any, error: Exception) -> OptionError:
+    return OptionError(f"a first request to {model.base_url} (model {model.model!r}) failed. {in_a_line(error)}")
+
+
+def _unable(name: str, tasks: Sequence[str], why: str, more: str = "") -> OptionError:
     written = [task.removesuffix("_mc") for task in tasks]
-    name = type(model).__name__
     form = f"--tasks {','.join(written)}" if written != list(tasks) else "tasks of the form `generate`"
     return OptionError(
         f"{', '.join(tasks)}: answers are scored, and {name} cannot: {why}. Have them written: {form}{more}"

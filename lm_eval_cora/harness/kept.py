@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from hashlib import blake2b
 from math import isnan
@@ -13,26 +13,28 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
 
+from filelock import FileLock, Timeout
 from lm_eval.api.instance import Instance
 from lm_eval.api.model import CacheHook, CachingLM, hash_args
 from sqlitedict import SqliteDict
 
 from lm_eval_cora.harness.forwarding import ask
 from lm_eval_cora.harness.limits import is_sampled
-from lm_eval_cora.harness.payloads import is_served, listed_models
+from lm_eval_cora.harness.payloads import is_served, is_vllm, listed_model, replicas_of_vllm
 from lm_eval_cora.harness.served import NoAnswer
 from lm_eval_cora.options import OptionError
 
 _TRANSPORT = {"num_concurrent", "max_retries", "timeout", "verify_certificate", "ca_cert_path", "auth_token", "header"}
 """Model arguments that change how requests travel, and no answer."""
 
+_WEIGHTS = {"pretrained", "peft", "delta", "lora_local_path", "gguf_file"}
+"""Model arguments that may name files with weights."""
+
 _AT_A_TIME = 2048
 """In requests. Back ends that return nothing before they have answered everything are asked for so many at a time."""
 
-_SECONDS_TO_LOSE = 1.0
-"""A process that is killed outright loses the answers of so many seconds."""
-
-_RETURN_ALL_AT_ONCE = ("VLLM", "SGLangLM")
+_MOMENT = 0.1
+"""Seconds between two writes to the disk: each takes longer than many answers do."""
 
 
 def is_answer(response: Any) -> bool:
@@ -65,6 +67,7 @@ class AnswerCache(CachingLM):  # type: ignore[misc]  # the harness ships no type
     Attributes:
         found: Number of answers that were read from the file.
         stored: Number of answers that this run added.
+        when_found: Is told how many requests of a call were answered before.
     """
 
     def __init__(self, lm: Any, path: str) -> None:
@@ -72,14 +75,24 @@ class AnswerCache(CachingLM):  # type: ignore[misc]  # the harness ships no type
 
         Args:
             lm: The model.
-            path: The file.
+            path: The file. No other process may use it.
+
+        Raises:
+            OptionError: If it cannot be opened, or another run uses it.
         """
+        check_cache(path)
+        self._lock = FileLock(f"{path}.lock")
+        try:
+            self._lock.acquire(blocking=False)
+        except Timeout:
+            raise OptionError(f"{path}: another run keeps its answers there") from None
         # Not the base class', which commits after each answer: that takes longer than many answers do.
         self.lm, self.cache_db = lm, path
         self.dbdict = SqliteDict(path)
         self._keys = set(self.dbdict.keys())
         self._committed = time.monotonic()
         self.found = self.stored = 0
+        self.when_found: Callable[[int], None] = lambda count: None
         lm.set_cache_hook(self.get_cache_hook())
 
     @property
@@ -88,18 +101,24 @@ class AnswerCache(CachingLM):  # type: ignore[misc]  # the harness ships no type
         self.dbdict.commit()
         return len(self._keys)
 
+    def close(self) -> None:
+        """Write what is left, and let other runs use the file."""
+        self.dbdict.commit()
+        self.dbdict.close()
+        self._lock.release()
+
     def get_cache_hook(self) -> CacheHook:
         """What the model calls with each answer."""
         return _Hook(self)
 
     def store(self, key: str, response: Any) -> None:
-        """Keep an answer; it is written within a second."""
+        """Keep an answer. It is on disk at the latest with the next one that comes a moment later."""
         if not is_answer(response) or key in self._keys:
             return
         self.dbdict[key] = response
         self._keys.add(key)
         self.stored += 1
-        if time.monotonic() - self._committed > _SECONDS_TO_LOSE:
+        if time.monotonic() - self._committed > _MOMENT:
             self.dbdict.commit(blocking=False)
             self._committed = time.monotonic()
 
@@ -116,6 +135,7 @@ class AnswerCache(CachingLM):  # type: ignore[misc]  # the harness ships no type
         responses = [self.dbdict[key] if key in self._keys else None for key in keys]
         missing = [place for place, response in enumerate(responses) if response is None]
         self.found += len(requests) - len(missing)
+        self.when_found(len(requests) - len(missing))
         for part in self._parts(missing):
             received = ask(self.lm, method, [requests[place] for place in part], disable_tqdm=disable_tqdm)
             for place, response in zip(part, received, strict=True):
@@ -127,7 +147,7 @@ class AnswerCache(CachingLM):  # type: ignore[misc]  # the harness ships no type
 
     def _parts(self, places: list[int]) -> list[list[int]]:
         """The places of requests that are asked together; none if there are none."""
-        late = type(self.lm).__name__ in _RETURN_ALL_AT_ONCE and getattr(self.lm, "data_parallel_size", 1) == 1
+        late = (is_vllm(self.lm) or type(self.lm).__name__ == "SGLangLM") and replicas_of_vllm(self.lm) == 1
         size = _AT_A_TIME if late else max(1, len(places))
         return [places[start : start + size] for start in range(0, len(places), size)]
 
@@ -151,19 +171,23 @@ def default_cache(output_path: str, model: str, arguments: Mapping[str, Any], we
     Args:
         output_path: The run's.
         model: Name of the back end.
-        arguments: Arguments of the model. Of those that name a file or folder its dates and sizes count, too: the
-            weights in it may be others tomorrow.
+        arguments: Arguments of the model. Of those that name a file or folder of weights the dates and sizes count,
+            too: there may be other weights in it tomorrow.
         weights: What else tells the weights from others.
     """
-    told = {name: _with_stamps(value) for name, value in arguments.items() if name not in _TRANSPORT}
+    told = {
+        name: (str(value), _stamps(value) if name in _WEIGHTS else [])
+        for name, value in arguments.items()
+        if name not in _TRANSPORT
+    }
     about = repr((model, sorted(told.items()), weights))
     return str(output_folder(output_path) / f"answers_{blake2b(about.encode(), digest_size=6).hexdigest()}")
 
 
 def weights_of(model: Any) -> object:
-    """What tells the weights of a model from others, beside its name: their commit, or what its server says of them."""
+    """What tells the weights of a model from others, beside its name: their commit, or what its server says of it."""
     if is_served(model):
-        return listed_models(model.base_url)
+        return listed_model(model)
     configs = (getattr(model, name, None) for name in ("config", "_config"))
     return [commit for config in configs if (commit := getattr(config, "_commit_hash", None))]
 
@@ -197,12 +221,11 @@ def check_output(output_path: str) -> None:
         ) from None
 
 
-def check_cache(path: str, how: str) -> None:
+def check_cache(path: str) -> None:
     """See that a file can keep answers.
 
     Args:
         path: The file.
-        how: Where the user named it, for the error message.
 
     Raises:
         OptionError: If it cannot be opened, holds something else, or is locked.
@@ -215,16 +238,18 @@ def check_cache(path: str, how: str) -> None:
             database.execute("SELECT key, value FROM unnamed LIMIT 1")
             database.execute("COMMIT")
     except (OSError, sqlite3.Error) as error:
-        raise OptionError(
-            f"{how}: {path} cannot keep the answers: {error}. Name another file with --use_cache FILE, or run with "
-            "--no_cache"
-        ) from None
+        raise OptionError(f"{path} cannot keep the answers: {error}") from None
 
 
-def _with_stamps(value: Any) -> Any:
+def _stamps(value: Any) -> list[tuple[str, int, int]]:
+    """Names, sizes and dates of the files that a path stands for, without those of kept answers."""
     try:
         path = Path(value)
-        files = sorted(path.iterdir()) if path.is_dir() else [path] if path.is_file() else []
-        return (str(value), [(file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in files])
+        files = sorted(path.iterdir()) if path.is_dir() else [path]
+        return [
+            (file.name, file.stat().st_size, file.stat().st_mtime_ns)
+            for file in files
+            if file.is_file() and not file.name.startswith("answers_")
+        ]
     except (TypeError, ValueError, OSError):
-        return repr(value)
+        return []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from typing import Any
-from urllib.request import urlopen
+from urllib.request import Request, urlopen
 
 from lm_eval.models.api_models import TemplateAPI
 
@@ -30,37 +30,49 @@ def needs_seeds(model: Any) -> bool:
     So it is with an API that gets the harness' one seed with each request, and with replicas of vLLM, which all begin
     with that seed. Other APIs have no such parameter, and refuse it.
     """
-    if type(model).__name__ == "VLLM":
-        return bool(model.data_parallel_size > 1)
-    return "seed" in _payload(model)
+    return replicas_of_vllm(model) > 1 or "seed" in _payload(model)
+
+
+def is_vllm(model: Any) -> bool:
+    """Whether a back end is vLLM in this process."""
+    return type(model).__name__.startswith("VLLM")
+
+
+def replicas_of_vllm(model: Any) -> int:
+    """The number of models that vLLM loads in this process; 1 for other back ends."""
+    return int(getattr(model, "data_parallel_size", 1)) if is_vllm(model) else 1
 
 
 def _payload(model: Any) -> dict[str, Any]:
-    """What a back end sends; empty for those that send nothing."""
+    """What a back end sends for a turn; empty for those that send nothing, or take no turns."""
     if not is_served(model):
         return {}
-    payload: dict[str, Any] = model._create_payload(
-        [{"role": "user", "content": "A"}], generate=True, gen_kwargs={"until": ["B"]}, seed=1
-    )
+    turns = [{"role": "user", "content": "A"}]
+    try:
+        payload: dict[str, Any] = model._create_payload(turns, generate=True, gen_kwargs={"until": ["B"]}, seed=1)
+    except Exception:  # of a class of the user's own
+        return {}
     return payload
 
 
-def listed_models(url: str | None) -> list[Any]:
-    """What a server says of its models, as far as it tells these from others.
+def listed_model(model: Any) -> dict[str, Any]:
+    """What a server says of the model that is asked, as far as it tells that from another one.
 
     Args:
-        url: Where requests are sent.
+        model: A back end that asks a server.
 
     Returns:
-        What it says; empty if it does not answer, or has no such page.
+        What it says; empty if it does not answer, or has no such list.
     """
-    version = str(url).find("/v1")
+    base, found, _ = str(model.base_url).partition("/v1")
+    if not found:
+        return {}
     try:
-        with urlopen(f"{str(url)[:version]}/v1/models", timeout=_SECONDS_FOR_A_LIST) as response:
-            models = json.load(response)["data"]
-        return [{key: model[key] for key in _OF_A_MODEL if key in model} for model in models]
+        with urlopen(Request(f"{base}/v1/models", headers=model.header), timeout=_SECONDS_FOR_A_LIST) as response:
+            listed = json.load(response)["data"]
+        return next({key: one[key] for key in _OF_A_MODEL if key in one} for one in listed if one["id"] == model.model)
     except Exception:  # whatever a server may send; the first request tells more
-        return []
+        return {}
 
 
 def leave_out_empty_stops(model: Any) -> None:

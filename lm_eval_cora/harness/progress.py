@@ -12,6 +12,7 @@ from lm_eval.api.model import CacheHook
 from tqdm import tqdm
 
 from lm_eval_cora.harness.forwarding import behind
+from lm_eval_cora.harness.kept import AnswerCache
 
 # Below the harness' own logger, so that its handler and its verbosity hold for our lines too.
 logger = logging.getLogger("lm_eval.cora")
@@ -79,6 +80,10 @@ class Progress:
             self._has_told = True
             logger.info("%s", describe_time(self.answered, seconds, self.left))
 
+    def skip(self, count: int) -> None:
+        """Note requests that need no answer, because it is known."""
+        self.left -= count
+
     def after_a_wave(self, answered: int, left: int, settled: int, questions: int) -> None:
         """Show where a run is.
 
@@ -106,6 +111,8 @@ def counting(lm: Any, progress: Progress) -> Iterator[None]:
         yield
         return
     model.set_cache_hook(_Counting(own, progress))
+    if isinstance(lm, AnswerCache):
+        lm.when_found = progress.skip
     try:
         yield
     finally:

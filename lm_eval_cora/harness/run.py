@@ -6,20 +6,28 @@ import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stdout
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from io import StringIO
 from typing import Any, TextIO
 
 from lm_eval._cli import HarnessCLI
 from lm_eval.api.registry import get_model
 from lm_eval.config.evaluate_config import EvaluatorConfig
+from lm_eval.loggers import EvaluationTracker
 from lm_eval.models.api_models import TemplateAPI
 from lm_eval.tasks import TaskManager
 from lm_eval.utils import setup_logging
 
 from lm_eval_cora.benchmarks import BenchmarkError
 from lm_eval_cora.harness.asking import AskingLM, logger
-from lm_eval_cora.harness.back_ends import check_scoring, check_writing, in_a_line, model_error
+from lm_eval_cora.harness.back_ends import (
+    check_scoring,
+    check_vllm,
+    check_writing,
+    in_a_line,
+    model_error,
+    warn_of_small_batches,
+)
 from lm_eval_cora.harness.kept import AnswerCache, cache_file, check_cache, check_output, default_cache, weights_of
 from lm_eval_cora.harness.payloads import leave_out_empty_stops
 from lm_eval_cora.harness.rehearsal import check_tasks, silence
@@ -34,59 +42,84 @@ class RunDied(Exception):  # the message is the last that a user reads
 
 
 @dataclass
-class _Answers:
-    """Where the answers of a run are kept.
+class _Run:
+    """A run: where its answers are kept, and whether it came to its results.
 
     Attributes:
-        settings: Those of the run.
-        wanted: Whether they are to be kept.
-        opened: The file, once the model is there.
+        settings: Those of the harness.
+        keeps: Whether answers are to be kept.
+        command: What the user typed.
+        cache: The file with the answers, once the model is there.
+        finished: Whether the results are written.
     """
 
     settings: EvaluatorConfig
-    wanted: bool
-    opened: list[AnswerCache] = field(default_factory=list)
+    keeps: bool
+    command: str
+    cache: AnswerCache | None = None
+    finished: bool = False
 
-    def check(self) -> None:
-        """See that there is a place for them, before there is a model.
+    def check_disk(self) -> None:
+        """See that there is a place for results and answers, before there is a model.
 
         Raises:
             OptionError: If there is none.
         """
         if self.settings.output_path:
             check_output(self.settings.output_path)
-        if self.settings.use_cache and not self.wanted:
+        if self.settings.use_cache and not self.keeps:
             raise OptionError("--no_cache and --use_cache contradict each other; give one of them")
         if self.settings.use_cache:
-            check_cache(cache_file(self.settings.use_cache), f"--use_cache {self.settings.use_cache}")
+            with self._naming_the_option():
+                check_cache(cache_file(self.settings.use_cache))
+
+    def kept_before(self, model: Any) -> Any:
+        """The model, with a file before it if answers are kept."""
+        settings = self.settings
+        if not self.has_a_place:
+            return model
+        if settings.use_cache:
+            with self._naming_the_option():
+                self.cache = AnswerCache(model, cache_file(settings.use_cache, model.rank))
+        else:
+            name = default_cache(settings.output_path, settings.model, settings.model_args, weights_of(model))
+            try:
+                self.cache = AnswerCache(model, cache_file(name, model.rank))
+            except OptionError as error:  # nobody asked for it
+                logger.warning("%s. Answers are not kept. --use_cache FILE names another file", error)
+                self.keeps = False
+                return model
+        logger.info("answers are kept in %s, which has %d now", self.cache.cache_db, self.cache.kept)
+        return self.cache
 
     @property
-    def have_a_place(self) -> bool:
-        """Whether they are kept."""
-        return self.wanted and bool(self.settings.use_cache or self.settings.output_path)
+    def has_a_place(self) -> bool:
+        """Whether answers are kept."""
+        return self.keeps and bool(self.settings.use_cache or self.settings.output_path)
 
-    def around(self, model: Any) -> Any:
-        """The model, with a file before it if answers are kept."""
-        if not self.have_a_place:
-            return model
-        settings = self.settings
-        cache = settings.use_cache or default_cache(
-            settings.output_path, settings.model, settings.model_args, weights_of(model)
-        )
-        path = cache_file(cache, model.rank)
-        check_cache(path, f"--output_path {settings.output_path}")
-        self.opened.append(AnswerCache(model, path))
-        logger.info("answers are kept in %s, which has %d now", path, self.opened[-1].kept)
-        return self.opened[-1]
+    @contextmanager
+    def _naming_the_option(self) -> Iterator[None]:
+        try:
+            yield
+        except OptionError as error:
+            raise OptionError(f"--use_cache {self.settings.use_cache}: {error}. Name another file") from None
 
-    def describe(self, command: str) -> str:
-        """Say what is kept, and how to go on."""
-        if not self.have_a_place:
+    def died(self, what: str) -> RunDied:
+        """What the user needs to go on after a run that ended."""
+        return RunDied(f"{what}. {self._what_is_kept()}")
+
+    def _what_is_kept(self) -> str:
+        if not self.has_a_place:
             return "No answers are kept: give --output_path FOLDER, without --no_cache, to keep them."
-        if not self.opened:
-            return f"Nothing was asked. The same command tries again: {command}"
-        (cache,) = self.opened
-        return f"{cache.kept:,} answers are kept in {cache.cache_db}. The same command goes on from there: {command}"
+        if self.cache is None:
+            return f"Nothing was asked. The same command tries again: {self.command}"
+        kept, file = self.cache.kept, self.cache.cache_db
+        return f"{kept:,} answers are kept in {file}. The same command goes on from there: {self.command}"
+
+    def end(self) -> None:
+        """Let other runs use the file."""
+        if self.cache is not None:
+            self.cache.close()
 
 
 def run(
@@ -120,40 +153,45 @@ def run(
     settings = _configured(given)
     if limits and (given_twice := {"max_gen_toks", *TOKEN_LIMITS}.intersection(settings.gen_kwargs)):
         raise OptionError(f"--max_gen_toks and --gen_kwargs {min(given_twice)} both limit the tokens; give one of them")
-    answers = _Answers(settings, keeps)
-    answers.check()
+    this = _Run(settings, keeps, command)
+    this.check_disk()
     back_end = _back_end(settings.model)
-    manager, forms = check_tasks(settings, AskingLM(None, goal, budget=budget, target=target, limits=limits))
+    asking = AskingLM(None, goal, budget=budget, target=target, limits=limits)
+    manager, forms = check_tasks(settings, asking)
+    scored = [name for name, form in forms.items() if form == "multiple_choice"]
+    check_vllm(settings.model, settings.model_args, scored, asking.described if asking.calls_often else "")
 
     def wrap(model: Any) -> AskingLM:
         if isinstance(model, AskingLM):  # of a back end that makes one from a text by way of an object
             return model
-        _check_model(model, forms, chat=bool(settings.apply_chat_template))
-        return AskingLM(answers.around(model), goal, budget=budget, target=target, limits=limits)
+        leave_out_empty_stops(model)
+        check_scoring(model, scored)
+        if "generate_until" in forms.values():
+            check_writing(model, chat=bool(settings.apply_chat_template))
+        warn_of_small_batches(model)
+        return AskingLM(this.kept_before(model), goal, budget=budget, target=target, limits=limits)
 
     def process_tasks(again: EvaluatorConfig, _: Any = None) -> TaskManager:
         """What is known by now, because reading all task files takes seconds; and no cache around our layer."""
         again.tasks, again.use_cache = settings.tasks, None
         return manager
 
+    def save(tracker: EvaluationTracker, *results: Any, **named: Any) -> None:
+        own_save(tracker, *results, **named)
+        this.finished = True
+
+    own_save = EvaluationTracker.save_results_aggregated
     with (
         _building(settings.model, back_end, settings.model_args, wrap),
         _replaced(EvaluatorConfig, "process_tasks", process_tasks),
-        _told_in_the_end(answers, command),
+        _replaced(EvaluationTracker, "save_results_aggregated", save),
+        _told_in_the_end(this),
     ):
         harness.execute(given)
 
 
-def _check_model(model: Any, forms: Mapping[str, str], *, chat: bool) -> None:
-    """See that a model can do what some tasks need, before the first request of them."""
-    leave_out_empty_stops(model)
-    if "generate_until" in forms.values():
-        check_writing(model, chat=chat)
-    check_scoring(model, [name for name, form in forms.items() if form == "multiple_choice"])
-
-
 @contextmanager
-def _told_in_the_end(answers: _Answers, command: str) -> Iterator[None]:
+def _told_in_the_end(this: _Run) -> Iterator[None]:
     """Turn whatever ends a run into what the user needs to go on.
 
     Raises:
@@ -163,18 +201,14 @@ def _told_in_the_end(answers: _Answers, command: str) -> Iterator[None]:
         yield
     except (OptionError, BenchmarkError):  # before the first request
         raise
-    except BrokenPipeError as error:
-        if _is_open(sys.stdout):  # a pipe to a process of the back end
-            raise _died(error, answers, command) from error
-        raise
     except KeyboardInterrupt as error:
-        raise RunDied(f"stopped by Ctrl-C. {answers.describe(command)}") from error
+        raise this.died("stopped by Ctrl-C") from error
     except Exception as error:
-        raise _died(error, answers, command) from error
-
-
-def _died(error: Exception, answers: _Answers, command: str) -> RunDied:
-    return RunDied(f"the run ended: {in_a_line(error)}. {answers.describe(command)}")
+        if isinstance(error, BrokenPipeError) and this.finished and not _is_open(sys.stdout):
+            raise  # `| head` has seen enough of the table
+        raise this.died(f"the run ended: {in_a_line(error)}") from error
+    finally:
+        this.end()
 
 
 def _is_open(stream: TextIO) -> bool:

@@ -5,16 +5,25 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextvars import ContextVar
 from functools import partial
 from math import nan
 from typing import Any
 
 from lm_eval.api.instance import Instance
 from lm_eval.models import api_models
+
+from lm_eval_cora.harness.failures import (
+    REFUSED,
+    MalformedError,
+    NoChoicesError,
+    ServerError,
+    Tally,
+    kind_of,
+    status_of,
+)
 
 # Below the harness' own logger, so that its handler and its verbosity hold for our lines too.
 logger = logging.getLogger("lm_eval.cora")
@@ -25,69 +34,17 @@ DELAYS = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0)
 _EMPTY_AT_MOST = 3
 """So often is a request sent whose response holds no choices; then it counts as empty."""
 
-_HOPELESS = 10
-"""So many requests failed for good one after the other, and the server is not asked again."""
-
-_WORTH_A_RETRY = (408, 409, 425, 429)
-"""Status codes from 400 to 499 that may be others a moment later."""
-
 _EXCERPT = 200
 """Characters of what a server said that an error shows."""
+
+_expected: ContextVar[int | None] = ContextVar("_expected", default=None)
+"""How many prompts the request holds whose response is being read. Each asyncio task has a value of its own."""
 
 
 class NoAnswer(str):
     """An empty response from a server that sent no text. It counts as empty, and a later run asks again."""
 
     __slots__ = ()
-
-
-class ServerError(Exception):
-    """Requests to a server that failed, all told in one sentence."""
-
-
-class _MalformedError(Exception):
-    """A response that is not what the API documents."""
-
-
-class _NoChoicesError(Exception):
-    """A response without a choice for each prompt."""
-
-
-@dataclass
-class Tally:
-    """How requests to a server came out.
-
-    Attributes:
-        answered: Number of requests that got a response.
-        failed: For each kind of failure, how many requests failed for good.
-        unsent: Number of requests that were not sent, because the server had stopped answering.
-        in_a_row: How many failed for good since the last one that was answered.
-        said: What the server said last about a failure.
-    """
-
-    answered: int = 0
-    failed: Counter[str] = field(default_factory=Counter)
-    unsent: int = 0
-    in_a_row: int = 0
-    said: str = ""
-
-    @property
-    def gave_up(self) -> bool:
-        """Whether the server is not asked any more."""
-        return self.in_a_row >= _HOPELESS
-
-    def describe(self) -> str:
-        """What failed, in one sentence.
-
-        Example:
-            >>> Tally(answered=95, failed=Counter({"status 500": 5}), said="out of memory").describe()
-            '5.0% of the requests failed: status 500 (5 of 100). The server said: out of memory'
-        """
-        total = self.answered + self.failed.total()
-        kinds = ", ".join(f"{kind} ({count:,} of {total:,})" for kind, count in self.failed.most_common())
-        unsent = f"; {self.unsent:,} more were not sent" if self.unsent else ""
-        said = f". The server said: {self.said}" if self.said else ""
-        return f"{self.failed.total() / max(1, total):.1%} of the requests failed: {kinds}{unsent}{said}"
 
 
 def patient(back_end: type) -> type:
@@ -140,95 +97,94 @@ class _Patient:
         """
         return self._all_answered(super().loglikelihood, requests, disable_tqdm)  # type: ignore[misc]
 
+    def loglikelihood_rolling(self, requests: Sequence[Instance], disable_tqdm: bool = False) -> list[Any]:
+        """Have whole texts scored.
+
+        Raises:
+            ServerError: If a request failed for good.
+        """
+        return self._all_answered(super().loglikelihood_rolling, requests, disable_tqdm)  # type: ignore[misc]
+
     def _all_answered(self, ask: Callable[..., Any], requests: Sequence[Instance], disable_tqdm: bool) -> list[Any]:
-        failed_before = self.tally.failed.total()
+        lost_before = self.tally.lost
         with _bars_of_the_harness(hidden=disable_tqdm), _heard(self.tally):
             responses = list(ask(requests))
-        if self.tally.failed.total() > failed_before:
-            raise self._error()
+        if self.tally.lost > lost_before:
+            raise ServerError(f"{self.base_url}: {self.tally.describe()}")  # type: ignore[attr-defined]
         return responses
 
     # ---- one request
 
-    async def amodel_call(self, *arguments: Any, **named: Any) -> list[Any]:
+    async def amodel_call(self, *arguments: Any, sem: asyncio.Semaphore, **named: Any) -> list[Any]:
         """Send a request, one of many under way; answers that are missing in the end are None."""
-        size, is_text = len(named["messages"]), named.get("generate", True)
+        size, session = len(named["messages"]), named.get("session")
+        _expected.set(size)
         for number in range(self.attempts):
-            if self.tally.gave_up:
-                self.tally.unsent += 1
-                return [None] * size
-            try:
-                answers: list[Any] = await super().amodel_call(*arguments, **named)  # type: ignore[misc]
-                if len(answers) < size:
-                    raise _NoChoicesError
-            except Exception as error:
-                delay = self._delay(error, number)
-                if delay is not None:
-                    await asyncio.sleep(delay)
-                    continue
-                if not isinstance(error, _NoChoicesError):
-                    return [None] * size  # `generate_until` raises when the others are answered
-                answers = [NoAnswer() if is_text else (nan, False)] * size
-            self._note_answer()
-            return answers
-        raise AssertionError("the last attempt returns")
+            async with sem:
+                # A closed session is that of a run that was stopped by Ctrl-C.
+                if self.tally.gave_up or getattr(session, "closed", False):
+                    break
+                try:
+                    own = asyncio.Semaphore(1)  # so that what waits for a slot sees what came out meanwhile
+                    answers: list[Any] = await super().amodel_call(*arguments, sem=own, **named)  # type: ignore[misc]
+                    self.tally.note_answer(size)
+                    return answers
+                except Exception as error:
+                    delay, failure = self._delay(error, number, size), error
+            if delay is None and isinstance(failure, NoChoicesError):
+                return [NoAnswer() if named.get("generate", True) else (nan, False)] * size
+            if delay is None:
+                return [None] * size  # `generate_until` raises when the others are answered
+            await asyncio.sleep(delay)
+        self.tally.unsent += size
+        return [None] * size
 
     def model_call(self, *arguments: Any, **named: Any) -> Any:
-        """Send a request, the only one under way.
-
-        Raises:
-            ServerError: If it failed for good.
-        """
-        size, is_text = len(named["messages"]), named.get("generate", True)
+        """Send a request, the only one under way; what is missing in the end is `_Nothing`."""
+        size = len(named["messages"])
+        _expected.set(size)
         for number in range(self.attempts):
+            if self.tally.gave_up:
+                break
             try:
                 outputs = super().model_call(*arguments, **named)  # type: ignore[misc]
-                _check(outputs)
-                if is_text and len(self.parse_generations(outputs=outputs)) < size:
-                    raise _NoChoicesError
-                if isinstance(outputs, dict) and outputs.get("choices") == []:
-                    raise _NoChoicesError
+                _check(outputs, size)
+                self.tally.note_answer(size)
+                return outputs
             except Exception as error:
-                delay = self._delay(error, number)
-                if delay is not None:
-                    time.sleep(delay)
-                    continue
-                if not isinstance(error, _NoChoicesError):
-                    raise self._error() from error
-                outputs = _Nothing(size)
-            self._note_answer()
-            return outputs
-        raise AssertionError("the last attempt returns or raises")
+                delay = self._delay(error, number, size)
+            if delay is None:
+                return _Nothing(size)
+            time.sleep(delay)
+        self.tally.unsent += size
+        return _Nothing(size)
 
     def parse_generations(self, outputs: Any, **named: Any) -> list[Any]:
         """The texts of a response; `NoAnswer` where there is none."""
         if isinstance(outputs, _Nothing):
             return [NoAnswer()] * outputs.size
-        _check(outputs)
+        expected = _expected.get()
+        _check(outputs, expected)
         texts = super().parse_generations(outputs=outputs, **named)  # type: ignore[misc]
+        if expected is not None and len(texts) != expected:
+            raise NoChoicesError
         return [NoAnswer() if text is None else text for text in texts]
 
     def parse_logprobs(self, outputs: Any, **named: Any) -> list[tuple[float, bool]]:
         """The likelihoods of a response; nan where there is none."""
         if any(isinstance(output, _Nothing) for output in (outputs if isinstance(outputs, list) else [outputs])):
             return [(nan, False)] * len(named["ctxlens"])
-        _check(outputs)
+        _check(outputs, len(named["ctxlens"]))
         scores: list[tuple[float, bool]] = super().parse_logprobs(outputs=outputs, **named)  # type: ignore[misc]
         return scores
 
-    def _note_answer(self) -> None:
-        self.tally.answered += 1
-        self.tally.in_a_row = 0
-
-    def _error(self) -> ServerError:
-        return ServerError(f"{self.base_url}: {self.tally.describe()}")  # type: ignore[attr-defined]
-
-    def _delay(self, error: Exception, number: int) -> float | None:
+    def _delay(self, error: Exception, number: int, size: int) -> float | None:
         """Seconds until a request is sent again; None if that was the last attempt.
 
         Args:
             error: Why it failed.
             number: How often it was sent before.
+            size: Number of its prompts.
 
         Raises:
             Exception: The error itself, if it is not about the server.
@@ -236,66 +192,63 @@ class _Patient:
         kind, again = kind_of(error)
         if not kind:
             raise error
-        at_most = min(self.attempts, _EMPTY_AT_MOST) if isinstance(error, _NoChoicesError) else self.attempts
-        if again and number + 1 < at_most:
+        is_empty = isinstance(error, NoChoicesError)
+        at_most = min(self.attempts, _EMPTY_AT_MOST) if is_empty else self.attempts
+        if is_empty:
+            self.tally.note_answer(0)
+        elif again:
+            self.tally.note_attempt(time.monotonic(), sum(DELAYS[: self.attempts - 1]))
+        elif status_of(error) in REFUSED:
+            self.tally.note_attempt(time.monotonic(), 0)
+        if again and number + 1 < at_most and not self.tally.gave_up:
             if kind not in self._told:
                 self._told.add(kind)
                 logger.warning("a request failed: %s. Such requests are sent again, up to %d times", kind, at_most - 1)
             return DELAYS[min(number, len(DELAYS) - 1)]
-        if not isinstance(error, _NoChoicesError):
-            self.tally.failed[kind] += 1
-            self.tally.in_a_row += _HOPELESS if kind == UNREACHABLE else 1
+        if is_empty:
+            self.tally.answered += size
+        else:
+            self.tally.failed[kind] += size
         return None
 
 
 class _Nothing(dict[str, Any]):
-    """What the harness is handed where a response held no choices."""
+    """What the harness is handed in the place of a response."""
 
     def __init__(self, size: int) -> None:
         super().__init__(choices=[])
         self.size = size
 
 
-def _check(outputs: Any) -> None:
-    """See that a response has answers at all; some servers send errors with status 200.
-
-    Raises:
-        _MalformedError: If it has none.
-    """
-    if isinstance(outputs, dict) and (outputs.get("error") or not {"choices", "content", "text"} & outputs.keys()):
-        raise _MalformedError(str(outputs.get("error", outputs)))
-
-
-UNREACHABLE = "no connection to the server"
-MALFORMED = "a response that is not what the API documents"
-
-
-def kind_of(error: BaseException) -> tuple[str, bool]:
-    """What kind of failure an error is, and whether the request may succeed later.
+def _check(outputs: Any, size: int | None) -> None:
+    """See that a response has an answer to each prompt. The harness pairs them by their place.
 
     Args:
-        error: From sending a request.
+        outputs: The response. A choice without a number or a text gets the number 0, or none.
+        size: Number of prompts, None if it is not known.
 
-    Returns:
-        The kind, empty if it is not about the server.
-
-    Example:
-        >>> kind_of(TimeoutError()), kind_of(ConnectionRefusedError()), kind_of(AssertionError())
-        (('a timeout', True), ('no connection to the server', True), ('', False))
+    Raises:
+        NoChoicesError: If an answer is missing.
+        MalformedError: If the response is something else.
     """
-    status = getattr(error, "status", None) or getattr(getattr(error, "response", None), "status_code", None)
-    if isinstance(status, int):
-        return f"status {status}", not 400 <= status < 500 or status in _WORTH_A_RETRY
-    if isinstance(error, _NoChoicesError):
-        return "an empty list of choices", True
-    names = {base.__name__ for base in type(error).__mro__}
-    if names & {"TimeoutError", "Timeout"}:
-        return "a timeout", True
-    if names & {"ClientConnectionError", "ConnectionError"}:
-        return UNREACHABLE, True
-    if names & {"_MalformedError", "KeyError", "IndexError", "TypeError", "JSONDecodeError", "ClientError", "OSError"}:
-        return MALFORMED, True
-    return "", False
+    if not isinstance(outputs, dict):
+        return  # the back end reads it in a way of its own
+    if outputs.get("error") or not {"choices", "content", "text"} & outputs.keys():
+        raise MalformedError(str(outputs.get("error", outputs)))
+    if "choices" not in outputs:
+        return
+    choices = outputs["choices"]
+    if not isinstance(choices, list) or not all(isinstance(choice, dict) for choice in choices):
+        raise MalformedError("choices are no list of objects")
+    if not choices or (size is not None and len(choices) < size):
+        raise NoChoicesError
+    if len(choices) == 1:
+        choices[0].setdefault("index", 0)
+    for choice in choices:
+        if isinstance(message := choice.get("message"), dict):
+            message.setdefault("content", None)
+    if sorted(str(choice.get("index")) for choice in choices) != sorted(map(str, range(size or len(choices)))):
+        raise MalformedError("choices are numbered otherwise than the prompts")
 
 
 # ---- what the harness prints meanwhile
@@ -313,7 +266,7 @@ def _heard(tally: Tally) -> Iterator[None]:
                     said = message.partition(lead)[2].removesuffix(" Retrying...").removesuffix(".").strip()
                     tally.said = " ".join(said.split())[:_EXCERPT]
             return False
-        return not message.startswith(("Exception:", "API returned null content", "Could not parse generations"))
+        return not message.startswith(("Exception:", "API returned null content"))
 
     log = logging.getLogger(api_models.__name__)
     log.addFilter(hear)

@@ -238,7 +238,7 @@ class CoraTask(ScoredTask):
         leave_out_empty_stops(behind(model))
         if self._form == "loglikelihood":
             check_scoring(model, [self.task_name])
-        if isinstance(model, AskingLM) and (model.leaves_out or len(model.limits) > 1):
+        if isinstance(model, AskingLM) and model.calls_often:
             check_replicas(self.task_name, model, model.described)
 
     def doc_iterator(self, *, rank: int = 0, world_size: int = 1, **chosen: Any) -> Iterator[tuple[int, Doc]]:

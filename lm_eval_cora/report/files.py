@@ -83,6 +83,16 @@ def sent_with(results: Mapping[str, Any], task: str) -> dict[str, Any]:
     }
 
 
+_CHAT_APIS = (
+    *("local-chat-completions", "openai-chat-completions", "azure-openai-chat-completions"),
+    *("anthropic-chat", "anthropic-chat-completions", "litellm", "litellm-chat", "litellm-chat-completions"),
+    # As a run in Python names them, by the class.
+    *("LocalChatCompletion", "OpenAIChatCompletion", "AzureOpenaiChatCompletionsLM", "AnthropicChat"),
+    "LiteLLMChatCompletion",
+)
+"""Back ends of the harness that send turns."""
+
+
 def chat_template_of(results: Mapping[str, Any]) -> str | None:
     """The digest of the chat template in a results file; None if no template was applied.
 
@@ -93,7 +103,7 @@ def chat_template_of(results: Mapping[str, Any]) -> str | None:
         'applied by the server'
     """
     sha = results.get("chat_template_sha")
-    if sha is None and "chat" in str(part_of(results, "config").get("model")):
+    if sha is None and part_of(results, "config").get("model") in _CHAT_APIS:
         return "applied by the server"
     return None if sha is None else str(sha)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 Payload = dict[str, Any]
 Fault = str
-"""`status N`, or one of: no choices, null, error, text, hang, hang up."""
+"""`status N`, or one of: no choices, one missing, null, no content, error, text, hang, hang up."""
 
 
 def letter_of(text: str, seed: int | None = None) -> str:
@@ -79,11 +79,12 @@ class Server:
     def answer(self, payload: Payload) -> Payload:
         """What the protocol has for an answer."""
         if payload.get("echo"):
-            return {"choices": [self._scored(0, payload["prompt"][0])]}
-        said = letter_of(text_of(payload), payload.get("seed") if self.honours_seeds else None)
+            return {"choices": [self._scored(index, tokens) for index, tokens in enumerate(payload["prompt"])]}
+        seed = payload.get("seed") if self.honours_seeds else None
+        said = [letter_of(text, seed) for text in texts_of(payload)]
         if "messages" in payload:
-            return {"choices": [{"index": 0, "message": {"role": "assistant", "content": said}}]}
-        return {"choices": [{"index": 0, "text": said}]}
+            return {"choices": [{"index": 0, "message": {"role": "assistant", "content": said[0]}}]}
+        return {"choices": [{"index": index, "text": text} for index, text in enumerate(said)]}
 
     def _scored(self, index: int, tokens: list[int]) -> Payload:
         if not self.scores:  # what llama.cpp's server returns: the generated token alone, in another format
@@ -102,7 +103,7 @@ class Server:
             def reply(self, status: int, body: Any) -> None:
                 data = body if isinstance(body, bytes) else json.dumps(body).encode()
                 self.send_response(status)
-                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Type", "text/html" if isinstance(body, bytes) else "application/json")
                 self.send_header("Content-Length", str(len(data)))
                 self.end_headers()
                 self.wfile.write(data)
@@ -129,6 +130,11 @@ class Server:
                     self.reply(int(fault.split()[1]), {"error": {"message": "out of memory"}})
                 elif fault == "no choices":
                     self.reply(200, {"choices": []})
+                elif fault == "one missing":  # and the others are numbered without it
+                    choices = server.answer(payload)["choices"][1:]
+                    self.reply(200, {"choices": [{**choice, "index": n} for n, choice in enumerate(choices)]})
+                elif fault == "no content":
+                    self.reply(200, {"choices": [{"index": 0, "message": {"role": "assistant"}}]})
                 elif fault == "null":
                     self.reply(200, {"choices": [{"index": 0, "message": {"content": None}, "text": None}]})
                 elif fault == "error":
@@ -145,7 +151,12 @@ class Server:
 
 def text_of(payload: Payload) -> str:
     """What a request asks, as one text."""
+    return "\n".join(texts_of(payload))
+
+
+def texts_of(payload: Payload) -> list[str]:
+    """The prompts that a request holds."""
     if "messages" in payload:
-        return "\n".join(turn["content"] for turn in payload["messages"])
-    prompt = payload["prompt"][0] if isinstance(payload["prompt"], list) else payload["prompt"]
-    return bytes(prompt).decode() if isinstance(prompt, list) else prompt
+        return ["\n".join(turn["content"] for turn in payload["messages"])]
+    prompts = payload["prompt"] if isinstance(payload["prompt"], list) else [payload["prompt"]]
+    return [bytes(prompt).decode() if isinstance(prompt, list) else prompt for prompt in prompts]

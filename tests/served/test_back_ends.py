@@ -214,11 +214,11 @@ def test_an_output_path_that_cannot_be_written_to(tmp_path: Path) -> None:
 def test_a_cache_that_cannot_be_opened(tmp_path: Path) -> None:
     (tmp_path / "text.db").write_text("no database at all, but a text of some length" * 40)
     (tmp_path / "folder.db").mkdir()
-    check_cache(str(tmp_path / "new" / "fine.db"), "--use_cache fine")
-    check_cache(str(tmp_path / "new" / "fine.db"), "--use_cache fine")
+    check_cache(str(tmp_path / "new" / "fine.db"))
+    check_cache(str(tmp_path / "new" / "fine.db"))
     for name in ("text.db", "folder.db", "text.db/inside.db"):
-        with pytest.raises(OptionError, match=r"^--use_cache x: .* cannot keep the answers: .*--no_cache$"):
-            check_cache(str(tmp_path / name), "--use_cache x")
+        with pytest.raises(OptionError, match=r" cannot keep the answers: "):
+            check_cache(str(tmp_path / name))
 
 
 @pytest.mark.usefixtures("quick")

@@ -14,6 +14,7 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
+from filelock import FileLock
 from lm_eval.tasks import TaskManager
 
 from lm_eval_cora.cli import main
@@ -145,7 +146,7 @@ def test_tasks_that_score_are_refused_by_servers_that_cannot(
     assert why in last(err)
     assert "cora_demo_mc, cora_demo_plus_mc: answers are scored" in last(err)
     assert "--tasks cora_demo,cora_demo_plus" in last(err)
-    assert server.asked() == [] or protocol == "completions"
+    assert len(server.payloads) == (0 if protocol == "chat" else 1)
     assert not list(run.folder.rglob("results_*"))
 
 
@@ -207,13 +208,15 @@ def test_a_fault_that_passes_changes_nothing(run: Runs, server: Server, fault: s
     assert len(err.splitlines()) < 60
 
 
-@pytest.mark.parametrize("fault", ["no choices", "null"])
+@pytest.mark.parametrize("fault", ["no choices", "null", "no content"])
 @at_once_and_one_by_one
 @both
 def test_an_answer_that_never_comes_counts_as_empty_and_is_asked_again_next_time(
     run: Runs, server: Server, fault: str, more: str, protocol: str
 ) -> None:
-    first = {}
+    if fault == "no content" and protocol == "completions":
+        return  # a fault of the other protocol
+    first: dict[str, str] = {}
 
     def of(number: int, payload: dict[str, Any]) -> str | None:
         first.setdefault("one", json.dumps(payload)) if number == 5 else None
@@ -233,6 +236,24 @@ def test_an_answer_that_never_comes_counts_as_empty_and_is_asked_again_next_time
     assert not [sample for sample in run.samples() if sample["resps"] == [[""]]]
 
 
+@at_once_and_one_by_one
+def test_an_answer_that_is_missing_from_a_batch_moves_no_other_one(run: Runs, server: Server, more: str) -> None:
+    options = ("--batch_size", "4")
+    for tasks in ("cora_demo_mc", "cora_demo"):
+        kept = {"protocol": "completions", "tasks": tasks, "questions": 1, "more": more}
+        assert run(*options, "--no_cache", **kept)[0] == 0
+        undisturbed = [sample["resps"] for sample in run.samples(tasks)]
+        server.fault = every_third("one missing")
+        code, err = run(*options, **kept)
+        assert code == 0, err
+        assert [sample["resps"] for sample in run.samples(tasks)] == undisturbed
+        server.fault = lambda number, payload: None
+        asked = len(server.asked())
+        assert run(*options, **kept)[0] == 0  # from the file
+        assert [sample["resps"] for sample in run.samples(tasks)] == undisturbed
+        assert len(server.asked()) <= asked + 1  # the request that looks whether the server scores
+
+
 def test_an_empty_list_of_choices_where_letters_are_scored(run: Runs, server: Server) -> None:
     for more in ("", ",num_concurrent=8"):
         server.fault = lambda number, payload: "no choices" if text_ends(payload, " C") else None
@@ -248,7 +269,8 @@ def text_ends(payload: dict[str, Any], end: str) -> bool:
 # ---- a run that dies
 
 
-def test_requests_that_fail_for_good_end_the_run_after_all_others(run: Runs, server: Server) -> None:
+@at_once_and_one_by_one
+def test_requests_that_fail_for_good_end_the_run_after_all_others(run: Runs, server: Server, more: str) -> None:
     doomed: set[str] = set()
 
     def for_good(number: int, payload: dict[str, Any]) -> str | None:
@@ -257,7 +279,7 @@ def test_requests_that_fail_for_good_end_the_run_after_all_others(run: Runs, ser
         return "status 500" if json.dumps(payload) in doomed else None
 
     server.fault = for_good
-    code, err = run(more=",num_concurrent=4", questions=4)
+    code, err = run(more=more, questions=4)
     assert code == 1
     line = last(err)
     assert "2.9% of the requests failed: status 500 (3 of 104)" in line
@@ -270,8 +292,35 @@ def test_requests_that_fail_for_good_end_the_run_after_all_others(run: Runs, ser
     # The same command goes on.
     server.fault = lambda number, payload: None
     before = len(server.asked())
-    assert run(more=",num_concurrent=4", questions=4)[0] == 0
+    assert run(more=more, questions=4)[0] == 0
     assert len(server.asked()) == before + 3
+
+
+@at_once_and_one_by_one
+@pytest.mark.parametrize(("status", "sent"), [(401, 10), (400, 52)])
+def test_a_key_that_is_refused_ends_the_run_and_a_request_that_is_refused_does_not(
+    run: Runs, server: Server, more: str, status: int, sent: int
+) -> None:
+    server.fault = lambda number, payload: f"status {status}" if number else None
+    code, err = run(more=more)
+    assert code == 1
+    assert f"status {status} ({sent} of {sent})" in last(err) or more
+    assert sent <= len(server.payloads) - 1 < sent + 8  # what is under way is not taken back
+    assert ("more were not sent" in last(err)) == (status == 401)
+
+
+def test_two_runs_do_not_share_a_file(run: Runs, server: Server) -> None:
+    assert run()[0] == 0
+    (file,) = run.folder.glob("answers_*_rank0.db")
+    before = len(server.asked())
+    with FileLock(f"{file}.lock"):
+        code, err = run()
+        assert code == 0
+        assert "another run keeps its answers there. Answers are not kept" in err
+        assert len(server.asked()) == before + 2 * M
+        code, err = run("--use_cache", str(file).removesuffix("_rank0.db"))
+        assert code == 1
+        assert "another run keeps its answers there. Name another file" in last(err)
 
 
 @at_once_and_one_by_one
@@ -310,7 +359,7 @@ def test_stopping_early_goes_on_as_well(run: Runs, server: Server) -> None:
 
 def test_a_timeout(run: Runs, server: Server) -> None:
     server.fault = lambda number, payload: "hang" if number == 9 else None
-    code, err = run(more=",num_concurrent=4,timeout=1,max_retries=1")
+    code, err = run(more=",num_concurrent=4,timeout=5,max_retries=1")
     assert code == 1
     assert "a timeout (1 of 52)" in last(err)
     assert run.kept() == 2 * M - 1
