@@ -96,3 +96,9 @@ def by_question(requests: Iterable[Instance], goal: Goal | None) -> dict[tuple[s
     for question in questions.values():
         question.waiting.sort(key=lambda variant: place_of(variant[0].doc))
     return questions
+
+
+def still_open(questions: Iterable[Inquiry]) -> tuple[int, int]:
+    """How many questions are not settled, and how many requests they may still take."""
+    waiting = [question.waiting for question in questions if question.next()]
+    return len(waiting), sum(len(variant) for variants in waiting for variant in variants)

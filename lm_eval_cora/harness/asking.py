@@ -10,7 +10,7 @@ from typing import Any
 from lm_eval.api.instance import Instance
 from lm_eval.api.model import hash_args
 
-from lm_eval_cora.harness.asked import AskingTask, Inquiry, Variant, by_question, task_of
+from lm_eval_cora.harness.asked import AskingTask, Inquiry, Variant, by_question, still_open, task_of
 from lm_eval_cora.harness.forwarding import ForwardingLM, ask, behind
 from lm_eval_cora.harness.limits import check_limits, generate_in_steps, is_sampled
 from lm_eval_cora.harness.progress import Progress, counting
@@ -220,8 +220,7 @@ class AskingLM(ForwardingLM):
         agenda = _interleaved([task.agenda() for task in tasks.values()]) if self._plans else ()
         rounds = self._rounds(agenda, questions)
         answers: dict[int, Any] = {}
-        batch: Sequence[Planned] | None = next(rounds)
-        tally, number = Tally(), 0
+        batch, tally, number = next(rounds, None), Tally(), 0
         progress = Progress(min(len(requests), self.budget or len(requests)), bar=self.rank == 0)
         with counting(self.lm, progress):
             while batch is not None:
@@ -273,11 +272,9 @@ class AskingLM(ForwardingLM):
             for (_, variant), given in zip(asked, responses, strict=True):
                 answers.update((id(request), response) for request, response in zip(variant, given, strict=True))
             self._take(asked, responses)
-            open_ones = [question for question in every.values() if question.next()]
-            left = sum(len(variant) for question in open_ones for variant in question.waiting)
-            if self.budget is not None:
-                left = min(left, self.budget - len(answers))
-            progress.after_a_wave(len(answers), left, len(every) - len(open_ones), len(every))
+            open_ones, left = still_open(every.values())
+            left = left if self.budget is None else min(left, self.budget - len(answers))
+            progress.after_a_wave(len(answers), left, len(every) - open_ones, len(every))
 
     def _judged(self, question: Inquiry) -> bool:
         """Whether anything depends on how its answers come out."""

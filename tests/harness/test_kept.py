@@ -57,11 +57,12 @@ def test_a_second_run_asks_for_nothing_and_the_harness_reads_the_same_file(tmp_p
     first = AnswerCache(Counting(), path)
     answers = first.generate_until(requests(30))
     assert (first.found, first.stored, first.kept) == (0, 30, 30)
+    first.close()
     again = Counting()
     second = AnswerCache(again, path)
     assert second.generate_until(requests(40)) == [*answers, *(f"answer {n}" for n in range(30, 40))]
     assert (second.found, second.stored, again.sizes) == (30, 10, [10])
-    second.dbdict.commit()
+    second.close()
     theirs = Counting()
     assert CachingLM(theirs, path).generate_until(requests(40))[:30] == answers
     assert theirs.sizes == []

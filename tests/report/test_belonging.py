@@ -150,6 +150,10 @@ def test_a_template_that_the_server_applied_is_no_missing_one(tmp_path: Path) ->
     (told,) = told_apart(first, second)
     assert told == "chat_template_sha is None in the first, 'applied by the server' in the second"
     assert told_apart(second, second) == []
+    # As Python runs name a model: its own name is no name of a back end.
+    results["config"]["model"] = "org/llama-2-7b-chat-hf"
+    other.results.write_text(json.dumps(results))
+    assert told_apart(first, the_run(other.folder)) == []
 
 
 def test_a_task_with_a_blank_in_its_name_is_checked(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from lm_eval.tasks import TaskManager
 
 from lm_eval_cora.cli import main
 from lm_eval_cora.harness import stop_early
-from lm_eval_cora.harness.back_ends import check_replicas, check_scoring
+from lm_eval_cora.harness.back_ends import check_replicas, check_scoring, check_vllm, warn_of_small_batches
 from lm_eval_cora.harness.kept import check_cache, check_output, default_cache
 from lm_eval_cora.harness.payloads import formats_chats, leave_out_empty_stops, needs_seeds
 from lm_eval_cora.harness.served import patient
@@ -150,6 +150,36 @@ def test_plain_lm_eval_sends_no_empty_stop_and_a_seed_for_each_sample() -> None:
             )
         assert len({payload["seed"] for payload in server.payloads}) == 5
         assert not any("stop" in payload for payload in server.payloads)
+
+
+def test_vllm_is_refused_by_its_arguments_before_it_loads_a_model() -> None:
+    check_vllm("vllm", {"enable_thinking": True}, [], "")
+    check_vllm("vllm", {"data_parallel_size": 2}, ["cora_demo_mc"], "")
+    check_vllm("sglang", {"data_parallel_size": 2, "enable_thinking": True}, ["cora_demo_mc"], "--stop exact")
+    with pytest.raises(OptionError, match="cora_demo_mc: answers are scored, and vllm cannot: with enable_thinking"):
+        check_vllm("vllm", {"enable_thinking": True}, ["cora_demo_mc"], "")
+    with pytest.raises(OptionError, match="--stop exact: with data_parallel_size=2 the harness loads the model again"):
+        check_vllm("vllm", {"data_parallel_size": 2}, [], "--stop exact")
+
+
+def test_an_engine_that_batches_by_itself_is_not_to_be_sent_small_batches(caplog: pytest.LogCaptureFixture) -> None:
+    model = VLLM(knows)
+    warn_of_small_batches(model)
+    model.batch_size = "auto"
+    warn_of_small_batches(model)
+    assert caplog.messages == []
+    model.batch_size = 1
+    warn_of_small_batches(model)
+    assert "use --batch_size auto" in caplog.text
+
+
+def test_an_api_class_of_the_users_own_that_takes_no_turns() -> None:
+    class Own(get_model("local-completions")):  # type: ignore[misc]
+        def _create_payload(self, messages: Any, **_: Any) -> dict[str, Any]:
+            return {"prompt": "> " + messages[0]}
+
+    model = Own(model="tiny", base_url="http://127.0.0.1:1/v1/x", tokenizer_backend=None)
+    assert (formats_chats(model), needs_seeds(model)) == (False, False)
 
 
 # ---- a model that cannot be built
