@@ -224,7 +224,7 @@ def _check(outputs: Any, size: int | None) -> None:
     """See that a response has an answer to each prompt. The harness pairs them by their place.
 
     Args:
-        outputs: The response. A choice without a number or a text gets the number 0, or none.
+        outputs: The response. A lone choice without a number gets 0, a message without content none.
         size: Number of prompts, None if it is not known.
 
     Raises:
@@ -245,6 +245,8 @@ def _check(outputs: Any, size: int | None) -> None:
     if len(choices) == 1:
         choices[0].setdefault("index", 0)
     for choice in choices:
+        if not {"text", "message", "logprobs"} & choice.keys():
+            raise MalformedError("a choice without a text")
         if isinstance(message := choice.get("message"), dict):
             message.setdefault("content", None)
     if sorted(str(choice.get("index")) for choice in choices) != sorted(map(str, range(size or len(choices)))):

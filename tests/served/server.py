@@ -11,7 +11,7 @@ from typing import Any
 
 Payload = dict[str, Any]
 Fault = str
-"""`status N`, or one of: no choices, one missing, null, no content, error, text, hang, hang up."""
+"""`status N`, or one of: no choices, one missing, null, no message, no content, error, text, hang, hang up."""
 
 
 def letter_of(text: str, seed: int | None = None) -> str:
@@ -133,6 +133,8 @@ class Server:
                 elif fault == "one missing":  # and the others are numbered without it
                     choices = server.answer(payload)["choices"][1:]
                     self.reply(200, {"choices": [{**choice, "index": n} for n, choice in enumerate(choices)]})
+                elif fault == "no message":
+                    self.reply(200, {"choices": [{"index": 0, "finish_reason": "stop"}]})
                 elif fault == "no content":
                     self.reply(200, {"choices": [{"index": 0, "message": {"role": "assistant"}}]})
                 elif fault == "null":
