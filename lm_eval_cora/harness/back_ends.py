@@ -196,7 +196,8 @@ def _one_attempt(model: Any) -> Iterator[None]:
 
 
 def _unreachable(model: Any, error: Exception) -> OptionError:
-    return OptionError(f"a first request to {model.base_url} (model {model.model!r}) failed. {in_a_line(error)}")
+    why = error.tally.describe_first() if isinstance(error, ServerError) else in_a_line(error)
+    return OptionError(f"a first request to {model.base_url} (model {model.model!r}) failed: {why}")
 
 
 def _unable(name: str, tasks: Sequence[str], why: str, more: str = "") -> OptionError:

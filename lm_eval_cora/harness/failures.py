@@ -16,7 +16,15 @@ _WORTH_A_RETRY = (408, 409, 425, 429)
 
 
 class ServerError(Exception):
-    """Requests to a server that failed, all told in one sentence."""
+    """Requests to a server that failed, all told in one sentence.
+
+    Attributes:
+        tally: How the requests came out.
+    """
+
+    def __init__(self, url: str, tally: Tally) -> None:
+        super().__init__(f"{url}: {tally.describe()}")
+        self.tally = tally
 
 
 class MalformedError(Exception):
@@ -78,11 +86,30 @@ class Tally:
         total = self.answered + self.failed.total()
         kinds = ", ".join(f"{kind} ({count:,} of {total:,})" for kind, count in self.failed.most_common())
         unsent = f"; {self.unsent:,} more were not sent" if self.unsent else ""
-        said = f". The server said: {self.said}" if self.said else ""
-        return f"{self.failed.total() / max(1, total):.1%} of the requests failed: {kinds}{unsent}{said}"
+        return f"{self.failed.total() / max(1, total):.1%} of the requests failed: {kinds}{unsent}{self._quoted}"
+
+    def describe_first(self) -> str:
+        """Why the first request failed, and what to do.
+
+        Example:
+            >>> Tally(failed=Counter({UNREACHABLE: 1})).describe_first()
+            'no connection to the server. Start it, and check the address'
+        """
+        (kind,) = self.failed
+        hint = f". {_WHAT_TO_DO[kind]}" if kind in _WHAT_TO_DO else ""
+        return f"{kind}{hint}{self._quoted}"
+
+    @property
+    def _quoted(self) -> str:
+        return f". The server said: {self.said}" if self.said else ""
 
 
 UNREACHABLE = "no connection to the server"
+_WHAT_TO_DO = {
+    UNREACHABLE: "Start it, and check the address",
+    **dict.fromkeys(("status 401", "status 403"), "Check the key: the harness sends the variable OPENAI_API_KEY"),
+    "status 404": "Check the name of the model, and the address",
+}
 MALFORMED = "a response that is not what the API documents"
 
 

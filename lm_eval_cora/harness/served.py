@@ -110,7 +110,7 @@ class _Patient:
         with _bars_of_the_harness(hidden=disable_tqdm), _heard(self.tally):
             responses = list(ask(requests))
         if self.tally.lost > lost_before:
-            raise ServerError(f"{self.base_url}: {self.tally.describe()}")  # type: ignore[attr-defined]
+            raise ServerError(self.base_url, self.tally)  # type: ignore[attr-defined]
         return responses
 
     # ---- one request

@@ -151,8 +151,9 @@ def test_tasks_that_score_are_refused_by_servers_that_cannot(
 
 
 MISTAKES = [
+    ("model=other", "status 404. Check the name of the model, and the address. The server said: "),
     ("model=other", "does not exist"),
-    ("base_url=http://127.0.0.1:1/v1/chat/completions,model=tiny", "no connection to the server"),
+    ("base_url=http://127.0.0.1:1/v1/chat/completions,model=tiny", "no connection to the server. Start it, and"),
 ]
 
 
