@@ -19,7 +19,7 @@ from lm_eval.tasks import TaskManager
 
 from lm_eval_cora.cli import main
 from lm_eval_cora.harness import served
-from tests.served.server import Server
+from tests.served.server import Server, text_of
 from tests.simulated import TASKS
 
 pytestmark = pytest.mark.usefixtures("quick")
@@ -29,9 +29,11 @@ M = 26
 
 @pytest.fixture
 def quick() -> Iterator[None]:
-    # Without the harness' own thousands of tasks, and without the waits between attempts.
+    # Of all task files only those of the demo, and without the waits between attempts.
     ours = partial(TaskManager, include_defaults=False)
     with (
+        patch("lm_eval_cora.harness.rehearsal.with_tasks_folder", list),
+        patch("lm_eval_cora.discovery.finder.with_tasks_folder", list),
         patch("lm_eval.evaluator.add_env_info"),
         patch("lm_eval.tasks.TaskManager", ours),
         patch.object(served, "DELAYS", (0.0,) * 6),
@@ -63,7 +65,7 @@ class Runs:
         code = main(
             [
                 *("run", "--model", model, "--model_args", getattr(self.server, protocol) + more, "--tasks", tasks),
-                *("--include_path", str(TASKS), "--output_path", str(self.folder), "--log_samples", *chat),
+                *("--include_path", str(TASKS / "demo"), "--output_path", str(self.folder), "--log_samples", *chat),
                 *("--metadata", json.dumps({"cora": {"questions": questions}}), *map(str, arguments)),
             ]
         )
@@ -170,7 +172,7 @@ def test_a_chat_server_without_turns_is_told_how(run: Runs, server: Server) -> N
     code = main(
         [
             *("run", "--model", "local-chat-completions", "--model_args", server.chat, "--tasks", "cora_demo"),
-            *("--include_path", str(TASKS), "--metadata", '{"cora": {"questions": 1}}'),
+            *("--include_path", str(TASKS / "demo"), "--metadata", '{"cora": {"questions": 1}}'),
         ]
     )
     assert code == 1
@@ -272,14 +274,9 @@ def text_ends(payload: dict[str, Any], end: str) -> bool:
 
 @at_once_and_one_by_one
 def test_requests_that_fail_for_good_end_the_run_after_all_others(run: Runs, server: Server, more: str) -> None:
-    doomed: set[str] = set()
-
-    def for_good(number: int, payload: dict[str, Any]) -> str | None:
-        if number and number % 13 == 0 and len(doomed) < 3:
-            doomed.add(json.dumps(payload))
-        return "status 500" if json.dumps(payload) in doomed else None
-
-    server.fault = for_good
+    assert run("--no_cache", questions=4)[0] == 0
+    doomed = {server.asked()[number] for number in (5, 50, 80)}
+    server.fault = lambda number, payload: "status 500" if text_of(payload) in doomed else None
     code, err = run(more=more, questions=4)
     assert code == 1
     line = last(err)
