@@ -6,7 +6,10 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 _HOPELESS = 10
-"""So many attempts failed one after the other, over at least a minute, and the server is not asked again."""
+"""So many attempts failed one after the other, over at least `PATIENCE`, and the server is not asked again."""
+
+PATIENCE = 60.0
+"""In seconds, for how long."""
 
 REFUSED = (401, 403, 404)
 """Status codes that say something about the server or the key. Others from 400 to 499 are about one request."""

@@ -16,6 +16,7 @@ from lm_eval.api.instance import Instance
 from lm_eval.models import api_models
 
 from lm_eval_cora.harness.failures import (
+    PATIENCE,
     REFUSED,
     MalformedError,
     NoChoicesError,
@@ -197,7 +198,7 @@ class _Patient:
         if is_empty:
             self.tally.note_answer(0)
         elif again:
-            self.tally.note_attempt(time.monotonic(), sum(DELAYS[: self.attempts - 1]))
+            self.tally.note_attempt(time.monotonic(), PATIENCE)
         elif status_of(error) in REFUSED:
             self.tally.note_attempt(time.monotonic(), 0)
         if again and number + 1 < at_most and not self.tally.gave_up:
