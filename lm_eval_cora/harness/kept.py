@@ -86,6 +86,8 @@ class AnswerCache(CachingLM):  # type: ignore[misc]  # the harness ships no type
             self._lock.acquire(blocking=False)
         except Timeout:
             raise OptionError(f"{path}: another run keeps its answers there") from None
+        except (OSError, NotImplementedError) as error:  # a file system without locks
+            raise OptionError(f"{path} cannot keep the answers: {error}") from None
         # Not the base class', which commits after each answer: that takes longer than many answers do.
         self.lm, self.cache_db = lm, path
         self.dbdict = SqliteDict(path)
