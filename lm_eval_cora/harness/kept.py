@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sqlite3
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
+from functools import partial
 from hashlib import blake2b
 from math import isnan
+from operator import setitem
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
@@ -23,6 +26,9 @@ from lm_eval_cora.harness.limits import is_sampled
 from lm_eval_cora.harness.payloads import is_served, is_vllm, listed_model, replicas_of_vllm
 from lm_eval_cora.harness.served import NoAnswer
 from lm_eval_cora.options import OptionError
+
+# Below the harness' own logger, so that its handler and its verbosity hold for our lines too.
+logger = logging.getLogger("lm_eval.cora")
 
 _TRANSPORT = {"num_concurrent", "max_retries", "timeout", "verify_certificate", "ca_cert_path", "auth_token", "header"}
 """Model arguments that change how requests travel, and no answer."""
@@ -93,6 +99,7 @@ class AnswerCache(CachingLM):  # type: ignore[misc]  # the harness ships no type
         self.dbdict = SqliteDict(path)
         self._keys = set(self.dbdict.keys())
         self._committed = time.monotonic()
+        self._is_broken = False
         self.found = self.stored = 0
         self.when_found: Callable[[int], None] = lambda count: None
         lm.set_cache_hook(self.get_cache_hook())
@@ -100,13 +107,13 @@ class AnswerCache(CachingLM):  # type: ignore[misc]  # the harness ships no type
     @property
     def kept(self) -> int:
         """Number of answers in the file, once all are written."""
-        self.dbdict.commit()
+        self._write(self.dbdict.commit)
         return len(self._keys)
 
     def close(self) -> None:
         """Write what is left, and let other runs use the file."""
-        self.dbdict.commit()
-        self.dbdict.close()
+        self._write(self.dbdict.commit)
+        self._write(self.dbdict.close)
         self._lock.release()
 
     def get_cache_hook(self) -> CacheHook:
@@ -115,14 +122,28 @@ class AnswerCache(CachingLM):  # type: ignore[misc]  # the harness ships no type
 
     def store(self, key: str, response: Any) -> None:
         """Keep an answer. It is on disk at the latest with the next one that comes a moment later."""
-        if not is_answer(response) or key in self._keys:
+        if (
+            not is_answer(response)
+            or key in self._keys
+            or not self._write(partial(setitem, self.dbdict, key, response))
+        ):
             return
-        self.dbdict[key] = response
         self._keys.add(key)
         self.stored += 1
         if time.monotonic() - self._committed > _MOMENT:
-            self.dbdict.commit(blocking=False)
+            self._write(partial(self.dbdict.commit, blocking=False))
             self._committed = time.monotonic()
+
+    def _write(self, write: Callable[[], object]) -> bool:
+        """Write to the file; whether it could be done. A full disk must not end a run."""
+        if self._is_broken:
+            return False
+        try:
+            write()
+        except (sqlite3.Error, OSError) as error:
+            self._is_broken = True
+            logger.warning("%s: no more answers are kept: %s. The run goes on", self.cache_db, error)
+        return not self._is_broken
 
     def generate_until(self, requests: Sequence[Instance], disable_tqdm: bool = False) -> list[Any]:
         """Have answers written that are not in the file."""
@@ -144,7 +165,7 @@ class AnswerCache(CachingLM):  # type: ignore[misc]  # the harness ships no type
                 responses[place] = response
                 if (key := keys[place]) is not None:
                     self.store(key, response)
-            self.dbdict.commit()
+            self._write(self.dbdict.commit)
         return responses
 
     def _parts(self, places: list[int]) -> list[list[int]]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sqlite3
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from lm_eval.api.instance import Instance
 from lm_eval.api.model import CachingLM
+from sqlitedict import SqliteDict
 
 from lm_eval_cora.harness.kept import AnswerCache
 from lm_eval_cora.harness.served import NoAnswer
@@ -88,3 +91,15 @@ def test_an_answer_is_kept_as_soon_as_the_back_end_has_it_unless_there_is_none(t
     assert cache.kept == 2
     assert cache.generate_until([one, other, third]) == ["one", "answer 1", ""]
     assert model.sizes == [1]
+
+
+def test_a_full_disk_ends_no_run(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    model = Counting()
+    cache = AnswerCache(model, str(tmp_path / "a.db"))
+    cache.generate_until(requests(5))
+    with patch.object(SqliteDict, "__setitem__", side_effect=sqlite3.OperationalError("database or disk is full")):
+        assert cache.generate_until(requests(10)) == [f"answer {n}" for n in range(10)]
+    (line,) = caplog.messages
+    assert line.endswith("no more answers are kept: database or disk is full. The run goes on")
+    assert cache.kept == 5
+    cache.close()
