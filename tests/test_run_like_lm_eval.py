@@ -54,11 +54,11 @@ QUESTIONS = ("--metadata", json.dumps({"cora": {"questions": 2}}))
 
 
 @pytest.mark.parametrize("error", [BrokenPipeError(), ConnectionResetError(104, "reset"), OSError(28, "no space")])
-def test_what_happens_to_a_model_is_shown_as_by_the_harness(error: OSError) -> None:
-    # Not as the end of `| head`, which is no error, nor as one of standard output.
+def test_what_happens_to_a_model_is_an_error(error: OSError, capsys: pytest.CaptureFixture[str]) -> None:
+    # Not taken for the end of `| head`, which is no error, nor for one of standard output.
     GoesAway.happens = error
-    with pytest.raises(type(error)):
-        command(*QUESTIONS)
+    assert command(*QUESTIONS) == 1
+    assert f"the run ended: {type(error).__name__}" in capsys.readouterr().err.splitlines()[-1]
 
 
 def test_ctrl_c_ends_a_run_as_any_command() -> None:
