@@ -73,7 +73,8 @@ def check_scoring(model: Any, tasks: Sequence[str]) -> None:
     except NotImplementedError as error:
         raise _unable(name, tasks, in_a_line(error)) from None
     except Exception as error:
-        if MALFORMED not in (kind_of(error)[0] or str(error)):
+        kinds = error.tally.failed if isinstance(error, ServerError) else [kind_of(error)[0]]
+        if MALFORMED not in kinds:
             raise _unreachable(own, error) from None
     if isnan(likelihood) or not likelihood < 0:
         raise _unable(name, tasks, "the server returns no log-probabilities of a prompt, as llama.cpp's does not")

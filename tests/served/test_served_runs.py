@@ -139,11 +139,12 @@ CANNOT = [
 
 
 @pytest.mark.parametrize(("protocol", "scores", "why"), CANNOT)
+@at_once_and_one_by_one
 def test_tasks_that_score_are_refused_by_servers_that_cannot(
-    run: Runs, server: Server, protocol: str, scores: bool, why: str
+    run: Runs, server: Server, protocol: str, scores: bool, why: str, more: str
 ) -> None:
     server.scores = scores
-    code, err = run(protocol=protocol, tasks="cora_demo_mc,cora_demo,cora_demo_plus_mc")
+    code, err = run(protocol=protocol, tasks="cora_demo_mc,cora_demo,cora_demo_plus_mc", more=more)
     assert code == 1
     assert why in last(err)
     assert "cora_demo_mc, cora_demo_plus_mc: answers are scored" in last(err)
