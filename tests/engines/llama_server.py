@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import signal
 import sys
-import time
 
 
 def main() -> None:
@@ -22,8 +22,7 @@ def main() -> None:
     settings.endpoint_metrics = True
     server = xllamacpp.Server(settings)
     print(server.listening_address, flush=True)
-    while True:
-        time.sleep(3600)
+    signal.pause()
 
 
 if __name__ == "__main__":
