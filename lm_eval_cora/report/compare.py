@@ -13,9 +13,10 @@ from lm_eval_cora.metrics.paired import Difference, McNemar, difference, mcnemar
 from lm_eval_cora.question import shorten
 from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.content import Cell, Number, Table, interval
-from lm_eval_cora.report.files import HOW_MUCH, WHERE_IT_ENDS, sent_with, signature_parts
+from lm_eval_cora.report.files import sent_with
 from lm_eval_cora.report.runs import Run, read_runs
 from lm_eval_cora.report.samples import Key
+from lm_eval_cora.report.signature import HOW_MUCH, WHERE_IT_ENDS, signature_parts
 
 _MAY_DIFFER = (*HOW_MUCH, *WHERE_IT_ENDS, "math-verify", "reader")
 """Parts of a signature that say nothing about how a question was asked."""

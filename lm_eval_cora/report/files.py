@@ -12,16 +12,10 @@ from typing import Any
 
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.report import ReportError
+from lm_eval_cora.report.signature import HOW_MUCH, signature_parts
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d+)?")
 _NAME = re.compile(rf"samples_(?P<task>.+)_(?P<date>{_DATE.pattern})\.jsonl")
-
-HOW_MUCH = ("questions", "categories", "n", "asked", "invalid")
-"""The parts of a signature that tell how much was asked, not how."""
-
-WHERE_IT_ENDS = ("stop", "budget", "target-stderr")
-"""The parts that tell what ended a run before all was asked."""
-
 
 BEFORE_READERS: Reader = "strict"
 """The reader of runs whose signature names none: they are older than the other one."""
@@ -106,17 +100,6 @@ def chat_template_of(results: Mapping[str, Any]) -> str | None:
     if sha is None and part_of(results, "config").get("model") in _CHAT_APIS:
         return "applied by the server"
     return None if sha is None else str(sha)
-
-
-def signature_parts(signature: str) -> dict[str, str]:
-    """The named parts of a signature; the version at the end has no name.
-
-    Example:
-        >>> signature_parts("cora|task:cora_demo@1|seed:0|v0.1.0")
-        {'task': 'cora_demo@1', 'seed': '0'}
-    """
-    found = (part.partition(":") for part in signature.split("|"))
-    return {name: value for name, separator, value in found if separator}
 
 
 def part_of(whole: Mapping[str, Any], name: str) -> Mapping[str, Any]:

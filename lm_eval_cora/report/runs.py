@@ -18,16 +18,9 @@ from lm_eval_cora.options import Options
 from lm_eval_cora.probes import plus, prompts
 from lm_eval_cora.question import Form
 from lm_eval_cora.report import ReportError
-from lm_eval_cora.report.files import (
-    HOW_MUCH,
-    WHERE_IT_ENDS,
-    SamplesFile,
-    find_files,
-    part_of,
-    short_names,
-    signature_parts,
-)
+from lm_eval_cora.report.files import SamplesFile, find_files, part_of, short_names
 from lm_eval_cora.report.samples import Digest, Key, Place, Samples, compared, probe_of, read_line, read_samples
+from lm_eval_cora.report.signature import WHERE_IT_ENDS, merged_signature
 from lm_eval_cora.responses import Record, ResponseTable
 from lm_eval_cora.stopping.goals import BOUNDS, bounds_of
 from lm_eval_cora.task_files import probe_metrics
@@ -342,7 +335,7 @@ def _run(
         form=parts[0].form,
         files=tuple(file.path for file in files),
         results=newest.results,
-        signature=_signature(files, table, reader),
+        signature=merged_signature([file.signature for file in files], table, reader, newest.reader),
         reader=reader if parts[0].form == "generate" else None,
         read_before=newest.reader,
         table=table,
@@ -354,31 +347,6 @@ def _run(
         unchecked=newest.unchecked,
         notes=(*notes, *_left_out(table)),
     )
-
-
-def _signature(files: Sequence[SamplesFile], table: ResponseTable, reader: Reader) -> str:
-    """The signature of a file, or of several merged or read again: what they share, and how much they are together."""
-    signatures = [file.signature for file in files]
-    read_again = "|form:generate|" in signatures[0] and files[0].reader != reader
-    if (len(files) == 1 and not read_again) or not all("|" in signature for signature in signatures):
-        return signatures[0]
-    parts = [signature_parts(signature) for signature in signatures]
-    together: dict[str, str] = {name: value for name, value in parts[0].items() if name not in HOW_MUCH}
-    if read_again:
-        together["reader"] = reader
-    if all("categories" in part for part in parts):
-        names = {category for part in parts for category in part["categories"].split(",")}
-        together["categories"] = ",".join(sorted(names))
-    if len(table.sizes):
-        sizes = "-".join(map(str, dict.fromkeys((int(table.sizes.min()), int(table.sizes.max())))))
-        counted = {
-            "n": f"{len(table.sizes)}x{sizes}",
-            "asked": f"{table.asked.mean():.1%}",
-            "invalid": f"{table.invalid.mean():.1%}",
-        }
-        together |= {name: value for name, value in counted.items() if name in parts[0]}
-    first, *_, last = signatures[0].split("|")
-    return "|".join([first, *(f"{name}:{value}" for name, value in together.items()), last])
 
 
 def _left_out(table: ResponseTable) -> list[str]:

@@ -1,0 +1,56 @@
+"""The parts of a signature, and the signature of runs that are merged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lm_eval_cora.answers import Reader
+from lm_eval_cora.responses import ResponseTable
+
+HOW_MUCH = ("questions", "categories", "n", "asked", "invalid")
+"""The parts of a signature that tell how much was asked, not how."""
+
+WHERE_IT_ENDS = ("stop", "budget", "target-stderr")
+"""The parts that tell what ended a run before all was asked."""
+
+
+def signature_parts(signature: str) -> dict[str, str]:
+    """The named parts of a signature; the version at the end has no name.
+
+    Example:
+        >>> signature_parts("cora|task:cora_demo@1|seed:0|v0.1.0")
+        {'task': 'cora_demo@1', 'seed': '0'}
+    """
+    found = (part.partition(":") for part in signature.split("|"))
+    return {name: value for name, separator, value in found if separator}
+
+
+def merged_signature(signatures: Sequence[str], table: ResponseTable, reader: Reader, before: str) -> str:
+    """The signature of a run, or of several merged or read again: what they share, and how much they are together.
+
+    Args:
+        signatures: Those of the runs.
+        table: The answers of all.
+        reader: How these were read.
+        before: How the runs had read them.
+    """
+    read_again = "|form:generate|" in signatures[0] and before != reader
+    if (len(signatures) == 1 and not read_again) or not all("|" in signature for signature in signatures):
+        return signatures[0]
+    parts = [signature_parts(signature) for signature in signatures]
+    together: dict[str, str] = {name: value for name, value in parts[0].items() if name not in HOW_MUCH}
+    if read_again:
+        together["reader"] = reader
+    if all("categories" in part for part in parts):
+        names = {category for part in parts for category in part["categories"].split(",")}
+        together["categories"] = ",".join(sorted(names))
+    if len(table.sizes):
+        sizes = "-".join(map(str, dict.fromkeys((int(table.sizes.min()), int(table.sizes.max())))))
+        counted = {
+            "n": f"{len(table.sizes)}x{sizes}",
+            "asked": f"{table.asked.mean():.1%}",
+            "invalid": f"{table.invalid.mean():.1%}",
+        }
+        together |= {name: value for name, value in counted.items() if name in parts[0]}
+    first, *_, last = signatures[0].split("|")
+    return "|".join([first, *(f"{name}:{value}" for name, value in together.items()), last])
