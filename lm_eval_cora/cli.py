@@ -122,7 +122,7 @@ def _run(given: argparse.Namespace) -> None:
         if isinstance(died.__cause__, KeyboardInterrupt):
             _say(f"\nlm-eval-cora run: {died}")
             raise died.__cause__ from None
-        _say("")  # a progress bar has no end of its own
+        _say("")  # ends the line of a progress bar
         raise ReportError(str(died)) from died.__cause__
 
 

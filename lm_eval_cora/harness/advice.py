@@ -31,7 +31,7 @@ _REPLY: dict[Ask, str] = {
     "boxed": "End with the final answer in a box.",
 }
 
-_LOOK = "look at `filtered_resps` in the samples file"
+_RESPONSES = "`filtered_resps` in the samples file"
 
 
 @dataclass(frozen=True)
@@ -101,26 +101,26 @@ def _advice(reason: Reason, ask: Ask, setting: Setting, *, ended: bool) -> str:
         return "If the model is a chat model, add --apply_chat_template"
     instruct = f"--system_instruction '{_REPLY[ask]}' often helps"
     if reason is Reason.OUT_OF_RANGE:
-        return f"These responses name a letter that no option has, {_LOOK.replace('look at', 'see')}; {instruct}"
+        return f"These responses name a letter that no option has, see {_RESPONSES}; {instruct}"
     if ended and reason in (Reason.NO_BEST_ANSWER, Reason.NO_BOX):
         return f"These responses end without it; {instruct}"
     if reason in (Reason.EMPTY, Reason.NO_BEST_ANSWER, Reason.NO_BOX):
         return f"If the model reasons before it answers, {room}"
     if ask not in ("letter", "yes_no", "select_all"):
-        return f"If the model reasons before it answers, {room}. Otherwise {_LOOK}"
+        return f"If the model reasons before it answers, {room}. Otherwise look at {_RESPONSES}"
     if setting.reader == "strict" and reason in (Reason.NO_LETTER, Reason.NO_YES_OR_NO):
         return (
             "`lm-eval-cora report OUT --reader flexible` reads these samples as a careful person does; "
             f"""--metadata '{{"cora": {{"reader": "flexible"}}}}' does so at once. Otherwise {instruct}"""
         )
     if reason in _CHOOSES_NOTHING:
-        return f"These responses do not choose one option, {_LOOK.replace('look at', 'see')}; {instruct}"
+        return f"These responses do not choose one option, see {_RESPONSES}; {instruct}"
     if ended:
-        return f"These responses end without it, {_LOOK.replace('look at', 'see')}; {instruct}"
-    return f"If the model reasons before it answers, {room}. Otherwise {_LOOK}; {instruct}"
+        return f"These responses end without it, see {_RESPONSES}; {instruct}"
+    return f"If the model reasons before it answers, {room}. Otherwise look at {_RESPONSES}; {instruct}"
 
 
 def _room(limit: int | None) -> str:
     if limit is None or limit < _ROOM:
         return f"give it room: --gen_kwargs max_gen_toks={_ROOM}, or `lm-eval-cora run --max_gen_toks 32,512,{_ROOM}`"
-    return f"it has room for {limit:,} tokens already, so {_LOOK} before you give it more"
+    return f"it has room for {limit:,} tokens already, so look at {_RESPONSES} before you give it more"

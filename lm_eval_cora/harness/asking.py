@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from lm_eval.api.instance import Instance
-from lm_eval.api.model import hash_args
 
 from lm_eval_cora.harness.asked import AskingTask, Inquiry, Variant, by_question, still_open, task_of
 from lm_eval_cora.harness.forwarding import ForwardingLM, ask, behind
-from lm_eval_cora.harness.limits import check_limits, generate_in_steps, is_sampled
+from lm_eval_cora.harness.kept import key_of
+from lm_eval_cora.harness.limits import check_limits, generate_in_steps
 from lm_eval_cora.harness.progress import Progress, counting
 from lm_eval_cora.options import OptionError
 from lm_eval_cora.reading import NOT_ASKED
@@ -166,7 +166,7 @@ class AskingLM(ForwardingLM):
     def _answers(self, method: str, requests: Sequence[Instance]) -> list[Any]:
         self._is_over = True
         if not self.leaves_out:
-            progress = Progress(len(requests), bar=False)  # the back end has a bar of its own
+            progress = Progress(len(requests), bar=False)  # the back end shows one
             with counting(self.lm, progress):
                 return self._once(method, requests, progress)
         ours: dict[int, Instance] = {id(request): request for request in requests if task_of(request) is not None}
@@ -182,7 +182,8 @@ class AskingLM(ForwardingLM):
         self, method: str, requests: Sequence[Instance], progress: Progress | None = None, *, disable_tqdm: bool = False
     ) -> list[Any]:
         """Ask, but no text that was asked before."""
-        keys = [_key(method, request) for request in requests]
+        # What belongs to other tasks passes through, repeated or not.
+        keys = [None if task_of(request) is None else key_of(method, request.args) for request in requests]
         new: dict[str, None] = {}
         asked = []
         for key, request in zip(keys, requests, strict=True):
@@ -361,17 +362,6 @@ def stop_early(
     return named(
         lm, None if goal is None else Goal.parse(goal), budget=budget, target=target_stderr, limits=max_gen_toks
     )
-
-
-def _key(method: str, request: Instance) -> str | None:
-    """What is equal for requests with the same answer; None if there are none such, or it is not ours to say."""
-    if task_of(request) is None or (method == "generate_until" and is_sampled(request.args[1])):
-        return None
-    try:
-        key: str = hash_args(method, request.args)
-    except TypeError:  # a setting that is no JSON
-        return None
-    return key
 
 
 def _interleaved(agendas: Sequence[Sequence[Planned]]) -> list[Planned]:

@@ -52,7 +52,8 @@ def is_answer(response: Any) -> bool:
     """
     if isinstance(response, str):
         return not isinstance(response, NoAnswer)
-    return isinstance(response, Sequence) and len(response) > 0 and not isnan(response[0])
+    likelihood = response[0] if isinstance(response, Sequence) and response else None
+    return isinstance(likelihood, int | float) and not isnan(likelihood)
 
 
 class _Hook(CacheHook):  # type: ignore[misc]  # the harness ships no types
@@ -63,8 +64,7 @@ class _Hook(CacheHook):  # type: ignore[misc]  # the harness ships no types
         self._cache = cache
 
     def add_partial(self, attr: str, req: Sequence[Any], res: Any) -> None:
-        if attr != "generate_until" or not is_sampled(req[1]):
-            self._cache.store(hash_args(attr, req), res)
+        self._cache.store(key_of(attr, req), res)
 
 
 class AnswerCache(CachingLM):  # type: ignore[misc]  # the harness ships no types
@@ -120,13 +120,11 @@ class AnswerCache(CachingLM):  # type: ignore[misc]  # the harness ships no type
         """What the model calls with each answer."""
         return _Hook(self)
 
-    def store(self, key: str, response: Any) -> None:
-        """Keep an answer. It is on disk at the latest with the next one that comes a moment later."""
-        if (
-            not is_answer(response)
-            or key in self._keys
-            or not self._write(partial(setitem, self.dbdict, key, response))
-        ):
+    def store(self, key: str | None, response: Any) -> None:
+        """Keep an answer, unless it has no key. It is on disk at the latest with the next one a moment later."""
+        if key is None or key in self._keys or not is_answer(response):
+            return
+        if not self._write(partial(setitem, self.dbdict, key, response)):
             return
         self._keys.add(key)
         self.stored += 1
@@ -154,7 +152,7 @@ class AnswerCache(CachingLM):  # type: ignore[misc]  # the harness ships no type
         return self._answers("loglikelihood", requests, disable_tqdm)
 
     def _answers(self, method: str, requests: Sequence[Instance], disable_tqdm: bool) -> list[Any]:
-        keys = [_key(method, request) for request in requests]
+        keys = [key_of(method, request.args) for request in requests]
         responses = [self.dbdict[key] if key in self._keys else None for key in keys]
         missing = [place for place, response in enumerate(responses) if response is None]
         self.found += len(requests) - len(missing)
@@ -163,8 +161,7 @@ class AnswerCache(CachingLM):  # type: ignore[misc]  # the harness ships no type
             received = ask(self.lm, method, [requests[place] for place in part], disable_tqdm=disable_tqdm)
             for place, response in zip(part, received, strict=True):
                 responses[place] = response
-                if (key := keys[place]) is not None:
-                    self.store(key, response)
+                self.store(keys[place], response)
             self._write(self.dbdict.commit)
         return responses
 
@@ -175,11 +172,22 @@ class AnswerCache(CachingLM):  # type: ignore[misc]  # the harness ships no type
         return [places[start : start + size] for start in range(0, len(places), size)]
 
 
-def _key(method: str, request: Instance) -> str | None:
-    """The key of an answer, that of the harness' cache; None for a sample."""
-    if method == "generate_until" and is_sampled(request.args[1]):
+def key_of(method: str, arguments: Sequence[Any]) -> str | None:
+    """The key under which the harness' cache has the answer to a request.
+
+    Args:
+        method: `generate_until` or `loglikelihood`.
+        arguments: Those of the request.
+
+    Returns:
+        The key; None if chance is in the answer, or the request holds something that is not JSON.
+    """
+    if method == "generate_until" and is_sampled(arguments[1]):
         return None
-    key: str = hash_args(method, request.args)
+    try:
+        key: str = hash_args(method, arguments)
+    except TypeError:
+        return None
     return key
 
 

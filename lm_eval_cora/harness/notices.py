@@ -102,7 +102,7 @@ def describe_samples(instances: Sequence[Any], *, sent_seeds: bool) -> str:
 
     Args:
         instances: The harness' requests on this rank, answered.
-        sent_seeds: Whether each sample was sent with a seed of its own.
+        sent_seeds: Whether each sample was sent with a different seed.
     """
     responses: dict[str, list[Any]] = {}
     for instance in instances:
@@ -113,8 +113,7 @@ def describe_samples(instances: Sequence[Any], *, sent_seeds: bool) -> str:
     if len(told) < _QUESTIONS_THAT_TELL or any(response != given[0] for given in told for response in given):
         return ""
     why = (
-        "Each was sent with a seed of its own, so the back end ignores seeds, or the temperature: check what it does "
-        "with both"
+        "Each was sent with a different seed, so the back end ignores the seed or the temperature. Check both"
         if sent_seeds
         else "No seeds were sent. An API that gets the same request again may answer so: send a seed with each by "
         """--metadata '{"cora": {"request_seeds": true}}'"""

@@ -25,7 +25,7 @@ def formats_chats(model: Any) -> bool:
 
 
 def needs_seeds(model: Any) -> bool:
-    """Whether equal requests get equal samples unless each is sent with a seed of its own.
+    """Whether equal requests get equal samples unless their seeds differ.
 
     So it is with an API that gets the harness' one seed with each request, and with replicas of vLLM, which all begin
     with that seed. Other APIs have no such parameter, and refuse it.

@@ -41,7 +41,7 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
 
     Attributes:
         _samples: Whether the answers to a question are samples of one.
-        _sends_seeds: Whether each sample is sent with a seed of its own.
+        _sends_seeds: Whether each sample is sent with a different seed.
         _writes: Whether the model writes an answer of its own, which is compared.
         _keys: The names under which the harness is handed a Record.
         _chosen: The metrics of this form and this benchmark.

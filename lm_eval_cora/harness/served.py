@@ -39,7 +39,7 @@ _EXCERPT = 200
 """Characters of what a server said that an error shows."""
 
 _expected: ContextVar[int | None] = ContextVar("_expected", default=None)
-"""How many prompts the request holds whose response is being read. Each asyncio task has a value of its own."""
+"""Number of prompts in the request whose response is being read. Each asyncio task has its own value."""
 
 
 class NoAnswer(str):

@@ -6,8 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
-from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -195,13 +193,6 @@ class Broken(LM):  # type: ignore[misc]  # the harness ships no types
     def loglikelihood(self, requests: Any) -> Any: ...
     def loglikelihood_rolling(self, requests: Any) -> Any: ...
     def generate_until(self, requests: Any) -> Any: ...
-
-
-@pytest.fixture
-def quick() -> Iterator[None]:
-    ours = partial(TaskManager, include_defaults=False)
-    with patch("lm_eval.tasks.TaskManager", ours), patch("logging.raiseExceptions", False):
-        yield
 
 
 NOT_BUILT = [

@@ -4,95 +4,20 @@ from __future__ import annotations
 
 import json
 import re
-import sqlite3
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import closing
-from functools import partial
-from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import pytest
 from filelock import FileLock
-from lm_eval.tasks import TaskManager
 
 from lm_eval_cora.cli import main
-from lm_eval_cora.harness import served
+from tests.served.conftest import Runs
 from tests.served.server import Server, text_of
 from tests.simulated import TASKS
 
 pytestmark = pytest.mark.usefixtures("quick")
 
 M = 26
-
-
-@pytest.fixture
-def quick() -> Iterator[None]:
-    # Of all task files only those of the demo, and without the waits between attempts.
-    ours = partial(TaskManager, include_defaults=False)
-    with (
-        patch("lm_eval_cora.harness.rehearsal.with_tasks_folder", list),
-        patch("lm_eval_cora.discovery.finder.with_tasks_folder", list),
-        patch("lm_eval.evaluator.add_env_info"),
-        patch("lm_eval.tasks.TaskManager", ours),
-        patch.object(served, "DELAYS", (0.0,) * 6),
-        patch("logging.raiseExceptions", False),  # the harness' handler writes to the stderr of an earlier test
-    ):
-        yield
-
-
-@pytest.fixture
-def server() -> Iterator[Server]:
-    with Server() as running:
-        yield running
-
-
-class Runs:
-    """Runs `lm-eval-cora run` against a server."""
-
-    def __init__(self, folder: Path, server: Server, capsys: Any, caplog: Any) -> None:
-        self.folder, self.server, self.capsys, self.caplog = folder, server, capsys, caplog
-
-    def __call__(
-        self, *arguments: object, protocol: str = "chat", tasks: str = "cora_demo", more: str = "", questions: int = 2
-    ) -> tuple[int, str]:
-        """The exit status, and what was logged and printed to stderr."""
-        model = {"chat": "local-chat-completions", "completions": "local-completions"}[protocol]
-        chat = ["--apply_chat_template"] if protocol == "chat" else []
-        self.capsys.readouterr()
-        self.caplog.clear()
-        code = main(
-            [
-                *("run", "--model", model, "--model_args", getattr(self.server, protocol) + more, "--tasks", tasks),
-                *("--include_path", str(TASKS / "demo"), "--output_path", str(self.folder), "--log_samples", *chat),
-                *("--metadata", json.dumps({"cora": {"questions": questions}}), *map(str, arguments)),
-            ]
-        )
-        return code, self.caplog.text + self.capsys.readouterr().err
-
-    def results(self, task: str = "cora_demo") -> dict[str, Any]:
-        """The newest results, without what is about the day."""
-        path = max(self.folder.rglob("results_*.json"), key=lambda path: path.stat().st_mtime_ns)
-        scores: dict[str, Any] = json.loads(path.read_text())["results"][task]
-        return scores
-
-    def samples(self, task: str = "cora_demo") -> list[dict[str, Any]]:
-        path = max(self.folder.rglob(f"samples_{task}_2*.jsonl"), key=lambda path: path.stat().st_mtime_ns)
-        return [json.loads(line) for line in path.read_text().splitlines()]
-
-    def kept(self) -> int:
-        """How many answers are in the file."""
-        (path,) = self.folder.glob("answers_*_rank0.db")
-        with closing(sqlite3.connect(path)) as database:
-            (count,) = database.execute("SELECT count(*) FROM unnamed").fetchone()
-        return int(count)
-
-
-@pytest.fixture
-def run(tmp_path: Path, server: Server, capsys: Any, caplog: Any) -> Runs:
-    caplog.set_level("INFO", "lm_eval")
-    return Runs(tmp_path / "out", server, capsys, caplog)
 
 
 def last(err: str) -> str:
@@ -382,7 +307,7 @@ def test_each_sample_is_sent_with_a_seed_of_its_own(run: Runs, server: Server, p
 
 def test_a_server_that_ignores_seeds_is_told_of(run: Runs, server: Server) -> None:
     server.honours_seeds = False
-    assert "the back end ignores seeds" in run(tasks=SAMPLING, questions=8)[1]
+    assert "the back end ignores the seed or the temperature" in run(tasks=SAMPLING, questions=8)[1]
     options = {"cora": {"questions": 8, "request_seeds": False}}
     assert "No seeds were sent" in run("--metadata", json.dumps(options), tasks=SAMPLING)[1]
 
