@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from lm_eval_cora.cli import main
-
-from .report.written import copied, lines_of, otherwise, put, strict, varied, write
+from tests.support.written import copied, lines_of, otherwise, put, strict, varied, write
 
 
 def test_one_task_that_cannot_be_compared_costs_only_itself(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

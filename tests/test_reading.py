@@ -11,8 +11,7 @@ import pytest
 
 from lm_eval_cora.question import Ask
 from lm_eval_cora.reading import read_response
-
-from .responses import made_up
+from tests.support.responses import made_up
 
 RESPONSES = int(os.environ.get("CORA_FUZZ", "200000"))
 CHOICES = (

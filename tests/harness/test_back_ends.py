@@ -24,9 +24,9 @@ from lm_eval_cora.harness.kept import check_cache, check_output, default_cache
 from lm_eval_cora.harness.payloads import formats_chats, leave_out_empty_stops, needs_seeds
 from lm_eval_cora.harness.served import patient
 from lm_eval_cora.options import OptionError
-from tests.served.server import Server
-from tests.simulated import TASKS, Simulated, knows
-from tests.simulated import run as run_simulated
+from tests.support.server import Server
+from tests.support.simulated import TASKS, Simulated, knows
+from tests.support.simulated import run as run_simulated
 
 TURNS = [{"role": "user", "content": "Ice?"}]
 

@@ -11,11 +11,10 @@ from typing import Any
 import pytest
 
 from lm_eval_cora.options import OptionError
+from tests.support.hub import right_answer
+from tests.support.simulated import Simulated, knows, run, scores
 
-from .hub import right_answer
-from .simulated import Simulated, knows, run, scores
-
-GOLDEN = Path(__file__).parent / "prompts"
+GOLDEN = Path(__file__).parents[1] / "prompts"
 
 
 def asked(task: str, options: dict[str, Any] | None = None, **arguments: Any) -> list[tuple[dict[str, Any], Any]]:
@@ -200,7 +199,7 @@ def test_a_split_made_for_exemplars_is_used_in_its_order() -> None:
 def test_a_fewshot_split_is_only_needed_for_shots(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text(
         "task: mine\n"
-        f"include: [{Path(__file__).parents[1]}/tasks/medqa/cora_medqa.yaml]\n"
+        f"include: [{Path(__file__).parents[2]}/tasks/medqa/cora_medqa.yaml]\n"
         "dataset_kwargs:\n"
         "  benchmark: !function lm_eval_cora.benchmarks.medqa.MEDQA\n"
         "  hub_path: lavita/medical-qa-datasets\n"

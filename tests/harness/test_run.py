@@ -18,9 +18,8 @@ from lm_eval.tasks import TaskManager
 
 from lm_eval_cora.cli import main
 from lm_eval_cora.stopping.goals import HARDEST_FIRST
-
-from .commands import NAME, Commands, KnowsSome
-from .simulated import TASKS
+from tests.support.commands import NAME, Commands, KnowsSome
+from tests.support.simulated import TASKS
 
 M = 26
 MARKER = "[lm-eval-cora: not asked]"

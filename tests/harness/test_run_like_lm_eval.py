@@ -14,8 +14,7 @@ from lm_eval.api.registry import register_model
 from lm_eval.tasks import TaskManager
 
 from lm_eval_cora.cli import main
-
-from .simulated import TASKS, Simulated, knows
+from tests.support.simulated import TASKS, Simulated, knows
 
 NAME = "goes-away"
 

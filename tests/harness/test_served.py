@@ -11,9 +11,9 @@ import pytest
 from filelock import FileLock
 
 from lm_eval_cora.cli import main
-from tests.served.conftest import Runs
-from tests.served.server import Server, text_of
-from tests.simulated import TASKS
+from tests.support.served import Runs
+from tests.support.server import Server, text_of
+from tests.support.simulated import TASKS
 
 pytestmark = pytest.mark.usefixtures("quick")
 

@@ -12,13 +12,12 @@ from lm_eval.tasks._yaml_loader import load_yaml
 from lm_eval_cora import metrics
 from lm_eval_cora.benchmarks import BenchmarkError
 from lm_eval_cora.benchmarks.medqa import MEDQA
-from lm_eval_cora.harness.task import CoraTask
 from lm_eval_cora.options import OptionError
 from lm_eval_cora.probes.prompts import SINGLE_LETTER
 from lm_eval_cora.question import LETTERS
-
-from .hub import right_answer
-from .names import (
+from tests.support.building import build, manager
+from tests.support.hub import right_answer
+from tests.support.names import (
     BENCHMARKS,
     GROUPS,
     LOWER_IS_BETTER,
@@ -29,17 +28,7 @@ from .names import (
     printed,
     probe_of,
 )
-from .simulated import TASKS, knows, run, scores
-
-
-def manager(**options: object) -> TaskManager:
-    return TaskManager(include_path=TASKS, include_defaults=False, metadata={"cora": options})
-
-
-def build(name: str, **options: object) -> CoraTask:
-    task = manager(**options).load([name])["tasks"][name]
-    assert isinstance(task, CoraTask)
-    return task
+from tests.support.simulated import TASKS, knows, run, scores
 
 
 def test_exactly_these_names_are_registered() -> None:

@@ -9,9 +9,8 @@ import pytest
 from lm_eval_cora import metrics
 from lm_eval_cora.metrics import Estimate
 from lm_eval_cora.responses import ResponseTable
-
-from .score_tables import A, B, C, asked, hits, prompted
-from .tables import table_of
+from tests.support.score_tables import A, B, C, asked, hits, prompted
+from tests.support.tables import table_of
 
 
 def assert_is(estimate: Estimate, value: float, stderr: float) -> None:

@@ -15,11 +15,16 @@ from lm_eval_cora import metrics
 from lm_eval_cora.metrics import Estimate
 from lm_eval_cora.metrics.estimate import mean_of, share_of, standard_error
 from lm_eval_cora.responses import Record, ResponseTable
-from tests import oracles
-from tests import oracles_compare as compared
-
-from .score_tables import NOT_TRANSITIVE, hits, random_score_questions, random_written_questions, written_table
-from .tables import (
+from tests.support import oracles
+from tests.support import oracles_compare as compared
+from tests.support.score_tables import (
+    NOT_TRANSITIVE,
+    hits,
+    random_score_questions,
+    random_written_questions,
+    written_table,
+)
+from tests.support.tables import (
     METRICS,
     ORDER,
     PLUS,

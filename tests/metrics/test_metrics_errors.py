@@ -11,8 +11,7 @@ import pytest
 from lm_eval_cora import metrics
 from lm_eval_cora.metrics import Estimate
 from lm_eval_cora.responses import Record, ResponseTable
-
-from .tables import (
+from tests.support.tables import (
     METRICS,
     PLUS,
     STUDY,

@@ -12,15 +12,14 @@ import pytest
 from lm_eval_cora import metrics
 from lm_eval_cora.metrics import Estimate
 from lm_eval_cora.responses import ResponseTable
-
-from .score_tables import (
+from tests.support.score_tables import (
     NOT_TRANSITIVE,
     Probe,
     random_score_questions,
     random_written_questions,
     written_table,
 )
-from .tables import ORDER, PROMPTS, SAMPLING, Metrics, estimates, resampled, table_of
+from tests.support.tables import ORDER, PROMPTS, SAMPLING, Metrics, estimates, resampled, table_of
 
 Tables = dict[Probe, ResponseTable]
 Both = dict[str, tuple[Estimate, float]]

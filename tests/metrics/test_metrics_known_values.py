@@ -9,8 +9,7 @@ import pytest
 
 from lm_eval_cora import metrics
 from lm_eval_cora.responses import Record, ResponseTable
-
-from .tables import METRICS, table_of
+from tests.support.tables import METRICS, table_of
 
 
 @pytest.mark.parametrize(

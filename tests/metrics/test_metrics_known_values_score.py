@@ -11,9 +11,8 @@ from lm_eval_cora import metrics
 from lm_eval_cora.metrics import Estimate
 from lm_eval_cora.metrics.entries import compute
 from lm_eval_cora.responses import ResponseTable
-
-from .score_tables import A, B, C, D, asked, hits, prompted, written
-from .tables import ORDER, PROMPTS, SAMPLING, estimates, table_of
+from tests.support.score_tables import A, B, C, D, asked, hits, prompted, written
+from tests.support.tables import ORDER, PROMPTS, SAMPLING, estimates, table_of
 
 
 def assert_is(estimate: Estimate, value: float, stderr: float) -> None:

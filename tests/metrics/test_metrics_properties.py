@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lm_eval_cora.responses import Record
-from tests import oracles
-
-from .tables import (
+from tests.support import oracles
+from tests.support.tables import (
     METRICS,
     PLUS,
     SAMPLED,

@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 
 from lm_eval_cora import metrics
 from lm_eval_cora.responses import Record, ResponseTable
-from tests import oracles_score as oracles
-
-from .score_tables import (
+from tests.support import oracles_score as oracles
+from tests.support.score_tables import (
     CATEGORIES,
     NOT_TRANSITIVE,
     Probe,
@@ -30,7 +29,7 @@ from .score_tables import (
     written_questions,
     written_table,
 )
-from .tables import ORDER, PROMPTS, SAMPLING, Metrics, estimates, resampled, table_of
+from tests.support.tables import ORDER, PROMPTS, SAMPLING, Metrics, estimates, resampled, table_of
 
 Members = list[list[Record]]
 

@@ -14,11 +14,10 @@ from lm_eval_cora import metrics
 from lm_eval_cora.metrics import Estimate, McNemar, mcnemar
 from lm_eval_cora.metrics.estimate import UNDEFINED, share_of
 from lm_eval_cora.responses import ResponseTable
-from tests import oracles
-from tests import oracles_compare as compared
-
-from .tables import METRICS, random_questions, table_of
-from .test_paired import Members, some_changed
+from tests.support import oracles
+from tests.support import oracles_compare as compared
+from tests.support.paired import Members, some_changed
+from tests.support.tables import METRICS, random_questions, table_of
 
 
 def shares(before: Sequence[float], after: Sequence[float]) -> tuple[Estimate, Estimate]:

@@ -17,8 +17,7 @@ from lm_eval_cora.metrics import Estimate
 from lm_eval_cora.metrics.entries import compute
 from lm_eval_cora.responses import Record, ResponseTable
 from lm_eval_cora.task_files import probe_metrics
-
-from .tables import KINDS
+from tests.support.tables import KINDS
 
 ENTRIES = probe_metrics("divergent")
 BOUNDED = [

@@ -10,8 +10,7 @@ import pytest
 from lm_eval_cora import metrics
 from lm_eval_cora.metrics import Estimate
 from lm_eval_cora.responses import Record, ResponseTable
-
-from .tables import PLUS, STUDY, estimates, random_study_questions, table_of
+from tests.support.tables import PLUS, STUDY, estimates, random_study_questions, table_of
 
 Part = list[dict[str, Any]]
 

@@ -12,8 +12,7 @@ from lm_eval_cora.export.every_eval_ever import write_every_eval_ever
 from lm_eval_cora.report.compare import not_comparable, told_apart
 from lm_eval_cora.report.runs import read_runs
 from lm_eval_cora.report.sections import make_report
-
-from .written import Written, copied, lines_of, otherwise, put, the_run, varied, write
+from tests.support.written import Written, copied, lines_of, otherwise, put, the_run, varied, write
 
 
 def test_two_checkpoints_with_one_folder_name_are_two_models(tmp_path: Path) -> None:

@@ -14,9 +14,8 @@ from lm_eval_cora.report.runs import read_runs
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.report.tables import picks_by_letter, ranks
 from lm_eval_cora.report.text import table_as_text
-
-from ..simulated import knows
-from .written import Doc, lines_of, put, the_run, varied, write
+from tests.support.simulated import knows
+from tests.support.written import Doc, lines_of, put, the_run, varied, write
 
 
 def only_section(*paths: Path) -> Section:

@@ -11,10 +11,9 @@ import datasets
 import pytest
 
 from lm_eval_cora import benchmarks
+from tests.support.simulated import TASKS, knows, run, scores
 
-from .simulated import TASKS, knows, run, scores
-
-GUIDE = (Path(__file__).parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+GUIDE = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
 
 def files_of_the_guide() -> dict[str, str]:

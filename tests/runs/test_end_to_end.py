@@ -18,9 +18,8 @@ from lm_eval.utils import handle_non_serializable, make_table
 from lm_eval_cora import __version__, metrics
 from lm_eval_cora.benchmarks.demo import DEMO
 from lm_eval_cora.responses import ResponseTable
-
-from .names import METRICS
-from .simulated import TASKS, Simulated, knows, run, scores
+from tests.support.names import METRICS
+from tests.support.simulated import TASKS, Simulated, knows, run, scores
 
 M = 26
 

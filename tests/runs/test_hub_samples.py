@@ -10,11 +10,10 @@ import datasets
 import pytest
 
 from lm_eval_cora.question import FIRST_FILLER
+from tests.support.building import build
+from tests.support.simulated import knows, run, scores
 
-from .simulated import knows, run, scores
-from .test_tasks import build
-
-HUB = Path(__file__).parents[2] / "shared" / "hub"
+HUB = Path(__file__).parents[3] / "shared" / "hub"
 
 pytestmark = pytest.mark.skipif(not HUB.is_dir(), reason=f"no samples in {HUB}")
 

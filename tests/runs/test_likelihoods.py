@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 from lm_eval_cora.question import LETTERS
-
-from .names import METRICS
-from .simulated import Simulated, knows, prefers, run, scores
+from tests.support.names import METRICS
+from tests.support.simulated import Simulated, knows, prefers, run, scores
 
 TASK = "cora_demo_mc"
 

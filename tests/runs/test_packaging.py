@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from lm_eval_cora.cli import HARNESS
-
-from .installation import CASES, CHECKS, DUMMY, OPTIONS, Environment, Sources, call, new
-from .names import GROUPS, NAMES
+from tests.support.installation import CASES, CHECKS, DUMMY, OPTIONS, Environment, Sources, call, new
+from tests.support.names import GROUPS, NAMES
 
 pytestmark = pytest.mark.packaging
 

@@ -13,10 +13,10 @@ from lm_eval_cora.cli import main
 from lm_eval_cora.harness import stop_early
 from lm_eval_cora.options import OptionError
 from lm_eval_cora.question import LETTERS
-from tests.answers.responses import STYLES
-from tests.report.written import the_run, write
-from tests.simulated import TASKS, run, scores
-from tests.stopping.test_goals import Moody, chance
+from tests.support.responses import STYLES
+from tests.support.simulated import TASKS, run, scores
+from tests.support.stopping import Moody, chance
+from tests.support.written import the_run, write
 
 QUESTIONS = {"questions": 8}
 SEED = 3

@@ -10,9 +10,8 @@ import pytest
 from lm_eval_cora.harness import stop_early
 from lm_eval_cora.metrics import Estimate
 from lm_eval_cora.reading import NOT_ASKED
-
-from .names import METRICS, SCORED, SELECTIONS, printed
-from .simulated import run, scores
+from tests.support.names import METRICS, SCORED, SELECTIONS, printed
+from tests.support.simulated import run, scores
 
 SHORT = {"max_gen_toks": 8}
 """Room for "A. East": where it is not the length that is looked at, the tests do not pay for it."""

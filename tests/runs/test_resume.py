@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from .distributed import Hashing, evaluate, launch
+from tests.support.distributed import Hashing, evaluate, launch
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system cannot kill a process outright")
 

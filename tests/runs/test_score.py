@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from lm_eval_cora.question import LETTERS
-
-from .simulated import knows, run, says, scores
-from .test_study import four_options, study_of
+from tests.support.simulated import knows, run, says, scores
+from tests.support.study import four_options, study_of
 
 Doc = dict[str, Any]
 
@@ -223,7 +222,7 @@ def test_greedy_samples_are_refused() -> None:
 
 
 def test_samples_never_come_from_the_cache(tmp_path: Path) -> None:
-    from .simulated import Simulated
+    from tests.support.simulated import Simulated
 
     for _ in range(2):
         model = Simulated(knows)
@@ -248,8 +247,7 @@ def test_a_seed_goes_into_each_request_if_it_is_asked_for(tmp_path: Path) -> Non
 @pytest.mark.parametrize("chat", [True, False])
 def test_a_model_of_transformers_is_not_sent_a_seed(chat: bool, tmp_path: Path) -> None:
     from lm_eval_cora.options import OptionError
-
-    from .simulated import Simulated
+    from tests.support.simulated import Simulated
 
     class HFLM(Simulated):
         pass

@@ -12,10 +12,9 @@ import numpy as np
 import pytest
 
 from lm_eval_cora.responses import Record
-from tests import oracles
-
-from .names import METRICS
-from .simulated import knows, prefers, run, scores
+from tests.support import oracles
+from tests.support.names import METRICS
+from tests.support.simulated import knows, prefers, run, scores
 
 M = 26
 

@@ -10,7 +10,7 @@ from unittest.mock import patch
 
 import pytest
 
-from .distributed import Hashing, evaluate, outcomes_alone, outcomes_together
+from tests.support.distributed import Hashing, evaluate, outcomes_alone, outcomes_together
 
 # Not importorskip: collecting this module would import torch even where its tests are deselected.
 pytestmark = pytest.mark.skipif(

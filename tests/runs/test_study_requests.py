@@ -11,10 +11,9 @@ import pytest
 from lm_eval.tasks import TaskManager
 
 from lm_eval_cora.options import OptionError
-
-from .simulated import TASKS, Simulated, knows, run, scores
-from .test_study import believes_two, four_options, study_of
-from .test_tasks import build
+from tests.support.building import build
+from tests.support.simulated import TASKS, Simulated, knows, run, scores
+from tests.support.study import believes_two, four_options, study_of
 
 # ---- the cheap version of MCQA+
 

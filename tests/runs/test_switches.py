@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from lm_eval_cora.options import OptionError
-
-from .simulated import TASKS, Simulated, knows, run, scores
+from tests.support.simulated import TASKS, Simulated, knows, run, scores
 
 FORMS = ["cora_demo", "cora_demo_mc"]
 M = 26

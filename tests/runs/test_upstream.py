@@ -11,13 +11,12 @@ import datasets
 import pytest
 
 from lm_eval_cora.question import LETTERS
-
-from .simulated import run, scores
-from .test_tasks import build
+from tests.support.building import build
+from tests.support.simulated import run, scores
 
 pytest.importorskip("math_verify")
 
-GOLDEN = Path(__file__).parent / "golden" / "consistency_rates.md"
+GOLDEN = Path(__file__).parents[1] / "golden" / "consistency_rates.md"
 
 Doc = dict[str, Any]
 Rule = Callable[[Doc], str]

@@ -17,9 +17,8 @@ from lm_eval_cora.harness.docs import divergent, doc_to_scored_text
 from lm_eval_cora.harness.loading import load_benchmark, load_exemplars, to_question
 from lm_eval_cora.options import Options
 from lm_eval_cora.question import OpenQuestion, Question
-
-from .simulated import TASKS, run, scores
-from .whole import WHOLE, Lines, mostly_knows
+from tests.support.simulated import TASKS, run, scores
+from tests.support.whole import WHOLE, Lines, mostly_knows
 
 pytestmark = pytest.mark.skipif(not WHOLE.is_dir(), reason=f"no benchmarks in {WHOLE}")
 

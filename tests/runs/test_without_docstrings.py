@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from .report.written import varied, write
+from tests.support.written import varied, write
 
-REPOSITORY = Path(__file__).parents[1]
+REPOSITORY = Path(__file__).parents[2]
 
 
 def command(*arguments: object, python: tuple[str, ...] = ()) -> str:

@@ -16,9 +16,8 @@ from lm_eval._cli import HarnessCLI
 from lm_eval.api.registry import register_model
 
 from lm_eval_cora.cli import main
-
-from .distributed import draw
-from .simulated import TASKS, Simulated, knows
+from tests.support.distributed import draw
+from tests.support.simulated import TASKS, Simulated, knows
 
 NAME = "knows-some-of-it"
 

@@ -1,6 +1,8 @@
 """A model in processes of its own: alone, or as one of several ranks that talk to each other over gloo.
 
-As a script this is one rank: `python -m tests.distributed runs.json outcomes.json --rank 0 --ranks 2 --store FILE`.
+As a script this is one rank:
+
+    python -m tests.support.distributed runs.json outcomes.json --rank 0 --ranks 2 --store FILE
 """
 
 from __future__ import annotations
@@ -26,10 +28,9 @@ from lm_eval.tasks import TaskManager
 
 from lm_eval_cora.harness.asking import AskingLM
 from lm_eval_cora.stopping.goals import Goal
+from tests.support.simulated import TASKS
 
-from .simulated import TASKS
-
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 SECONDS = 120
 """What a group of processes may take. Three ranks on two cores take about five."""
@@ -227,7 +228,8 @@ def launch(
 ) -> list[Ended]:
     """Run in real processes, one per rank, and wait for them; the first writes `outcomes.json` into the folder."""
     (folder / "runs.json").write_text(json.dumps(list(runs)), encoding="utf-8")
-    command = [sys.executable, "-m", "tests.distributed", str(folder / "runs.json"), str(folder / "outcomes.json")]
+    command = [sys.executable, "-m", "tests.support.distributed"]
+    command += [str(folder / "runs.json"), str(folder / "outcomes.json")]
     command += ["--ranks", str(ranks), "--store", str(folder / "store")]
     command += ["--log", str(log)] if log else []
     command += ["--stop-half-way"] if stop_half_way else []

@@ -1,7 +1,7 @@
 """The ways to install the harness and this package side by side, and what must hold in each of them.
 
-    python -m tests.installation              # all, as a table: what `nox -s install` runs
-    python -m tests.installation upgrade uv   # those with one of these words in their name
+    python -m tests.support.installation              # all, as a table: what `nox -s install` runs
+    python -m tests.support.installation upgrade uv   # those with one of these words in their name
 
 The harness is built from its source distribution on PyPI, with few of its tasks: searching all of them takes longer
 than everything else here. Its dependencies are those of the Python that runs this, linked into a folder that each
@@ -27,9 +27,9 @@ from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
 
-from .names import GROUPS, NAMES
+from tests.support.names import GROUPS, NAMES
 
-REPOSITORY = Path(__file__).parents[1]
+REPOSITORY = Path(__file__).parents[2]
 KEPT = ("arc", "score")
 """The harness' tasks that are kept: one to be listed, and the folder that the probes of SCORE read."""
 

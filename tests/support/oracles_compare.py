@@ -14,7 +14,7 @@ from math import comb
 from statistics import mean, stdev
 
 from lm_eval_cora.responses import Record
-from tests import oracles
+from tests.support import oracles
 
 Questions = Sequence[Sequence[Record]]
 

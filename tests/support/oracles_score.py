@@ -12,8 +12,7 @@ from operator import eq
 from statistics import mean
 
 from lm_eval_cora.responses import Record
-
-from .oracles import (
+from tests.support.oracles import (
     Questions,
     Same,
     _agree,

@@ -14,7 +14,7 @@ from lm_eval.tasks import TaskManager
 
 from lm_eval_cora.question import LETTERS
 
-TASKS = Path(__file__).parents[1] / "tasks"
+TASKS = Path(__file__).parents[2] / "tasks"
 
 
 class Simulated(LM):

@@ -1,7 +1,7 @@
 """Every task on the whole public benchmarks, each in a process of its own, with a model that answers at once.
 
-    python -m tests.whole                  # all 92, as a table: what `nox -s whole` runs
-    python -m tests.whole mmlu_pro _revas  # those with one of these words in their name
+    python -m tests.support.whole                  # all 92, as a table: what `nox -s whole` runs
+    python -m tests.support.whole mmlu_pro _revas  # those with one of these words in their name
 
 The benchmarks are read from a folder in the layout of their Hub ids, `../shared/whole` beside the checkout or the one
 that --folder names. `local` asks the questions of TruthfulQA from a file. Requests are what reaches the model, prompt
@@ -26,9 +26,9 @@ from zlib import crc32
 
 from tabulate import tabulate
 
-from .names import NAMES
+from tests.support.names import NAMES
 
-REPOSITORY = Path(__file__).parents[1]
+REPOSITORY = Path(__file__).parents[2]
 WHOLE = REPOSITORY.parent / "shared" / "whole"
 HEADERS = [
     "task",
@@ -68,7 +68,7 @@ def run(task: str, metadata: str) -> dict[str, Any]:
     from lm_eval import simple_evaluate
     from lm_eval.tasks import TaskManager
 
-    from .simulated import Simulated
+    from tests.support.simulated import Simulated
 
     class Counting(Simulated):
         """Keeps the number and size of its requests instead of their texts."""
@@ -174,7 +174,8 @@ def run_in_a_process(task: str, whole: Path) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as temporary:
         local = task.startswith("cora_local")
         files = {"data_files": str(local_file(Path(temporary), whole))} if local else {}
-        command = [sys.executable, "-m", "tests.whole", "--task", task, "--metadata", json.dumps({"cora": files})]
+        metadata = json.dumps({"cora": files})
+        command = [sys.executable, "-m", "tests.support.whole", "--task", task, "--metadata", metadata]
         done = subprocess.run(command, cwd=whole, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         return {"task": task, "error": f"{task}: failed\n{done.stderr[-2000:]}"}

@@ -18,9 +18,8 @@ from lm_eval_cora.metrics.estimate import for_json
 from lm_eval_cora.report.runs import Run, read_runs
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.report.text import as_csv, as_json, as_markdown
-
-from ..names import benchmark_of, printed
-from ..simulated import TASKS, knows, run, says
+from tests.support.names import benchmark_of, printed
+from tests.support.simulated import TASKS, knows, run, says
 
 Doc = dict[str, Any]
 Line = dict[str, Any]
