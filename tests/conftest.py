@@ -26,6 +26,11 @@ hypothesis.settings.register_profile("same", hypothesis.settings.get_profile("ra
 hypothesis.settings.load_profile("same")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the longest files, so that no worker is left with one of them at the end."""
+    items.sort(key=lambda item: not any(map(item.get_closest_marker, ("model", "packaging"))))
+
+
 @pytest.fixture(scope="session")
 def made_up_hub(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder in which the ids of all benchmarks are found."""
