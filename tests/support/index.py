@@ -13,7 +13,6 @@ from lm_eval.tasks import _index
 
 from tests.support.simulated import TASKS
 
-
 OURS_ALONE = """
 import functools, runpy, sys
 from lm_eval import tasks
