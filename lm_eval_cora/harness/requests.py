@@ -15,12 +15,6 @@ from lm_eval_cora.reading import NOT_ASKED, NotAsked
 TOKEN_LIMITS = ("max_completion_tokens", "max_tokens", "max_new_tokens")
 """Other names that the harness knows for `max_gen_toks`; of several the last one counts there, too."""
 
-_TOKENS_AROUND, _TOKENS_OF_A_LETTER, _BYTES_OF_A_TOKEN = 8, 4, 3
-"""Of an answer that names several letters, with or without the texts of their options."""
-
-_STEP_OF_ROOM, _MOST_ROOM = 32, 128
-"""In tokens. Back ends put requests with the same limit together, and take the room off a long prompt."""
-
 
 def rename_token_limit(settings: dict[str, Any]) -> None:
     """Let --gen_kwargs max_new_tokens=4096 count: the harness prefers the `max_gen_toks` of the task file.
@@ -39,20 +33,15 @@ def rename_token_limit(settings: dict[str, Any]) -> None:
             settings["max_gen_toks"] = settings.pop(name)
 
 
-def with_room_for(choices: Sequence[str], settings: dict[str, Any]) -> dict[str, Any]:
-    """Generation settings with the tokens that it takes to name all of some options.
+def with_room_for(tokens: int, settings: dict[str, Any]) -> dict[str, Any]:
+    """Generation settings with room for at least so many tokens.
 
     Example:
-        >>> with_room_for(["Ice", "Fog"], {"max_gen_toks": 8}), with_room_for(["Ice", "Fog"], {"max_gen_toks": 64})
+        >>> with_room_for(32, {"max_gen_toks": 8}), with_room_for(32, {"max_gen_toks": 64})
         ({'max_gen_toks': 32}, {'max_gen_toks': 64})
     """
     limit = settings.get("max_gen_toks")
-    if not isinstance(limit, int):
-        return settings
-    texts = sum(len(choice.encode()) for choice in choices)
-    tokens = _TOKENS_AROUND + _TOKENS_OF_A_LETTER * len(choices) + texts // _BYTES_OF_A_TOKEN
-    room = min(_MOST_ROOM, -(-tokens // _STEP_OF_ROOM) * _STEP_OF_ROOM)
-    return {**settings, "max_gen_toks": max(limit, room)}
+    return {**settings, "max_gen_toks": tokens} if isinstance(limit, int) and limit < tokens else settings
 
 
 def part_samples(rank: int) -> None:

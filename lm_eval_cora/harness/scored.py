@@ -26,6 +26,7 @@ from lm_eval_cora.harness.scoring import JUDGE, Cell, Score, Undefined, score_re
 from lm_eval_cora.metrics.entries import compute
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.options import OptionError, Options
+from lm_eval_cora.probes import Probe
 from lm_eval_cora.randomness import draw
 from lm_eval_cora.reading import NOT_ASKED, NotAsked, is_settled, not_asked, response_of, written_answer
 from lm_eval_cora.responses import Record, ResponseTable
@@ -40,6 +41,7 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
     """A task whose `process_results` returns a Record, and whose requests name it. Nothing raises once it has answers.
 
     Attributes:
+        _probe: What makes the variants.
         _samples: Whether the answers to a question are samples of one.
         _sends_seeds: Whether each sample is sent with a different seed.
         _writes: Whether the model writes an answer of its own, which is compared.
@@ -53,6 +55,7 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
         _estimates: The metrics that were computed of it.
     """
 
+    _probe: Probe
     _samples: bool
     _sends_seeds: bool
     _writes: bool
@@ -81,20 +84,15 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
         score: Callable[..., Record] = self.config.process_results
         return score(doc, results, self._options.reader) if score is score_response else score(doc, results)
 
-    @property
-    def _probe(self) -> str:
-        name: str = self.config.process_docs.__name__
-        return name
-
     def goal_of(self, goal: Goal | None) -> Goal | None:
         """The goal, or None if all variants are to be asked: no metric of the task is known before.
 
         Raises:
             OptionError: If the task has other goals than this one.
         """
-        if goal is None or goal.is_goal_of(self._chosen, self._probe):
+        if goal is None or goal.is_goal_of(self._chosen, self._probe.name):
             return goal
-        if goals := goals_of(self._chosen, self._probe):
+        if goals := goals_of(self._chosen, self._probe.name):
             raise OptionError(
                 f"{self.task_name}: --stop {goal.name}: the task has no such metric; expected {' or '.join(goals)}"
             )
@@ -194,7 +192,7 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
         written: dict[str, set[str]] = {}
         for instance in instances:
             for response in instance.filtered_resps.values():
-                if (text := written_answer([response], self._options.reader)) is not None:
+                if (text := written_answer(instance.doc, [response], self._options.reader)) is not None:
                     written.setdefault(instance.doc["question_id"], {instance.doc["answer"]}).add(text)
         JUDGE.settle_within(written.values())
 

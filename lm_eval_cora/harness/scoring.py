@@ -7,6 +7,7 @@ from typing import Any
 
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.equivalence import Judge
+from lm_eval_cora.formats import FORMATS
 from lm_eval_cora.harness.docs import Doc
 from lm_eval_cora.reading import read_response
 from lm_eval_cora.responses import Record
@@ -143,22 +144,12 @@ def spread(record: Record, keys: Sequence[str]) -> Row:
     if "acc" in row:
         row["acc"] = Score.of(record) if record.asked else Cell(record, "not asked")
     if said in row and record.asked and not record.invalid:
-        row[said] = Cell(record, _what_was_said(record))
+        row[said] = Cell(record, FORMATS[record.ask].said(record, letters=False) or "")
     if "invalid" in row and record.reason is not None:
         row["invalid"] = Cell(record, record.reason.value)
     if "ties" in row and record.tied:
         row["ties"] = Cell(record, "tied")
     return Row(row, keys, empty)
-
-
-def _what_was_said(record: Record) -> str:
-    if record.written is not None:
-        return record.written
-    if record.picked is not None:
-        return str(record.picked)
-    if record.ask == "yes_no":
-        return "yes" if record.selected else "no"
-    return " ".join(map(str, record.selected or ()))
 
 
 class Undefined(str):

@@ -14,6 +14,7 @@ from tqdm import tqdm
 
 from lm_eval_cora import metrics
 from lm_eval_cora.benchmarks import Benchmark, BenchmarkError
+from lm_eval_cora.formats import format_of
 from lm_eval_cora.harness import docs
 from lm_eval_cora.harness.asking import AskingLM
 from lm_eval_cora.harness.back_ends import check_replicas, check_scoring
@@ -44,11 +45,19 @@ from lm_eval_cora.harness.requests import (
 from lm_eval_cora.harness.results_file import digest_of, name_callables, signature_of
 from lm_eval_cora.harness.scored import ScoredTask
 from lm_eval_cora.harness.scoring import JUDGE, metric_keys, score_response
-from lm_eval_cora.harness.templates import drops_one
+from lm_eval_cora.harness.templates import templates_of
 from lm_eval_cora.metrics import Estimate
-from lm_eval_cora.metrics.entries import check_metrics, compute, is_asked_for, is_in_table
+from lm_eval_cora.metrics.entries import (
+    DROPPED_TEMPLATE,
+    check_metrics,
+    compute,
+    features_of,
+    is_asked_for,
+    is_in_table,
+)
 from lm_eval_cora.metrics.estimate import for_json
 from lm_eval_cora.options import OptionError, Options
+from lm_eval_cora.probes import PROBES, Probe
 from lm_eval_cora.question import Form
 from lm_eval_cora.responses import Record, ResponseTable
 
@@ -71,7 +80,9 @@ class CoraTask(ScoredTask):
     def __init__(self, config: Mapping[str, Any]) -> None:
         metadata = config.get("metadata") or {}
         self._options = Options.from_metadata(config["task"], _given(metadata.get("cora"), config))
-        config = {key: value for key, value in config.items() if key not in ("class", "reader")}
+        self._probe = _probe_of(config)
+        config = {key: value for key, value in config.items() if key not in ("class", "reader", "probe")}
+        config["process_docs"] = docs.process_docs
         for name in metadata:
             # A model argument is called seed, too.
             if name in Options.names() - {"seed"} or (name != "cora" and str(name).lower().partition(".")[0] == "cora"):
@@ -83,7 +94,7 @@ class CoraTask(ScoredTask):
         self._form = _FORMS.get(config.get("output_type", ""), "generate")
         benchmark = (config.get("dataset_kwargs") or {}).get("benchmark")
         self._benchmark = benchmark if isinstance(benchmark, Benchmark) else None
-        self._samples = config.get("process_docs") is docs.sampling
+        self._samples = self._probe.samples
         self._sends_seeds = False
         self._writes = self._benchmark is not None and not self._benchmark.has_options
         if self._writes:
@@ -139,18 +150,19 @@ class CoraTask(ScoredTask):
         if self._docs is None:
             rows = self.dataset[self.config.test_split]
             with _naming(self.config.task):
-                self._docs = self.config.process_docs(rows, self._options, form=self._form, benchmark=self._benchmark)
+                self._docs = docs.process_docs(
+                    rows, self._probe, self._options, form=self._form, benchmark=self._benchmark
+                )
         return self._docs
 
     def _features(self, entries: Sequence[Mapping[str, Any]]) -> set[str]:
-        """What there is about the benchmark that some metrics are only for."""
-        has = {
-            "boxed": lambda: self._writes,
-            "macro_average": lambda: self._benchmark is not None and self._benchmark.macro_average,
-            "dropped_template": lambda: drops_one(self._benchmark, self._options),
-        }
+        """The features of the benchmark; templates are read only if a metric asks for them."""
         named = {feature for entry in entries for feature in str(entry.get("only", "")).split()}
-        return {feature for feature in named if has[feature]()}
+        kinds: list[str] = []
+        if DROPPED_TEMPLATE in named:
+            kinds = [template.name for template in templates_of(self._benchmark, self._options).all]
+        macro = self._benchmark is not None and self._benchmark.macro_average
+        return features_of(is_open=self._writes, macro_average=macro, kinds=kinds)
 
     def fewshot_docs(self) -> None:
         """None: exemplars are loaded when the requests are built, if shots are asked for."""
@@ -254,7 +266,7 @@ class CoraTask(ScoredTask):
         goal = self.goal_of(model.goal)
         check_stopping(self.task_name, model, self.config, self._chosen, filters=len(self._filters))
         if goal is not None:
-            self._set_metrics(goal.entries_left(self.config.metric_list, self._probe), [])
+            self._set_metrics(goal.entries_left(self.config.metric_list, self._probe.name), [])
         elif model.goal is not None:
             logger.warning("%s: --stop: asked in full, because no metric is known before that", self.task_name)
         self._left_out = {key: value for key, value in model.settings().items() if goal or key != "stop"}
@@ -302,8 +314,7 @@ class CoraTask(ScoredTask):
             prompt, settings = request.arguments
             if self._samples and self._sends_seeds:
                 settings = {**settings, "seed": self._options.seed * doc["variants"] + doc["ordinal"] + 1}
-            if doc["ask"] == "select_all":
-                settings = with_room_for(doc["choices"], settings)
+            settings = with_room_for(format_of(doc).tokens(doc), settings)
             request.arguments = (prompt, settings)
         for one in request if isinstance(request, list) else [request]:
             one.asked_by = self  # what a model that stops early goes by
@@ -316,6 +327,7 @@ class CoraTask(ScoredTask):
             key: value if key == "metadata" else name_callables(value)
             for key, value in self.config.to_dict(keep_callable=True).items()
         }
+        config["probe"] = self._probe.name
         if isinstance(benchmark := (self.config.dataset_kwargs or {}).get("benchmark"), Benchmark):
             config["dataset_kwargs"] = {**self.config.dataset_kwargs, "benchmark": benchmark.name}
         if not self._records:  # --predict_only
@@ -343,7 +355,7 @@ class CoraTask(ScoredTask):
             self._table,
             {
                 "task": f"{self.task_name}@{self.VERSION}",
-                "probe": self._probe,
+                "probe": self._probe.name,
                 "form": _FORMS.get(self.OUTPUT_TYPE, self.OUTPUT_TYPE),
                 **({"reader": self._options.reader} if self.config.process_results is score_response else {}),
                 "shots": f"{fewest}{shots}@{self._fewshot_seed}" if shots else 0,
@@ -356,6 +368,21 @@ class CoraTask(ScoredTask):
             self._left_out,
             alone=len(self._filters) == 1,
         )
+
+
+def _probe_of(config: Mapping[str, Any]) -> Probe:
+    """The probe that a task file names; until version 0.2 its `process_docs` named it."""
+    hook, name = config.get("process_docs"), config.get("probe")
+    if isinstance(hook, Probe):
+        return hook
+    if hook not in (None, docs.process_docs):
+        raise OptionError(
+            f"{config['task']}: process_docs: {hook!r} in the task file; expected {docs.__name__}.process_docs, and "
+            "the name of a probe in `probe`. CONTRIBUTING.md says how to add a probe"
+        )
+    if name not in PROBES:
+        raise OptionError(f"{config['task']}: probe: {name!r} in the task file; expected one of {', '.join(PROBES)}")
+    return PROBES[name]
 
 
 def _given(options: Any, config: Mapping[str, Any]) -> Any:

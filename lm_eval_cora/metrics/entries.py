@@ -6,11 +6,13 @@ from collections.abc import Collection, Mapping
 from functools import lru_cache, partial
 from typing import Any, get_args
 
+from lm_eval_cora.formats import BOXED
 from lm_eval_cora.metrics.accuracy import bmca, mcqa, mcqa_plus, mv
 from lm_eval_cora.metrics.consistency import ci, cora
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.metrics.orders import acc_h
 from lm_eval_cora.options import OptionError
+from lm_eval_cora.probes.prompts import SINGLE_LETTER
 from lm_eval_cora.question import Form
 from lm_eval_cora.responses import ResponseTable
 
@@ -25,9 +27,29 @@ _OF_RIGHT_AND_WRONG = (acc_h, bmca, ci, cora, mcqa, mcqa_plus, mv)
 _FALLING = (ci, cora)
 """Those of them that may fall if an original is answered right."""
 
-FEATURES = ("boxed", "dropped_template", "macro_average")
-"""What a metric may be `only` for: answers of the models' own; templates of which SCORE's paper drops one; benchmarks
-that are averaged over categories."""
+MACRO_AVERAGE, DROPPED_TEMPLATE = "macro_average", "dropped_template"
+
+FEATURES = (BOXED.name, DROPPED_TEMPLATE, MACRO_AVERAGE)
+"""What a metric may be `only` for: benchmarks whose answers the models write themselves, in a box; templates of which
+SCORE's paper drops one; benchmarks that are averaged over categories."""
+
+
+def features_of(*, is_open: bool, macro_average: bool, kinds: Collection[str]) -> set[str]:
+    """The features that a task or a run has, of `FEATURES`.
+
+    Args:
+        is_open: Whether the questions have no options.
+        macro_average: Whether the benchmark is averaged over categories.
+        kinds: The kinds of variants, or the names of the templates.
+
+    Example:
+        >>> features_of(is_open=False, macro_average=True, kinds=["single_letter_only"]) == {
+        ...     "dropped_template", "macro_average"
+        ... }
+        True
+    """
+    has = (is_open, SINGLE_LETTER in kinds, macro_average)
+    return {feature for feature, present in zip(FEATURES, has, strict=True) if present}
 
 
 def parameters_of(entry: Entry) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lm_eval_cora import metrics
+from lm_eval_cora.formats import BOXED
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of
 from lm_eval_cora.probes.alterations import ORIGINAL
 from lm_eval_cora.question import shorten
@@ -251,7 +252,7 @@ def _compared_as_text(line: _Line) -> dict[str, Any]:
         "printed": (),
         "answer": 0,
         "picked": None,
-        "ask": "boxed",
+        "ask": BOXED.name,
         "written": line.picked,
         "matches": line.picked == line.answer,
     }

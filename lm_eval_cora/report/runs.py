@@ -12,10 +12,10 @@ from typing import Any, get_args
 
 from lm_eval_cora.answers import FEW_FOLLOWED, Reader
 from lm_eval_cora.equivalence import Judge
-from lm_eval_cora.metrics.entries import compute, is_asked_for, is_in_table
+from lm_eval_cora.metrics.entries import compute, features_of, is_asked_for, is_in_table
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.options import Options
-from lm_eval_cora.probes import plus, prompts
+from lm_eval_cora.probes import Probe
 from lm_eval_cora.question import Form
 from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.files import SamplesFile, find_files, part_of, short_names
@@ -35,7 +35,7 @@ class Run:
         name: Name of the task.
         filter: Name of the filter.
         task: Name of the task, with the filter if there are several.
-        probe: Name of the probe.
+        probe: What made the variants.
         form: How the model was asked.
         files: The samples files, the newest first.
         results: What the harness' results file of the newest says; empty without one.
@@ -56,7 +56,7 @@ class Run:
     name: str
     filter: str
     task: str
-    probe: str
+    probe: Probe
     form: Form
     files: tuple[Path, ...]
     results: Mapping[str, Any]
@@ -92,16 +92,15 @@ class Run:
 
         Of a run that stopped early those that it printed: the others are not known.
         """
-        features = {
-            "boxed": bool(self.table.written.any()),
-            "macro_average": "macro_acc" in self.metrics,
-            "dropped_template": prompts.SINGLE_LETTER in self.table.kinds,
-        }
-        sampled = self.probe == plus.NAME and set(self.table.sizes.tolist()) == {1}
-        present = [feature for feature, has in features.items() if has]
+        present = features_of(
+            is_open=bool(self.table.written.any()),
+            macro_average="macro_acc" in self.metrics,
+            kinds=self.table.kinds,
+        )
+        sampled = "variants" in self.probe.options and set(self.table.sizes.tolist()) == {1}
         return [
             entry
-            for entry in probe_metrics(self.probe)
+            for entry in probe_metrics(self.probe.name)
             if is_asked_for(entry, self.form, sampled=sampled, features=present)
             and (self.table.is_whole or entry["metric"] in self.metrics)
         ]
@@ -116,7 +115,7 @@ class Run:
         """Of a run that stopped early, the lowest and the highest that other metrics can be, by name."""
         if self.table.is_whole:
             return {}
-        pairs = {entry["metric"]: bounds_of(entry) for entry in probe_metrics(self.probe)}
+        pairs = {entry["metric"]: bounds_of(entry) for entry in probe_metrics(self.probe.name)}
         return {
             name: (compute(pair[0], self.table), compute(pair[1], self.table))
             for name, pair in pairs.items()
@@ -171,9 +170,7 @@ class Run:
             told.append(f"the results file says something else than its samples: {'; '.join(self.differences)}")
         ours = {entry["metric"] for entry in self.entries} | named_bounds(self.bounds).keys()
         if others := sorted(name for name in self.metrics - ours if not name.endswith("_stderr")):
-            told.append(
-                f"metrics of the run that the probe {self.probe!r} does not have are not shown: {', '.join(others)}"
-            )
+            told.append(f"metrics that the probe {self.probe.name!r} does not have are not shown: {', '.join(others)}")
         return told
 
     def line(self, record: Record) -> Mapping[str, Any]:

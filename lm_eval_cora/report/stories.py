@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from lm_eval_cora.formats import FORMATS, format_of
 from lm_eval_cora.metrics.consistency import agreement
-from lm_eval_cora.question import LETTERS, PICKS_ONE, shorten
+from lm_eval_cora.question import LETTERS, shorten
 from lm_eval_cora.report.content import Answered, Cell, Number, Option, Stories, Story, Table
 from lm_eval_cora.report.runs import Run
-from lm_eval_cora.report.samples import what_was_said
 from lm_eval_cora.responses import Record
 
 _STORIES = 10
@@ -38,7 +38,7 @@ def _story(run: Run, records: Sequence[Record], share: float) -> Story:
     lines = [run.line(record) for record in records]
     doc = lines[0]["doc"]
     hits = sum(record.correct for record in records)
-    reference = f"; reference answer: {shorten(doc['answer'], 60)}" if records[0].ask == "boxed" else ""
+    reference = f"; reference answer: {shorten(doc['answer'], 60)}" if format_of(doc).is_open else ""
     return Story(
         question_id=records[0].question_id,
         stem=_cut(str(doc.get("question", ""))),
@@ -57,11 +57,12 @@ def _answered(record: Record, line: Mapping[str, Any]) -> Answered:
             LETTERS[place],
             _cut(text),
             right=identity == record.answer,
-            picked=place == record.position if record.ask in PICKS_ONE else identity in chosen,
+            picked=place == record.position or identity in chosen,
         )
         for place, (text, identity) in enumerate(zip(texts, record.printed, strict=False))
     ]
-    said = str(record.reason) if record.reason else shorten(what_was_said(record) or "", 80)
+    read = FORMATS[record.ask].said(record, letters=True)
+    said = str(record.reason) if record.reason else shorten(read or "", 80)
     return Answered(record.kind, verdict, said, _cut(response_text(line)), options)
 
 
@@ -70,7 +71,7 @@ def response_text(line: Mapping[str, Any]) -> str:
     responses = line.get("filtered_resps") or [""]
     if isinstance(responses[0], str):
         return responses[0]
-    answers = ["yes", "no"] if line["doc"].get("ask") == "yes_no" else list(LETTERS)
+    answers = format_of(line["doc"]).scored(line["doc"])
     values = [response[0] if isinstance(response, list) and response else response for response in responses]
     if len(values) == 1:
         return str(values[0])

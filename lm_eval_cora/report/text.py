@@ -83,7 +83,7 @@ def _run_as_json(run: Run) -> dict[str, Any]:
     return {
         "model": run.model,
         "task": run.task,
-        "probe": run.probe,
+        "probe": run.probe.name,
         "form": run.form,
         "reader": run.reader,
         "signature": run.signature or None,
