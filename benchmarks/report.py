@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # the checkout, not what is 
 
 from lm_eval_cora.metrics import resampled
 from lm_eval_cora.responses import ResponseTable
-from tests.simulated import run
+from tests.support.simulated import run
 
 ROOT = Path(__file__).parents[1]
 MEGABYTES = 500

@@ -27,7 +27,7 @@ sys.path.pop(0)  # this folder, where `import requests` would find this file
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the checkout, not what is installed
 
 from lm_eval_cora.harness import stop_early
-from tests.simulated import Simulated, knows, run, says, scores
+from tests.support.simulated import Simulated, knows, run, says, scores
 
 ROOT = Path(__file__).parents[1]
 GOALS = ("exact", "bmca@0.8", "mv")

@@ -14,7 +14,7 @@ import datasets
 import hypothesis
 import pytest
 
-from .hub import make_hub
+from tests.support.hub import make_hub
 
 # How long an example takes says more about the machine than about the code.
 hypothesis.settings.register_profile("any machine", deadline=None)

@@ -18,10 +18,9 @@ import pytest
 
 from lm_eval_cora import __version__
 from lm_eval_cora.cli import main
-
-from .names import NAMES
-from .report.written import Written, copied, lines_of, otherwise, put, strict, varied, write
-from .simulated import TASKS, Simulated, knows, run
+from tests.support.names import NAMES
+from tests.support.simulated import TASKS, Simulated, knows, run
+from tests.support.written import Written, copied, lines_of, otherwise, put, strict, varied, write
 
 COMMANDS = ["report", "compare", "score", "export", "guess", "tasks"]
 

@@ -7,10 +7,9 @@ from collections import Counter
 import pytest
 
 from lm_eval_cora.task_files import probe_metrics, probes, task_list
-
-from .names import NAMES, ONE_FORM, PROBES, benchmark_of, probe_of
-from .simulated import TASKS as TASK_FILES
-from .simulated import knows, run
+from tests.support.names import NAMES, ONE_FORM, PROBES, benchmark_of, probe_of
+from tests.support.simulated import TASKS as TASK_FILES
+from tests.support.simulated import knows, run
 
 TASKS = {task.name: task for task in task_list()}
 

@@ -14,8 +14,7 @@ import pytest
 
 from lm_eval_cora.discovery.finder import SWITCH
 from lm_eval_cora.discovery.location import tasks_folder
-
-from ..names import GROUPS, NAMES
+from tests.support.names import GROUPS, NAMES
 
 REPOSITORY = Path(__file__).parents[2]
 STARTUP = REPOSITORY / "lm_eval_cora" / "discovery" / "_lm_eval_cora_startup.py"

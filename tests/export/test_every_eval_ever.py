@@ -15,10 +15,9 @@ from lm_eval_cora.export.every_eval_ever import write_every_eval_ever
 from lm_eval_cora.metrics.estimate import bootstrap
 from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.runs import Run, read_runs
-
-from ..simulated import knows, run
-from .conftest import HOSTILE, Exported, strict, write
-from .facts import RECORD, ROW, ROWS_PATH
+from tests.support.exported import HOSTILE, Exported, strict, write
+from tests.support.facts import RECORD, ROW, ROWS_PATH
+from tests.support.simulated import knows, run
 
 REVAS = 48  # variants of a question with five options
 

@@ -11,9 +11,8 @@ from huggingface_hub import ModelCard
 from lm_eval_cora.export.model_index import model_index
 from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.runs import Run, read_runs
-
-from ..simulated import knows, run
-from .conftest import write
+from tests.support.exported import write
+from tests.support.simulated import knows, run
 
 
 def test_every_defined_metric_comes_back_from_a_card(runs: list[Run]) -> None:

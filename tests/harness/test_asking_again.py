@@ -18,7 +18,7 @@ from lm_eval_cora.harness import stop_early
 from lm_eval_cora.options import OptionError
 from lm_eval_cora.reading import NOT_ASKED
 from lm_eval_cora.report.runs import read_runs
-from tests.simulated import TASKS, Simulated, knows, run, scores
+from tests.support.simulated import TASKS, Simulated, knows, run, scores
 
 QUESTIONS = {"questions": 6}
 

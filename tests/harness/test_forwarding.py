@@ -17,7 +17,7 @@ from lm_eval_cora.harness import stop_early
 from lm_eval_cora.harness.asking import AskingLM
 from lm_eval_cora.harness.forwarding import ForwardingLM, behind
 from lm_eval_cora.options import OptionError
-from tests.simulated import Simulated, knows, run
+from tests.support.simulated import Simulated, knows, run
 
 
 class Elsewhere(Simulated):

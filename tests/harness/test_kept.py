@@ -14,7 +14,7 @@ from sqlitedict import SqliteDict
 
 from lm_eval_cora.harness.kept import AnswerCache
 from lm_eval_cora.harness.served import NoAnswer
-from tests.simulated import Simulated
+from tests.support.simulated import Simulated
 
 
 def requests(count: int, **settings: Any) -> list[Instance]:

@@ -9,9 +9,9 @@ import pytest
 
 from lm_eval_cora.harness import stop_early
 from lm_eval_cora.options import OptionError
-from tests.answers.responses import STYLES
-from tests.simulated import Simulated, run, scores
-from tests.stopping.test_goals import Moody, chance
+from tests.support.responses import STYLES
+from tests.support.simulated import Simulated, run, scores
+from tests.support.stopping import Moody, chance
 
 QUESTIONS = {"questions": 6}
 LIMITS = (4, 16, 64)

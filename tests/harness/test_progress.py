@@ -8,8 +8,8 @@ import pytest
 
 from lm_eval_cora.harness import stop_early
 from lm_eval_cora.harness.progress import Progress, counting
-from tests.simulated import Simulated, knows
-from tests.simulated import run as run_simulated
+from tests.support.simulated import Simulated, knows
+from tests.support.simulated import run as run_simulated
 
 
 class Clock:

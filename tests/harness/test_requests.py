@@ -7,8 +7,7 @@ import pytest
 
 from lm_eval_cora.harness.requests import chosen_docs, slim
 from lm_eval_cora.options import OptionError
-
-from ..simulated import Simulated, knows, run, scores
+from tests.support.simulated import Simulated, knows, run, scores
 
 
 def test_equal_settings_become_one_object_and_prompts_go_if_nobody_reads_them() -> None:

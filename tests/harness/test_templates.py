@@ -17,8 +17,7 @@ from lm_eval_cora.harness.templates import drops_one, templates_of
 from lm_eval_cora.options import OptionError, Options
 from lm_eval_cora.probes.prompts import SINGLE_LETTER
 from lm_eval_cora.prompting.template import own_templates
-
-from ..test_tasks import build
+from tests.support.building import build
 
 
 @pytest.mark.parametrize("benchmark", [MMLU_PRO, AGIEVAL, MATH], ids=lambda benchmark: benchmark.name)
@@ -117,7 +116,7 @@ def test_all_orders_of_many_options_are_refused() -> None:
 def test_a_probe_that_alters_options_on_questions_without(tmp_path: Path) -> None:
     from lm_eval.tasks import TaskManager
 
-    from ..simulated import TASKS
+    from tests.support.simulated import TASKS
 
     (tmp_path / "mine.yaml").write_text(
         f"task: mine\ninclude: [{TASKS}/_forms/generate.yaml, {TASKS}/_benchmarks/math.yaml, "

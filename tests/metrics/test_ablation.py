@@ -18,11 +18,10 @@ from lm_eval_cora.metrics.paired import Difference
 from lm_eval_cora.probes.divergent import divergent
 from lm_eval_cora.question import Question, Variant
 from lm_eval_cora.responses import Record, ResponseTable
-from tests import oracles
-from tests import oracles_compare as compared
-
-from .tables import random_questions, table_of
-from .tables import resampled as of_questions
+from tests.support import oracles
+from tests.support import oracles_compare as compared
+from tests.support.tables import random_questions, table_of
+from tests.support.tables import resampled as of_questions
 
 NAMES = ("mcqa_plus", "mv", "bmca@1.0", "ci", "cora")
 

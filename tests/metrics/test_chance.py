@@ -18,11 +18,10 @@ from lm_eval_cora.metrics import chance_consistency_rate
 from lm_eval_cora.probes.divergent import divergent
 from lm_eval_cora.question import Question
 from lm_eval_cora.responses import Record, ResponseTable
-from tests import oracles
-from tests import oracles_compare as compared
-
-from .score_tables import A, asked, random_score_questions, random_written_questions, written
-from .tables import questions, random_study_questions, table_of
+from tests.support import oracles
+from tests.support import oracles_compare as compared
+from tests.support.score_tables import A, asked, random_score_questions, random_written_questions, written
+from tests.support.tables import questions, random_study_questions, table_of
 
 
 def printing(name: str, *printed: Sequence[int], picked: int | None = 0) -> list[Record]:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lm_eval_cora.metrics import at_least, msgr
-from tests import oracles_compare as oracles
+from tests.support import oracles_compare as oracles
 
 RANDOM = (1, 0.89263, 0.62419, 0.32220, 0.12087, 0.03279, 0.00637, 0.00086, 0.000078, 0.0000042, 0.0000001)
 """P(at least p of 10 right) of a guess among five options, p = 0 ... 10."""

@@ -18,11 +18,17 @@ from lm_eval_cora import metrics
 from lm_eval_cora.metrics import Difference, difference, mcnemar
 from lm_eval_cora.metrics.estimate import UNDEFINED, mean_of, share_of
 from lm_eval_cora.responses import Record, ResponseTable
-from tests import oracles
-from tests import oracles_compare as compared
-
-from .score_tables import NOT_TRANSITIVE, hits, random_score_questions, random_written_questions, written_table
-from .tables import (
+from tests.support import oracles
+from tests.support import oracles_compare as compared
+from tests.support.paired import Members, some_changed
+from tests.support.score_tables import (
+    NOT_TRANSITIVE,
+    hits,
+    random_score_questions,
+    random_written_questions,
+    written_table,
+)
+from tests.support.tables import (
     METRICS,
     ORDER,
     PLUS,
@@ -37,19 +43,11 @@ from .tables import (
     table_of,
 )
 
-Members = list[list[Record]]
 Tables = tuple[ResponseTable, ResponseTable]
 Both = dict[str, tuple[Difference, np.ndarray]]
 
 SAMPLES = 300
 """They have an error of 1 / sqrt(600) = 4.1%."""
-
-
-def some_changed(make: Callable[[int], Members], seed: int) -> tuple[Members, Members]:
-    """Two sets of answers to the same questions: two of three questions are answered the same in both."""
-    before, other = make(seed), make(seed + 100)
-    rng = random.Random(seed)
-    return before, [new if rng.random() < 1 / 3 else old for old, new in zip(before, other, strict=True)]
 
 
 def changed_tables(make: Callable[[int], Members], seed: int) -> Tables:

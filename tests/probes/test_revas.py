@@ -11,8 +11,7 @@ from lm_eval_cora.probes.fillers import fillers
 from lm_eval_cora.probes.plus import plus
 from lm_eval_cora.probes.revas import revas
 from lm_eval_cora.question import FIRST_FILLER, NOTA, Question
-
-from .test_plus import (
+from tests.support.questions import (
     COUNTS,
     WATER,
     check_what_holds_for_every_variant,

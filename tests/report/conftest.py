@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from .written import DEMO, Written, otherwise, varied, write
+from tests.support.written import DEMO, Written, otherwise, varied, write
 
 QUESTIONS = 12
 

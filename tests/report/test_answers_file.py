@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.answers_file import Score, read_answers, score_answers
 from lm_eval_cora.responses import Record
-
-from .. import oracles, oracles_score
-from .written import Written, as_harness, put, the_run
+from tests.support import oracles, oracles_score
+from tests.support.written import Written, as_harness, put, the_run
 
 ORIGINAL_NEEDED = {"mcqa", "mcqa_plus_diff", "ci", "cora"}
 

@@ -13,9 +13,21 @@ import pytest
 from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.compare import Compared, as_json, as_table, compare, pair_runs
 from lm_eval_cora.report.text import table_as_text
-
-from ..simulated import knows, says
-from .written import DEMO, Doc, Written, copied, edit, lines_of, otherwise, put, strict, the_run, varied, write
+from tests.support.simulated import knows, says
+from tests.support.written import (
+    DEMO,
+    Doc,
+    Written,
+    copied,
+    edit,
+    lines_of,
+    otherwise,
+    put,
+    strict,
+    the_run,
+    varied,
+    write,
+)
 
 
 def in_order(before: Path, after: Path) -> dict[str, Compared]:

@@ -15,8 +15,7 @@ import pytest
 
 from lm_eval_cora.report.content import Number, Report, Section
 from lm_eval_cora.report.page import render
-
-from . import made_up
+from tests.support import made_up
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

@@ -13,8 +13,7 @@ import pytest
 from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.content import Chart, Curve, Dots, Line, Number, Ranges, Spread, Table
 from lm_eval_cora.report.plots import draw
-
-from . import made_up
+from tests.support import made_up
 
 MAKERS: tuple[Callable[[], Chart], ...] = (made_up.curve, made_up.ranges, made_up.dots)
 NOTHING = Table("numbers", ("Name", "Value"), ())

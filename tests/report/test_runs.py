@@ -13,9 +13,19 @@ from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.runs import read_runs
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.report.text import as_markdown
-
-from ..names import PROBES, probe_of
-from .written import DEMO, Written, check_numbers, copied, everything, lines_of, put, the_run, varied, write
+from tests.support.names import PROBES, probe_of
+from tests.support.written import (
+    DEMO,
+    Written,
+    check_numbers,
+    copied,
+    everything,
+    lines_of,
+    put,
+    the_run,
+    varied,
+    write,
+)
 
 
 @pytest.mark.parametrize("task", DEMO)

@@ -12,8 +12,7 @@ import pytest
 
 from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.runs import read_runs
-
-from .written import DEMO, Line, Written, check_numbers, copied, edit, everything, lines_of, put, the_run
+from tests.support.written import DEMO, Line, Written, check_numbers, copied, edit, everything, lines_of, put, the_run
 
 M = 26
 ORDERS = 5

@@ -16,8 +16,7 @@ from lm_eval_cora.report.runs import Run, read_runs
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.report.tables import ranks
 from lm_eval_cora.responses import Record, ResponseTable
-
-from .written import DEMO, Written, copied, edit, the_run, varied, write
+from tests.support.written import DEMO, Written, copied, edit, the_run, varied, write
 
 
 def section_of(report: Report, title: str) -> Section:

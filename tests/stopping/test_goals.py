@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterator
 from fractions import Fraction
@@ -17,9 +16,9 @@ from lm_eval_cora.harness import stop_early
 from lm_eval_cora.harness.docs import divergent, plus
 from lm_eval_cora.options import OptionError
 from lm_eval_cora.stopping.goals import HARDEST_FIRST, Goal, goals_of, place_of
-from tests.simulated import Simulated, knows, run, says, scores
+from tests.support.simulated import Simulated, knows, run, scores
+from tests.support.stopping import LEVELS, Moody, chance, is_decided, known, reaches
 
-LEVELS = ("bmca@0.5", "bmca@0.6", "bmca@0.7", "bmca@0.8", "bmca@0.9", "bmca@1.0")
 GOALS = ("exact", "bmca@0.8", "bmca@0.5", "mv")
 
 CASES = [
@@ -35,63 +34,11 @@ HOSTILE = ["", "x" * 1_000_000, "答案是乙", "\ud83d", "__import__('os')", "\
 # ---- what must hold, slow and obvious
 
 
-def reaches(goal: str, right: int, variants: int) -> bool:
-    """Whether a question counts, from the definitions: RC = right / variants, in whole numbers."""
-    if goal == "mv":
-        return 2 * right > variants
-    tenths = 10 if goal == "exact" else round(10 * float(goal.removeprefix("bmca@")))
-    return 10 * right >= tenths * variants
-
-
-def is_decided(goal: str, right: int, wrong: int, variants: int) -> bool:
-    """Whether all that could still come leads to the same."""
-    left = variants - right - wrong
-    return len({reaches(goal, right + more, variants) for more in range(left + 1)}) == 1
-
-
-def known(task: str, goal: str) -> set[str]:
-    """The metrics that are the full run's."""
-    if goal != "exact":
-        return {"mcqa", goal}
-    if "_order" in task:
-        return {"mcqa", "ci", "cora", "acc_h"}
-    if "_prompts" in task:
-        return {"mcqa", "ci", "cora"}
-    return {"mcqa", "ci", "cora", "bmca@1.0"}
-
-
 def bounded(task: str, goal: str) -> set[str]:
     """The metrics that have bounds. SCORE's probes have none of them."""
     if "_order" in task or "_prompts" in task:
         return set()
     return {"mcqa_plus", "mv", *LEVELS} - known(task, goal)
-
-
-def chance(*key: object) -> float:
-    """A number from 0 to 1 by the hash of a key."""
-    return int.from_bytes(hashlib.sha256(json.dumps(key).encode()).digest()[:4], "big") / 2**32
-
-
-class Moody(Simulated):
-    """Knows some questions in all variants, others in some; else it is wrong, or says nothing that can be read."""
-
-    def __init__(self, seed: int, sure: float = 0.35) -> None:
-        super().__init__(self.say)
-        self.seed = seed
-        self.sure = sure
-        self.asked: list[tuple[str, int]] = []
-
-    def say(self, doc: dict[str, Any]) -> str:
-        question, ordinal = doc["question_id"], doc["ordinal"]
-        self.asked.append((question, ordinal))
-        skill = 1.0 if chance(self.seed, question) < self.sure else chance(self.seed, question, "skill")
-        if chance(self.seed, question, ordinal) < skill:
-            return knows(doc)
-        if chance(self.seed, question, ordinal, "invalid") < 0.3:
-            return "?"
-        if doc["ask"] == "yes_no":
-            return "no" if knows(doc) == "yes" else "yes"
-        return says(doc, next(identity for identity in doc["printed"] if identity != doc["answer"]))
 
 
 QUESTIONS = {"questions": 6}

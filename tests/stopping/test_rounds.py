@@ -33,9 +33,8 @@ from lm_eval_cora.stopping.rounds import (
     until_precise,
     within_budget,
 )
-from tests.simulated import TASKS, Simulated, run, scores
-
-from .test_goals import Moody, chance
+from tests.support.simulated import TASKS, Simulated, run, scores
+from tests.support.stopping import Moody, chance
 
 COUNTS = st.integers(0, 40)
 

@@ -1,0 +1,43 @@
+"""A server that is up, and runs of the command against it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+from lm_eval.tasks import TaskManager
+
+from lm_eval_cora.harness import served
+from tests.support.served import Runs
+from tests.support.server import Server
+
+
+@pytest.fixture
+def quick() -> Iterator[None]:
+    # Of all task files only those of the demo, and without the waits between attempts.
+    ours = partial(TaskManager, include_defaults=False)
+    with (
+        patch("lm_eval_cora.harness.rehearsal.with_tasks_folder", list),
+        patch("lm_eval_cora.discovery.finder.with_tasks_folder", list),
+        patch("lm_eval.evaluator.add_env_info"),
+        patch("lm_eval.tasks.TaskManager", ours),
+        patch.object(served, "DELAYS", (0.0,) * 6),
+        patch("logging.raiseExceptions", False),  # the harness' handler writes to the stderr of an earlier test
+    ):
+        yield
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with Server() as running:
+        yield running
+
+
+@pytest.fixture
+def run(tmp_path: Path, server: Server, capsys: Any, caplog: Any) -> Runs:
+    caplog.set_level("INFO", "lm_eval")
+    return Runs(tmp_path / "out", server, capsys, caplog)

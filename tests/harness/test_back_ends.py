@@ -1,0 +1,284 @@
+"""What is sent by each API class of the harness, and which back ends are refused before the first request."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+from lm_eval import simple_evaluate
+from lm_eval.api.model import LM
+from lm_eval.api.registry import get_model, register_model
+from lm_eval.tasks import TaskManager
+
+from lm_eval_cora.cli import main
+from lm_eval_cora.harness import stop_early
+from lm_eval_cora.harness.back_ends import check_replicas, check_scoring, check_vllm, warn_of_small_batches
+from lm_eval_cora.harness.kept import check_cache, check_output, default_cache
+from lm_eval_cora.harness.payloads import formats_chats, leave_out_empty_stops, needs_seeds
+from lm_eval_cora.harness.served import patient
+from lm_eval_cora.options import OptionError
+from tests.support.server import Server
+from tests.support.simulated import TASKS, Simulated, knows
+from tests.support.simulated import run as run_simulated
+
+TURNS = [{"role": "user", "content": "Ice?"}]
+
+# Registered name; does it send turns; does it send a seed.
+APIS = [
+    ("local-completions", False, True),
+    ("local-chat-completions", True, True),
+    ("openai-completions", False, True),
+    ("openai-chat-completions", True, True),
+    ("anthropic-chat-completions", True, False),
+    ("sglang-generate", False, False),
+]
+
+
+def built(name: str, **arguments: Any) -> Any:
+    """A model of the harness that asks nothing while it is built."""
+    arguments = {"base_url": "http://127.0.0.1:1/v1/x", "tokenizer_backend": None, **arguments}
+    if name == "anthropic-chat-completions":
+        del arguments["tokenizer_backend"]
+    return patient(get_model(name))(model="tiny", **arguments)
+
+
+@pytest.mark.parametrize(("name", "chat", "seeds"), APIS)
+def test_the_payload_of_each_api(name: str, chat: bool, seeds: bool) -> None:
+    model = built(name)
+    assert (formats_chats(model), needs_seeds(model)) == (chat, seeds)
+    leave_out_empty_stops(model)
+    leave_out_empty_stops(model)  # once is enough
+    for until, sent in [([], [None, ["\n\nHuman:"], ["<|endoftext|>"]]), (["X"], [["X"], ["X", "\n\nHuman:"]])]:
+        settings = {"until": list(until), "max_gen_toks": 8, "do_sample": True, "temperature": 0.7}
+        if seeds:
+            settings["seed"] = 5
+        payload = model._create_payload(TURNS if chat else ["Ice?"], generate=True, gen_kwargs=settings, seed=1)
+        part = payload.get("sampling_params", payload)
+        stop = part.get("stop", part.get("stop_sequences"))
+        assert stop in sent or stop == [*until, "<|endoftext|>"]
+        assert stop != []
+        assert part["temperature"] == 0.7
+        assert 8 in part.values()
+        assert payload.get("seed") == (5 if seeds else None)
+        assert ("messages" in payload) is chat
+        assert not {"do_sample", "until", "max_gen_toks"} & {*payload, *part}
+        json.dumps(payload)
+
+
+def test_a_model_of_this_process_sends_nothing() -> None:
+    model = Simulated(knows)
+    assert not formats_chats(model)
+    assert not needs_seeds(model)
+    leave_out_empty_stops(model)
+    assert not hasattr(model, "_create_payload")
+
+
+# ---- refused before the first request
+
+
+class VLLM(Simulated):
+    """Has the name and the attributes of the harness' back end."""
+
+    enable_thinking = None
+    data_parallel_size = 1
+
+
+def test_replicas_of_vllm_need_seeds_as_well() -> None:
+    model = VLLM(knows)
+    assert not needs_seeds(model)
+    model.data_parallel_size = 2
+    assert needs_seeds(model)
+    samples = run_simulated(model, "cora_demo_sampling", {"questions": 1})["samples"]["cora_demo_sampling"]
+    assert {sample["arguments"][0][1]["seed"] for sample in samples} == {1, 2, 3, 4, 5}
+
+
+def test_vllm_that_thinks_scores_nothing() -> None:
+    model = VLLM(knows)
+    check_scoring(model, ["cora_demo_mc"])
+    model.enable_thinking = True
+    with pytest.raises(OptionError, match="cora_demo_mc: answers are scored, and VLLM cannot: with enable_thinking"):
+        check_scoring(model, ["cora_demo_mc"])
+    with pytest.raises(OptionError, match=r"--tasks cora_demo$"):
+        run_simulated(model, "cora_demo_mc", {"questions": 1})
+    assert model.prompts == []
+
+
+@pytest.mark.parametrize("how", [{"goal": "exact"}, {"goal": None, "max_gen_toks": (8, 64)}], ids=str)
+def test_replicas_that_are_loaded_for_each_wave(how: dict[str, Any]) -> None:
+    model = VLLM(knows)
+    check_replicas("cora_demo", model, "--stop exact")
+    model.data_parallel_size = 2
+    with pytest.raises(OptionError, match=r"data_parallel_size=2 the harness loads .* `vllm serve MODEL --data"):
+        run_simulated(stop_early(model, **how), options={"questions": 1})
+    assert model.prompts == []
+    assert run_simulated(model, options={"questions": 1})  # in one call
+
+
+def test_plain_lm_eval_refuses_a_chat_api_that_should_score() -> None:
+    with Server() as server:
+        manager = TaskManager(include_path=TASKS, include_defaults=False, metadata={"cora": {"questions": 1}})
+        with pytest.raises(OptionError, match="chat APIs return no log-probabilities"):
+            simple_evaluate(
+                model="local-chat-completions",
+                model_args=server.chat,
+                tasks=["cora_demo", "cora_demo_mc"],
+                task_manager=manager,
+                apply_chat_template=True,
+            )
+        assert server.payloads == []
+
+
+def test_plain_lm_eval_sends_no_empty_stop_and_a_seed_for_each_sample() -> None:
+    with Server() as server:
+        manager = TaskManager(include_path=TASKS, include_defaults=False, metadata={"cora": {"questions": 1}})
+        with patch("lm_eval.evaluator.add_env_info"):
+            simple_evaluate(
+                model="local-chat-completions",
+                model_args=server.chat,
+                tasks=["cora_demo_sampling"],
+                task_manager=manager,
+                apply_chat_template=True,
+            )
+        assert len({payload["seed"] for payload in server.payloads}) == 5
+        assert not any("stop" in payload for payload in server.payloads)
+
+
+def test_vllm_is_refused_by_its_arguments_before_it_loads_a_model() -> None:
+    check_vllm("vllm", {"enable_thinking": True}, [], "")
+    check_vllm("vllm", {"data_parallel_size": 2}, ["cora_demo_mc"], "")
+    check_vllm("sglang", {"data_parallel_size": 2, "enable_thinking": True}, ["cora_demo_mc"], "--stop exact")
+    with pytest.raises(OptionError, match="cora_demo_mc: answers are scored, and vllm cannot: with enable_thinking"):
+        check_vllm("vllm", {"enable_thinking": True}, ["cora_demo_mc"], "")
+    with pytest.raises(OptionError, match="--stop exact: with data_parallel_size=2 the harness loads the model again"):
+        check_vllm("vllm", {"data_parallel_size": 2}, [], "--stop exact")
+
+
+def test_an_engine_that_batches_by_itself_is_not_to_be_sent_small_batches(caplog: pytest.LogCaptureFixture) -> None:
+    model = VLLM(knows)
+    warn_of_small_batches(model)
+    model.batch_size = "auto"
+    warn_of_small_batches(model)
+    assert caplog.messages == []
+    model.batch_size = 1
+    warn_of_small_batches(model)
+    assert "use --batch_size auto" in caplog.text
+
+
+def test_an_api_class_of_the_users_own_that_takes_no_turns() -> None:
+    class Own(get_model("local-completions")):  # type: ignore[misc]
+        def _create_payload(self, messages: Any, **_: Any) -> dict[str, Any]:
+            return {"prompt": "> " + messages[0]}
+
+    model = Own(model="tiny", base_url="http://127.0.0.1:1/v1/x", tokenizer_backend=None)
+    assert (formats_chats(model), needs_seeds(model)) == (False, False)
+
+
+# ---- a model that cannot be built
+
+
+@register_model("broken-on-purpose")
+class Broken(LM):  # type: ignore[misc]  # the harness ships no types
+    """Cannot be built."""
+
+    def __init__(self, pretrained: str, **_: Any) -> None:
+        raise OSError(f"{pretrained} is not a local folder\nand is not a valid model identifier")
+
+    def loglikelihood(self, requests: Any) -> Any: ...
+    def loglikelihood_rolling(self, requests: Any) -> Any: ...
+    def generate_until(self, requests: Any) -> Any: ...
+
+
+NOT_BUILT = [
+    (["--model", "broken-on-purpose"], "Name the model: --model_args pretrained=ORG/MODEL"),
+    (["--model", "broken-on-purpose", "--model_args", "pretrained=nobody/nothing"], "nobody/nothing is not a local"),
+    (["--model", "sglang"], "Name the model: --model_args pretrained=ORG/MODEL"),
+    pytest.param(
+        ["--model", "vllm"],
+        "pip install 'lm-eval[vllm]'",
+        marks=pytest.mark.skipif(find_spec("vllm") is not None, reason="vLLM is installed here"),
+    ),
+]
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize(("arguments", "told"), NOT_BUILT)
+def test_a_model_that_cannot_be_built_is_one_line(arguments: list[str], told: str, capsys: Any) -> None:
+    command = ["run", *arguments, "--tasks", "cora_demo", "--include_path", str(TASKS)]
+    assert main(command) == 1
+    err = capsys.readouterr().err
+    assert "Traceback" not in err
+    assert err.splitlines()[-1].startswith(f"lm-eval-cora run: --model {arguments[1]}: the model cannot be built: ")
+    assert told in err.splitlines()[-1]
+    assert main([*command, "--verbose"]) == 1
+    assert "Traceback" in capsys.readouterr().err
+
+
+# ---- the disk
+
+
+def test_an_output_path_that_cannot_be_written_to(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    check_output(str(tmp_path / "new" / "folder"))
+    check_output(str(tmp_path / "new" / "scores.json"))
+    for path in (tmp_path / "file", tmp_path / "file" / "out", Path("/proc/nothing/out"), tmp_path / "file" / "a.json"):
+        with pytest.raises(OptionError, match=r"^--output_path .* cannot be written to: "):
+            check_output(str(path))
+
+
+def test_a_cache_that_cannot_be_opened(tmp_path: Path) -> None:
+    (tmp_path / "text.db").write_text("no database at all, but a text of some length" * 40)
+    (tmp_path / "folder.db").mkdir()
+    check_cache(str(tmp_path / "new" / "fine.db"))
+    check_cache(str(tmp_path / "new" / "fine.db"))
+    for name in ("text.db", "folder.db", "text.db/inside.db"):
+        with pytest.raises(OptionError, match=r" cannot keep the answers: "):
+            check_cache(str(tmp_path / name))
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("arguments", [["--output_path", "{file}"], ["--use_cache", "{file}/cache"]], ids=str)
+def test_the_disk_is_looked_at_before_there_is_a_model(tmp_path: Path, arguments: list[str], capsys: Any) -> None:
+    (tmp_path / "file").write_text("")
+    given = [text.format(file=tmp_path / "file") for text in arguments]
+    command = ["run", "--model", "broken-on-purpose", "--tasks", "cora_demo", "--include_path", str(TASKS), *given]
+    assert main(command) == 1
+    assert "cannot be built" not in (err := capsys.readouterr().err)
+    assert arguments[0] in err.splitlines()[-1]
+
+
+def test_a_folder_with_other_weights_has_another_file(tmp_path: Path) -> None:
+    weights = tmp_path / "weights.bin"
+    weights.write_text("one")
+
+    def named(**more: Any) -> str:
+        return default_cache("out", "hf", {"pretrained": str(tmp_path), "dtype": "float32", **more}, [])
+
+    first = named()
+    assert named() == first == named(num_concurrent=3)
+    assert named(dtype="bfloat16") != first
+    assert default_cache("out", "hf", {"pretrained": str(tmp_path), "dtype": "float32"}, ["5d0f2e8"]) != first
+    os.utime(weights, ns=(1, 1))
+    assert named() != first
+    assert Path(first).parent == Path("out")
+    assert Path(default_cache("out/x.json", "hf", {}, [])).parent == Path("out")
+
+
+def test_nobody_reads_the_table(tmp_path: Path) -> None:
+    arguments = ["--model", "dummy", "--tasks", "cora_demo", "--include_path", str(TASKS), "--limit", "26"]
+    command = [sys.executable, "-m", "lm_eval_cora", "run", *arguments, "--output_path", str(tmp_path)]
+    environment = {**os.environ, "PYTHONPATH": str(TASKS.parent), "HF_HUB_OFFLINE": "1"}
+    read, write = os.pipe()
+    os.close(read)
+    ran = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, text=True, env=environment, check=False)
+    os.close(write)
+    assert ran.returncode == 0, ran.stderr[-2000:]
+    assert "Traceback" not in ran.stderr
+    assert "BrokenPipe" not in ran.stderr
+    assert list(tmp_path.rglob("results_*.json"))

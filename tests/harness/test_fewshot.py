@@ -1,0 +1,238 @@
+"""Exemplars in whole prompts: which ones, in which form, and what is asked of them before the first request."""
+
+from __future__ import annotations
+
+import json
+import re
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lm_eval_cora.options import OptionError
+from tests.support.hub import right_answer
+from tests.support.simulated import Simulated, knows, run, scores
+
+GOLDEN = Path(__file__).parents[1] / "prompts"
+
+
+def asked(task: str, options: dict[str, Any] | None = None, **arguments: Any) -> list[tuple[dict[str, Any], Any]]:
+    """Doc and context of each variant."""
+    samples = run(knows, task, options, **arguments)["samples"][task]
+    return [(sample["doc"], sample["arguments"][0][0]) for sample in samples]
+
+
+def shots_of(prompt: str) -> str:
+    """What stands before the question that is asked; an instruction stands right before it."""
+    before, _, _ = prompt.rpartition("Question: ")
+    return before.rpartition("Answer the multiple choice")[0] or before
+
+
+def by_question(prompts: list[tuple[dict[str, Any], Any]]) -> dict[str, list[Any]]:
+    groups = groupby(prompts, key=lambda pair: pair[0]["question_id"])
+    return {question: [prompt for _, prompt in members] for question, members in groups}
+
+
+@pytest.mark.usefixtures("hub")
+@pytest.mark.parametrize(
+    ("task", "shots"),
+    [
+        *(("cora_mmlu", 5), ("cora_mmlu_mc", 5), ("cora_arc_challenge", 25), ("cora_arc_challenge_mc", 25)),
+        *(("cora_truthfulqa", 0), ("cora_truthfulqa_mc", 0), ("cora_medqa", 0), ("cora_medqa_mc", 0)),
+        *(("cora_medmcqa", 0), ("cora_mmlu_pro", 0), ("cora_agieval", 0), ("cora_demo", 0)),
+    ],
+)
+def test_the_defaults_are_the_papers(task: str, shots: int) -> None:
+    for _, prompt in asked(task, {"questions": 2}):
+        assert prompt.count("\nAnswer: ") == shots
+        assert prompt.count("Question: ") == shots + 1
+
+
+@pytest.mark.usefixtures("hub")
+@pytest.mark.parametrize("form", ["", "_mc"])
+@pytest.mark.parametrize(
+    "benchmark", ["mmlu", "arc_challenge", "truthfulqa", "medqa", "medmcqa", "mmlu_pro", "agieval", "demo"]
+)
+def test_num_fewshot_works_everywhere(benchmark: str, form: str) -> None:
+    groups = by_question(asked(f"cora_{benchmark}{form}", {"questions": 3}, num_fewshot=3))
+    assert len(groups) == 3
+    for prompts in groups.values():
+        before = {shots_of(prompt) for prompt in prompts}
+        assert len(before) == 1  # the same ones, in the same order, for all variants
+        (shots,) = before
+        assert shots.count("\nAnswer: ") == 3
+        assert "None of the above" not in shots  # in the original form
+        if benchmark != "demo":
+            for exemplar in shots.strip().split("\n\n"):
+                question, _, said = exemplar.rpartition("\nAnswer: ")
+                assert f"\n{said}. {right_answer(question)}\n" in f"{question}\n"
+        # Never the question itself: its stem is in none of them.
+        assert prompts[0].rpartition("Question: ")[2].partition("\nChoices:")[0] not in shots
+    assert len({shots_of(prompts[0]) for prompts in groups.values()}) > 1  # another question sees others
+
+
+@pytest.mark.usefixtures("hub")
+def test_a_zero_on_the_command_line_is_heeded() -> None:
+    assert all("\nAnswer: " not in prompt for _, prompt in asked("cora_mmlu", {"questions": 1}, num_fewshot=0))
+
+
+@pytest.mark.usefixtures("hub")
+@pytest.mark.parametrize(("task", "split"), [("cora_mmlu", "dev"), ("cora_agieval", "In")])
+def test_exemplars_are_of_the_questions_own_subject(task: str, split: str) -> None:
+    for doc, prompt in asked(task, num_fewshot=2):
+        # The made-up stems name split and subject: "In dev astronomy, which number follows 3?"
+        topic = f"dev {doc['category']}" if split == "dev" else doc["category"]
+        assert shots_of(prompt).count(f"In {topic},") == 2
+
+
+@pytest.mark.usefixtures("hub")
+def test_exemplars_of_mmlu_pro_are_of_the_questions_own_category() -> None:
+    # Made-up validation questions with an even number are law, those with an odd one physics.
+    for doc, prompt in asked("cora_mmlu_pro", num_fewshot=5):
+        numbers = [int(part.partition("?")[0]) for part in shots_of(prompt).split("follows ")[1:]]
+        assert {number % 2 for number in numbers} == {("law", "physics").index(doc["category"])}
+        assert shots_of(prompt).count("In validation,") == 5
+
+
+@pytest.mark.usefixtures("hub")
+def test_another_seed_draws_others() -> None:
+    def draw(seed: int, fewshot_seed: int) -> list[str]:
+        prompts = asked("cora_medqa", {"seed": seed}, num_fewshot=3, fewshot_random_seed=fewshot_seed)
+        return [shots_of(prompt) for _, prompt in prompts]
+
+    # The last of the harness' --seed, and ours.
+    assert draw(0, 1234) == draw(0, 1234)
+    assert draw(0, 1234) != draw(0, 7)
+    assert draw(0, 1234) != draw(1, 1234)
+
+
+@pytest.mark.usefixtures("hub")
+def test_exemplars_do_not_depend_on_what_else_is_asked() -> None:
+    every = dict(by_question(asked("cora_arc_challenge", num_fewshot=4)))
+    some = by_question(asked("cora_arc_challenge", {"questions": 2}, num_fewshot=4, limit=20))
+    assert some
+    for question, prompts in some.items():
+        assert shots_of(prompts[0]) == shots_of(every[question][0])
+
+
+def test_the_pool_is_not_what_a_sample_leaves() -> None:
+    # One question is asked; its exemplars are among the other 119.
+    assert len(asked("cora_demo", {"questions": 1}, num_fewshot=10)) == 26
+
+
+@pytest.mark.usefixtures("hub")
+def test_a_local_copy_is_its_own_pool(tmp_path: Path) -> None:
+    rows = [
+        f'{{"question": "{n} + 1?", "subject": "algebra", "choices": ["{n + 1}", "0", "-1", "-2"], "answer": 0}}\n'
+        for n in range(1, 5)
+    ]
+    path = tmp_path / "copy.jsonl"
+    path.write_text("".join(rows))
+    for doc, prompt in asked("cora_mmlu", {"data_files": str(path)}, num_fewshot=3):
+        assert "dev astronomy" not in prompt
+        assert doc["question"] not in shots_of(prompt)
+        assert sum(f"Question: {n} + 1?" in shots_of(prompt) for n in range(1, 5)) == 3
+
+
+@pytest.mark.usefixtures("hub")
+@pytest.mark.parametrize("form", ["generate", "loglikelihood"])
+@pytest.mark.parametrize("chat", ["plain", "singleturn", "multiturn"])
+def test_prompts_with_shots_are_kept_whole(form: str, chat: str) -> None:
+    task = "cora_mmlu" if form == "generate" else "cora_mmlu_mc"
+    arguments = {"apply_chat_template": chat != "plain", "fewshot_as_multiturn": chat == "multiturn"}
+    prompts = asked(task, {"questions": 1}, num_fewshot=2, system_instruction="Be brief.", **arguments)
+    (prompt,) = [prompt for doc, prompt in prompts if doc["ordinal"] == 2]
+    assert prompt == (GOLDEN / f"shots_{form}_{chat}.txt").read_text(encoding="utf-8")
+
+
+@pytest.mark.usefixtures("hub")
+@pytest.mark.parametrize(
+    ("task", "shots", "message"),
+    [
+        ("cora_mmlu", 6, r"cora_mmlu: --num_fewshot 6: question 'test-\d' can have 5 exemplars at most: the other "),
+        ("cora_demo", 120, "cora_demo: --num_fewshot 120: question 'geography-09' can have 119 exemplars at most"),
+        ("cora_demo", 1.5, r"cora_demo: --num_fewshot 1\.5: expected a whole number from 0"),
+        ("cora_demo", "2", "cora_demo: --num_fewshot '2': expected a whole number from 0"),
+        ("cora_demo", -1, "cora_demo: --num_fewshot -1: expected a whole number from 0"),
+    ],
+)
+def test_shots_that_cannot_be_had(task: str, shots: Any, message: str) -> None:
+    with pytest.raises(OptionError, match=message):
+        run(lambda _: pytest.fail("a request was made"), task, {"questions": 2}, num_fewshot=shots)
+
+
+@pytest.mark.usefixtures("hub")
+def test_the_default_number_is_used_as_far_as_there_are_exemplars(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    # A file of one's own with three questions of one subject and one of another: two other questions, and none.
+    rows = [{"question": f"{n}?", "subject": "law", "choices": ["1", "2", "3", "4"], "answer": 0} for n in range(3)]
+    path = tmp_path / "mine.jsonl"
+    path.write_text("\n".join(map(json.dumps, [*rows, {**rows[0], "subject": "art"}])))
+    options = {"data_files": str(path)}
+    results = run(knows, "cora_mmlu", options)
+    for sample in results["samples"]["cora_mmlu"]:
+        shots = 0 if sample["doc"]["category"] == "art" else 2
+        assert sample["arguments"][0][0].count("\nAnswer: ") == shots
+    (line,) = [record.getMessage() for record in caplog.records if "have fewer than" in record.getMessage()]
+    assert line == (
+        f"cora_mmlu: 4 of 4 questions have fewer than 5 exemplars (the fewest: 0): {path} has no more for them"
+    )
+    assert "|shots:0-5@1234|" in results["configs"]["cora_mmlu"]["metadata"]["signature"]
+    with pytest.raises(OptionError, match="'test-3' can have 0 exemplars at most"):
+        run(lambda _: pytest.fail("a request was made"), "cora_mmlu", options, num_fewshot=5)
+
+
+@pytest.mark.usefixtures("hub")
+def test_a_split_made_for_exemplars_is_used_in_its_order() -> None:
+    stems = {
+        f"In dev {subject}, which number follows {n}?" for subject in ("astronomy", "marketing") for n in range(10)
+    }
+    for doc, prompt in asked("cora_mmlu", {"questions": 4}):
+        numbers = range(0, 10, 2) if doc["category"] == "astronomy" else range(1, 10, 2)
+        expected = [f"In dev {doc['category']}, which number follows {n}?" for n in numbers]
+        assert [stem for stem in re.findall("Question: (.*)", prompt) if stem in stems] == expected
+
+
+@pytest.mark.usefixtures("hub")
+def test_a_fewshot_split_is_only_needed_for_shots(tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text(
+        "task: mine\n"
+        f"include: [{Path(__file__).parents[2]}/tasks/medqa/cora_medqa.yaml]\n"
+        "dataset_kwargs:\n"
+        "  benchmark: !function lm_eval_cora.benchmarks.medqa.MEDQA\n"
+        "  hub_path: lavita/medical-qa-datasets\n"
+        "  hub_config: med-qa-en-5options-source\n"
+        "  hub_split: test\n"
+        "  hub_fewshot_split: dev\n"
+        "metadata: {version: 1}\n"
+    )
+    assert scores(run(knows, "mine", {}, tmp_path), "mine")["cora"] == 1.0
+    with pytest.raises(OptionError) as error:
+        run(lambda _: pytest.fail("a request was made"), "mine", {}, tmp_path, num_fewshot=1)
+    message = str(error.value)
+    assert message.startswith(
+        "mine: --num_fewshot 1: medqa: cannot load 'lavita/medical-qa-datasets' (config 'med-qa-en-5options-source', "
+        "split 'dev') from the Hugging Face Hub.\n"
+    )
+    assert "data_files" in message
+
+
+def test_the_signature_names_the_shots_and_their_seed() -> None:
+    def signature(**arguments: Any) -> str:
+        results = run(knows, "cora_demo", {"questions": 2}, **arguments)
+        return str(results["configs"]["cora_demo"]["metadata"]["signature"])
+
+    assert "|shots:0|" in signature()
+    assert "|shots:2@1234|" in signature(num_fewshot=2)
+    assert "|shots:2@7|" in signature(num_fewshot=2, fewshot_random_seed=7)
+    # None would mean chance elsewhere in the harness; here each variant would see other exemplars.
+    assert "|shots:2@1234|" in signature(num_fewshot=2, fewshot_random_seed=None)
+
+
+def test_a_model_may_be_run_twice() -> None:
+    model = Simulated(knows)
+    for shots in (2, 3):
+        run(model, "cora_demo", {"questions": 1}, num_fewshot=shots)
+    assert [prompt.count("\nAnswer: ") for prompt in model.prompts] == [2] * 26 + [3] * 26

@@ -1,0 +1,325 @@
+"""`lm-eval-cora run`: what `lm_eval run` does, for fewer requests, and no model before mistakes are told."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import lm_eval.models  # noqa: F401  # before another is registered: else the harness takes that for all there are
+import pytest
+from lm_eval.tasks import TaskManager
+
+from lm_eval_cora.cli import main
+from lm_eval_cora.stopping.goals import HARDEST_FIRST
+from tests.support.commands import NAME, Commands, KnowsSome
+from tests.support.simulated import TASKS
+
+M = 26
+MARKER = "[lm-eval-cora: not asked]"
+
+ORDER = ["original", *HARDEST_FIRST]
+EXACT = ["cora", "ci", "mcqa", "bmca@1.0"]
+
+
+@pytest.fixture(autouse=True)
+def quick() -> Iterator[None]:
+    KnowsSome.built = []
+    # Without the harness' own thousands of tasks, which take it ten seconds to find, twice in a run.
+    ours = partial(TaskManager, include_defaults=False)
+    with (
+        patch("lm_eval.evaluator.add_env_info"),
+        patch("lm_eval.tasks.TaskManager", ours),
+        patch("logging.raiseExceptions", False),  # the harness' handler writes to the stderr of an earlier test
+    ):
+        yield
+
+
+@pytest.fixture
+def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Commands:
+    return Commands(tmp_path, capsys)
+
+
+def copied(folder: Path, name: str, more: str = "") -> None:
+    text = f"task: {name}\ninclude: {TASKS}/demo/cora_demo.yaml\nmetadata: {{version: 1}}\n{more}"
+    (folder / f"{name}.yaml").write_text(text)
+
+
+def foreign(folder: Path) -> None:
+    rows = [{"question": "1 + 1?", "answer": "2"}] * 2
+    loader = f"from datasets import Dataset\nrows = lambda **_: {{'test': Dataset.from_list({rows})}}\n"
+    (folder / "foreign.py").write_text(loader)
+    (folder / "foreign.yaml").write_text(
+        "task: foreign\ncustom_dataset: !function foreign.rows\ntest_split: test\noutput_type: generate_until\n"
+        "doc_to_text: '{{question}}'\ndoc_to_target: '{{answer}}'\nmetric_list: [{metric: exact_match}]\n"
+    )
+
+
+def is_right(sample: dict[str, Any]) -> bool:
+    """By the letter, without our parser."""
+    said, doc = sample["resps"][0][0], sample["doc"]
+    return len(said) == 1 and doc["printed"]["ABCDE".index(said)] == doc["answer"]
+
+
+def asked_of(samples: list[dict[str, Any]]) -> set[tuple[str, int]]:
+    """What stopping at the first miss asks, by the answers of a full run, question by question."""
+    questions: dict[str, list[dict[str, Any]]] = {}
+    for sample in samples:
+        questions.setdefault(sample["doc"]["question_id"], []).append(sample)
+    asked = set()
+    for question, members in questions.items():
+        for sample in sorted(members, key=lambda one: (ORDER.index(one["doc"]["kind"]), one["doc"]["ordinal"])):
+            asked.add((question, sample["doc"]["ordinal"]))
+            if not is_right(sample):
+                break
+    return asked
+
+
+# ---- what it is for
+
+
+def test_it_stops_at_the_first_miss_and_prints_the_four_of_the_full_run(run: Commands) -> None:
+    full, stopped = run.plain(questions=12), run.ours("--stop", "exact", questions=12)
+    assert stopped.code == 0
+    values, printed = full.results["cora_demo"], stopped.results["cora_demo"]
+    assert 0 < values["cora,none"] < values["mcqa,none"] <= 1  # some questions are lost on the way
+    for name in EXACT:
+        assert printed[f"{name},none"] == values[f"{name},none"]
+        assert printed[f"{name}_stderr,none"] == values[f"{name}_stderr,none"]
+    bounded = {"mcqa_plus", "mv", *(f"bmca@0.{tenth}" for tenth in range(5, 10))}
+    names = {key.removesuffix(",none") for key in printed if key.endswith(",none") and "_stderr" not in key}
+    assert names == {*EXACT, *(f"{name}_{bound}" for name in bounded for bound in ("lower", "upper"))}
+    for name in bounded:
+        assert printed[f"{name}_lower,none"] <= values[f"{name},none"] <= printed[f"{name}_upper,none"]
+    expected = asked_of(full.samples())
+    told = {(s["doc"]["question_id"], s["doc"]["ordinal"]) for s in stopped.samples() if s["resps"] != [[MARKER]]}
+    assert told == expected
+    assert len(stopped.prompts) == len({*stopped.prompts}) <= len(expected) < 12 * M
+    assert "stop:exact" in stopped.signature()
+    assert f"asked:{len(expected) / (12 * M):.1%}" in stopped.signature()
+    # The original of every question, and of none a second variant before the others have had their first.
+    originals = {s["arguments"]["gen_args_0"]["arg_0"] for s in full.samples() if s["doc"]["kind"] == "original"}
+    assert set(stopped.prompts[:12]) == originals
+
+
+in_full_and_stopped = pytest.mark.parametrize("options", [(), ("--stop", "exact")], ids=["in full", "stopped"])
+
+
+@in_full_and_stopped
+def test_the_results_name_the_model_as_a_plain_run_does(run: Commands, options: tuple[str, ...]) -> None:
+    arguments = ["--model_args", "skill=high,pretrained=some-org/some-model", "--batch_size", "3"]
+    plain, ours = run.plain(*arguments, questions=1), run.ours(*arguments, *options, questions=1)
+    assert plain.header == ours.header
+    assert re.match(rf"{NAME} \({{.*'skill': 'high'", ours.header)
+    assert [ours.file[f"model_{key}"] for key in ("source", "name")] == [NAME, "some-org/some-model"]
+    assert ours.file["config"] == plain.file["config"]
+    assert ours.models[0].skill == "high"
+
+
+def test_the_dummy_model_of_the_harness(run: Commands) -> None:
+    # It answers "lol" to everything: the originals are asked, and nothing else. 1 of 26 is 3.8%.
+    ran = run.ours("--stop", "exact", model="dummy", questions=3)
+    assert ran.code == 0
+    assert ran.results["cora_demo"]["cora,none"] == 0
+    assert {"stop:exact", "asked:3.8%", "n:3x26"} <= set(ran.signature())
+    assert ran.header.startswith("dummy ({})")
+
+
+ALL_ARGUMENTS = {
+    "limit": ["--limit", "60", "--gen_kwargs", "max_gen_toks=17", "--seed", "1,2,3,4"],
+    "shots": ["--num_fewshot", "2", "--system_instruction", "Be brief.", "--apply_chat_template"],
+    "samples": ["--samples", json.dumps({"cora_demo": [*range(M, 4 * M)]})],
+    "predictions": ["--predict_only"],
+}
+
+
+@pytest.mark.parametrize("name", ALL_ARGUMENTS)
+def test_all_arguments_of_the_harness_reach_it(run: Commands, name: str) -> None:
+    arguments = ALL_ARGUMENTS[name]
+    plain, ours = run.plain(*arguments), run.ours(*arguments)
+    assert ours.code == 0
+    assert ours.file == plain.file
+    assert ours.samples() == plain.samples()
+    assert ours.header == plain.header
+    assert ours.prompts == list(dict.fromkeys(plain.prompts))
+    if name == "predictions":  # nothing to stop by
+        return
+    stopped = run.ours(*arguments, "--stop", "exact")
+    values, printed = plain.results["cora_demo"], stopped.results["cora_demo"]
+    assert {key: printed[f"{key},none"] for key in EXACT} == {key: values[f"{key},none"] for key in EXACT}
+    assert set(stopped.prompts) < set(plain.prompts)
+    assert stopped.file["config"] == plain.file["config"]
+    assert [s["arguments"] for s in stopped.samples()] == [s["arguments"] for s in plain.samples()]
+    assert f"asked:{len(asked_of(plain.samples())) / len(plain.samples()):.1%}" in stopped.signature()
+
+
+def test_a_config_file(run: Commands, tmp_path: Path) -> None:
+    path = tmp_path / "config.yaml"
+    path.write_text("gen_kwargs: {max_gen_toks: 33}\nlimit: 52\nmodel_args: {skill: read}\n")
+    plain, ours = run.plain("--config", path), run.ours("--config", path)
+    stopped = run.ours("--config", path, "--stop", "exact")
+    assert ours.file == plain.file
+    assert stopped.models[0].skill == ours.models[0].skill == "read"
+    assert stopped.samples()[0]["arguments"]["gen_args_0"]["arg_1"]["max_gen_toks"] == 33
+    assert len(stopped.samples()) == 52
+
+
+def test_identical_prompts_are_asked_once_and_nothing_else_changes(run: Commands, tmp_path: Path) -> None:
+    copied(tmp_path, "first")
+    copied(tmp_path, "twin")
+    plain, ours = (each(tasks="first,twin", include=tmp_path) for each in (run.plain, run.ours))
+    assert len(plain.prompts) == 2 * 4 * M
+    assert ours.prompts == list(dict.fromkeys(plain.prompts))
+    assert len(ours.prompts) <= 4 * M
+    assert ours.results == plain.results
+    assert ours.samples("twin") == plain.samples("twin")
+    assert not any(part.startswith(("stop:", "asked:")) for part in ours.signature("twin"))
+
+
+@pytest.mark.parametrize("task", ["cora_demo_sampling", "cora_demo_revas"])
+def test_a_task_that_cannot_be_stopped_is_asked_in_full(run: Commands, task: str, caplog: Any) -> None:
+    plain = run.plain(tasks=task, questions=2)
+    assert f"{task}: --stop" not in caplog.text
+    ours = run.ours("--stop", "exact", tasks=task, questions=2)
+    assert ours.code == 0
+    assert f"{task}: --stop: asked in full, because no metric is known before that" in caplog.text
+    assert ours.results == plain.results
+    assert ours.signature(task) == plain.signature(task)
+    # All of them: of equal greedy ones one, of samples each.
+    for prompts in (ours.prompts, run.ours(tasks=task, questions=2).prompts):
+        assert set(prompts) == set(plain.prompts)
+        assert len(prompts) == (2 * 5 if "sampling" in task else len(set(plain.prompts)))
+
+
+def test_a_task_that_is_not_ours_passes_through_untouched(run: Commands, tmp_path: Path) -> None:
+    copied(tmp_path, "mine")
+    foreign(tmp_path)
+    plain = run.plain(tasks="foreign", include=tmp_path)
+    ours = run.ours("--stop", "exact", tasks="foreign,mine", include=tmp_path)
+    assert ours.results["foreign"] == plain.results["foreign"]
+    assert ours.samples("foreign") == plain.samples("foreign")
+    assert [prompt for prompt in ours.prompts if prompt == "1 + 1?"] == plain.prompts == ["1 + 1?"] * 2
+
+
+@in_full_and_stopped
+def test_a_cache(run: Commands, tmp_path: Path, options: tuple[str, ...]) -> None:
+    cache = tmp_path / "answers" / "cache"
+    undisturbed = run.plain()
+    first, without = run.ours("--use_cache", cache, *options), run.ours(*options)
+    assert [path.name for path in cache.parent.glob("*.db")] == ["cache_rank0.db"]
+    with closing(sqlite3.connect(f"{cache}_rank0.db")) as database:
+        assert database.execute("SELECT count(*) FROM unnamed").fetchone() == (len(first.prompts),)
+    assert first.results == without.results
+    second = run.ours("--use_cache", cache, *options)
+    assert (first.prompts, second.prompts) == (without.prompts, [])
+    assert (second.results, second.signature()) == (first.results, first.signature())
+    # A full run of the harness afterwards is as if nothing had been: it asks what is missing, and reads no marker.
+    later = run.plain("--use_cache", cache)
+    assert later.results == undisturbed.results
+    assert [s["resps"] for s in later.samples()] == [s["resps"] for s in undisturbed.samples()]
+    assert sorted(later.prompts) == sorted(set(undisturbed.prompts) - set(first.prompts))
+    # And the other way round: what a full run stored is there for one that stops early.
+    assert run.ours("--use_cache", cache, "--stop", "exact").prompts == []
+
+
+FILTER = "filter: [{function: take_first}]"
+TWO_FILTERS = f"filter_list: [{{name: one, {FILTER}}}, {{name: two, {FILTER}}}]\n"
+WRONG = ["--metadata", '{"cora": {"question": 1}}']
+
+MISTAKES: list[tuple[str, list[Any], str]] = [
+    ("cora_demo", ["--stop", "perfect"], "'perfect'"),
+    ("cora_nothing", ["--stop", "exact"], "cora_nothing"),
+    ("cora_nothing", [], "cora_nothing"),
+    ("cora_demo", ["--stop", "exact", *WRONG], "option 'question'"),
+    ("cora_demo", WRONG, "option 'question'"),
+    ("cora_demo", ["--budget", 25], "25"),  # a question is 26
+    ("cora_demo", ["--budget", 100, "--target-stderr", 0.01], "--target-stderr"),
+    ("cora_demo", ["--stop", "mv", "--target-stderr", 0.01], "--target-stderr"),
+    ("cora_demo", ["--max_gen_toks", "8,64", "--budget", 100], "--budget of 100"),
+    ("cora_demo", ["--max_gen_toks", "8,64", "--gen_kwargs", "max_new_tokens=5"], "both limit the tokens"),
+    ("cora_demo", ["--metadata", '{"cora": {"reader": "lazy"}}'], "'lazy', expected 'flexible' or 'strict'"),
+    ("cora_demo", ["--stop", "exact", "--predict_only"], "--predict_only"),
+    ("cora_demo", ["--stop", "exact", "--num_fewshot", 500], "--num_fewshot 500"),
+    ("cora_demo", ["--num_fewshot", 500], "--num_fewshot 500"),
+    ("cora_demo", ["--stop", "bmca@0.55"], "bmca@0.55"),
+    ("cora_demo_order", ["--stop", "bmca@0.8"], "bmca@0.8"),
+    ("cora_demo", ["--stop", "exact", "--config", "nowhere.yaml"], "nowhere.yaml"),
+    ("cora_demo", ["--stop", "exact", "--model", "no-such-model"], "no-such-model"),
+    ("two_filters", ["--stop", "exact"], "filter_list"),
+    ("repeated", ["--stop", "exact"], "repeats"),
+    ("foreign", ["--stop", "exact"], "--stop"),
+    ("foreign", ["--budget", 100], "--budget"),
+    ("foreign", ["--target-stderr", 0.1], "--target-stderr"),
+]
+
+
+@pytest.mark.parametrize("mistake", MISTAKES, ids=str)
+def test_a_mistake_is_told_before_there_is_a_model(run: Commands, tmp_path: Path, mistake: Any) -> None:
+    copied(tmp_path, "two_filters", TWO_FILTERS)
+    copied(tmp_path, "repeated", "repeats: 2\n")
+    foreign(tmp_path)
+    task, arguments, told = mistake
+    ran = run.ours(*arguments, tasks=task, include=TASKS if task.startswith("cora") else tmp_path)
+    assert ran.code == 1
+    assert ran.models == [], "a model was built before the mistake was seen"
+    (line,) = [line for line in ran.err.splitlines() if line.startswith("lm-eval-cora run: ")]
+    assert told in line
+    assert "Traceback" not in ran.err
+    assert ran.out == ""
+    assert not list(ran.folder.rglob("*.json*"))
+
+
+def test_limits_of_tokens(run: Commands) -> None:
+    ran = run.ours("--max_gen_toks", "8,64,512")
+    assert ran.code == 0
+    assert ran.file["configs"]["cora_demo"]["generation_kwargs"]["max_gen_toks"] == 512
+    plain = run.plain()
+    assert ran.results["cora_demo"]["acc,none"] == plain.results["cora_demo"]["acc,none"]
+    # "A" has so few bytes that it was not cut off; "Perhaps" may have been.
+    prompts = ran.models[0].prompts
+    assert 90 < len(set(prompts)) <= len(prompts) < 1.2 * len(set(prompts))
+
+
+def test_an_error_of_the_model_leaves_its_class_as_it_was(run: Commands) -> None:
+    failed = run.ours("--stop", "exact", "--model_args", "skill=none")
+    assert failed.code == 1
+    assert "the run ended: RuntimeError: out of memory. 0 answers are kept in" in failed.err.splitlines()[-1]
+    assert "Traceback" not in failed.err
+    assert run.ours("--stop", "exact").code == 0
+
+
+def test_ctrl_c_says_what_is_kept(run: Commands) -> None:
+    stopped = run.ours("--model_args", "skill=stopped")
+    assert stopped.code == 130
+    assert "stopped by Ctrl-C. 0 answers are kept in" in stopped.err.splitlines()[-1]
+    assert "Traceback" not in stopped.err
+    nothing = run.ours("--model_args", "skill=stopped", "--no_cache")
+    assert "No answers are kept: give --output_path FOLDER, without --no_cache" in nothing.err.splitlines()[-1]
+
+
+def test_the_traceback_is_for_those_who_ask(run: Commands) -> None:
+    failed = run.ours("--model_args", "skill=none", "--verbose")
+    assert failed.code == 1
+    assert 'raise RuntimeError("out of memory")' in failed.err
+    assert "lm-eval-cora run --model knows-some-of-it" in failed.err.splitlines()[-1]
+    secret = run.ours("--model_args", "skill=none,auth_token=hush")
+    assert "goes on from there: (it holds a secret and is not shown)" in secret.err.splitlines()[-1]
+    assert "hush" not in secret.err.splitlines()[-1]
+    assert failed.err.splitlines()[-1].startswith("lm-eval-cora run: the run ended: RuntimeError: out of memory. 0 ")
+
+
+USAGE = ["run --max_gen_toks 64,8", "run --max_gen_toks a", "report out --reader lazy"]
+USAGE += ["run --tasks x --sing", "run --budget 0", "run --target-stderr 0", "tasks --stop exact", "guess --sing"]
+
+
+@pytest.mark.parametrize("line", [*USAGE, "report out --limit 3", "compare a b --sing", "score a --budget 3"])
+def test_unknown_options_are_bad_usage(line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match=r"^2$"):
+        main(line.split())
+    assert "usage: " in capsys.readouterr().err

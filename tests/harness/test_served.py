@@ -1,0 +1,339 @@
+"""Runs of the command against a server that fails in every way that servers do."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from typing import Any
+
+import pytest
+from filelock import FileLock
+
+from lm_eval_cora.cli import main
+from tests.support.served import Runs
+from tests.support.server import Server, text_of
+from tests.support.simulated import TASKS
+
+pytestmark = pytest.mark.usefixtures("quick")
+
+M = 26
+
+
+def last(err: str) -> str:
+    """The command's own last line."""
+    lines = [line for line in err.splitlines() if line.startswith("lm-eval-cora run: ")]
+    assert lines[-1] == err.splitlines()[-1]
+    assert "Traceback" not in err
+    return lines[-1]
+
+
+both = pytest.mark.parametrize("protocol", ["chat", "completions"])
+at_once_and_one_by_one = pytest.mark.parametrize("more", ["", ",num_concurrent=8"], ids=["one by one", "at once"])
+
+
+@both
+@at_once_and_one_by_one
+def test_a_server_is_sent_each_prompt_once_and_no_empty_stop(
+    run: Runs, server: Server, protocol: str, more: str
+) -> None:
+    code, err = run(protocol=protocol, more=more)
+    assert code == 0, err
+    assert len(server.asked()) == len(set(server.asked())) == 2 * M
+    assert all(payload.get("stop") != [] for payload in server.payloads)
+    assert run.kept() == 2 * M
+
+
+@at_once_and_one_by_one
+def test_letters_are_scored_by_a_server_that_returns_their_likelihoods(run: Runs, server: Server, more: str) -> None:
+    code, err = run(protocol="completions", tasks="cora_demo_mc", more=more, questions=1)
+    assert code == 0, err
+    # "A" is token 65, 65 % 7 = 2, so -1.5; "B" -2; "C" -2.5; "D" -3; "E" -3.5, and " " before each -2.5.
+    for sample in run.samples("cora_demo_mc"):
+        likelihoods = [float(response[0][0]) for response in sample["resps"]]
+        assert likelihoods == [-4.0, -4.5, -5.0, -5.5, -6.0][: len(likelihoods)]
+
+
+# ---- before the first request
+
+
+CANNOT = [
+    ("chat", True, "chat APIs return no log-probabilities of a prompt"),
+    ("completions", False, "no log-probabilities"),
+]
+
+
+@pytest.mark.parametrize(("protocol", "scores", "why"), CANNOT)
+@at_once_and_one_by_one
+def test_tasks_that_score_are_refused_by_servers_that_cannot(
+    run: Runs, server: Server, protocol: str, scores: bool, why: str, more: str
+) -> None:
+    server.scores = scores
+    code, err = run(protocol=protocol, tasks="cora_demo_mc,cora_demo,cora_demo_plus_mc", more=more)
+    assert code == 1
+    assert why in last(err)
+    assert "cora_demo_mc, cora_demo_plus_mc: answers are scored" in last(err)
+    assert "--tasks cora_demo,cora_demo_plus" in last(err)
+    assert len(server.payloads) == (0 if protocol == "chat" else 1)
+    assert not list(run.folder.rglob("results_*"))
+
+
+MISTAKES = [
+    ("model=other", "status 404. Check the name of the model, and the address. The server said: "),
+    ("model=other", "does not exist"),
+    ("base_url=http://127.0.0.1:1/v1/chat/completions,model=tiny", "no connection to the server. Start it, and"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "told"), MISTAKES)
+def test_a_server_or_model_that_is_not_there_is_one_line(run: Runs, server: Server, arguments: str, told: str) -> None:
+    code, err = run(more=f",{arguments}")
+    assert code == 1
+    assert told in last(err)
+    assert "a first request to " in last(err)
+    assert len(server.payloads) <= 1
+
+
+def test_a_chat_server_without_turns_is_told_how(run: Runs, server: Server) -> None:
+    code = main(
+        [
+            *("run", "--model", "local-chat-completions", "--model_args", server.chat, "--tasks", "cora_demo"),
+            *("--include_path", str(TASKS / "demo"), "--metadata", '{"cora": {"questions": 1}}'),
+        ]
+    )
+    assert code == 1
+    assert "--apply_chat_template" in last(run.capsys.readouterr().err)
+    assert server.payloads == []
+
+
+# ---- faults
+
+
+def every_third(fault: str) -> Any:
+    """Each third request fails the first time that it is sent."""
+    seen: Counter[str] = Counter()
+
+    def of(number: int, payload: dict[str, Any]) -> str | None:
+        text = json.dumps(payload)
+        seen[text] += 1
+        return fault if number % 3 == 1 and seen[text] == 1 else None
+
+    return of
+
+
+PASSING = ["status 500", "status 429", "no choices", "no message", "error", "text", "hang up"]
+
+
+@pytest.mark.parametrize("fault", PASSING)
+@at_once_and_one_by_one
+def test_a_fault_that_passes_changes_nothing(run: Runs, server: Server, fault: str, more: str) -> None:
+    assert run(more=more)[0] == 0
+    undisturbed = run.results()
+    server.fault = every_third(fault)
+    code, err = run("--no_cache", more=more)
+    assert code == 0, err
+    assert run.results() == undisturbed
+    assert "Such requests are sent again" in err
+    assert len(err.splitlines()) < 60
+
+
+@pytest.mark.parametrize("fault", ["no choices", "null", "no content"])
+@at_once_and_one_by_one
+@both
+def test_an_answer_that_never_comes_counts_as_empty_and_is_asked_again_next_time(
+    run: Runs, server: Server, fault: str, more: str, protocol: str
+) -> None:
+    if fault == "no content" and protocol == "completions":
+        return  # a fault of the other protocol
+    first: dict[str, str] = {}
+
+    def of(number: int, payload: dict[str, Any]) -> str | None:
+        first.setdefault("one", json.dumps(payload)) if number == 5 else None
+        return fault if json.dumps(payload) == first.get("one") else None
+
+    server.fault = of
+    code, err = run(more=more, protocol=protocol)
+    assert code == 0, err
+    empty = [sample for sample in run.samples() if sample["resps"] == [[""]]]
+    assert len(empty) == 1
+    assert empty[0]["invalid"] == "empty"
+    assert run.kept() == 2 * M - 1
+    server.fault = lambda number, payload: None
+    before = len(server.asked())
+    assert run(more=more, protocol=protocol)[0] == 0
+    assert len(server.asked()) == before + 1
+    assert not [sample for sample in run.samples() if sample["resps"] == [[""]]]
+
+
+@at_once_and_one_by_one
+def test_an_answer_that_is_missing_from_a_batch_moves_no_other_one(run: Runs, server: Server, more: str) -> None:
+    options = ("--batch_size", "4")
+    for tasks in ("cora_demo_mc", "cora_demo"):
+        kept = {"protocol": "completions", "tasks": tasks, "questions": 1, "more": more}
+        assert run(*options, "--no_cache", **kept)[0] == 0
+        undisturbed = [sample["resps"] for sample in run.samples(tasks)]
+        server.fault = every_third("one missing")
+        code, err = run(*options, **kept)
+        assert code == 0, err
+        assert [sample["resps"] for sample in run.samples(tasks)] == undisturbed
+        server.fault = lambda number, payload: None
+        asked = len(server.asked())
+        assert run(*options, **kept)[0] == 0  # from the file
+        assert [sample["resps"] for sample in run.samples(tasks)] == undisturbed
+        assert len(server.asked()) <= asked + 1  # the request that looks whether the server scores
+
+
+def test_an_empty_list_of_choices_where_letters_are_scored(run: Runs, server: Server) -> None:
+    for more in ("", ",num_concurrent=8"):
+        server.fault = lambda number, payload: "no choices" if text_ends(payload, " C") else None
+        code, err = run("--no_cache", protocol="completions", tasks="cora_demo_mc", more=more, questions=1)
+        assert code == 0, err
+        assert all("nan" in str(sample["resps"]) for sample in run.samples("cora_demo_mc") if len(sample["resps"]) > 2)
+
+
+def text_ends(payload: dict[str, Any], end: str) -> bool:
+    return bytes(payload["prompt"][0]).decode().endswith(end)
+
+
+# ---- a run that dies
+
+
+@at_once_and_one_by_one
+def test_requests_that_fail_for_good_end_the_run_after_all_others(run: Runs, server: Server, more: str) -> None:
+    assert run("--no_cache", questions=4)[0] == 0
+    doomed = {server.asked()[number] for number in (5, 50, 80)}
+    server.fault = lambda number, payload: "status 500" if text_of(payload) in doomed else None
+    code, err = run(more=more, questions=4)
+    assert code == 1
+    line = last(err)
+    assert "2.9% of the requests failed: status 500 (3 of 104)" in line
+    assert "The server said: " in line
+    assert "out of memory" in line
+    assert f"{4 * M - 3} answers are kept in" in line
+    assert run.kept() == 4 * M - 3
+    assert "The same command goes on from there: lm-eval-cora run --model local-chat-completions" in line
+    assert len(err.splitlines()) < 60
+    # The same command goes on.
+    server.fault = lambda number, payload: None
+    before = len(server.asked())
+    assert run(more=more, questions=4)[0] == 0
+    assert len(server.asked()) == before + 3
+
+
+@at_once_and_one_by_one
+@pytest.mark.parametrize(("status", "sent"), [(401, 10), (400, 52)])
+def test_a_key_that_is_refused_ends_the_run_and_a_request_that_is_refused_does_not(
+    run: Runs, server: Server, more: str, status: int, sent: int
+) -> None:
+    server.fault = lambda number, payload: f"status {status}" if number else None
+    code, err = run(more=more)
+    assert code == 1
+    assert f"status {status} ({sent} of {sent})" in last(err) or more
+    assert sent <= len(server.payloads) - 1 < sent + 8  # what is under way is not taken back
+    assert ("more were not sent" in last(err)) == (status == 401)
+
+
+def test_two_runs_do_not_share_a_file(run: Runs, server: Server) -> None:
+    assert run()[0] == 0
+    (file,) = run.folder.glob("answers_*_rank0.db")
+    before = len(server.asked())
+    with FileLock(f"{file}.lock"):
+        code, err = run()
+        assert code == 0
+        assert "another run keeps its answers there. Answers are not kept" in err
+        assert len(server.asked()) == before + 2 * M
+        code, err = run("--use_cache", str(file).removesuffix("_rank0.db"))
+        assert code == 1
+        assert "another run keeps its answers there. Name another file" in last(err)
+
+
+@at_once_and_one_by_one
+def test_a_server_that_dies_half_way_and_comes_back(run: Runs, server: Server, more: str) -> None:
+    assert run("--no_cache", more=more)[0] == 0
+    undisturbed = run.results()
+    total = len(server.asked())
+    start = len(server.payloads)
+    server.fault = lambda number, payload: "hang up" if number >= start + total // 2 else None
+    code, err = run(more=more)
+    assert code == 1
+    assert "no connection to the server" in last(err)
+    kept = run.kept()
+    assert 0 < kept < total
+    assert f"{kept} answers are kept in" in last(err)
+    server.fault = lambda number, payload: None
+    before = len(server.asked())
+    assert run(more=more)[0] == 0
+    assert len(server.asked()) - before == total - kept
+    assert run.results() == undisturbed
+
+
+def test_stopping_early_goes_on_as_well(run: Runs, server: Server) -> None:
+    options = ("--stop", "exact")
+    assert run(*options, "--no_cache", questions=6)[0] == 0
+    undisturbed, total = run.results(), len(server.asked())
+    start = len(server.payloads)
+    server.fault = lambda number, payload: "status 503" if number > start + total // 2 else None
+    code, err = run(*options, more=",num_concurrent=2", questions=6)
+    assert code == 1
+    assert "status 503" in last(err)
+    server.fault = lambda number, payload: None
+    assert run(*options, more=",num_concurrent=2", questions=6)[0] == 0
+    assert run.results() == undisturbed
+
+
+def test_a_timeout(run: Runs, server: Server) -> None:
+    server.fault = lambda number, payload: "hang" if number == 9 else None
+    code, err = run(more=",num_concurrent=4,timeout=5,max_retries=1")
+    assert code == 1
+    assert "a timeout (1 of 52)" in last(err)
+    assert run.kept() == 2 * M - 1
+
+
+# ---- samples
+
+
+SAMPLING = "cora_demo_sampling"
+
+
+@both
+def test_each_sample_is_sent_with_a_seed_of_its_own(run: Runs, server: Server, protocol: str) -> None:
+    code, err = run(tasks=SAMPLING, questions=8, protocol=protocol)
+    assert code == 0, err
+    seeds = Counter(payload["seed"] for payload in server.payloads[1:])
+    assert sorted(seeds.values()) == [8] * 5
+    assert "the samples of each" not in err
+    assert not list(run.folder.glob("answers_*")) or run.kept() == 0
+
+
+def test_a_server_that_ignores_seeds_is_told_of(run: Runs, server: Server) -> None:
+    server.honours_seeds = False
+    assert "the back end ignores the seed or the temperature" in run(tasks=SAMPLING, questions=8)[1]
+    options = {"cora": {"questions": 8, "request_seeds": False}}
+    assert "No seeds were sent" in run("--metadata", json.dumps(options), tasks=SAMPLING)[1]
+
+
+# ---- the file of the answers
+
+
+def test_the_file_is_named_before_the_run_and_belongs_to_one_model(run: Runs, server: Server) -> None:
+    _, err = run()
+    (file,) = run.folder.glob("answers_*_rank0.db")
+    assert re.search(rf"answers are kept in {re.escape(str(file))}, which has 0 now", err)
+    server.model = "another"
+    _, err = run()
+    assert len(list(run.folder.glob("answers_*_rank0.db"))) == 2
+    assert "which has 0 now" in err
+
+
+def test_how_requests_travel_makes_no_other_file(run: Runs, server: Server) -> None:
+    run()
+    before = len(server.asked())
+    assert run(more=",num_concurrent=4,timeout=20,max_retries=2")[0] == 0
+    assert len(server.asked()) == before
+    assert len(list(run.folder.glob("answers_*_rank0.db"))) == 1
+
+
+def test_no_cache_keeps_nothing(run: Runs, server: Server) -> None:
+    assert run("--no_cache")[0] == 0
+    assert not list(run.folder.glob("answers_*"))
+    assert run("--no_cache", "--use_cache", run.folder / "mine")[0] == 1

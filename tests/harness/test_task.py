@@ -1,0 +1,364 @@
+"""The task files: which names exist, that each builds, and what it asks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+from lm_eval.tasks import TaskManager
+from lm_eval.tasks._yaml_loader import load_yaml
+
+from lm_eval_cora import metrics
+from lm_eval_cora.benchmarks import BenchmarkError
+from lm_eval_cora.benchmarks.medqa import MEDQA
+from lm_eval_cora.options import OptionError
+from lm_eval_cora.probes.prompts import SINGLE_LETTER
+from lm_eval_cora.question import LETTERS
+from tests.support.building import build, manager
+from tests.support.hub import right_answer
+from tests.support.names import (
+    BENCHMARKS,
+    GROUPS,
+    LOWER_IS_BETTER,
+    NAMES,
+    PROBES,
+    SHOTS,
+    benchmark_of,
+    printed,
+    probe_of,
+)
+from tests.support.simulated import TASKS, knows, run, scores
+
+
+def test_exactly_these_names_are_registered() -> None:
+    # A broken YAML is skipped by the harness without a word, so the whole list is compared.
+    assert manager().all_tasks == sorted([*GROUPS, *NAMES])
+    assert {path.stem for path in (TASKS / "_benchmarks").iterdir()} == {*BENCHMARKS, "math"}
+    assert {path.stem for path in (TASKS / "_probes").iterdir()} == set(PROBES)
+
+
+@pytest.fixture
+def local_file(tmp_path: Path) -> str:
+    path = tmp_path / "mine.jsonl"
+    path.write_text('{"question": "Frozen water?", "choices": ["Steam", "Ice", "Fog"], "answer": "Ice"}\n')
+    return str(path)
+
+
+@pytest.mark.usefixtures("hub")
+@pytest.mark.parametrize("name", NAMES)
+def test_every_task_builds_and_renders(name: str, local_file: str) -> None:
+    form = "multiple_choice" if name.endswith("_mc") else "generate_until"
+    task = build(name, **({"data_files": local_file} if "local" in name else {}))
+    docs = task.eval_docs
+    first = [doc for doc in docs if doc["ordinal"] == 0]
+    assert sum(doc["variants"] for doc in first) == len(docs)
+    assert sum(doc["original"] for doc in docs) == (0 if probe_of(name) == "sampling" else len(first))
+    for doc in docs:
+        prompt, target = task.doc_to_text(doc), task.doc_to_target(doc)
+        assert doc["question"] in prompt
+        if doc["ask"] == "boxed":
+            assert r"\boxed{answer}" in prompt
+            assert target == rf"The final answer is: $\boxed{{{right_answer(doc['question'])}}}$"
+            continue
+        if doc["ask"] == "best_answer":
+            assert "best answer is" in prompt
+            target = target.removeprefix("The best answer is ").rstrip(".")
+        else:
+            assert prompt.endswith("\nAnswer:")
+        if doc["ask"] == "yes_no":
+            (choice,) = doc["choices"]
+            assert f"\nProposed answer: {choice}\n" in prompt
+            says_right = target == "yes"
+        else:
+            mark = ":" if doc["ask"] == "best_answer" and benchmark_of(name) in ("agieval", "mmlu_pro") else "."
+            options = [f"\n{letter}{mark} {text}" for letter, text in zip(LETTERS, doc["choices"], strict=False)]
+            assert "".join(options) in prompt
+            choice, says_right = doc["choices"][LETTERS.index(target)], True
+        if "local" not in name and "demo" not in name:
+            # The questions say which answer is right: not what the adapter made of the row.
+            nota = doc["kind"].startswith("nota_answer")
+            assert (choice == ("None of the above" if nota else right_answer(doc["question"]))) == says_right
+            assert not nota or right_answer(doc["question"]) not in doc["choices"]
+    assert form == task.OUTPUT_TYPE
+    expected = printed(name)
+    assert list(task.higher_is_better()) == expected
+    lower = [metric for metric, higher in task.higher_is_better().items() if higher is False]
+    assert lower == [metric for metric in expected if metric in LOWER_IS_BETTER]
+    assert list(task.aggregation()) == [*expected, *(f"{metric}_stderr" for metric in expected)]
+    assert (1 if "demo" in name else 2) + (not name.endswith("_mc")) == task.VERSION
+    assert task.config.num_fewshot == SHOTS.get(name)
+
+
+@pytest.mark.usefixtures("hub")
+@pytest.mark.parametrize("group", ["cora_plus", "cora_revas"])
+def test_the_groups_of_the_papers_two_benchmarks_run(group: str) -> None:
+    results = run(knows, group, {"questions": 2})
+    tasks = {f"cora_{name}_{probe_of(group)}" for name in ("medmcqa", "mmlu")}
+    assert results["n-shot"] == dict.fromkeys(tasks | {group}, 0)
+    assert {scores(results, task)["acc"] for task in tasks} == {1.0}
+
+
+def test_the_group_is_the_four_benchmarks_of_the_paper() -> None:
+    loaded = yaml.safe_load((TASKS / "_groups" / "cora.yaml").read_text())
+    assert loaded["task"] == ["cora_mmlu", "cora_arc_challenge", "cora_truthfulqa", "cora_medqa"]
+    assert {path.stem for path in (TASKS / "_groups").iterdir()} == set(GROUPS)
+
+
+@pytest.mark.usefixtures("hub")
+def test_the_group_of_score_runs_its_eight_with_its_settings() -> None:
+    results = run(knows, "cora_score", {"questions": 2})
+    tasks = [f"cora_{name}_{probe}" for name in ("agieval", "mmlu_pro") for probe in ("order", "prompts", "sampling")]
+    tasks += ["cora_math_prompts", "cora_math_sampling"]
+    assert results["n-shot"] == dict.fromkeys([*tasks, "cora_score"], 0)
+    for task in tasks:
+        assert scores(results, task)["consistency_rate"] == 1.0
+        greedy = {"do_sample": False, "temperature": 0.0}
+        settings = {"do_sample": True, "temperature": 0.7} if "sampling" in task else greedy
+        assert results["configs"][task]["generation_kwargs"] == {**settings, "max_gen_toks": 1024, "until": []}
+
+
+@pytest.mark.usefixtures("hub")
+def test_the_group_runs() -> None:
+    results = run(knows, "cora", {"questions": 2})
+    shots = {"cora_mmlu": 5, "cora_arc_challenge": 25, "cora_truthfulqa": 0, "cora_medqa": 0}
+    assert {task: results["n-shot"][task] for task in shots} == shots
+    assert {scores(results, task)["cora"] for task in shots} == {1.0}
+
+
+NAMED_OTHERWISE = {
+    "acc@": "acc_at",
+    "equal@": "equal_at",
+    "mcqa_plus_sampled": "mcqa_plus",
+    "questions": "subset_sizes",
+    "templates": "each_kind",
+    "positions": "each_kind",
+    "samples": "each_kind",
+}
+"""Metrics that are not called like their functions."""
+
+
+@pytest.mark.parametrize("probe", PROBES)
+def test_each_metric_of_the_yaml_is_the_function_of_its_name(probe: str) -> None:
+    for entry in load_yaml(TASKS / "_probes" / f"{probe}.yaml")["metric_list"]:
+        name, at, parameter = entry["metric"].partition("@")
+        name = NAMED_OTHERWISE.get(name + at, name)
+        expected = {}
+        if at:
+            expected["level" if name in ("bmca", "equal_at") else "options"] = parameter
+        if name.endswith("_norm"):
+            name, expected["normalised"] = name.removesuffix("_norm"), "True"
+        if name.endswith("_multi"):
+            name, expected["several"] = name.removesuffix("_multi"), "True"
+        if name.endswith("_always_right"):
+            name, expected["subset"] = name.removesuffix("_always_right"), "always_right"
+        if name.endswith("_paper"):
+            name = name.removesuffix("_paper")
+            assert entry["without"] == SINGLE_LETTER
+            assert "dropped_template" in entry["only"].split()
+        if name.endswith("_clustered"):
+            name, expected["clustered"] = name.removesuffix("_clustered"), "True"
+        if name.startswith("macro_acc_"):
+            name, expected["macro"] = name.removeprefix("macro_"), "True"
+        if probe == "order":
+            if name in ("acc_min", "acc_max", "by_category", "each_kind"):
+                expected["positions"] = "True"
+            if name == "acc_h":
+                expected["options"] = "original"
+        assert entry["aggregation"] is getattr(metrics, name)
+        about = {"metric", "aggregation", "higher_is_better", "form", "sampled", "table", "only", "without"}
+        assert {key: str(value) for key, value in entry.items() if key not in about} == expected
+
+
+def test_no_file_sets_zero_shots() -> None:
+    # The harness would then ignore --num_fewshot.
+    assert not [path for path in TASKS.rglob("*.yaml") if "num_fewshot: 0" in path.read_text()]
+
+
+@pytest.mark.parametrize("path", sorted(TASKS.glob("[a-z]*/*.yaml")), ids=lambda path: path.stem)
+def test_a_task_file_is_three_lines_and_has_a_readme(path: Path) -> None:
+    # And a fourth where the paper asked with shots.
+    shots = {"num_fewshot"} if path.stem in SHOTS else set()
+    assert len(path.read_text().splitlines()) == 3 + len(shots)
+    assert set(yaml.safe_load(path.read_text())) == {"task", "include", "metadata"} | shots
+    assert (path.parent / "README.md").is_file()
+
+
+def test_a_doc_says_what_the_samples_file_needs(tmp_path: Path) -> None:
+    path = tmp_path / "my.jsonl"
+    path.write_text(
+        '{"id": 7, "question": "Which?", "choices": ["Ice", "All of the above"], "answer": 0, "category": "c"}'
+    )
+    doc = build("cora_local", data_files=str(path)).eval_docs[1]
+    assert doc == {
+        "question_id": "7",
+        "category": "c",
+        "refers_to_options": True,
+        "question": "Which?",
+        "variants": 8,
+        "ordinal": 1,
+        "kind": "shuffled",
+        "original": False,
+        "ask": "letter",
+        "choices": ("All of the above", "Ice"),
+        "printed": (1, 0),
+        "answer": 0,
+    }
+
+
+@pytest.mark.usefixtures("hub")
+def test_medqa_is_the_published_test_split() -> None:
+    assert build("cora_medqa").config.dataset_kwargs == {
+        "benchmark": MEDQA,
+        "hub_path": "lavita/medical-qa-datasets",
+        "hub_config": "med-qa-en-5options-source",
+        "hub_split": "test",
+        "hub_fewshot_split": "train",
+    }
+
+
+def test_generation_is_greedy_and_short() -> None:
+    # Room for "Sure! Based on the information provided, the correct answer is:" and the letter.
+    expected = {"do_sample": False, "temperature": 0.0, "max_gen_toks": 32, "until": []}
+    assert build("cora_demo").config.generation_kwargs == expected
+
+
+def test_docs_are_expanded_once() -> None:
+    task = build("cora_demo")
+    assert task.eval_docs is task.eval_docs
+
+
+def test_wrong_options_are_an_error_before_anything_runs() -> None:
+    with pytest.raises(OptionError, match="cora_demo: unknown option 'question'"):
+        build("cora_demo", question=5)
+    with pytest.raises(BenchmarkError, match="local: no questions were given"):
+        build("cora_local")
+
+
+def test_metadata_that_is_not_ours_is_not_read(caplog: pytest.LogCaptureFixture) -> None:
+    # The harness puts every --model_args key into the metadata, whatever it is called.
+    foreign = {
+        "seed": 5,
+        "questions": 1,
+        "Cora": {},
+        "benchmark": "mmlu",
+        "hub_path": "x",
+        "options": "y",
+        "dtype": "float32",
+    }
+    tasks = TaskManager(include_path=TASKS, include_defaults=False, metadata=foreign)
+    assert len(tasks.load(["cora_demo"])["tasks"]["cora_demo"].eval_docs) == 120 * 26
+    # But somebody who meant an option would pay for the whole benchmark.
+    for name in ("questions", "Cora"):
+        assert (
+            f"cora_demo: {name!r} in the metadata is not read; options are given as {{'cora': {{...}}}}" in caplog.text
+        )
+    assert "'seed'" not in caplog.text
+
+
+def test_seed_and_nota_text_reach_the_docs() -> None:
+    default, seeded = build("cora_demo").eval_docs, build("cora_demo", seed=1).eval_docs
+    assert default[0] == seeded[0]
+    assert [doc["printed"] for doc in default] != [doc["printed"] for doc in seeded]
+    assert "None of these" in build("cora_demo", nota_text="None of these").eval_docs[2]["choices"]
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        "{metric: acc, aggregation: mean, higher_is_better: true}",
+        "{metric: acc, higher_is_better: true}",
+        "{metric: bmca, aggregation: !function lm_eval_cora.metrics.bmca, higher_is_better: true}",
+        "{metric: bmca@x, aggregation: !function lm_eval_cora.metrics.bmca, level: x, higher_is_better: true}",
+        "{metric: acc, aggregation: !function lm_eval_cora.metrics.acc, level: 1, higher_is_better: true}",
+        "{metric: bmca@2, aggregation: !function lm_eval_cora.metrics.bmca, level: 2, higher_is_better: true}",
+        "{metric: acc, aggregation: !function builtins.len, higher_is_better: true}",
+        "{metric: acc, aggregation: !function lm_eval_cora.metrics.acc, form: likelihood, higher_is_better: true}",
+        "{metric: acc, aggregation: !function lm_eval_cora.metrics.acc, sampled: maybe, higher_is_better: true}",
+        "{metric: acc, aggregation: !function lm_eval_cora.metrics.acc, table: 'false', higher_is_better: true}",
+        "{metric: acc, aggregation: !function lm_eval_cora.metrics.sc_buckets, higher_is_better: true}",
+        "{metric: acc@x, aggregation: !function lm_eval_cora.metrics.acc_at, options: x, higher_is_better: true}",
+        "{metric: acc_x, aggregation: !function lm_eval_cora.metrics.nota_acc, subset: x, higher_is_better: true}",
+        "{metric: acc_x, aggregation: !function lm_eval_cora.metrics.acc, only: maths, higher_is_better: true}",
+        "{metric: acc_x, aggregation: !function lm_eval_cora.metrics.acc, without: 3, higher_is_better: true}",
+    ],
+)
+def test_a_metric_that_cannot_be_computed_is_an_error_before_anything_runs(entry: str, tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text(
+        f"task: mine\ninclude: {TASKS}/demo/cora_demo.yaml\nmetadata: {{version: 1}}\nmetric_list:\n  - {entry}\n"
+    )
+    with pytest.raises(OptionError, match=r"mine: metric_list: \{'metric': '(acc|bmca)"):
+        TaskManager(include_path=tmp_path, include_defaults=False).load(["mine"])
+
+
+def test_a_metric_by_its_name_alone(tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match="mine: metric_list: 'acc' is no metric of this task"):
+        own_task(tmp_path, "metric_list: [acc]").load(["mine"])
+
+
+def test_a_scoring_of_ones_own_that_returns_no_record(tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text(
+        f"task: mine\ninclude: {TASKS}/demo/cora_demo.yaml\nmetadata: {{version: 1}}\n"
+        "process_results: !function builtins.dict\n"
+    )
+    with pytest.raises(OptionError, match="mine: process_results must return a Record; of an empty response it made"):
+        TaskManager(include_path=tmp_path, include_defaults=False).load(["mine"])
+
+
+def test_a_task_file_of_ones_own_may_choose_among_the_metrics(tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text(
+        f"task: mine\ninclude: {TASKS}/demo/cora_demo.yaml\nmetadata: {{version: 1, cora: {{questions: 2}}}}\n"
+        "metric_list:\n  - {metric: bmca@0.75, aggregation: !function lm_eval_cora.metrics.bmca, level: 0.75}\n"
+    )
+    assert scores(run(knows, "mine", None, tmp_path), "mine")["bmca@0.75"] == 1.0
+
+
+@pytest.mark.usefixtures("hub")
+def test_a_pinned_revision_is_signed(tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text(
+        f"task: mine\ninclude: {TASKS}/medqa/cora_medqa.yaml\nmetadata: {{version: 1}}\n"
+        "dataset_kwargs:\n"
+        "  benchmark: !function lm_eval_cora.benchmarks.medqa.MEDQA\n"
+        "  hub_path: lavita/medical-qa-datasets\n"
+        "  hub_config: med-qa-en-5options-source\n"
+        "  hub_split: test\n"
+        "  hub_revision: 0a1b2c3\n"
+    )
+    signature = run(knows, "mine", {}, tmp_path)["configs"]["mine"]["metadata"]["signature"]
+    assert "|shots:0|revision:0a1b2c3|seed:0|" in signature
+    signature = run(knows, "cora_medqa")["configs"]["cora_medqa"]["metadata"]["signature"]
+    assert "revision" not in signature
+
+
+def own_task(folder: Path, lines: str) -> TaskManager:
+    (folder / "mine.yaml").write_text(
+        f"task: mine\ninclude: {TASKS}/demo/cora_demo.yaml\nmetadata: {{version: 1}}\n{lines}\n"
+    )
+    return TaskManager(include_path=folder, include_defaults=False)
+
+
+@pytest.mark.parametrize(
+    ("lines", "named"),
+    [
+        ("fewshot_split: train", "fewshot_split"),
+        ("fewshot_config: {sampler: first_n}", "sampler"),
+        ("fewshot_config: {samples: [], split: test}", "samples, split"),
+    ],
+)
+def test_a_choice_of_exemplars_that_would_be_ignored_is_refused(lines: str, named: str, tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match=f"mine: {named}: exemplars are drawn by question"):
+        own_task(tmp_path, lines).load(["mine"])
+
+
+def test_exemplars_in_a_wording_of_ones_own(tmp_path: Path) -> None:
+    own_task(tmp_path, "fewshot_config: {doc_to_text: !function lm_eval_cora.harness.docs.doc_to_text}")
+    results = run(knows, "mine", {"questions": 1}, tmp_path, num_fewshot=2)
+    assert results["samples"]["mine"][0]["arguments"][0][0].count("The first line of your reply") == 3
+
+
+@pytest.mark.parametrize(
+    "lines", ["test_split: null", "output_type: multiple_choice", "process_docs: !function builtins.len"]
+)
+def test_a_task_file_that_does_not_fit_together_names_itself(lines: str, tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match=r"mine: the task cannot be built of its file: \w+: .*compare what it sets"):
+        own_task(tmp_path, lines).load(["mine"])

@@ -1,0 +1,101 @@
+"""SCORE's aggregated row: values worked out by hand, and what its tables say."""
+
+from __future__ import annotations
+
+from math import isnan
+
+import pytest
+
+from lm_eval_cora import metrics
+from lm_eval_cora.metrics import Estimate
+from lm_eval_cora.responses import ResponseTable
+from tests.support.score_tables import A, B, C, asked, hits, prompted
+from tests.support.tables import table_of
+
+
+def assert_is(estimate: Estimate, value: float, stderr: float) -> None:
+    assert (estimate.value, estimate.stderr) == pytest.approx((value, stderr), nan_ok=True)
+
+
+def test_the_aggregated_row() -> None:
+    # Templates: brief 2/2, long 1/2; the third, 0/2, is dropped from the accuracies only.
+    prompts = prompted(["110", "100"])
+    # Positions, with two options: A 1/2, B 2/2.
+    order = table_of([asked("q000", [A, B], 2), asked("q001", [B, B], 2)])
+    # Samples: 1/2, 0/2, 1/2.
+    sampling = hits(["101", "000"])
+    row = metrics.aggregated(prompts=prompts, order=order, sampling=sampling)
+    # (1 + 1/2 + 1/2 + 1 + 1/2 + 0 + 1/2) / 7 = 4/7. By question: q0 1, 1, 1, 1, 1, 0, 1 = 6/7; q1 1, 0, 0, 1, 0, 0,
+    # 0 = 2/7: sd 4/7 / sqrt(2), / sqrt(2).
+    assert_is(row.acc_mean, 4 / 7, 2 / 7)
+    assert (row.acc_min.value, row.acc_max.value) == (0, 1)
+    assert (row.predictions, row.questions) == (7, 2)
+    # Prompts, three templates: 1/3 each. Order: q0 picks 0, 0: 1; q1 1, 0 (option 1 stands at B, then 0): 0.
+    # Sampling: 1/3 and 1. By question: (1/3 + 1 + 1/3) / 3 = 5/9, (1/3 + 0 + 1) / 3 = 4/9.
+    assert_is(row.cr_all, 1 / 2, 1 / 18)
+    # (1/3 + 1) / 2 = 2/3, (1/3 + 0) / 2 = 1/6.
+    assert_is(row.cr_prompts_order, 5 / 12, 1 / 4)
+
+
+def test_the_aggregated_row_by_category() -> None:
+    # brief: law (1 + 0) / 2, art 1: 3/4. long: law 0, art 1: 1/2. Dropped: 1.
+    prompts = prompted(["101", "001", "111"], categories=["law", "law", "art"])
+    row = metrics.aggregated(prompts=prompts, macro=True)
+    assert_is(row.acc_mean, 5 / 8, float("nan"))
+    assert (row.acc_min.value, row.acc_max.value) == (0.5, 0.75)
+    # Micro: 2/3 and 1/3.
+    assert metrics.aggregated(prompts=prompts).acc_mean.value == 0.5
+    # Consistency rates are means over questions either way: 1/3, 1/3, 1.
+    assert row.cr_all.value == pytest.approx(5 / 9)
+
+
+def test_the_aggregated_row_is_of_the_questions_that_all_probes_have() -> None:
+    # q001 is the one that both have.
+    prompts = prompted(["111", "100"])
+    order = table_of([asked("q001", [A, A], 2), asked("q002", [A, B], 2)])
+    row = metrics.aggregated(prompts=prompts, order=order)
+    # brief 1, long 0, A 1, B 0.
+    assert (row.acc_mean.value, row.predictions, row.questions) == (0.5, 4, 1)
+    # 1/3 and 0.
+    assert row.cr_all.value == row.cr_prompts_order.value == pytest.approx(1 / 6)
+
+
+def test_the_aggregated_row_with_adjusted_positions() -> None:
+    # As above: right in all three orders, wrong in all five. Five positions of 1/2 each.
+    table = table_of([asked("p", [A, B, C], 3), asked("q", [B, A, A, A, A], 5)])
+    row = metrics.aggregated(order=table)
+    assert (row.acc_mean.value, row.acc_min.value, row.acc_max.value, row.predictions) == (0.5, 0.5, 0.5, 5)
+    # Nothing but one probe: no mean of prompts and order.
+    assert row.cr_all.value == metrics.consistency_rate(table).value
+    assert isnan(row.cr_prompts_order.value)
+
+
+def test_the_aggregated_row_of_nothing() -> None:
+    nothing = ResponseTable.from_records(())
+    for row in (
+        metrics.aggregated(),
+        metrics.aggregated(order=nothing),
+        metrics.aggregated(prompts=prompted(["111"]), order=nothing),
+    ):
+        assert all(isnan(value) for estimate in row[:5] for value in estimate)
+        assert (row.predictions, row.questions) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("prompts", "order", "printed"),
+    [
+        (798, 831, 81.45),  # Llama-3.1 405B on MMLU-Pro: tables 4 and 5, printed 81.5 in table 7
+        (743, 780, 76.15),  # Mistral Large 123B on AGIEval, printed 76.2
+        (702, 791, 74.65),  # Mistral Large 123B on MMLU-Pro, printed 74.7
+        (805, 808, 80.65),  # Qwen-2 72B on AGIEval, printed 80.7
+    ],
+)
+def test_table_7_is_the_mean_of_tables_4_and_5(prompts: int, order: int, printed: float) -> None:
+    # 1,000 questions with two variants each, the same answer twice in as many as make the consistency rate.
+    def agreeing(count: int) -> ResponseTable:
+        return hits(["11"] * count + ["10"] * (1000 - count))
+
+    row = metrics.aggregated(prompts=agreeing(prompts), order=agreeing(order), sampling=agreeing(0))
+    assert 100 * row.cr_prompts_order.value == pytest.approx(printed)
+    # With sampling, as the text says, it would be less than the printed one: here (p + o + 0) / 3.
+    assert row.cr_all.value == pytest.approx((prompts + order) / 3000)

@@ -1,0 +1,251 @@
+"""Where an error comes from, question by question: influences against leaving a question out, and outcomes."""
+
+from __future__ import annotations
+
+from functools import partial
+from math import isnan, sqrt
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lm_eval_cora import metrics
+from lm_eval_cora.metrics import Estimate
+from lm_eval_cora.metrics.estimate import mean_of, share_of, standard_error
+from lm_eval_cora.responses import Record, ResponseTable
+from tests.support import oracles
+from tests.support import oracles_compare as compared
+from tests.support.score_tables import (
+    NOT_TRANSITIVE,
+    hits,
+    random_score_questions,
+    random_written_questions,
+    written_table,
+)
+from tests.support.tables import (
+    METRICS,
+    ORDER,
+    PLUS,
+    PROMPTS,
+    SAMPLING,
+    STUDY,
+    Metrics,
+    estimates,
+    questions,
+    random_questions,
+    random_study_questions,
+    resampled,
+    table_of,
+)
+
+QUESTIONS = 120
+
+PARTS = ("consistency_rate", "acc_h@", "sc@", "macro_acc")
+"""Metrics whose error is that of their own questions or categories, sd / sqrt(n), where the influences have N."""
+
+
+def _whole(chosen: Metrics) -> Metrics:
+    return {name: metric for name, metric in chosen.items() if "by_category" not in name}
+
+
+TABLES: dict[str, tuple[Metrics, ResponseTable]] = {
+    "divergent": (METRICS, table_of(random_questions(QUESTIONS, 8, seed=1))),
+    "plus": (PLUS, table_of(random_study_questions(QUESTIONS, (2, 4), 2, "plus"))),
+    "study": (STUDY, table_of(random_study_questions(QUESTIONS, (3, 4, 5), 3))),
+    "scored": (STUDY, table_of(random_study_questions(QUESTIONS, (3, 4, 5), 4, scored=True))),
+    "prompts": (_whole(PROMPTS), table_of(random_score_questions(QUESTIONS, "prompts", (4, 5), 5))),
+    "order": (_whole(ORDER), table_of(random_score_questions(QUESTIONS, "order", (4, 4, 5), 6))),
+    "sampling": (_whole(SAMPLING), table_of(random_score_questions(QUESTIONS, "sampling", (4,), 7))),
+    "written": (_whole(PROMPTS), written_table(random_written_questions(QUESTIONS, "prompts", 8), NOT_TRANSITIVE)),
+}
+
+
+def _found(probe: str) -> dict[str, Estimate]:
+    chosen, table = TABLES[probe]
+    return estimates(chosen, table)
+
+
+NO_CLOSED_FORM = ("acc_min", "acc_max", "macro_acc_min", "macro_acc_max", "position_chi_square")
+
+
+@pytest.mark.parametrize("probe", TABLES)
+def test_all_that_has_an_error_has_an_influence_or_replicates(probe: str) -> None:
+    for name, estimate in _found(probe).items():
+        if name.startswith(NO_CLOSED_FORM):
+            assert estimate.influence is None, name
+            assert (estimate.replicates is None) == (name == "position_chi_square_clustered"), name
+        else:
+            assert estimate.replicates is None, name
+            assert isnan(estimate.stderr) or estimate.influence is not None, name
+
+
+@pytest.mark.parametrize("probe", TABLES)
+def test_influences_come_to_the_error(probe: str) -> None:
+    for name, estimate in _found(probe).items():
+        if estimate.influence is None:
+            continue
+        assert estimate.influence.shape == (QUESTIONS,), name
+        assert np.isfinite(estimate.influence).all(), name
+        largest = np.abs(estimate.influence).max()
+        assert estimate.influence.sum() == pytest.approx(0, abs=1e-9 * QUESTIONS * max(largest, 1)), name
+        if isnan(estimate.stderr):
+            continue
+        error = standard_error(estimate.influence)
+        assert error == pytest.approx(np.std(estimate.influence, ddof=1) / sqrt(QUESTIONS)), name
+        assert estimate.stderr == pytest.approx(error, rel=1e-9, abs=1e-12), name
+
+
+@pytest.mark.parametrize("probe", TABLES)
+def test_influences_agree_with_leaving_a_question_out(probe: str) -> None:
+    chosen, table = TABLES[probe]
+    whole = estimates(chosen, table)
+    kept = {name for name, estimate in whole.items() if estimate.influence is not None}
+    assert len(kept) > 5
+    changes: dict[str, list[float]] = {name: [] for name in kept}
+    with mock.patch("lm_eval_cora.metrics.ranges.bootstrap", return_value=np.zeros((2, 2))):
+        for place in range(QUESTIONS):
+            rest = estimates(chosen, resampled(table, np.delete(np.arange(QUESTIONS), place)))
+            for name in kept:
+                # 1 / (1 + 1 / N) of the influence and less, in the sum over all: N - 1 times is exact for a mean.
+                without = rest[name].value if name in rest else np.nan
+                changes[name].append((QUESTIONS - 1) * (whole[name].value - without))
+    for name in kept:
+        change, influence = np.array(changes[name]), whole[name].influence
+        if np.isnan(change).any():  # it stands on one question
+            assert isnan(whole[name].stderr) or np.isnan(change).sum() == 1, name
+            continue
+        largest = np.abs(influence).max()
+        # A subset of n questions has influences of N / n, whose second order is their square / N.
+        assert change == pytest.approx(influence, abs=4 * (largest**2 + largest) / QUESTIONS + 1e-9), name
+        if largest > 1e-9 and np.abs(change).max() > 1e-9:
+            assert np.corrcoef(change, influence)[0, 1] > 0.98, name
+
+
+EXACT = {
+    "mcqa": oracles.mcqa,
+    "mcqa_plus": oracles.mcqa_plus,
+    "mv": oracles.mv,
+    "ci": oracles.ci,
+    "bmca@1.0": partial(oracles.bmca, tenths=10),
+}
+
+
+@given(questions(min_size=2))
+def test_influences_of_means_are_what_leaving_out_says(members: list[list[Record]]) -> None:
+    table = table_of(members)
+    for name, oracle in EXACT.items():
+        expected = compared.influences(lambda rest, oracle=oracle: float(oracle(rest)), members)
+        assert METRICS[name](table).influence == pytest.approx(expected, abs=1e-9), name
+
+
+def test_influences_of_cora_by_hand() -> None:
+    # m = 1/2, b = 1/4: 1/4 (x - 1/2) + 1/2 (y - 1/4). See the difference of cora in test_paired.py.
+    found = metrics.cora(ResponseTable.from_hits([[1, 1], [1, 0], [0, 1], [0, 0]]))
+    assert found.influence == pytest.approx([1 / 2, 0, -1 / 4, -1 / 4])
+    # Variance (4/16 + 0 + 1/16 + 1/16) / 3 = 1/8, error sqrt(1/8 / 4).
+    assert found.stderr == pytest.approx(sqrt(1 / 32))
+
+
+def test_influences_of_a_pooled_share_by_hand() -> None:
+    # Three of four and none of two: R = 1/2, k - R m = 1, -1, times N / 6 = 1/3.
+    found = metrics.acc(ResponseTable.from_hits([[1, 1, 1, 0], [0, 0]]))
+    assert found.influence == pytest.approx([1 / 3, -1 / 3])
+    # sqrt(2 / 1 * (1 + 1)) / 6 = 1/3.
+    assert found.stderr == pytest.approx(1 / 3)
+
+
+@pytest.mark.parametrize("probe", TABLES)
+def test_the_mean_of_the_outcomes_is_the_value(probe: str) -> None:
+    shares = 0
+    for name, estimate in _found(probe).items():
+        if estimate.outcomes is None or isnan(estimate.value):
+            continue
+        shares += 1
+        assert estimate.outcomes.shape == (QUESTIONS,), name
+        counted = estimate.outcomes[~np.isnan(estimate.outcomes)]
+        assert set(counted.tolist()) <= {0.0, 1.0}, name
+        assert counted.mean() == pytest.approx(estimate.value), name
+    assert shares >= 1
+
+
+@given(questions())
+def test_outcomes_of_any_answers(members: list[list[Record]]) -> None:
+    found = estimates(METRICS, table_of(members))
+    for name, estimate in found.items():
+        if estimate.outcomes is not None:
+            counted = estimate.outcomes[~np.isnan(estimate.outcomes)]
+            assert set(counted.tolist()) <= {0.0, 1.0}, name
+            assert counted.mean() == pytest.approx(estimate.value), name
+    for name in ("mcqa", "mv", "ci", "bmca@0.5", "bmca@1.0"):
+        outcomes = found[name].outcomes
+        assert outcomes is not None
+        assert not np.isnan(outcomes).any(), name
+    for name in ("cora", "core", "acc_min", "acc_max"):
+        assert found[name].outcomes is None, name
+
+
+def test_outcomes_by_hand() -> None:
+    table = ResponseTable.from_hits([[1, 0], [1, 1], [0, 1]])
+    assert metrics.mcqa(table).outcomes.tolist() == [1, 1, 0]
+    assert metrics.bmca(table, level=1.0).outcomes.tolist() == [0, 1, 0]
+    # Right in the original and not in all takes from ci: the first.
+    assert metrics.ci(table).outcomes.tolist() == [0, 1, 1]
+    assert metrics.mcqa_plus(table).outcomes is None
+    assert metrics.acc(table).outcomes is None
+    assert metrics.all_equal(hits(["11", "10"])).outcomes.tolist() == [1, 0]
+
+
+values_and_members = st.lists(
+    st.tuples(st.one_of(st.sampled_from((0.0, 1.0)), st.floats(-1, 1)), st.booleans()), min_size=1, max_size=12
+).filter(lambda rows: any(inside for _, inside in rows))
+
+
+@given(values_and_members)
+def test_mean_of_members_is_that_of_the_subset(rows: list[tuple[float, bool]]) -> None:
+    values, members = np.array([value for value, _ in rows]), np.array([inside for _, inside in rows])
+    found, expected = mean_of(values, members), mean_of(values[members])
+    assert (found.value, found.stderr) == pytest.approx((expected.value, expected.stderr), nan_ok=True)
+    if members.sum() < 2:  # there is no error for it to make up
+        assert found.influence is None
+        assert expected.influence is None
+    else:
+        # Outside the subset nothing has an influence; inside it is so much larger that the error is the subset's.
+        assert (found.influence[~members] == 0).all()
+        scale = sqrt(len(values) * (len(values) - 1) / (members.sum() * (members.sum() - 1)))
+        assert found.influence[members] == pytest.approx(expected.influence * scale)
+        assert standard_error(found.influence) == pytest.approx(found.stderr, abs=1e-12)
+
+
+def test_a_share_of_some_questions() -> None:
+    found = share_of(np.array([True, False, True]), np.array([True, True, False]))
+    assert found.value == 0.5
+    assert found.outcomes[:2].tolist() == [1, 0]
+    assert np.isnan(found.outcomes[2])
+
+
+@given(values_and_members)
+def test_values_outside_the_subset_do_not_matter(rows: list[tuple[float, bool]]) -> None:
+    values, members = np.array([value for value, _ in rows]), np.array([inside for _, inside in rows])
+    found, blanked = mean_of(values, members), mean_of(np.where(members, values, np.nan), members)
+    assert tuple(found) == pytest.approx(tuple(blanked), nan_ok=True)
+    assert np.array_equal(found.influence, blanked.influence)
+
+
+def test_mean_of_no_member_is_undefined() -> None:
+    found = mean_of(np.array([1.0, 0.0]), np.array([False, False]))
+    assert isnan(found.value)
+    assert isnan(found.stderr)
+    assert found.influence is None
+    assert found.outcomes is None
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_fewer_than_two_questions_have_no_error(count: int) -> None:
+    for name, estimate in estimates(
+        METRICS, ResponseTable.from_hits([[1, 0]] * count) if count else table_of([])
+    ).items():
+        assert isnan(estimate.stderr), name
+        assert isnan(estimate.value) == (not count), name
+        assert estimate.influence is None or len(estimate.influence) == count, name

@@ -1,0 +1,103 @@
+"""Each closed form of SCORE's metrics against a plain bootstrap over questions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import isnan
+from unittest import mock
+
+import numpy as np
+import pytest
+
+from lm_eval_cora import metrics
+from lm_eval_cora.metrics import Estimate
+from lm_eval_cora.responses import ResponseTable
+from tests.support.score_tables import (
+    NOT_TRANSITIVE,
+    Probe,
+    random_score_questions,
+    random_written_questions,
+    written_table,
+)
+from tests.support.tables import ORDER, PROMPTS, SAMPLING, Metrics, estimates, resampled, table_of
+
+Tables = dict[Probe, ResponseTable]
+Both = dict[str, tuple[Estimate, float]]
+
+SAMPLES = 400
+"""They have an error of 1 / sqrt(800) = 3.5%."""
+
+
+def _bootstrapped(statistics: Callable[[Tables], dict[str, Estimate]], tables: Tables) -> Both:
+    """Each estimate that has an error, and its bootstrapped error; all tables are of the same questions."""
+    reported = statistics(tables)
+    rng = np.random.default_rng(0)
+    count = len(next(iter(tables.values())).sizes)
+    replicates: dict[str, list[float]] = {name: [] for name in reported}
+    with mock.patch("lm_eval_cora.metrics.ranges.bootstrap", return_value=np.zeros((2, 2))):
+        for _ in range(SAMPLES):
+            drawn = rng.integers(count, size=count)
+            found = statistics({probe: resampled(table, drawn) for probe, table in tables.items()})
+            for name, values in replicates.items():
+                values.append(found[name].value)
+    return {
+        name: (estimate, float(np.std(replicates[name], ddof=1)))
+        for name, estimate in reported.items()
+        if not isnan(estimate.stderr)
+    }
+
+
+def _of(probe: Probe, chosen: Metrics) -> Callable[[Tables], dict[str, Estimate]]:
+    """Of a task's metrics; those by category or without a template are the same functions again."""
+    kept = {name: metric for name, metric in chosen.items() if "by_category" not in name and "_paper" not in name}
+    return lambda tables: estimates(kept, tables[probe])
+
+
+def _row(tables: Tables) -> dict[str, Estimate]:
+    found = {}
+    for macro in (False, True):
+        row = metrics.aggregated(**tables, macro=macro)._asdict()
+        found |= {f"{name} {macro}": value for name, value in row.items() if isinstance(value, Estimate)}
+    return found
+
+
+WRITTEN = {name: PROMPTS[name] for name in ("consistency_rate", "all_equal", "equal@0.8", "timeouts")}
+"""Metrics that take written answers in a way of their own."""
+
+
+@pytest.fixture(scope="module")
+def bootstrapped() -> dict[str, Both]:
+    """200 questions of three categories, with three to five options; as many without options."""
+    tables: Tables = {
+        "prompts": table_of(random_score_questions(200, "prompts", (3, 4, 5), seed=1)),
+        "order": table_of(random_score_questions(200, "order", (3, 4, 4, 5), seed=2)),
+        "sampling": table_of(random_score_questions(200, "sampling", (3, 4, 5), seed=3)),
+    }
+    written: Tables = {"prompts": written_table(random_written_questions(200, "prompts"), NOT_TRANSITIVE)}
+    return {
+        "prompts": _bootstrapped(_of("prompts", PROMPTS), tables),
+        "order": _bootstrapped(_of("order", ORDER), tables),
+        "written": _bootstrapped(_of("prompts", WRITTEN), written),
+        "row": _bootstrapped(_row, tables),
+    }
+
+
+def test_every_metric_with_an_error_is_here(bootstrapped: dict[str, Both]) -> None:
+    # A statistic has none, and without written answers nothing runs out.
+    assert _missing(ORDER, bootstrapped["order"]) == {"position_chi_square", "position_chi_square_clustered"}
+    assert _missing(PROMPTS, bootstrapped["prompts"]) == {"timeouts"}
+    assert _missing(WRITTEN, bootstrapped["written"]) == set()
+    assert set(SAMPLING) - set(PROMPTS) == {"samples"}  # the same function as `templates`
+    assert len(bootstrapped["row"]) == 10
+
+
+def _missing(chosen: Metrics, found: Both) -> set[str]:
+    names = {name.split()[0] for name in found}
+    return {name for name in chosen if "by_category" not in name and "_paper" not in name and name not in names}
+
+
+@pytest.mark.parametrize("table", ["prompts", "order", "written", "row"])
+def test_error_agrees_with_the_bootstrap(table: str, bootstrapped: dict[str, Both]) -> None:
+    # Four errors of the bootstrap itself, and a little for the curvature that the delta method leaves out.
+    for name, (estimate, expected) in bootstrapped[table].items():
+        assert estimate.stderr == pytest.approx(expected, rel=0.16), name

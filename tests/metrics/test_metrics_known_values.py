@@ -1,0 +1,150 @@
+"""Values from the papers and values worked out by hand."""
+
+from __future__ import annotations
+
+import random
+from math import isnan, sqrt
+
+import pytest
+
+from lm_eval_cora import metrics
+from lm_eval_cora.responses import Record, ResponseTable
+from tests.support.tables import METRICS, table_of
+
+
+@pytest.mark.parametrize(
+    ("mcqa", "full", "ci", "cora"),
+    [
+        # CoRA, tables 1 to 4; the papers print two digits of values that they had in more.
+        (85, 73, 0.88, (0.74, 0.75)),
+        (74, 18, 0.44, (0.32, 0.33)),
+        (73, 31, 0.58, (0.42, 0.42)),
+        (38, 11, 0.73, (0.28, 0.28)),
+        (72, 7, 0.35, (0.25, 0.25)),
+        (34, 5, 0.71, (0.24, 0.24)),
+    ],
+)
+def test_tables_of_the_cora_paper(mcqa: int, full: int, ci: float, cora: tuple[float, float]) -> None:
+    # 100 questions: `full` right throughout, mcqa - full right in the original only, the rest wrong.
+    table = ResponseTable.from_hits([[1, 1]] * full + [[1, 0]] * (mcqa - full) + [[0, 0]] * (100 - mcqa))
+    assert metrics.mcqa(table).value == pytest.approx(mcqa / 100)
+    assert metrics.bmca(table, 1.0).value == pytest.approx(full / 100)
+    assert metrics.ci(table).value == pytest.approx(ci)
+    assert cora[0] - 0.005 <= metrics.cora(table).value <= cora[1] + 0.005
+
+
+def test_guessing_as_in_appendix_a() -> None:
+    # CoRA, table 7: ten variants, each right with probability 1/5; P(at least p right) for p = 0 ... 10.
+    tail = [1, 0.89263, 0.62419, 0.32220, 0.12087, 0.03279, 0.00637, 0.00086, 0.000078, 0.0000042, 0.0000001]
+    rng = random.Random(0)
+    table = ResponseTable.from_hits([[rng.random() < 0.2 for _ in range(10)] for _ in range(20_000)])
+    for p, expected in enumerate(tail):
+        error = sqrt(expected * (1 - expected) / 20_000)
+        assert metrics.bmca(table, p / 10).value == pytest.approx(expected, abs=4 * error + 1e-5)
+    assert metrics.mv(table).value == metrics.bmca(table, 0.6).value  # more than 5 of 10 is at least 6 of 10
+
+
+def _swaps(picks: list[int]) -> ResponseTable:
+    """SCORE's order probe on one question with four options: option 0 swapped with each position in turn."""
+    orders = [(0, 1, 2, 3), (1, 0, 2, 3), (2, 1, 0, 3), (3, 1, 2, 0)]
+    return table_of(
+        [
+            [
+                Record("q", "original", i, 4, order, 0, pick, original=not i)
+                for i, (order, pick) in enumerate(zip(orders, picks, strict=True))
+            ]
+        ]
+    )
+
+
+def test_score_order_of_a_model_that_always_says_a() -> None:
+    # It picks contents 0, 1, 2, 3: all six pairs differ. Comparing letters would say 1.
+    assert metrics.consistency_rate(_swaps([0, 1, 2, 3])).value == 0.0
+
+
+def test_score_order_of_a_model_that_always_picks_the_same_wrong_content() -> None:
+    # Content 2 four times: all six pairs agree. Comparing letters would say 0.5.
+    assert metrics.consistency_rate(_swaps([2, 2, 2, 2])).value == 1.0
+
+
+def test_consistency_rate_by_hand() -> None:
+    def ask(ordinal: int, printed: tuple[int, ...], picked: int | None) -> Record:
+        return Record("q", "x" if ordinal else "original", ordinal, 4, printed, 0, picked, original=not ordinal)
+
+    # picks: a = 2 of {0,1,2}, b = 0 of {0,1}, c = 2 of {0,2}, d = invalid of {0,1}
+    # a-b: b does not print 2: not comparable.   a-c: 2 and 2, both print it: agree.
+    # b-c: c prints 0, b does not print 2: not comparable.   a-d, b-d, c-d: d is invalid: comparable, disagree.
+    # 1 of 4 comparable pairs agrees.
+    table = table_of([[ask(0, (0, 1, 2), 2), ask(1, (0, 1), 0), ask(2, (0, 2), 2), ask(3, (0, 1), None)]])
+    assert metrics.consistency_rate(table).value == 0.25
+
+
+def test_a_question_without_a_comparable_pair_is_left_out() -> None:
+    alone = [Record("q1", "original", 0, 2, (0, 1), 0, 1), Record("q1", "x", 1, 2, (0, 2), 0, 2)]
+    pair = [Record("q2", "original", 0, 2, (0, 1), 0, 1), Record("q2", "x", 1, 2, (0, 1), 0, 1)]
+    assert metrics.consistency_rate(table_of([alone, pair])).value == 1.0
+    assert isnan(metrics.consistency_rate(table_of([alone])).value)
+
+
+def test_levels_are_compared_in_integers() -> None:
+    for tenths in range(11):
+        table = ResponseTable.from_hits([[1] * tenths + [0] * (10 - tenths)])
+        reached = [metrics.bmca(table, level / 10).value for level in range(11)]
+        assert reached == [1.0] * (tenths + 1) + [0.0] * (10 - tenths)
+    # In floats 0.55 * 100 is 55.00000000000001, which 55 of 100 would miss.
+    assert metrics.bmca(ResponseTable.from_hits([[1] * 55 + [0] * 45]), 0.55).value == 1.0
+    # 26 variants: 13 are half of them (level 0.5, no majority), 18 of 26 = 0.692 do not reach 0.7, 19 do.
+    assert metrics.bmca(ResponseTable.from_hits([[1] * 13 + [0] * 13]), 0.5).value == 1.0
+    assert metrics.mv(ResponseTable.from_hits([[1] * 13 + [0] * 13])).value == 0.0
+    assert metrics.bmca(ResponseTable.from_hits([[1] * 18 + [0] * 8]), 0.7).value == 0.0
+    assert metrics.bmca(ResponseTable.from_hits([[1] * 19 + [0] * 7]), 0.7).value == 1.0
+
+
+def test_core_by_hand() -> None:
+    # RC = 1, 0.5: bmca is 1 at 0 to 0.5 and 0.5 above. Area: 0.1 * (0.5 + 5 * 1 + 4 * 0.5 + 0.25) = 0.775.
+    # Mean height at 0.1 ... 1.0: (5 * 1 + 5 * 0.5) / 10 = 0.75. Product: 0.58125.
+    assert metrics.core(ResponseTable.from_hits([[1, 1], [1, 0]])).value == pytest.approx(0.58125)
+
+
+def test_standard_errors_by_hand() -> None:
+    # x = original right: 1, 1, 0, 0; y = all right: 1, 0, 0, 0.  m = 1/2, b = 1/4.
+    table = ResponseTable.from_hits([[1, 1], [1, 0], [0, 1], [0, 0]])
+    # Mean of 1, 1, 0, 0: sd = sqrt(4 * 0.25 / 3), / sqrt(4).
+    assert metrics.mcqa(table).stderr == pytest.approx(sqrt(1 / 3) / 2)
+    # ci: 1 - x + y = 1, 0, 1, 1: sd = sqrt((3 * 0.0625 + 0.5625) / 3) = 0.5, / 2.
+    assert metrics.ci(table).stderr == pytest.approx(0.25)
+    # cora: gradient (1 - 2m + b, m) = (0.25, 0.5); influence: 0.125 + 0.375, 0.125 - 0.125, -0.125 - 0.125 twice
+    # = 0.5, 0, -0.25, -0.25: sum of squares 0.375, / 3, root, / 2.
+    assert metrics.cora(table).stderr == pytest.approx(sqrt(0.375 / 3) / 2)
+    # acc: R = 4/8; k - R m = 1, 0, 0, -1: sqrt(4/3 * 2) / 8.
+    assert metrics.acc(table).stderr == pytest.approx(sqrt(8 / 3) / 8)
+
+
+def test_the_unit_of_an_error_is_the_question() -> None:
+    # Ten copies of each variant tell nothing new: the errors must not shrink.
+    few = ResponseTable.from_hits([[1, 0], [1, 1], [0, 0], [1, 0]])
+    many = ResponseTable.from_hits([[1, 0] * 10, [1, 1] * 10, [0, 0] * 10, [1, 0] * 10])
+    assert metrics.acc(many).stderr == pytest.approx(metrics.acc(few).stderr)
+    assert metrics.mcqa_plus(many).stderr == pytest.approx(metrics.mcqa_plus(few).stderr)
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_without_questions_everything_is_undefined(name: str) -> None:
+    estimate = METRICS[name](ResponseTable.from_records([]))
+    assert isnan(estimate.value)
+    assert isnan(estimate.stderr)
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_one_question_has_a_value_and_no_error(name: str) -> None:
+    estimate = METRICS[name](ResponseTable.from_hits([[1, 0, 1]]))
+    assert not isnan(estimate.value)
+    assert isnan(estimate.stderr)
+
+
+@pytest.mark.parametrize("metric", [metrics.mcqa, metrics.ci, metrics.cora])
+def test_a_table_without_originals_leaves_what_needs_them_undefined(metric) -> None:  # type: ignore[no-untyped-def]
+    records = [Record(f"q{q}", "seed", o, 2, (0, 1), 0, 0) for q in range(3) for o in range(2)]
+    table = ResponseTable.from_records(records)
+    assert isnan(metric(table).value)
+    assert metrics.mcqa_plus(table).value == 1.0

@@ -1,0 +1,273 @@
+"""The metrics of SCORE's probes against their slow oracles, and what must hold for any answers."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from math import inf, isnan, nan
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lm_eval_cora import metrics
+from lm_eval_cora.responses import Record, ResponseTable
+from tests.support import oracles_score as oracles
+from tests.support.score_tables import (
+    CATEGORIES,
+    NOT_TRANSITIVE,
+    Probe,
+    Verdicts,
+    random_score_questions,
+    random_written_questions,
+    score_questions,
+    verdicts,
+    written_questions,
+    written_table,
+)
+from tests.support.tables import ORDER, PROMPTS, SAMPLING, Metrics, estimates, resampled, table_of
+
+Members = list[list[Record]]
+
+LISTS: dict[Probe, Metrics] = {"prompts": PROMPTS, "order": ORDER, "sampling": SAMPLING}
+
+ORACLES: dict[Probe, Callable[[Members], oracles.Values]] = {
+    "prompts": oracles.prompts_metrics,
+    "order": oracles.order_metrics,
+    "sampling": oracles.sampling_metrics,
+}
+
+score_tables = st.one_of(
+    *(st.tuples(st.just(probe), score_questions(probe)) for probe in LISTS),
+    *(st.tuples(st.just(probe), score_questions(probe, min_size=2)) for probe in LISTS),
+)
+
+without_errors = partial(mock.patch, "lm_eval_cora.metrics.ranges.bootstrap", return_value=np.zeros((2, 2)))
+"""Bootstrapping the lowest and highest accuracies is what takes time."""
+
+
+def values_of(chosen: Metrics, table: ResponseTable) -> dict[str, float]:
+    with without_errors():
+        return {name: found.value for name, found in estimates(chosen, table).items()}
+
+
+def assert_agreement(values: dict[str, float], expected: oracles.Values) -> None:
+    values = {name: value for name, value in values.items() if name != "position_chi_square_clustered"}
+    assert set(expected) == set(values)
+    for name, value in values.items():
+        wanted = expected[name]
+        assert value == pytest.approx(nan if wanted is None else wanted, nan_ok=True), name
+
+
+@settings(max_examples=60, deadline=None)
+@given(score_tables)
+def test_every_metric_agrees_with_its_oracle(probed: tuple[Probe, Members]) -> None:
+    probe, members = probed
+    assert_agreement(values_of(LISTS[probe], table_of(members)), ORACLES[probe](members))
+
+
+@settings(max_examples=40, deadline=None)
+@given(verdicts, written_questions("prompts"), written_questions("sampling"))
+def test_every_metric_of_written_answers_agrees_with_its_oracle(
+    same: Verdicts, by_prompts: Members, by_sampling: Members
+) -> None:
+    assert_agreement(values_of(PROMPTS, written_table(by_prompts, same)), oracles.prompts_metrics(by_prompts, same))
+    assert_agreement(values_of(SAMPLING, written_table(by_sampling, same)), oracles.sampling_metrics(by_sampling, same))
+
+
+@pytest.mark.parametrize("probe", LISTS)
+def test_larger_tables_agree_with_the_oracles(probe: Probe) -> None:
+    members = random_score_questions(120, probe)
+    values = values_of(LISTS[probe], table_of(members))
+    assert_agreement(values, ORACLES[probe](members))
+    assert {name for name, value in values.items() if isnan(value)} <= {"timeouts"}
+
+
+def test_larger_tables_of_written_answers_agree_with_the_oracles() -> None:
+    members = random_written_questions(120, "prompts")
+    values = values_of(PROMPTS, written_table(members, NOT_TRANSITIVE))
+    assert_agreement(values, oracles.prompts_metrics(members, NOT_TRANSITIVE))
+    assert not any(map(isnan, values.values()))
+    assert values["timeouts"] > 0.05
+
+
+@pytest.mark.parametrize("options", [(2,), (4,), (3, 4, 5), (3, 10)])
+def test_the_clustered_chi_square_agrees_with_its_oracle(options: tuple[int, ...]) -> None:
+    members = random_score_questions(120, "order", options, seed=1)
+    expected = oracles.position_chi_square_clustered(members)
+    assert metrics.position_chi_square(table_of(members), clustered=True).value == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("macro", [False, True])
+@pytest.mark.parametrize("chosen", [("prompts", "order", "sampling"), ("prompts", "order"), ("sampling", "order")])
+def test_the_aggregated_row_agrees_with_its_oracle(chosen: Sequence[Probe], macro: bool) -> None:
+    # Of 60 questions with mixed numbers of options each probe lacks other ten.
+    gone = {"prompts": range(10), "order": range(5, 15), "sampling": range(50, 60)}
+    probes = {
+        probe: [records for number, records in enumerate(_same_questions(60)[probe]) if number not in gone[probe]]
+        for probe in chosen
+    }
+    found = metrics.aggregated(**{probe: table_of(members) for probe, members in probes.items()}, macro=macro)
+    expected = oracles.aggregated(probes, macro=macro)
+    for name, wanted in expected.items():
+        value = getattr(found, name)
+        value = value.value if isinstance(value, metrics.Estimate) else value
+        assert value == pytest.approx(nan if wanted is None else wanted, nan_ok=True), name
+
+
+def _same_questions(count: int) -> dict[Probe, Members]:
+    """Tables of the three probes that differ in their answers; ids and categories are the same."""
+    return {probe: random_score_questions(count, probe, seed=number) for number, probe in enumerate(LISTS)}
+
+
+@settings(max_examples=15, deadline=None)
+@given(verdicts, written_questions("prompts"), written_questions("sampling"))
+def test_the_aggregated_row_of_written_answers_agrees_with_its_oracle(
+    same: Verdicts, by_prompts: Members, by_sampling: Members
+) -> None:
+    probes = {"prompts": by_prompts, "sampling": by_sampling}
+    with without_errors():
+        found = metrics.aggregated(**{probe: written_table(members, same) for probe, members in probes.items()})
+    expected = oracles.aggregated(probes, same=same)
+    assert found.acc_mean.value == pytest.approx(expected["acc_mean"])
+    assert found.cr_all.value == pytest.approx(expected["cr_all"])
+    assert isnan(found.cr_prompts_order.value)
+    assert (found.predictions, found.questions) == (9 + 5, expected["questions"])
+
+
+SHARES = ("acc", "mcqa", "ci", "cora", "consistency_rate", "all_equal", "equal", "macro_acc", "invalid", "ties")
+
+
+@settings(max_examples=60, deadline=None)
+@given(score_tables)
+def test_every_metric_lies_in_its_range_and_they_are_ordered(probed: tuple[Probe, Members]) -> None:
+    probe, members = probed
+    table = table_of(members)
+    values = values_of(LISTS[probe], table)
+    mixed = len(set(table.sizes.tolist())) > 1
+    for name, value in values.items():
+        if name.startswith("position_chi_square"):
+            assert isnan(value) or value >= -1e-12, name
+        elif name.startswith(SHARES) and not (mixed and name.endswith(("_min", "_max"))):
+            assert -1e-12 <= value <= 1 + 1e-12, name
+    assert values["all_equal"] <= values["consistency_rate"] + 1e-12
+    if not mixed or probe != "order":
+        assert values["acc_min"] - 1e-12 <= values["acc_mean"] <= values["acc_max"] + 1e-12
+        assert values["acc_mean"] == pytest.approx(values["acc"])
+        assert values["macro_acc_min"] - 1e-12 <= values["macro_acc"] <= values["macro_acc_max"] + 1e-12
+    if probe == "prompts":
+        assert values["all_equal"] <= values["equal@0.8"] + 1e-12
+        # Eight of ten equal are 28 of 45 pairs; of seven or fewer equal at most 21 + 3 pairs agree.
+        assert values["equal@0.8"] * 28 / 45 <= values["consistency_rate"] + 1e-12
+    if probe == "order":
+        assert values["acc_h"] <= values["mcqa"] + 1e-12
+        assert values["acc_h"] <= values["all_equal"] + 1e-12
+        letters = [name.split()[1] for name in values if name.startswith("picks_by_letter") and name.endswith("share")]
+        for part in ("share", "even") if letters else ():
+            assert sum(values[f"picks_by_letter {letter} {part}"] for letter in letters) == pytest.approx(1)
+
+
+@settings(max_examples=40, deadline=None)
+@given(verdicts, written_questions("prompts"))
+def test_written_answers_that_are_all_equal_agree_in_every_pair(same: Verdicts, members: Members) -> None:
+    values = values_of(PROMPTS, written_table(members, same))
+    assert values["all_equal"] <= values["consistency_rate"] + 1e-12
+    assert values["all_equal"] <= values["equal@0.8"] + 1e-12
+    assert isnan(values["timeouts"]) or 0 <= values["timeouts"] <= 1
+    assert values["invalid"] < 1 or isnan(values["timeouts"])
+
+
+@settings(max_examples=30, deadline=None)
+@given(score_tables, st.integers(0, 99))
+def test_the_order_of_the_records_makes_no_difference(probed: tuple[Probe, Members], seed: int) -> None:
+    probe, members = probed
+    records = [record for one in members for record in one]
+    random.Random(seed).shuffle(records)
+    values = values_of(LISTS[probe], table_of(members))
+    assert values_of(LISTS[probe], ResponseTable.from_records(records)) == pytest.approx(values, nan_ok=True)
+
+
+@settings(max_examples=20, deadline=None)
+@given(verdicts, written_questions("prompts"), st.integers(0, 99))
+def test_the_order_of_written_answers_makes_no_difference(same: Verdicts, members: Members, seed: int) -> None:
+    records = [record for one in members for record in one]
+    random.Random(seed).shuffle(records)
+    values = values_of(PROMPTS, written_table(members, same))
+    assert values_of(PROMPTS, written_table([records], same)) == pytest.approx(values, nan_ok=True)
+
+
+def columns(table: ResponseTable) -> dict[str, list[object]]:
+    """What a table says, but for `ran_out`, which `where` leaves as it was counted among all answers."""
+    names = ("picked", "position", "answer", "correct", "invalid", "tied", "printed", "options", "original", "written")
+    found = {name: getattr(table, name).tolist() for name in (*names, "sizes", "alike")}
+    pairs = sorted(map(tuple, table.pairs.tolist()))
+    kinds = [table.kinds[code] for code in table.kind]
+    return found | {"ids": list(table.question_ids), "of": list(table.categories), "kind": kinds, "pairs": pairs}
+
+
+def _kept(members: Members, gone: set[str]) -> Members:
+    kept = [[record for record in records if record.kind not in gone] for records in members]
+    return [
+        [replace(record, ordinal=ordinal, variants=len(records)) for ordinal, record in enumerate(records)]
+        for records in kept
+        if records
+    ]
+
+
+@settings(max_examples=50, deadline=None)
+@given(score_tables, st.data())
+def test_some_kinds_of_a_table_are_the_table_of_their_records(
+    probed: tuple[Probe, Members], data: st.DataObject
+) -> None:
+    table = table_of(probed[1])
+    assert columns(table.where(np.full(len(table.kind), True))) == columns(table)
+    gone = data.draw(st.sets(st.sampled_from(table.kinds)))
+    assert columns(table.where(~table.is_kind(*gone))) == columns(table_of(_kept(probed[1], gone)))
+
+
+@settings(max_examples=50, deadline=None)
+@given(verdicts, written_questions("prompts"), st.data())
+def test_some_kinds_of_written_answers_are_the_table_of_their_records(
+    same: Verdicts, members: Members, data: st.DataObject
+) -> None:
+    table = written_table(members, same)
+    assert columns(table.where(np.full(len(table.kind), True))) == columns(table)
+    gone = data.draw(st.sets(st.sampled_from(table.kinds)))
+    assert columns(table.where(~table.is_kind(*gone))) == columns(written_table(_kept(members, gone), same))
+
+
+@settings(max_examples=20, deadline=None)
+@given(score_tables)
+def test_every_standard_error_is_finite_or_stands_on_fewer_than_two(probed: tuple[Probe, Members]) -> None:
+    probe, members = probed
+    table = table_of(members)
+    alone = any(table.categories.count(category) == 1 for category in CATEGORIES)
+    for name, (value, stderr) in estimates(LISTS[probe], table).items():
+        assert isnan(stderr) or 0 <= stderr < inf, name
+        if "chi_square" in name or name.endswith((" questions", " outlier", " even", " picks")):
+            assert isnan(stderr), name
+        elif name.startswith(SHARES) and "macro" not in name:
+            assert isnan(stderr) == (len(members) < 2), name
+        elif name == "macro_acc":
+            assert isnan(stderr) == alone, name
+        elif isnan(value):
+            assert isnan(stderr), name
+
+
+def test_a_resampled_table_is_the_table_of_the_resampled_records() -> None:
+    members = random_written_questions(12, "prompts")
+    drawn = np.array([3, 3, 0, 11, 5])
+    copies = [[replace(record, question_id=f"{i:06d}") for record in members[q]] for i, q in enumerate(drawn)]
+    table = resampled(written_table(members, NOT_TRANSITIVE), drawn)
+    assert columns(table) == columns(written_table(copies, NOT_TRANSITIVE))
+
+
+def test_the_bootstraps_are_seeded() -> None:
+    table = table_of(random_score_questions(30, "order"))
+    assert metrics.acc_min(table, positions=True) == metrics.acc_min(table, positions=True)
+    assert metrics.aggregated(order=table) == metrics.aggregated(order=table)
+    assert metrics.acc_max(table, positions=True, macro=True).stderr > 0

@@ -1,0 +1,303 @@
+"""What was not asked: a metric is printed only if it is the same whatever would have been answered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import product
+from math import isnan
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from lm_eval_cora.metrics import Estimate
+from lm_eval_cora.metrics.entries import compute
+from lm_eval_cora.responses import Record, ResponseTable
+from lm_eval_cora.task_files import probe_metrics
+from tests.support.tables import KINDS
+
+ENTRIES = probe_metrics("divergent")
+BOUNDED = [
+    entry for entry in ENTRIES if entry["metric"] in ("mcqa_plus", "mv") or str(entry["metric"]).startswith("bmca@")
+]
+
+PRINTED = ((0, 1), (0, 1, 2), (0, 2))
+"""The right option is 0."""
+
+MOST_NOT_ASKED = 4
+"""Up to 4 ** 4 = 256 completions of a table."""
+
+Questions = list[list[Record]]
+
+slowly = settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
+)
+
+
+@st.composite
+def partly_asked(draw: st.DrawFn, original_first: bool = False) -> Questions:
+    """Up to three questions of up to four variants, some of which were not asked; at least one was."""
+    questions: Questions = []
+    left = MOST_NOT_ASKED
+    for number in range(draw(st.integers(1, 3))):
+        variants = draw(st.integers(1, 4))
+        records = []
+        begun = draw(st.booleans()) or draw(st.booleans())
+        for ordinal in range(variants):
+            printed = draw(st.sampled_from(PRINTED))
+            picked = draw(st.sampled_from([0, 0, *printed, None]))
+            asked = begun and (left == 0 or (original_first and not ordinal) or draw(st.booleans()))
+            left -= begun and not asked
+            records.append(one(f"q{number}", ordinal, variants, printed, picked, draw(st.sampled_from(KINDS[1:]))))
+            if not asked:
+                records[-1] = not_asked(records[-1])
+        questions.append(records)
+    return questions
+
+
+def one(
+    name: str, ordinal: int, variants: int, printed: tuple[int, ...], picked: int | None, kind: str = "shuffled"
+) -> Record:
+    return Record(
+        question_id=name,
+        kind=kind if ordinal else KINDS[0],
+        ordinal=ordinal,
+        variants=variants,
+        printed=printed,
+        answer=0,
+        picked=picked,
+        position=None if picked is None else printed.index(picked),
+        original=not ordinal,
+    )
+
+
+def not_asked(record: Record) -> Record:
+    return replace(record, picked=None, position=None, asked=False)
+
+
+def row(name: str, hits: str) -> list[Record]:
+    """A question from a text: 1 is right, 0 wrong, ? was not asked; the first is the original."""
+    records = [one(name, ordinal, len(hits), (0, 1), 0 if hit == "1" else 1) for ordinal, hit in enumerate(hits)]
+    return [not_asked(record) if hit == "?" else record for record, hit in zip(records, hits, strict=True)]
+
+
+def table_of(questions: Questions) -> ResponseTable:
+    return ResponseTable.from_records(record for records in questions for record in records)
+
+
+def begun(questions: Questions) -> Questions:
+    return [records for records in questions if any(record.asked for record in records)]
+
+
+def completions(questions: Questions) -> Iterator[ResponseTable]:
+    """The tables of all that could have been answered: each printed option, or nothing that can be read."""
+    records = [record for records in begun(questions) for record in records]
+
+    def answers(record: Record) -> list[Record]:
+        if record.asked:
+            return [record]
+        picks: Sequence[int | None] = [*record.printed, None]
+        return [
+            replace(record, asked=True, picked=pick, position=None if pick is None else record.printed.index(pick))
+            for pick in picks
+        ]
+
+    for chosen in product(*map(answers, records)):
+        yield ResponseTable.from_records(chosen)
+
+
+def is_undefined(estimate: Estimate) -> bool:
+    return isnan(estimate.value) and isnan(estimate.stderr)
+
+
+def same(one: Estimate, other: Estimate) -> bool:
+    pairs = [one.value, one.stderr], [other.value, other.stderr]
+    return bool(np.isclose(*pairs, rtol=1e-12, atol=1e-12, equal_nan=True).all())
+
+
+def check_all_metrics(questions: Questions) -> None:
+    table = table_of(questions)
+    printed = {entry["metric"]: (entry, compute(entry, table)) for entry in ENTRIES}
+    printed = {name: found for name, found in printed.items() if not is_undefined(found[1])}
+    for completed in completions(questions) if printed else ():
+        assert completed.asked.all()
+        for name, (entry, estimate) in printed.items():
+            full = compute(entry, completed)
+            assert same(estimate, full), (name, estimate, full, completed.correct.tolist())
+
+
+# ---- every metric
+
+
+@slowly
+@given(partly_asked(original_first=True))
+def test_what_is_printed_is_what_any_full_run_would_print(questions: Questions) -> None:
+    # As runs are: the original of a question is asked before anything else of it.
+    check_all_metrics(questions)
+
+
+@slowly
+@given(partly_asked())
+def test_so_it_is_where_the_original_was_left_out(questions: Questions) -> None:
+    check_all_metrics(questions)
+
+
+@pytest.mark.parametrize("name", ["cora", "ci", "mcqa", "bmca@1.0"])
+def test_cora_is_not_known_from_two_questions_whose_originals_were_left_out(name: str) -> None:
+    # Each has a wrong variant, so y = 0 and b = 0. cora = m (1 - m + b) is 0 if both originals are wrong (m = 0), 0 if
+    # both are right (1 * 0), and 1/2 * 1/2 = 1/4 if one is: the extremes agree, and what lies between does not.
+    questions = [row("q0", "?0"), row("q1", "?0")]
+    (entry,) = [entry for entry in ENTRIES if entry["metric"] == name]
+    fulls = {round(compute(entry, completed).value, 12) for completed in completions(questions)}
+    assert fulls == {"cora": {0.0, 0.25}, "ci": {0.0, 0.5, 1.0}, "mcqa": {0.0, 0.5, 1.0}, "bmca@1.0": {0.0}}[name]
+    estimate = compute(entry, table_of(questions))
+    assert is_undefined(estimate) == (len(fulls) > 1), estimate
+
+
+def test_the_four_of_a_run_that_stops_at_the_first_miss() -> None:
+    # Right throughout; lost at the second, lost at the third; wrong from the start. x = 1 1 1 0, y = 1 0 0 0:
+    # m = 3/4, b = 1/4, ci = 1/2, cora = 3/8.
+    questions = [row("q0", "1111"), row("q1", "10??"), row("q2", "110?"), row("q3", "0???")]
+    table = table_of(questions)
+    printed = {entry["metric"]: compute(entry, table) for entry in ENTRIES}
+    known = {name: estimate.value for name, estimate in printed.items() if not is_undefined(estimate)}
+    assert known == pytest.approx(
+        {"mcqa": 3 / 4, "bmca@1.0": 1 / 4, "ci": 1 / 2, "cora": 3 / 8, "bmca@0.9": 1 / 4, "bmca@0.8": 1 / 4}
+    )
+    # The levels 0.8 and 0.9 of four variants are all four, too: 3/4 < 0.8.
+    # ci: 1 - x + y = 1 0 0 1, sd = sqrt(4 * 1/4 / 3), error sqrt(1/3) / 2.
+    assert printed["ci"].stderr == pytest.approx((1 / 3) ** 0.5 / 2)
+
+
+@slowly
+@given(partly_asked())
+def test_with_everything_asked_nothing_is_undefined_that_was_not(questions: Questions) -> None:
+    questions = [[replace(record, asked=True) for record in records] for records in questions]
+    table = table_of(questions)
+    for entry in ENTRIES:
+        plain = entry["aggregation"](table, **({"level": entry["level"]} if "level" in entry else {}))
+        assert same(compute(entry, table), plain), entry["metric"]
+
+
+# ---- bounds
+
+
+@slowly
+@given(partly_asked())
+def test_bounds_are_attained_and_never_crossed(questions: Questions) -> None:
+    table = table_of(questions)
+    fulls: dict[str, list[Estimate]] = {entry["metric"]: [] for entry in BOUNDED}
+    for completed in completions(questions):
+        for entry in BOUNDED:
+            fulls[entry["metric"]].append(compute(entry, completed))
+    for entry in BOUNDED:
+        found = fulls[entry["metric"]]
+        values = [full.value for full in found]
+        lower, upper = (compute({**entry, "bound": bound}, table) for bound in ("lower", "upper"))
+        for bound, extreme in ((lower, min(values)), (upper, max(values))):
+            assert np.isclose(bound.value, extreme, rtol=0, atol=1e-12, equal_nan=True), entry["metric"]
+            assert any(same(bound, full) for full in found), entry["metric"]
+
+
+def test_bounds_by_hand() -> None:
+    # Hits of 4: from 1 to 3, and 2 to 2. mcqa_plus from (1/4 + 2/4) / 2 = 3/8 to (3/4 + 2/4) / 2 = 5/8; mv, which asks
+    # for more than half, from 0 to 1/2; bmca@0.5 from 1/2 to 1.
+    table = table_of([row("q0", "1?0?"), row("q1", "1100")])
+    found = {
+        (entry["metric"], bound): compute({**entry, "bound": bound}, table).value
+        for entry in BOUNDED
+        for bound in ("lower", "upper")
+    }
+    assert [found["mcqa_plus", bound] for bound in ("lower", "upper")] == [3 / 8, 5 / 8]
+    assert [found["mv", bound] for bound in ("lower", "upper")] == [0, 1 / 2]
+    assert [found["bmca@0.5", bound] for bound in ("lower", "upper")] == [1 / 2, 1]
+    assert [found["bmca@1.0", bound] for bound in ("lower", "upper")] == [0, 0]
+
+
+# ---- questions and records
+
+
+@slowly
+@given(partly_asked())
+def test_a_question_of_which_nothing_was_asked_counts_nowhere(questions: Questions) -> None:
+    table, without = table_of(questions), table_of(begun(questions))
+    assert table.not_begun == len(questions) - len(begun(questions))
+    assert without.not_begun == 0
+    assert table.incomplete == without.incomplete == 0
+    assert (
+        table.question_ids
+        == without.question_ids
+        == tuple(sorted(records[0].question_id for records in begun(questions)))
+    )
+    for entry in ENTRIES:
+        assert same(compute(entry, table), compute(entry, without)), entry["metric"]
+
+
+def test_a_question_cut_in_two_of_which_nothing_was_asked_is_not_begun() -> None:
+    # One thing is said of it, not two; and with one answer it is incomplete as ever.
+    table = table_of([row("q0", "??")[:1], row("q1", "1?")[:1], row("q2", "11")])
+    assert (table.not_begun, table.incomplete, table.question_ids) == (1, 1, ("q2",))
+
+
+@slowly
+@given(partly_asked())
+def test_a_record_that_was_not_asked_says_nothing(questions: Questions) -> None:
+    table = table_of(questions)
+    rows = [record for records in begun(questions) for record in records]
+    assert table.asked.tolist() == [record.asked for record in rows]
+    missing = ~table.asked
+    assert not table.correct[missing].any()
+    assert not table.invalid[missing].any()
+    assert (table.picked[missing] < 0).all()
+    assert (table.position[missing] < 0).all()
+    assert (table.alike[missing] == 0).all()
+    assert not table.tied[missing].any()
+    assert table.invalid.tolist() == [record.asked and record.picked is None for record in rows]
+    # Nor does it change what others agree with: those of the same question that named the same option.
+    alike = [
+        sum(
+            record.picked is not None and (r.question_id, r.picked) == (record.question_id, record.picked) for r in rows
+        )
+        for record in rows
+    ]
+    assert table.alike.tolist() == alike
+
+
+@pytest.mark.parametrize("ask", ["letter", "best_answer", "yes_no", "select_all", "boxed"])
+def test_whatever_was_asked_for(ask: Any) -> None:
+    asked = one("q0", 0, 2, (0, 1), 0)
+    said = {"boxed": {"written": "7", "matches": True}, "select_all": {"selected": (0,)}, "yes_no": {"selected": (0,)}}
+    picks = {"picked": None, "position": None} if ask in said else {}
+    asked = replace(asked, ask=ask, **picks, **said.get(ask, {}))
+    missing = not_asked(replace(one("q0", 1, 2, (0, 1), 0), ask=ask))
+    assert asked.correct
+    assert not missing.correct
+    assert not missing.invalid
+    table = table_of([[asked, missing]])
+    assert table.correct.tolist() == [True, False]
+    assert table.invalid.tolist() == [False, False]
+    assert table.alike[1] == 0, "it agrees with nothing"
+
+
+@slowly
+@given(partly_asked(), st.randoms(use_true_random=False))
+def test_where_keeps_what_was_asked(questions: Questions, rng: Any) -> None:
+    table = table_of(questions)
+    kept = np.array([rng.random() < 0.6 for _ in table.picked], dtype=np.bool_)
+    rows = [record for records in begun(questions) for record in records]
+    assert table.where(kept).asked.tolist() == [r.asked for r, keep in zip(rows, kept, strict=True) if keep]
+
+
+@slowly
+@given(partly_asked())
+def test_at_best_is_the_completion_with_everything_right(questions: Questions) -> None:
+    table = table_of(questions)
+    rows = [record for records in begun(questions) for record in records]
+    assert table.at_best.correct.tolist() == [not record.asked or record.correct for record in rows]
+    assert table.correct.tolist() == [record.asked and record.correct for record in rows]  # this one is left as it is
+    assert table.at_best.hits.tolist() == [
+        sum(not record.asked or record.correct for record in records) for records in begun(questions)
+    ]

@@ -1,0 +1,414 @@
+"""The metrics of MCQA+ and REVAS: values worked out by hand."""
+
+from __future__ import annotations
+
+from math import exp, inf, isnan, log, sqrt
+from typing import Any
+
+import pytest
+
+from lm_eval_cora import metrics
+from lm_eval_cora.metrics import Estimate
+from lm_eval_cora.responses import Record, ResponseTable
+from tests.support.tables import PLUS, STUDY, estimates, random_study_questions, table_of
+
+Part = list[dict[str, Any]]
+
+FOUR = (0, 1, 2, 3)
+TEN = tuple(range(10))
+NOTA = 26
+
+
+def orders(kind: str, *picks: int | None, printed: tuple[int, ...] = FOUR, answer: int = 0) -> Part:
+    """A pick in each order, the first one that of the source; in which order the options stand makes no difference."""
+    later = "shuffled" if kind == "original" else f"{kind}_shuffled"
+    shared = {"printed": printed, "answer": answer}
+    return [{"kind": later if number else kind, "picked": pick, **shared} for number, pick in enumerate(picks)]
+
+
+def original(*picks: int | None, printed: tuple[int, ...] = FOUR) -> Part:
+    return orders("original", *picks, printed=printed)
+
+
+def nota(*picks: int | None) -> Part:
+    return orders("nota_answer", *picks, printed=(1, 2, 3, NOTA), answer=NOTA)
+
+
+def true_or_false(*says: bool | None) -> Part:
+    """Yes or no to option 0, the right one, then to the others."""
+    return [
+        {
+            "kind": f"true_or_false_{'wrong' if option else 'right'}",
+            "printed": (option,),
+            "picked": None,
+            "ask": "yes_no",
+            "selected": None if said is None else (option,) if said else (),
+        }
+        for option, said in enumerate(says)
+    ]
+
+
+def scored(*chances: tuple[float, float] | None) -> Part:
+    """The same with the probabilities of yes and no, None where they are missing."""
+    parts = true_or_false(*(chance and chance[0] >= chance[1] for chance in chances))
+    for part, chance in zip(parts, chances, strict=True):
+        if chance:
+            part["yes"], part["no"] = (log(p) if p else -inf for p in chance)
+    return parts
+
+
+def select_all(*selected: int, said: bool = True) -> Part:
+    one = {"kind": "select_all", "printed": FOUR, "picked": None, "ask": "select_all"}
+    return [{**one, "selected": selected if said else None}]
+
+
+def replaced(*picks: int | None) -> Part:
+    """Distractor 1, 2, 3 replaced in turn."""
+    printed = [tuple(27 + i if i == gone else i for i in FOUR) for gone in (1, 2, 3)]
+    return [{"kind": "replaced", "picked": pick, "printed": p} for pick, p in zip(picks, printed, strict=True)]
+
+
+def table(*asked: Part) -> ResponseTable:
+    """A question for each argument."""
+    return table_of(
+        [
+            [
+                Record(
+                    question_id=f"q{number}",
+                    ordinal=i,
+                    variants=len(parts),
+                    **{"answer": 0, "original": part["kind"] == "original", **part},
+                )
+                for i, part in enumerate(parts)
+            ]
+            for number, parts in enumerate(asked)
+        ]
+    )
+
+
+def assert_is(estimate: Estimate, value: float, stderr: float) -> None:
+    assert (estimate.value, estimate.stderr) == pytest.approx((value, stderr), nan_ok=True)
+
+
+def test_accuracy_with_a_number_of_options_takes_the_first_order() -> None:
+    # Two questions with four options and two with ten. Later orders make no difference.
+    answers = table(
+        original(0, 1, 1, 1) + orders("options_10", 5, 0, 0, printed=TEN),
+        original(1, 0, 0, 0) + orders("options_10", 0, 1, 1, printed=TEN),
+        original(0, 1, 1, printed=TEN) + orders("options_2", None, 0, printed=(0, 9)),
+        original(None, 0, 0, printed=TEN) + orders("options_2", 0, 9, printed=(0, 9)),
+    )
+    # Ten options: 0 and 1 in options_10, 1 and 0 in the originals that print ten: 2/4, sd sqrt(4 * 0.25 / 3), / 2.
+    assert_is(metrics.acc_at(answers, options=10), 0.5, sqrt(1 / 3) / 2)
+    # Own options: 1, 0, 1, 0.
+    assert_is(metrics.acc_at(answers, options="original"), 0.5, sqrt(1 / 3) / 2)
+    # Two: 0 and 1, of the two questions that are printed with two. N is 4, R = 1/2, k - R m = -1/2, 1/2, 0, 0:
+    # sqrt(4/3 * 1/2) / 2.
+    assert_is(metrics.acc_at(answers, options=2), 0.5, sqrt(2 / 3) / 2)
+    # Four: the originals of the first two, 1 and 0. Three: nobody's.
+    assert metrics.acc_at(answers, options=4).value == 0.5
+    assert isnan(metrics.acc_at(answers, options=3).value)
+
+
+def test_consistency_score() -> None:
+    answers = table(
+        original(2, 2, 0, 2),  # wrong three times of four: 3/4, right or wrong alike
+        original(None, None, None, None),  # each invalid answer is a pick of its own: 1/4
+        original(0, None, None, 1),  # 1/4
+        original(1, 1, 1, printed=(0, 1, 2)),  # 3/3
+    )
+    # (0.75 + 0.25 + 0.25 + 1) / 4 = 0.5625. Squares: 0.1875^2 + 2 * 0.3125^2 + 0.4375^2 = 0.421875, / 3 = 0.375^2, / 2.
+    assert_is(metrics.sc(answers, options="original"), 0.5625, 0.1875)
+    # Only the last one prints three.
+    assert_is(metrics.sc(answers, options=3), 1.0, float("nan"))
+    assert isnan(metrics.sc(answers, options=6).value)
+
+
+def test_consistency_and_hard_accuracy_with_mixed_numbers_of_options() -> None:
+    answers = table(
+        original(0, 0, 0, 0) + orders("options_10", *[0] * 7, None, None, None, printed=TEN),  # 7/10, not all right
+        original(*[0] * 10, printed=TEN),  # 10/10, all right
+        original(*[4] * 10, printed=TEN),  # 10/10, all wrong
+        original(3, 0, 0, 0) + orders("options_10", *[0] * 10, printed=TEN),  # 10/10, all right
+    )
+    # 0.7, 1, 1, 1: mean 0.925; squares 0.225^2 + 3 * 0.075^2 = 0.0675, / 3 = 0.15^2, / 2.
+    assert_is(metrics.sc(answers, options=10), 0.925, 0.075)
+    # 0, 1, 0, 1: sd = sqrt(1/3).
+    assert_is(metrics.acc_h(answers, options=10), 0.5, sqrt(1 / 3) / 2)
+    # Own options: 1, 1, 0, 0. Four options: 1, 0.
+    assert_is(metrics.acc_h(answers, options="original"), 0.5, sqrt(1 / 3) / 2)
+    assert metrics.acc_h(answers, options=4).value == 0.5
+    assert isnan(metrics.acc_h(answers, options=8).value)
+
+
+def test_buckets_of_table_2() -> None:
+    answers = table(
+        original(0, 0, 0, 0) + nota(1, 1),  # 4/4, right; what comes after the original orders makes no difference
+        original(1, 1, 0, 1),  # 3/4, wrong
+        original(0, 0, 1, 1),  # 2/4, one of two is right: one half
+        original(2, 2, 1, 1),  # 2/4, neither is
+        original(0, None, 0, None),  # 2/4, right: two invalid answers are no tie
+        original(0, 1, 2, 3),  # 1/4
+        original(None, None, None, None),  # 1/4
+        original(2, 2, 2, 2),  # 4/4, wrong
+        original(0, 0, 1, printed=(0, 1, 2)),  # 2/3, right
+        original(0, 0, 1, 1, 2, 2, printed=(0, 1, 2, 3, 4, 5)),  # 2/6, one of three is right
+    )
+    buckets = metrics.sc_buckets(answers)
+    keys = ["3/3", "2/3", "1/3", "4/4", "3/4", "2/4", "1/4", "6/6", "5/6", "4/6", "3/6", "2/6", "1/6"]
+    assert list(buckets) == keys
+    shares = [0, 1, 0, 2 / 8, 1 / 8, 3 / 8, 2 / 8, 0, 0, 0, 0, 1, 0]
+    assert [buckets[key]["share"].value for key in keys] == pytest.approx(shares)
+    right = {"2/3": 1.0, "4/4": 1 / 2, "3/4": 0.0, "2/4": (0.5 + 0 + 1) / 3, "2/6": 1 / 3}
+    for key in keys:
+        assert buckets[key]["accuracy"].value == pytest.approx(right.get(key, float("nan")), nan_ok=True), key
+    # Ten questions, eight in four orders. Share of 2/4: R = 3/8, k - R m = 5/8 three times, -3/8 five times:
+    # 3 * 25/64 + 5 * 9/64 = 120/64; sqrt(10/9 * 120/64) / 8.
+    assert buckets["2/4"]["share"].stderr == pytest.approx(sqrt(10 / 9 * 120 / 64) / 8)
+    # Accuracy of 2/4: R = 1/2 of three, k - R m = 0, -1/2, 1/2: sqrt(10/9 * 1/2) / 3.
+    assert buckets["2/4"]["accuracy"].stderr == pytest.approx(sqrt(5 / 9) / 3)
+    # One question in a bucket has no error, and 1/4 no modal pick although one was right in a single order.
+    assert isnan(buckets["3/4"]["accuracy"].stderr)
+
+
+def test_without_questions_there_are_no_buckets() -> None:
+    assert metrics.sc_buckets(ResponseTable.from_records([])) == {}
+
+
+@pytest.fixture
+def with_nota() -> ResponseTable:
+    return table(
+        original(0, 0) + nota(NOTA, NOTA),  # always right; both NOTA orders right
+        original(0, 0) + nota(NOTA, 1),  # always right; the first NOTA order right
+        original(0, 0) + nota(None, None),  # always right; none right
+        original(0, 1) + nota(1, NOTA),  # right in the first order only; not in NOTA's first one
+        original(1, 0) + nota(NOTA, NOTA),  # wrong in the first order; both NOTA orders right
+    )
+
+
+def test_nota_as_the_answer(with_nota: ResponseTable) -> None:
+    # First NOTA order: 1, 1, 0, 0, 1. Squares: 3 * 0.16 + 2 * 0.36 = 1.2, / 4 = 0.3; / 5.
+    assert_is(metrics.nota_acc(with_nota), 0.6, sqrt(0.06))
+    # Both: 1, 0, 0, 0, 1: the same spread.
+    assert_is(metrics.nota_acc_h(with_nota), 0.4, sqrt(0.06))
+    # Less the original, 1, 1, 1, 1, 0: 0, 0, -1, -1, 1. Mean -0.2; 2 * 0.04 + 2 * 0.64 + 1.44 = 2.8, / 4 = 0.7; / 5.
+    assert_is(metrics.nota_acc_diff(with_nota), -0.2, sqrt(0.14))
+    # Less all orders right, 1, 1, 1, 0, 0: 0, -1, -1, 0, 1. The same.
+    assert_is(metrics.nota_acc_h_diff(with_nota), -0.2, sqrt(0.14))
+
+
+def test_nota_as_the_answer_of_questions_always_right(with_nota: ResponseTable) -> None:
+    # The first three of five. First order: 1, 1, 0; k - R m = 1/3, 1/3, -2/3: sqrt(5/4 * 6/9) / 3.
+    error = sqrt(5 / 4 * 6 / 9) / 3
+    assert_is(metrics.nota_acc(with_nota, subset="always_right"), 2 / 3, error)
+    # Both orders: 1, 0, 0. Less 1 each: the same with other means.
+    assert_is(metrics.nota_acc_h(with_nota, subset="always_right"), 1 / 3, error)
+    assert_is(metrics.nota_acc_diff(with_nota, subset="always_right"), -1 / 3, error)
+    assert_is(metrics.nota_acc_h_diff(with_nota, subset="always_right"), -2 / 3, error)
+
+
+def test_questions_without_a_nota_variant_are_left_out_of_its_metrics(with_nota: ResponseTable) -> None:
+    some = table(original(0, 0) + nota(NOTA, NOTA), original(0, 0), original(1, 1))
+    assert [metric(some).value for metric in (metrics.nota_acc, metrics.nota_acc_h)] == [1.0, 1.0]
+    assert [metric(some).value for metric in (metrics.nota_acc_diff, metrics.nota_acc_h_diff)] == [0.0, 0.0]
+
+
+def test_true_or_false_of_questions_always_right() -> None:
+    answers = table(
+        original(0, 0, 0, 0) + true_or_false(True, False, False, None),  # right; 2 of 3: an invalid "no" is none
+        original(0, 0, printed=(0, 1)) + true_or_false(False, False),  # wrong; 1 of 1
+        original(0, 1, 0, 0) + true_or_false(False, True, True, True),  # not always right
+    )
+    # 1, 0 of two; N = 3; k - R m = 1/2, -1/2: sqrt(3/2 * 1/2) / 2.
+    assert_is(metrics.tf_right(answers), 0.5, sqrt(3 / 4) / 2)
+    # 3 of 4 pooled (the mean over questions would be 5/6); k - R m = 2 - 9/4, 1 - 3/4: sqrt(3/2 * 1/8) / 4.
+    assert_is(metrics.tf_wrong(answers), 0.75, sqrt(3 / 16) / 4)
+
+
+def test_option_probabilities_of_mcqa_plus_table_5() -> None:
+    answers = table(
+        original(0, 0) + scored((0.3008, 0.3008), (0.1, 0.3), (0.2496, 0.1664), (0.01, 0.99)),
+        original(0, 0) + scored((0.4, 0.1), (0.4, 0.4), (0.1, 0.0), (0.0, 0.5)),
+        original(0, 1) + scored((0.9, 0.1), (0.9, 0.1), (0.9, 0.1), (0.9, 0.1)),  # not always right
+    )
+    # C_c = (0.3008 + 0.4) / 2; N = 3; k - R m = -0.0496, 0.0496: sqrt(3/2 * 2) * 0.0496 / 2.
+    assert_is(metrics.confidence_right(answers), 0.3504, sqrt(3) * 0.0248)
+    # C_d = (0.2496 + 0.4) / 2, the largest of each question.
+    assert_is(metrics.confidence_wrong(answers), 0.3248, sqrt(3) * 0.0376)
+    ratio = metrics.confidence_ratio(answers)
+    assert round(100 * ratio.value, 2) == 92.69  # 32.48 / 35.04; the mean of the two ratios would be 91.49
+    # k - R m = 0.2496 - R * 0.3008 and 0.4 - R * 0.4, which sum to 0: sqrt(3/2 * 2) * (0.4 - R * 0.4) / 0.7008.
+    assert_is(ratio, 0.3248 / 0.3504, sqrt(3) * 0.4 * (1 - 0.3248 / 0.3504) / 0.7008)
+
+
+def test_option_probabilities_normalised() -> None:
+    answers = table(
+        original(0, 0) + scored((0.3, 0.3), (0.1, 0.3), (0.2, 0.3), (0.01, 0.99)),  # 1/2; 1/4, 2/5, 1/100
+        original(0, 0) + scored((0.4, 0.1), (0.1, 0.4), (0.01, 0.0), (0.0, 0.5)),  # 4/5; 1/5, 1, 0
+        original(0, 1) + scored((0.9, 0.1), (0.9, 0.1), (0.9, 0.1), (0.9, 0.1)),  # not always right
+    )
+    # 1/2 and 4/5; 2/5 and 1: the largest share is not that of the largest probability. N = 3: sqrt(3) * half of the
+    # difference / 2.
+    assert_is(metrics.confidence_right(answers, normalised=True), 0.65, sqrt(3) * 0.15 / 2)
+    assert_is(metrics.confidence_wrong(answers, normalised=True), 0.7, sqrt(3) * 0.3 / 2)
+    # R = 1.4/1.3; k - R m = 0.4 - 0.7/1.3 = -0.18/1.3 and its opposite: sqrt(3) * 0.18/1.3 / 1.3.
+    assert_is(metrics.confidence_ratio(answers, normalised=True), 1.4 / 1.3, sqrt(3) * 0.18 / 1.69)
+
+
+def test_a_question_with_a_missing_probability_is_left_out() -> None:
+    whole = original(0, 0) + scored((0.5, 0.25), (0.25, 0.5))
+    for missing in (scored(None, (0.9, 0.1)), scored((0.9, 0.1), None)):
+        answers = table(whole, original(0, 0) + missing)
+        assert_is(metrics.confidence_right(answers), 0.5, float("nan"))
+        assert_is(metrics.confidence_wrong(answers), 0.25, float("nan"))
+        assert_is(metrics.confidence_ratio(answers), 0.5, float("nan"))
+    # Neither yes nor no is possible: P(yes) is 0, its share of the two is 0/0.
+    answers = table(whole, original(0, 0) + scored((0.0, 0.0), (0.25, 0.5)))
+    assert metrics.confidence_right(answers).value == 0.25
+    assert metrics.confidence_right(answers, normalised=True).value == pytest.approx(2 / 3)
+    assert metrics.confidence_wrong(answers, normalised=True).value == pytest.approx(1 / 3)
+
+
+def test_a_probability_of_zero_is_a_probability() -> None:
+    answers = table(*[original(0, 0) + scored((p, 0.1), (0.2, 0.5)) for p in (0.0, 0.8)])
+    assert_is(metrics.confidence_right(answers), 0.4, 0.4)
+    # R = 1/2; k - R m = 0.2, -0.2: sqrt(2 * 0.08) / 0.8.
+    assert_is(metrics.confidence_ratio(answers), 0.5, sqrt(0.16) / 0.8)
+    # Nothing but zeros: no ratio.
+    answers = table(*[original(0, 0) + scored((0.0, 0.1), (0.2, 0.5)) for _ in range(2)])
+    assert_is(metrics.confidence_right(answers), 0.0, 0.0)
+    assert_is(metrics.confidence_ratio(answers), float("nan"), float("nan"))
+
+
+def test_probabilities_too_small_for_floats_still_have_a_share() -> None:
+    parts = original(0, 0) + scored((0.5, 0.25), (0.25, 0.5))
+    parts[2] |= {"yes": -800.0, "no": -801.0}
+    answers = table(parts)
+    assert metrics.confidence_right(answers).value == 0.0
+    assert metrics.confidence_right(answers, normalised=True).value == pytest.approx(exp(1) / (exp(1) + 1))
+
+
+@pytest.fixture
+def misled() -> ResponseTable:
+    return table(
+        original(2, 0) + select_all(0, 2) + replaced(1, 0, 1),
+        original(1, 1) + select_all(1) + replaced(28, 0, 0),
+        original(3, 3) + select_all(said=False) + replaced(3, None, None),
+        original(1, 1) + select_all(2, 3) + replaced(0, 1, 1),
+        original(None, 0) + select_all(0, 1) + replaced(0, 0, 0),  # wrong without a misleading option
+        original(0, 0) + select_all(0, 1, 2) + replaced(0, 0, 0),  # right
+    )
+
+
+def test_select_all_of_the_misled(misled: ResponseTable) -> None:
+    # Four of six. Several: 1, 0, 0, 1; N = 6, R = 1/2, four times 1/4: sqrt(6/5 * 1) / 4.
+    assert_is(metrics.multi_share(misled), 0.5, sqrt(6 / 5) / 4)
+    # The right one: 1, 0, 0, 0: 9/16 + 3 * 1/16 = 3/4: sqrt(6/5 * 3/4) / 4.
+    assert_is(metrics.recall_right(misled), 0.25, sqrt(6 / 5 * 3 / 4) / 4)
+    # The misleading one, 2, 1, 3, 1: 1, 1, 0, 0.
+    assert_is(metrics.recall_misleading(misled), 0.5, sqrt(6 / 5) / 4)
+    # On the two with several selections, 2 of {0, 2} and 1 of {2, 3} misleading, 0 and 1 right: 1, 0 and 1, 0;
+    # R = 1/2, twice 1/4: sqrt(6/5 * 1/2) / 2.
+    assert_is(metrics.recall_right(misled, several=True), 0.5, sqrt(6 / 5 / 2) / 2)
+    assert_is(metrics.recall_misleading(misled, several=True), 0.5, sqrt(6 / 5 / 2) / 2)
+
+
+def test_the_papers_recalls_are_on_several_selections() -> None:
+    # MCQA+, table 6, LLaMA2 on MMLU: 23.12%, 92.50 and 67.50 are 40 of 173 misled questions, and 37 and 27 of the 40.
+    # 37 + 27 - 40 = 24 of these name both; over all 173 the recalls could not sum to more than 1 + 0.2312.
+    several = [(0, 1)] * 24 + [(0, 2)] * 13 + [(1, 2)] * 3
+    answers = table(*[original(1, 1) + select_all(*names) for names in several + [(2,)] * 133])
+    assert round(metrics.multi_share(answers).value, 4) == 0.2312
+    assert metrics.recall_right(answers, several=True).value == pytest.approx(0.925)
+    assert metrics.recall_misleading(answers, several=True).value == pytest.approx(0.675)
+    assert metrics.recall_right(answers).value == pytest.approx(37 / 173)
+
+
+def test_the_mass_on_yes_and_no() -> None:
+    # P(yes) + P(no) of three variants: 1, 0.75, 0.5, whatever the answers to the original.
+    answers = table(original(1, 1) + scored((0.75, 0.25), (0.5, 0.25), (0.25, 0.25)))
+    assert metrics.yes_no_mass(answers).value == pytest.approx(0.75)
+
+
+def test_replacement_of_the_misleading_option(misled: ResponseTable) -> None:
+    # Without 2: right. Without 1: wrong, by the filler. Without 3: invalid. Without 1: right. 2 of 4.
+    assert_is(metrics.replaced_acc(misled), 0.5, sqrt(6 / 5) / 4)
+
+
+def test_replacement_of_two_equal_options() -> None:
+    # Options 0, 1, 1, 3: both copies of the misleading option are replaced in one variant.
+    parts = original(1, 1, printed=(0, 1, 1, 3)) + replaced(0, 3, 3)[:1] + replaced(3, 3, 3)[2:]
+    parts[2]["printed"], parts[3]["printed"] = (0, 28, 29, 3), (0, 1, 1, 30)
+    assert metrics.replaced_acc(table(parts)).value == 1.0
+
+
+def test_sizes_of_the_subsets(misled: ResponseTable, with_nota: ResponseTable) -> None:
+    sizes = {"all": 6, "always_right": 1, "wrong": 5, "misled": 4, "no_misleading_option": 1}
+    assert metrics.subset_sizes(misled) == sizes
+    sizes = {"all": 5, "always_right": 3, "wrong": 1, "misled": 1, "no_misleading_option": 0}
+    assert metrics.subset_sizes(with_nota) == sizes
+
+
+ALWAYS_RIGHT = [name for name in STUDY if name.startswith(("tf_", "confidence_")) or name.endswith("_always_right")]
+MISLED = [name for name in STUDY if name.startswith("recall_")] + ["multi_share", "replaced_acc"]
+
+
+@pytest.mark.parametrize("name", ALWAYS_RIGHT + MISLED)
+def test_an_empty_subset_is_undefined(name: str) -> None:
+    tail = nota(NOTA, NOTA) + scored((0.9, 0.1), (0.1, 0.9)) + select_all(0, 1) + replaced(0, 0, 0)
+    sometimes = table(original(0, 1) + tail, original(None, 0) + tail)
+    assert metrics.subset_sizes(sometimes)["always_right"] == metrics.subset_sizes(sometimes)["misled"] == 0
+    assert_is(STUDY[name](sometimes), float("nan"), float("nan"))
+    always, misled = table(original(0, 0) + tail), table(original(1, 0) + tail)
+    assert not isnan(STUDY[name](misled if name in MISLED else always).value)
+
+
+def test_a_question_without_an_original_is_in_no_subset() -> None:
+    answers = table(nota(NOTA, NOTA) + true_or_false(True, False) + select_all(0, 1) + replaced(0, 0, 0))
+    sizes = {"all": 1, "always_right": 0, "wrong": 0, "misled": 0, "no_misleading_option": 0}
+    assert metrics.subset_sizes(answers) == sizes
+    assert all(isnan(STUDY[name](answers).value) for name in ALWAYS_RIGHT + MISLED)
+    assert metrics.sc_buckets(answers) == {}
+
+
+def test_an_unknown_subset_or_number_of_options_is_refused() -> None:
+    # Before the first request: every metric is tried on no answers at all.
+    nobody = ResponseTable.from_records([])
+    for metric in (metrics.nota_acc, metrics.nota_acc_h, metrics.nota_acc_diff, metrics.nota_acc_h_diff):
+        with pytest.raises(ValueError, match="always_right"):
+            metric(nobody, subset="always")  # type: ignore[arg-type]
+    for metric in (metrics.acc_at, metrics.acc_h, metrics.sc):
+        for options in ("four", 4.0, True, None):
+            with pytest.raises(ValueError, match="original"):
+                metric(nobody, options=options)  # type: ignore[arg-type]
+
+
+def test_the_difference_to_mcqa_is_paired() -> None:
+    # RC = 1/4, 1/2, 1; original right: 1, 0, 1. Differences -3/4, 1/2, 0: mean -1/12 (pooled it would be other).
+    # Squares: (-8/12)^2 + (7/12)^2 + (1/12)^2 = 114/144, / 2, / 3.
+    answers = ResponseTable.from_hits([[1, 0, 0, 0], [0, 1], [1, 1, 1, 1]])
+    assert_is(metrics.mcqa_plus_diff(answers), -1 / 12, sqrt(114 / 144 / 6))
+    records = [Record(f"q{q}", "seed", o, 2, (0, 1), 0, 0) for q in range(3) for o in range(2)]
+    assert isnan(metrics.mcqa_plus_diff(ResponseTable.from_records(records)).value)
+
+
+@pytest.mark.parametrize("name", STUDY)
+def test_without_questions_the_study_is_undefined(name: str) -> None:
+    for key, estimate in estimates({name: STUDY[name]}, ResponseTable.from_records([])).items():
+        assert_is(estimate, 0.0 if key.startswith("questions ") else float("nan"), float("nan"))
+
+
+@pytest.mark.parametrize("name", PLUS)
+def test_without_questions_mcqa_plus_is_undefined(name: str) -> None:
+    assert_is(PLUS[name](ResponseTable.from_records([])), float("nan"), float("nan"))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_one_question_has_no_errors(seed: int) -> None:
+    values = set()
+    for metrics_of_probe, probe in ((STUDY, "revas"), (PLUS, "plus")):
+        answers = table_of(random_study_questions(1, seed=seed, probe=probe, scored=seed % 2 == 1))
+        found = estimates(metrics_of_probe, answers)
+        assert all(isnan(estimate.stderr) for estimate in found.values())
+        values |= {name for name, estimate in found.items() if not isnan(estimate.value)}
+    assert values >= {"acc", "mcqa", "sc@10", "acc@original", "nota_acc_h", "questions all", "mcqa_plus_diff"}

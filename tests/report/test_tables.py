@@ -1,0 +1,134 @@
+"""Tables that say no more than the answers do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lm_eval_cora.metrics.estimate import share_of
+from lm_eval_cora.report.compare import compare
+from lm_eval_cora.report.content import Dots, Number, Section, Table, interval
+from lm_eval_cora.report.runs import read_runs
+from lm_eval_cora.report.sections import make_report
+from lm_eval_cora.report.tables import picks_by_letter, ranks
+from lm_eval_cora.report.text import table_as_text
+from tests.support.simulated import knows
+from tests.support.written import Doc, lines_of, put, the_run, varied, write
+
+
+def only_section(*paths: Path) -> Section:
+    (section,) = make_report(read_runs(paths)).sections
+    return section
+
+
+def titled(section: Section, title: str) -> list[Table]:
+    blocks = [*section.blocks, *section.more]
+    return [block for block in blocks if isinstance(block, Table) and block.title == title]
+
+
+@pytest.mark.parametrize(("task", "has"), [("cora_demo_order", True), ("cora_demo_plus", False)])
+def test_all_equal_by_category_is_for_answers_that_can_be_equal(tmp_path: Path, task: str, has: bool) -> None:
+    """In MCQA+ a model that is always right picks other options: "None of the above" where it is the right one."""
+    write(tmp_path, knows, task, {"categories": ["astronomy", "biology"]})
+    (table,) = titled(only_section(tmp_path), "By category")
+    assert ("all_equal" in table.columns) == has
+
+
+def test_the_cheap_mcqa_plus_has_no_ranges(tmp_path: Path) -> None:
+    write(tmp_path, varied, "cora_demo_plus", {"variants": 1})
+    section = only_section(tmp_path)
+    (scores,) = titled(section, "Scores")
+    assert [row[0] for row in scores.rows] == [
+        "invalid",
+        "followed",
+        "acc",
+        "mcqa_plus_sampled",
+        "questions",
+        "answers",
+    ]
+    assert titled(section, "By category") == []
+
+
+def test_sums_of_other_summands_are_equal() -> None:
+    # (1 + 3 + 24 + 25) / 26 / 4 and (13 + 13 + 13 + 14) / 26 / 4 are both 53 / 104.
+    one, other = (sum(hits / 26 for hits in members) / 4 for members in ((1, 3, 24, 25), (13, 13, 13, 14)))
+    assert ranks([one, other, 0.4]) == [1, 1, 3]
+
+
+def test_a_line_for_all_models_needs_one_even_share(tmp_path: Path) -> None:
+    def only_four(doc: Doc) -> str:
+        return "" if len(doc["printed"]) == 5 else knows(doc)
+
+    source = tmp_path / "mine.jsonl"
+    rows = [
+        f'{{"id": "{number}", "question": "Q{number}?", "choices": {list("pqrst"[:count])!r}, "answer": 0}}'
+        for number, count in enumerate((4, 4, 5, 5))
+    ]
+    source.write_text("\n".join(rows).replace("'", '"'))
+    options = {"data_files": str(source)}
+    one = write(tmp_path / "1", only_four, "cora_local_order", options, "a/one")
+    other = write(tmp_path / "2", knows, "cora_local_order", options, "a/other")
+    apart = picks_by_letter(read_runs([one.folder, other.folder]))
+    assert isinstance(apart, Dots)
+    assert apart.reference == ()
+    alone = picks_by_letter([the_run(other.folder)])
+    assert isinstance(alone, Dots)
+    # 8 picks of four letters and 10 of five: A has 2 + 2 of 18, E 2.
+    assert alone.reference == pytest.approx([4 / 18] * 4 + [2 / 18])
+
+
+def test_invalid_answers_are_those_that_count(tmp_path: Path) -> None:
+    """Neither a second answer to a variant nor an incomplete question makes a row."""
+    written = write(tmp_path, knows, "cora_demo_order", {"questions": 3})
+    lines = lines_of(written.samples)
+    again = {**lines[0], "filtered_resps": [""]}
+    cut = {**lines[-1], "filtered_resps": [""]}
+    put(written.samples, [*lines[:-2], cut, again])  # the last question has lost a variant
+    assert titled(only_section(tmp_path), "Invalid answers") == []
+
+
+def test_many_invalid_answers_are_said_before_the_scores(tmp_path: Path) -> None:
+    write(tmp_path, lambda doc: "" if doc["ordinal"] else knows(doc), "cora_demo_order", {"questions": 5})
+    (_, note), (_, followed) = only_section(tmp_path).notes
+    assert note.startswith("80% of the answers are invalid (most of them: empty, 20)")
+    assert followed.startswith("20.0% of the responses follow the format, so the scores depend on the reader")
+
+
+def test_what_stands_on_own_questions_has_no_rank(tmp_path: Path) -> None:
+    one = write(tmp_path / "1", varied, "cora_demo_revas", {"questions": 4}, "a/one")
+    other = write(tmp_path / "2", knows, "cora_demo_revas", {"questions": 4}, "a/other")
+    (scores,) = titled(only_section(one.folder, other.folder), "Scores")
+    rows = {str(row[0]): [cell for cell in row[1:] if isinstance(cell, Number)] for row in scores.rows}
+    assert [cell.rank for cell in rows["mcqa"]][1] == 1
+    assert [cell.rank for cell in rows["tf_right"]] == [None, None]
+    assert [cell.rank for cell in rows["replaced_acc"]] == [None, None]
+
+
+def test_markdown_takes_no_html_from_an_answer() -> None:
+    text = table_as_text(["said"], [["</td><img src=x onerror=alert(1)> a\\|b"]])
+    assert "<img" not in text
+    assert "a\\\\\\|b" in text
+
+
+def test_what_is_undefined_is_not_tested(tmp_path: Path) -> None:
+    """A model that is always right has no question that misleads it."""
+    write(tmp_path, knows, "cora_demo_revas", {"questions": 2})
+    run = the_run(tmp_path)
+    assert {row.metric for row in compare(run, run) if row.test is not None} >= {"mcqa", "acc_h@original"}
+    assert [row.test for row in compare(run, run) if row.metric in ("replaced_acc", "multi_share")] == [None, None]
+
+
+def test_incomplete_questions_are_no_cheap_mcqa_plus(tmp_path: Path) -> None:
+    written = write(tmp_path, varied, "cora_demo_plus", {"questions": 2})
+    put(written.samples, lines_of(written.samples)[:3])
+    run = the_run(tmp_path)
+    assert "mcqa_plus" in run.estimates
+    assert not any("are not shown" in told for told in run.warnings)
+
+
+def test_nothing_is_minus_nothing() -> None:
+    assert interval(-1e-9, 0.5) == "+0.000 to +0.500"
+    assert str(Number(-1e-9, signed=True)) == "+0.000"
+    assert str(Number.of(share_of(np.array([True, True])))) == "1.000 ± 0.000"

@@ -1,0 +1,104 @@
+"""The loglikelihood form: the letters of a variant scored after one context."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import defaultdict
+from math import nan
+from typing import Any
+
+import pytest
+
+from lm_eval_cora.question import LETTERS
+from tests.support.names import METRICS
+from tests.support.simulated import Simulated, knows, prefers, run, scores
+
+TASK = "cora_demo_mc"
+
+
+def test_a_model_that_knows_the_answers() -> None:
+    values = scores(run(knows, TASK), TASK)
+    ones = {name for name in METRICS if name != "invalid"}
+    assert {name: values[name] for name in ones} == dict.fromkeys(ones, 1.0)
+    assert values["invalid"] == values["ties"] == 0.0
+
+
+def test_it_measures_what_the_generate_form_measures() -> None:
+    # The same picks in both forms give the same numbers, errors included.
+    def picks(doc: dict[str, Any]) -> str:
+        return random.Random(f"{doc['question_id']} {doc['ordinal']}").choice(LETTERS[: len(doc["printed"])])
+
+    for rule in (picks, prefers, lambda _: "A"):
+        scored, written = scores(run(rule, TASK), TASK), scores(run(rule, "cora_demo"))
+        written = {name: value for name, value in written.items() if not name.startswith("followed")}
+        assert {name: scored[name] for name in written if name != "alias"} == written
+
+
+def test_the_letters_of_a_variant_share_one_context() -> None:
+    results = run(knows, TASK, {"questions": 2})
+    for sample in results["samples"][TASK]:
+        contexts, continuations = zip(*sample["arguments"], strict=True)
+        assert len(set(contexts)) == 1
+        assert contexts[0].endswith("\nAnswer:")
+        assert list(continuations) == [f" {letter}" for letter in LETTERS[: len(sample["doc"]["printed"])]]
+        assert "first line of your reply" not in contexts[0]  # nothing is written, so nothing is asked for
+
+
+def test_with_a_chat_template_the_letter_is_the_first_of_the_reply() -> None:
+    results = run(knows, TASK, {"questions": 1}, apply_chat_template=True)
+    for context, continuation in results["samples"][TASK][0]["arguments"]:
+        assert context.endswith("\nAnswer:</user><assistant>")
+        assert continuation in LETTERS
+
+
+def test_ties_take_the_first_letter_and_are_counted() -> None:
+    # This model says nothing: all letters are as likely.
+    results = run(lambda _: "", TASK)
+    values = scores(results, TASK)
+    assert values["ties"] == 1.0
+    assert values["invalid"] == 0.0
+    always_a = scores(run(lambda _: "A", TASK), TASK)
+    assert {name: values[name] for name in METRICS} == {name: always_a[name] for name in METRICS}
+    assert always_a["ties"] == 0.0
+    assert str(results["samples"][TASK][0]["ties"]) == "tied"
+
+
+def test_the_generate_form_has_no_ties_in_its_table() -> None:
+    assert "ties" not in scores(run(knows, "cora_demo", {"questions": 1}))
+
+
+class Broken(Simulated):
+    """Returns what back ends return when something is wrong."""
+
+    def loglikelihood(self, requests: list[Any], disable_tqdm: bool = False) -> list[Any]:
+        odd = [(nan, False), (float("-inf"), False), (None, False), (-1, False), [-0.5, True], None, (), "-1"]
+        odd += [(-2.0, False), (-1.0, False)] * 20
+        return [odd[number % len(odd)] for number in range(len(requests))]
+
+
+def test_what_is_no_likelihood_costs_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    results = run(Broken(knows), TASK, {"questions": 3})
+    values = scores(results, TASK)
+    assert 0 < values["invalid"] < 1
+    assert "The most frequent reason: no likelihood" in caplog.text
+    # No switch mends it.
+    assert "The model returned nan or no number: try another dtype" in caplog.text
+    assert "--apply_chat_template" not in caplog.text
+    assert str(results["samples"][TASK][0]["invalid"]) == "no likelihood"
+
+
+def test_equal_distractors_are_one_option(tmp_path: Any) -> None:
+    path = tmp_path / "mine.jsonl"
+    path.write_text(json.dumps({"question": "Which?", "choices": ["Ice", "Fog", "Fog", "Dew"], "answer": 0}) + "\n")
+    picked = defaultdict(set)
+    results = run(lambda doc: LETTERS[len(doc["printed"]) - 1], "cora_local_mc", {"data_files": str(path)})
+    for sample in results["samples"]["cora_local_mc"]:
+        picked[sample["doc"]["printed"][-1]].add(str(sample["consistency_rate"]))
+    assert all(picks == {str(identity)} for identity, picks in picked.items())
+    assert 2 not in picked
+
+
+def test_the_signature_names_the_form() -> None:
+    signature = run(knows, TASK, {"questions": 1})["configs"][TASK]["metadata"]["signature"]
+    assert "|form:loglikelihood|" in signature

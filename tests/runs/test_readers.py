@@ -1,0 +1,148 @@
+"""The option `reader` through the harness: chat models that know the answers, and what the results say of them."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lm_eval_cora.cli import main
+from lm_eval_cora.harness import stop_early
+from lm_eval_cora.options import OptionError
+from lm_eval_cora.question import LETTERS
+from tests.support.responses import STYLES
+from tests.support.simulated import TASKS, run, scores
+from tests.support.stopping import Moody, chance
+from tests.support.written import the_run, write
+
+QUESTIONS = {"questions": 8}
+SEED = 3
+
+YES_NO = (
+    "{}",
+    "The answer is {}.",
+    "**Final answer:** {}",
+    "{}, the proposed answer is {}.",
+    "I looked at it closely. Therefore, the proposed answer is {}.",
+    "<think>yes? no?</think>The proposed answer is {}.",
+)
+SEVERAL = (
+    "{}",
+    "The right answers are {}.",
+    "Sure! Based on the text, the correct options are: {}",
+    "**Answer:** {}",
+    "<think>all of them?</think> I would choose {}.",
+)
+
+
+def wrapped(doc: dict[str, Any], style: str | None) -> str:
+    """What a model says, in a style of chat; None takes another style for each doc."""
+    said = Moody(SEED).say(doc)
+    if said == "?":
+        return "It depends."
+    place = int(1_000 * chance("style", doc["question_id"], doc["ordinal"]))
+    if doc["ask"] == "yes_no":
+        verdict = {"yes": ("yes", "correct"), "no": ("no", "incorrect")}[said]
+        text = YES_NO[place % len(YES_NO)]
+        if "{}, the" in text:
+            return text.format(*verdict)
+        return text.format(verdict["proposed" in text])
+    if doc["ask"] == "select_all":
+        return SEVERAL[place % len(SEVERAL)].format(said)
+    letter = re.findall(r"\b[A-Z]\b", said)[-1]
+    names = list(STYLES)
+    return STYLES[style or names[place % len(names)]](letter, doc["choices"][LETTERS.index(letter)])
+
+
+@cache
+def plain(task: str) -> dict[str, Any]:
+    return scores(run(Moody(SEED), task, QUESTIONS), task)
+
+
+def without_followed(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if not name.startswith("followed")}
+
+
+@pytest.mark.parametrize("style", [*STYLES, None])
+def test_a_model_that_chats_has_the_scores_of_one_that_does_not(style: str | None) -> None:
+    values = scores(run(lambda doc: wrapped(doc, style), "cora_demo", QUESTIONS))
+    assert 0.3 < values["acc"] < 0.95
+    assert without_followed(values) == without_followed(plain("cora_demo"))
+
+
+@pytest.mark.parametrize("task", ["cora_demo_plus", "cora_demo_revas", "cora_demo_order", "cora_demo_prompts"])
+def test_other_formats_are_read_in_all_styles_too(task: str) -> None:
+    values = scores(run(lambda doc: wrapped(doc, None), task, QUESTIONS), task)
+    assert values["followed"] < 0.9
+    assert without_followed(values) == without_followed(plain(task))
+
+
+def test_followed_is_the_share_that_the_strict_reader_reads() -> None:
+    flexible = run(lambda doc: wrapped(doc, None), "cora_demo", QUESTIONS)
+    strict = run(lambda doc: wrapped(doc, None), "cora_demo", {**QUESTIONS, "reader": "strict"})
+    values = scores(flexible)
+    assert values["followed"] == scores(strict)["followed"] == 1 - scores(strict)["invalid"]
+    assert values["acc"] > scores(strict)["acc"]
+    metadata = flexible["configs"]["cora_demo"]["metadata"]
+    assert "|form:generate|reader:flexible|" in metadata["signature"]
+    assert "|form:generate|reader:strict|" in strict["configs"]["cora_demo"]["metadata"]["signature"]
+    kinds = metadata["followed_by_kind"]
+    assert set(kinds) == set(metadata["invalid_by_kind"])
+    assert 0 <= min(kinds.values()) < values["followed"] < max(kinds.values()) < 1
+
+
+def test_scored_answers_have_no_reader() -> None:
+    results = run(Moody(SEED), "cora_demo_mc", {**QUESTIONS, "reader": "strict"})
+    metadata = results["configs"]["cora_demo_mc"]["metadata"]
+    assert "followed" not in scores(results, "cora_demo_mc")
+    assert "followed_by_kind" not in metadata
+    assert "reader" not in metadata["signature"]
+
+
+def test_an_unknown_reader_is_an_error_before_the_first_request() -> None:
+    model = Moody(SEED)
+    with pytest.raises(OptionError, match="cora_demo: option 'reader' is 'lazy', expected 'flexible' or 'strict'"):
+        run(model, "cora_demo", {**QUESTIONS, "reader": "lazy"})
+    assert model.asked == []
+
+
+def test_a_task_file_may_name_the_reader_and_the_user_another(tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text(f"task: mine\ninclude: {TASKS}/demo/cora_demo.yaml\nreader: strict\n")
+    chatty = STYLES["sentence"]
+
+    def rule(doc: dict[str, Any]) -> str:
+        return chatty("A", doc["choices"][0])
+
+    assert scores(run(rule, "mine", QUESTIONS, tmp_path), "mine")["invalid"] == 1
+    assert scores(run(rule, "mine", {**QUESTIONS, "reader": "flexible"}, tmp_path), "mine")["invalid"] == 0
+
+
+def test_samples_are_read_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    flexible = write(tmp_path / "flexible", lambda doc: wrapped(doc, None), "cora_demo", QUESTIONS, "a/one")
+    strict = {**QUESTIONS, "reader": "strict"}
+    other = write(tmp_path / "strict", lambda doc: wrapped(doc, None), "cora_demo", strict, "a/other")
+    for reader in ("flexible", "strict"):
+        output = tmp_path / f"{reader}.json"
+        folders = [str(flexible.folder), str(other.folder)]
+        assert main(["report", *folders, "--reader", reader, "-o", str(output)]) == 0
+        told = capsys.readouterr().err
+        assert told.count(f"read again by the {reader} reader") == 1
+        assert f"of the responses follow the format, so the scores depend on the reader, here {reader}" in told
+        assert main(["compare", *folders, "--reader", reader, "--json"]) == 0
+        assert '"value": 0.0' in capsys.readouterr().out
+    assert main(["compare", str(flexible.folder), str(other.folder)]) == 1
+    assert "Read both alike: --reader flexible, or --reader strict" in capsys.readouterr().err
+    assert the_run(flexible.folder).reader == "flexible"
+    assert the_run(other.folder).reader == "strict"
+    assert main(["export", str(other.folder), "--format", "csv", "--reader", "flexible"]) == 0
+    assert "reader:flexible" in capsys.readouterr().out
+
+
+def test_a_run_that_stopped_early_is_not_read_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    written = write(tmp_path, stop_early(Moody(SEED)), "cora_demo", QUESTIONS)
+    assert main(["report", str(written.folder), "--format", "md"]) == 0
+    assert main(["report", str(written.folder), "--format", "md", "--reader", "strict"]) == 1
+    assert "the run stopped early, and the flexible reader decided where" in capsys.readouterr().err

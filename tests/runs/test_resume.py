@@ -1,0 +1,53 @@
+"""A run that dies half way and is started again with the harness' `--use_cache`."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.distributed import Hashing, evaluate, launch
+
+pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system cannot kill a process outright")
+
+FORMS = ["cora_demo", "cora_demo_mc"]
+
+
+def _asked(log: Path) -> list[Any]:
+    """The requests that reached the model, in order."""
+    return [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_killed_run_asks_only_for_what_is_missing(tmp_path: Path, form: str) -> None:
+    run = {"task": form, "options": {"questions": 4}}
+    undisturbed = evaluate(run, Hashing(tmp_path / "undisturbed.jsonl"))
+    assert undisturbed is not None
+    everything = _asked(tmp_path / "undisturbed.jsonl")
+    assert len(everything) >= 4 * 26
+
+    cached = {**run, "arguments": {"use_cache": str(tmp_path / "cache")}}
+    (killed,) = launch([cached], tmp_path, log=tmp_path / "killed.jsonl", stop_half_way=True)
+    assert killed.status == -signal.SIGKILL, killed.stderr[-3000:]
+    assert not (tmp_path / "outcomes.json").exists()
+    before = _asked(tmp_path / "killed.jsonl")
+    assert len(before) == len(everything) // 2 - 1
+    # All of them are stored: before it dies the model waits for the thread that writes. Without that, the harness
+    # loses the last few, and another number of them each time.
+    with closing(sqlite3.connect(tmp_path / "cache_rank0.db")) as database:
+        assert database.execute("SELECT count(*) FROM unnamed").fetchone() == (len(before),)
+
+    (resumed,) = launch([cached], tmp_path, log=tmp_path / "resumed.jsonl", hash_seed=1000)
+    assert resumed.status == 0, resumed.stderr[-3000:]
+    # Prompt for prompt: none that was stored is asked again, none is left out.
+    assert before + _asked(tmp_path / "resumed.jsonl") == everything
+
+    (outcome,) = json.loads((tmp_path / "outcomes.json").read_text(encoding="utf-8"))
+    assert json.dumps(outcome["results"]) == json.dumps(undisturbed["results"])
+    assert outcome["samples"] == undisturbed["samples"]
+    assert outcome["signature"] == undisturbed["signature"]

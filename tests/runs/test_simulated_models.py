@@ -1,0 +1,143 @@
+"""Models whose every answer is known, through the harness' own simple_evaluate: every number can be worked out."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from itertools import combinations
+from math import comb, sqrt
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lm_eval_cora.responses import Record
+from tests.support import oracles
+from tests.support.names import METRICS
+from tests.support.simulated import knows, prefers, run, scores
+
+M = 26
+
+
+def records_of(results: dict[str, Any]) -> list[list[Record]]:
+    """The Records of a run, made again from its samples by the letter alone."""
+    questions: dict[str, list[Record]] = {}
+    for sample in results["samples"]["cora_demo"]:
+        doc, response = sample["doc"], sample["filtered_resps"][0]
+        position = "ABCDE".find(response) if response else -1
+        picked = doc["printed"][position] if 0 <= position < len(doc["printed"]) else None
+        questions.setdefault(doc["question_id"], []).append(
+            Record(doc["question_id"], doc["kind"], doc["ordinal"], M, tuple(doc["printed"]), doc["answer"], picked)
+        )
+    return [sorted(records, key=lambda record: record.ordinal) for records in questions.values()]
+
+
+def test_a_model_that_knows_the_answers() -> None:
+    values = scores(run(knows))
+    ones = {name: value for name, value in values.items() if name in METRICS and name not in ("invalid", "core")}
+    assert set(ones.values()) == {1.0}
+    assert values["core"] == pytest.approx(1.0)
+    assert values["invalid"] == 0.0
+    assert max(values[f"{name}_stderr"] for name in METRICS) == pytest.approx(0.0)
+
+
+def test_a_model_that_always_says_a() -> None:
+    results = run(lambda _: "A")
+    values = scores(results)
+    # The right answers of the demo are spread evenly: 24 of 120 originals have it at A.
+    assert values["mcqa"] == pytest.approx(24 / 120)
+    # Right in all variants is right in every decoupled pair and in its swap: impossible.
+    assert values["bmca@1.0"] == 0.0
+    assert values["ci"] == pytest.approx(0.8)
+    assert values["cora"] == pytest.approx(0.2 * 0.8)
+    # A pair and its swap have the answer at A once each: half of both kinds together.
+    right = Counter(
+        (record.kind, record.correct)
+        for records in records_of(results)
+        for record in records
+        if "decoupled" in record.kind
+    )
+    pairs = right["decoupled", True] + right["decoupled_shuffled", True]
+    assert pairs == right["decoupled", False] + right["decoupled_shuffled", False] == 120 * 4
+    expected = oracles.all_metrics(records_of(results))
+    assert {name: values[name] for name in METRICS} == pytest.approx({name: expected[name] for name in METRICS})
+
+
+def test_a_model_with_a_fixed_order_among_the_contents_a_wrong_one_first() -> None:
+    values = scores(run(prefers))
+    # Where both picks are printed in both variants they are the same: a fixed order leaves no choice.
+    assert values["consistency_rate"] == 1.0
+    assert values["mcqa"] == values["cora"] == 0.0
+    assert values["ci"] == 1.0  # nothing is right in the original, so nothing is lost
+
+
+def test_a_model_that_says_nothing_usable(caplog: pytest.LogCaptureFixture) -> None:
+    values = scores(run(lambda _: "Based on the history"))
+    assert values["invalid"] == 1.0
+    assert values["cora"] == values["acc"] == values["consistency_rate"] == 0.0
+    assert (
+        "cora_demo: 100% of the answers are invalid, so the scores say little about what the model knows. The "
+        "most frequent reason: no letter (3,120 of 3,120, for example 'Based on the history'). If the model "
+        "is a chat model, add --apply_chat_template"
+    ) in caplog.text
+
+
+def test_a_model_that_is_right_with_probability_p() -> None:
+    p, n, rng = 0.7, 120, random.Random(0)
+    results = run(lambda doc: knows(doc) if rng.random() < p else "?")
+    values = scores(results)
+    tail = [sum(comb(M, k) * p**k * (1 - p) ** (M - k) for k in range(low, M + 1)) for low in range(M + 1)]
+    b = tail[M]
+    reached = {level: -(-level * M // 10) for level in range(11)}  # ceil(level / 10 * M)
+    heights = [tail[reached[level]] for level in range(11)]
+    area = sum(heights[1:10]) / 10 + (heights[0] + heights[10]) / 20
+    # The range over eight kinds with 1, 1 and six times 4 variants: its expectation by simulation.
+    sizes = [1, 1] + [4] * 6
+    simulated = np.stack(
+        [np.random.default_rng(k).binomial(n * size, p, 4000) / (n * size) for k, size in enumerate(sizes)]
+    )
+    expected = {
+        "acc": p,
+        "mcqa": p,
+        "mcqa_plus": p,
+        "mv": tail[M // 2 + 1],
+        "ci": 1 - p + b,
+        "cora": p * (1 - p + b),
+        "core": area * sum(heights[1:]) / 10,
+        # Invalid agrees with nothing, and every pair is comparable: both must be right.
+        "consistency_rate": p**2,
+        "acc_min": simulated.min(axis=0).mean(),
+        "acc_max": simulated.max(axis=0).mean(),
+        "invalid": 1 - p,
+        **{f"bmca@{level / 10}": heights[level] for level in range(5, 11)},
+    }
+    assert set(expected) == set(METRICS)
+    for name, value in expected.items():
+        # A share of 0 or 1 has no error; one question of 120 then stands for it.
+        error = max(values[f"{name}_stderr"], sqrt(1 / n / n))
+        assert values[name] == pytest.approx(value, abs=4 * error), name
+
+
+def test_a_model_that_picks_at_random() -> None:
+    rng = random.Random(0)
+    values = scores(run(lambda doc: "ABCDE"[rng.randrange(len(doc["printed"]))]))
+    # The original has five options. Of the 26 variants 10 print five options, 8 print two and 8 print three.
+    assert values["mcqa"] == pytest.approx(1 / 5, abs=4 * values["mcqa_stderr"])
+    assert values["acc"] == pytest.approx((10 / 5 + 8 / 2 + 8 / 3) / 26, abs=4 * values["acc_stderr"])
+    # Two variants that print s and t options, k of them in common, are comparable with probability k/s * k/t and agree
+    # with k/st. Over the 325 pairs of 26 variants: sum k/st / sum k^2/st = 0.460, the chance level of the README.
+    everything = {0, 1, 2, 3, 4}
+    sets = [everything] * 2
+    for distractor in (1, 2, 3, 4):
+        sets += [everything - {distractor} | {26}] * 2 + [{0, distractor}] * 2 + [{0, distractor, 26}] * 2
+    pairs = [(len(s), len(t), len(s & t)) for s, t in combinations(sets, 2)]
+    chance = sum(k / s / t for s, t, k in pairs) / sum(k * k / s / t for s, t, k in pairs)
+    assert chance == pytest.approx(0.460, abs=0.0005)
+    assert values["consistency_rate"] == pytest.approx(chance, abs=4 * values["consistency_rate_stderr"])
+
+
+def test_a_model_that_is_right_on_the_original_only() -> None:
+    values = scores(run(lambda doc: knows(doc) if doc["kind"] == "original" else "?"))
+    assert values["mcqa"] == values["acc_max"] == 1.0
+    assert [values["acc"], values["mcqa_plus"]] == pytest.approx([1 / M, 1 / M])
+    assert values["ci"] == values["cora"] == values["mv"] == values["acc_min"] == 0.0

@@ -1,0 +1,236 @@
+"""MCQA+ and the REVAS study with models whose every number can be worked out, through simple_evaluate."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.names import CONFIDENCE, SELECTIONS, printed
+from tests.support.simulated import knows, run, scores
+from tests.support.study import believes_two, four_options, picks, study_of
+
+FILLER = 27
+
+
+def values_of(study: dict[str, Any]) -> dict[str, Any]:
+    return {name: entry["value"] for name, entry in study.items() if "value" in entry}
+
+
+# ---- a model that always says A
+
+
+def always_a(doc: dict[str, Any]) -> str:
+    return "no" if doc["ask"] == "yes_no" else "A"
+
+
+def test_always_a(tmp_path: Path) -> None:
+    options = four_options(tmp_path, [0, 1, 2, 3])
+    task = "cora_local_revas"
+    results = run(always_a, task, options)
+    values, study = scores(results, task), values_of(study_of(results, task))
+    docs = [sample["doc"] for sample in results["samples"][task]]
+    assert len(docs) == 4 * 45
+    # Source order: A is right in one question of four, whatever is added behind it.
+    assert values["mcqa"] == study["acc@6"] == study["acc@8"] == study["acc@10"] == 0.25
+    # Different orders have different options at A now and then, so the picks are the options that stood there.
+    for options_printed, kinds in {
+        "original": ("original", "shuffled"),
+        2: ("options_2", "options_2_shuffled"),
+        10: ("options_10", "options_10_shuffled"),
+    }.items():
+        shares = []
+        for question in "0123":
+            first = [doc["printed"][0] for doc in docs if doc["question_id"] == question and doc["kind"] in kinds]
+            assert len(first) == (4 if options_printed == "original" else options_printed)
+            shares.append(max(Counter(first).values()) / len(first))
+        assert study[f"sc@{options_printed}"] == pytest.approx(sum(shares) / 4)
+    # Both orders of two options: A is right in one of them, so never in both.
+    assert study["acc_h@2"] == 0.0
+    assert study["sc@2"] == 0.5
+    # NOTA stands last in the first order.
+    assert values["nota_acc"] == 0.0
+    assert values["nota_acc_diff"] == -0.25
+    # Wrong in three of four: the misleading option is the one at A, in the original order and so in select-all.
+    assert study_of(results, task)["questions"] == {
+        "all": 4,
+        "always_right": int(values["acc_h@original"] * 4),
+        "wrong": 3,
+        "misled": 3,
+        "no_misleading_option": 0,
+    }
+    assert values["multi_share"] == 0.0
+    assert values["recall_misleading"] == 1.0
+    assert values["recall_right"] == 0.0
+    # Nobody selects several, and these recalls are on them.
+    assert values["recall_right_multi"] == values["recall_misleading_multi"] == "nan"
+    # The misleading option is replaced where it stands, at A: A is wrong still.
+    assert values["replaced_acc"] == 0.0
+
+
+# ---- a model that believes two options right and prefers one
+
+
+def test_a_model_that_believes_two_options_and_prefers_one(tmp_path: Path) -> None:
+    options = four_options(tmp_path, [number % 4 for number in range(8)])
+    task = "cora_local_revas"
+    results = run(believes_two, task, options)
+    values, study = scores(results, task), study_of(results, task)
+    by_name = values_of(study)
+    # Right in every order of half of the questions, wrong in every order of the other half, always the same pick.
+    assert values["mcqa"] == values["acc_h@original"] == by_name["acc@10"] == by_name["acc_h@10"] == 0.5
+    assert values["sc@original"] == by_name["sc@6"] == by_name["sc@8"] == by_name["sc@10"] == 1.0
+    assert study["sc_buckets"]["4/4"] == {
+        # sqrt(8 * 0.25 / 7 / 8): half of eight questions.
+        "share": {"value": 1.0, "stderr": 0.0},
+        "accuracy": {"value": 0.5, "stderr": pytest.approx((0.25 / 7) ** 0.5)},
+    }
+    assert study["sc_buckets"]["3/4"] == {
+        "share": {"value": 0.0, "stderr": 0.0},
+        "accuracy": {"value": None, "stderr": None},
+    }
+    # With the right option gone it takes the other one: never NOTA.
+    assert values["nota_acc"] == values["nota_acc_h"] == values["nota_acc_always_right"] == 0.0
+    assert values["nota_acc_diff"] == by_name["nota_acc_h_diff"] == -0.5
+    assert by_name["nota_acc_diff_always_right"] == by_name["nota_acc_h_diff_always_right"] == -1.0
+    assert study["questions"] == {
+        "all": 8,
+        "always_right": 4,
+        "wrong": 4,
+        "misled": 4,
+        "no_misleading_option": 0,
+    }
+    # Always right: yes to the right option, no to two of the three wrong ones.
+    assert values["tf_right"] == 1.0
+    assert values["tf_wrong"] == pytest.approx(2 / 3)
+    # Misled: both are selected, and without the misleading one the right one is left.
+    assert {values[name] for name in SELECTIONS} == {1.0}
+    assert values["replaced_acc"] == 1.0
+    assert values["invalid"] == 0.0
+
+
+def test_its_confidences(tmp_path: Path) -> None:
+    options = four_options(tmp_path, [number % 4 for number in range(8)])
+    task = "cora_local_revas_mc"
+    results = run(believes_two, task, options)
+    values = scores(results, task)
+    # The simulated model gives 1/2 to what it says and 1/8 to the rest. Always right: the right option and the most
+    # believed of the wrong ones both have P(yes) = 1/2, and P(yes) / (P(yes) + P(no)) = 1/2 / (5/8) = 0.8.
+    assert values["confidence_right"] == values["confidence_wrong"] == pytest.approx(0.5)
+    assert values["confidence_right_norm"] == values["confidence_wrong_norm"] == pytest.approx(0.8)
+    assert values["confidence_ratio"] == values["confidence_ratio_norm"] == pytest.approx(1.0)
+    assert not set(SELECTIONS) & set(values)
+    # What both forms ask has the same answers.
+    written = scores(run(believes_two, "cora_local_revas", options), "cora_local_revas")
+    both = set(printed(task)) & set(printed("cora_local_revas")) - {"acc", "invalid"}
+    assert {name: values[name] for name in both} == {name: written[name] for name in both}
+
+
+def test_confidences_of_a_model_that_is_sure() -> None:
+    task = "cora_demo_revas_mc"
+    values = scores(run(knows, task, {"questions": 6}), task)
+    # P(yes) of a wrong option is 1/8 where "no" has 1/2: 1/8 / (5/8) = 0.2.
+    assert [values[name] for name in CONFIDENCE] == pytest.approx([0.5, 0.125, 0.25, 0.8, 0.2, 0.25])
+    assert values["tf_right"] == values["tf_wrong"] == 1.0
+    assert values["yes_no_mass"] == pytest.approx(1 / 2 + 1 / 8)
+
+
+# ---- a model that never chooses NOTA
+
+
+def never_nota(doc: dict[str, Any]) -> str:
+    if doc["answer"] == 26:
+        return next(picks(doc, identity) for identity in doc["printed"] if identity != 26)
+    return knows(doc)
+
+
+def test_a_model_that_never_chooses_nota() -> None:
+    task = "cora_demo_revas"
+    results = run(never_nota, task)
+    values, study = scores(results, task), study_of(results, task)
+    everything_but_nota = {name for name in values_of(study) if "nota" not in name and name not in SELECTIONS}
+    assert {values_of(study)[name] for name in everything_but_nota - {"acc", "invalid", "replaced_acc"}} == {1.0}
+    # 4 of 48 variants: 34 orders, 4 with NOTA, 5 true or false, 1 select all, 4 replaced.
+    assert values["acc"] == pytest.approx(44 / 48)
+    for name in ("nota_acc", "nota_acc_h", "nota_acc_always_right"):
+        assert (values[name], values[f"{name}_stderr"]) == (0.0, 0.0)
+    assert values["nota_acc_diff"] == -1.0
+    # Nobody is misled: printed as nan, not hidden.
+    assert study["questions"]["misled"] == 0
+    for name in (*SELECTIONS, "replaced_acc"):
+        assert (values[name], values[f"{name}_stderr"]) == ("nan", "N/A")
+        assert study[name] == {"value": None, "stderr": None}
+    json.dumps(study, allow_nan=False)
+
+
+def test_it_loses_one_variant_of_mcqa_plus() -> None:
+    values = scores(run(never_nota, "cora_demo_plus"), "cora_demo_plus")
+    assert values["mcqa"] == 1.0
+    assert values["mcqa_plus"] == pytest.approx(14 / 15)  # five options: 15 variants, one with NOTA
+    assert values["mcqa_plus_diff"] == pytest.approx(-1 / 15)
+    assert values["mcqa_plus_diff_stderr"] == pytest.approx(0.0)
+    assert values["bmca@0.9"] == 1.0
+    assert values["bmca@1.0"] == values["cora"] == 0.0
+
+
+# ---- a model that is consistent but wrong
+
+
+def consistent_but_wrong(doc: dict[str, Any]) -> str:
+    """The same wrong content wherever it is printed; where it is not, the first other thing that is not right."""
+    wrong = 0 if doc["answer"] != 0 else 1
+    if doc["ask"] == "yes_no":
+        return "yes" if doc["printed"][0] == wrong else "no"
+    left = [identity for identity in doc["printed"] if identity not in (doc["answer"], wrong)]
+    return picks(doc, wrong if wrong in doc["printed"] else left[0] if left else doc["answer"])
+
+
+def test_a_model_that_is_consistent_but_wrong(tmp_path: Path) -> None:
+    options = four_options(tmp_path, [1, 2, 3, 1])
+    task = "cora_local_revas"
+    results = run(consistent_but_wrong, task, options)
+    values, study = scores(results, task), study_of(results, task)
+    # As consistent as a model can be, and always wrong.
+    assert values["sc@original"] == 1.0
+    assert values["mcqa"] == values["acc_h@original"] == 0.0
+    assert study["sc_buckets"]["4/4"]["accuracy"] == {"value": 0.0, "stderr": 0.0}
+    assert study["questions"] == {
+        "all": 4,
+        "always_right": 0,
+        "wrong": 4,
+        "misled": 4,
+        "no_misleading_option": 0,
+    }
+    # Nothing is always right: the subset is empty.
+    for name in ("nota_acc_always_right", "tf_right", "tf_wrong"):
+        assert values[name] == "nan"
+    assert values["recall_misleading"] == 1.0
+    assert values["recall_right"] == values["multi_share"] == 0.0
+    assert values["replaced_acc"] == 0.0  # another wrong one takes its place
+
+
+def test_who_names_no_option_has_no_misleading_one(tmp_path: Path) -> None:
+    options = four_options(tmp_path, [0, 0, 0, 0])
+
+    def rule(doc: dict[str, Any]) -> str:
+        if doc["kind"] == "original":
+            return {"0": "A", "1": "B", "2": "Based on", "3": "E"}[doc["question_id"]]
+        if doc["kind"] == "replaced":
+            return "A" if 1 not in doc["printed"] else "C"
+        return "B, A" if doc["ask"] == "select_all" else "B"
+
+    results = run(rule, "cora_local_revas", options)
+    values, study = scores(results, "cora_local_revas"), study_of(results, "cora_local_revas")
+    assert study["questions"] == {
+        "all": 4,
+        "always_right": 0,
+        "wrong": 3,
+        "misled": 1,
+        "no_misleading_option": 2,
+    }
+    # One question is left, and one has no error.
+    for name in ("multi_share", "recall_right", "recall_misleading", "replaced_acc"):
+        assert (values[name], values[f"{name}_stderr"]) == (1.0, "N/A")

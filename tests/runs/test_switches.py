@@ -1,0 +1,215 @@
+"""Every switch of `lm_eval run` on these tasks: it does what its user expects, or says why not before a request."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lm_eval_cora.options import OptionError
+from tests.support.simulated import TASKS, Simulated, knows, run, scores
+
+FORMS = ["cora_demo", "cora_demo_mc"]
+M = 26
+
+both_forms = pytest.mark.parametrize("task", FORMS)
+
+
+class Refusing(Simulated):
+    """A model that must not be asked."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda _: pytest.fail("a request was made"))
+
+
+@both_forms
+def test_limit_as_a_number(task: str, caplog: pytest.LogCaptureFixture) -> None:
+    results = run(knows, task, limit=2 * M)
+    assert results["n-samples"][task] == {"original": 120 * M, "effective": 2 * M}
+    assert scores(results, task)["cora_stderr"] == 0.0  # two whole questions
+    assert "cut in two" not in caplog.text
+
+
+@both_forms
+def test_limit_as_a_fraction(task: str, caplog: pytest.LogCaptureFixture) -> None:
+    # A tenth of the variants of 30 questions are three questions.
+    results = run(knows, task, {"questions": 30}, limit=0.1)
+    assert results["n-samples"][task]["effective"] == 3 * M
+    assert "cut in two" not in caplog.text
+
+
+@both_forms
+def test_a_limit_that_leaves_nothing_to_measure_is_said_before_the_run(
+    task: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Looking(Simulated):
+        warned = False
+
+        def generate_until(self, requests: list[Any], disable_tqdm: bool = False) -> list[str]:
+            type(self).warned = "no score will come out" in caplog.text
+            return super().generate_until(requests)
+
+        def loglikelihood(self, requests: list[Any], disable_tqdm: bool = False) -> list[tuple[float, bool]]:
+            type(self).warned = "no score will come out" in caplog.text
+            return super().loglikelihood(requests)
+
+    run(Looking(knows), task, limit=10)
+    assert Looking.warned
+    assert f"{task}: 1 of 1 questions are cut in two and will be left out, so no score will come out." in caplog.text
+
+
+@both_forms
+def test_samples(task: str, caplog: pytest.LogCaptureFixture) -> None:
+    results = run(knows, task, samples={task: [*range(M, 2 * M), 3]})
+    assert scores(results, task)["cora"] == 1.0
+    assert f"{task}: 1 of 2 questions are cut in two and will be left out. --limit and --samples" in caplog.text
+    assert {sample["doc"]["question_id"] for sample in results["samples"][task]} == {"astronomy-01", "astronomy-02"}
+
+
+@both_forms
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"limit": 0}, "--limit comes to 0 variants: expected more than 0"),
+        ({"limit": -1}, "--limit comes to -3120 variants: expected more than 0"),
+        ({"samples": [5, 120 * M]}, "--samples 3120: expected 0 to 3119"),
+        ({"samples": [-1]}, "--samples -1: expected 0 to 3119"),
+    ],
+)
+def test_docs_that_do_not_exist(task: str, arguments: dict[str, Any], message: str) -> None:
+    if "samples" in arguments:
+        arguments = {"samples": {task: arguments["samples"]}}
+    with pytest.raises(OptionError, match=f"{task}: {message}"):
+        run(Refusing(), task, **arguments)
+
+
+@both_forms
+def test_the_seed_of_the_harness_moves_nothing_but_exemplars(task: str) -> None:
+    def prompts(seed: int, shots: int) -> list[str]:
+        model = Simulated(knows)
+        seeds = dict.fromkeys(["random_seed", "numpy_random_seed", "torch_random_seed", "fewshot_random_seed"], seed)
+        run(model, task, {"questions": 2}, num_fewshot=shots, **seeds)
+        return model.prompts
+
+    assert prompts(1, 0) == prompts(2, 0)
+    assert prompts(1, 2) != prompts(2, 2)
+
+
+@both_forms
+def test_predictions_only(task: str) -> None:
+    results = run(knows, task, {"questions": 1}, predict_only=True, num_fewshot=1)
+    assert len(results["samples"][task]) == M
+    # No score: the generate form gets the harness' placeholder, its multiple choice tasks get nothing.
+    values = scores(results, task)
+    assert "signature" not in results["configs"][task]["metadata"]  # nothing to sign
+    assert values == ({"bypass": 999, "bypass_stderr": "N/A"} if task == "cora_demo" else {})
+
+
+@both_forms
+def test_write_out_prints_a_whole_prompt(task: str, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+    run(knows, task, {"questions": 1}, write_out=True, num_fewshot=1)
+    (line,) = [record.getMessage() for record in caplog.records if "context prompt" in record.getMessage()]
+    assert line.count("Question: ") == 2
+    assert "\nAnswer:\n(end of prompt on previous line)" in line
+
+
+def test_generation_arguments_are_added_to_ours() -> None:
+    results = run(knows, "cora_demo", {"questions": 1}, gen_kwargs="max_gen_toks=4096,until=STOP")
+    arguments = results["samples"]["cora_demo"][0]["arguments"][0][1]
+    assert arguments == {"do_sample": False, "temperature": 0.0, "max_gen_toks": 4096, "until": "STOP"}
+
+
+@pytest.mark.parametrize("name", ["max_new_tokens", "max_tokens", "max_completion_tokens"])
+def test_a_token_limit_by_another_name_counts(name: str) -> None:
+    # The harness prefers max_gen_toks, which the task file sets to 8.
+    results = run(knows, "cora_demo", {"questions": 1}, gen_kwargs=f"{name}=4096")
+    arguments = results["samples"]["cora_demo"][0]["arguments"][0][1]
+    assert arguments == {"do_sample": False, "temperature": 0.0, "max_gen_toks": 4096, "until": []}
+
+
+def test_of_several_token_limits_the_one_counts_that_the_harness_prefers() -> None:
+    given = {"max_completion_tokens": 1, "max_new_tokens": 30, "max_tokens": 20}
+    results = run(knows, "cora_demo", {"questions": 1}, gen_kwargs=given)
+    assert results["samples"]["cora_demo"][0]["arguments"][0][1]["max_gen_toks"] == 30
+
+
+def test_generation_arguments_leave_the_loglikelihood_form_alone() -> None:
+    assert scores(run(knows, "cora_demo_mc", {"questions": 1}, gen_kwargs="max_gen_toks=4"), "cora_demo_mc")["acc"] == 1
+
+
+@both_forms
+def test_cache_requests_is_not_used_and_says_so(
+    task: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    # The cache's key names the task, the shots and the template, and not the options.
+    monkeypatch.setattr("lm_eval.caching.cache.PATH", str(tmp_path))
+    models = [Simulated(knows), Simulated(knows)]
+    for model, seed in zip(models, (0, 1), strict=True):
+        run(model, task, {"questions": 1, "seed": seed}, cache_requests=True)
+    assert models[0].prompts != models[1].prompts
+    assert list(tmp_path.iterdir()) == []
+    assert f"{task}: --cache_requests is not used" in caplog.text
+
+
+@both_forms
+def test_answers_from_the_cache_are_those_of_the_model(task: str, tmp_path: Path) -> None:
+    first, second = Simulated(knows), Simulated(knows)
+    options = {"questions": 2}
+    results = [run(model, task, options, use_cache=str(tmp_path / "answers")) for model in (first, second)]
+    assert first.prompts
+    assert second.prompts == []
+    assert scores(results[0], task) == scores(results[1], task)
+    # Another seed asks other prompts, and the cache has no answer to those.
+    third = Simulated(knows)
+    run(third, task, {"questions": 2, "seed": 1}, use_cache=str(tmp_path / "answers"))
+    assert third.prompts
+    assert not set(third.prompts) & set(first.prompts)
+
+
+@both_forms
+def test_more_processes_than_variants_are_refused_before_a_request(task: str) -> None:
+    class Lonely(Refusing):
+        world_size = 27
+
+    with pytest.raises(OptionError, match=f"{task}: 26 variants cannot be shared out among 27 processes"):
+        run(Lonely(), task, {"questions": 1})
+
+
+@pytest.mark.usefixtures("hub")
+def test_all_of_them_on_the_command_line(tmp_path: Path, hub: Path) -> None:
+    command = [
+        *(sys.executable, "-m", "lm_eval", "run", "--model", "dummy", "--include_path", str(TASKS)),
+        *("--tasks", "cora_mmlu,cora_mmlu_mc", "--metadata", json.dumps({"cora": {"questions": 3, "seed": 4}})),
+        *("--limit", "0.4", "--num_fewshot", "2", "--seed", "1,2,3,4", "--gen_kwargs", "max_gen_toks=16"),
+        *("--system_instruction", "Be brief.", "--cache_requests", "true", "--write_out"),
+        *("--output_path", str(tmp_path / "out"), "--log_samples"),
+    ]
+    environment = {
+        **os.environ,
+        "HF_DATASETS_CACHE": str(hub / "cache"),
+        "LM_HARNESS_CACHE_PATH": str(tmp_path / "cache"),
+    }
+    done = subprocess.run(command, cwd=hub, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    # 24 of 60 variants: one whole question, 8 * 4 + 6 * 2 + 6 * 3 = 62 letters, and four variants of another, 16 more.
+    assert "cora_mmlu: 1 of 2 questions are cut in two and will be left out." in done.stderr
+    assert "cora_mmlu: --cache_requests is not used" in done.stderr
+    assert "cora_mmlu_mc: 2 questions, 24 variants, 78 requests, one per letter, about" in done.stderr
+    (file,) = (tmp_path / "out").rglob("results_*.json")
+    results = json.loads(file.read_text())
+    forms = {"cora_mmlu": (3, "generate|reader:flexible"), "cora_mmlu_mc": (2, "loglikelihood")}
+    for task, (version, form) in forms.items():
+        signature = results["configs"][task]["metadata"]["signature"]
+        assert signature.startswith(
+            f"cora|task:{task}@{version}|probe:divergent|form:{form}|shots:2@4|seed:4|questions:3|n:1x20|invalid:"
+        )
+        (samples,) = (tmp_path / "out").rglob(f"samples_{task}_2*.jsonl")
+        lines = [json.loads(line) for line in samples.read_text().splitlines()]
+        assert len(lines) == 24
+        assert lines[0]["arguments"]["gen_args_0"]["arg_0"].startswith("Be brief.\n\nQuestion: In dev ")

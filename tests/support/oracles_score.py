@@ -1,0 +1,318 @@
+"""Slow and obvious versions of the metrics of SCORE's three probes, straight from the definitions.
+
+The rest is in `oracles.py`. `same` tells whether two written answers are equivalent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from itertools import combinations
+from operator import eq
+from statistics import mean
+
+from lm_eval_cora.responses import Record
+from tests.support.oracles import (
+    Questions,
+    Same,
+    _agree,
+    _all_right,
+    _right,
+    _says_nothing,
+    acc,
+    ci,
+    consistency_rate,
+    cora,
+    followed,
+    invalid,
+    mcqa,
+    ties,
+)
+
+Values = dict[str, float | None]
+
+DROPPED = "single_letter_only"
+
+
+def _kinds(questions: Questions) -> list[str]:
+    return sorted({record.kind for records in questions for record in records})
+
+
+def _in_kind(records: Sequence[Record], kind: str) -> Fraction:
+    hits = [_right(record) for record in records if record.kind == kind]
+    return Fraction(sum(hits), len(hits))
+
+
+def _own_mean(records: Sequence[Record]) -> Fraction:
+    """Mean over the kinds that the question has."""
+    return mean(_in_kind(records, kind) for kind in _kinds([records]))
+
+
+def _mean(questions: Questions) -> Fraction:
+    return mean(_own_mean(records) for records in questions)
+
+
+def _above(questions: Questions, kind: str, positions: bool) -> Fraction | None:
+    """How far a kind is above the mean of each question that has it, or above 0."""
+    asked = [records for records in questions if kind in _kinds([records])]
+    if not asked:
+        return None
+    return mean(_in_kind(records, kind) - (_own_mean(records) if positions else 0) for records in asked)
+
+
+def _categories(questions: Questions) -> dict[str, Questions]:
+    names = sorted({records[0].category for records in questions})
+    return {name: [records for records in questions if records[0].category == name] for name in names}
+
+
+def accuracies(questions: Questions, positions: bool = False, macro: bool = False) -> dict[str, Fraction]:
+    """The accuracy of each kind."""
+    parts = list(_categories(questions).values()) if macro else [questions]
+    level = mean(map(_mean, parts)) if positions else 0
+    found = {}
+    for kind in _kinds(questions):
+        values = [_above(part, kind, positions) for part in parts]
+        found[kind] = level + mean(value for value in values if value is not None)
+    return found
+
+
+def acc_mean(questions: Questions) -> float:
+    return float(_mean(questions))
+
+
+def acc_min(questions: Questions, positions: bool = False, macro: bool = False) -> float:
+    return float(min(accuracies(questions, positions, macro).values()))
+
+
+def acc_max(questions: Questions, positions: bool = False, macro: bool = False) -> float:
+    return float(max(accuracies(questions, positions, macro).values()))
+
+
+def macro_acc(questions: Questions) -> float:
+    return float(mean(_mean(members) for members in _categories(questions).values()))
+
+
+def all_equal(questions: Questions, same: Same = eq) -> float:
+    def equal(records: Sequence[Record]) -> bool:
+        said = not any(_says_nothing(record) for record in records)
+        return said and all(_agree(one, other, same) for one, other in combinations(records, 2))
+
+    return mean(float(equal(records)) for records in questions)
+
+
+def equal_at(questions: Questions, level: Fraction, same: Same = eq) -> float:
+    def most(records: Sequence[Record]) -> int:
+        said = [record for record in records if not _says_nothing(record)]
+        return max(
+            (1 + sum(_agree(one, other, same) is True for other in said if other is not one) for one in said), default=0
+        )
+
+    return mean(float(most(records) >= level * len(records)) for records in questions)
+
+
+def timeouts(questions: Questions, same: Same = eq) -> float | None:
+    ran_out = []
+    for records in questions:
+        said = [record for record in records if record.written is not None]
+        ran_out += [record.matches is None for record in said]
+        ran_out += [same(one.written, other.written) is None for one, other in combinations(said, 2)]
+    return mean(map(float, ran_out)) if ran_out else None
+
+
+def acc_h(questions: Questions) -> float:
+    """All variants of the order probe print the source options."""
+    return mean(float(_all_right(records)) for records in questions)
+
+
+def _picks(questions: Questions) -> tuple[list[int], list[Fraction]]:
+    """Picks of each letter that was printed where something was picked, and how many even picks would be."""
+    valid = [record for records in questions for record in records if record.position is not None]
+    letters = range(max((len(record.printed) for record in valid), default=0))
+    picks, even = [0 for _ in letters], [Fraction(0) for _ in letters]
+    for record in valid:
+        picks[record.position] += 1
+        for letter in range(len(record.printed)):
+            even[letter] += Fraction(1, len(record.printed))
+    return picks, even
+
+
+def picks_by_letter(questions: Questions) -> Values:
+    picks, even = _picks(questions)
+    values: Values = {}
+    if total := sum(picks):
+        for letter, number, expected in zip("ABCDEFGHIJ", picks, even, strict=False):
+            values[f"{letter} share"] = number / total
+            values[f"{letter} even"] = float(expected / total)
+            values[f"{letter} picks"] = number
+    return values
+
+
+def position_chi_square(questions: Questions) -> float | None:
+    picks, even = _picks(questions)
+    if not picks:
+        return None
+    return float(sum((number - expected) ** 2 / expected for number, expected in zip(picks, even, strict=True)))
+
+
+def position_chi_square_clustered(questions: Questions) -> float | None:
+    """D' V^-1 D without the last letter, whose difference the others imply; None if V has no inverse."""
+    differences = []
+    letters = len(_picks(questions)[0])
+    for records in questions:
+        picks, even = _picks([records])
+        own = [number - expected for number, expected in zip(picks, even, strict=True)]
+        differences.append((own + [Fraction(0)] * letters)[: letters - 1])
+    count = len(differences)
+    if count < 2:
+        return None
+    total = [sum(column) for column in zip(*differences, strict=True)]
+    centred = [[d - t / count for d, t in zip(row, total, strict=True)] for row in differences]
+    size = range(letters - 1)
+    covariance = [[Fraction(count, count - 1) * sum(row[i] * row[j] for row in centred) for j in size] for i in size]
+    solution = _solve(covariance, total)
+    return None if solution is None else float(sum(t * x for t, x in zip(total, solution, strict=True)))
+
+
+def _solve(matrix: list[list[Fraction]], right: list[Fraction]) -> list[Fraction] | None:
+    """Gauss and Jordan."""
+    rows = [[*row, value] for row, value in zip(matrix, right, strict=True)]
+    for step in range(len(rows)):
+        pivot = next((number for number in range(step, len(rows)) if rows[number][step]), None)
+        if pivot is None:
+            return None
+        rows[step], rows[pivot] = rows[pivot], rows[step]
+        rows[step] = [value / rows[step][step] for value in rows[step]]
+        for number in range(len(rows)):
+            if number != step:
+                factor = rows[number][step]
+                rows[number] = [a - factor * b for a, b in zip(rows[number], rows[step], strict=True)]
+    return [row[-1] for row in rows]
+
+
+def _quantile(values: list[Fraction], share: Fraction) -> Fraction:
+    """Linear between the two nearest, as numpy has it."""
+    values = sorted(values)
+    place = share * (len(values) - 1)
+    low = int(place)
+    high = min(low + 1, len(values) - 1)
+    return values[low] + (place - low) * (values[high] - values[low])
+
+
+def each_kind(questions: Questions, positions: bool = False) -> Values:
+    values: Values = {}
+    found = accuracies(questions)
+    adjusted = accuracies(questions, positions=True)
+    low, high = (_quantile(list(found.values()), Fraction(quarter, 4)) for quarter in (1, 3))
+    reach = (high - low) * 3 / 2
+    for kind, value in found.items():
+        members = [[record for record in records if record.kind == kind] for records in questions]
+        silent = [mean(float(_says_nothing(record)) for record in asked) for asked in members if asked]
+        values[f"{kind} accuracy"] = float(value)
+        values[f"{kind} invalid"] = mean(silent)
+        values[f"{kind} questions"] = len(silent)
+        values[f"{kind} outlier"] = float(not low - reach <= value <= high + reach)
+        if positions:
+            values[f"{kind} adjusted"] = float(adjusted[kind])
+    return values
+
+
+def by_category(questions: Questions, positions: bool = False, same: Same = eq) -> Values:
+    values: Values = {}
+    for category, members in _categories(questions).items():
+        values[f"{category} acc_mean"] = acc_mean(members)
+        values[f"{category} acc_min"] = acc_min(members, positions)
+        values[f"{category} acc_max"] = acc_max(members, positions)
+        values[f"{category} consistency_rate"] = consistency_rate(members, same)
+        values[f"{category} all_equal"] = all_equal(members, same)
+        values[f"{category} questions"] = len(members)
+    return values
+
+
+def _named(name: str, values: Values) -> Values:
+    return {f"{name} {key}": value for key, value in values.items()}
+
+
+def _ranges(questions: Questions, positions: bool, suffix: str = "") -> Values:
+    return {
+        f"acc_mean{suffix}": acc_mean(questions),
+        f"acc_min{suffix}": acc_min(questions, positions),
+        f"acc_max{suffix}": acc_max(questions, positions),
+        f"macro_acc{suffix}": macro_acc(questions),
+        f"macro_acc_min{suffix}": acc_min(questions, positions, macro=True),
+        f"macro_acc_max{suffix}": acc_max(questions, positions, macro=True),
+    }
+
+
+def _without(questions: Questions, kind: str) -> Questions:
+    return [[record for record in records if record.kind != kind] for records in questions]
+
+
+def _shared(questions: Questions, same: Same) -> Values:
+    """What all three probes have."""
+    return {
+        "acc": acc(questions),
+        "consistency_rate": consistency_rate(questions, same),
+        "all_equal": all_equal(questions, same),
+        "invalid": invalid(questions),
+        "followed": followed(questions),
+    }
+
+
+def prompts_metrics(questions: Questions, same: Same = eq) -> Values:
+    """Every metric of the prompts probe under the name of the task files; the parts of a mapping by name and key."""
+    paper = _without(questions, DROPPED)
+    return (
+        _shared(questions, same)
+        | _ranges(questions, positions=False)
+        | _ranges(paper, positions=False, suffix="_paper")
+        | {metric.__name__: metric(questions) for metric in (mcqa, ci, cora)}
+        | {"equal@0.8": equal_at(questions, Fraction(8, 10), same), "timeouts": timeouts(questions, same)}
+        | {"consistency_rate_paper": consistency_rate(paper, same), "all_equal_paper": all_equal(paper, same)}
+        | _named("templates", each_kind(questions))
+        | _named("by_category", by_category(questions, same=same))
+        | _named("by_category_paper", by_category(paper, same=same))
+    )
+
+
+def order_metrics(questions: Questions) -> Values:
+    """Every metric of the order probe, but for the chi-square with the question as its unit."""
+    return (
+        _shared(questions, eq)
+        | _ranges(questions, positions=True)
+        | {metric.__name__: metric(questions) for metric in (acc_h, mcqa, ci, cora, ties, position_chi_square)}
+        | _named("positions", each_kind(questions, positions=True))
+        | _named("picks_by_letter", picks_by_letter(questions))
+        | _named("by_category", by_category(questions, positions=True))
+    )
+
+
+def sampling_metrics(questions: Questions, same: Same = eq) -> Values:
+    """Every metric of the sampling probe."""
+    return (
+        _shared(questions, same)
+        | _ranges(questions, positions=False)
+        | {"timeouts": timeouts(questions, same)}
+        | _named("samples", each_kind(questions))
+        | _named("by_category", by_category(questions, same=same))
+    )
+
+
+def aggregated(probes: Mapping[str, Questions], macro: bool = False, same: Same = eq) -> Values:
+    """SCORE's table 7: accuracies without the dropped template, consistency rates with it."""
+    common = set.intersection(*({records[0].question_id for records in members} for members in probes.values()))
+    found: list[Fraction] = []
+    rates = {}
+    for probe, members in probes.items():
+        kept = [records for records in members if records[0].question_id in common]
+        rates[probe] = consistency_rate(kept, same)
+        found += accuracies(_without(kept, DROPPED), positions=probe == "order", macro=macro).values()
+    both = [rates[probe] for probe in ("prompts", "order") if probe in rates]
+    return {
+        "acc_mean": float(mean(found)),
+        "acc_min": float(min(found)),
+        "acc_max": float(max(found)),
+        "cr_all": mean(rates.values()),
+        "cr_prompts_order": mean(both) if len(both) == 2 else None,
+        "predictions": len(found),
+        "questions": len(common),
+    }

@@ -1,0 +1,54 @@
+"""Runs of the command against a server of our own."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from lm_eval_cora.cli import main
+from tests.support.server import Server
+from tests.support.simulated import TASKS
+
+
+class Runs:
+    """Runs `lm-eval-cora run` against a server."""
+
+    def __init__(self, folder: Path, server: Server, capsys: Any, caplog: Any) -> None:
+        self.folder, self.server, self.capsys, self.caplog = folder, server, capsys, caplog
+
+    def __call__(
+        self, *arguments: object, protocol: str = "chat", tasks: str = "cora_demo", more: str = "", questions: int = 2
+    ) -> tuple[int, str]:
+        """The exit status, and what was logged and printed to stderr."""
+        model = {"chat": "local-chat-completions", "completions": "local-completions"}[protocol]
+        chat = ["--apply_chat_template"] if protocol == "chat" else []
+        self.capsys.readouterr()
+        self.caplog.clear()
+        code = main(
+            [
+                *("run", "--model", model, "--model_args", getattr(self.server, protocol) + more, "--tasks", tasks),
+                *("--include_path", str(TASKS / "demo"), "--output_path", str(self.folder), "--log_samples", *chat),
+                *("--metadata", json.dumps({"cora": {"questions": questions}}), *map(str, arguments)),
+            ]
+        )
+        return code, self.caplog.text + self.capsys.readouterr().err
+
+    def results(self, task: str = "cora_demo") -> dict[str, Any]:
+        """The newest results, without what is about the day."""
+        path = max(self.folder.rglob("results_*.json"), key=lambda path: path.stat().st_mtime_ns)
+        scores: dict[str, Any] = json.loads(path.read_text())["results"][task]
+        return scores
+
+    def samples(self, task: str = "cora_demo") -> list[dict[str, Any]]:
+        path = max(self.folder.rglob(f"samples_{task}_2*.jsonl"), key=lambda path: path.stat().st_mtime_ns)
+        return [json.loads(line) for line in path.read_text().splitlines()]
+
+    def kept(self) -> int:
+        """How many answers are in the file."""
+        (path,) = self.folder.glob("answers_*_rank0.db")
+        with closing(sqlite3.connect(path)) as database:
+            (count,) = database.execute("SELECT count(*) FROM unnamed").fetchone()
+        return int(count)

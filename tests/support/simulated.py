@@ -1,0 +1,103 @@
+"""Models whose every answer is known, for runs through the harness."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from math import log
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from lm_eval import simple_evaluate
+from lm_eval.api.model import LM
+from lm_eval.tasks import TaskManager
+
+from lm_eval_cora.question import LETTERS
+
+TASKS = Path(__file__).parents[2] / "tasks"
+
+
+class Simulated(LM):
+    """Answers each doc by a rule. The rule sees the doc, as no real model does.
+
+    Where answers are scored, the one that the rule says has the likelihood 1/2 and the others have 1/8; all of them
+    have 1/4 if it says none.
+    """
+
+    def __init__(self, rule: Callable[[dict[str, Any]], str]) -> None:
+        super().__init__()
+        self.rule = rule
+        self.prompts: list[str] = []
+
+    def generate_until(self, requests: list[Any], disable_tqdm: bool = False) -> list[str]:
+        self.prompts += [request.args[0] for request in requests]
+        return [self.rule(request.doc) for request in requests]
+
+    def loglikelihood(self, requests: list[Any], disable_tqdm: bool = False) -> list[tuple[float, bool]]:
+        self.prompts += [request.args[0] for request in requests]
+        return [self._score(self.rule(request.doc), request.args[1].strip()) for request in requests]
+
+    @staticmethod
+    def _score(said: str, answer: str) -> tuple[float, bool]:
+        if said not in (*LETTERS, "yes", "no"):
+            return log(1 / 4), False
+        return log(1 / 2 if answer == said else 1 / 8), answer == said
+
+    def loglikelihood_rolling(self, requests: list[Any]) -> list[float]:
+        raise AssertionError("no form scores whole texts")
+
+    @property
+    def tokenizer_name(self) -> str:
+        return "simulated"
+
+    def apply_chat_template(self, chat_history: list[dict[str, str]], add_generation_prompt: bool = True) -> str:
+        turns = [f"<{turn['role']}>{turn['content']}</{turn['role']}>" for turn in chat_history]
+        return "".join(turns) + "<assistant>" * add_generation_prompt
+
+
+def run(
+    rule: Callable[[dict[str, Any]], str] | LM,
+    task: str = "cora_demo",
+    options: Mapping[str, Any] | None = None,
+    include_path: Path | list[Path] = TASKS,
+    **arguments: Any,
+) -> dict[str, Any]:
+    """Run a task with a simulated model and return everything that the harness returns."""
+    manager = TaskManager(
+        include_path=include_path,
+        include_defaults=False,
+        metadata={} if options is None else {"cora": dict(options)},
+    )
+    model = rule if isinstance(rule, LM) else Simulated(rule)
+    with patch("lm_eval.evaluator.add_env_info"):  # it asks pip, which takes longer than most of these runs
+        results = simple_evaluate(model=model, tasks=[task], task_manager=manager, **arguments)
+    assert results is not None
+    return results
+
+
+def scores(results: Mapping[str, Any], task: str = "cora_demo", filter_name: str = "none") -> dict[str, Any]:
+    """The metrics of a task by name, without the harness' bookkeeping."""
+    suffix = f",{filter_name}"
+    return {key.removesuffix(suffix): value for key, value in results["results"][task].items() if key.endswith(suffix)}
+
+
+def knows(doc: dict[str, Any]) -> str:
+    """Always the right answer."""
+    if doc["ask"] == "yes_no":
+        return "yes" if doc["answer"] in doc["printed"] else "no"
+    if doc["ask"] == "boxed":
+        return rf"The final answer is: $\boxed{{{doc['answer']}}}$"
+    return says(doc, doc["answer"])
+
+
+def says(doc: dict[str, Any], identity: int) -> str:
+    """The letter of an option, as it is asked for."""
+    letter = LETTERS[doc["printed"].index(identity)]
+    return f"I see. The best answer is {letter}." if doc["ask"] == "best_answer" else letter
+
+
+def prefers(doc: dict[str, Any]) -> str:
+    """A fixed order among the contents of a question, one of its wrong options first, whatever is printed where."""
+    wrong_first = (doc["answer"] + 1) % 5
+    best = min(doc["printed"], key=lambda identity: (identity != wrong_first, identity * 7 % 31))
+    return says(doc, best)

@@ -1,0 +1,45 @@
+"""Runs of the tasks with several measurements, and a model whose every number can be worked out."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from lm_eval_cora.question import LETTERS
+
+
+def study_of(results: dict[str, Any], task: str) -> dict[str, Any]:
+    study = results["configs"][task]["metadata"]["study"]
+    assert isinstance(study, dict)
+    return study
+
+
+def picks(doc: dict[str, Any], identity: int) -> str:
+    return LETTERS[doc["printed"].index(identity)]
+
+
+def four_options(tmp_path: Path, rights: list[int]) -> dict[str, Any]:
+    """Options for a file of questions with four options, the right one where it says."""
+    path = tmp_path / "four.jsonl"
+    rows = [
+        {"id": str(number), "question": f"Which {number}?", "choices": list("wxyz"), "answer": right}
+        for number, right in enumerate(rights)
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return {"data_files": str(path)}
+
+
+def believes_two(doc: dict[str, Any]) -> str:
+    """In odd questions it prefers the wrong one of the two."""
+    right = doc["answer"] if doc["answer"] != 26 else int(doc["question_id"]) % 4
+    other = (right + 1) % 4
+    beliefs = [right, other] if int(doc["question_id"]) % 2 == 0 else [other, right]
+    if doc["ask"] == "yes_no":
+        return "yes" if doc["printed"][0] in beliefs else "no"
+    if doc["ask"] == "select_all":
+        return " and ".join(sorted(picks(doc, belief) for belief in beliefs))
+    offered = [belief for belief in beliefs if belief in doc["printed"]]
+    if offered:
+        return picks(doc, offered[0])
+    return picks(doc, 26)  # reached where neither is printed

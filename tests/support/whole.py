@@ -1,0 +1,197 @@
+"""Every task on the whole public benchmarks, each in a process of its own, with a model that answers at once.
+
+    python -m tests.support.whole                  # all 92, as a table: what `nox -s whole` runs
+    python -m tests.support.whole mmlu_pro _revas  # those with one of these words in their name
+
+The benchmarks are read from a folder in the layout of their Hub ids, `../shared/whole` beside the checkout or the one
+that --folder names. `local` asks the questions of TruthfulQA from a file. Requests are what reaches the model, prompt
+tokens are estimated at four bytes each, time and memory are those of the whole process, the harness included.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+from tabulate import tabulate
+
+from tests.support.names import NAMES
+
+REPOSITORY = Path(__file__).parents[2]
+WHOLE = REPOSITORY.parent / "shared" / "whole"
+HEADERS = [
+    "task",
+    "questions",
+    "variants",
+    "requests",
+    "prompt tokens",
+    "seconds",
+    "MiB",
+    "cora or accuracy",
+    "left out",
+]
+
+
+def mostly_knows(doc: dict[str, Any]) -> str:
+    """The right answer to seven variants in ten, chosen by a hash of the variant, else a wrong one."""
+    from lm_eval_cora.question import LETTERS
+
+    right = crc32(f"{doc['question_id']} {doc['ordinal']}".encode()) % 10 < 7
+    if doc["ask"] == "yes_no":
+        return "yes" if right == (doc["answer"] in doc["printed"]) else "no"
+    if doc["ask"] == "boxed":
+        return rf"The final answer is: $\boxed{{{doc['answer'] if right else 17}}}$"
+    place = doc["printed"].index(doc["answer"])
+    letter = LETTERS[place if right else (place + 1) % len(doc["printed"])]
+    if doc["ask"] == "select_all" and not right:
+        letter = f"{letter}, {LETTERS[place]}"
+    return f"The best answer is {letter}." if doc["ask"] == "best_answer" else letter
+
+
+def run(task: str, metadata: str) -> dict[str, Any]:
+    """Run one task in this process.
+
+    Returns:
+        What its row of the table says.
+    """
+    from lm_eval import simple_evaluate
+    from lm_eval.tasks import TaskManager
+
+    from tests.support.simulated import Simulated
+
+    class Counting(Simulated):
+        """Keeps the number and size of its requests instead of their texts."""
+
+        requests = size = 0
+
+        def generate_until(self, requests: list[Any], disable_tqdm: bool = False) -> list[str]:
+            self.count(requests)
+            return [self.rule(request.doc) for request in requests]
+
+        def loglikelihood(self, requests: list[Any], disable_tqdm: bool = False) -> list[tuple[float, bool]]:
+            self.count(requests)
+            return [self._score(self.rule(request.doc), request.args[1].strip()) for request in requests]
+
+        def count(self, requests: list[Any]) -> None:
+            """All letters of a variant are scored after one prompt."""
+            self.requests += len(requests)
+            self.size += sum(len(request.args[0].encode()) for request in requests if request.idx == 0)
+
+    lines = Lines()
+    logging.getLogger("lm_eval.cora").addHandler(lines)
+    model = Counting(mostly_knows)
+    begun = time.monotonic()
+    manager = TaskManager(include_path=str(REPOSITORY / "tasks"), include_defaults=False, metadata=json.loads(metadata))
+    results = simple_evaluate(model=model, tasks=[task], task_manager=manager, log_samples=False)
+    assert results is not None
+    scores = results["results"][task]
+    undefined = sorted(name for name, value in scores.items() if str(value) == "nan")
+    return {
+        "task": task,
+        "questions": int(results["configs"][task]["metadata"]["signature"].partition("|n:")[2].partition("x")[0]),
+        "variants": results["n-samples"][task]["effective"],
+        "requests": model.requests,
+        "prompt tokens": model.size // 4,
+        "seconds": round(time.monotonic() - begun),
+        "MiB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+        "cora or accuracy": round(scores.get("cora,none", scores["acc,none"]), 4),
+        "left out": "; ".join([*lines.left_out, *(f"{name} is undefined" for name in undefined)]),
+    }
+
+
+class Lines(logging.Handler):
+    """Keeps what a run says about rows that it leaves out."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.left_out: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        _, found, rest = record.getMessage().partition(": left out ")
+        if found:
+            self.left_out.append(rest.partition(": ")[2])
+
+
+def local_file(folder: Path, whole: Path) -> Path:
+    """TruthfulQA as a file of a user's own."""
+    import datasets
+
+    rows = datasets.load_dataset(str(whole / "truthfulqa" / "truthful_qa"), "multiple_choice", split="validation")
+    path = folder / "local.jsonl"
+    with path.open("w", encoding="utf-8") as file:
+        for row in rows:
+            targets = row["mc1_targets"]
+            line = {"question": row["question"], "choices": targets["choices"], "answer": targets["labels"].index(1)}
+            file.write(json.dumps(line) + "\n")
+    return path
+
+
+def main() -> int:
+    """Run the tasks one after the other and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("words", nargs="*", help="run the tasks with one of these in their name (default: all)")
+    parser.add_argument("--folder", type=Path, default=WHOLE, help=f"where the benchmarks are (default: {WHOLE})")
+    parser.add_argument("--task", help=argparse.SUPPRESS)  # what a process of ours is started with
+    parser.add_argument("--metadata", default="{}", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.task:
+        print(json.dumps(run(given.task, given.metadata)))
+        return 0
+    if not given.folder.is_dir():
+        parser.error(f"there is no folder {given.folder}; name the one that holds the benchmarks with --folder")
+    tasks = [name for name in NAMES if not given.words or any(word in name for word in given.words)]
+    rows, failed = [], 0
+    for task in tasks:
+        row = run_in_a_process(task, given.folder)
+        failed += "error" in row
+        rows.append(row)
+        print(row.get("error") or f"{row['task']}: {row['requests']:,} requests, {row['seconds']} s", flush=True)
+    print(as_table(rows))
+    return int(failed > 0)
+
+
+def run_in_a_process(task: str, whole: Path) -> dict[str, Any]:
+    """Run one task in a process of its own, in the folder of the benchmarks; its row, or what went wrong."""
+    environment = {
+        **os.environ,
+        "HF_HUB_OFFLINE": "1",
+        "HF_DATASETS_OFFLINE": "1",
+        "LM_EVAL_CORA_AUTOLOAD": "0",
+        "TQDM_DISABLE": "1",
+        "PYTHONPATH": str(REPOSITORY),
+    }
+    with tempfile.TemporaryDirectory() as temporary:
+        local = task.startswith("cora_local")
+        files = {"data_files": str(local_file(Path(temporary), whole))} if local else {}
+        metadata = json.dumps({"cora": files})
+        command = [sys.executable, "-m", "tests.support.whole", "--task", task, "--metadata", metadata]
+        done = subprocess.run(command, cwd=whole, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode:
+        return {"task": task, "error": f"{task}: failed\n{done.stderr[-2000:]}"}
+    row: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
+    return row
+
+
+def as_table(rows: Sequence[dict[str, Any]]) -> str:
+    """The rows as a Markdown table."""
+    cells = [[_cell(row.get(name, "failed" if "error" in row else "")) for name in HEADERS] for row in rows]
+    return tabulate(cells, HEADERS, tablefmt="github", disable_numparse=True, colalign=("left", *["right"] * 7, "left"))
+
+
+def _cell(value: object) -> str:
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
