@@ -168,7 +168,7 @@ class ResponseTable:
             The table; it has no questions if none is complete.
 
         Example:
-            >>> record = Record("q1", "original", 0, variants=2, printed=(0, 1), answer=0, picked=0)
+            >>> record = Record("q1", 2, 0, "original", printed=(0, 1), answer=0, picked=0)
             >>> table = ResponseTable.from_records([record])
             >>> len(table.question_ids), table.incomplete
             (0, 1)

@@ -131,7 +131,7 @@ def spread(record: Record, keys: Sequence[str]) -> Row:
         What `process_results` returns: a Score or a Cell under each key.
 
     Example:
-        >>> record = Record("q1", "original", 0, 8, printed=(0, 1), answer=0, picked=1)
+        >>> record = Record("q1", 8, 0, "original", printed=(0, 1), answer=0, picked=1)
         >>> row = spread(record, metric_keys(["acc", "cora"]))
         >>> {key: str(value) for key, value in row.items()}
         {'acc': '0.0', 'acc_stderr': '', 'cora': '', 'cora_stderr': ''}

@@ -6,13 +6,12 @@ import pytest
 
 from lm_eval_cora.answers import Reader, Reason
 from lm_eval_cora.harness.advice import Setting, advise_on_invalid
-from lm_eval_cora.question import Ask
 from lm_eval_cora.responses import Record
 
 
 def records(valid: int, *reasons: Reason) -> list[Record]:
-    answered = [Record("q", "original", 0, 1, (0, 1), 0, 0) for _ in range(valid)]
-    return answered + [Record("q", "original", 0, 1, (0, 1), 0, None, reason) for reason in reasons]
+    answered = [Record("q", 1, 0, "original", (0, 1), 0, picked=0) for _ in range(valid)]
+    return answered + [Record("q", 1, 0, "original", (0, 1), 0, picked=None, reason=reason) for reason in reasons]
 
 
 def test_a_tenth_of_invalid_answers_is_not_worth_a_line() -> None:
@@ -53,7 +52,7 @@ def test_a_response_is_shown_and_its_control_characters_are_escaped() -> None:
 
 
 def test_the_advice_is_for_what_was_asked_for_and_how_it_was_read() -> None:
-    def advice(ask: Ask, reason: Reason, reader: Reader = "flexible") -> str:
+    def advice(ask: str, reason: Reason, reader: Reader = "flexible") -> str:
         (line,) = advise_on_invalid([replace(*records(0, reason), ask=ask)], Setting(True, reader))
         return line
 
@@ -67,8 +66,8 @@ def test_the_advice_is_for_what_was_asked_for_and_how_it_was_read() -> None:
 def test_each_thing_that_is_asked_for_is_judged_alone() -> None:
     # One of 31 answers would not be worth a line; one of two is.
     yes_no = [
-        Record("q", "true_or_false_right", 30, 1, (0,), 0, None, ask="yes_no", selected=(0,)),
-        Record("q", "true_or_false_right", 31, 1, (0,), 0, None, Reason.NO_YES_OR_NO, ask="yes_no"),
+        Record("q", 1, 30, "true_or_false_right", (0,), 0, picked=None, ask="yes_no", selected=(0,)),
+        Record("q", 1, 31, "true_or_false_right", (0,), 0, picked=None, reason=Reason.NO_YES_OR_NO, ask="yes_no"),
     ]
     (line,) = advise_on_invalid(records(29) + yes_no, Setting(True))
     assert line.startswith("50% of the answers where yes or no was asked for are invalid, so the scores say little ")
@@ -76,7 +75,7 @@ def test_each_thing_that_is_asked_for_is_judged_alone() -> None:
     assert "--system_instruction 'Reply with yes or no first.'" in line
 
 
-def sized(reason: Reason, size: int, ask: Ask = "letter") -> Record:
+def sized(reason: Reason, size: int, ask: str = "letter") -> Record:
     return replace(*records(0, reason), ask=ask, size=size)
 
 

@@ -27,7 +27,7 @@ DOC: dict[str, Any] = {
 
 def test_a_record_holds_what_the_metrics_need() -> None:
     assert score_response(DOC, ["(B) since"]) == Record(
-        "q1", "shuffled", 1, 8, (1, 0), 0, 0, None, "physics", position=1, followed=True
+        "q1", 8, 1, "shuffled", (1, 0), 0, picked=0, reason=None, category="physics", position=1, followed=True
     )
 
 

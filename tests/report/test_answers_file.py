@@ -256,14 +256,16 @@ def questions(draw: st.DrawFn, printed: bool) -> list[list[Record]]:
             kind = draw(st.sampled_from(["x", "y"])) if ordinal else "original"
             category = draw(st.sampled_from(["", "c"])) if not ordinal else records[0].category
             answer = draw(st.integers(0, 3))
-            common = (f"q{number}", kind, ordinal, count)
+            common = (f"q{number}", count, ordinal, kind)
             if printed:
-                records.append(Record(*common, tuple(options), answer, picked, None, category, original=not ordinal))
+                records.append(
+                    Record(*common, tuple(options), answer, picked=picked, category=category, original=not ordinal)
+                )
                 continue
             written = None if picked is None else IDENTITIES[picked]
             same = picked is not None and picked == answer
             more = {"ask": "boxed", "written": written, "matches": same, "original": not ordinal}
-            records.append(Record(*common, (), answer, None, None, category, **more))
+            records.append(Record(*common, (), answer, category=category, **more))
         found.append(records)
     return found
 

@@ -196,7 +196,7 @@ def test_the_aggregated_row(demo: dict[str, Written], tmp_path: Path) -> None:
 def test_the_aggregated_row_of_a_benchmark_averaged_over_categories(tmp_path: Path) -> None:
     for probe in ("prompts", "order", "sampling"):
         write(tmp_path, varied, f"cora_mmlu_pro_{probe}", {})
-    runs = {run.probe: run for run in read_runs([tmp_path])}
+    runs = {run.probe.name: run for run in read_runs([tmp_path])}
     section = section_of(make_report([*runs.values()]), "cora_mmlu_pro: SCORE")
     rows = table_of(section, "SCORE").values()
     first = next(row[0] for row in rows if isinstance(row[0], Number))
