@@ -32,7 +32,7 @@ from lm_eval_cora.report.plots import check_drawing
 from lm_eval_cora.report.runs import Run, read_runs
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.report.text import as_csv, as_json, as_markdown, table_as_text
-from lm_eval_cora.stopping.goals import Goal
+from lm_eval_cora.stopping.rule import Goal
 from lm_eval_cora.task_files import task_list
 
 _STDOUT = Path("-")

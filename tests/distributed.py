@@ -25,7 +25,7 @@ from lm_eval.api.model import LM
 from lm_eval.tasks import TaskManager
 
 from lm_eval_cora.harness.asking import AskingLM
-from lm_eval_cora.stopping.goals import Goal
+from lm_eval_cora.stopping.rule import Goal
 
 from .simulated import TASKS
 

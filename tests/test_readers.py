@@ -16,7 +16,7 @@ from lm_eval_cora.question import LETTERS
 from tests.answers.responses import STYLES
 from tests.report.written import the_run, write
 from tests.simulated import TASKS, run, scores
-from tests.stopping.test_goals import Moody, chance
+from tests.stopping.test_rule import Moody, chance
 
 QUESTIONS = {"questions": 8}
 SEED = 3

@@ -17,7 +17,7 @@ import pytest
 from lm_eval.tasks import TaskManager
 
 from lm_eval_cora.cli import main
-from lm_eval_cora.stopping.goals import HARDEST_FIRST
+from lm_eval_cora.stopping.rule import HARDEST_FIRST
 
 from .commands import NAME, Commands, KnowsSome
 from .simulated import TASKS

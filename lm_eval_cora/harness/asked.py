@@ -8,8 +8,8 @@ from typing import Any, Protocol
 
 from lm_eval.api.instance import Instance
 
-from lm_eval_cora.stopping.goals import Goal, place_of
 from lm_eval_cora.stopping.rounds import Planned
+from lm_eval_cora.stopping.rule import Goal, place_of
 
 Variant = tuple[Instance, ...]
 """The requests of a variant: one where an answer is written, one per letter where letters are scored."""

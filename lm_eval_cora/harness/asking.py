@@ -16,7 +16,6 @@ from lm_eval_cora.harness.limits import check_limits, generate_in_steps
 from lm_eval_cora.harness.progress import Progress, counting
 from lm_eval_cora.options import OptionError
 from lm_eval_cora.reading import NOT_ASKED
-from lm_eval_cora.stopping.goals import Goal
 from lm_eval_cora.stopping.rounds import (
     Outcomes,
     Planned,
@@ -27,6 +26,7 @@ from lm_eval_cora.stopping.rounds import (
     until_precise,
     within_budget,
 )
+from lm_eval_cora.stopping.rule import Goal
 
 # Below the harness' own logger, so that its handler and its verbosity hold for our lines too.
 logger = logging.getLogger("lm_eval.cora")

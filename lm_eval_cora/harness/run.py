@@ -34,7 +34,7 @@ from lm_eval_cora.harness.rehearsal import check_tasks, silence
 from lm_eval_cora.harness.requests import TOKEN_LIMITS
 from lm_eval_cora.harness.served import patient
 from lm_eval_cora.options import OptionError
-from lm_eval_cora.stopping.goals import Goal
+from lm_eval_cora.stopping.rule import Goal
 
 
 class RunDied(Exception):  # the message is the last that a user reads

@@ -29,8 +29,8 @@ from lm_eval_cora.options import OptionError, Options
 from lm_eval_cora.randomness import draw
 from lm_eval_cora.reading import NOT_ASKED, NotAsked, is_settled, not_asked, response_of, written_answer
 from lm_eval_cora.responses import Record, ResponseTable
-from lm_eval_cora.stopping.goals import Goal, goals_of
 from lm_eval_cora.stopping.rounds import Planned
+from lm_eval_cora.stopping.rule import Goal, goals_of
 
 # Below the harness' own logger, so that its handler and its verbosity hold for our lines too.
 logger = logging.getLogger("lm_eval.cora")

@@ -22,7 +22,7 @@ from lm_eval_cora.report.files import SamplesFile, find_files, part_of, short_na
 from lm_eval_cora.report.samples import Digest, Key, Place, Samples, compared, probe_of, read_line, read_samples
 from lm_eval_cora.report.signature import WHERE_IT_ENDS, merged_signature
 from lm_eval_cora.responses import Record, ResponseTable
-from lm_eval_cora.stopping.goals import BOUNDS, bounds_of
+from lm_eval_cora.stopping.rule import BOUNDS, bounds_of
 from lm_eval_cora.task_files import probe_metrics
 
 

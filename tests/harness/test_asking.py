@@ -20,9 +20,9 @@ from lm_eval_cora.harness.asking import AskingLM
 from lm_eval_cora.options import OptionError
 from lm_eval_cora.question import LETTERS
 from lm_eval_cora.reading import NOT_ASKED, NotAsked
-from lm_eval_cora.stopping.goals import place_of
+from lm_eval_cora.stopping.rule import place_of
 from tests.simulated import TASKS, knows, run, scores
-from tests.stopping.test_goals import Moody, chance, is_decided, known
+from tests.stopping.test_rule import Moody, chance, is_decided, known
 
 QUESTIONS = {"questions": 6}
 SEED = 8

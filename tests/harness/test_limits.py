@@ -11,7 +11,7 @@ from lm_eval_cora.harness import stop_early
 from lm_eval_cora.options import OptionError
 from tests.answers.responses import STYLES
 from tests.simulated import Simulated, run, scores
-from tests.stopping.test_goals import Moody, chance
+from tests.stopping.test_rule import Moody, chance
 
 QUESTIONS = {"questions": 6}
 LIMITS = (4, 16, 64)

@@ -35,7 +35,7 @@ from lm_eval_cora.stopping.rounds import (
 )
 from tests.simulated import TASKS, Simulated, run, scores
 
-from .test_goals import Moody, chance
+from .test_rule import Moody, chance
 
 COUNTS = st.integers(0, 40)
 

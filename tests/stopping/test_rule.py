@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from lm_eval_cora.harness import stop_early
 from lm_eval_cora.harness.docs import divergent, plus
 from lm_eval_cora.options import OptionError
-from lm_eval_cora.stopping.goals import HARDEST_FIRST, Goal, goals_of, place_of
+from lm_eval_cora.stopping.rule import HARDEST_FIRST, Goal, goals_of, place_of
 from tests.simulated import Simulated, knows, run, says, scores
 
 LEVELS = ("bmca@0.5", "bmca@0.6", "bmca@0.7", "bmca@0.8", "bmca@0.9", "bmca@1.0")
