@@ -34,7 +34,6 @@ from lm_eval_cora.harness.rehearsal import check_tasks, silence
 from lm_eval_cora.harness.requests import TOKEN_LIMITS
 from lm_eval_cora.harness.served import patient
 from lm_eval_cora.options import OptionError
-from lm_eval_cora.stopping.rule import Goal
 
 
 class RunDied(Exception):  # the message is the last that a user reads
@@ -125,7 +124,7 @@ class _Run:
 def run(
     arguments: Sequence[str],
     *,
-    goal: Goal | None = None,
+    stop: str | None = None,
     budget: int | None = None,
     target: float | None = None,
     limits: Sequence[int] = (),
@@ -136,7 +135,7 @@ def run(
 
     Args:
         arguments: Those of `lm_eval run`.
-        goal: What is to be known of each question; None is everything.
+        stop: The stopping rule; None asks all variants of a question.
         budget: How many requests may be asked.
         target: The standard error of CoRA from which on no more questions are asked.
         limits: Numbers of tokens for answers that are written: the next one is for what the one before cuts off.
@@ -156,7 +155,7 @@ def run(
     this = _Run(settings, keeps, command)
     this.check_disk()
     back_end = _back_end(settings.model)
-    asking = AskingLM(None, goal, budget=budget, target=target, limits=limits)
+    asking = AskingLM(None, stop, budget=budget, target=target, limits=limits)
     manager, forms = check_tasks(settings, asking)
     scored = [name for name, form in forms.items() if form == "multiple_choice"]
     check_vllm(settings.model, settings.model_args, scored, asking.described if asking.calls_often else "")
@@ -169,7 +168,7 @@ def run(
         if "generate_until" in forms.values():
             check_writing(model, chat=bool(settings.apply_chat_template))
         warn_of_small_batches(model)
-        return AskingLM(this.kept_before(model), goal, budget=budget, target=target, limits=limits)
+        return AskingLM(this.kept_before(model), stop, budget=budget, target=target, limits=limits)
 
     def process_tasks(again: EvaluatorConfig, _: Any = None) -> TaskManager:
         """What is known by now, because reading all task files takes seconds; and no cache around our layer."""

@@ -30,7 +30,7 @@ from lm_eval_cora.randomness import draw
 from lm_eval_cora.reading import NOT_ASKED, NotAsked, is_settled, not_asked, response_of, written_answer
 from lm_eval_cora.responses import Record, ResponseTable
 from lm_eval_cora.stopping.rounds import Planned
-from lm_eval_cora.stopping.rule import Goal, goals_of
+from lm_eval_cora.stopping.rule import saves_requests
 
 # Below the harness' own logger, so that its handler and its verbosity hold for our lines too.
 logger = logging.getLogger("lm_eval.cora")
@@ -86,19 +86,10 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
         name: str = self.config.process_docs.__name__
         return name
 
-    def goal_of(self, goal: Goal | None) -> Goal | None:
-        """The goal, or None if all variants are to be asked: no metric of the task is known before.
-
-        Raises:
-            OptionError: If the task has other goals than this one.
-        """
-        if goal is None or goal.is_goal_of(self._chosen, self._probe):
-            return goal
-        if goals := goals_of(self._chosen, self._probe):
-            raise OptionError(
-                f"{self.task_name}: --stop {goal.name}: the task has no such metric; expected {' or '.join(goals)}"
-            )
-        return None
+    @property
+    def can_stop(self) -> bool:
+        """Whether its metrics allow a question to end with the first wrong answer."""
+        return saves_requests(self._chosen)
 
     def answers_scored(self, doc: Doc) -> int:
         """The number of answers to a variant that are scored, 1 if the answer is written."""

@@ -46,7 +46,7 @@ from lm_eval_cora.harness.scored import ScoredTask
 from lm_eval_cora.harness.scoring import JUDGE, metric_keys, score_response
 from lm_eval_cora.harness.templates import drops_one
 from lm_eval_cora.metrics import Estimate
-from lm_eval_cora.metrics.entries import check_metrics, compute, is_asked_for, is_in_table
+from lm_eval_cora.metrics.entries import check_metrics, compute, is_asked_for, is_in_table, is_known_early
 from lm_eval_cora.metrics.estimate import for_json
 from lm_eval_cora.options import OptionError, Options
 from lm_eval_cora.question import Form
@@ -251,13 +251,12 @@ class CoraTask(ScoredTask):
         model.expect(self.task_name, self.OUTPUT_TYPE)
         if not model.leaves_out:
             return
-        goal = self.goal_of(model.goal)
         check_stopping(self.task_name, model, self.config, self._chosen, filters=len(self._filters))
-        if goal is not None:
-            self._set_metrics(goal.entries_left(self.config.metric_list, self._probe), [])
-        elif model.goal is not None:
+        if model.stop is not None and self.can_stop:
+            self._set_metrics([entry for entry in self.config.metric_list if is_known_early(entry)], [])
+        elif model.stop is not None:
             logger.warning("%s: --stop: asked in full, because no metric is known before that", self.task_name)
-        self._left_out = {key: value for key, value in model.settings().items() if goal or key != "stop"}
+        self._left_out = {key: value for key, value in model.settings().items() if self.can_stop or key != "stop"}
 
     def _set_metrics(self, entries: list[Any], study: list[Any]) -> None:
         self.config.metric_list, self._study = entries, study

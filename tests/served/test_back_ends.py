@@ -110,7 +110,7 @@ def test_vllm_that_thinks_scores_nothing() -> None:
     assert model.prompts == []
 
 
-@pytest.mark.parametrize("how", [{"goal": "exact"}, {"goal": None, "max_gen_toks": (8, 64)}], ids=str)
+@pytest.mark.parametrize("how", [{}, {"stop": None, "max_gen_toks": (8, 64)}], ids=str)
 def test_replicas_that_are_loaded_for_each_wave(how: dict[str, Any]) -> None:
     model = VLLM(knows)
     check_replicas("cora_demo", model, "--stop exact")
