@@ -14,6 +14,7 @@ from lm_eval.api.task import ConfigurableTask
 
 from lm_eval_cora.harness.advice import Setting, advise_on_invalid
 from lm_eval_cora.harness.asked import Variant
+from lm_eval_cora.harness.compat import Cell, Score, Undefined, filters_of, samples_are_logged, slim
 from lm_eval_cora.harness.docs import Doc
 from lm_eval_cora.harness.notices import (
     describe_incomplete,
@@ -21,8 +22,8 @@ from lm_eval_cora.harness.notices import (
     describe_samples,
     describe_timeouts,
 )
-from lm_eval_cora.harness.requests import encodable, samples_are_logged, slim
-from lm_eval_cora.harness.scoring import JUDGE, Cell, Score, Undefined, score_response, spread, written_by_question
+from lm_eval_cora.harness.requests import encodable
+from lm_eval_cora.harness.scoring import JUDGE, score_response, spread, written_by_question
 from lm_eval_cora.metrics.entries import compute
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.options import OptionError, Options
@@ -144,7 +145,7 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
         ]
         copies = [request for requests in variants for request in requests]
         self._filter(copies)
-        (ensemble,) = self._filters
+        (ensemble,) = filters_of(self)
         if self._writes:
             self._compare_answers(copies)
         return [
@@ -174,7 +175,7 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
         """Filter the responses that there are: a filter of a user's own knows nothing of others."""
         missing = [bool(instance.resps) and isinstance(instance.resps[0], NotAsked) for instance in instances]
         asked = [instance for instance, absent in zip(instances, missing, strict=True) if not absent]
-        for ensemble in self._filters:
+        for ensemble in filters_of(self):
             if asked:
                 ensemble.apply(asked)
             for instance in (one for one, absent in zip(instances, missing, strict=True) if absent):
@@ -199,7 +200,7 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
 
     def aggregation(self) -> dict[str, Callable[..., Any]]:
         """For each metric two aggregations of Records: its value and, under `<metric>_stderr`, its standard error."""
-        functions: dict[str, Callable[..., Any]] = self._aggregation_list
+        functions: dict[str, Callable[..., Any]] = super().aggregation()
         if not callable(self.config.process_results):  # --predict_only
             return functions
         return {

@@ -24,6 +24,14 @@ from lm_eval_cora.harness.checks import (
     check_seeds,
     check_stopping,
 )
+from lm_eval_cora.harness.compat import (
+    filters_of,
+    leave_out_empty_stops,
+    model_of_the_run,
+    rename_token_limit,
+    seed_rank,
+    set_metrics,
+)
 from lm_eval_cora.harness.docs import Doc, Docs
 from lm_eval_cora.harness.fewshot import ExemplarSampler, load_sampler
 from lm_eval_cora.harness.forwarding import behind
@@ -32,13 +40,10 @@ from lm_eval_cora.harness.notices import (
     describe_cost,
     describe_cut,
 )
-from lm_eval_cora.harness.payloads import formats_chats, leave_out_empty_stops, needs_seeds
+from lm_eval_cora.harness.payloads import formats_chats, needs_seeds
 from lm_eval_cora.harness.requests import (
     chosen_docs,
     deal,
-    model_of_the_run,
-    part_samples,
-    rename_token_limit,
     with_room_for,
 )
 from lm_eval_cora.harness.results_file import digest_of, name_callables, signature_of
@@ -125,8 +130,8 @@ class CoraTask(ScoredTask):
                 "`sampled` where the option 'variants' is given"
             )
         self._check_scoring()
-        self._keys = metric_keys(self._aggregation_list)
-        self._directions: dict[str, Any] = self._higher_is_better
+        self._keys = metric_keys(entry["metric"] for entry in config["metric_list"])
+        self._directions: Mapping[str, Any] = self.higher_is_better()
 
     # ---- before the first request
 
@@ -173,7 +178,7 @@ class CoraTask(ScoredTask):
             logger.warning("%s: --cache_requests is not used; building the requests takes seconds", self.task_name)
             arguments |= {"cache_requests": False, "rewrite_requests_cache": False}
         if self._samples:
-            part_samples(arguments.get("rank", 0))
+            seed_rank(arguments.get("rank", 0))
         JUDGE.share = arguments.get("world_size", 1)
         model = behind(model_of_the_run())
         self._chat = bool(arguments.get("apply_chat_template")) or formats_chats(model)
@@ -222,7 +227,7 @@ class CoraTask(ScoredTask):
             logger.warning("%s: %s", self.task_name, notice)
         if self.config.num_fewshot:
             self.sampler = self._load_sampler({doc["question_id"] for doc in asked})
-        if self._study and len(self._filters) > 1:
+        if self._study and len(filters_of(self)) > 1:
             logger.warning("%s: with several filters the results have the metrics of the table only", self.task_name)
         rename_token_limit(self.config.generation_kwargs or {})
         self._left_out = {}
@@ -251,7 +256,7 @@ class CoraTask(ScoredTask):
         model.expect(self.task_name, self.OUTPUT_TYPE)
         if not model.leaves_out:
             return
-        check_stopping(self.task_name, model, self.config, self._chosen, filters=len(self._filters))
+        check_stopping(self.task_name, model, self.config, self._chosen, filters=len(filters_of(self)))
         if model.stop is not None and self.can_stop:
             self._set_metrics([entry for entry in self.config.metric_list if is_known_early(entry)], [])
         elif model.stop is not None:
@@ -260,11 +265,12 @@ class CoraTask(ScoredTask):
 
     def _set_metrics(self, entries: list[Any], study: list[Any]) -> None:
         self.config.metric_list, self._study = entries, study
-        self._aggregation_list = {entry["metric"]: entry["aggregation"] for entry in entries}
-        self._higher_is_better: dict[str, Any] = {
-            entry["metric"]: self._directions.get(entry["metric"], entry.get("higher_is_better")) for entry in entries
-        }
-        self._keys = metric_keys(self._aggregation_list)
+        set_metrics(
+            self,
+            {entry["metric"]: entry["aggregation"] for entry in entries},
+            {entry["metric"]: self._directions[entry["metric"]] for entry in entries},
+        )
+        self._keys = metric_keys(entry["metric"] for entry in entries)
 
     def _load_sampler(self, asked: set[str]) -> ExemplarSampler:
         """Load the exemplars of the questions that are asked on all ranks: every rank must find out what is wrong."""
@@ -320,7 +326,7 @@ class CoraTask(ScoredTask):
         if not self._records:  # --predict_only
             return config
         ours = {"signature": self._attempt("the signature", self._signature)}
-        if len(self._filters) == 1 and self._table.is_whole:  # of several filters this would be the last one's
+        if len(filters_of(self)) == 1 and self._table.is_whole:  # of several filters this would be the last one's
             by_kinds = [metrics.accuracy_by_kind, metrics.invalid_by_kind]
             if self._form == "generate":
                 by_kinds.append(metrics.followed_by_kind)
@@ -353,7 +359,7 @@ class CoraTask(ScoredTask):
             self._options,
             self._records,
             self._left_out,
-            alone=len(self._filters) == 1,
+            alone=len(filters_of(self)) == 1,
         )
 
 

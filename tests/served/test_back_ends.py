@@ -20,8 +20,9 @@ from lm_eval.tasks import TaskManager
 from lm_eval_cora.cli import main
 from lm_eval_cora.harness import stop_early
 from lm_eval_cora.harness.back_ends import check_replicas, check_scoring, check_vllm, warn_of_small_batches
+from lm_eval_cora.harness.compat import leave_out_empty_stops
 from lm_eval_cora.harness.kept import check_cache, check_output, default_cache
-from lm_eval_cora.harness.payloads import formats_chats, leave_out_empty_stops, needs_seeds
+from lm_eval_cora.harness.payloads import formats_chats, needs_seeds
 from lm_eval_cora.harness.served import patient
 from lm_eval_cora.options import OptionError
 from tests.served.server import Server
