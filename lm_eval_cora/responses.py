@@ -305,11 +305,6 @@ class ResponseTable:
         """Whether all of them were."""
         return bool(self.asked.all())
 
-    @cached_property
-    def at_best(self) -> ResponseTable:
-        """The table if all that was not asked had been answered right; this one has it all wrong."""
-        return replace(self, correct=self.correct | ~self.asked)
-
     def where(self, kept: Bools) -> ResponseTable:
         """The table of some of the records, (R,); a question without any is gone.
 

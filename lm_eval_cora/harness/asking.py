@@ -16,7 +16,6 @@ from lm_eval_cora.harness.limits import check_limits, generate_in_steps
 from lm_eval_cora.harness.progress import Progress, counting
 from lm_eval_cora.options import OptionError
 from lm_eval_cora.reading import NOT_ASKED
-from lm_eval_cora.stopping.goals import Goal
 from lm_eval_cora.stopping.rounds import (
     Outcomes,
     Planned,
@@ -27,6 +26,7 @@ from lm_eval_cora.stopping.rounds import (
     until_precise,
     within_budget,
 )
+from lm_eval_cora.stopping.rule import EXACT
 
 # Below the harness' own logger, so that its handler and its verbosity hold for our lines too.
 logger = logging.getLogger("lm_eval.cora")
@@ -35,15 +35,15 @@ logger = logging.getLogger("lm_eval.cora")
 class AskingLM(ForwardingLM):
     """Asks a model what our tasks need to know; requests of other tasks pass through untouched.
 
-    Identical requests are asked once, unless chance is in the answer. With a goal the variants of a question are asked
-    one after another, those of all questions side by side in waves, until nothing can change its outcome. What was not
-    asked gets the response NOT_ASKED.
+    Identical requests are asked once, unless chance is in the answer. With `stop` the variants of a question are asked
+    one after another, those of all questions side by side in waves, until an answer is wrong. What was not asked gets
+    the response NOT_ASKED.
     """
 
     def __init__(
         self,
         lm: Any,
-        goal: Goal | None = None,
+        stop: str | None = None,
         *,
         budget: int | None = None,
         target: float | None = None,
@@ -53,7 +53,7 @@ class AskingLM(ForwardingLM):
 
         Args:
             lm: The model, or the harness' cache around one.
-            goal: What is to be known of each question; None is everything.
+            stop: The stopping rule; None asks all variants of a question.
             budget: How many requests may be asked of the model by all ranks together.
             target: The standard error of CoRA from which on no more questions are asked.
             limits: Numbers of tokens for answers that are written: the first one at first, the next ones for what it
@@ -65,19 +65,17 @@ class AskingLM(ForwardingLM):
         super().__init__(lm)
         if isinstance(lm, AskingLM) or isinstance(getattr(lm, "lm", None), AskingLM):
             raise OptionError("stop_early was given a model that it has been given before; give it the model itself")
+        if stop not in (None, EXACT):
+            raise OptionError(f"--stop {stop!r}: expected {EXACT!r} (CoRA, CI, MCQA and BMCA(1.0) as in the full run)")
         if budget is not None and target is not None:
             raise OptionError("--budget and --target-stderr both say how many questions are asked; give one of them")
         if budget is not None and (isinstance(budget, bool) or not isinstance(budget, int) or budget < 1):
             raise OptionError(f"--budget {budget!r}: expected a whole number from 1")
         if target is not None and not 0 < target < 1:
             raise OptionError(f"--target-stderr {target!r}: expected a number above 0 and below 1")
-        if target is not None and goal is not None and goal.level != 1:
-            raise OptionError(
-                f"--target-stderr is about CoRA, which --stop {goal.name} does not tell; use --stop exact"
-            )
         check_limits(limits, budget)
         self.limits = tuple(limits)
-        self.goal = goal
+        self.stop = stop
         self.budget = budget
         self.target = target
         # Of one run: of the next one the model may be another inside.
@@ -88,16 +86,16 @@ class AskingLM(ForwardingLM):
     @property
     def leaves_out(self) -> bool:
         """Whether some requests may not be asked at all."""
-        return not (self.goal is None and self.budget is None and self.target is None)
+        return not (self.stop is None and self.budget is None and self.target is None)
 
     def settings(self) -> dict[str, object]:
         """What decides which requests are asked, for the signature.
 
         Example:
-            >>> AskingLM(None, Goal.parse("exact"), budget=1000).settings()
+            >>> AskingLM(None, "exact", budget=1000).settings()
             {'stop': 'exact', 'budget': 1000}
         """
-        given = {"stop": self.goal and self.goal.name, "budget": self.budget, "target-stderr": self.target}
+        given = {"stop": self.stop, "budget": self.budget, "target-stderr": self.target}
         return {name: value for name, value in given.items() if value is not None}
 
     @property
@@ -110,7 +108,7 @@ class AskingLM(ForwardingLM):
         """The options that decide how often the model is called, as they are given.
 
         Example:
-            >>> AskingLM(None, Goal.parse("exact"), limits=(32, 512)).described
+            >>> AskingLM(None, "exact", limits=(32, 512)).described
             '--stop exact --max_gen_toks 32,512'
         """
         limits = [f"--max_gen_toks {','.join(map(str, self.limits))}"] if len(self.limits) > 1 else []
@@ -216,7 +214,7 @@ class AskingLM(ForwardingLM):
 
     def _in_rounds(self, method: str, requests: Sequence[Instance]) -> dict[int, Any]:
         """Ask round by round, and wave by wave in each; the answers by id of the request."""
-        questions = by_question(requests, self.goal)
+        questions = by_question(requests, stop=self.stop is not None)
         tasks = {question.task.task_name: question.task for question in questions.values()}
         agenda = _interleaved([task.agenda() for task in tasks.values()]) if self._plans else ()
         rounds = self._rounds(agenda, questions)
@@ -279,7 +277,7 @@ class AskingLM(ForwardingLM):
 
     def _judged(self, question: Inquiry) -> bool:
         """Whether anything depends on how its answers come out."""
-        return question.goal is not None or self.target is not None
+        return question.stops or self.target is not None
 
     def _take(self, asked: Sequence[tuple[Inquiry, Variant]], responses: Sequence[Sequence[Any]]) -> None:
         """Tell each question how its variants came out, judged together for each task."""
@@ -322,7 +320,7 @@ class AskingLM(ForwardingLM):
 
 def stop_early(
     lm: Any,
-    goal: str | None = "exact",
+    stop: str | None = EXACT,
     *,
     budget: int | None = None,
     target_stderr: float | None = None,
@@ -331,16 +329,15 @@ def stop_early(
     """A model that asks another one only as much as it takes to know a score exactly.
 
     Hand it to `simple_evaluate(model=...)`. Of tasks of ours each question is asked in its original form first, then in
-    its variants, the hardest kinds first, until nothing can change the outcome. What the table then has is what the
-    full run has, with the same standard errors: for `exact` cora, ci, mcqa and bmca@1.0 (acc_h too where the order of
-    the options is asked); else mcqa and the goal itself. mcqa_plus, mv and other levels of bmca are printed as bounds,
-    and nothing else is: the answers that there are have been selected. Other tasks pass through untouched. (The batches
-    are not those of the full run: where an answer depends on its batch, as in bfloat16, so do the scores of both.)
+    its variants, the hardest kinds first, until an answer is wrong. The table then has cora, ci, mcqa and bmca@1.0
+    (acc_h too where the order of the options is asked) as in the full run, with the same standard errors, and nothing
+    else: the answers that there are have been selected. Other tasks pass through untouched. (The batches are not those
+    of the full run: where an answer depends on its batch, as in bfloat16, so do the scores of both.)
 
     Args:
         lm: An LM of the harness; or its cache around one, `CachingLM(lm, path)`: a cache belongs inside, and
             `use_cache` must not be given.
-        goal: `exact`, a level such as `bmca@0.8`, or `mv`; None asks all variants of the questions that are asked.
+        stop: `exact`; None asks all variants of the questions that are asked.
         budget: Ask whole questions, drawn by the seed, for at most so many requests, of all tasks together.
         target_stderr: Ask whole questions, drawn by the seed, until CoRA's standard error is below this.
         max_gen_toks: Growing limits of tokens, such as (32, 512): answers that a limit cuts off are asked for again
@@ -350,18 +347,16 @@ def stop_early(
         An LM, of a type that has the name of the model's: the harness writes that into its results.
 
     Raises:
-        OptionError: If the goal is none, or the arguments do not go together.
+        OptionError: If there is no such stopping rule, or the arguments do not go together.
 
     Example:
         >>> from lm_eval.models.dummy import DummyLM
         >>> model = stop_early(DummyLM())
-        >>> type(model).__name__, model.rank, model.goal.name
+        >>> type(model).__name__, model.rank, model.stop
         ('DummyLM', 0, 'exact')
     """
     named: type[AskingLM] = type(type(behind(lm)).__name__, (AskingLM,), {})
-    return named(
-        lm, None if goal is None else Goal.parse(goal), budget=budget, target=target_stderr, limits=max_gen_toks
-    )
+    return named(lm, stop, budget=budget, target=target_stderr, limits=max_gen_toks)
 
 
 def _interleaved(agendas: Sequence[Sequence[Planned]]) -> list[Planned]:

@@ -98,7 +98,7 @@ def check_stopping(task: str, model: AskingLM, config: Any, entries: Sequence[En
             batch size needs long lists of requests, or all ranks to call it as often.
     """
     how = model.described
-    judged = model.goal is not None or model.target is not None
+    judged = model.stop is not None or model.target is not None
     if judged and not callable(config.process_results):
         raise OptionError(
             f"{task}: {how}: with --predict_only nothing is scored, and so nothing is known to be settled"

@@ -18,6 +18,10 @@ _WORTH_A_RETRY = (408, 409, 425, 429)
 """Status codes from 400 to 499 that may be others a moment later."""
 
 
+_EXCERPT = 200
+"""Characters of what a server said that an error shows."""
+
+
 class ServerError(Exception):
     """Requests to a server that failed, all told in one sentence.
 
@@ -67,6 +71,10 @@ class Tally:
         """Count a request that was answered."""
         self.answered += size
         self._attempts = 0
+
+    def hear(self, text: str) -> None:
+        """Note what the server said about a failure."""
+        self.said = " ".join(text.split())[:_EXCERPT]
 
     def note_attempt(self, now: float, patience: float) -> None:
         """Note an attempt that failed, and give up after ten in a row that took at least a while.

@@ -2,35 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
-import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from heapq import heapreplace
 from typing import Any
 
 from lm_eval_cora.options import OptionError
 from lm_eval_cora.question import is_encodable
 from lm_eval_cora.reading import NOT_ASKED, NotAsked
-
-TOKEN_LIMITS = ("max_completion_tokens", "max_tokens", "max_new_tokens")
-"""Other names that the harness knows for `max_gen_toks`; of several the last one counts there, too."""
-
-
-def rename_token_limit(settings: dict[str, Any]) -> None:
-    """Let --gen_kwargs max_new_tokens=4096 count: the harness prefers the `max_gen_toks` of the task file.
-
-    Args:
-        settings: The generation settings; changed in place.
-
-    Example:
-        >>> settings = {"max_gen_toks": 8, "max_new_tokens": 4096}
-        >>> rename_token_limit(settings)
-        >>> settings
-        {'max_gen_toks': 4096}
-    """
-    for name in TOKEN_LIMITS:
-        if name in settings:
-            settings["max_gen_toks"] = settings.pop(name)
 
 
 def with_room_for(tokens: int, settings: dict[str, Any]) -> dict[str, Any]:
@@ -42,20 +20,6 @@ def with_room_for(tokens: int, settings: dict[str, Any]) -> dict[str, Any]:
     """
     limit = settings.get("max_gen_toks")
     return {**settings, "max_gen_toks": tokens} if isinstance(limit, int) and limit < tokens else settings
-
-
-def part_samples(rank: int) -> None:
-    """Give each rank other random numbers.
-
-    The harness seeds torch alike on all ranks and deals the docs out one by one, so the samples of a question, which
-    have the same prompt, would be drawn on several ranks with the same numbers.
-
-    Args:
-        rank: Of this process; the first keeps its numbers.
-    """
-    torch = sys.modules.get("torch")
-    if rank and torch is not None:
-        torch.manual_seed(torch.initial_seed() + rank)
 
 
 def chosen_docs(
@@ -125,45 +89,6 @@ def deal(docs: Sequence[tuple[int, dict[str, Any]]], ranks: int) -> list[list[tu
         parts[rank] += members
         heapreplace(loads, (load + len(members), rank))
     return parts
-
-
-def slim(instances: Iterable[Any], *, prompts: bool) -> None:
-    """Free memory that answered requests no longer need.
-
-    The harness copies the generation settings for each request, because some back ends change them. After the inference
-    equal settings can be one object. At full size the prompts take most of the memory of a run.
-
-    Args:
-        instances: The harness' requests, answered; changed in place.
-        prompts: Whether to drop the prompts, too. Keep them if samples are logged.
-    """
-    shared: dict[str, Any] = {}
-    for instance in instances:
-        prompt, *rest = instance.arguments
-        instance.arguments = ("" if prompts else prompt, *(shared.setdefault(repr(item), item) for item in rest))
-
-
-def model_of_the_run() -> Any:
-    """The model that the harness is about to ask, or None."""
-    return _local_of_the_run("lm", None)
-
-
-def samples_are_logged() -> bool:
-    """Whether the harness will keep the prompts and responses; true if that cannot be found out."""
-    return bool(_local_of_the_run("log_samples", True))
-
-
-def _local_of_the_run(name: str, default: Any) -> Any:
-    """A variable of the harness' function that runs tasks and is running now.
-
-    A task is told neither the model nor whether samples are logged.
-    """
-    frame = inspect.currentframe()
-    while frame is not None:
-        if frame.f_code.co_name == "evaluate" and "lm" in frame.f_locals:
-            return frame.f_locals.get(name, default)
-        frame = frame.f_back
-    return default
 
 
 def encodable(response: Any) -> Any:

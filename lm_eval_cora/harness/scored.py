@@ -14,6 +14,7 @@ from lm_eval.api.task import ConfigurableTask
 
 from lm_eval_cora.harness.advice import Setting, advise_on_invalid
 from lm_eval_cora.harness.asked import Variant
+from lm_eval_cora.harness.compat import Cell, Score, Undefined, filters_of, samples_are_logged, slim
 from lm_eval_cora.harness.docs import Doc
 from lm_eval_cora.harness.notices import (
     describe_incomplete,
@@ -21,8 +22,8 @@ from lm_eval_cora.harness.notices import (
     describe_samples,
     describe_timeouts,
 )
-from lm_eval_cora.harness.requests import encodable, samples_are_logged, slim
-from lm_eval_cora.harness.scoring import JUDGE, Cell, Score, Undefined, score_response, spread, written_by_question
+from lm_eval_cora.harness.requests import encodable
+from lm_eval_cora.harness.scoring import JUDGE, score_response, spread, written_by_question
 from lm_eval_cora.metrics.entries import compute
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.options import OptionError, Options
@@ -30,8 +31,8 @@ from lm_eval_cora.probes import Probe
 from lm_eval_cora.randomness import draw
 from lm_eval_cora.reading import NOT_ASKED, NotAsked, is_settled, not_asked, response_of, written_answer
 from lm_eval_cora.responses import Record, ResponseTable
-from lm_eval_cora.stopping.goals import Goal, goals_of
 from lm_eval_cora.stopping.rounds import Planned
+from lm_eval_cora.stopping.rule import saves_requests
 
 # Below the harness' own logger, so that its handler and its verbosity hold for our lines too.
 logger = logging.getLogger("lm_eval.cora")
@@ -41,7 +42,7 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
     """A task whose `process_results` returns a Record, and whose requests name it. Nothing raises once it has answers.
 
     Attributes:
-        _probe: What makes the variants.
+        probe: What makes the variants.
         _samples: Whether the answers to a question are samples of one.
         _sends_seeds: Whether each sample is sent with a different seed.
         _writes: Whether the model writes an answer of its own, which is compared.
@@ -55,7 +56,7 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
         _estimates: The metrics that were computed of it.
     """
 
-    _probe: Probe
+    probe: Probe
     _samples: bool
     _sends_seeds: bool
     _writes: bool
@@ -84,19 +85,10 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
         score: Callable[..., Record] = self.config.process_results
         return score(doc, results, self._options.reader) if score is score_response else score(doc, results)
 
-    def goal_of(self, goal: Goal | None) -> Goal | None:
-        """The goal, or None if all variants are to be asked: no metric of the task is known before.
-
-        Raises:
-            OptionError: If the task has other goals than this one.
-        """
-        if goal is None or goal.is_goal_of(self._chosen, self._probe.name):
-            return goal
-        if goals := goals_of(self._chosen, self._probe.name):
-            raise OptionError(
-                f"{self.task_name}: --stop {goal.name}: the task has no such metric; expected {' or '.join(goals)}"
-            )
-        return None
+    @property
+    def can_stop(self) -> bool:
+        """Whether its metrics allow a question to end with the first wrong answer."""
+        return saves_requests(self._chosen)
 
     def answers_scored(self, doc: Doc) -> int:
         """The number of answers to a variant that are scored, 1 if the answer is written."""
@@ -151,7 +143,7 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
         ]
         copies = [request for requests in variants for request in requests]
         self._filter(copies)
-        (ensemble,) = self._filters
+        (ensemble,) = filters_of(self)
         if self._writes:
             self._compare_answers(copies)
         return [
@@ -181,7 +173,7 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
         """Filter the responses that there are: a filter of a user's own knows nothing of others."""
         missing = [bool(instance.resps) and isinstance(instance.resps[0], NotAsked) for instance in instances]
         asked = [instance for instance, absent in zip(instances, missing, strict=True) if not absent]
-        for ensemble in self._filters:
+        for ensemble in filters_of(self):
             if asked:
                 ensemble.apply(asked)
             for instance in (one for one, absent in zip(instances, missing, strict=True) if absent):
@@ -206,7 +198,7 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
 
     def aggregation(self) -> dict[str, Callable[..., Any]]:
         """For each metric two aggregations of Records: its value and, under `<metric>_stderr`, its standard error."""
-        functions: dict[str, Callable[..., Any]] = self._aggregation_list
+        functions: dict[str, Callable[..., Any]] = super().aggregation()
         if not callable(self.config.process_results):  # --predict_only
             return functions
         return {

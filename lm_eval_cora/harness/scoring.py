@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.equivalence import Judge
 from lm_eval_cora.formats import FORMATS
+from lm_eval_cora.harness.compat import Cell, Row, Score
 from lm_eval_cora.harness.docs import Doc
 from lm_eval_cora.reading import read_response
 from lm_eval_cora.responses import Record
@@ -45,39 +46,6 @@ def written_by_question(records: Iterable[Record]) -> dict[str, list[str]]:
     return written
 
 
-class Score(float):
-    """A Record's 1.0 or 0.0, which carries the Record: what result converters read as the sample's score."""
-
-    __slots__ = ("record",)
-    record: Record
-
-    @classmethod
-    def of(cls, record: Record) -> Score:
-        """Wrap a Record."""
-        score = cls(record.correct)
-        score.record = record
-        return score
-
-
-class Cell:
-    """A Record under the key of a metric.
-
-    The harness writes what is no JSON type as its `str()` into the samples file.
-    """
-
-    __slots__ = ("record", "text")
-
-    def __init__(self, record: Record, text: str = "") -> None:
-        self.record = record
-        self.text = text
-
-    def __str__(self) -> str:
-        return self.text
-
-    def __repr__(self) -> str:
-        return f"Cell({self.record!r}, {self.text!r})"
-
-
 def metric_keys(metrics: Iterable[str]) -> list[str]:
     """The keys of a scored variant: each metric and, right after it, its standard error.
 
@@ -85,35 +53,6 @@ def metric_keys(metrics: Iterable[str]) -> list[str]:
         metrics: Names in the order of the task file.
     """
     return [key for metric in metrics for key in (metric, f"{metric}_stderr")]
-
-
-class Row(dict[str, Any]):
-    """The values of all metrics for one variant, of which only a few are stored.
-
-    The harness aggregates the values of `items()`. It updates the sample of the variant with the stored ones only.
-    Storing all metrics would double the memory of a logged sample without telling anything: most metrics are about
-    whole questions.
-
-    Args:
-        telling: The values to store, by metric.
-        keys: The names of all metrics.
-        other: The value of all other metrics.
-    """
-
-    __slots__ = ("_keys", "_other")
-
-    def __init__(self, telling: Mapping[str, Any], keys: Sequence[str], other: Any) -> None:
-        super().__init__(telling)
-        self._keys = keys
-        self._other = other
-
-    def keys(self) -> Any:
-        """The names of all metrics."""
-        return dict.fromkeys(self._keys).keys()
-
-    def items(self) -> Any:
-        """All metrics with their values."""
-        return {key: self.get(key, self._other) for key in self._keys}.items()
 
 
 def spread(record: Record, keys: Sequence[str]) -> Row:
@@ -150,25 +89,3 @@ def spread(record: Record, keys: Sequence[str]) -> Row:
     if "ties" in row and record.tied:
         row["ties"] = Cell(record, "tied")
     return Row(row, keys, empty)
-
-
-class Undefined(str):
-    """An undefined value: reads `nan` in the harness' table and in its JSON, where a bare NaN would be no JSON.
-
-    A group that averages over tasks meets it after the inference, so sums, products and quotients with it are
-    undefined too instead of an error.
-    """
-
-    __slots__ = ()
-
-    def __new__(cls, _: object = None) -> Undefined:
-        """Make the text; the argument is what copying and unpickling hand over."""
-        return super().__new__(cls, "nan")
-
-    def __float__(self) -> float:
-        return float("nan")
-
-    def _undefined(self, other: object) -> Undefined:
-        return self
-
-    __add__ = __radd__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _undefined

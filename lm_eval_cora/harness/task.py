@@ -25,6 +25,14 @@ from lm_eval_cora.harness.checks import (
     check_seeds,
     check_stopping,
 )
+from lm_eval_cora.harness.compat import (
+    filters_of,
+    leave_out_empty_stops,
+    model_of_the_run,
+    rename_token_limit,
+    seed_rank,
+    set_metrics,
+)
 from lm_eval_cora.harness.docs import Doc, Docs
 from lm_eval_cora.harness.fewshot import ExemplarSampler, load_sampler
 from lm_eval_cora.harness.forwarding import behind
@@ -33,13 +41,10 @@ from lm_eval_cora.harness.notices import (
     describe_cost,
     describe_cut,
 )
-from lm_eval_cora.harness.payloads import formats_chats, leave_out_empty_stops, needs_seeds
+from lm_eval_cora.harness.payloads import formats_chats, needs_seeds
 from lm_eval_cora.harness.requests import (
     chosen_docs,
     deal,
-    model_of_the_run,
-    part_samples,
-    rename_token_limit,
     with_room_for,
 )
 from lm_eval_cora.harness.results_file import digest_of, name_callables, signature_of
@@ -54,6 +59,7 @@ from lm_eval_cora.metrics.entries import (
     features_of,
     is_asked_for,
     is_in_table,
+    is_known_early,
 )
 from lm_eval_cora.metrics.estimate import for_json
 from lm_eval_cora.options import OptionError, Options
@@ -80,7 +86,7 @@ class CoraTask(ScoredTask):
     def __init__(self, config: Mapping[str, Any]) -> None:
         metadata = config.get("metadata") or {}
         self._options = Options.from_metadata(config["task"], _given(metadata.get("cora"), config))
-        self._probe = _probe_of(config)
+        self.probe = _probe_of(config)
         config = {key: value for key, value in config.items() if key not in ("class", "reader", "probe")}
         config["process_docs"] = docs.process_docs
         for name in metadata:
@@ -94,7 +100,7 @@ class CoraTask(ScoredTask):
         self._form = _FORMS.get(config.get("output_type", ""), "generate")
         benchmark = (config.get("dataset_kwargs") or {}).get("benchmark")
         self._benchmark = benchmark if isinstance(benchmark, Benchmark) else None
-        self._samples = self._probe.samples
+        self._samples = self.probe.samples
         self._sends_seeds = False
         self._writes = self._benchmark is not None and not self._benchmark.has_options
         if self._writes:
@@ -136,8 +142,8 @@ class CoraTask(ScoredTask):
                 "`sampled` where the option 'variants' is given"
             )
         self._check_scoring()
-        self._keys = metric_keys(self._aggregation_list)
-        self._directions: dict[str, Any] = self._higher_is_better
+        self._keys = metric_keys(entry["metric"] for entry in config["metric_list"])
+        self._directions: Mapping[str, Any] = self.higher_is_better()
 
     # ---- before the first request
 
@@ -151,7 +157,7 @@ class CoraTask(ScoredTask):
             rows = self.dataset[self.config.test_split]
             with _naming(self.config.task):
                 self._docs = docs.process_docs(
-                    rows, self._probe, self._options, form=self._form, benchmark=self._benchmark
+                    rows, self.probe, self._options, form=self._form, benchmark=self._benchmark
                 )
         return self._docs
 
@@ -185,7 +191,7 @@ class CoraTask(ScoredTask):
             logger.warning("%s: --cache_requests is not used; building the requests takes seconds", self.task_name)
             arguments |= {"cache_requests": False, "rewrite_requests_cache": False}
         if self._samples:
-            part_samples(arguments.get("rank", 0))
+            seed_rank(arguments.get("rank", 0))
         JUDGE.share = arguments.get("world_size", 1)
         model = behind(model_of_the_run())
         self._chat = bool(arguments.get("apply_chat_template")) or formats_chats(model)
@@ -234,7 +240,7 @@ class CoraTask(ScoredTask):
             logger.warning("%s: %s", self.task_name, notice)
         if self.config.num_fewshot:
             self.sampler = self._load_sampler({doc["question_id"] for doc in asked})
-        if self._study and len(self._filters) > 1:
+        if self._study and len(filters_of(self)) > 1:
             logger.warning("%s: with several filters the results have the metrics of the table only", self.task_name)
         rename_token_limit(self.config.generation_kwargs or {})
         self._left_out = {}
@@ -263,21 +269,21 @@ class CoraTask(ScoredTask):
         model.expect(self.task_name, self.OUTPUT_TYPE)
         if not model.leaves_out:
             return
-        goal = self.goal_of(model.goal)
-        check_stopping(self.task_name, model, self.config, self._chosen, filters=len(self._filters))
-        if goal is not None:
-            self._set_metrics(goal.entries_left(self.config.metric_list, self._probe.name), [])
-        elif model.goal is not None:
+        check_stopping(self.task_name, model, self.config, self._chosen, filters=len(filters_of(self)))
+        if model.stop is not None and self.can_stop:
+            self._set_metrics([entry for entry in self.config.metric_list if is_known_early(entry)], [])
+        elif model.stop is not None:
             logger.warning("%s: --stop: asked in full, because no metric is known before that", self.task_name)
-        self._left_out = {key: value for key, value in model.settings().items() if goal or key != "stop"}
+        self._left_out = {key: value for key, value in model.settings().items() if self.can_stop or key != "stop"}
 
     def _set_metrics(self, entries: list[Any], study: list[Any]) -> None:
         self.config.metric_list, self._study = entries, study
-        self._aggregation_list = {entry["metric"]: entry["aggregation"] for entry in entries}
-        self._higher_is_better: dict[str, Any] = {
-            entry["metric"]: self._directions.get(entry["metric"], entry.get("higher_is_better")) for entry in entries
-        }
-        self._keys = metric_keys(self._aggregation_list)
+        set_metrics(
+            self,
+            {entry["metric"]: entry["aggregation"] for entry in entries},
+            {entry["metric"]: self._directions[entry["metric"]] for entry in entries},
+        )
+        self._keys = metric_keys(entry["metric"] for entry in entries)
 
     def _load_sampler(self, asked: set[str]) -> ExemplarSampler:
         """Load the exemplars of the questions that are asked on all ranks: every rank must find out what is wrong."""
@@ -327,13 +333,13 @@ class CoraTask(ScoredTask):
             key: value if key == "metadata" else name_callables(value)
             for key, value in self.config.to_dict(keep_callable=True).items()
         }
-        config["probe"] = self._probe.name
+        config["probe"] = self.probe.name
         if isinstance(benchmark := (self.config.dataset_kwargs or {}).get("benchmark"), Benchmark):
             config["dataset_kwargs"] = {**self.config.dataset_kwargs, "benchmark": benchmark.name}
         if not self._records:  # --predict_only
             return config
         ours = {"signature": self._attempt("the signature", self._signature)}
-        if len(self._filters) == 1 and self._table.is_whole:  # of several filters this would be the last one's
+        if len(filters_of(self)) == 1 and self._table.is_whole:  # of several filters this would be the last one's
             by_kinds = [metrics.accuracy_by_kind, metrics.invalid_by_kind]
             if self._form == "generate":
                 by_kinds.append(metrics.followed_by_kind)
@@ -355,7 +361,7 @@ class CoraTask(ScoredTask):
             self._table,
             {
                 "task": f"{self.task_name}@{self.VERSION}",
-                "probe": self._probe.name,
+                "probe": self.probe.name,
                 "form": _FORMS.get(self.OUTPUT_TYPE, self.OUTPUT_TYPE),
                 **({"reader": self._options.reader} if self.config.process_results is score_response else {}),
                 "shots": f"{fewest}{shots}@{self._fewshot_seed}" if shots else 0,
@@ -366,7 +372,7 @@ class CoraTask(ScoredTask):
             self._options,
             self._records,
             self._left_out,
-            alone=len(self._filters) == 1,
+            alone=len(filters_of(self)) == 1,
         )
 
 

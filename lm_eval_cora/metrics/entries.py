@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any, get_args
 
 from lm_eval_cora.formats import BOXED
-from lm_eval_cora.metrics.accuracy import bmca, mcqa, mcqa_plus, mv
+from lm_eval_cora.metrics.accuracy import bmca, exact_level, mcqa
 from lm_eval_cora.metrics.consistency import ci, cora
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.metrics.orders import acc_h
@@ -18,14 +19,8 @@ from lm_eval_cora.responses import ResponseTable
 
 Entry = Mapping[str, Any]
 
-_ABOUT = {"metric", "aggregation", "higher_is_better", "form", "sampled", "only", "table", "without", "bound"}
-"""The keys of an entry that are no parameters of its function."""
-
-_OF_RIGHT_AND_WRONG = (acc_h, bmca, ci, cora, mcqa, mcqa_plus, mv)
-"""Metrics that look at nothing but which variants were answered right, and only grow with more of them."""
-
-_FALLING = (ci, cora)
-"""Those of them that may fall if an original is answered right."""
+_ABOUT = {"metric", "aggregation", "higher_is_better", "form", "sampled", "only", "table", "without"}
+"""Entry keys that are not passed to the metric."""
 
 MACRO_AVERAGE, DROPPED_TEMPLATE = "macro_average", "dropped_template"
 
@@ -90,11 +85,26 @@ def is_asked_for(entry: Entry, form: Form, *, sampled: bool = False, features: C
     )
 
 
+def is_known_early(entry: Entry) -> bool:
+    """Whether a metric depends only on which originals are right and which questions are right in all variants.
+
+    Such a metric is exact once each question has a wrong answer or is answered completely.
+
+    Example:
+        >>> is_known_early({"aggregation": bmca, "level": 1.0}), is_known_early({"aggregation": bmca, "level": 0.9})
+        (True, False)
+    """
+    if "without" in entry:
+        return False
+    if entry["aggregation"] is bmca:
+        return exact_level(entry["level"]) == 1
+    return entry["aggregation"] in (acc_h, ci, cora, mcqa)
+
+
 def compute(entry: Entry, table: ResponseTable) -> Any:
     """What a metric's function makes of a table, without the variants that the metric leaves out.
 
-    Where variants were not asked, a metric is undefined unless it is the same whatever would have been answered to
-    them. With `bound` an entry is the lowest or the highest that the metric can be then.
+    With skipped variants, a metric is undefined unless its value is the same whatever their answers would have been.
 
     Example:
         >>> from lm_eval_cora.metrics import acc
@@ -107,13 +117,10 @@ def compute(entry: Entry, table: ResponseTable) -> Any:
     function = partial(entry["aggregation"], **parameters_of(entry))
     if table.is_whole:
         return function(table)
-    if entry["aggregation"] not in _OF_RIGHT_AND_WRONG:
+    if not is_known_early(entry) or (table.original & ~table.asked).any():
         return UNDEFINED
-    if entry["aggregation"] in _FALLING and (table.original & ~table.asked).any():
-        return UNDEFINED
-    lowest, highest = function(table), function(table.at_best)
-    if "bound" in entry:
-        return highest if entry["bound"] == "upper" else lowest
+    # With the originals known, such a metric only grows with more right answers.
+    lowest, highest = function(table), function(replace(table, correct=table.correct | ~table.asked))
     return lowest if _is_same(lowest, highest) else UNDEFINED
 
 
@@ -162,5 +169,4 @@ def _is_usable(entry: Entry) -> bool:
         and isinstance(entry.get("table", True), bool)
         and set(str(entry.get("only", "")).split()) <= set(FEATURES)
         and isinstance(entry.get("without", ""), str)
-        and entry.get("bound") in (None, "lower", "upper")
     )

@@ -22,7 +22,6 @@ from lm_eval_cora.report.files import SamplesFile, find_files, part_of, short_na
 from lm_eval_cora.report.samples import Digest, Key, Place, Samples, compared, probe_of, read_line, read_samples
 from lm_eval_cora.report.signature import WHERE_IT_ENDS, merged_signature
 from lm_eval_cora.responses import Record, ResponseTable
-from lm_eval_cora.stopping.goals import BOUNDS, bounds_of
 from lm_eval_cora.task_files import probe_metrics
 
 
@@ -111,18 +110,6 @@ class Run:
         return {name: value for name, value in self._computed.items() if isinstance(value, Estimate)}
 
     @cached_property
-    def bounds(self) -> dict[str, tuple[Estimate, Estimate]]:
-        """Of a run that stopped early, the lowest and the highest that other metrics can be, by name."""
-        if self.table.is_whole:
-            return {}
-        pairs = {entry["metric"]: bounds_of(entry) for entry in probe_metrics(self.probe.name)}
-        return {
-            name: (compute(pair[0], self.table), compute(pair[1], self.table))
-            for name, pair in pairs.items()
-            if pair and pair[0]["metric"] in self.metrics
-        }
-
-    @cached_property
     def studies(self) -> dict[str, Any]:
         """The other metrics, by name: tables of estimates."""
         return {name: value for name, value in self._computed.items() if not isinstance(value, Estimate)}
@@ -144,7 +131,7 @@ class Run:
         printed = part_of(part_of(self.results, "results"), self.name)
         told = []
         ours = {entry["metric"]: self.estimates[entry["metric"]] for entry in self.entries if is_in_table(entry)}
-        for name, found in {**ours, **named_bounds(self.bounds)}.items():
+        for name, found in ours.items():
             value, error = printed.get(f"{name},{self.filter}"), printed.get(f"{name}_stderr,{self.filter}")
             if value is not None and not (_same(value, found.value) and _same(error, found.stderr)):
                 told.append(f"{name}: {value} ± {error} there, {found.value:.6g} ± {found.stderr:.6g} here")
@@ -168,7 +155,7 @@ class Run:
             )
         if self.differences:
             told.append(f"the results file says something else than its samples: {'; '.join(self.differences)}")
-        ours = {entry["metric"] for entry in self.entries} | named_bounds(self.bounds).keys()
+        ours = {entry["metric"] for entry in self.entries}
         if others := sorted(name for name in self.metrics - ours if not name.endswith("_stderr")):
             told.append(f"metrics that the probe {self.probe.name!r} does not have are not shown: {', '.join(others)}")
         return told
@@ -176,17 +163,6 @@ class Run:
     def line(self, record: Record) -> Mapping[str, Any]:
         """The line of a variant in the samples file."""
         return read_line(self.places[record.question_id, record.ordinal])
-
-
-def named_bounds(bounds: Mapping[str, tuple[Estimate, Estimate]]) -> dict[str, Estimate]:
-    """Bounds by the names that the harness' table has for them.
-
-    Example:
-        >>> from lm_eval_cora.metrics.estimate import UNDEFINED
-        >>> list(named_bounds({"mv": (UNDEFINED, UNDEFINED)}))
-        ['mv_lower', 'mv_upper']
-    """
-    return {f"{name}_{end}": bound for name, pair in bounds.items() for end, bound in zip(BOUNDS, pair, strict=True)}
 
 
 def read_runs(paths: Iterable[Path], judge: Judge | None = None, reader: Reader | None = None) -> list[Run]:

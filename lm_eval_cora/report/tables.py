@@ -53,31 +53,19 @@ def ranks(values: Sequence[float], *, higher: bool = True) -> list[int | None]:
 def score_table(runs: Sequence[Run], *, ranked: bool) -> Table:
     """The table of the papers: a metric per row, a model per column, with standard errors and ranks."""
     entries = {entry["metric"]: entry for run in runs for entry in run.entries if is_in_table(entry)}
-    entries |= {name: {} for run in runs for name in run.bounds if name not in entries}
     rows: list[list[Cell]] = []
     for name in (*(name for name in _FIRST if name in entries), *(name for name in entries if name not in _FIRST)):
         estimates = [run.estimates.get(name, UNDEFINED) for run in runs]
         ranks_it = ranked and not name.startswith(_OF_OWN_QUESTIONS)
-        numbers = _numbers(estimates, entries[name].get("higher_is_better") if ranks_it else None)
-        cells = (_bounded(run, name) or number for run, number in zip(runs, numbers, strict=True))
-        rows.append([name, *cells])
+        rows.append([name, *_numbers(estimates, entries[name].get("higher_is_better") if ranks_it else None)])
         if name == "consistency_rate" and not runs[0].table.written.any():
             chance = [Number(metrics.chance_consistency_rate(run.table) if run.table.is_whole else nan) for run in runs]
             rows.append(["consistency_rate by chance", *chance])
     rows.append(["questions", *(len(run.table.sizes) for run in runs)])
     rows.append(["answers", *(run.table.answers for run in runs)])
     several = " In brackets the rank among the models." if ranked and len(runs) > 1 else ""
-    between = " From one number to another: a run that stopped early does not know more." * any(r.bounds for r in runs)
-    note = f"± standard error, clustered by question.{several}{between}"
+    note = f"± standard error, clustered by question.{several}"
     return Table("Scores", ["metric", *models(runs)], rows, note)
-
-
-def _bounded(run: Run, name: str) -> str:
-    """The bounds of a metric that a run has no value of, nothing if there are none."""
-    if name not in run.bounds:
-        return ""
-    low, high = (bound.value for bound in run.bounds[name])
-    return f"{low:.3f} to {high:.3f}"
 
 
 def differences(runs: Sequence[Run]) -> Table:

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from lm_eval_cora.harness.scoring import Cell, Score, Undefined, metric_keys, score_response, spread
+from lm_eval_cora.harness.compat import Cell, Score, Undefined
+from lm_eval_cora.harness.scoring import metric_keys, score_response, spread
 from lm_eval_cora.responses import Record
 
 DOC: dict[str, Any] = {

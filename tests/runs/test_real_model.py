@@ -123,7 +123,6 @@ def test_stopping_early(model, task: str) -> None:  # type: ignore[no-untyped-de
     found = scores(results, task)
     exact = [f"{name}{end}" for name in ("cora", "ci", "mcqa", "bmca@1.0") for end in ("", "_stderr")]
     assert {name: found[name] for name in exact} == {name: full[name] for name in exact}
-    assert found["mcqa_plus_lower"] <= full["mcqa_plus"] <= found["mcqa_plus_upper"]
     samples = results["samples"][task]
     asked = sum(sample["resps"][0][0] != NOT_ASKED for sample in samples)
     assert 2 <= asked < len(samples) == 52

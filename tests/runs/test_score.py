@@ -272,12 +272,12 @@ def test_one_seed_for_all_samples_is_refused() -> None:
 
 def test_ranks_draw_different_random_numbers() -> None:
     torch = pytest.importorskip("torch")
-    from lm_eval_cora.harness.requests import part_samples
+    from lm_eval_cora.harness.compat import seed_rank
 
     drawn = []
     for rank in range(3):
         torch.manual_seed(1234)  # as the harness does on each rank
-        part_samples(rank)
+        seed_rank(rank)
         drawn.append(torch.rand(1).item())
     assert len(set(drawn)) == 3
 

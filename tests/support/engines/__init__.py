@@ -1,8 +1,8 @@
 """Real engines answer the demo's questions: vLLM and llama.cpp on the CPU, beside transformers.
 
 `python -m tests.support.engines` compares what they write, what is picked and every metric with the harness' back end
-`hf`. All read the same weights in float32: those of the demo's model, dequantised once, as safetensors and as GGUF. Then a
-prompt has one most likely answer, and no engine may write another one. Of llama.cpp and vLLM 0.32 none does.
+`hf`. All read the same weights in float32: those of the demo's model, dequantised once, as safetensors and as GGUF.
+Then a prompt has one most likely answer, and no engine may write another one. Of llama.cpp and vLLM 0.32 none does.
 
 What equality needs, and what an engine does not do:
 
