@@ -1,11 +1,16 @@
-"""Who may import whom."""
+"""Which module may import which, and where the tests of a module are."""
 
 from __future__ import annotations
 
 import ast
 from pathlib import Path
 
-PACKAGE = Path(__file__).parents[1] / "lm_eval_cora"
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "lm_eval_cora"
+TESTS = ROOT / "tests"
+
+NO_MODULE = {"test_structure.py", "test_benchmarks_run.py"}
+"""Test files beside the package's modules that test none of them. Tests of whole runs are in `tests/runs/`."""
 
 
 def imported(path: Path) -> set[str]:
@@ -14,7 +19,7 @@ def imported(path: Path) -> set[str]:
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            names.add(node.module or "")
+            names.add("." * node.level + (node.module or ""))
     return names
 
 
@@ -28,3 +33,30 @@ def test_nothing_but_the_command_line_imports_the_harness_room() -> None:
     outside = [path for path in PACKAGE.rglob("*.py") if path.parent.name != "harness"]
     know = [path for path in outside if any("lm_eval_cora.harness" in name for name in imported(path))]
     assert know == [PACKAGE / "cli.py"]
+
+
+def modules() -> set[Path]:
+    """Each module of the package; a package is the module of its name in its folder."""
+    paths = [path.relative_to(PACKAGE) for path in PACKAGE.rglob("*.py")]
+    return {path.with_suffix("") if path.stem != "__init__" else path.parent / path.parent.name for path in paths}
+
+
+def prefixes(path: Path) -> set[Path]:
+    """The modules that `test_a_b_c.py` may be named after: `a`, `a_b` and `a_b_c`."""
+    words = path.stem.removeprefix("test_").split("_")
+    return {path.parent / "_".join(words[: count + 1]) for count in range(len(words))}
+
+
+def test_a_test_file_is_named_after_the_module_that_it_tests() -> None:
+    """As `test_<module>.py` or `test_<module>_<aspect>.py`."""
+    files = {path.relative_to(TESTS) for path in TESTS.rglob("test_*.py") if TESTS / "runs" not in path.parents}
+    known = modules()
+    assert {str(path) for path in files if not prefixes(path) & known} <= NO_MODULE
+
+
+def test_helpers_of_tests_are_in_their_folder() -> None:
+    beside = [path for path in TESTS.rglob("*.py") if TESTS / "support" not in path.parents]
+    assert {path.name for path in beside if not path.name.startswith("test_")} == {"__init__.py", "conftest.py"}
+    for path in beside:
+        ours = {name for name in imported(path) if f"{name}.".startswith(("tests.", "."))}
+        assert all(f"{name}.".startswith("tests.support.") for name in ours), path
