@@ -3,7 +3,7 @@
 Simulated models with the MCQA and BMCA levels of the models in the CoRA paper's tables 1 to 4 answer made-up questions
 through the harness, once in full and once with `--stop exact`; the same is then done with a real model.
 
-    python benchmarks/request_counts.py [--questions 1000] [--real 12]
+    python benchmarks/request_counts.py [--questions 1000] [--models 16] [--real 12]
 """
 
 from __future__ import annotations
@@ -115,14 +115,14 @@ def timed(model: Simulated, data: Path, stop: bool) -> tuple[dict[str, Any], int
     return scores(results, "cora_local"), len(model.prompts), time.perf_counter() - start
 
 
-def simulate(questions: int) -> None:
-    """Each model of the paper's tables, in full and stopped."""
+def simulate(questions: int, models: int) -> None:
+    """The first models of the paper's tables, in full and stopped."""
     print(f"{questions:,} questions; requests for each question, and how many times fewer than in full\n")
     print("| model | mcqa | bmca@1.0 | full | exact | fewer | wall, exact / full |")
     print("|---|---|---|---|---|---|---|")
     savings, slower = [], []
     with tempfile.TemporaryDirectory() as folder:
-        for name, (options, mcqa, mcqa_plus, levels) in MODELS.items():
+        for name, (options, mcqa, mcqa_plus, levels) in list(MODELS.items())[:models]:
             data = Path(folder) / f"{options}.jsonl"
             write_questions(data, options, questions)
             answer = answering(outcomes(options, mcqa, mcqa_plus, levels, questions))
@@ -209,6 +209,7 @@ def main() -> None:
     """Run both."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--questions", type=int, default=1_000, help="for the simulated models, 0 for none of them")
+    parser.add_argument("--models", type=int, default=len(MODELS), help="how many simulated models (default: all)")
     parser.add_argument("--real", type=int, default=12, help="questions for the real model, 0 for none")
     parser.add_argument("--one", nargs=4, help=argparse.SUPPRESS)
     given = parser.parse_args()
@@ -216,7 +217,7 @@ def main() -> None:
         one_real_run(*given.one)
         return
     if given.questions:
-        simulate(given.questions)
+        simulate(given.questions, given.models)
     if given.real:
         real(given.real)
 

@@ -21,7 +21,7 @@ TINY = {
     "overhead": ["--questions", "5", "--repeats", "1"],
     "readers": ["labelled.jsonl"],
     "report": ["--megabytes", "1"],
-    "request_counts": ["--questions", "20", "--real", "0"],
+    "request_counts": ["--questions", "20", "--models", "2", "--real", "0"],
     "scale": ["--questions", "20"],
     "startup": ["--repeats", "1"],
 }
