@@ -1,10 +1,11 @@
 """Reading a samples file of 500 MB and reporting it, against parsing its lines as JSON alone: wall time, peak memory.
 
-python benchmarks/report.py
+python benchmarks/report.py [--megabytes 500]
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import subprocess
@@ -20,14 +21,13 @@ from lm_eval_cora.responses import ResponseTable
 from tests.support.simulated import run
 
 ROOT = Path(__file__).parents[1]
-MEGABYTES = 500
 PADDING = "The patient is a 54-year-old man who comes to the clinic. " * 20  # questions as long as MedQA's
 
 PARSING = "import json, sys; print(sum(1 for line in open(sys.argv[1], 'rb') if json.loads(line)))"
 REPORTING = "import sys; from lm_eval_cora.cli import main; sys.exit(main(['report', *sys.argv[1:]]))"
 
 
-def write_samples(folder: Path) -> int:
+def write_samples(folder: Path, megabytes: float) -> int:
     """Copies of a run's lines, each with question ids of its own; returns their number."""
     samples = run(
         lambda doc: "ABCDE"[(doc["ordinal"] * 7 + len(doc["question"])) % len(doc["choices"])], log_samples=True
@@ -36,7 +36,7 @@ def write_samples(folder: Path) -> int:
     path = folder / "samples_cora_demo_2026-01-01T00-00-00.000000.jsonl"
     count = copy = 0
     with path.open("w", encoding="utf-8") as file:
-        while file.tell() < MEGABYTES * 1_000_000:
+        while file.tell() < megabytes * 1_000_000:
             for line in lines:
                 doc = {**line["doc"], "question_id": f"{copy}-{line['doc']['question_id']}"}
                 arguments = {
@@ -62,9 +62,12 @@ def measured(code: str, *arguments: str) -> tuple[float, float]:
 
 def main() -> None:
     """Measure, and print the ratios."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--megabytes", type=float, default=500, help="size of the samples file (default: 500)")
+    megabytes = parser.parse_args().megabytes
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        count = write_samples(folder)
+        count = write_samples(folder, megabytes)
         (path,) = folder.glob("*.jsonl")
         print(f"{path.stat().st_size / 1e6:,.0f} MB, {count:,} lines")
         parsing, _ = measured(PARSING, str(path))

@@ -156,7 +156,7 @@ class CoraTask(ScoredTask):
         if self._docs is None:
             rows = self.dataset[self.config.test_split]
             with _naming(self.config.task):
-                self._docs = docs.process_docs(
+                self._docs = self.config.process_docs(
                     rows, self.probe, self._options, form=self._form, benchmark=self._benchmark
                 )
         return self._docs

@@ -4,7 +4,7 @@ Questions are drawn with the outcomes of models in the CoRA paper's tables (righ
 in neither), asked as --stop exact asks them, and ended by the same code that ends a run. Printed are, over many runs,
 the share of intervals cora +- 1.96 stderr that hold the true CoRA, and the mean error in units of the standard error.
 
-    python benchmarks/coverage.py [--runs 2000]
+    python benchmarks/interval_coverage.py [--runs 2000]
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-sys.path.pop(0)  # this folder, where `import requests` would find a file of ours
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the checkout, not what is installed
 
 from lm_eval_cora.stopping.rounds import (
