@@ -20,10 +20,10 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the checkout, not what is installed
 
 from lm_eval_cora.stopping.rounds import (
+    Observed,
     Outcomes,
     Planned,
     Rounds,
-    Tally,
     cora_error,
     everything,
     until_precise,
@@ -70,7 +70,7 @@ def one_run(rounds: Rounds, mcqa: float, always: float, rng: np.random.Generator
         asked += len(batch)
         found = Outcomes(*counts[:, asked - 1].tolist())
         try:
-            batch = rounds.send(Tally(int(spent[asked - 1]), {TASK: found}))
+            batch = rounds.send(Observed(int(spent[asked - 1]), {TASK: found}))
         except StopIteration:
             return found, int(spent[asked - 1])
 

@@ -263,9 +263,9 @@ def _tasks(given: argparse.Namespace) -> None:
         if given.include_path and not given.include_path.is_dir():
             raise ReportError(f"--include_path {given.include_path}: there is no such folder")
         with _importing_the_harness():
-            from lm_eval_cora.harness.rehearsal import rehearse  # takes seconds
+            from lm_eval_cora.harness.dry_run import dry_run  # takes seconds
 
-        costs = rehearse(
+        costs = dry_run(
             [name for names in given.names for name in names.split(",")],
             given.metadata,
             num_fewshot=given.num_fewshot,

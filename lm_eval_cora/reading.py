@@ -13,16 +13,19 @@ _EXCERPT = 80
 """Characters of an invalid response that its Record keeps."""
 
 
-class NotAsked(str):
-    """What stands in the place of a response where the model was not asked.
+class Skipped(str):
+    """Replaces the response to a variant that early stopping or a budget skipped.
 
-    A type of its own, because a model may write the same text.
+    It is a type of its own, because a model may write the same text.
     """
 
     __slots__ = ()
 
 
-NOT_ASKED = NotAsked("[lm-eval-cora: not asked]")
+SKIPPED = Skipped("[lm-eval-cora: skipped]")
+
+SKIPPED_IN_SAMPLES = (SKIPPED, "[lm-eval-cora: not asked]")
+"""The texts that mark a skipped variant in a samples file; earlier versions wrote the second one."""
 
 
 def read_response(
@@ -97,16 +100,16 @@ def read_likelihoods(doc: Doc, results: Sequence[Any]) -> Record:
     return Record.of(doc, format_of(doc).pick([_first(result) for result in results], doc))
 
 
-def not_asked(doc: Doc) -> Record:
-    """The Record of a variant that the model was not asked.
+def skipped(doc: Doc) -> Record:
+    """The Record of a variant that was skipped.
 
     Example:
         >>> doc = {"question_id": "q1", "kind": "x", "ordinal": 1, "original": False, "variants": 8, "category": ""}
-        >>> record = not_asked({**doc, "ask": "letter", "printed": [1, 0], "answer": 0})
-        >>> record.asked, record.correct, record.invalid
-        (False, False, False)
+        >>> record = skipped({**doc, "ask": "letter", "printed": [1, 0], "answer": 0})
+        >>> record.skipped, record.correct, record.invalid
+        (True, False, False)
     """
-    return Record.of(doc, Answer(), asked=False)
+    return Record.of(doc, Answer(), skipped=True)
 
 
 def written_answer(doc: Doc, results: Sequence[Any], reader: Reader) -> str | None:

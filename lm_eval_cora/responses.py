@@ -40,14 +40,14 @@ class Record(Variant, Answer):
     Attributes:
         matches: Whether a written answer is equivalent to the reference; None if the comparison ran out of time or
             memory.
-        asked: Whether the model was asked at all. What was not asked is neither right nor invalid.
+        skipped: Whether early stopping, or a budget, skipped it. It is then neither right nor invalid.
         followed: Whether the response follows the format, so that the strict reader can read it; None if unknown.
         excerpt: The beginning of an invalid response; it makes no difference between records.
         size: Number of bytes of an invalid response; nor does this.
     """
 
     matches: bool | None = field(default=None, kw_only=True)
-    asked: bool = field(default=True, kw_only=True)
+    skipped: bool = field(default=False, kw_only=True)
     followed: bool | None = field(default=None, kw_only=True)
     excerpt: str = field(default="", compare=False, kw_only=True)
     size: int = field(default=0, compare=False, kw_only=True)
@@ -88,7 +88,7 @@ class Record(Variant, Answer):
     @property
     def invalid(self) -> bool:
         """Whether the response says nothing that was asked for."""
-        return self.asked and self.picked is None and self.selected is None and self.written is None
+        return not self.skipped and self.picked is None and self.selected is None and self.written is None
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +117,8 @@ class ResponseTable:
         no: (R,) log-likelihood of "no", nan where it was not scored.
         original: (R,) whether it is the question as its benchmark asks it.
         written: (R,) whether an answer of the model's own was asked for, and the model was asked.
-        asked: (R,) whether the model was asked; what was not asked is neither right nor invalid, and picks nothing.
+        skipped: (R,) whether early stopping or a budget skipped it; it is then neither right nor invalid, and picks
+            nothing.
         followed: (R,) 1 where the response follows the format, 0 where not, nan where that is unknown.
         pairs: (P, 2) the pairs of such answers to one question, as records, that are equivalent.
         ran_out: (S, 2) the pairs whose comparison ran out of time or memory; of a record with itself where it was the
@@ -145,7 +146,7 @@ class ResponseTable:
     no: Floats
     original: Bools
     written: Bools
-    asked: Bools
+    skipped: Bools
     followed: Floats
     pairs: Ints
     ran_out: Ints
@@ -181,7 +182,7 @@ class ResponseTable:
                 duplicates += 1
             else:
                 group[record.ordinal] = record
-        begun = {key: group for key, group in groups.items() if any(record.asked for record in group.values())}
+        begun = {key: group for key, group in groups.items() if not all(record.skipped for record in group.values())}
         complete = {key: group for key, group in begun.items() if _is_complete(group)}
         ids = tuple(sorted(complete))
         rows = [complete[key][ordinal] for key in ids for ordinal in range(len(complete[key]))]
@@ -207,8 +208,8 @@ class ResponseTable:
             yes=np.array([nan if record.yes is None else record.yes for record in rows], dtype=np.float64),
             no=np.array([nan if record.no is None else record.no for record in rows], dtype=np.float64),
             original=np.array([record.original for record in rows], dtype=np.bool_),
-            written=np.array([FORMATS[record.ask].is_open and record.asked for record in rows], dtype=np.bool_),
-            asked=np.array([record.asked for record in rows], dtype=np.bool_),
+            written=np.array([FORMATS[record.ask].is_open and not record.skipped for record in rows], dtype=np.bool_),
+            skipped=np.array([record.skipped for record in rows], dtype=np.bool_),
             followed=np.array([nan if r.followed is None else r.followed for r in rows], dtype=np.float64),
             pairs=pairs,
             ran_out=ran_out,
@@ -298,12 +299,12 @@ class ResponseTable:
     @property
     def answers(self) -> int:
         """How many of the R variants were asked."""
-        return int(self.asked.sum())
+        return int((~self.skipped).sum())
 
     @property
     def is_whole(self) -> bool:
         """Whether all of them were."""
-        return bool(self.asked.all())
+        return not self.skipped.any()
 
     def where(self, kept: Bools) -> ResponseTable:
         """The table of some of the records, (R,); a question without any is gone.
@@ -332,7 +333,7 @@ class ResponseTable:
 
 _COLUMNS = (
     *("picked", "position", "selected", "answer", "correct", "invalid", "tied", "printed", "options", "yes", "no"),
-    *("original", "written", "asked", "followed"),
+    *("original", "written", "skipped", "followed"),
 )
 """The columns of a ResponseTable with a value per record that stays what it is without the others."""
 
@@ -354,7 +355,7 @@ def _compare(rows: Sequence[Record], ends: Sequence[int], same: Callable[[str, s
 
 
 def _pick(record: Record) -> int:
-    if not (FORMATS[record.ask].picks_one and record.asked):
+    if record.skipped or not FORMATS[record.ask].picks_one:
         return NO_PICK
     return INVALID if record.picked is None else record.picked
 

@@ -85,10 +85,10 @@ def _task_file(path: Path) -> TaskFile:
 
 
 def _load(path: Path) -> Any:
-    return yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
+    return yaml.load(path.read_text(encoding="utf-8"), Loader=_TaskFileLoader)
 
 
-class _Loader(yaml.SafeLoader):  # type: ignore[misc]  # PyYAML ships no types
+class _TaskFileLoader(yaml.SafeLoader):  # type: ignore[misc]  # PyYAML ships no types
     """Reads `!function` where it names something of this package."""
 
 
@@ -100,4 +100,4 @@ def _function(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> Any:
     return getattr(import_module(module), name) if ".harness" not in module else f"{module}.{name}"
 
 
-_Loader.add_constructor("!function", _function)
+_TaskFileLoader.add_constructor("!function", _function)

@@ -31,7 +31,7 @@ def rows(run: Run, result_id: str | None) -> Iterator[dict[str, Any]]:
     name = evaluation_name(run)
     complete = set(run.table.question_ids)
     for record, line in _lines(run):
-        if not record.asked:
+        if record.skipped:
             continue
         doc = line["doc"]
         counts = record.question_id in complete

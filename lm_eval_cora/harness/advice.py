@@ -19,7 +19,7 @@ _RESPONSES = "`filtered_resps` in the samples file"
 
 
 @dataclass(frozen=True)
-class Setting:
+class Conditions:
     """How answers were got.
 
     Attributes:
@@ -33,7 +33,7 @@ class Setting:
     limit: int | None = None
 
 
-def advise_on_invalid(records: Sequence[Record], setting: Setting) -> list[str]:
+def advise_on_invalid(records: Sequence[Record], setting: Conditions) -> list[str]:
     """Say what to change where more than 10% of the answers are invalid.
 
     A base model without a chat template and a reasoning model cut short both look like a CoRA of 0.
@@ -54,7 +54,7 @@ def advise_on_invalid(records: Sequence[Record], setting: Setting) -> list[str]:
     return [notice for notice in notices if notice]
 
 
-def _advise_on(asked: AnswerFormat, records: Sequence[Record], setting: Setting, *, alone: bool) -> str:
+def _advise_on(asked: AnswerFormat, records: Sequence[Record], setting: Conditions, *, alone: bool) -> str:
     reasons = Counter(record.reason for record in records if record.reason is not None)
     total = sum(reasons.values())
     if total <= TOO_MANY_INVALID * len(records):
@@ -76,7 +76,7 @@ def _ended(records: Sequence[Record], limit: int | None) -> bool:
     return limit is not None and sum(0 < record.size < limit for record in records) > len(records) / 2
 
 
-def _advice(reason: Reason, asked: AnswerFormat, setting: Setting, *, ended: bool) -> str:
+def _advice(reason: Reason, asked: AnswerFormat, setting: Conditions, *, ended: bool) -> str:
     room = _room(setting.limit)
     if reason in (Reason.CUT_OFF, Reason.UNCLOSED_BOX):
         return f"The model needs more tokens to finish; {room}"

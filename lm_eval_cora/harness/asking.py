@@ -9,18 +9,18 @@ from typing import Any
 
 from lm_eval.api.instance import Instance
 
-from lm_eval_cora.harness.asked import AskingTask, Inquiry, Variant, by_question, still_open, task_of
 from lm_eval_cora.harness.forwarding import ForwardingLM, ask, behind
 from lm_eval_cora.harness.kept import key_of
 from lm_eval_cora.harness.limits import check_limits, generate_in_steps
 from lm_eval_cora.harness.progress import Progress, counting
+from lm_eval_cora.harness.questions import QuestionState, Requests, StoppableTask, by_question, still_open, task_of
 from lm_eval_cora.options import OptionError
-from lm_eval_cora.reading import NOT_ASKED
+from lm_eval_cora.reading import SKIPPED
 from lm_eval_cora.stopping.rounds import (
+    Observed,
     Outcomes,
     Planned,
     Rounds,
-    Tally,
     cora_error,
     everything,
     until_precise,
@@ -36,8 +36,8 @@ class AskingLM(ForwardingLM):
     """Asks a model what our tasks need to know; requests of other tasks pass through untouched.
 
     Identical requests are asked once, unless chance is in the answer. With `stop` the variants of a question are asked
-    one after another, those of all questions side by side in waves, until an answer is wrong. What was not asked gets
-    the response NOT_ASKED.
+    one after another, those of all questions side by side in waves, until an answer is wrong. A skipped request
+    gets the response SKIPPED.
     """
 
     def __init__(
@@ -130,7 +130,7 @@ class AskingLM(ForwardingLM):
                 "because answers are written in one and scored in the other; run them one at a time"
             )
 
-    def check(self, tasks: Sequence[AskingTask]) -> None:
+    def check(self, tasks: Sequence[StoppableTask]) -> None:
         """See that the budget is worth beginning with.
 
         Raises:
@@ -140,14 +140,14 @@ class AskingLM(ForwardingLM):
             next(within_budget(_interleaved([task.agenda() for task in tasks]), self.budget))
 
     def set_cache_hook(self, cache_hook: Any) -> None:
-        """Refuse a cache around this model: it would store NOT_ASKED, and answer a later full run with it.
+        """Refuse a cache around this model: it would store SKIPPED, and answer a later full run with it.
 
         Raises:
             OptionError: If there is one, and requests may be left out.
         """
         if self.leaves_out and getattr(cache_hook, "dbdict", None) is not None:
             raise OptionError(
-                "a cache around a model that stops early would store that something was not asked, and a later run "
+                "a cache around a model that stops early would store that something was skipped, and a later run "
                 "would read that as an answer. Put the cache inside: stop_early(CachingLM(lm, path)) without "
                 "use_cache; `lm-eval-cora run ... --stop ... --use_cache FILE` does so"
             )
@@ -172,7 +172,7 @@ class AskingLM(ForwardingLM):
         answers = self._in_rounds(method, list(ours.values())) if ours else {}
         passed = iter(self._once(method, others) if others else ())
         # Where the harness pads a rank, the last request comes several times: it has its answer.
-        return [answers.get(id(request), NOT_ASKED) if id(request) in ours else next(passed) for request in requests]
+        return [answers.get(id(request), SKIPPED) if id(request) in ours else next(passed) for request in requests]
 
     # ---- no text twice
 
@@ -219,7 +219,7 @@ class AskingLM(ForwardingLM):
         agenda = _interleaved([task.agenda() for task in tasks.values()]) if self._plans else ()
         rounds = self._rounds(agenda, questions)
         answers: dict[int, Any] = {}
-        batch, tally, number = next(rounds, None), Tally(), 0
+        batch, tally, number = next(rounds, None), Observed(), 0
         progress = Progress(min(len(requests), self.budget or len(requests)), bar=self.rank == 0)
         with counting(self.lm, progress):
             while batch is not None:
@@ -243,7 +243,7 @@ class AskingLM(ForwardingLM):
         """Whether the number of questions depends on what comes out."""
         return self.budget is not None or self.target is not None
 
-    def _rounds(self, agenda: Sequence[Planned], questions: Mapping[tuple[str, str], Inquiry]) -> Rounds:
+    def _rounds(self, agenda: Sequence[Planned], questions: Mapping[tuple[str, str], QuestionState]) -> Rounds:
         if self.budget is not None:
             return within_budget(agenda, self.budget)
         if self.target is not None:
@@ -253,11 +253,11 @@ class AskingLM(ForwardingLM):
     def _ask(
         self,
         method: str,
-        questions: Sequence[Inquiry],
+        questions: Sequence[QuestionState],
         answers: dict[int, Any],
         which: str,
         progress: Progress,
-        every: Mapping[tuple[str, str], Inquiry],
+        every: Mapping[tuple[str, str], QuestionState],
     ) -> None:
         """Ask what each question needs, in waves: of every open question the next variant, side by side."""
         wave = 0
@@ -275,11 +275,11 @@ class AskingLM(ForwardingLM):
             left = left if self.budget is None else min(left, self.budget - len(answers))
             progress.after_a_wave(len(answers), left, len(every) - open_ones, len(every))
 
-    def _judged(self, question: Inquiry) -> bool:
+    def _judged(self, question: QuestionState) -> bool:
         """Whether anything depends on how its answers come out."""
         return question.stops or self.target is not None
 
-    def _take(self, asked: Sequence[tuple[Inquiry, Variant]], responses: Sequence[Sequence[Any]]) -> None:
+    def _take(self, asked: Sequence[tuple[QuestionState, Requests]], responses: Sequence[Sequence[Any]]) -> None:
         """Tell each question how its variants came out, judged together for each task."""
         of_task: dict[str, list[int]] = {}
         for number, (question, variant) in enumerate(asked):
@@ -294,7 +294,7 @@ class AskingLM(ForwardingLM):
                 question, variant = asked[number]
                 question.take(variant, right)
 
-    def _tally(self, tasks: Sequence[str], questions: Iterable[Inquiry]) -> Tally:
+    def _tally(self, tasks: Sequence[str], questions: Iterable[QuestionState]) -> Observed:
         """What all ranks have asked and found out."""
         requests = 0
         counts: Counter[tuple[str, str]] = Counter()
@@ -305,7 +305,7 @@ class AskingLM(ForwardingLM):
         spent, *numbers = self._shared(told)
         size = len(Outcomes._fields)
         by_task = {task: Outcomes(*numbers[size * place : size * (place + 1)]) for place, task in enumerate(tasks)}
-        return Tally(spent, by_task)
+        return Observed(spent, by_task)
 
     def _shared(self, numbers: list[int]) -> list[int]:
         """The sums of some numbers over all ranks."""
@@ -369,7 +369,7 @@ def _interleaved(agendas: Sequence[Sequence[Planned]]) -> list[Planned]:
     return [planned for *_, planned in sorted(placed, key=lambda item: item[:2])]
 
 
-def _sent(rounds: Rounds, tally: Tally) -> Sequence[Planned] | None:
+def _sent(rounds: Rounds, tally: Observed) -> Sequence[Planned] | None:
     """The next round, None after the last."""
     try:
         return rounds.send(tally)
@@ -377,7 +377,7 @@ def _sent(rounds: Rounds, tally: Tally) -> Sequence[Planned] | None:
         return None
 
 
-def _described(questions: Sequence[Inquiry]) -> str:
+def _described(questions: Sequence[QuestionState]) -> str:
     begun = [question.requests for question in questions if question.requests]
     return (
         f"asked {sum(begun):,} requests for {len(begun):,} of {len(questions):,} questions, "

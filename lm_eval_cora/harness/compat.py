@@ -85,7 +85,7 @@ def filters_of(task: Any) -> list[Any]:
 # ---- what a task returns
 
 
-class Score(float):
+class RecordScore(float):
     """A Record's 1.0 or 0.0, which carries the Record.
 
     `evaluate` stores the values of `process_results` by metric and passes them to the aggregations. Result converters
@@ -96,14 +96,14 @@ class Score(float):
     record: Record
 
     @classmethod
-    def of(cls, record: Record) -> Score:
+    def of(cls, record: Record) -> RecordScore:
         """Wrap a Record."""
         score = cls(record.correct)
         score.record = record
         return score
 
 
-class Cell:
+class RecordCell:
     """A Record under the key of any other metric.
 
     The samples file has its `str()`: `EvaluationTracker` writes a value that is not JSON like this.
@@ -119,10 +119,10 @@ class Cell:
         return self.text
 
     def __repr__(self) -> str:
-        return f"Cell({self.record!r}, {self.text!r})"
+        return f"RecordCell({self.record!r}, {self.text!r})"
 
 
-class Row(dict[str, Any]):
+class SampleRow(dict[str, Any]):
     """The values of all metrics for one variant, of which only a few are stored.
 
     `evaluate` aggregates what `items()` returns, and updates the logged sample with the dict itself, which copies what

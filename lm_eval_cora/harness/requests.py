@@ -8,7 +8,7 @@ from typing import Any
 
 from lm_eval_cora.options import OptionError
 from lm_eval_cora.question import is_encodable
-from lm_eval_cora.reading import NOT_ASKED, NotAsked
+from lm_eval_cora.reading import SKIPPED_IN_SAMPLES, Skipped
 
 
 def with_room_for(tokens: int, settings: dict[str, Any]) -> dict[str, Any]:
@@ -94,15 +94,15 @@ def deal(docs: Sequence[tuple[int, dict[str, Any]]], ranks: int) -> list[list[tu
 def encodable(response: Any) -> Any:
     r"""A response that a file can hold; lone surrogates become escapes.
 
-    One that reads like what was not asked is told apart by a space at its end.
+    A model's response that reads like a skipped one gets a space at its end.
 
     Example:
         >>> encodable("B \ud83d") == r"B \ud83d"
         True
     """
-    if isinstance(response, NotAsked) or not isinstance(response, str):
+    if isinstance(response, Skipped) or not isinstance(response, str):
         return response
-    if response == NOT_ASKED:  # from a model: it was asked, and says so
+    if response in SKIPPED_IN_SAMPLES:  # a model wrote it
         return f"{response} "
     if is_encodable(response):
         return response

@@ -50,7 +50,7 @@ def signature_of(
     """
     sizes = {record.variants for record in records}
     variants = "-".join(map(str, sorted({min(sizes), max(sizes)})))
-    asked = sum(record.asked for record in records)
+    asked = sum(not record.skipped for record in records)
     invalid = sum(record.invalid for record in records) / max(1, asked)
     # The reader is in `about`, where answers are read at all.
     given = {"seed": options.seed, **{name: value for name, value in options.changed().items() if name != "reader"}}

@@ -35,8 +35,8 @@ from lm_eval_cora.harness.compat import (
     parsed,
     tasks_from,
 )
+from lm_eval_cora.harness.dry_run import check_tasks, silence
 from lm_eval_cora.harness.kept import AnswerCache, cache_file, check_cache, check_output, default_cache, weights_of
-from lm_eval_cora.harness.rehearsal import check_tasks, silence
 from lm_eval_cora.harness.served import patient
 from lm_eval_cora.options import OptionError
 

@@ -12,9 +12,8 @@ from typing import Any
 
 from lm_eval.api.task import ConfigurableTask
 
-from lm_eval_cora.harness.advice import Setting, advise_on_invalid
-from lm_eval_cora.harness.asked import Variant
-from lm_eval_cora.harness.compat import Cell, Score, Undefined, filters_of, samples_are_logged, slim
+from lm_eval_cora.harness.advice import Conditions, advise_on_invalid
+from lm_eval_cora.harness.compat import RecordCell, RecordScore, Undefined, filters_of, samples_are_logged, slim
 from lm_eval_cora.harness.docs import Doc
 from lm_eval_cora.harness.notices import (
     describe_incomplete,
@@ -22,6 +21,7 @@ from lm_eval_cora.harness.notices import (
     describe_samples,
     describe_timeouts,
 )
+from lm_eval_cora.harness.questions import Requests
 from lm_eval_cora.harness.requests import encodable
 from lm_eval_cora.harness.scoring import JUDGE, score_response, spread, written_by_question
 from lm_eval_cora.metrics.entries import compute
@@ -29,7 +29,7 @@ from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.options import OptionError, Options
 from lm_eval_cora.probes import Probe
 from lm_eval_cora.randomness import draw
-from lm_eval_cora.reading import NOT_ASKED, NotAsked, is_settled, not_asked, response_of, written_answer
+from lm_eval_cora.reading import SKIPPED, Skipped, is_settled, response_of, skipped, written_answer
 from lm_eval_cora.responses import Record, ResponseTable
 from lm_eval_cora.stopping.rounds import Planned
 from lm_eval_cora.stopping.rule import saves_requests
@@ -70,7 +70,7 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
     _estimates: dict[str, Estimate]
 
     def _check_scoring(self) -> None:
-        """Score an empty response to the first doc: a task file may name a `process_results` of its own."""
+        """RecordScore an empty response to the first doc: a task file may name a `process_results` of its own."""
         try:
             record: Any = self._score(self.task_docs[0], [""])
         except Exception as error:
@@ -102,7 +102,7 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
         ranked = sorted(costs, key=lambda question: draw(2**64, self._options.seed, "questions", question))
         return [Planned(self.task_name, question, costs[question]) for question in ranked]
 
-    def judge(self, answered: Sequence[tuple[Variant, Sequence[Any]]]) -> list[bool | None]:
+    def judge(self, answered: Sequence[tuple[Requests, Sequence[Any]]]) -> list[bool | None]:
         """Whether variants were answered right, as they will be scored at the end.
 
         Args:
@@ -133,7 +133,7 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
             for filtered in (response_of([found]) for found in copy.filtered_resps.values())
         )
 
-    def _judge(self, answered: Sequence[tuple[Variant, Sequence[Any]]]) -> list[bool | None]:
+    def _judge(self, answered: Sequence[tuple[Requests, Sequence[Any]]]) -> list[bool | None]:
         variants = [
             [
                 replace(request, resps=[encodable(response)], filtered_resps={})
@@ -171,13 +171,13 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
 
     def _filter(self, instances: Sequence[Any]) -> None:
         """Filter the responses that there are: a filter of a user's own knows nothing of others."""
-        missing = [bool(instance.resps) and isinstance(instance.resps[0], NotAsked) for instance in instances]
+        missing = [bool(instance.resps) and isinstance(instance.resps[0], Skipped) for instance in instances]
         asked = [instance for instance, absent in zip(instances, missing, strict=True) if not absent]
         for ensemble in filters_of(self):
             if asked:
                 ensemble.apply(asked)
             for instance in (one for one, absent in zip(instances, missing, strict=True) if absent):
-                instance.filtered_resps[ensemble.name] = NOT_ASKED
+                instance.filtered_resps[ensemble.name] = SKIPPED
 
     def _compare_answers(self, instances: Sequence[Any]) -> None:
         """Compare some answers with the references and each other, before they are scored one by one."""
@@ -189,12 +189,12 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
         JUDGE.settle_within(written.values())
 
     def process_results(self, doc: Doc, results: Sequence[Any]) -> dict[str, Any]:
-        """Score one variant and put its Record under every metric."""
+        """RecordScore one variant and put its Record under every metric."""
         if not callable(self.config.process_results):  # --predict_only
             outcome: dict[str, Any] = super().process_results(doc, results)
             return outcome
-        missing = bool(results) and isinstance(results[0], NotAsked)
-        return spread(not_asked(doc) if missing else self._score(doc, results), self._keys)
+        missing = bool(results) and isinstance(results[0], Skipped)
+        return spread(skipped(doc) if missing else self._score(doc, results), self._keys)
 
     def aggregation(self) -> dict[str, Callable[..., Any]]:
         """For each metric two aggregations of Records: its value and, under `<metric>_stderr`, its standard error."""
@@ -206,18 +206,18 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
             **{f"{name}_stderr": partial(self._stderr, name) for name in functions},
         }
 
-    def _value(self, name: str, items: Sequence[Score | Cell]) -> float | Undefined:
+    def _value(self, name: str, items: Sequence[RecordScore | RecordCell]) -> float | Undefined:
         value = self._estimate(name, items).value
         return Undefined() if isnan(value) else value
 
-    def _stderr(self, name: str, items: Sequence[Score | Cell]) -> float | str:
+    def _stderr(self, name: str, items: Sequence[RecordScore | RecordCell]) -> float | str:
         stderr = self._estimate(name, items).stderr
         return "N/A" if isnan(stderr) else stderr
 
-    def _estimate(self, name: str, items: Sequence[Score | Cell]) -> Estimate:
+    def _estimate(self, name: str, items: Sequence[RecordScore | RecordCell]) -> Estimate:
         return self._attempt(name, partial(self._computed, name, items)) or UNDEFINED
 
-    def _computed(self, name: str, items: Sequence[Score | Cell]) -> Estimate:
+    def _computed(self, name: str, items: Sequence[RecordScore | RecordCell]) -> Estimate:
         self._regroup([item.record for item in items])
         if name not in self._estimates:
             entry = next(entry for entry in self.config.metric_list if entry["metric"] == name)
@@ -233,7 +233,7 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
             JUDGE.settle_within(written_by_question(records).values())
         table = ResponseTable.from_records(records, JUDGE.verdict)
         self._records, self._table, self._estimates = records, table, {}
-        asked = [record for record in records if record.asked]
+        asked = [record for record in records if not record.skipped]
         advice = advise_on_invalid(asked, self._setting) if self._table.question_ids else []
         if notice := describe_not_begun(self._table):
             logger.info("%s: %s", self.task_name, notice)
@@ -242,9 +242,9 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
                 logger.warning("%s: %s", self.task_name, notice)
 
     @property
-    def _setting(self) -> Setting:
+    def _setting(self) -> Conditions:
         limit = (self.config.generation_kwargs or {}).get("max_gen_toks")
-        return Setting(self._chat, self._options.reader, limit if isinstance(limit, int) else None)
+        return Conditions(self._chat, self._options.reader, limit if isinstance(limit, int) else None)
 
     def _attempt(self, name: str, compute: Callable[[], Any]) -> Any:
         """Compute something about the answers, or None: a defect of ours must not cost the user hours of inference."""

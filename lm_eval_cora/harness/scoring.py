@@ -8,7 +8,7 @@ from typing import Any
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.equivalence import Judge
 from lm_eval_cora.formats import FORMATS
-from lm_eval_cora.harness.compat import Cell, Row, Score
+from lm_eval_cora.harness.compat import RecordCell, RecordScore, SampleRow
 from lm_eval_cora.harness.docs import Doc
 from lm_eval_cora.reading import read_response
 from lm_eval_cora.responses import Record
@@ -55,7 +55,7 @@ def metric_keys(metrics: Iterable[str]) -> list[str]:
     return [key for metric in metrics for key in (metric, f"{metric}_stderr")]
 
 
-def spread(record: Record, keys: Sequence[str]) -> Row:
+def spread(record: Record, keys: Sequence[str]) -> SampleRow:
     """Put a Record under each key.
 
     Four keys say something about one variant and go into the samples file: `acc` the score, `consistency_rate` or else
@@ -67,7 +67,7 @@ def spread(record: Record, keys: Sequence[str]) -> Row:
         keys: As `metric_keys` returns them.
 
     Returns:
-        What `process_results` returns: a Score or a Cell under each key.
+        What `process_results` returns: a RecordScore or a RecordCell under each key.
 
     Example:
         >>> record = Record("q1", 8, 0, "original", printed=(0, 1), answer=0, picked=1)
@@ -78,14 +78,14 @@ def spread(record: Record, keys: Sequence[str]) -> Row:
         {'doc_id': 0, 'acc': 0.0}
     """
     said = "consistency_rate" if "consistency_rate" in keys else "sc@original"
-    empty = Cell(record)
-    row: dict[str, Score | Cell] = {key: empty for key in ("acc", said, "invalid", "ties") if key in keys}
+    empty = RecordCell(record)
+    row: dict[str, RecordScore | RecordCell] = {key: empty for key in ("acc", said, "invalid", "ties") if key in keys}
     if "acc" in row:
-        row["acc"] = Score.of(record) if record.asked else Cell(record, "not asked")
-    if said in row and record.asked and not record.invalid:
-        row[said] = Cell(record, FORMATS[record.ask].said(record, letters=False) or "")
+        row["acc"] = RecordScore.of(record) if not record.skipped else RecordCell(record, "skipped")
+    if said in row and not record.skipped and not record.invalid:
+        row[said] = RecordCell(record, FORMATS[record.ask].said(record, letters=False) or "")
     if "invalid" in row and record.reason is not None:
-        row["invalid"] = Cell(record, record.reason.value)
+        row["invalid"] = RecordCell(record, record.reason.value)
     if "ties" in row and record.tied:
-        row["ties"] = Cell(record, "tied")
-    return Row(row, keys, empty)
+        row["ties"] = RecordCell(record, "tied")
+    return SampleRow(row, keys, empty)

@@ -17,10 +17,10 @@ from lm_eval_cora.harness.compat import heard, hidden_bars
 from lm_eval_cora.harness.failures import (
     PATIENCE,
     REFUSED,
+    FailureCount,
     MalformedError,
     NoChoicesError,
     ServerError,
-    Tally,
     kind_of,
     status_of,
 )
@@ -68,12 +68,12 @@ class _Patient:
         attempts: How often a request is sent at most.
     """
 
-    tally: Tally
+    tally: FailureCount
     attempts: int
 
     def __init__(self, *arguments: Any, max_retries: int = len(DELAYS) + 1, **named: Any) -> None:
         super().__init__(*arguments, max_retries=max_retries, **named)  # type: ignore[call-arg]
-        self.tally = Tally()
+        self.tally = FailureCount()
         self._told: set[str] = set()
         self.attempts = max(1, int(max_retries))
         self.max_retries = 1  # of the harness, around ours

@@ -54,10 +54,10 @@ from lm_eval_cora.harness.templates import templates_of
 from lm_eval_cora.metrics import Estimate
 from lm_eval_cora.metrics.entries import (
     DROPPED_TEMPLATE,
+    applies_to,
     check_metrics,
     compute,
     features_of,
-    is_asked_for,
     is_in_table,
     is_known_early,
 )
@@ -111,7 +111,7 @@ class CoraTask(ScoredTask):
         chosen = [
             entry
             for entry in config["metric_list"]
-            if is_asked_for(entry, self._form, sampled=sampled, features=features)
+            if applies_to(entry, self._form, sampled=sampled, features=features)
         ]
         self._chosen = chosen
         config["metric_list"] = [entry for entry in chosen if is_in_table(entry)]
@@ -323,7 +323,7 @@ class CoraTask(ScoredTask):
             settings = with_room_for(format_of(doc).tokens(doc), settings)
             request.arguments = (prompt, settings)
         for one in request if isinstance(request, list) else [request]:
-            one.asked_by = self  # what a model that stops early goes by
+            one.owner = self  # what a model that stops early goes by
         return request
 
     def dump_config(self) -> dict[str, Any]:

@@ -67,15 +67,15 @@ def is_in_table(entry: Entry) -> bool:
     return entry.get("table", True) is not False
 
 
-def is_asked_for(entry: Entry, form: Form, *, sampled: bool = False, features: Collection[str] = ()) -> bool:
+def applies_to(entry: Entry, form: Form, *, sampled: bool = False, features: Collection[str] = ()) -> bool:
     """Whether a metric is one of this form and this benchmark, and of questions with one variant if these are asked.
 
     Example:
-        >>> is_asked_for({"metric": "ties", "form": "loglikelihood"}, "generate")
+        >>> applies_to({"metric": "ties", "form": "loglikelihood"}, "generate")
         False
-        >>> is_asked_for({"metric": "acc", "sampled": "also"}, "generate", sampled=True)
+        >>> applies_to({"metric": "acc", "sampled": "also"}, "generate", sampled=True)
         True
-        >>> is_asked_for({"metric": "macro_acc", "only": "macro_average"}, "generate", features=["macro_average"])
+        >>> applies_to({"metric": "macro_acc", "only": "macro_average"}, "generate", features=["macro_average"])
         True
     """
     return (
@@ -117,10 +117,10 @@ def compute(entry: Entry, table: ResponseTable) -> Any:
     function = partial(entry["aggregation"], **parameters_of(entry))
     if table.is_whole:
         return function(table)
-    if not is_known_early(entry) or (table.original & ~table.asked).any():
+    if not is_known_early(entry) or (table.original & table.skipped).any():
         return UNDEFINED
     # With the originals known, such a metric only grows with more right answers.
-    lowest, highest = function(table), function(replace(table, correct=table.correct | ~table.asked))
+    lowest, highest = function(table), function(replace(table, correct=table.correct | table.skipped))
     return lowest if _is_same(lowest, highest) else UNDEFINED
 
 

@@ -24,7 +24,7 @@ _EXAMPLE = (
 )
 
 
-class Score(NamedTuple):
+class AnswerScore(NamedTuple):
     """A metric of a file of answers, and why it is undefined if it is."""
 
     estimate: Estimate
@@ -97,7 +97,7 @@ def read_answers(path: Path) -> Answers:
     )
 
 
-def score_answers(table: ResponseTable) -> dict[str, Score]:
+def score_answers(table: ResponseTable) -> dict[str, AnswerScore]:
     """Every metric that answers alone define, by its name.
 
     `sc` and `acc_h` are over the variants that print the options of the original.
@@ -117,13 +117,15 @@ def score_answers(table: ResponseTable) -> dict[str, Score]:
     scores = {}
     for name, metric in _METRICS.items():
         if name in OF_SEVERAL:
-            scores[name] = Score(UNDEFINED, "the mean of several probes; a file is one set of answers")
+            scores[name] = AnswerScore(UNDEFINED, "the mean of several probes; a file is one set of answers")
         elif name in _OF_THE_ORIGINAL and not original:
-            scores[name] = Score(UNDEFINED, f"every question needs one variant of the kind {ORIGINAL!r}")
+            scores[name] = AnswerScore(UNDEFINED, f"every question needs one variant of the kind {ORIGINAL!r}")
         else:
             estimate = metric(table)
             undefined = np.isnan(estimate.value)
-            scores[name] = Score(estimate, _UNDEFINED.get(name, "no pair of variants is comparable") * bool(undefined))
+            scores[name] = AnswerScore(
+                estimate, _UNDEFINED.get(name, "no pair of variants is comparable") * bool(undefined)
+            )
     return scores
 
 

@@ -12,7 +12,7 @@ from typing import Any, get_args
 
 from lm_eval_cora.answers import FEW_FOLLOWED, Reader
 from lm_eval_cora.equivalence import Judge
-from lm_eval_cora.metrics.entries import compute, features_of, is_asked_for, is_in_table
+from lm_eval_cora.metrics.entries import applies_to, compute, features_of, is_in_table
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.options import Options
 from lm_eval_cora.probes import Probe
@@ -100,7 +100,7 @@ class Run:
         return [
             entry
             for entry in probe_metrics(self.probe.name)
-            if is_asked_for(entry, self.form, sampled=sampled, features=present)
+            if applies_to(entry, self.form, sampled=sampled, features=present)
             and (self.table.is_whole or entry["metric"] in self.metrics)
         ]
 
@@ -326,7 +326,7 @@ def _left_out(table: ResponseTable) -> list[str]:
     told = []
     if not table.is_whole:
         told.append(
-            f"stopped early: {table.answers:,} of {len(table.asked):,} variants were asked. Given is what the others "
+            f"stopped early: {table.answers:,} of {len(table.skipped):,} variants were asked. Given is what the others "
             "cannot change"
         )
     if table.not_begun:

@@ -19,7 +19,7 @@ from lm_eval_cora.equivalence import Judge
 from lm_eval_cora.formats import format_of
 from lm_eval_cora.probes import PROBES, Probe
 from lm_eval_cora.question import MAX_OPTIONS, Form
-from lm_eval_cora.reading import NOT_ASKED, not_asked, read_likelihoods, read_response
+from lm_eval_cora.reading import SKIPPED_IN_SAMPLES, read_likelihoods, read_response, skipped
 from lm_eval_cora.report import ReportError
 from lm_eval_cora.responses import IDENTITIES, Record
 
@@ -166,8 +166,8 @@ def _take(line: bytes, place: Place, found: dict[str, Samples], reader: Reader) 
         responses = sample["filtered_resps"]
         form = _form_of(sample)
         # Of several responses to a request the first counts: where the harness pads a rank there are several.
-        if sample.get("resps") and all(received[:1] == [NOT_ASKED] for received in sample["resps"]):
-            record = not_asked(doc)
+        if sample.get("resps") and all(received and received[0] in SKIPPED_IN_SAMPLES for received in sample["resps"]):
+            record = skipped(doc)
         elif form == "loglikelihood":
             record = read_likelihoods(doc, [_numbers(response) for response in responses])
         else:

@@ -12,7 +12,7 @@ from lm_eval_cora.answers import TOO_MANY_INVALID
 from lm_eval_cora.metrics.estimate import UNDEFINED
 from lm_eval_cora.metrics.meanings import MEANINGS
 from lm_eval_cora.probes import Probe
-from lm_eval_cora.report import stories, study, tables
+from lm_eval_cora.report import examples, study, tables
 from lm_eval_cora.report.compare import not_comparable, told_apart
 from lm_eval_cora.report.content import Block, Cell, Number, Report, Section, Table
 from lm_eval_cora.report.runs import Run
@@ -126,7 +126,7 @@ def _more(probe: Probe, runs: Sequence[Run]) -> Iterator[Block]:
         return
     if _in_several_variants(runs):
         yield from _built(probe.tables, runs)
-    for block in (stories.invalid_answers(runs), *map(stories.least_consistent, runs)):
+    for block in (examples.invalid_answers(runs), *map(examples.least_consistent, runs)):
         if block is not None:
             yield block
 

@@ -13,7 +13,7 @@ from tabulate import tabulate
 
 from lm_eval_cora import __version__
 from lm_eval_cora.metrics.estimate import for_json
-from lm_eval_cora.report.content import Cell, Report, Section, Stories, Table
+from lm_eval_cora.report.content import Cell, Examples, Report, Section, Table
 from lm_eval_cora.report.runs import Run
 
 
@@ -53,7 +53,7 @@ def as_markdown(report: Report) -> str:
     for section in report.sections:
         lines += ["", f"## {_one_line(section.title)}", "", _sentence(section.subtitle), *_notes(section)]
         for block in (*section.blocks, *section.more):
-            if isinstance(block, Stories):
+            if isinstance(block, Examples):
                 continue  # a page to be unfolded; as text nobody would find anything
             table = block if isinstance(block, Table) else block.numbers
             lines += ["", f"### {_one_line(block.title)}", "", table_as_text(table.columns, table.rows)]

@@ -20,7 +20,7 @@ from lm_eval_cora.harness.asking import AskingLM
 from lm_eval_cora.options import OptionError
 from lm_eval_cora.probes import PROBES
 from lm_eval_cora.question import LETTERS
-from lm_eval_cora.reading import NOT_ASKED, NotAsked
+from lm_eval_cora.reading import SKIPPED, Skipped
 from lm_eval_cora.stopping.rule import place_of
 from tests.support.simulated import TASKS, knows, run, scores
 from tests.support.stopping import Moody, chance, known
@@ -185,20 +185,20 @@ def test_what_was_not_asked_is_marked_and_nothing_else_is(task: str) -> None:
         assert len(responses) == len(others)
         if (sample["doc"]["question_id"], sample["doc"]["ordinal"]) in asked:
             assert responses == others
-            assert not any(isinstance(response, NotAsked) for response in responses)
+            assert not any(isinstance(response, Skipped) for response in responses)
         else:
-            assert all(type(response) is NotAsked for response in responses)
-            assert [str(response) for response in responses] == [str(NOT_ASKED)] * len(others)
-            assert json.loads(json.dumps(sample["resps"])) == [[str(NOT_ASKED)]] * len(others)
+            assert all(type(response) is Skipped for response in responses)
+            assert [str(response) for response in responses] == [str(SKIPPED)] * len(others)
+            assert json.loads(json.dumps(sample["resps"])) == [[str(SKIPPED)]] * len(others)
 
 
 def test_a_model_that_writes_the_marker_itself_has_been_asked() -> None:
     def copies(doc: dict[str, Any]) -> str:
-        return str(NOT_ASKED)
+        return str(SKIPPED)
 
     assert type(copies({})) is str
     everything = run(copies, options=QUESTIONS)
-    assert not [sample for sample in everything["samples"]["cora_demo"] if sample["resps"] == [[str(NOT_ASKED)]]]
+    assert not [sample for sample in everything["samples"]["cora_demo"] if sample["resps"] == [[str(SKIPPED)]]]
     whole = scores(everything)
     assert (whole["invalid"], whole["acc"], whole["cora"]) == (1.0, 0.0, 0.0)
     model = Watched()
@@ -209,7 +209,7 @@ def test_a_model_that_writes_the_marker_itself_has_been_asked() -> None:
     assert {name: found[name] for name in known("cora_demo")} == {name: whole[name] for name in known("cora_demo")}
     # In a file, where types are gone, what it wrote does not read like what it was not asked.
     texts = Counter(sample["resps"][0][0] for sample in results["samples"]["cora_demo"])
-    assert texts[str(NOT_ASKED)] == 6 * 25
+    assert texts[str(SKIPPED)] == 6 * 25
     assert f"|asked:{100 / 26:.1f}%|" in results["configs"]["cora_demo"]["metadata"]["signature"]
 
 

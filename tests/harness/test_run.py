@@ -22,7 +22,7 @@ from tests.support.commands import NAME, Commands, KnowsSome
 from tests.support.simulated import TASKS
 
 M = 26
-MARKER = "[lm-eval-cora: not asked]"
+MARKER = "[lm-eval-cora: skipped]"
 
 ORDER = ["original", *PROBES["divergent"].hardest_first]
 EXACT = ["cora", "ci", "mcqa", "bmca@1.0"]

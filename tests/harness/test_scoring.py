@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lm_eval_cora.harness.compat import Cell, Score, Undefined
+from lm_eval_cora.harness.compat import RecordCell, RecordScore, Undefined
 from lm_eval_cora.harness.scoring import metric_keys, score_response, spread
 from lm_eval_cora.responses import Record
 
@@ -56,8 +56,8 @@ def test_records_travel_between_ranks() -> None:
     row = dict(spread(score_response(DOC, ["B"]), metric_keys(["acc", "cora"])).items())
     back = pickle.loads(pickle.dumps(row))
     assert back["acc"] == 1.0
-    assert isinstance(back["acc"], Score)
-    assert isinstance(back["cora"], Cell)
+    assert isinstance(back["acc"], RecordScore)
+    assert isinstance(back["cora"], RecordCell)
     # One object however many metrics carry it, or each metric would build a table of its own.
     assert back["acc"].record is back["cora"].record
     assert back["cora"].record == row["cora"].record

@@ -50,7 +50,7 @@ def partly_asked(draw: st.DrawFn, original_first: bool = False) -> Questions:
             left -= begun and not asked
             records.append(one(f"q{number}", ordinal, variants, printed, picked, draw(st.sampled_from(KINDS[1:]))))
             if not asked:
-                records[-1] = not_asked(records[-1])
+                records[-1] = skipped(records[-1])
         questions.append(records)
     return questions
 
@@ -71,14 +71,14 @@ def one(
     )
 
 
-def not_asked(record: Record) -> Record:
-    return replace(record, picked=None, position=None, asked=False)
+def skipped(record: Record) -> Record:
+    return replace(record, picked=None, position=None, skipped=True)
 
 
 def row(name: str, hits: str) -> list[Record]:
     """A question from a text: 1 is right, 0 wrong, ? was not asked; the first is the original."""
     records = [one(name, ordinal, len(hits), (0, 1), 0 if hit == "1" else 1) for ordinal, hit in enumerate(hits)]
-    return [not_asked(record) if hit == "?" else record for record, hit in zip(records, hits, strict=True)]
+    return [skipped(record) if hit == "?" else record for record, hit in zip(records, hits, strict=True)]
 
 
 def table_of(questions: Questions) -> ResponseTable:
@@ -86,7 +86,7 @@ def table_of(questions: Questions) -> ResponseTable:
 
 
 def begun(questions: Questions) -> Questions:
-    return [records for records in questions if any(record.asked for record in records)]
+    return [records for records in questions if not all(record.skipped for record in records)]
 
 
 def completions(questions: Questions) -> Iterator[ResponseTable]:
@@ -94,11 +94,11 @@ def completions(questions: Questions) -> Iterator[ResponseTable]:
     records = [record for records in begun(questions) for record in records]
 
     def answers(record: Record) -> list[Record]:
-        if record.asked:
+        if not record.skipped:
             return [record]
         picks: Sequence[int | None] = [*record.printed, None]
         return [
-            replace(record, asked=True, picked=pick, position=None if pick is None else record.printed.index(pick))
+            replace(record, skipped=False, picked=pick, position=None if pick is None else record.printed.index(pick))
             for pick in picks
         ]
 
@@ -120,7 +120,7 @@ def check_all_metrics(questions: Questions) -> None:
     printed = {entry["metric"]: (entry, compute(entry, table)) for entry in ENTRIES}
     printed = {name: found for name, found in printed.items() if not is_undefined(found[1])}
     for completed in completions(questions) if printed else ():
-        assert completed.asked.all()
+        assert not completed.skipped.any()
         for name, (entry, estimate) in printed.items():
             full = compute(entry, completed)
             assert same(estimate, full), (name, estimate, full, completed.correct.tolist())
@@ -168,7 +168,7 @@ def test_the_four_of_a_run_that_stops_at_the_first_miss() -> None:
 @slowly
 @given(partly_asked())
 def test_with_everything_asked_nothing_is_undefined_that_was_not(questions: Questions) -> None:
-    questions = [[replace(record, asked=True) for record in records] for records in questions]
+    questions = [[replace(record, skipped=False) for record in records] for records in questions]
     table = table_of(questions)
     for entry in ENTRIES:
         plain = entry["aggregation"](table, **({"level": entry["level"]} if "level" in entry else {}))
@@ -205,15 +205,15 @@ def test_a_question_cut_in_two_of_which_nothing_was_asked_is_not_begun() -> None
 def test_a_record_that_was_not_asked_says_nothing(questions: Questions) -> None:
     table = table_of(questions)
     rows = [record for records in begun(questions) for record in records]
-    assert table.asked.tolist() == [record.asked for record in rows]
-    missing = ~table.asked
+    assert table.skipped.tolist() == [record.skipped for record in rows]
+    missing = table.skipped
     assert not table.correct[missing].any()
     assert not table.invalid[missing].any()
     assert (table.picked[missing] < 0).all()
     assert (table.position[missing] < 0).all()
     assert (table.alike[missing] == 0).all()
     assert not table.tied[missing].any()
-    assert table.invalid.tolist() == [record.asked and record.picked is None for record in rows]
+    assert table.invalid.tolist() == [not record.skipped and record.picked is None for record in rows]
     # Nor does it change what others agree with: those of the same question that named the same option.
     alike = [
         sum(
@@ -230,7 +230,7 @@ def test_whatever_was_asked_for(ask: Any) -> None:
     said = {"boxed": {"written": "7", "matches": True}, "select_all": {"selected": (0,)}, "yes_no": {"selected": (0,)}}
     picks = {"picked": None, "position": None} if ask in said else {}
     asked = replace(asked, ask=ask, **picks, **said.get(ask, {}))
-    missing = not_asked(replace(one("q0", 1, 2, (0, 1), 0), ask=ask))
+    missing = skipped(replace(one("q0", 1, 2, (0, 1), 0), ask=ask))
     assert asked.correct
     assert not missing.correct
     assert not missing.invalid
@@ -246,4 +246,4 @@ def test_where_keeps_what_was_asked(questions: Questions, rng: Any) -> None:
     table = table_of(questions)
     kept = np.array([rng.random() < 0.6 for _ in table.picked], dtype=np.bool_)
     rows = [record for records in begun(questions) for record in records]
-    assert table.where(kept).asked.tolist() == [r.asked for r, keep in zip(rows, kept, strict=True) if keep]
+    assert table.where(kept).skipped.tolist() == [r.skipped for r, keep in zip(rows, kept, strict=True) if keep]

@@ -11,7 +11,7 @@ from statistics import mean
 import pytest
 
 from lm_eval_cora import metrics
-from lm_eval_cora.report.content import Block, Number, Report, Section, Stories, Table
+from lm_eval_cora.report.content import Block, Examples, Number, Report, Section, Table
 from lm_eval_cora.report.runs import Run, read_runs
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.report.tables import ranks
@@ -86,7 +86,7 @@ def test_the_ten_least_consistent_questions(task: str, demo: dict[str, Written])
     shares = {question: share_that_agrees(records) for question, records in by_question.items()}
     least = sorted(share for share in shares.values() if share is not None)[:10]
     block = block_of(section_of(make_report([run]), task), "The least consistent")
-    assert isinstance(block, Stories)
+    assert isinstance(block, Examples)
     assert [shares[story.question_id] for story in block.stories] == pytest.approx(least)
     for story in block.stories:
         records = sorted(by_question[story.question_id], key=lambda record: record.ordinal)
@@ -110,7 +110,7 @@ def test_a_cut_question_is_no_story(demo: dict[str, Written], tmp_path: Path) ->
     written.samples.write_text("\n".join(lines[1:]))
     run = the_run(tmp_path)
     block = block_of(section_of(make_report([run]), "cora_demo_order"), "The least consistent")
-    assert isinstance(block, Stories)
+    assert isinstance(block, Examples)
     assert {story.question_id for story in block.stories} <= set(run.table.question_ids)
 
 

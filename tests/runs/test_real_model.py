@@ -9,7 +9,7 @@ import pytest
 
 from lm_eval_cora.harness import stop_early
 from lm_eval_cora.metrics import Estimate
-from lm_eval_cora.reading import NOT_ASKED
+from lm_eval_cora.reading import SKIPPED
 from tests.support.names import METRICS, SCORED, SELECTIONS, printed
 from tests.support.simulated import run, scores
 
@@ -124,7 +124,7 @@ def test_stopping_early(model, task: str) -> None:  # type: ignore[no-untyped-de
     exact = [f"{name}{end}" for name in ("cora", "ci", "mcqa", "bmca@1.0") for end in ("", "_stderr")]
     assert {name: found[name] for name in exact} == {name: full[name] for name in exact}
     samples = results["samples"][task]
-    asked = sum(sample["resps"][0][0] != NOT_ASKED for sample in samples)
+    asked = sum(sample["resps"][0][0] != SKIPPED for sample in samples)
     assert 2 <= asked < len(samples) == 52
     assert f"|stop:exact|asked:{asked / 52:.1%}|" in results["configs"][task]["metadata"]["signature"]
     assert results["config"]["model"] == model.config._name_or_path

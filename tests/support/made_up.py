@@ -9,6 +9,7 @@ from lm_eval_cora.report.content import (
     Cell,
     Curve,
     Dots,
+    Examples,
     Line,
     Number,
     Option,
@@ -16,7 +17,6 @@ from lm_eval_cora.report.content import (
     Report,
     Section,
     Spread,
-    Stories,
     Story,
     Table,
 )
@@ -120,7 +120,7 @@ def nan_at(place: int, undefined: int) -> Number:
     return Number(nan if place == undefined else 0.05 + (place * 7 % 12) / 13, 0.02)
 
 
-def stories() -> Stories:
+def stories() -> Examples:
     """One plain question, one with an attack wherever text can be."""
     options = (
         Option("A", "Aspirin", True, False),
@@ -143,7 +143,7 @@ def stories() -> Stories:
         ATTACK[:90],
         (Answered(ATTACK[:60], "wrong", ATTACK, ATTACK, [Option("A", ATTACK, True, False)]),),
     )
-    return Stories("Questions with inconsistent answers: small-chat-360m", (plain, hostile), "Unfold a question.")
+    return Examples("Questions with inconsistent answers: small-chat-360m", (plain, hostile), "Unfold a question.")
 
 
 def report() -> Report:

@@ -10,7 +10,7 @@ import numpy as np
 from lm_eval_cora.formats import FORMATS, format_of
 from lm_eval_cora.metrics.consistency import agreement
 from lm_eval_cora.question import LETTERS, shorten
-from lm_eval_cora.report.content import Answered, Cell, Number, Option, Stories, Story, Table
+from lm_eval_cora.report.content import Answered, Cell, Example, Examples, Number, PrintedOption, Table
 from lm_eval_cora.report.runs import Run
 from lm_eval_cora.responses import Record
 
@@ -19,7 +19,7 @@ _LONGEST = 2_000
 _EXAMPLE = 200
 
 
-def least_consistent(run: Run) -> Stories | None:
+def least_consistent(run: Run) -> Examples | None:
     """The ten questions whose variants agree least, with all that was answered; None if nothing can agree."""
     shares = agreement(run.table)
     defined = np.flatnonzero(np.isfinite(shares))
@@ -27,19 +27,19 @@ def least_consistent(run: Run) -> Stories | None:
     if not chosen:
         return None
     stories = [_story(run, run.answers[run.table.question_ids[number]], float(shares[number])) for number in chosen]
-    return Stories(
+    return Examples(
         f"The least consistent questions of {run.model}",
         stories,
         "Those whose variants agree least. The right option is marked, and the one that was picked.",
     )
 
 
-def _story(run: Run, records: Sequence[Record], share: float) -> Story:
+def _story(run: Run, records: Sequence[Record], share: float) -> Example:
     lines = [run.line(record) for record in records]
     doc = lines[0]["doc"]
     hits = sum(record.correct for record in records)
     reference = f"; reference answer: {shorten(doc['answer'], 60)}" if format_of(doc).is_open else ""
-    return Story(
+    return Example(
         question_id=records[0].question_id,
         stem=_cut(str(doc.get("question", ""))),
         summary=f"{hits} of {len(records)} right, {share:.2f} of the pairs agree{reference}: "
@@ -53,7 +53,7 @@ def _answered(record: Record, line: Mapping[str, Any]) -> Answered:
     texts = [str(text) for text in line["doc"].get("choices") or ()]
     chosen = set(record.selected or ())
     options = [
-        Option(
+        PrintedOption(
             LETTERS[place],
             _cut(text),
             right=identity == record.answer,
