@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 
 import pytest
 
@@ -194,9 +195,9 @@ def test_not_known_to_be_the_same(judge: Judge, one: str, other: str, words: str
 def test_a_worker_says_the_same_in_either_direction() -> None:
     rng = random.Random(1)
     pairs = [(one, other) for one, other, _ in rng.sample(VERDICTS, 40)]
-    with Workers(1) as workers:
-        there = list(workers.compare(pairs))
-        back = list(workers.compare([(other, one) for one, other in pairs]))
+    with closing(Workers(1)) as workers:
+        there = list(workers.compare(pairs, 1))
+        back = list(workers.compare([(other, one) for one, other in pairs], 1))
     assert there == back
 
 
@@ -211,7 +212,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Pair]:
     """The pairs that math-verify was asked for; it says that they are equal."""
     pairs: list[Pair] = []
 
-    def compare(_: Workers, given: Iterable[Pair]) -> Iterator[bool]:
+    def compare(_: Workers, given: Iterable[Pair], at_once: int) -> Iterator[bool]:
         for pair in given:
             pairs.append(pair)
             yield True

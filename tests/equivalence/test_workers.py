@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from threading import Event, Thread
 from time import perf_counter
@@ -104,11 +105,11 @@ def test_a_worker_that_is_killed_is_replaced() -> None:
     pairs = [*share, (SLOW, "y"), ("x+2", "2+x"), ("x+2", "x+3")]
 
     def ask() -> None:
-        for verdict in workers.compare(pairs):
+        for verdict in workers.compare(pairs, 1):
             verdicts.append(verdict)
             compared.set()
 
-    with Workers(1, cpu_seconds=60, wall_seconds=60) as workers:
+    with closing(Workers(1, cpu_seconds=60, wall_seconds=60)) as workers:
         asking = Thread(target=ask)
         asking.start()
         assert compared.wait(timeout=60)
@@ -122,13 +123,35 @@ def test_a_worker_that_is_killed_is_replaced() -> None:
 
 
 @PS
-def test_no_process_is_left() -> None:
+def test_a_judge_keeps_its_processes_and_they_end_with_it() -> None:
     before = children()
-    Judge().settle([("x+1", "1+x"), ("x+1", "x+2")])
+    judge = Judge()
+    judge.settle([("x+1", "1+x"), ("x+1", "x+2")])
+    (worker,) = children() - before
+    judge.settle([("x+1", "x+3")])
+    assert children() - before == {worker}
+    del judge
     assert children() == before
-    with Workers(2) as workers:
-        verdicts = workers.compare([("x+1", "1+x"), ("x+1", "x+2"), ("x+3", "x+2")])
-        assert next(verdicts) is True  # and nobody waits for the others
+
+
+@PS
+def test_a_process_that_died_in_between_costs_no_verdict() -> None:
+    before = children()
+    judge = Judge()
+    assert judge.verdict("x+1", "1+x") is True
+    (worker,) = children() - before
+    os.kill(worker, signal.SIGKILL)
+    os.waitid(os.P_PID, worker, os.WEXITED | os.WNOWAIT)
+    assert judge.verdict("x+2", "2+x") is True
+    assert worker not in children()
+
+
+@PS
+def test_nobody_waits_for_verdicts_that_are_not_read() -> None:
+    before = children()
+    with closing(Workers(2)) as workers:
+        verdicts = workers.compare([("x+1", "1+x"), ("x+1", "x+2"), ("x+3", "x+2")], 2)
+        assert next(verdicts) is True
         assert children() > before
     assert children() == before
 
@@ -137,7 +160,7 @@ def test_no_process_is_left() -> None:
 def test_workers_end_with_the_process_that_started_them() -> None:
     code = (
         "import os, sys; from lm_eval_cora.equivalence.workers import Workers; "
-        "workers = Workers(1).__enter__(); assert list(workers.compare([('x+1', '1+x')])) == [True]; "
+        "workers = Workers(1); assert list(workers.compare([('x+1', '1+x')], 1)) == [True]; "
         "worker = workers._workers[0]._process; print(worker.pid, flush=True); os._exit(1)"
     )
     printed = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, timeout=60).stdout
