@@ -1,4 +1,4 @@
-"""What --stop exact saves: requests per question and wall time against the full run, side by side in one run.
+"""What --stop exact saves: requests per question and time against the full run, side by side in one run.
 
 Simulated models with the MCQA and BMCA levels of the models in the CoRA paper's tables 1 to 4 answer made-up questions
 through the harness, once in full and once with `--stop exact`; the same is then done with a real model.
@@ -109,16 +109,16 @@ def answering(hits: Any) -> Callable[[dict[str, Any]], str]:
 
 
 def timed(model: Simulated, data: Path, stop: bool) -> tuple[dict[str, Any], int, float]:
-    """The scores of a run, its requests and its seconds."""
-    start = time.perf_counter()
+    """The scores of a run, its requests and its seconds of processor time."""
+    start = time.process_time()
     results = run(stop_early(model, "exact") if stop else model, "cora_local", {"data_files": str(data)})
-    return scores(results, "cora_local"), len(model.prompts), time.perf_counter() - start
+    return scores(results, "cora_local"), len(model.prompts), time.process_time() - start
 
 
 def simulate(questions: int, models: int) -> None:
     """The first models of the paper's tables, in full and stopped."""
     print(f"{questions:,} questions; requests for each question, and how many times fewer than in full\n")
-    print("| model | mcqa | bmca@1.0 | full | exact | fewer | wall, exact / full |")
+    print("| model | mcqa | bmca@1.0 | full | exact | fewer | processor time, exact / full |")
     print("|---|---|---|---|---|---|---|")
     savings, slower = [], []
     with tempfile.TemporaryDirectory() as folder:
