@@ -17,7 +17,7 @@ _MOST_WORKERS = 8
 _PAIRS_WORTH_A_BAR = 200
 
 
-class Judge:
+class EquivalenceChecker:
     r"""Compares answers, and remembers what it found. Its worker processes end with it, or with this process.
 
     Equivalence is symmetric here: math-verify is asked in both directions, and one yes is enough. It is not made
@@ -30,9 +30,9 @@ class Judge:
         megabytes: Address space of a worker.
 
     Example:
-        >>> judge = Judge()
-        >>> judge.settle([(r"\frac{1}{2}", "0.5"), ("x+1", "1+x"), ("x+1", "x")])
-        >>> judge.verdict("1 + x", "x + 1"), judge.verdict("x", "x+1")
+        >>> checker = EquivalenceChecker()
+        >>> checker.settle([(r"\frac{1}{2}", "0.5"), ("x+1", "1+x"), ("x+1", "x")])
+        >>> checker.verdict("1 + x", "x + 1"), checker.verdict("x", "x+1")
         (True, False)
     """
 

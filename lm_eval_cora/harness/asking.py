@@ -275,21 +275,21 @@ class AskingLM(ForwardingLM):
             left = left if self.budget is None else min(left, self.budget - len(answers))
             progress.after_a_wave(len(answers), left, len(every) - open_ones, len(every))
 
-    def _judged(self, question: QuestionState) -> bool:
+    def _needs_scores(self, question: QuestionState) -> bool:
         """Whether anything depends on how its answers come out."""
         return question.stops or self.target is not None
 
     def _take(self, asked: Sequence[tuple[QuestionState, Requests]], responses: Sequence[Sequence[Any]]) -> None:
-        """Tell each question how its variants came out, judged together for each task."""
+        """Tell each question how its variants came out, scored together for each task."""
         of_task: dict[str, list[int]] = {}
         for number, (question, variant) in enumerate(asked):
-            if self._judged(question):
+            if self._needs_scores(question):
                 of_task.setdefault(question.task.task_name, []).append(number)
             else:
                 question.take(variant, None)
         for numbers in of_task.values():
             task = asked[numbers[0]][0].task
-            verdicts = task.judge([(asked[number][1], responses[number]) for number in numbers])
+            verdicts = task.score_early([(asked[number][1], responses[number]) for number in numbers])
             for number, right in zip(numbers, verdicts, strict=True):
                 question, variant = asked[number]
                 question.take(variant, right)

@@ -37,7 +37,7 @@ class StoppableTask(Protocol):
     def is_settled(self, request: Instance, response: str) -> bool:
         """Whether more text after a response would leave its answer as it is."""
 
-    def judge(self, answered: Sequence[tuple[Requests, Sequence[Any]]]) -> list[bool | None]:
+    def score_early(self, answered: Sequence[tuple[Requests, Sequence[Any]]]) -> list[bool | None]:
         """Whether variants were answered right, as they will be scored; None where that cannot be said."""
 
 
@@ -61,7 +61,7 @@ class QuestionState:
         return [] if self.wrong else self.waiting[:1]
 
     def take(self, variant: Requests, right: bool | None) -> None:
-        """Note how a variant came out; what cannot be judged settles nothing."""
+        """Note how a variant came out; what cannot be scored settles nothing."""
         self.waiting = [other for other in self.waiting if other is not variant]
         self.requests += len(variant)
         self.right += right is True

@@ -23,7 +23,7 @@ from lm_eval_cora.harness.notices import (
 )
 from lm_eval_cora.harness.questions import Requests
 from lm_eval_cora.harness.requests import encodable
-from lm_eval_cora.harness.scoring import JUDGE, score_response, spread, written_by_question
+from lm_eval_cora.harness.scoring import CHECKER, score_response, spread, written_by_question
 from lm_eval_cora.metrics.entries import compute
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.options import OptionError, Options
@@ -102,7 +102,7 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
         ranked = sorted(costs, key=lambda question: draw(2**64, self._options.seed, "questions", question))
         return [Planned(self.task_name, question, costs[question]) for question in ranked]
 
-    def judge(self, answered: Sequence[tuple[Requests, Sequence[Any]]]) -> list[bool | None]:
+    def score_early(self, answered: Sequence[tuple[Requests, Sequence[Any]]]) -> list[bool | None]:
         """Whether variants were answered right, as they will be scored at the end.
 
         Args:
@@ -111,7 +111,7 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
         Returns:
             For each variant whether its answer is right; None where scoring it fails.
         """
-        verdicts: list[bool | None] | None = self._attempt("an answer", partial(self._judge, answered))
+        verdicts: list[bool | None] | None = self._attempt("an answer", partial(self._score_early, answered))
         return [None] * len(answered) if verdicts is None else verdicts
 
     def is_settled(self, request: Any, response: str) -> bool:
@@ -133,7 +133,7 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
             for filtered in (response_of([found]) for found in copy.filtered_resps.values())
         )
 
-    def _judge(self, answered: Sequence[tuple[Requests, Sequence[Any]]]) -> list[bool | None]:
+    def _score_early(self, answered: Sequence[tuple[Requests, Sequence[Any]]]) -> list[bool | None]:
         variants = [
             [
                 replace(request, resps=[encodable(response)], filtered_resps={})
@@ -186,7 +186,7 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
             for response in instance.filtered_resps.values():
                 if (text := written_answer(instance.doc, [response], self._options.reader)) is not None:
                     written.setdefault(instance.doc["question_id"], {instance.doc["answer"]}).add(text)
-        JUDGE.settle_within(written.values())
+        CHECKER.settle_within(written.values())
 
     def process_results(self, doc: Doc, results: Sequence[Any]) -> dict[str, Any]:
         """RecordScore one variant and put its Record under every metric."""
@@ -229,9 +229,9 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
         if len(records) == len(self._records) and all(map(is_, records, self._records)):
             return
         if self._writes:  # answers to one question may come from several ranks, which wait for this one now
-            JUDGE.share = 1
-            JUDGE.settle_within(written_by_question(records).values())
-        table = ResponseTable.from_records(records, JUDGE.verdict)
+            CHECKER.share = 1
+            CHECKER.settle_within(written_by_question(records).values())
+        table = ResponseTable.from_records(records, CHECKER.verdict)
         self._records, self._table, self._estimates = records, table, {}
         asked = [record for record in records if not record.skipped]
         advice = advise_on_invalid(asked, self._setting) if self._table.question_ids else []

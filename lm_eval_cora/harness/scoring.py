@@ -6,14 +6,14 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from lm_eval_cora.answers import Reader
-from lm_eval_cora.equivalence import Judge
+from lm_eval_cora.equivalence import EquivalenceChecker
 from lm_eval_cora.formats import FORMATS
 from lm_eval_cora.harness.compat import RecordCell, RecordScore, SampleRow
 from lm_eval_cora.harness.docs import Doc
 from lm_eval_cora.reading import read_response
 from lm_eval_cora.responses import Record
 
-JUDGE = Judge()
+CHECKER = EquivalenceChecker()
 """Compares answers that models wrote, for all tasks of the process: a pair is compared once, whoever asks."""
 
 
@@ -34,7 +34,7 @@ def score_response(doc: Doc, results: Sequence[Any], reader: Reader = "flexible"
         >>> score_response(doc, ["B. Water"]).correct
         True
     """
-    return read_response(doc, results, JUDGE.verdict, reader=reader)
+    return read_response(doc, results, CHECKER.verdict, reader=reader)
 
 
 def written_by_question(records: Iterable[Record]) -> dict[str, list[str]]:

@@ -49,7 +49,7 @@ from lm_eval_cora.harness.requests import (
 )
 from lm_eval_cora.harness.results_file import digest_of, name_callables, signature_of
 from lm_eval_cora.harness.scored import ScoredTask
-from lm_eval_cora.harness.scoring import JUDGE, metric_keys, score_response
+from lm_eval_cora.harness.scoring import CHECKER, metric_keys, score_response
 from lm_eval_cora.harness.templates import templates_of
 from lm_eval_cora.metrics import Estimate
 from lm_eval_cora.metrics.entries import (
@@ -192,7 +192,7 @@ class CoraTask(ScoredTask):
             arguments |= {"cache_requests": False, "rewrite_requests_cache": False}
         if self._samples:
             seed_rank(arguments.get("rank", 0))
-        JUDGE.share = arguments.get("world_size", 1)
+        CHECKER.share = arguments.get("world_size", 1)
         model = behind(model_of_the_run())
         self._chat = bool(arguments.get("apply_chat_template")) or formats_chats(model)
         if (instruction := arguments.get("system_instruction")) and not self._chat and not instruction[-1].isspace():

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from lm_eval_cora.answers import FEW_FOLLOWED, Reader
-from lm_eval_cora.equivalence import Judge
+from lm_eval_cora.equivalence import EquivalenceChecker
 from lm_eval_cora.metrics.entries import applies_to, compute, features_of, is_in_table
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.options import Options
@@ -165,7 +165,9 @@ class Run:
         return read_line(self.places[record.question_id, record.ordinal])
 
 
-def read_runs(paths: Iterable[Path], judge: Judge | None = None, reader: Reader | None = None) -> list[Run]:
+def read_runs(
+    paths: Iterable[Path], checker: EquivalenceChecker | None = None, reader: Reader | None = None
+) -> list[Run]:
     """Read what the harness wrote.
 
     Samples of one task by one model in one of the paths are one run: parts of it that were asked alike and have no
@@ -173,7 +175,7 @@ def read_runs(paths: Iterable[Path], judge: Judge | None = None, reader: Reader 
 
     Args:
         paths: Folders, searched with all below them, or samples or results files. What is in several counts once.
-        judge: Compares answers of the models' own.
+        checker: Compares answers of the models' own.
         reader: How written answers are read; None reads those of each run as the run did.
 
     Returns:
@@ -182,11 +184,11 @@ def read_runs(paths: Iterable[Path], judge: Judge | None = None, reader: Reader 
     Raises:
         ReportError: If a path does not exist or holds no samples of ours.
     """
-    judge = judge or Judge()
+    checker = checker or EquivalenceChecker()
     found: list[tuple[Path, Run]] = []
     seen: set[Path] = set()
     for path in paths:
-        runs = _runs(find_files(path), judge, reader)
+        runs = _runs(find_files(path), checker, reader)
         if not runs:
             raise ReportError(
                 f"{path}: there are no samples of these tasks. The harness writes samples_<task>_<date>.jsonl with "
@@ -200,14 +202,14 @@ def read_runs(paths: Iterable[Path], judge: Judge | None = None, reader: Reader 
     return _named_apart(found)
 
 
-def _runs(files: Iterable[SamplesFile], judge: Judge, reader: Reader | None) -> list[Run]:
+def _runs(files: Iterable[SamplesFile], checker: EquivalenceChecker, reader: Reader | None) -> list[Run]:
     groups: dict[tuple[str, str], list[SamplesFile]] = {}
     for file in files:
         groups.setdefault((file.model, file.task), []).append(file)
     runs: list[Run] = []
     lost: list[str] = []
     for _, group in sorted(groups.items()):
-        found, notes = _runs_of(sorted(group, key=lambda file: file.date, reverse=True), judge, reader)
+        found, notes = _runs_of(sorted(group, key=lambda file: file.date, reverse=True), checker, reader)
         runs += found
         lost += [] if found else notes
     if runs and lost:  # a task of which nothing is left has no place of its own
@@ -215,7 +217,9 @@ def _runs(files: Iterable[SamplesFile], judge: Judge, reader: Reader | None) -> 
     return runs
 
 
-def _runs_of(files: Sequence[SamplesFile], judge: Judge, reader: Reader | None) -> tuple[list[Run], list[str]]:
+def _runs_of(
+    files: Sequence[SamplesFile], checker: EquivalenceChecker, reader: Reader | None
+) -> tuple[list[Run], list[str]]:
     """The run of each filter of a task, from files of which the newest comes first, and what is to be said of them."""
     used: list[SamplesFile] = []
     parts: dict[str, list[Samples]] = {}
@@ -245,7 +249,7 @@ def _runs_of(files: Sequence[SamplesFile], judge: Judge, reader: Reader | None) 
         notes.append(f"left out {_count(broken.total(), 'line')}: {_listed(broken)}")
     alone = len(parts) == 1
     read_by = _reader_of(used[0], reader)
-    return [_run(used, name, several, judge, notes, read_by, alone=alone) for name, several in parts.items()], notes
+    return [_run(used, name, several, checker, notes, read_by, alone=alone) for name, several in parts.items()], notes
 
 
 def _reader_of(file: SamplesFile, reader: Reader | None) -> Reader:
@@ -285,14 +289,14 @@ def _run(
     files: Sequence[SamplesFile],
     name: str,
     parts: Sequence[Samples],
-    judge: Judge,
+    checker: EquivalenceChecker,
     notes: Sequence[str],
     reader: Reader,
     *,
     alone: bool,
 ) -> Run:
-    records = compared(parts, judge)
-    table = ResponseTable.from_records(records, judge.verdict)
+    records = compared(parts, checker)
+    table = ResponseTable.from_records(records, checker.verdict)
     newest = files[0]
     if newest.reader and newest.reader != reader and not table.is_whole:
         raise ReportError(

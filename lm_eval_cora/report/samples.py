@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from tqdm import tqdm
 
 from lm_eval_cora.answers import Reader
-from lm_eval_cora.equivalence import Judge
+from lm_eval_cora.equivalence import EquivalenceChecker
 from lm_eval_cora.formats import format_of
 from lm_eval_cora.probes import PROBES, Probe
 from lm_eval_cora.question import MAX_OPTIONS, Form
@@ -94,7 +94,7 @@ def read_samples(path: Path, reader: Reader) -> tuple[dict[str, Samples], Counte
     return found, broken
 
 
-def compared(parts: Sequence[Samples], judge: Judge) -> list[Record]:
+def compared(parts: Sequence[Samples], checker: EquivalenceChecker) -> list[Record]:
     """The records of some samples; answers of the models' own are compared with their references, all at once.
 
     Raises:
@@ -113,11 +113,11 @@ def compared(parts: Sequence[Samples], judge: Judge) -> list[Record]:
     for record in records:
         if record.written is not None:
             groups[record.question_id].append(record.written)
-    judge.settle_within(groups.values())
+    checker.settle_within(groups.values())
     return [
         record
         if record.written is None
-        else replace(record, matches=judge.verdict(record.written, references[record.question_id]))
+        else replace(record, matches=checker.verdict(record.written, references[record.question_id]))
         for record in records
     ]
 

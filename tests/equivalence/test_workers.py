@@ -17,7 +17,7 @@ import pytest
 
 pytest.importorskip("math_verify")
 
-from lm_eval_cora.equivalence import Judge
+from lm_eval_cora.equivalence import EquivalenceChecker
 from lm_eval_cora.equivalence.workers import _PAIRS_AT_A_TIME, Workers
 
 POSIX = pytest.mark.skipif(not hasattr(os, "fork"), reason="processor time and memory are limited on POSIX alone")
@@ -50,28 +50,28 @@ HOSTILE = [
 @POSIX
 def test_hostile_answers_do_not_run_hang_or_end_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    judge = Judge(cpu_seconds=1, wall_seconds=20)
+    checker = EquivalenceChecker(cpu_seconds=1, wall_seconds=20)
     start = perf_counter()
-    judge.settle([(text, "y+2") for text in HOSTILE])
+    checker.settle([(text, "y+2") for text in HOSTILE])
     # Two seconds of processor time each at most, on a machine that may be busy.
     assert perf_counter() - start < 10 * len(HOSTILE)
-    assert {judge.verdict(text, "y+2") for text in HOSTILE} <= {False, None}
-    assert judge.verdict("9^{9^{9^{9}}}", "y+2") is None
+    assert {checker.verdict(text, "y+2") for text in HOSTILE} <= {False, None}
+    assert checker.verdict("9^{9^{9^{9}}}", "y+2") is None
     # Equal texts need no mathematics.
-    assert all(judge.verdict(text, text) for text in HOSTILE if text.strip())
-    assert judge.verdict("y+2", "2+y") is True
+    assert all(checker.verdict(text, text) for text in HOSTILE if text.strip())
+    assert checker.verdict("y+2", "2+y") is True
     assert list(tmp_path.iterdir()) == []
 
 
 @POSIX
 def test_memory_is_limited_and_the_next_pair_is_right() -> None:
-    judge = Judge(cpu_seconds=60, wall_seconds=60, megabytes=400)
+    checker = EquivalenceChecker(cpu_seconds=60, wall_seconds=60, megabytes=400)
     start = perf_counter()
     # Decimals do not tell the two apart; in full each takes 1.25 gigabytes.
-    judge.settle([("2^{10^{10}}", r"4^{5\cdot 10^9}"), ("x+2", "2+x"), ("x+2", "x+3")])
+    checker.settle([("2^{10^{10}}", r"4^{5\cdot 10^9}"), ("x+2", "2+x"), ("x+2", "x+3")])
     assert perf_counter() - start < 55  # it was not the time
-    assert judge.verdict("2^{10^{10}}", r"4^{5\cdot 10^9}") is None
-    assert (judge.verdict("x+2", "2+x"), judge.verdict("x+2", "x+3")) == (True, False)
+    assert checker.verdict("2^{10^{10}}", r"4^{5\cdot 10^9}") is None
+    assert (checker.verdict("x+2", "2+x"), checker.verdict("x+2", "x+3")) == (True, False)
 
 
 SLOW = r"\sum_{n=1}^{10^9} n^n"
@@ -79,12 +79,12 @@ SLOW = r"\sum_{n=1}^{10^9} n^n"
 
 
 def test_time_on_the_clock_is_limited() -> None:
-    judge = Judge(cpu_seconds=600, wall_seconds=4)
+    checker = EquivalenceChecker(cpu_seconds=600, wall_seconds=4)
     start = perf_counter()
-    judge.settle([(SLOW, "y"), ("y+2", "2+y")])
+    checker.settle([(SLOW, "y"), ("y+2", "2+y")])
     assert perf_counter() - start < 30
-    assert judge.verdict(SLOW, "y") is None
-    assert judge.verdict("y+2", "2+y") is True
+    assert checker.verdict(SLOW, "y") is None
+    assert checker.verdict("y+2", "2+y") is True
 
 
 def children() -> set[int]:
@@ -123,26 +123,26 @@ def test_a_worker_that_is_killed_is_replaced() -> None:
 
 
 @PS
-def test_a_judge_keeps_its_processes_and_they_end_with_it() -> None:
+def test_a_checker_keeps_its_processes_and_they_end_with_it() -> None:
     before = children()
-    judge = Judge()
-    judge.settle([("x+1", "1+x"), ("x+1", "x+2")])
+    checker = EquivalenceChecker()
+    checker.settle([("x+1", "1+x"), ("x+1", "x+2")])
     (worker,) = children() - before
-    judge.settle([("x+1", "x+3")])
+    checker.settle([("x+1", "x+3")])
     assert children() - before == {worker}
-    del judge
+    del checker
     assert children() == before
 
 
 @PS
 def test_a_process_that_died_in_between_costs_no_verdict() -> None:
     before = children()
-    judge = Judge()
-    assert judge.verdict("x+1", "1+x") is True
+    checker = EquivalenceChecker()
+    assert checker.verdict("x+1", "1+x") is True
     (worker,) = children() - before
     os.kill(worker, signal.SIGKILL)
     os.waitid(os.P_PID, worker, os.WEXITED | os.WNOWAIT)
-    assert judge.verdict("x+2", "2+x") is True
+    assert checker.verdict("x+2", "2+x") is True
     assert worker not in children()
 
 
@@ -180,7 +180,8 @@ def test_limits_that_are_there_already_are_kept(limit: str) -> None:
     value = {"RLIMIT_AS": 2**30, "RLIMIT_CPU": 30}[limit]
     code = (
         f"import resource; resource.setrlimit(resource.{limit}, ({value}, {value})); "
-        "from lm_eval_cora.equivalence import Judge; print(Judge(cpu_seconds=60).verdict('x+1', '1+x'))"
+        "from lm_eval_cora.equivalence import EquivalenceChecker; "
+        "print(EquivalenceChecker(cpu_seconds=60).verdict('x+1', '1+x'))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.stdout == "True\n", done.stderr
@@ -254,7 +255,7 @@ def test_a_process_that_does_not_start_is_tried_again(monkeypatch: pytest.Monkey
         return start(*arguments, **more)  # type: ignore[call-overload]
 
     monkeypatch.setattr(subprocess, "Popen", busy)
-    assert Judge().verdict("x+2", "2+x") is True
+    assert EquivalenceChecker().verdict("x+2", "2+x") is True
     assert failed
 
 
@@ -264,4 +265,4 @@ def test_a_file_in_the_working_folder_is_not_taken_for_a_module(
     for name in ("json", "sympy", "re"):
         (tmp_path / f"{name}.py").write_text("raise RuntimeError('not this one')")
     monkeypatch.chdir(tmp_path)
-    assert Judge().verdict("x+2", "2+x") is True
+    assert EquivalenceChecker().verdict("x+2", "2+x") is True

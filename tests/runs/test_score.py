@@ -284,10 +284,10 @@ def test_ranks_draw_different_random_numbers() -> None:
 
 @pytest_maths
 def test_answers_that_are_not_scored_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    from lm_eval_cora.harness.scoring import JUDGE
+    from lm_eval_cora.harness.scoring import CHECKER
 
     asked: list[Any] = []
-    monkeypatch.setattr(JUDGE, "settle", lambda pairs: asked.extend(pairs))
+    monkeypatch.setattr(CHECKER, "settle", lambda pairs: asked.extend(pairs))
     run(knows, "cora_math_sampling", {"questions": 2}, predict_only=True)
     assert asked == []
 
