@@ -44,13 +44,14 @@ class AnswerFormat(ABC):
 
     # ---- what is asked
 
-    @abstractmethod
     def prompt(self, doc: Doc) -> str:
-        """The prompt where the model writes."""
+        """The prompt where the model writes: the template of the variant with the question and its options."""
+        prompt: str = doc["template"].render(doc["question"], doc["choices"], doc["category"])
+        return prompt
 
     def context(self, doc: Doc) -> str:
-        """The question without an instruction: where answers are scored, and an exemplar before its answer."""
-        return question_block(doc["question"], doc["choices"])
+        """The question where answers are scored, and an exemplar before its answer: without an instruction."""
+        return self.prompt(doc) if self.uses_templates else question_block(doc["question"], doc["choices"])
 
     def scored(self, doc: Doc) -> list[str]:
         """The answers that are scored instead of written."""

@@ -124,15 +124,6 @@ class BestAnswer(AnswerFormat):
     picks_one = True
     uses_templates = True
 
-    def prompt(self, doc: Doc) -> str:
-        """The template of the variant with the question and its options."""
-        prompt: str = doc["template"].render(doc["question"], doc["choices"], doc["category"])
-        return prompt
-
-    def context(self, doc: Doc) -> str:
-        """The same: an exemplar is asked in the template, too."""
-        return self.prompt(doc)
-
     def target(self, doc: Doc) -> str:
         """The sentence with the right letter."""
         return f"The best answer is {super().target(doc)}."

@@ -172,15 +172,6 @@ class Boxed(AnswerFormat):
     is_open = True
     uses_templates = True
 
-    def prompt(self, doc: Doc) -> str:
-        """The template of the variant with the question."""
-        prompt: str = doc["template"].render(doc["question"], doc["choices"], doc["category"])
-        return prompt
-
-    def context(self, doc: Doc) -> str:
-        """The same: an exemplar is asked in the template, too."""
-        return self.prompt(doc)
-
     def target(self, doc: Doc) -> str:
         """The sentence with the reference in a box."""
         return f"The final answer is: $\\boxed{{{doc['answer']}}}$"

@@ -42,7 +42,6 @@ class Probe:
         open_questions: Whether it takes an OpenQuestion, too; otherwise a Question only.
         samples: Whether all variants of a question have the same prompt, and chance is in the answer.
         hardest_first: The kinds that are asked first after the original, the hardest first.
-        keeps_options: Whether all variants print the options of the source.
         one: What a kind is, in the singular.
         several: The same in the plural.
         note: A sentence below the chart of the kinds.
@@ -63,7 +62,6 @@ class Probe:
     open_questions: bool = False
     samples: bool = False
     hardest_first: tuple[str, ...] = ()
-    keeps_options: bool = False
     one: str = "kind of variant"
     several: str = "kinds of variants"
     note: str = "Kinds with fewer options are easier to guess."

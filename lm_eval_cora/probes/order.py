@@ -109,7 +109,6 @@ ORDER = Probe(
     formats={"generate": BEST_ANSWER.name, "loglikelihood": LETTER.name},
     kinds={answer_at(position): f"The right option stands at {LETTERS[position]}." for position in range(len(LETTERS))},
     options=("orders", "templates"),
-    keeps_options=True,
     one="position of the right option",
     several="positions of the right option",
     note="Of positions that not all questions have, adjusted for how hard these questions are.",

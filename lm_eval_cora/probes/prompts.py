@@ -53,7 +53,6 @@ PROMPTS = Probe(
     formats={"generate": BEST_ANSWER.name},
     options=("templates",),
     open_questions=True,
-    keeps_options=True,
     one="template",
     several="templates",
     note="In the table an outlier is outside 1.5 interquartile ranges around the middle half.",

@@ -46,7 +46,6 @@ SAMPLING = Probe(
     options=("templates", "request_seeds"),
     open_questions=True,
     samples=True,
-    keeps_options=True,
     one="sample",
     several="samples",
     note="",
