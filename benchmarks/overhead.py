@@ -72,9 +72,10 @@ def write_inputs(folder: Path, questions: int) -> None:
     import datasets
 
     from lm_eval_cora.benchmarks.medqa import MEDQA
-    from lm_eval_cora.harness.docs import divergent
+    from lm_eval_cora.harness.docs import process_docs
     from lm_eval_cora.harness.loading import load_benchmark
     from lm_eval_cora.options import Options
+    from lm_eval_cora.probes import PROBES
 
     rng = random.Random(0)
 
@@ -87,8 +88,9 @@ def write_inputs(folder: Path, questions: int) -> None:
             row = {"question": words(STEM_WORDS) + "?", "options": options, "answer_idx": rng.choice(OPTIONS)}
             file.write(json.dumps(row) + "\n")
     data = load_benchmark(benchmark=MEDQA, options=Options(data_files=(str(folder / "medqa.jsonl"),)))
+    docs = process_docs(data["test"], PROBES["divergent"])
     with (folder / "docs.jsonl").open("w") as file:
-        file.writelines(json.dumps(doc) + "\n" for doc in divergent(data["test"]))
+        file.writelines(json.dumps(doc) + "\n" for doc in docs)
     files = {"test": str(folder / "docs.jsonl")}
     datasets.load_dataset("json", data_files=files, cache_dir=str(folder / "cache"))
     (folder / "plain.yaml").write_text(PLAIN.format(docs=folder / "docs.jsonl"))

@@ -8,19 +8,15 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["LM_EVAL_CORA_AUTOLOAD"] = "0"
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
-import pickle
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
-from unittest.mock import patch
 
 import datasets
 import hypothesis
 import pytest
-from lm_eval.tasks import _index
 
 from tests.support.hub import make_hub
-from tests.support.simulated import TASKS
+from tests.support.index import reading_task_files_once
 
 # How long an example takes says more about the machine than about the code.
 hypothesis.settings.register_profile("any machine", deadline=None)
@@ -45,19 +41,5 @@ def hub(made_up_hub: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(scope="session", autouse=True)
 def index_of_task_files() -> Iterator[None]:
-    """Read each task file of the checkout once. A `TaskManager` reads all of them, which takes longer than most runs.
-
-    Only its index is kept; a task that is built reads its file again.
-    """
-    read, known = _index.load_yaml, {}
-
-    def load_yaml(path: Path, **options: bool) -> dict[str, Any]:
-        if not path.is_relative_to(TASKS) or options.get("resolve_func", True):
-            return read(path, **options)
-        key = path, *sorted(options.items())
-        if key not in known:
-            known[key] = pickle.dumps(read(path, **options))
-        return pickle.loads(known[key])
-
-    with patch.object(_index, "load_yaml", load_yaml):
+    with reading_task_files_once():
         yield

@@ -238,4 +238,5 @@ def probe_of(config: Mapping[str, Any], records: Iterable[Record]) -> Probe:
     kinds = {record.kind for record in records}
     known = [probe for probe in PROBES.values() if kinds <= probe.kinds.keys()]
     templates = next(probe for probe in PROBES.values() if not probe.kinds)
-    return min(known, key=lambda probe: len(probe.kinds), default=templates)
+    # With the option `variants` any kinds may be missing.
+    return min(known, key=lambda probe: ("variants" not in probe.options, len(probe.kinds)), default=templates)

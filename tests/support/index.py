@@ -1,0 +1,34 @@
+"""An index of the checkout's task files that is read once."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from lm_eval.tasks import _index
+
+from tests.support.simulated import TASKS
+
+
+@contextmanager
+def reading_task_files_once() -> Iterator[None]:
+    """Read each task file of the checkout once. A `TaskManager` reads all of them, which takes longer than most runs.
+
+    Only its index is kept; a task that is built reads its file again.
+    """
+    read, known = _index.load_yaml, {}
+
+    def load_yaml(path: Path, **options: bool) -> dict[str, Any]:
+        if not path.is_relative_to(TASKS) or options.get("resolve_func", True):
+            return read(path, **options)
+        key = path, *sorted(options.items())
+        if key not in known:
+            known[key] = pickle.dumps(read(path, **options))
+        return pickle.loads(known[key])
+
+    with patch.object(_index, "load_yaml", load_yaml):
+        yield
