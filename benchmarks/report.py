@@ -1,4 +1,4 @@
-"""Reading a samples file of 500 MB and reporting it, against parsing its lines as JSON alone: processor time, peak memory.
+"""Reading and reporting a samples file of 500 MB against parsing its lines as JSON alone: processor time, peak memory.
 
 python benchmarks/report.py [--megabytes 500]
 """
