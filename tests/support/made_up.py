@@ -12,7 +12,7 @@ from lm_eval_cora.report.content import (
     Examples,
     Line,
     Number,
-    Option,
+    PrintedOption,
     Ranges,
     Report,
     Section,
@@ -123,16 +123,18 @@ def nan_at(place: int, undefined: int) -> Number:
 def stories() -> Examples:
     """One plain question, one with an attack wherever text can be."""
     options = (
-        Option("A", "Aspirin", True, False),
-        Option("B", "Beta blockers", False, True),
-        Option("C", "None", False, False),
+        PrintedOption("A", "Aspirin", True, False),
+        PrintedOption("B", "Beta blockers", False, True),
+        PrintedOption("C", "None", False, False),
     )
     plain = Story(
         "medqa-0007",
         "A man of 54 years has had chest pain for two hours.\nWhat is given first?",
         "right in 1 of 3",
         (
-            Answered("original", "right", "A", "The answer is A.", (Option("A", "Aspirin", True, True), *options[2:])),
+            Answered(
+                "original", "right", "A", "The answer is A.", (PrintedOption("A", "Aspirin", True, True), *options[2:])
+            ),
             Answered("shuffled", "wrong", "B", "Thinking step by step ...\n\nB", options),
             Answered("true_or_false", "invalid", "no answer in the response", "", ()),
         ),
@@ -141,7 +143,7 @@ def stories() -> Examples:
         ATTACK[:200],
         ATTACK,
         ATTACK[:90],
-        (Answered(ATTACK[:60], "wrong", ATTACK, ATTACK, [Option("A", ATTACK, True, False)]),),
+        (Answered(ATTACK[:60], "wrong", ATTACK, ATTACK, [PrintedOption("A", ATTACK, True, False)]),),
     )
     return Examples("Questions with inconsistent answers: small-chat-360m", (plain, hostile), "Unfold a question.")
 
