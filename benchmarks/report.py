@@ -16,10 +16,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the checkout, not what is installed
 
-from tests.simulated import run
-
 from lm_eval_cora.metrics import resampled
 from lm_eval_cora.responses import ResponseTable
+from tests.support.simulated import run
 
 ROOT = Path(__file__).parents[1]
 PADDING = "The patient is a 54-year-old man who comes to the clinic. " * 20  # questions as long as MedQA's

@@ -89,12 +89,13 @@ def check_options(probe: Probe, options: Options, form: Form) -> None:
     if not uses_templates(probe, form):
         taken.discard("templates")
     for name in options.changed():
-        those = [other for other in PROBES.values() if name in other.options]
+        those = [other.name for other in PROBES.values() if name in other.options]
         if those and name not in taken:
+            scored = " where answers are scored" if name in probe.options else ""
             raise OptionError(
-                f"option {name!r}: only tasks of the probes {', '.join(other.name for other in those)} have it"
-                f"{', where the model writes' * (name == 'templates')}, and it holds for all tasks of a run; run them "
-                "separately"
+                f"option {name!r}: the probe {probe.name!r} does not have it{scored}; "
+                f"tasks with the probes {', '.join(those)} do. An option holds for all tasks of a run: run these tasks "
+                "in a run of their own"
             )
 
 

@@ -386,7 +386,7 @@ def _probe_of(config: Mapping[str, Any]) -> Probe:
             f"{config['task']}: process_docs: {hook!r} in the task file; expected {docs.__name__}.process_docs, and "
             "the name of a probe in `probe`. CONTRIBUTING.md says how to add a probe"
         )
-    if name not in PROBES:
+    if not isinstance(name, str) or name not in PROBES:
         raise OptionError(f"{config['task']}: probe: {name!r} in the task file; expected one of {', '.join(PROBES)}")
     return PROBES[name]
 

@@ -100,7 +100,7 @@ def test_a_file_for_maths_has_no_options(tmp_path: Path) -> None:
     ],
 )
 def test_an_option_that_would_make_no_difference_is_refused(task: str, options: dict[str, Any], named: str) -> None:
-    with pytest.raises(OptionError, match=rf"{task}: option '{named}': only the tasks named cora_\.\.\."):
+    with pytest.raises(OptionError, match=rf"{task}: option '{named}': the probe .* does not have it"):
         build(task, **options)
 
 
@@ -120,7 +120,7 @@ def test_a_probe_that_alters_options_on_questions_without(tmp_path: Path) -> Non
         f"task: mine\ninclude: [{TASKS}/_forms/generate.yaml, {TASKS}/_benchmarks/math.yaml, "
         f"{TASKS}/_probes/divergent.yaml]\nmetadata: {{version: 1}}\n"
     )
-    with pytest.raises(OptionError, match="mine: question 'algebra-test-0' has no options, and this probe alters them"):
+    with pytest.raises(OptionError, match="mine: question 'algebra-test-0' has no options, .*'divergent' alters"):
         TaskManager(include_path=tmp_path, include_defaults=False).load(["mine"])
 
 

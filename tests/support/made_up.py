@@ -9,6 +9,7 @@ from lm_eval_cora.report.content import (
     Cell,
     Curve,
     Dots,
+    Example,
     Examples,
     Line,
     Number,
@@ -17,7 +18,6 @@ from lm_eval_cora.report.content import (
     Report,
     Section,
     Spread,
-    Story,
     Table,
 )
 
@@ -122,12 +122,13 @@ def nan_at(place: int, undefined: int) -> Number:
 
 def stories() -> Examples:
     """One plain question, one with an attack wherever text can be."""
+    right = PrintedOption("A", "Aspirin", True, True)
     options = (
         PrintedOption("A", "Aspirin", True, False),
         PrintedOption("B", "Beta blockers", False, True),
         PrintedOption("C", "None", False, False),
     )
-    plain = Story(
+    plain = Example(
         "medqa-0007",
         "A man of 54 years has had chest pain for two hours.\nWhat is given first?",
         "right in 1 of 3",
@@ -139,7 +140,7 @@ def stories() -> Examples:
             Answered("true_or_false", "invalid", "no answer in the response", "", ()),
         ),
     )
-    hostile = Story(
+    hostile = Example(
         ATTACK[:200],
         ATTACK,
         ATTACK[:90],
