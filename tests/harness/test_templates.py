@@ -120,7 +120,7 @@ def test_a_probe_that_alters_options_on_questions_without(tmp_path: Path) -> Non
         f"task: mine\ninclude: [{TASKS}/_forms/generate.yaml, {TASKS}/_benchmarks/math.yaml, "
         f"{TASKS}/_probes/divergent.yaml]\nmetadata: {{version: 1}}\n"
     )
-    with pytest.raises(OptionError, match="mine: question 'algebra-test-0' has no options, .*'divergent' alters"):
+    with pytest.raises(OptionError, match=r"mine: question 'algebra-test-0' has no options, .*'divergent' alters"):
         TaskManager(include_path=tmp_path, include_defaults=False).load(["mine"])
 
 

@@ -122,7 +122,6 @@ def nan_at(place: int, undefined: int) -> Number:
 
 def stories() -> Examples:
     """One plain question, one with an attack wherever text can be."""
-    right = PrintedOption("A", "Aspirin", True, True)
     options = (
         PrintedOption("A", "Aspirin", True, False),
         PrintedOption("B", "Beta blockers", False, True),
