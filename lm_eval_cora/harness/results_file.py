@@ -44,7 +44,7 @@ def signature_of(
         table: The answers.
         about: The task: its name and version, its probe, and so on, in this order.
         options: What the user changed about it.
-        records: All Records, those of incomplete questions and what was not asked too.
+        records: All Records, those of incomplete questions and of skipped variants, too.
         left_out: What decided which requests were asked, if not all were.
         alone: Whether there is one filter: of several the invalid answers are those of the last one.
     """

@@ -201,7 +201,7 @@ class Examples:
     """Questions to be unfolded, of one model."""
 
     title: str
-    stories: Sequence[Example]
+    examples: Sequence[Example]
     note: str = ""
 
 

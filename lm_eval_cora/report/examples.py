@@ -14,27 +14,27 @@ from lm_eval_cora.report.content import Answered, Cell, Example, Examples, Numbe
 from lm_eval_cora.report.runs import Run
 from lm_eval_cora.responses import Record
 
-_STORIES = 10
+_SHOWN = 10
 _LONGEST = 2_000
-_EXAMPLE = 200
+_LONGEST_EXCERPT = 200
 
 
 def least_consistent(run: Run) -> Examples | None:
     """The ten questions whose variants agree least, with all that was answered; None if nothing can agree."""
     shares = agreement(run.table)
     defined = np.flatnonzero(np.isfinite(shares))
-    chosen = [int(number) for number in defined[np.argsort(shares[defined], kind="stable")][:_STORIES]]
+    chosen = [int(number) for number in defined[np.argsort(shares[defined], kind="stable")][:_SHOWN]]
     if not chosen:
         return None
-    stories = [_story(run, run.answers[run.table.question_ids[number]], float(shares[number])) for number in chosen]
+    examples = [_example(run, run.answers[run.table.question_ids[number]], float(shares[number])) for number in chosen]
     return Examples(
         f"The least consistent questions of {run.model}",
-        stories,
+        examples,
         "Those whose variants agree least. The right option is marked, and the one that was picked.",
     )
 
 
-def _story(run: Run, records: Sequence[Record], share: float) -> Example:
+def _example(run: Run, records: Sequence[Record], share: float) -> Example:
     lines = [run.line(record) for record in records]
     doc = lines[0]["doc"]
     hits = sum(record.correct for record in records)
@@ -91,7 +91,7 @@ def invalid_answers(runs: Sequence[Run]) -> Table | None:
             by_reason.setdefault(str(record.reason), []).append(record)
         for reason, records in sorted(by_reason.items(), key=lambda item: -len(item[1])):
             example = response_text(run.line(records[0]))
-            shown = shorten(example, _EXAMPLE) if example.strip() else "(empty)"
+            shown = shorten(example, _LONGEST_EXCERPT) if example.strip() else "(empty)"
             name = [reason] if len(runs) == 1 else [reason, run.model]
             rows.append([*name, len(records), Number(len(records) / len(run.table.picked)), shown])
     if not rows:

@@ -334,7 +334,7 @@ def _left_out(table: ResponseTable) -> list[str]:
             "cannot change"
         )
     if table.not_begun:
-        told.append(f"{_count(table.not_begun, 'question')} of the task were not asked, as a budget or a target says")
+        told.append(f"{_count(table.not_begun, 'question')} of the task were skipped, as a budget or a target says")
     if table.incomplete:
         told.append(f"left out {_count(table.incomplete, 'question')}: variants are missing")
     if table.duplicates:

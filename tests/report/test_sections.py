@@ -87,13 +87,15 @@ def test_the_ten_least_consistent_questions(task: str, demo: dict[str, Written])
     least = sorted(share for share in shares.values() if share is not None)[:10]
     block = block_of(section_of(make_report([run]), task), "The least consistent")
     assert isinstance(block, Examples)
-    assert [shares[story.question_id] for story in block.stories] == pytest.approx(least)
-    for story in block.stories:
-        records = sorted(by_question[story.question_id], key=lambda record: record.ordinal)
+    assert [shares[example.question_id] for example in block.examples] == pytest.approx(least)
+    for example in block.examples:
+        records = sorted(by_question[example.question_id], key=lambda record: record.ordinal)
         hits = sum(record.correct for record in records)
-        assert story.summary.startswith(f"{hits} of {len(records)} right, {shares[story.question_id]:.2f} of the pairs")
-        assert len(story.answers) == len(records)
-        for answered, record in zip(story.answers, records, strict=True):
+        assert example.summary.startswith(
+            f"{hits} of {len(records)} right, {shares[example.question_id]:.2f} of the pairs"
+        )
+        assert len(example.answers) == len(records)
+        for answered, record in zip(example.answers, records, strict=True):
             assert answered.kind == record.kind
             assert answered.verdict == ("right" if record.correct else "invalid" if record.invalid else "wrong")
             right = [place for place, identity in enumerate(record.printed) if identity == record.answer]
@@ -104,14 +106,14 @@ def test_the_ten_least_consistent_questions(task: str, demo: dict[str, Written])
                 ]
 
 
-def test_a_cut_question_is_no_story(demo: dict[str, Written], tmp_path: Path) -> None:
+def test_a_cut_question_is_no_example(demo: dict[str, Written], tmp_path: Path) -> None:
     written = copied(demo["cora_demo_order"], tmp_path)
     lines = written.samples.read_text().split("\n")
     written.samples.write_text("\n".join(lines[1:]))
     run = the_run(tmp_path)
     block = block_of(section_of(make_report([run]), "cora_demo_order"), "The least consistent")
     assert isinstance(block, Examples)
-    assert {story.question_id for story in block.stories} <= set(run.table.question_ids)
+    assert {example.question_id for example in block.examples} <= set(run.table.question_ids)
 
 
 # ---- tables

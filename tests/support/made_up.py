@@ -120,7 +120,7 @@ def nan_at(place: int, undefined: int) -> Number:
     return Number(nan if place == undefined else 0.05 + (place * 7 % 12) / 13, 0.02)
 
 
-def stories() -> Examples:
+def examples() -> Examples:
     """One plain question, one with an attack wherever text can be."""
     options = (
         PrintedOption("A", "Aspirin", True, False),
@@ -153,7 +153,7 @@ def report() -> Report:
     first = Section(
         "cora_medqa",
         "four variants of each question of MedQA",
-        (scores(), curve(), ranges(), dots(), categories(), stories()),
+        (scores(), curve(), ranges(), dots(), categories(), examples()),
         [(name, SIGNATURE) for name in MODELS],
         [(MODELS[0], "40 of 1273 questions were asked (--limit)."), (HOSTILE, ATTACK[:120])],
     )
