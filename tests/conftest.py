@@ -18,9 +18,17 @@ import pytest
 from tests.support.hub import make_hub
 from tests.support.index import reading_task_files_once
 
-# How long an example takes says more about the machine than about the code.
-hypothesis.settings.register_profile("any machine", deadline=None)
-hypothesis.settings.load_profile("any machine")
+# The same examples in every run, on a machine of any speed; `--hypothesis-profile random` searches for others.
+hypothesis.settings.register_profile(
+    "random", deadline=None, print_blob=True, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.register_profile("same", hypothesis.settings.get_profile("random"), derandomize=True)
+hypothesis.settings.load_profile("same")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the longest files, so that no worker is left with one of them at the end."""
+    items.sort(key=lambda item: not any(map(item.get_closest_marker, ("model", "packaging"))))
 
 
 @pytest.fixture(scope="session")

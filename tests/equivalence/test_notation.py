@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from time import perf_counter
+from time import process_time
 
 import pytest
 from hypothesis import assume, given
@@ -114,12 +114,12 @@ def test_any_text_is_compared_and_the_direction_does_not_matter(one: str, other:
     "unit", ["1", "9,", ",000", "x", "a ", " ", "~", "{", "$", "\\", r"\left", r"\text{a}", ". ", "١"]
 )
 def test_a_hundred_thousand_characters_are_compared_in_linear_time(unit: str) -> None:
-    start = perf_counter()
+    start = process_time()
     text = canonical(unit * (100_000 // len(unit)))
     for other in (text, "1", "one"):
         assert same_number(text, other) in (True, False, None)
         assert same_words(text, other) in (True, False, None)
-    assert perf_counter() - start < 5
+    assert process_time() - start < 5
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ from lm_eval_cora.harness.kept import check_cache, check_output, default_cache
 from lm_eval_cora.harness.payloads import formats_chats, needs_seeds
 from lm_eval_cora.harness.served import patient
 from lm_eval_cora.options import OptionError
+from tests.support.index import OURS_ALONE
 from tests.support.server import Server
 from tests.support.simulated import TASKS, Simulated, knows
 from tests.support.simulated import run as run_simulated
@@ -273,7 +274,7 @@ def test_a_folder_with_other_weights_has_another_file(tmp_path: Path) -> None:
 
 def test_nobody_reads_the_table(tmp_path: Path) -> None:
     arguments = ["--model", "dummy", "--tasks", "cora_demo", "--include_path", str(TASKS), "--limit", "26"]
-    command = [sys.executable, "-m", "lm_eval_cora", "run", *arguments, "--output_path", str(tmp_path)]
+    command = [sys.executable, "-c", OURS_ALONE, "lm_eval_cora", "run", *arguments, "--output_path", str(tmp_path)]
     environment = {**os.environ, "PYTHONPATH": str(TASKS.parent), "HF_HUB_OFFLINE": "1"}
     read, write = os.pipe()
     os.close(read)

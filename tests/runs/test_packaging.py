@@ -10,10 +10,22 @@ from pathlib import Path
 import pytest
 
 from lm_eval_cora.cli import HARNESS
-from tests.support.installation import CASES, CHECKS, DUMMY, OPTIONS, Environment, Sources, call, new
+from tests.support.installation import CASES, DUMMY, OPTIONS, Environment, Sources, call, check_removal, new
 from tests.support.names import GROUPS, NAMES
 
 pytestmark = pytest.mark.packaging
+
+UPGRADED = "upgrade from 0.1.0, uv, editable harness"
+"""Once upgraded, this is the commonest way to install the two. `nox -s install` runs all of them."""
+
+IMPORT = "import lm_eval; print(lm_eval.__file__)"
+
+ABSENT = "import importlib.util as u; print([name for name in ('torch', 'transformers') if u.find_spec(name)])"
+
+ENTRY_POINTS = """
+from importlib.metadata import entry_points
+print([point.load()() for point in entry_points(group="lm_eval.tasks")])
+"""
 
 RUN = """
 import json
@@ -32,6 +44,9 @@ managers = [TaskManager(include_path=path, include_defaults=defaults) for path i
 print(json.dumps([manager.all_tasks for manager in managers]))
 """
 
+MATHS = ("run", "--model", "dummy", "--tasks", "cora_math_prompts")
+PROMPTS = ("run", "--model", "dummy", "--tasks", "cora_demo_prompts", *OPTIONS)
+
 
 @pytest.fixture(scope="module")
 def sources(tmp_path_factory: pytest.TempPathFactory) -> Sources:
@@ -39,11 +54,35 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Sources:
 
 
 @pytest.fixture(scope="module")
-def bare(sources: Sources, tmp_path_factory: pytest.TempPathFactory) -> Environment:
+def made(sources: Sources, tmp_path_factory: pytest.TempPathFactory) -> Environment:
     """The wheel, the version of the harness that this suite runs on, and what they need."""
-    made = new(tmp_path_factory.mktemp("packaging") / "venv", by_uv=True)
-    made.install(sources.wheel, sources.harness_wheel)
-    return made
+    return CASES[UPGRADED](sources, tmp_path_factory.mktemp("packaging") / "venv")
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("out")
+
+
+@pytest.fixture(scope="module")
+def said(made: Environment, out: Path) -> dict[str, tuple[int, str]]:
+    """The status of each command, and what it prints."""
+    commands: dict[str, tuple[str | Path, ...]] = {
+        "import": ("-c", IMPORT),
+        "absent": ("-c", ABSENT),
+        "entry points": ("-c", ENTRY_POINTS),
+        "managers": ("-c", MANAGERS),
+        "list": ("lm_eval", "ls", "tasks"),
+        "validate": ("lm_eval", "validate", "--tasks", ",".join((*GROUPS, *NAMES))),
+        "run": ("lm_eval", *DUMMY, "--output_path", out, "--log_samples"),
+        "prompts": ("lm_eval", *PROMPTS),
+        "maths": ("lm_eval", *MATHS),
+        "simple_evaluate": ("-c", RUN),
+        "report": ("lm_eval_cora", "report", out, "--format", "md"),
+        "page": ("lm_eval_cora", "report", out, "-o", out / "report.html"),
+        "check": ("lm_eval_cora", "tasks", "--check", "cora_demo", *OPTIONS),
+    }
+    return dict(zip(commands, made.run_all(*commands.values()), strict=True))
 
 
 def test_nothing_of_ours_goes_into_the_harness(sources: Sources) -> None:
@@ -53,13 +92,6 @@ def test_nothing_of_ours_goes_into_the_harness(sources: Sources) -> None:
     tops = {name.partition("/")[0] for name in names}
     assert tops == {"lm_eval_cora", "_lm_eval_cora_startup", "lm_eval_cora_startup.pth", metadata}
     assert not [name for name in names if name.startswith("lm_eval_cora/") and "_startup." in name]
-
-
-def test_the_entry_point_is_the_folder_of_the_task_files(bare: Environment) -> None:
-    points = (
-        "from importlib.metadata import entry_points; print([p.load()() for p in entry_points(group='lm_eval.tasks')])"
-    )
-    assert str(bare.site / "lm_eval_cora" / "tasks") in bare.run("-c", points)
 
 
 def test_an_error_names_the_harness_that_the_package_needs(sources: Sources) -> None:
@@ -72,94 +104,96 @@ def test_an_error_names_the_harness_that_the_package_needs(sources: Sources) -> 
     ]
 
 
-@pytest.mark.parametrize("case", ["upgrade from 0.1.0, editable harness"])
-def test_a_way_to_install_the_two(sources: Sources, case: str, tmp_path: Path) -> None:
-    # Once upgraded, this is the commonest case, too. `nox -s install` runs all of them.
-    made = CASES[case](sources, tmp_path / "environment")
-    for check in CHECKS.values():
-        check(made, tmp_path)
+def test_without_the_harness_there_is_an_error_of_one_line(sources: Sources, tmp_path: Path) -> None:
+    bare = new(tmp_path / "venv", sources.dependencies, by_uv=True)
+    bare.install("--no-deps", sources.wheel)
+    commands = (DUMMY, ("tasks", "--check", "cora"), ("tasks",))
+    run, check, tasks = bare.run_all(*(("lm_eval_cora", *command) for command in commands))
+    for name, found in (("run", run), ("tasks", check)):
+        assert found == (
+            1,
+            f"lm-eval-cora {name}: cannot import the harness: No module named 'lm_eval'. Install it for "
+            f"{bare.python}: pip install '{HARNESS}'\n",
+        )
+    assert tasks[0] == 0
+    assert "cora_medqa" in tasks[1]
 
 
-@pytest.mark.parametrize("command", [("run", "--model", "dummy", "--tasks", "cora_demo"), ("tasks", "--check", "cora")])
-def test_without_the_harness_there_is_an_error_of_one_line(
-    sources: Sources, tmp_path: Path, command: tuple[str, ...]
-) -> None:
-    made = new(tmp_path / "venv", sources.dependencies)
-    made.install("--no-deps", sources.wheel)
-    assert call(made.python, "-m", "lm_eval_cora", *command, status=1) == (
-        f"lm-eval-cora {command[0]}: cannot import the harness: No module named 'lm_eval'. Install it for "
-        f"{made.python}: pip install '{HARNESS}'\n"
-    )
-    assert "cora_medqa" in made.run("-m", "lm_eval_cora", "tasks")
+def test_only_maths_and_the_page_lack_a_package(said: dict[str, tuple[int, str]]) -> None:
+    failed = {name for name, (status, _) in said.items() if status}
+    assert failed == {"maths", "page"}, {name: said[name][1][-2000:] for name in failed}
+    assert "cora_math_prompts: " in said["maths"][1]
+    assert "pip install 'lm-eval-cora[math]'" in said["maths"][1]
+    assert "pip install 'lm-eval-cora[report]'; or --format md" in said["page"][1]
 
 
-def test_the_environment_is_bare(bare: Environment) -> None:
-    found = "import importlib.util as u; print([name for name in ('torch', 'transformers') if u.find_spec(name)])"
-    assert bare.run("-c", found).strip() == "[]"
+def test_the_harness_is_the_real_package(made: Environment, said: dict[str, tuple[int, str]]) -> None:
+    assert made.harness is not None
+    assert Path(said["import"][1].strip()).is_relative_to(made.harness)
 
 
-def test_the_tasks_are_listed_without_an_include_path(bare: Environment) -> None:
-    listed = bare.run("-m", "lm_eval", "ls", "tasks")
+def test_the_entry_point_is_the_folder_of_the_task_files(made: Environment, said: dict[str, tuple[int, str]]) -> None:
+    assert str(made.site / "lm_eval_cora" / "tasks") in said["entry points"][1]
+
+
+def test_the_environment_is_bare(said: dict[str, tuple[int, str]]) -> None:
+    assert said["absent"][1].strip() == "[]"
+
+
+def test_the_tasks_are_listed_without_an_include_path(said: dict[str, tuple[int, str]]) -> None:
+    listed = said["list"][1]
     for name in NAMES:
         (line,) = [line for line in listed.splitlines() if f"|{name} " in line or f"|{name}|" in line]
         assert ("multiple_choice" if name.endswith("_mc") else "generate_until") in line
-    assert all(f"|{name} " in listed for name in GROUPS)
-    bare.run("-m", "lm_eval", "validate", "--tasks", ",".join((*GROUPS, *NAMES)))
+    assert all(f"|{name} " in listed for name in (*GROUPS, "arc_easy"))
+    assert "WARNING" not in listed
 
 
-def test_every_task_manager_finds_the_tasks_once(bare: Environment) -> None:
-    *said, found = bare.run("-c", MANAGERS).splitlines()
-    assert not said  # the harness warns about a task that it finds twice
+def test_every_task_manager_finds_the_tasks_once(said: dict[str, tuple[int, str]]) -> None:
+    *warnings, found = said["managers"][1].splitlines()
+    assert not warnings  # the harness warns about a task that it finds twice
     for names in json.loads(found):
         assert {name for name in names if name.startswith("cora")} == {*GROUPS, *NAMES}
 
 
-def test_the_start_up_module_can_be_switched_off(bare: Environment) -> None:
-    assert "cora_" not in bare.run("-m", "lm_eval", "ls", "tasks", LM_EVAL_CORA_AUTOLOAD="0")
-    assert "|cora " in bare.run("-m", "lm_eval_cora", *DUMMY, LM_EVAL_CORA_AUTOLOAD="0")
+def test_the_start_up_module_can_be_switched_off(made: Environment) -> None:
+    listed, ran = made.run_all(("lm_eval", "ls", "tasks"), ("lm_eval_cora", *DUMMY), LM_EVAL_CORA_AUTOLOAD="0")
+    assert (listed[0], "cora_" in listed[1]) == (0, False)
+    assert (ran[0], "|cora " in ran[1]) == (0, True)
 
 
-def test_the_command_runs(bare: Environment) -> None:
-    out = bare.run("-m", "lm_eval", *DUMMY)
-    assert "|cora " in out
-    assert "|bmca@1.0 " in out
+def test_runs_print_their_tables(said: dict[str, tuple[int, str]]) -> None:
+    assert "|cora " in said["run"][1]
+    assert "|bmca@1.0 " in said["run"][1]
+    assert "|consistency_rate|" in said["prompts"][1]
 
 
-def test_prompts_run(bare: Environment) -> None:
-    out = bare.run("-m", "lm_eval", "run", "--model", "dummy", "--tasks", "cora_demo_prompts", *OPTIONS)
-    assert "|consistency_rate|" in out
-
-
-def test_maths_says_what_it_needs(bare: Environment) -> None:
-    said = call(bare.python, "-m", "lm_eval", "run", "--model", "dummy", "--tasks", "cora_math_prompts", status=1)
-    assert "cora_math_prompts: " in said
-    assert "pip install 'lm-eval-cora[math]'" in said
-
-
-def test_simple_evaluate_runs(bare: Environment) -> None:
-    results = json.loads(bare.run("-c", RUN).splitlines()[-1])
+def test_simple_evaluate_runs(said: dict[str, tuple[int, str]]) -> None:
+    results = json.loads(said["simple_evaluate"][1].strip().splitlines()[-1])
     # The dummy model always says "lol".
     assert results["invalid,none"] == 1.0
     assert results["cora,none"] == 0.0
     assert results["cora_stderr,none"] == 0.0
 
 
-def test_the_command_of_its_own_reports_a_run(bare: Environment, tmp_path: Path) -> None:
-    ours = str(bare.python.parent / "lm-eval-cora")
-    bare.run("-m", "lm_eval", *DUMMY, "--output_path", tmp_path, "--log_samples")
-    assert "| cora " in call(ours, "report", tmp_path, "--format", "md")
-    assert str(bare.site / "lm_eval_cora" / "tasks") in call(ours, "tasks")
-    assert "2 questions, 52 variants" in call(ours, "tasks", "--check", "cora_demo", *OPTIONS)
-    page = tmp_path / "report.html"
-    assert "pip install 'lm-eval-cora[report]'; or --format md" in call(ours, "report", tmp_path, "-o", page, status=1)
-    bare.install("matplotlib")
-    call(ours, "report", tmp_path, "-o", page)
-    assert "<svg" in page.read_text()
+def test_the_command_of_its_own_reports_a_run(made: Environment, said: dict[str, tuple[int, str]], out: Path) -> None:
+    assert "| cora " in said["report"][1]
+    assert "2 questions, 52 variants" in said["check"][1]
+    ours = str(made.python.parent / "lm-eval-cora")
+    assert str(made.site / "lm_eval_cora" / "tasks") in call(ours, "tasks")
+    made.install("matplotlib")
+    call(ours, "report", out, "-o", out / "report.html")
+    assert "<svg" in (out / "report.html").read_text()
 
 
-def test_types_and_questions_are_in_the_package(bare: Environment) -> None:
-    package = bare.site / "lm_eval_cora"
+def test_types_and_questions_are_in_the_package(made: Environment) -> None:
+    package = made.site / "lm_eval_cora"
     assert (package / "py.typed").is_file()
     assert (package / "benchmarks" / "demo.jsonl").is_file()
     for template in ("letter", "question"):
         assert (package / "prompting" / "templates" / f"{template}.jinja").is_file()
+
+
+def test_removing_the_package_leaves_nothing_behind(made: Environment) -> None:
+    # The last test of the environment that all others share.
+    assert check_removal(made) == "clean"

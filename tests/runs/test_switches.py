@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from lm_eval_cora.options import OptionError
+from tests.support.index import OURS_ALONE
 from tests.support.simulated import TASKS, Simulated, knows, run, scores
 
 FORMS = ["cora_demo", "cora_demo_mc"]
@@ -184,7 +185,7 @@ def test_more_processes_than_variants_are_refused_before_a_request(task: str) ->
 @pytest.mark.usefixtures("hub")
 def test_all_of_them_on_the_command_line(tmp_path: Path, hub: Path) -> None:
     command = [
-        *(sys.executable, "-m", "lm_eval", "run", "--model", "dummy", "--include_path", str(TASKS)),
+        *(sys.executable, "-c", OURS_ALONE, "lm_eval", "run", "--model", "dummy", "--include_path", str(TASKS)),
         *("--tasks", "cora_mmlu,cora_mmlu_mc", "--metadata", json.dumps({"cora": {"questions": 3, "seed": 4}})),
         *("--limit", "0.4", "--num_fewshot", "2", "--seed", "1,2,3,4", "--gen_kwargs", "max_gen_toks=16"),
         *("--system_instruction", "Be brief.", "--cache_requests", "true", "--write_out"),
@@ -195,7 +196,7 @@ def test_all_of_them_on_the_command_line(tmp_path: Path, hub: Path) -> None:
         "HF_DATASETS_CACHE": str(hub / "cache"),
         "LM_HARNESS_CACHE_PATH": str(tmp_path / "cache"),
     }
-    done = subprocess.run(command, cwd=hub, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, cwd=hub, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     # 24 of 60 variants: one whole question, 8 * 4 + 6 * 2 + 6 * 3 = 62 letters, and four variants of another, 16 more.
     assert "cora_mmlu: 1 of 2 questions are cut in two and will be left out." in done.stderr

@@ -216,7 +216,6 @@ def launch(
     ranks: int = 1,
     log: Path | None = None,
     stop_half_way: bool = False,
-    hash_seed: int = 1,
     seconds: float = SECONDS,
 ) -> list[Ended]:
     """Run in real processes, one per rank, and wait for them; the first writes `outcomes.json` into the folder."""
@@ -235,7 +234,7 @@ def launch(
                 **os.environ,
                 "LOCAL_RANK": str(rank),  # as torchrun and accelerate set it; the harness reads it
                 "OMP_NUM_THREADS": "1",
-                "PYTHONHASHSEED": str(hash_seed + rank),  # nothing may depend on the order of a set
+                "PYTHONHASHSEED": str(1 + rank),  # nothing may depend on the order of a set
                 "GLOO_SOCKET_IFNAME": "lo0" if sys.platform == "darwin" else "lo",
             }
             with file.open("wb") as stderr:

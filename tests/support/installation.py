@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -63,6 +64,29 @@ def call(*command: str | Path, status: int = 0, **variables: str) -> str:
     )
     assert done.returncode == status, f"{command} ended with {done.returncode}\n{done.stdout[-4000:]}"
     return done.stdout
+
+
+_MARK = "-- the status is"
+
+_ONE_START = f"""
+import json, runpy, sys, traceback
+for module, *arguments in json.loads(sys.argv[1]):
+    status = 0
+    try:
+        if module == "-c":
+            exec(arguments[0], {{}})
+        else:
+            sys.argv = [module, *arguments]
+            runpy.run_module(module, run_name="__main__", alter_sys=True)
+    except SystemExit as ended:
+        status = int(ended.code or 0)
+    except Exception:
+        traceback.print_exc()
+        status = 1
+    sys.stderr.flush()
+    print(f"\\n{_MARK} {{status}}", flush=True)
+"""
+"""Importing the harness takes longer than most commands."""
 
 
 @dataclass(frozen=True)
@@ -166,6 +190,17 @@ class Environment:
     def run(self, *arguments: str | Path, **variables: str) -> str:
         """Run its Python."""
         return call(self.python, *arguments, **(self.variables | variables))
+
+    def run_all(self, *commands: Sequence[str | Path], **variables: str) -> list[tuple[int, str]]:
+        """Run several modules (or `-c`, with code) in one start of its Python.
+
+        Returns:
+            The exit status of each, and what it prints.
+        """
+        given = json.dumps([list(map(str, command)) for command in commands])
+        *said, rest = re.split(rf"\n{_MARK} (\d+)\n", self.run("-c", _ONE_START, given, **variables))
+        assert not rest.strip(), rest
+        return [(int(status), text) for text, status in zip(said[::2], said[1::2], strict=True)]
 
     def install(self, *arguments: str | Path) -> None:
         """Install packages."""

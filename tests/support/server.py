@@ -11,7 +11,7 @@ from typing import Any
 
 Payload = dict[str, Any]
 Fault = str
-"""`status N`, or one of: no choices, one missing, null, no message, no content, error, text, hang, hang up."""
+"""`status N`, or one of: no choices, one missing, null, no message, no content, error, text, hang up."""
 
 
 def letter_of(text: str, seed: int | None = None) -> str:
@@ -28,7 +28,6 @@ class Server:
         fault: Says what goes wrong with a request, by its number from 0 and its payload.
         scores: Whether it returns the log-probabilities of a prompt.
         honours_seeds: Whether the answer depends on the seed.
-        released: Set to let the requests go on that hang.
     """
 
     def __init__(self) -> None:
@@ -37,7 +36,6 @@ class Server:
         self.scores = True
         self.honours_seeds = True
         self.model = "tiny"
-        self.released = threading.Event()
         self._lock = threading.Lock()
 
     def __enter__(self) -> Server:
@@ -52,7 +50,6 @@ class Server:
 
     def stop(self) -> None:
         """Stop listening: whoever comes now is refused."""
-        self.released.set()
         self._http.shutdown()
         self._http.server_close()
 
@@ -143,8 +140,6 @@ class Server:
                     self.reply(200, {"error": {"message": "overloaded"}})
                 elif fault == "text":
                     self.reply(200, b"<html>busy</html>")
-                elif fault == "hang":
-                    server.released.wait(60)
                 else:
                     self.connection.close()
 
