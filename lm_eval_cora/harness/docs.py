@@ -93,8 +93,8 @@ def check_options(probe: Probe, options: Options, form: Form) -> None:
         if those and name not in taken:
             scored = " where answers are scored" if name in probe.options else ""
             raise OptionError(
-                f"option {name!r}: the probe {probe.name!r} does not have it{scored}; it belongs to {', '.join(those)}. "
-                "An option holds for all tasks of a run: run these tasks separately"
+                f"option {name!r}: the probe {probe.name!r} does not have it{scored}; it belongs to "
+                f"{', '.join(those)}. An option holds for all tasks of a run: run these tasks separately"
             )
 
 

@@ -65,7 +65,7 @@ def test_the_advice_is_for_what_was_asked_for_and_how_it_was_read() -> None:
     assert "first." not in advice("best_answer", Reason.SEVERAL)
 
 
-def test_each_thing_that_is_asked_for_is_needs_scores_alone() -> None:
+def test_each_answer_format_is_looked_at_alone() -> None:
     # One of 31 answers would not be worth a line; one of two is.
     yes_no = [
         Record("q", 1, 30, "true_or_false_right", (0,), 0, picked=None, ask="yes_no", selected=(0,)),
