@@ -202,6 +202,8 @@ def _check(doc: dict[str, Any]) -> None:
     is_open = format_of(doc).is_open
     choices, printed = list(doc["choices"]), doc["printed"]
     identities = [*doc["printed"], *([] if is_open else [doc["answer"]])]
+    if is_open and isinstance(doc["answer"], str):
+        doc["answer"] = intern(doc["answer"])
     if (
         not all(type(number) is int for number in (doc["ordinal"], doc["variants"], *identities))
         or not all(0 <= identity < IDENTITIES for identity in identities)
