@@ -47,8 +47,8 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
         _sends_seeds: Whether each sample is sent with a different seed.
         _writes: Whether the model writes an answer of its own, which is compared.
         _keys: The names under which the harness is handed a Record.
-        _chosen: The metrics of this form and this benchmark.
-        _asked: The docs that are asked on all ranks together.
+        _entries: The metrics of this form and this benchmark.
+        _selected: The docs that are asked on all ranks together.
         _options: What the user changed about the task.
         _chat: Whether a chat template is applied, here or by a server.
         _records: The Records that the table was built of last.
@@ -61,8 +61,8 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
     _sends_seeds: bool
     _writes: bool
     _keys: list[str]
-    _chosen: list[Mapping[str, Any]]
-    _asked: list[Doc]
+    _entries: list[Mapping[str, Any]]
+    _selected: list[Doc]
     _options: Options
     _chat: bool
     _records: Sequence[Record]
@@ -88,7 +88,7 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
     @property
     def can_stop(self) -> bool:
         """Whether its metrics allow a question to end with the first wrong answer."""
-        return saves_requests(self._chosen)
+        return saves_requests(self._entries)
 
     def answers_scored(self, doc: Doc) -> int:
         """The number of answers to a variant that are scored, 1 if the answer is written."""
@@ -97,7 +97,7 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
     def agenda(self) -> list[Planned]:
         """The questions of all ranks in random order, that of the option `questions`: n of them are the same."""
         costs: dict[str, int] = {}
-        for doc in self._asked:
+        for doc in self._selected:
             costs[doc["question_id"]] = costs.get(doc["question_id"], 0) + self.answers_scored(doc)
         ranked = sorted(costs, key=lambda question: draw(2**64, self._options.seed, "questions", question))
         return [Planned(self.task_name, question, costs[question]) for question in ranked]

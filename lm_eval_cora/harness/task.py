@@ -113,11 +113,11 @@ class CoraTask(ScoredTask):
             for entry in config["metric_list"]
             if applies_to(entry, self._form, sampled=sampled, features=features)
         ]
-        self._chosen = chosen
+        self._entries = chosen
         config["metric_list"] = [entry for entry in chosen if is_in_table(entry)]
         self._study: list[Any] = []
         self._docs: Docs | None = None
-        self._asked: list[Doc] = []
+        self._selected: list[Doc] = []
         self._chat = False
         self._left_out: dict[str, object] = {}
         self._fewshot_seed = DEFAULT_OTHER_SEED
@@ -218,7 +218,7 @@ class CoraTask(ScoredTask):
         """
         self.prepare(None, limit=limit)
         shots = self.config.num_fewshot or 0
-        asked = tqdm(self._asked, self.task_name, unit="variant", disable=None, leave=False)
+        asked = tqdm(self._selected, self.task_name, unit="variant", disable=None, leave=False)
         prompts = ((doc, self.fewshot_context(doc, shots), self.answers_scored(doc)) for doc in asked)
         return describe_cost(prompts, repeats=self.config.repeats, rate=_RATE)
 
@@ -232,10 +232,10 @@ class CoraTask(ScoredTask):
         Raises:
             OptionError: If it cannot.
         """
-        asked = self._asked = chosen_docs(self.task_name, self.test_docs(), **arguments)
+        asked = self._selected = chosen_docs(self.task_name, self.test_docs(), **arguments)
         if callable(self.config.process_results):  # not --predict_only
-            table = [entry for entry in self._chosen if is_in_table(entry)]
-            self._set_metrics(table, self._chosen if len(table) < len(self._chosen) else [])
+            table = [entry for entry in self._entries if is_in_table(entry)]
+            self._set_metrics(table, self._entries if len(table) < len(self._entries) else [])
         if notice := describe_cut(asked):
             logger.warning("%s: %s", self.task_name, notice)
         if self.config.num_fewshot:
@@ -269,7 +269,7 @@ class CoraTask(ScoredTask):
         model.expect(self.task_name, self.OUTPUT_TYPE)
         if not model.leaves_out:
             return
-        check_stopping(self.task_name, model, self.config, self._chosen, filters=len(filters_of(self)))
+        check_stopping(self.task_name, model, self.config, self._entries, filters=len(filters_of(self)))
         if model.stop is not None and self.can_stop:
             self._set_metrics([entry for entry in self.config.metric_list if is_known_early(entry)], [])
         elif model.stop is not None:

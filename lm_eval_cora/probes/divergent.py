@@ -82,11 +82,11 @@ DIVERGENT = Probe(
         ORIGINAL: KINDS[ORIGINAL],
         shuffled(ORIGINAL): KINDS[shuffled(ORIGINAL)],
         WITH_NOTA: "“None of the above” replaces one of the wrong options where it stands.",
-        shuffled(WITH_NOTA): "The same in another order.",
+        shuffled(WITH_NOTA): f"The options of {WITH_NOTA} in another order.",
         DECOUPLED: "The right option and one wrong option, in the order of the question.",
-        shuffled(DECOUPLED): "The same in another order.",
+        shuffled(DECOUPLED): f"The options of {DECOUPLED} in another order.",
         f"{DECOUPLED}_{WITH_NOTA}": "The right option, one wrong option, then “None of the above”.",
-        shuffled(f"{DECOUPLED}_{WITH_NOTA}"): "The same in another order.",
+        shuffled(f"{DECOUPLED}_{WITH_NOTA}"): f"The options of {DECOUPLED}_{WITH_NOTA} in another order.",
     },
     # docs/cost.md: SmolLM2-135M got 74 to 97% of each shuffled kind wrong and at most 4% of the others. Among those
     # that are alike the kinds with as many options as the original come first: four larger models got these wrong 1.4
