@@ -30,7 +30,10 @@ KINDS = {
     TRUE_OR_FALSE_WRONG: "Whether a wrong option is the right answer, yes or no.",
     SELECT_ALL: "All right options are asked for.",
     REPLACED: "A filler replaces one of the wrong options.",
-    **{f"options_{count}": f"Printed with {count} options: wrong ones are left out, or fillers are added." for count in COUNTS},
+    **{
+        f"options_{count}": f"Printed with {count} options: wrong ones are left out, or fillers are added."
+        for count in COUNTS
+    },
 }
 """A sentence about each kind that several probes have."""
 
