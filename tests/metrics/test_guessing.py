@@ -19,7 +19,7 @@ RANDOM = (1, 0.89263, 0.62419, 0.32220, 0.12087, 0.03279, 0.00637, 0.00086, 0.00
 rates = st.one_of(st.floats(0, 1), st.sampled_from((0.0, 0.2, 0.5, 1.0)))
 
 
-@pytest.mark.parametrize(("p", "printed"), enumerate(RANDOM))
+@pytest.mark.parametrize(("p", "printed"), list(enumerate(RANDOM)))
 def test_random_guessing_is_that_of_the_paper(p: int, printed: float) -> None:
     digits = len(f"{printed:.10f}".rstrip("0").partition(".")[2])
     assert round(at_least(10, 0.2)[p], digits) == printed

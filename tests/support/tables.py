@@ -126,6 +126,8 @@ def resampled(table: ResponseTable, drawn: np.ndarray) -> ResponseTable:
     rows = np.concatenate([np.arange(start, start + size) for start, size in zip(starts[drawn], sizes, strict=True)])
 
     def copied(pairs: np.ndarray) -> np.ndarray:
+        if not len(pairs):
+            return pairs
         of = table.question[pairs[:, 0]]
         return np.concatenate([pairs[of == q] + shift for q, shift in zip(drawn, moved, strict=True)])
 
