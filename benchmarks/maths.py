@@ -3,7 +3,7 @@
 Questions are made up in the manner of MATH. Each answer carries the value that it denotes, so that a verdict on which
 the two sides differ can be said to be right or wrong. Both sides see the same answers in one run:
 
-- ours: `Judge.settle` on all pairs, then a verdict on each;
+- ours: `EquivalenceChecker.settle` on all pairs, then a verdict on each;
 - the harness': `math_equal` of its SCORE tasks on each pair, as their consistency rate calls it. It runs in a process
   of its own, which is ended if a pair takes more than a minute: its own time limits are signals, and do not end a long
   multiplication.
@@ -34,7 +34,7 @@ from tqdm import tqdm
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the checkout, not what is installed
 
 from benchmarks.maths_answers import NOTHING, Written, made_up_answers, same
-from lm_eval_cora.equivalence import Judge
+from lm_eval_cora.equivalence import EquivalenceChecker
 
 HARNESS_SECONDS = 60
 SHOWN = 3
@@ -44,11 +44,11 @@ Verdicts = list[bool | None]
 
 def ours(questions: list[list[Written]]) -> Verdicts:
     """Our verdicts on all pairs; no answer equals nothing."""
-    judge = Judge()
+    checker = EquivalenceChecker()
     texts = [[answer.text for answer in answers] for answers in questions]
     pairs = [pair for answers in texts for pair in combinations(answers, 2)]
-    judge.settle([(one, other) for one, other in pairs if one is not None and other is not None])
-    return [False if one is None or other is None else judge.verdict(one, other) for one, other in pairs]
+    checker.settle([(one, other) for one, other in pairs if one is not None and other is not None])
+    return [False if one is None or other is None else checker.verdict(one, other) for one, other in pairs]
 
 
 def _serve_harness(pipe: Any) -> None:

@@ -1,10 +1,11 @@
 """What all metrics cost together: 100,000 records, against plain Python loops over the same records.
 
-python benchmarks/metrics.py
+python benchmarks/metrics.py [--questions 3847]
 """
 
 from __future__ import annotations
 
+import argparse
 import statistics
 import sys
 import time
@@ -16,8 +17,6 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # the checkout, not what is 
 from lm_eval_cora.responses import ResponseTable
 from tests.support import oracles
 from tests.support.tables import METRICS, random_questions
-
-QUESTIONS = 3_847  # x 26 variants = 100,022 records
 
 
 def seconds(work: Callable[[], object], repeats: int) -> float:
@@ -32,7 +31,9 @@ def seconds(work: Callable[[], object], repeats: int) -> float:
 
 def main() -> None:
     """Measure, and print the ratio."""
-    questions = random_questions(QUESTIONS)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--questions", type=int, default=3_847, help="of 26 variants (default: 3,847)")
+    questions = random_questions(parser.parse_args().questions)
     records = [record for members in questions for record in members]
     table = ResponseTable.from_records(records)
 

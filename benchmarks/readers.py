@@ -29,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # the checkout, not what is 
 
 from lm_eval_cora.answers import Answer
 from lm_eval_cora.answers.choice import find_letter
-from lm_eval_cora.answers.letter import read_letter
+from lm_eval_cora.formats.letter import read_letter
 from lm_eval_cora.question import LETTERS
 
 LEFT_OUT = ("I do not know", "Refused")

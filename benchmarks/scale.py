@@ -1,11 +1,10 @@
 """What cora_mmlu costs at full size: 14,042 questions, 280,840 variants, five shots, the dummy model.
 
-Four things are measured, each in a process of its own below this one:
+Three things are measured, each in a process of its own below this one:
 
-- the whole run of `cora_mmlu`: seconds, and peak memory;
+- a run of `cora_mmlu`: seconds, peak memory, and how often its documents are expanded;
 - our part of it alone, step by step: load, expand, draw exemplars and render, read the answers, regroup, all metrics;
-- the whole run of the harness' own `score_option_order_robustness_mmlu_pro`, which expands MMLU-Pro;
-- how often either expands its documents.
+- a run of the harness' own `score_option_order_robustness_mmlu_pro`, which expands MMLU-Pro.
 
 Rows are made up, in the layout, number and length of the two benchmarks' (MMLU: stems of 50 words, MMLU-Pro of 40).
 
@@ -17,8 +16,10 @@ MCQA+ and the REVAS study are asked without shots.
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import random
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -26,7 +27,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from overhead import REPOSITORY, measure
+sys.path.insert(0, str(Path(__file__).parents[1]))  # the checkout, not what is installed
+
+from benchmarks.overhead import REPOSITORY, harness, measure
 
 TASKS = {"divergent": "cora_mmlu", "plus": "cora_mmlu_plus", "revas": "cora_mmlu_revas"}
 SUBJECTS = 57
@@ -91,6 +94,7 @@ def our_steps(probe: str) -> None:
     from lm_eval_cora.harness.fewshot import ExemplarSampler
     from lm_eval_cora.metrics.entries import parameters_of
     from lm_eval_cora.options import Options
+    from lm_eval_cora.probes import PROBES
     from lm_eval_cora.responses import ResponseTable
 
     seconds: dict[str, float] = {}
@@ -106,7 +110,7 @@ def our_steps(probe: str) -> None:
         rows = loading.load_benchmark(options=Options(), **source)["test"]
         pool = loading.load_exemplars(options=Options(), **source, hub_fewshot_split="dev")
     with step("expand"):
-        variants = getattr(docs, probe)(rows)
+        variants = docs.process_docs(rows, PROBES[probe])
     with step("exemplars and prompts"):
         sampler = ExemplarSampler(pool, {row["id"]: loading.to_question(row) for row in rows}, 0, 1234)
         for doc in variants:
@@ -128,12 +132,9 @@ def our_steps(probe: str) -> None:
     print(json.dumps({"docs": len(variants), "seconds": seconds}))
 
 
-def count_expansions(task: str) -> None:
-    """Run a task on a few documents, and count how often its documents are expanded."""
-    from lm_eval import simple_evaluate
+def counting_harness() -> None:
+    """The command `lm_eval` of the harness; then how often a task expanded its documents."""
     from lm_eval.config.task import TaskConfig
-    from lm_eval.models.dummy import DummyLM
-    from lm_eval.tasks import TaskManager
 
     calls = 0
     post_init = TaskConfig.__post_init__
@@ -150,8 +151,7 @@ def count_expansions(task: str) -> None:
         self.process_docs = counting
 
     TaskConfig.__post_init__ = counted
-    manager = TaskManager(include_path=str(REPOSITORY / "tasks"))
-    simple_evaluate(model=DummyLM(), tasks=[task], task_manager=manager, limit=20, log_samples=False)
+    harness()
     print(json.dumps(calls))
 
 
@@ -167,23 +167,23 @@ def main() -> None:
     parser.add_argument("--probe", choices=TASKS, default="divergent")
     given = parser.parse_args()
     questions, probe, task = given.questions, given.probe, TASKS[given.probe]
-    run = ("-m", "lm_eval", "run", "--model", "dummy", "--include_path", str(REPOSITORY / "tasks"), "--tasks")
+    (lm_eval,) = importlib.util.find_spec("lm_eval").submodule_search_locations
+    command = ("-c", "from benchmarks.scale import counting_harness; counting_harness()", "run", "--model", "dummy")
+    ours = (*command, "--include_path", str(REPOSITORY / "tasks"), "--tasks", task, "--output_path", "out")
+    score = (*command, "--include_path", f"{lm_eval}/tasks/score", "--tasks", SCORE, "--output_path", "out")
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         write_hub(folder, questions)
-        for label, arguments in (("", ()), (" with --log_samples", ("--log_samples",))):
-            seconds, memory, _ = measure(folder, *run, task, "--output_path", "out", *arguments)
-            print(f"{task}{label}: {seconds:.0f} s, {memory:.0f} MiB")
-        ours = last_line(measure(folder, "-c", f"import scale; scale.our_steps({probe!r})")[2])
-        total = sum(ours["seconds"].values())
-        print(f"of which ours: {total:.1f} s for {ours['docs']:,} docs, {total / ours['docs'] * 1e6:.0f} us a doc")
-        for step, took in ours["seconds"].items():
+        for label, run in ((task, ours), (f"{task} with --log_samples", (*ours, "--log_samples")), (SCORE, score)):
+            seconds, memory, printed = measure(folder, *run)
+            print(f"{label}: {seconds:.0f} s, {memory:.0f} MiB, documents expanded {last_line(printed)} times")
+        found = last_line(measure(folder, "-c", f"from benchmarks.scale import our_steps; our_steps({probe!r})")[2])
+        total = sum(found["seconds"].values())
+        print(
+            f"our part of {task}: {total:.1f} s for {found['docs']:,} docs, {total / found['docs'] * 1e6:.0f} us a doc"
+        )
+        for step, took in found["seconds"].items():
             print(f"    {step:24}{took:6.1f} s")
-        seconds, memory, _ = measure(folder, *run, SCORE, "--output_path", "out")
-        print(f"{SCORE}: {seconds:.0f} s, {memory:.0f} MiB")
-        for name in (task, SCORE):
-            calls = last_line(measure(folder, "-c", f"import scale; scale.count_expansions({name!r})")[2])
-            print(f"{name}: its documents are expanded {calls} times a run")
 
 
 if __name__ == "__main__":

@@ -32,7 +32,6 @@ from lm_eval_cora.report.plots import check_drawing
 from lm_eval_cora.report.runs import Run, read_runs
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.report.text import as_csv, as_json, as_markdown, table_as_text
-from lm_eval_cora.stopping.goals import Goal
 from lm_eval_cora.task_files import task_list
 
 _STDOUT = Path("-")
@@ -111,7 +110,7 @@ def _run(given: argparse.Namespace) -> None:
     try:
         run(
             given.others,
-            goal=None if given.stop is None else Goal.parse(given.stop),
+            stop=given.stop,
             budget=given.budget,
             target=given.target_stderr,
             limits=given.max_gen_toks,
@@ -264,9 +263,9 @@ def _tasks(given: argparse.Namespace) -> None:
         if given.include_path and not given.include_path.is_dir():
             raise ReportError(f"--include_path {given.include_path}: there is no such folder")
         with _importing_the_harness():
-            from lm_eval_cora.harness.rehearsal import rehearse  # takes seconds
+            from lm_eval_cora.harness.dry_run import dry_run  # takes seconds
 
-        costs = rehearse(
+        costs = dry_run(
             [name for names in given.names for name in names.split(",")],
             given.metadata,
             num_fewshot=given.num_fewshot,

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 from lm_eval_cora.answers import Reader
-from lm_eval_cora.probes.order import Orders
 from lm_eval_cora.question import is_encodable
+
+Orders = Literal["swap", "cyclic", "all"]
+"""Which orders of the options the order probe asks."""
 
 
 class OptionError(ValueError):

@@ -1,4 +1,4 @@
-"""Questions, variants and option identity: the words that every other room uses."""
+"""Questions and option identity: what every other module uses."""
 
 from __future__ import annotations
 
@@ -19,15 +19,8 @@ NOTA = MAX_OPTIONS
 FIRST_FILLER = NOTA + 1
 """Identity of a question's first filler, an option without a meaning; the others follow."""
 
-Ask = Literal["letter", "best_answer", "yes_no", "select_all", "boxed"]
-"""What a variant asks for: the letter of one option, first thing or after any amount of reasoning; whether its only
-option is right; all letters that are; or an answer of the model's own in a box."""
-
 Form = Literal["generate", "loglikelihood"]
 """How the model is asked: it writes, or its answers are scored."""
-
-PICKS_ONE: tuple[Ask, ...] = ("letter", "best_answer")
-"""Those that ask for one of the options."""
 
 
 class UnusableQuestion(ValueError):
@@ -143,31 +136,13 @@ class OpenQuestion:
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """It has none."""
+        """Empty: there are no options."""
         return ()
 
-
-@dataclass(frozen=True, slots=True)
-class Variant:
-    """One altered form of a Question.
-
-    Attributes:
-        kind: How it was altered, e.g. `original` or `decoupled_with_nota`.
-        ordinal: Its place among the variants of its question, from 0.
-        printed: Identity of each printed option, in printed order.
-        choices: Text of each printed option, in the same order.
-        answer: Identity of the right option; not printed where the question is whether a wrong option is right.
-        ask: What it asks for.
-        original: Whether it is the question as its benchmark asks it; at most one variant of a question is.
-    """
-
-    kind: str
-    ordinal: int
-    printed: tuple[int, ...]
-    choices: tuple[str, ...]
-    answer: int
-    ask: Ask = "letter"
-    original: bool = False
+    @property
+    def identities(self) -> tuple[int, ...]:
+        """Empty, too."""
+        return ()
 
 
 def _check_stem(stem: object) -> None:

@@ -1,64 +1,31 @@
-"""A variant and the response to it -> Record: what was asked decides how the response is read."""
+"""A variant and the response to it -> Record: the answer format decides how the response is read."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from lm_eval_cora.answers import Answer, Reader
-from lm_eval_cora.answers.best_answer import find_best_answer, read_best_answer
-from lm_eval_cora.answers.boxed import find_boxed, read_boxed
-from lm_eval_cora.answers.choice import find_letter
-from lm_eval_cora.answers.letter import read_letter
-from lm_eval_cora.answers.likelihood import most_likely, yes_or_no
-from lm_eval_cora.answers.selection import find_selection, read_selection
-from lm_eval_cora.answers.yes_no import find_yes_no, read_yes_no
-from lm_eval_cora.question import Ask
+from lm_eval_cora.formats import Doc, format_of
 from lm_eval_cora.responses import Record
-
-Doc = Mapping[str, Any]
-"""A variant as the harness holds it, and as a samples file does."""
-
 
 _EXCERPT = 80
 """Characters of an invalid response that its Record keeps."""
 
 
-class NotAsked(str):
-    """What stands in the place of a response where the model was not asked.
+class Skipped(str):
+    """Replaces the response to a variant that early stopping or a budget skipped.
 
-    A type of its own, because a model may write the same text.
+    It is a type of its own, because a model may write the same text.
     """
 
     __slots__ = ()
 
 
-NOT_ASKED = NotAsked("[lm-eval-cora: not asked]")
+SKIPPED = Skipped("[lm-eval-cora: skipped]")
 
-
-_READERS: dict[Ask, dict[Reader, Callable[[str, Doc], Answer]]] = {
-    "letter": {
-        "strict": lambda response, doc: read_letter(response, doc["printed"]),
-        "flexible": lambda response, doc: find_letter(response, doc["printed"], doc["choices"]),
-    },
-    "best_answer": {
-        "strict": lambda response, doc: read_best_answer(response, doc["printed"]),
-        "flexible": lambda response, doc: find_best_answer(response, doc["printed"], doc["choices"]),
-    },
-    "yes_no": {
-        "strict": lambda response, doc: read_yes_no(response, doc["printed"]),
-        "flexible": lambda response, doc: find_yes_no(response, doc["printed"], doc["choices"]),
-    },
-    "select_all": {
-        "strict": lambda response, doc: read_selection(response, doc["printed"], doc["choices"]),
-        "flexible": lambda response, doc: find_selection(response, doc["printed"], doc["choices"]),
-    },
-    "boxed": {
-        "strict": lambda response, _: read_boxed(response),
-        "flexible": lambda response, _: find_boxed(response),
-    },
-}
+SKIPPED_IN_SAMPLES = (SKIPPED, "[lm-eval-cora: not asked]")
+"""The texts that mark a skipped variant in a samples file; earlier versions wrote the second one."""
 
 
 def read_response(
@@ -90,12 +57,17 @@ def read_response(
         False
     """
     response = response_of(results)
-    readers = _READERS[doc["ask"]]
-    strict = readers["strict"](response, doc)
-    answer = strict if reader == "strict" else readers[reader](response, doc)
-    excerpt = response[:_EXCERPT] if answer.reason else ""
-    size = len(response.encode("utf-8", "replace")) if answer.reason else 0
-    return replace(_record(doc, answer, same), followed=strict.reason is None, excerpt=excerpt, size=size)
+    answer_format = format_of(doc)
+    strict = answer_format.strict(response, doc)
+    answer = strict if reader == "strict" else answer_format.flexible(response, doc)
+    return Record.of(
+        doc,
+        answer,
+        matches=None if answer.written is None or same is None else same(answer.written, doc["answer"]),
+        followed=strict.reason is None,
+        excerpt=response[:_EXCERPT] if answer.reason else "",
+        size=len(response.encode("utf-8", "replace")) if answer.reason else 0,
+    )
 
 
 def is_settled(doc: Doc, response: str, reader: Reader) -> bool:
@@ -106,7 +78,7 @@ def is_settled(doc: Doc, response: str, reader: Reader) -> bool:
         >>> is_settled(doc, "B\n\nWater boils.", "flexible"), is_settled(doc, "Let me think", "flexible")
         (True, False)
     """
-    return _READERS[doc["ask"]][reader](response, doc).settled
+    return format_of(doc).read(response, doc, reader).settled
 
 
 def read_likelihoods(doc: Doc, results: Sequence[Any]) -> Record:
@@ -125,25 +97,24 @@ def read_likelihoods(doc: Doc, results: Sequence[Any]) -> Record:
         >>> read_likelihoods(doc, [(-1.5, False), (-0.25, True)]).correct
         True
     """
-    read = yes_or_no if doc["ask"] == "yes_no" else most_likely
-    return _record(doc, read([_first(result) for result in results], doc["printed"]))
+    return Record.of(doc, format_of(doc).pick([_first(result) for result in results], doc))
 
 
-def not_asked(doc: Doc) -> Record:
-    """The Record of a variant that the model was not asked.
+def skipped(doc: Doc) -> Record:
+    """The Record of a variant that was skipped.
 
     Example:
         >>> doc = {"question_id": "q1", "kind": "x", "ordinal": 1, "original": False, "variants": 8, "category": ""}
-        >>> record = not_asked({**doc, "ask": "letter", "printed": [1, 0], "answer": 0})
-        >>> record.asked, record.correct, record.invalid
-        (False, False, False)
+        >>> record = skipped({**doc, "ask": "letter", "printed": [1, 0], "answer": 0})
+        >>> record.skipped, record.correct, record.invalid
+        (True, False, False)
     """
-    return replace(_record(doc, Answer()), asked=False)
+    return Record.of(doc, Answer(), skipped=True)
 
 
-def written_answer(results: Sequence[Any], reader: Reader) -> str | None:
+def written_answer(doc: Doc, results: Sequence[Any], reader: Reader) -> str | None:
     """The model's own answer in the first response, if there is one."""
-    return _READERS["boxed"][reader](response_of(results), {}).written
+    return format_of(doc).read(response_of(results), doc, reader).written
 
 
 def response_of(results: Sequence[Any]) -> str:
@@ -160,26 +131,3 @@ def _first(result: Any) -> Any:
         return result[0]
     except Exception:  # whatever it is, the answers have been paid for
         return None
-
-
-def _record(doc: Doc, answer: Answer, same: Callable[[str, str], bool | None] | None = None) -> Record:
-    return Record(
-        question_id=doc["question_id"],
-        kind=doc["kind"],
-        ordinal=doc["ordinal"],
-        variants=doc["variants"],
-        printed=tuple(doc["printed"]),
-        answer=0 if doc["ask"] == "boxed" else doc["answer"],
-        picked=answer.picked,
-        reason=answer.reason,
-        category=doc["category"],
-        tied=answer.tied,
-        ask=doc["ask"],
-        selected=answer.selected,
-        yes=answer.yes,
-        no=answer.no,
-        position=answer.position,
-        original=doc["original"],
-        written=answer.written,
-        matches=None if answer.written is None or same is None else same(answer.written, doc["answer"]),
-    )

@@ -8,12 +8,14 @@ from functools import cached_property, lru_cache
 from itertools import combinations
 from math import nan
 from operator import eq
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lm_eval_cora.answers import Reason
-from lm_eval_cora.question import PICKS_ONE, Ask
+from lm_eval_cora.answers import Answer
+from lm_eval_cora.formats import FORMATS, Doc
+from lm_eval_cora.variants import Variant
 
 INVALID = -1
 """What stands in `ResponseTable.picked` where a response named no option."""
@@ -31,75 +33,62 @@ Sets = NDArray[np.uint64]
 """Sets of identities: identity k is bit k. The largest in use is that of a 26th filler, 52."""
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
-    """One scored variant.
+@dataclass
+class Record(Variant, Answer):
+    """A variant and the answer to it. It has no texts, which would fill the memory.
 
     Attributes:
-        question_id: The source question.
-        kind: Kind of the variant.
-        ordinal: Place of the variant among those of its question, from 0.
-        variants: How many variants the question has; with fewer Records than that it is incomplete.
-        printed: Identity of each printed option, in printed order.
-        answer: Identity of the right option; 0 where there are no options.
-        picked: Identity of the option picked, None if the answer is invalid or no single letter was asked for.
-        position: Where that option is printed, from 0.
-        reason: Why the answer is invalid, None if it is not.
-        category: Category of the question.
-        tied: Whether another answer was exactly as likely.
-        ask: What the variant asked for.
-        selected: Identities of the options said to be right, None if the answer is invalid or a letter was asked for.
-        yes: Log-likelihood of "yes", where it was scored.
-        no: Log-likelihood of "no", where it was scored.
-        original: Whether it is the question as its benchmark asks it.
-        written: The answer of the model's own, where that was asked for, None if it is invalid.
-        matches: Whether that is equivalent to the reference answer; None if comparing them ran out of time or memory.
-        asked: Whether the model was asked at all. What was not asked is neither right nor invalid.
+        matches: Whether a written answer is equivalent to the reference; None if the comparison ran out of time or
+            memory.
+        skipped: Whether early stopping, or a budget, skipped it. It is then neither right nor invalid.
         followed: Whether the response follows the format, so that the strict reader can read it; None if unknown.
         excerpt: The beginning of an invalid response; it makes no difference between records.
         size: Number of bytes of an invalid response; nor does this.
     """
 
-    question_id: str
-    kind: str
-    ordinal: int
-    variants: int
-    printed: tuple[int, ...]
-    answer: int
-    picked: int | None
-    reason: Reason | None = None
-    category: str = ""
-    tied: bool = False
-    ask: Ask = "letter"
-    selected: tuple[int, ...] | None = None
-    yes: float | None = None
-    no: float | None = None
-    position: int | None = None
-    original: bool = False
-    written: str | None = None
-    matches: bool | None = None
-    asked: bool = True
-    followed: bool | None = None
-    excerpt: str = field(default="", compare=False)
-    size: int = field(default=0, compare=False)
+    matches: bool | None = field(default=None, kw_only=True)
+    skipped: bool = field(default=False, kw_only=True)
+    followed: bool | None = field(default=None, kw_only=True)
+    excerpt: str = field(default="", compare=False, kw_only=True)
+    size: int = field(default=0, compare=False, kw_only=True)
+
+    @classmethod
+    def of(cls, doc: Doc, answer: Answer, **more: Any) -> Record:
+        """The Record of a variant.
+
+        Args:
+            doc: The variant as a mapping; keys that are not needed are ignored.
+            answer: What the response says.
+            **more: The attributes above.
+
+        Example:
+            >>> doc = {"question_id": "q1", "kind": "x", "ordinal": 1, "original": False, "variants": 8, "category": ""}
+            >>> Record.of({**doc, "ask": "letter", "printed": [1, 0], "answer": 0}, Answer(picked=0)).correct
+            True
+        """
+        return cls(
+            doc["question_id"],
+            doc["variants"],
+            doc["ordinal"],
+            doc["kind"],
+            tuple(doc["printed"]),
+            doc["answer"],
+            category=doc["category"],
+            original=doc["original"],
+            ask=doc["ask"],
+            **vars(answer),
+            **more,
+        )
 
     @property
     def correct(self) -> bool:
-        """Whether the answer is right, by identity. An invalid one never is.
-
-        The right option was picked; or, where any number could be selected, what was selected is the right option if
-        it was printed, and nothing else; or, without options, what was written is equivalent to the reference.
-        """
-        if self.ask in PICKS_ONE:
-            return self.picked == self.answer
-        if self.ask == "boxed":
-            return self.written is not None and self.matches is True
-        return self.selected is not None and set(self.selected) == {self.answer}.intersection(self.printed)
+        """Whether the answer is right, by identity. An invalid one never is."""
+        return FORMATS[self.ask].is_correct(self)
 
     @property
     def invalid(self) -> bool:
         """Whether the response says nothing that was asked for."""
-        return self.asked and self.picked is None and self.selected is None and self.written is None
+        return not self.skipped and self.picked is None and self.selected is None and self.written is None
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +117,8 @@ class ResponseTable:
         no: (R,) log-likelihood of "no", nan where it was not scored.
         original: (R,) whether it is the question as its benchmark asks it.
         written: (R,) whether an answer of the model's own was asked for, and the model was asked.
-        asked: (R,) whether the model was asked; what was not asked is neither right nor invalid, and picks nothing.
+        skipped: (R,) whether early stopping or a budget skipped it; it is then neither right nor invalid, and picks
+            nothing.
         followed: (R,) 1 where the response follows the format, 0 where not, nan where that is unknown.
         pairs: (P, 2) the pairs of such answers to one question, as records, that are equivalent.
         ran_out: (S, 2) the pairs whose comparison ran out of time or memory; of a record with itself where it was the
@@ -156,7 +146,7 @@ class ResponseTable:
     no: Floats
     original: Bools
     written: Bools
-    asked: Bools
+    skipped: Bools
     followed: Floats
     pairs: Ints
     ran_out: Ints
@@ -179,7 +169,7 @@ class ResponseTable:
             The table; it has no questions if none is complete.
 
         Example:
-            >>> record = Record("q1", "original", 0, variants=2, printed=(0, 1), answer=0, picked=0)
+            >>> record = Record("q1", 2, 0, "original", printed=(0, 1), answer=0, picked=0)
             >>> table = ResponseTable.from_records([record])
             >>> len(table.question_ids), table.incomplete
             (0, 1)
@@ -192,7 +182,7 @@ class ResponseTable:
                 duplicates += 1
             else:
                 group[record.ordinal] = record
-        begun = {key: group for key, group in groups.items() if any(record.asked for record in group.values())}
+        begun = {key: group for key, group in groups.items() if not all(record.skipped for record in group.values())}
         complete = {key: group for key, group in begun.items() if _is_complete(group)}
         ids = tuple(sorted(complete))
         rows = [complete[key][ordinal] for key in ids for ordinal in range(len(complete[key]))]
@@ -209,7 +199,7 @@ class ResponseTable:
             picked=np.array([_pick(record) for record in rows], dtype=np.int64),
             position=np.array([INVALID if r.position is None else r.position for r in rows], dtype=np.int64),
             selected=np.array([_bit_set(record.selected or ()) for record in rows], dtype=np.uint64),
-            answer=np.array([record.answer for record in rows], dtype=np.int64),
+            answer=np.array([0 if isinstance(r.answer, str) else r.answer for r in rows], dtype=np.int64),
             correct=np.array([record.correct for record in rows], dtype=np.bool_),
             invalid=np.array([record.invalid for record in rows], dtype=np.bool_),
             tied=np.array([record.tied for record in rows], dtype=np.bool_),
@@ -218,8 +208,8 @@ class ResponseTable:
             yes=np.array([nan if record.yes is None else record.yes for record in rows], dtype=np.float64),
             no=np.array([nan if record.no is None else record.no for record in rows], dtype=np.float64),
             original=np.array([record.original for record in rows], dtype=np.bool_),
-            written=np.array([record.ask == "boxed" and record.asked for record in rows], dtype=np.bool_),
-            asked=np.array([record.asked for record in rows], dtype=np.bool_),
+            written=np.array([FORMATS[record.ask].is_open and not record.skipped for record in rows], dtype=np.bool_),
+            skipped=np.array([record.skipped for record in rows], dtype=np.bool_),
             followed=np.array([nan if r.followed is None else r.followed for r in rows], dtype=np.float64),
             pairs=pairs,
             ran_out=ran_out,
@@ -309,17 +299,12 @@ class ResponseTable:
     @property
     def answers(self) -> int:
         """How many of the R variants were asked."""
-        return int(self.asked.sum())
+        return int((~self.skipped).sum())
 
     @property
     def is_whole(self) -> bool:
         """Whether all of them were."""
-        return bool(self.asked.all())
-
-    @cached_property
-    def at_best(self) -> ResponseTable:
-        """The table if all that was not asked had been answered right; this one has it all wrong."""
-        return replace(self, correct=self.correct | ~self.asked)
+        return not self.skipped.any()
 
     def where(self, kept: Bools) -> ResponseTable:
         """The table of some of the records, (R,); a question without any is gone.
@@ -348,7 +333,7 @@ class ResponseTable:
 
 _COLUMNS = (
     *("picked", "position", "selected", "answer", "correct", "invalid", "tied", "printed", "options", "yes", "no"),
-    *("original", "written", "asked", "followed"),
+    *("original", "written", "skipped", "followed"),
 )
 """The columns of a ResponseTable with a value per record that stays what it is without the others."""
 
@@ -370,7 +355,7 @@ def _compare(rows: Sequence[Record], ends: Sequence[int], same: Callable[[str, s
 
 
 def _pick(record: Record) -> int:
-    if record.ask not in PICKS_ONE or not record.asked:
+    if record.skipped or not FORMATS[record.ask].picks_one:
         return NO_PICK
     return INVALID if record.picked is None else record.picked
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
@@ -13,16 +12,10 @@ import yaml
 
 from lm_eval_cora.benchmarks import Benchmark
 from lm_eval_cora.discovery.location import tasks_folder
-from lm_eval_cora.probes import divergent, order, plus, prompts, revas, sampling
-from lm_eval_cora.prompting.template import own_templates
-from lm_eval_cora.question import Form, OpenQuestion, Question, Variant
+from lm_eval_cora.probes import PROBES, Setting
+from lm_eval_cora.question import Form, OpenQuestion, Question
 
 _PACKAGE = "lm_eval_cora"
-
-
-def probes() -> list[str]:
-    """Names of the probes."""
-    return sorted(path.stem for path in (tasks_folder() / "_probes").glob("*.yaml"))
 
 
 @lru_cache
@@ -30,7 +23,7 @@ def probe_metrics(probe: str) -> tuple[dict[str, Any], ...]:
     """The `metric_list` of a probe, its aggregations as functions.
 
     Args:
-        probe: One of `probes()`.
+        probe: Name of the probe.
 
     Example:
         >>> [entry["metric"] for entry in probe_metrics("divergent")][:3]
@@ -67,30 +60,10 @@ class TaskFile:
         return min(counts), max(counts)
 
     def _variants(self, options: int) -> int:
-        if not self.benchmark.has_options:
-            return len(_UNALTERED[self.probe](OpenQuestion("q", "?", "!")))
-        question = Question("q", "?", tuple(map(str, range(options))), 0)
-        if self.probe == revas.NAME:
-            return len(revas.revas(question, select_all=self.form == "generate"))
-        return len(_PROBES[self.probe](question))
-
-
-def _prompts(question: Question | OpenQuestion) -> list[Variant]:
-    """The variants with our ten templates; SCORE's are as many."""
-    templates = own_templates()
-    return prompts.prompts(question, [template.name for template in templates.all], templates.fixed.name)
-
-
-_UNALTERED: dict[str, Callable[[Question | OpenQuestion], list[Variant]]] = {
-    prompts.NAME: _prompts,
-    sampling.NAME: sampling.sampling,
-}
-_PROBES: dict[str, Callable[[Question], list[Variant]]] = {
-    divergent.NAME: divergent.divergent,
-    plus.NAME: plus.plus,
-    order.NAME: order.order,
-    **_UNALTERED,
-}
+        question: Question | OpenQuestion = OpenQuestion("q", "?", "!")
+        if self.benchmark.has_options:
+            question = Question("q", "?", tuple(map(str, range(options))), 0)
+        return len(PROBES[self.probe].expand(question, Setting(form=self.form)))
 
 
 def task_list() -> list[TaskFile]:
@@ -112,10 +85,10 @@ def _task_file(path: Path) -> TaskFile:
 
 
 def _load(path: Path) -> Any:
-    return yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
+    return yaml.load(path.read_text(encoding="utf-8"), Loader=_TaskFileLoader)
 
 
-class _Loader(yaml.SafeLoader):  # type: ignore[misc]  # PyYAML ships no types
+class _TaskFileLoader(yaml.SafeLoader):  # type: ignore[misc]  # PyYAML ships no types
     """Reads `!function` where it names something of this package."""
 
 
@@ -127,4 +100,4 @@ def _function(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> Any:
     return getattr(import_module(module), name) if ".harness" not in module else f"{module}.{name}"
 
 
-_Loader.add_constructor("!function", _function)
+_TaskFileLoader.add_constructor("!function", _function)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import random
 from itertools import islice
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 
-from lm_eval_cora.question import Ask
+from lm_eval_cora.formats import FORMATS
 from lm_eval_cora.reading import read_response
 from tests.support.responses import made_up
 
@@ -22,7 +22,7 @@ CHOICES = (
 )
 
 
-def doc_of(ask: Ask, choices: list[str]) -> dict[str, Any]:
+def doc_of(ask: str, choices: list[str]) -> dict[str, Any]:
     chosen = {"boxed": [], "yes_no": choices[:1]}.get(ask, choices)
     return {
         "question_id": "q",
@@ -38,12 +38,12 @@ def doc_of(ask: Ask, choices: list[str]) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("ask", get_args(Ask))
-def test_every_response_has_an_answer_or_a_reason(ask: Ask) -> None:
+@pytest.mark.parametrize("ask", FORMATS)
+def test_every_response_has_an_answer_or_a_reason(ask: str) -> None:
     for seed, choices in enumerate(CHOICES):
         doc = doc_of(ask, choices)
         responses = made_up(random.Random(f"{ask} {seed}"), choices)
-        for response in islice(responses, RESPONSES // len(CHOICES) // len(get_args(Ask))):
+        for response in islice(responses, RESPONSES // len(CHOICES) // len(FORMATS)):
             record = read_response(doc, [response])
             assert record.invalid is (record.reason is not None), response
             assert record.picked is None or record.picked in doc["printed"], response

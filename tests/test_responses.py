@@ -12,7 +12,7 @@ from lm_eval_cora.responses import INVALID, Record, ResponseTable
 
 def record(question_id: object = "q1", ordinal: int = 0, variants: int = 2, picked: int | None = 0) -> Record:
     kind = "shuffled" if ordinal else "original"
-    return Record(question_id, kind, ordinal, variants, (0, 1), 0, picked, original=kind == "original")  # type: ignore[arg-type]
+    return Record(question_id, variants, ordinal, kind, (0, 1), 0, picked=picked, original=kind == "original")  # type: ignore[arg-type]
 
 
 def columns(table: ResponseTable) -> list[object]:
@@ -95,5 +95,5 @@ def test_nothing_at_all() -> None:
 
 def test_all_identities_fit_the_bit_set() -> None:
     # 26 source options, NOTA and up to 33 fillers are identities 0 to 59 of a bit set of 64.
-    table = ResponseTable.from_records([Record("q", "original", 0, 1, (0, 59), 0, 59)])
+    table = ResponseTable.from_records([Record("q", 1, 0, "original", (0, 59), 0, picked=59)])
     assert table.printed.tolist() == [(1 << 59) + 1]

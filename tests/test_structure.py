@@ -5,11 +5,14 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+from lm_eval_cora.formats import FORMATS
+from lm_eval_cora.probes import PROBES
+
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "lm_eval_cora"
 TESTS = ROOT / "tests"
 
-NO_MODULE = {"test_structure.py", "test_benchmarks_run.py"}
+NO_MODULE = {"test_structure.py", "test_benchmarks_run.py", "test_lock.py"}
 """Test files beside the package's modules that test none of them. Tests of whole runs are in `tests/runs/`."""
 
 
@@ -60,3 +63,43 @@ def test_helpers_of_tests_are_in_their_folder() -> None:
     for path in beside:
         ours = {name for name in imported(path) if f"{name}.".startswith(("tests.", "."))}
         assert all(f"{name}.".startswith("tests.support.") for name in ours), path
+
+
+def names_compared(tree: ast.AST) -> set[str]:
+    """The texts that code decides by: in comparisons, as keys of a table, in a `match`."""
+    parts: list[ast.AST] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Compare):
+            parts += [node.left, *node.comparators]
+        elif isinstance(node, ast.Dict) and len(node.keys) > 1:  # a table to look names up in
+            parts += [key for key in node.keys if key is not None]
+        elif isinstance(node, ast.match_case):
+            parts.append(node.pattern)
+    found = [each for part in parts for each in ast.walk(part)]
+    texts = {each.value for each in found if isinstance(each, ast.Constant) and isinstance(each.value, str)}
+    # `probe == order.NAME`, `record.ask in (LETTER.name, ...)`
+    owners = {
+        ast.unparse(each.value).rpartition(".")[2].lower()
+        for each in found
+        if isinstance(each, ast.Attribute) and each.attr in ("NAME", "name")
+    }
+    return texts | owners
+
+
+def test_names_of_probes_and_formats_are_compared_in_their_own_files_only() -> None:
+    names = {*PROBES, *FORMATS}
+    compared = {
+        path.relative_to(PACKAGE): found
+        for path in sorted(PACKAGE.rglob("*.py"))
+        if (found := names_compared(ast.parse(path.read_text(encoding="utf-8"))) & (names - {path.stem}))
+    }
+    assert not compared
+
+
+def test_comparisons_are_found() -> None:
+    code = """
+if probe == order.NAME or ask in ("letter", LETTER.name) or {"plus": 1, "": 2}[probe]:
+    match probe:
+        case "revas": pass
+"""
+    assert names_compared(ast.parse(code)) >= {"order", "letter", "plus", "revas"}

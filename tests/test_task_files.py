@@ -6,7 +6,9 @@ from collections import Counter
 
 import pytest
 
-from lm_eval_cora.task_files import probe_metrics, probes, task_list
+from lm_eval_cora import probes
+from lm_eval_cora.discovery.location import tasks_folder
+from lm_eval_cora.task_files import probe_metrics, task_list
 from tests.support.names import NAMES, ONE_FORM, PROBES, benchmark_of, probe_of
 from tests.support.simulated import TASKS as TASK_FILES
 from tests.support.simulated import knows, run
@@ -22,7 +24,7 @@ def _no_inventory(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_tasks() -> None:
     assert sorted(TASKS) == NAMES
-    assert set(probes()) == set(PROBES)
+    assert set(probes.PROBES) == set(PROBES) == {path.stem for path in (tasks_folder() / "_probes").iterdir()}
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -43,7 +43,7 @@ class Reason(str, Enum):
         return self.value
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(kw_only=True)
 class Answer:
     """A parsed response: an option was picked, some were selected, an answer was written, or why none of it is so.
 

@@ -103,7 +103,9 @@ def choose(said: str, printed: Sequence[int], choices: Sequence[str], *, at_the_
     chosen = _chosen(text, printed, at_the_end=at_the_end)
     if isinstance(chosen, Reason):
         return Answer(reason=chosen)
-    return Answer(printed[chosen.position], chosen.position, settled=not at_the_end and _is_settled(text, chosen))
+    return Answer(
+        picked=printed[chosen.position], position=chosen.position, settled=not at_the_end and _is_settled(text, chosen)
+    )
 
 
 def _chosen(text: Text, printed: Sequence[int], *, at_the_end: bool) -> Claim | Reason:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from lm_eval_cora.answers.boxed import boxes
 from lm_eval_cora.benchmarks import Benchmark, Row
+from lm_eval_cora.formats.boxed import boxes
 from lm_eval_cora.question import OpenQuestion, UnusableQuestion, shorten
 
 _ONE_OF_SEVERAL = {

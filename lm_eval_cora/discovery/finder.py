@@ -100,6 +100,9 @@ class _Loader:
 def _search_our_folder(manager: ModuleType) -> None:
     """Replace the `TaskIndex` through which every `TaskManager` searches its folders.
 
+    `TaskManager.__init__` of 0.4.12 and 0.4.13 calls `TaskIndex.build` and has no list of folders that a package could
+    extend.
+
     When it is called, the list of folders is complete. If ours is already among them, because the user named it or
     because the harness reads the entry points of the group `lm_eval.tasks`, nothing changes. Otherwise it comes after
     the harness' own folder and before those of the user, which may override its tasks.

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable
 from functools import lru_cache
 from itertools import combinations
+from weakref import finalize
 
 from tqdm import tqdm
 
@@ -13,12 +14,11 @@ from lm_eval_cora.equivalence.notation import LONGEST, canonical, same_number, s
 from lm_eval_cora.equivalence.workers import CPU_SECONDS, MEGABYTES, WALL_SECONDS, Pair, Workers
 
 _MOST_WORKERS = 8
-_PAIRS_WORTH_A_WORKER = 20
 _PAIRS_WORTH_A_BAR = 200
 
 
-class Judge:
-    r"""Compares answers, and remembers what it found.
+class EquivalenceChecker:
+    r"""Compares answers, and remembers what it found. Its worker processes end with it, or with this process.
 
     Equivalence is symmetric here: math-verify is asked in both directions, and one yes is enough. It is not made
     transitive: "x = 5" and "y = 5" are both equivalent to "5", and not to each other.
@@ -30,9 +30,9 @@ class Judge:
         megabytes: Address space of a worker.
 
     Example:
-        >>> judge = Judge()
-        >>> judge.settle([(r"\frac{1}{2}", "0.5"), ("x+1", "1+x"), ("x+1", "x")])
-        >>> judge.verdict("1 + x", "x + 1"), judge.verdict("x", "x+1")
+        >>> checker = EquivalenceChecker()
+        >>> checker.settle([(r"\frac{1}{2}", "0.5"), ("x+1", "1+x"), ("x+1", "x")])
+        >>> checker.verdict("1 + x", "x + 1"), checker.verdict("x", "x+1")
         (True, False)
     """
 
@@ -46,6 +46,8 @@ class Judge:
     ) -> None:
         self.share = share
         self._limits = {"cpu_seconds": cpu_seconds, "wall_seconds": wall_seconds, "megabytes": megabytes}
+        self._workers: Workers | None = None
+        self._process = 0
         self._verdicts: dict[Pair, bool | None] = {}
 
     def verdict(self, one: str, other: str) -> bool | None:
@@ -80,15 +82,20 @@ class Judge:
         open_pairs = [pair for pair, verdict in at_once.items() if verdict is None]
         if not open_pairs:
             return
-        count = max(1, min(_MOST_WORKERS, _processors() // self.share, len(open_pairs) // _PAIRS_WORTH_A_WORKER))
+        verdicts = self._pool().compare(open_pairs, max(1, min(_MOST_WORKERS, _processors() // self.share)))
+        few = len(open_pairs) < _PAIRS_WORTH_A_BAR
+        bar = tqdm(verdicts, "comparing answers", len(open_pairs), unit="pair", disable=few)
         try:
-            with Workers(count, **self._limits) as workers:  # type: ignore[arg-type]
-                verdicts = workers.compare(open_pairs)
-                few = len(open_pairs) < _PAIRS_WORTH_A_BAR
-                bar = tqdm(verdicts, "comparing answers", len(open_pairs), unit="pair", disable=few)
-                self._verdicts.update(zip(open_pairs, bar, strict=True))
+            self._verdicts.update(zip(open_pairs, bar, strict=True))
         except RuntimeError:  # no thread can be started; the answers have been paid for
             self._verdicts = {**dict.fromkeys(open_pairs), **self._verdicts}
+
+    def _pool(self) -> Workers:
+        """Return the workers of this process; a fork has its own."""
+        if self._workers is None or self._process != os.getpid():
+            self._workers, self._process = Workers(_MOST_WORKERS, **self._limits), os.getpid()  # type: ignore[arg-type]
+            finalize(self, self._workers.close)
+        return self._workers
 
 
 def _at_once(pair: Pair) -> bool | None:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from queue import SimpleQueue
+from queue import LifoQueue
 from threading import Event, Thread
 
 from lm_eval_cora.equivalence.worker import DIFFERENT, EQUAL, READ, READY
@@ -48,7 +48,7 @@ def command(limits: tuple[int, int] = (CPU_SECONDS, MEGABYTES)) -> list[str]:
 
 
 class Workers:
-    """A number of workers, started when they are needed and ended with the `with` block.
+    """A number of workers, each started when it is first needed.
 
     They are plain subprocesses: a fork would carry an accelerator's state and its address space along, and
     multiprocessing's other ways run the user's script once more.
@@ -70,33 +70,37 @@ class Workers:
     ) -> None:
         endless: set[str] = set()
         self._workers = [_Worker((cpu_seconds, megabytes), wall_seconds, endless) for _ in range(count)]
-        self._free: SimpleQueue[_Worker] = SimpleQueue()
-        self._ended = Event()
-
-    def __enter__(self) -> Workers:
+        self._free: LifoQueue[_Worker] = LifoQueue()  # the one that was used last is already started
         for worker in self._workers:
             self._free.put(worker)
-        Thread(target=self._watch, daemon=True).start()
-        return self
 
-    def __exit__(self, *_: object) -> None:
-        self._ended.set()
+    def close(self) -> None:
+        """End the processes."""
         for worker in self._workers:
             worker.stop()
 
-    def compare(self, pairs: Sequence[Pair]) -> Iterator[bool | None]:
+    def compare(self, pairs: Sequence[Pair], at_once: int) -> Iterator[bool | None]:
         """Compare pairs of answers, in their order.
 
         Args:
             pairs: Answers in canonical notation; pairs with the same answers stand best side by side.
+            at_once: How many workers to use at most.
 
         Yields:
             For each pair whether its answers are equivalent; None if it ran out of time or memory.
+
+        Raises:
+            RuntimeError: If no thread can be started.
         """
         chunks = [pairs[start : start + _PAIRS_AT_A_TIME] for start in range(0, len(pairs), _PAIRS_AT_A_TIME)]
-        with ThreadPoolExecutor(len(self._workers)) as threads:
-            for verdicts in threads.map(self._compare, chunks):
-                yield from verdicts
+        ended = Event()
+        Thread(target=self._watch, args=(ended,), daemon=True).start()
+        try:
+            with ThreadPoolExecutor(min(at_once, len(chunks))) as threads:
+                for verdicts in threads.map(self._compare, chunks):
+                    yield from verdicts
+        finally:
+            ended.set()
 
     def _compare(self, pairs: Sequence[Pair]) -> list[bool | None]:
         worker = self._free.get()
@@ -105,8 +109,8 @@ class Workers:
         finally:
             self._free.put(worker)
 
-    def _watch(self) -> None:
-        while not self._ended.wait(0.2):
+    def _watch(self, ended: Event) -> None:
+        while not ended.wait(0.2):
             for worker in self._workers:
                 worker.end_if_late()
 
@@ -152,6 +156,8 @@ class _Worker:
 
     def _replies(self, lines: str) -> Iterator[str]:
         """What the process writes, line by line; empty when it has died or could not be started."""
+        if self._process is not None and self._process.poll() is not None:  # it died while it had nothing to do
+            self.stop()
         if self._process is None:
             self._start()
         if self._process is not None:

@@ -234,7 +234,7 @@ def _result(run: Run, entry: Mapping[str, Any], estimate: Estimate) -> dict[str,
                 {
                     "reader": run.reader,
                     "signature": run.signature,
-                    "probe": run.probe,
+                    "probe": run.probe.name,
                     "form": run.form,
                     "questions": len(run.table.question_ids),
                     "variants": len(run.table.kind),

@@ -10,9 +10,10 @@ from typing import Any
 from tqdm import tqdm
 
 from lm_eval_cora.export.provenance import as_texts, evaluation_name
+from lm_eval_cora.formats import FORMATS, format_of
 from lm_eval_cora.question import LETTERS
 from lm_eval_cora.report.runs import Run
-from lm_eval_cora.report.samples import BYTES_WORTH_A_BAR, Key, parsed_line, what_was_said
+from lm_eval_cora.report.samples import BYTES_WORTH_A_BAR, Key, parsed_line
 from lm_eval_cora.responses import Record
 
 
@@ -30,12 +31,12 @@ def rows(run: Run, result_id: str | None) -> Iterator[dict[str, Any]]:
     name = evaluation_name(run)
     complete = set(run.table.question_ids)
     for record, line in _lines(run):
-        if not record.asked:
+        if record.skipped:
             continue
         doc = line["doc"]
         counts = record.question_id in complete
-        raw, reference = _question(doc), _reference(record, doc)
-        said = what_was_said(record)
+        raw, reference = _question(doc), format_of(doc).reference(doc)
+        said = format_of(doc).said(record, letters=True)
         row = {
             "evaluation_name": name,
             "evaluation_result_id": result_id if counts else None,
@@ -74,18 +75,6 @@ def _question(doc: Mapping[str, Any]) -> str:
     """The question and its options, without a prompt around them: it is the same for all models and templates."""
     options = [f"{letter}. {choice}" for letter, choice in zip(LETTERS, doc["choices"], strict=False)]
     return "\n".join([str(doc["question"]), *options])
-
-
-def _reference(record: Record, doc: Mapping[str, Any]) -> list[str]:
-    """What is right: the letter and the text of an option, yes or no, or the answer; nothing if it is not printed."""
-    if record.ask == "boxed":
-        return [str(doc["answer"])]
-    if record.ask == "yes_no":
-        return ["yes" if record.answer in record.printed else "no"]
-    if record.answer not in record.printed:
-        return []
-    position = record.printed.index(record.answer)
-    return [LETTERS[position], str(doc["choices"][position])]
 
 
 def _attribution(said: str, run: Run, record: Record) -> dict[str, Any]:
@@ -151,7 +140,7 @@ def _metadata(run: Run, record: Record, line: Mapping[str, Any], counts: bool) -
             "original": record.original,
             "template": line["doc"].get("template"),
             "printed_identities": list(record.printed),
-            "answer_identity": None if record.ask == "boxed" else record.answer,
+            "answer_identity": None if FORMATS[record.ask].is_open else record.answer,
             "picked_identity": record.picked,
             "selected_identities": None if record.selected is None else list(record.selected),
             "invalid": None if record.reason is None else str(record.reason),

@@ -1,4 +1,4 @@
-"""The one room that knows lm_eval: loading, docs, the task class, scoring and what a run says about itself."""
+"""The only package that imports lm_eval: loading, docs, the task class, scoring and what a run says about itself."""
 
 from lm_eval_cora.harness.asking import stop_early
 

@@ -7,35 +7,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lm_eval_cora.answers import TOO_MANY_INVALID, Reader, Reason
-from lm_eval_cora.question import Ask
+from lm_eval_cora.formats import FORMATS, AnswerFormat
 from lm_eval_cora.responses import Record
-
-_ASKED_FOR: dict[Ask, str] = {
-    "letter": "a letter",
-    "best_answer": "the best answer",
-    "yes_no": "yes or no",
-    "select_all": "all right letters",
-    "boxed": "a boxed answer",
-}
 
 _ROOM = 4096
 """Tokens that are enough for most models that reason."""
 
 _CHOOSES_NOTHING = (Reason.SEVERAL, Reason.REPEATED, Reason.CONTRADICTION, Reason.REJECTED, Reason.NONE_FITS)
 
-_REPLY: dict[Ask, str] = {
-    "letter": "Reply with the letter first.",
-    "yes_no": "Reply with yes or no first.",
-    "select_all": "Reply with the letters first.",
-    "best_answer": "End with: The best answer is <letter>.",
-    "boxed": "End with the final answer in a box.",
-}
-
 _RESPONSES = "`filtered_resps` in the samples file"
 
 
 @dataclass(frozen=True)
-class Setting:
+class Conditions:
     """How answers were got.
 
     Attributes:
@@ -49,7 +33,7 @@ class Setting:
     limit: int | None = None
 
 
-def advise_on_invalid(records: Sequence[Record], setting: Setting) -> list[str]:
+def advise_on_invalid(records: Sequence[Record], setting: Conditions) -> list[str]:
     """Say what to change where more than 10% of the answers are invalid.
 
     A base model without a chat template and a reasoning model cut short both look like a CoRA of 0.
@@ -62,14 +46,15 @@ def advise_on_invalid(records: Sequence[Record], setting: Setting) -> list[str]:
         One line for each thing that is asked for (a letter, yes or no, all letters) and often not answered, with the
         most frequent reason, one response, and the option that helps; empty if few answers are invalid.
     """
-    by_ask: dict[Ask, list[Record]] = {}
+    by_format: dict[str, list[Record]] = {}
     for record in records:
-        by_ask.setdefault(record.ask, []).append(record)
-    notices = [_advise_on_ask(ask, members, setting, alone=len(by_ask) == 1) for ask, members in by_ask.items()]
+        by_format.setdefault(record.ask, []).append(record)
+    alone = len(by_format) == 1
+    notices = [_advise_on(FORMATS[name], members, setting, alone=alone) for name, members in by_format.items()]
     return [notice for notice in notices if notice]
 
 
-def _advise_on_ask(ask: Ask, records: Sequence[Record], setting: Setting, *, alone: bool) -> str:
+def _advise_on(asked: AnswerFormat, records: Sequence[Record], setting: Conditions, *, alone: bool) -> str:
     reasons = Counter(record.reason for record in records if record.reason is not None)
     total = sum(reasons.values())
     if total <= TOO_MANY_INVALID * len(records):
@@ -78,11 +63,11 @@ def _advise_on_ask(ask: Ask, records: Sequence[Record], setting: Setting, *, alo
     examples = [record for record in records if record.reason is reason]
     excerpt = next((record.excerpt for record in examples if record.excerpt), "")
     shown = f", for example {excerpt!r}" if excerpt else ""  # repr escapes control characters
-    what = f" where {_ASKED_FOR[ask]} was asked for" if not alone else ""
+    what = f" where {asked.description} was asked for" if not alone else ""
     return (
         f"{total / len(records):.0%} of the answers{what} are invalid, so the scores say little about what the model "
         f"knows. The most frequent reason: {reason} ({count:,} of {len(records):,}{shown}). "
-        f"{_advice(reason, ask, setting, ended=_ended(examples, setting.limit))}"
+        f"{_advice(reason, asked, setting, ended=_ended(examples, setting.limit))}"
     )
 
 
@@ -91,7 +76,7 @@ def _ended(records: Sequence[Record], limit: int | None) -> bool:
     return limit is not None and sum(0 < record.size < limit for record in records) > len(records) / 2
 
 
-def _advice(reason: Reason, ask: Ask, setting: Setting, *, ended: bool) -> str:
+def _advice(reason: Reason, asked: AnswerFormat, setting: Conditions, *, ended: bool) -> str:
     room = _room(setting.limit)
     if reason in (Reason.CUT_OFF, Reason.UNCLOSED_BOX):
         return f"The model needs more tokens to finish; {room}"
@@ -99,14 +84,14 @@ def _advice(reason: Reason, ask: Ask, setting: Setting, *, ended: bool) -> str:
         return "The model returned nan or no number: try another dtype, and look at `resps` in the samples file"
     if not setting.chat:
         return "If the model is a chat model, add --apply_chat_template"
-    instruct = f"--system_instruction '{_REPLY[ask]}' often helps"
+    instruct = f"--system_instruction '{asked.instruction}' often helps"
     if reason is Reason.OUT_OF_RANGE:
         return f"These responses name a letter that no option has, see {_RESPONSES}; {instruct}"
     if ended and reason in (Reason.NO_BEST_ANSWER, Reason.NO_BOX):
         return f"These responses end without it; {instruct}"
     if reason in (Reason.EMPTY, Reason.NO_BEST_ANSWER, Reason.NO_BOX):
         return f"If the model reasons before it answers, {room}"
-    if ask not in ("letter", "yes_no", "select_all"):
+    if not asked.answer_first:
         return f"If the model reasons before it answers, {room}. Otherwise look at {_RESPONSES}"
     if setting.reader == "strict" and reason in (Reason.NO_LETTER, Reason.NO_YES_OR_NO):
         return (

@@ -9,24 +9,24 @@ from typing import Any
 
 from lm_eval.api.instance import Instance
 
-from lm_eval_cora.harness.asked import AskingTask, Inquiry, Variant, by_question, still_open, task_of
 from lm_eval_cora.harness.forwarding import ForwardingLM, ask, behind
 from lm_eval_cora.harness.kept import key_of
 from lm_eval_cora.harness.limits import check_limits, generate_in_steps
 from lm_eval_cora.harness.progress import Progress, counting
+from lm_eval_cora.harness.questions import QuestionState, Requests, StoppableTask, by_question, still_open, task_of
 from lm_eval_cora.options import OptionError
-from lm_eval_cora.reading import NOT_ASKED
-from lm_eval_cora.stopping.goals import Goal
+from lm_eval_cora.reading import SKIPPED
 from lm_eval_cora.stopping.rounds import (
+    Observed,
     Outcomes,
     Planned,
     Rounds,
-    Tally,
     cora_error,
     everything,
     until_precise,
     within_budget,
 )
+from lm_eval_cora.stopping.rule import EXACT
 
 # Below the harness' own logger, so that its handler and its verbosity hold for our lines too.
 logger = logging.getLogger("lm_eval.cora")
@@ -35,15 +35,15 @@ logger = logging.getLogger("lm_eval.cora")
 class AskingLM(ForwardingLM):
     """Asks a model what our tasks need to know; requests of other tasks pass through untouched.
 
-    Identical requests are asked once, unless chance is in the answer. With a goal the variants of a question are asked
-    one after another, those of all questions side by side in waves, until nothing can change its outcome. What was not
-    asked gets the response NOT_ASKED.
+    Identical requests are asked once, unless chance is in the answer. With `stop` the variants of a question are asked
+    one after another, those of all questions side by side in waves, until an answer is wrong. A skipped request
+    gets the response SKIPPED.
     """
 
     def __init__(
         self,
         lm: Any,
-        goal: Goal | None = None,
+        stop: str | None = None,
         *,
         budget: int | None = None,
         target: float | None = None,
@@ -53,7 +53,7 @@ class AskingLM(ForwardingLM):
 
         Args:
             lm: The model, or the harness' cache around one.
-            goal: What is to be known of each question; None is everything.
+            stop: The stopping rule; None asks all variants of a question.
             budget: How many requests may be asked of the model by all ranks together.
             target: The standard error of CoRA from which on no more questions are asked.
             limits: Numbers of tokens for answers that are written: the first one at first, the next ones for what it
@@ -65,19 +65,17 @@ class AskingLM(ForwardingLM):
         super().__init__(lm)
         if isinstance(lm, AskingLM) or isinstance(getattr(lm, "lm", None), AskingLM):
             raise OptionError("stop_early was given a model that it has been given before; give it the model itself")
+        if stop not in (None, EXACT):
+            raise OptionError(f"--stop {stop!r}: expected {EXACT!r} (CoRA, CI, MCQA and BMCA(1.0) as in the full run)")
         if budget is not None and target is not None:
             raise OptionError("--budget and --target-stderr both say how many questions are asked; give one of them")
         if budget is not None and (isinstance(budget, bool) or not isinstance(budget, int) or budget < 1):
             raise OptionError(f"--budget {budget!r}: expected a whole number from 1")
         if target is not None and not 0 < target < 1:
             raise OptionError(f"--target-stderr {target!r}: expected a number above 0 and below 1")
-        if target is not None and goal is not None and goal.level != 1:
-            raise OptionError(
-                f"--target-stderr is about CoRA, which --stop {goal.name} does not tell; use --stop exact"
-            )
         check_limits(limits, budget)
         self.limits = tuple(limits)
-        self.goal = goal
+        self.stop = stop
         self.budget = budget
         self.target = target
         # Of one run: of the next one the model may be another inside.
@@ -88,16 +86,16 @@ class AskingLM(ForwardingLM):
     @property
     def leaves_out(self) -> bool:
         """Whether some requests may not be asked at all."""
-        return not (self.goal is None and self.budget is None and self.target is None)
+        return not (self.stop is None and self.budget is None and self.target is None)
 
     def settings(self) -> dict[str, object]:
         """What decides which requests are asked, for the signature.
 
         Example:
-            >>> AskingLM(None, Goal.parse("exact"), budget=1000).settings()
+            >>> AskingLM(None, "exact", budget=1000).settings()
             {'stop': 'exact', 'budget': 1000}
         """
-        given = {"stop": self.goal and self.goal.name, "budget": self.budget, "target-stderr": self.target}
+        given = {"stop": self.stop, "budget": self.budget, "target-stderr": self.target}
         return {name: value for name, value in given.items() if value is not None}
 
     @property
@@ -110,7 +108,7 @@ class AskingLM(ForwardingLM):
         """The options that decide how often the model is called, as they are given.
 
         Example:
-            >>> AskingLM(None, Goal.parse("exact"), limits=(32, 512)).described
+            >>> AskingLM(None, "exact", limits=(32, 512)).described
             '--stop exact --max_gen_toks 32,512'
         """
         limits = [f"--max_gen_toks {','.join(map(str, self.limits))}"] if len(self.limits) > 1 else []
@@ -132,7 +130,7 @@ class AskingLM(ForwardingLM):
                 "because answers are written in one and scored in the other; run them one at a time"
             )
 
-    def check(self, tasks: Sequence[AskingTask]) -> None:
+    def check(self, tasks: Sequence[StoppableTask]) -> None:
         """See that the budget is worth beginning with.
 
         Raises:
@@ -142,14 +140,14 @@ class AskingLM(ForwardingLM):
             next(within_budget(_interleaved([task.agenda() for task in tasks]), self.budget))
 
     def set_cache_hook(self, cache_hook: Any) -> None:
-        """Refuse a cache around this model: it would store NOT_ASKED, and answer a later full run with it.
+        """Refuse a cache around this model: it would store SKIPPED, and answer a later full run with it.
 
         Raises:
             OptionError: If there is one, and requests may be left out.
         """
         if self.leaves_out and getattr(cache_hook, "dbdict", None) is not None:
             raise OptionError(
-                "a cache around a model that stops early would store that something was not asked, and a later run "
+                "a cache around a model that stops early would store that something was skipped, and a later run "
                 "would read that as an answer. Put the cache inside: stop_early(CachingLM(lm, path)) without "
                 "use_cache; `lm-eval-cora run ... --stop ... --use_cache FILE` does so"
             )
@@ -174,7 +172,7 @@ class AskingLM(ForwardingLM):
         answers = self._in_rounds(method, list(ours.values())) if ours else {}
         passed = iter(self._once(method, others) if others else ())
         # Where the harness pads a rank, the last request comes several times: it has its answer.
-        return [answers.get(id(request), NOT_ASKED) if id(request) in ours else next(passed) for request in requests]
+        return [answers.get(id(request), SKIPPED) if id(request) in ours else next(passed) for request in requests]
 
     # ---- no text twice
 
@@ -216,12 +214,12 @@ class AskingLM(ForwardingLM):
 
     def _in_rounds(self, method: str, requests: Sequence[Instance]) -> dict[int, Any]:
         """Ask round by round, and wave by wave in each; the answers by id of the request."""
-        questions = by_question(requests, self.goal)
+        questions = by_question(requests, stop=self.stop is not None)
         tasks = {question.task.task_name: question.task for question in questions.values()}
         agenda = _interleaved([task.agenda() for task in tasks.values()]) if self._plans else ()
         rounds = self._rounds(agenda, questions)
         answers: dict[int, Any] = {}
-        batch, tally, number = next(rounds, None), Tally(), 0
+        batch, tally, number = next(rounds, None), Observed(), 0
         progress = Progress(min(len(requests), self.budget or len(requests)), bar=self.rank == 0)
         with counting(self.lm, progress):
             while batch is not None:
@@ -245,7 +243,7 @@ class AskingLM(ForwardingLM):
         """Whether the number of questions depends on what comes out."""
         return self.budget is not None or self.target is not None
 
-    def _rounds(self, agenda: Sequence[Planned], questions: Mapping[tuple[str, str], Inquiry]) -> Rounds:
+    def _rounds(self, agenda: Sequence[Planned], questions: Mapping[tuple[str, str], QuestionState]) -> Rounds:
         if self.budget is not None:
             return within_budget(agenda, self.budget)
         if self.target is not None:
@@ -255,11 +253,11 @@ class AskingLM(ForwardingLM):
     def _ask(
         self,
         method: str,
-        questions: Sequence[Inquiry],
+        questions: Sequence[QuestionState],
         answers: dict[int, Any],
         which: str,
         progress: Progress,
-        every: Mapping[tuple[str, str], Inquiry],
+        every: Mapping[tuple[str, str], QuestionState],
     ) -> None:
         """Ask what each question needs, in waves: of every open question the next variant, side by side."""
         wave = 0
@@ -277,26 +275,26 @@ class AskingLM(ForwardingLM):
             left = left if self.budget is None else min(left, self.budget - len(answers))
             progress.after_a_wave(len(answers), left, len(every) - open_ones, len(every))
 
-    def _judged(self, question: Inquiry) -> bool:
+    def _needs_scores(self, question: QuestionState) -> bool:
         """Whether anything depends on how its answers come out."""
-        return question.goal is not None or self.target is not None
+        return question.stops or self.target is not None
 
-    def _take(self, asked: Sequence[tuple[Inquiry, Variant]], responses: Sequence[Sequence[Any]]) -> None:
-        """Tell each question how its variants came out, judged together for each task."""
+    def _take(self, asked: Sequence[tuple[QuestionState, Requests]], responses: Sequence[Sequence[Any]]) -> None:
+        """Tell each question how its variants came out, scored together for each task."""
         of_task: dict[str, list[int]] = {}
         for number, (question, variant) in enumerate(asked):
-            if self._judged(question):
+            if self._needs_scores(question):
                 of_task.setdefault(question.task.task_name, []).append(number)
             else:
                 question.take(variant, None)
         for numbers in of_task.values():
             task = asked[numbers[0]][0].task
-            verdicts = task.judge([(asked[number][1], responses[number]) for number in numbers])
+            verdicts = task.score_early([(asked[number][1], responses[number]) for number in numbers])
             for number, right in zip(numbers, verdicts, strict=True):
                 question, variant = asked[number]
                 question.take(variant, right)
 
-    def _tally(self, tasks: Sequence[str], questions: Iterable[Inquiry]) -> Tally:
+    def _tally(self, tasks: Sequence[str], questions: Iterable[QuestionState]) -> Observed:
         """What all ranks have asked and found out."""
         requests = 0
         counts: Counter[tuple[str, str]] = Counter()
@@ -307,7 +305,7 @@ class AskingLM(ForwardingLM):
         spent, *numbers = self._shared(told)
         size = len(Outcomes._fields)
         by_task = {task: Outcomes(*numbers[size * place : size * (place + 1)]) for place, task in enumerate(tasks)}
-        return Tally(spent, by_task)
+        return Observed(spent, by_task)
 
     def _shared(self, numbers: list[int]) -> list[int]:
         """The sums of some numbers over all ranks."""
@@ -322,7 +320,7 @@ class AskingLM(ForwardingLM):
 
 def stop_early(
     lm: Any,
-    goal: str | None = "exact",
+    stop: str | None = EXACT,
     *,
     budget: int | None = None,
     target_stderr: float | None = None,
@@ -331,16 +329,15 @@ def stop_early(
     """A model that asks another one only as much as it takes to know a score exactly.
 
     Hand it to `simple_evaluate(model=...)`. Of tasks of ours each question is asked in its original form first, then in
-    its variants, the hardest kinds first, until nothing can change the outcome. What the table then has is what the
-    full run has, with the same standard errors: for `exact` cora, ci, mcqa and bmca@1.0 (acc_h too where the order of
-    the options is asked); else mcqa and the goal itself. mcqa_plus, mv and other levels of bmca are printed as bounds,
-    and nothing else is: the answers that there are have been selected. Other tasks pass through untouched. (The batches
-    are not those of the full run: where an answer depends on its batch, as in bfloat16, so do the scores of both.)
+    its variants, the hardest kinds first, until an answer is wrong. The table then has cora, ci, mcqa and bmca@1.0
+    (acc_h too where the order of the options is asked) as in the full run, with the same standard errors, and nothing
+    else: the answers that there are have been selected. Other tasks pass through untouched. (The batches are not those
+    of the full run: where an answer depends on its batch, as in bfloat16, so do the scores of both.)
 
     Args:
         lm: An LM of the harness; or its cache around one, `CachingLM(lm, path)`: a cache belongs inside, and
             `use_cache` must not be given.
-        goal: `exact`, a level such as `bmca@0.8`, or `mv`; None asks all variants of the questions that are asked.
+        stop: `exact`; None asks all variants of the questions that are asked.
         budget: Ask whole questions, drawn by the seed, for at most so many requests, of all tasks together.
         target_stderr: Ask whole questions, drawn by the seed, until CoRA's standard error is below this.
         max_gen_toks: Growing limits of tokens, such as (32, 512): answers that a limit cuts off are asked for again
@@ -350,18 +347,16 @@ def stop_early(
         An LM, of a type that has the name of the model's: the harness writes that into its results.
 
     Raises:
-        OptionError: If the goal is none, or the arguments do not go together.
+        OptionError: If there is no such stopping rule, or the arguments do not go together.
 
     Example:
         >>> from lm_eval.models.dummy import DummyLM
         >>> model = stop_early(DummyLM())
-        >>> type(model).__name__, model.rank, model.goal.name
+        >>> type(model).__name__, model.rank, model.stop
         ('DummyLM', 0, 'exact')
     """
     named: type[AskingLM] = type(type(behind(lm)).__name__, (AskingLM,), {})
-    return named(
-        lm, None if goal is None else Goal.parse(goal), budget=budget, target=target_stderr, limits=max_gen_toks
-    )
+    return named(lm, stop, budget=budget, target=target_stderr, limits=max_gen_toks)
 
 
 def _interleaved(agendas: Sequence[Sequence[Planned]]) -> list[Planned]:
@@ -374,7 +369,7 @@ def _interleaved(agendas: Sequence[Sequence[Planned]]) -> list[Planned]:
     return [planned for *_, planned in sorted(placed, key=lambda item: item[:2])]
 
 
-def _sent(rounds: Rounds, tally: Tally) -> Sequence[Planned] | None:
+def _sent(rounds: Rounds, tally: Observed) -> Sequence[Planned] | None:
     """The next round, None after the last."""
     try:
         return rounds.send(tally)
@@ -382,7 +377,7 @@ def _sent(rounds: Rounds, tally: Tally) -> Sequence[Planned] | None:
         return None
 
 
-def _described(questions: Sequence[Inquiry]) -> str:
+def _described(questions: Sequence[QuestionState]) -> str:
     begun = [question.requests for question in questions if question.requests]
     return (
         f"asked {sum(begun):,} requests for {len(begun):,} of {len(questions):,} questions, "

@@ -10,7 +10,7 @@ from typing import Any
 from lm_eval_cora.equivalence.workers import command
 from lm_eval_cora.harness.asking import AskingLM
 from lm_eval_cora.harness.forwarding import behind
-from lm_eval_cora.harness.scoring import JUDGE
+from lm_eval_cora.harness.scoring import CHECKER
 from lm_eval_cora.metrics import cora
 from lm_eval_cora.metrics.entries import Entry
 from lm_eval_cora.options import OptionError, Options
@@ -29,7 +29,7 @@ def check_comparison(task: str) -> None:
         raise OptionError(
             f"{task}: answers are compared with math-verify, which is not installed: pip install 'lm-eval-cora[math]'"
         )
-    if JUDGE.verdict("(x+1)^2", "x^2+2x+1") is not True:
+    if CHECKER.verdict("(x+1)^2", "x^2+2x+1") is not True:
         said = subprocess.run(command(), input="", capture_output=True, text=True, check=False).stderr.strip()
         raise OptionError(
             f"{task}: answers are compared with math-verify in processes of their own, and a first comparison there "
@@ -98,12 +98,12 @@ def check_stopping(task: str, model: AskingLM, config: Any, entries: Sequence[En
             batch size needs long lists of requests, or all ranks to call it as often.
     """
     how = model.described
-    judged = model.goal is not None or model.target is not None
-    if judged and not callable(config.process_results):
+    scored_early = model.stop is not None or model.target is not None
+    if scored_early and not callable(config.process_results):
         raise OptionError(
             f"{task}: {how}: with --predict_only nothing is scored, and so nothing is known to be settled"
         )
-    if judged and filters > 1:
+    if scored_early and filters > 1:
         raise OptionError(
             f"{task}: {how}: the task reads answers in {filters} ways (filter_list), and what one of them settles the "
             "others do not; run it with one filter"

@@ -18,6 +18,10 @@ _WORTH_A_RETRY = (408, 409, 425, 429)
 """Status codes from 400 to 499 that may be others a moment later."""
 
 
+_EXCERPT = 200
+"""Characters of what a server said that an error shows."""
+
+
 class ServerError(Exception):
     """Requests to a server that failed, all told in one sentence.
 
@@ -25,7 +29,7 @@ class ServerError(Exception):
         tally: How the requests came out.
     """
 
-    def __init__(self, url: str, tally: Tally) -> None:
+    def __init__(self, url: str, tally: FailureCount) -> None:
         super().__init__(f"{url}: {tally.describe()}")
         self.tally = tally
 
@@ -39,7 +43,7 @@ class NoChoicesError(Exception):
 
 
 @dataclass
-class Tally:
+class FailureCount:
     """How requests to a server came out. A request that holds several prompts counts for each of them.
 
     Attributes:
@@ -68,6 +72,10 @@ class Tally:
         self.answered += size
         self._attempts = 0
 
+    def hear(self, text: str) -> None:
+        """Note what the server said about a failure."""
+        self.said = " ".join(text.split())[:_EXCERPT]
+
     def note_attempt(self, now: float, patience: float) -> None:
         """Note an attempt that failed, and give up after ten in a row that took at least a while.
 
@@ -83,7 +91,7 @@ class Tally:
         """What failed, in one sentence.
 
         Example:
-            >>> Tally(answered=95, failed=Counter({"status 500": 5}), said="out of memory").describe()
+            >>> FailureCount(answered=95, failed=Counter({"status 500": 5}), said="out of memory").describe()
             '5.0% of the requests failed: status 500 (5 of 100). The server said: out of memory'
         """
         total = self.answered + self.failed.total()
@@ -95,7 +103,7 @@ class Tally:
         """Why the first request failed, and what to do.
 
         Example:
-            >>> Tally(failed=Counter({UNREACHABLE: 1})).describe_first()
+            >>> FailureCount(failed=Counter({UNREACHABLE: 1})).describe_first()
             'no connection to the server. Start it, and check the address'
         """
         (kind,) = self.failed

@@ -8,7 +8,8 @@ from typing import Any
 
 from lm_eval_cora.benchmarks import BenchmarkError
 from lm_eval_cora.exemplars import ExemplarError, ExemplarPool
-from lm_eval_cora.harness.docs import Doc, exemplar
+from lm_eval_cora.formats import format_of
+from lm_eval_cora.harness.docs import Doc
 from lm_eval_cora.harness.loading import load_exemplars
 from lm_eval_cora.options import OptionError, Options
 from lm_eval_cora.question import OpenQuestion, Question
@@ -46,6 +47,7 @@ class ExemplarSampler:
             drawn = self._pool.draw(self._questions[question_id], n, *self._seeds)
             closed = [question for question in drawn if isinstance(question, Question)]
             claimed = claimed_options(closed, *self._seeds, question_id) or [0] * len(drawn)
+            exemplar = format_of(self.doc).exemplar
             self._exemplars = [
                 exemplar(question, self.doc, option) for question, option in zip(drawn, claimed, strict=True)
             ]

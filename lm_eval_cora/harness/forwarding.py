@@ -10,12 +10,31 @@ from lm_eval.api.instance import Instance
 from lm_eval.api.model import LM, CachingLM
 
 
+def _passed_on(name: str) -> Any:
+    """Make a member that is the one of the model behind."""
+    return property(lambda layer: getattr(layer.lm, name))
+
+
 class ForwardingLM(LM):  # type: ignore[misc]  # the harness ships no types
     """Passes on all that the harness' base class defines.
 
-    What the base class has, `__getattr__` never sees: a forgotten `rank` would be the base class' 0 on every rank. So
-    each of its members stands here, and `__getattr__` passes on what only back ends have.
+    `__getattr__` is not called for members of the base class: a forgotten `rank` would be the base class' 0 on every
+    rank. So each of them stands here, and `__getattr__` passes on what only back ends have.
     """
+
+    rank = _passed_on("rank")
+    world_size = _passed_on("world_size")
+    device = _passed_on("device")
+    tokenizer_name = _passed_on("tokenizer_name")
+    chat_template = _passed_on("chat_template")
+    apply_chat_template = _passed_on("apply_chat_template")
+    all_gather = _passed_on("all_gather")
+    gather_object = _passed_on("gather_object")
+    barrier = _passed_on("barrier")
+    set_cache_hook = _passed_on("set_cache_hook")
+    loglikelihood = _passed_on("loglikelihood")
+    loglikelihood_rolling = _passed_on("loglikelihood_rolling")
+    generate_until = _passed_on("generate_until")
 
     def __init__(self, lm: Any) -> None:
         """Stand before a model.
@@ -31,66 +50,10 @@ class ForwardingLM(LM):  # type: ignore[misc]  # the harness ships no types
             raise AttributeError(name)
         return getattr(self.lm, name)
 
-    @property
-    def rank(self) -> Any:
-        """Number of this process."""
-        return self.lm.rank
-
-    @property
-    def world_size(self) -> Any:
-        """Number of processes."""
-        return self.lm.world_size
-
-    @property
-    def device(self) -> Any:
-        """Where the model's tensors are."""
-        return self.lm.device
-
-    @property
-    def tokenizer_name(self) -> Any:
-        """Name of the tokenizer."""
-        return self.lm.tokenizer_name
-
-    def chat_template(self, *arguments: Any, **named: Any) -> Any:
-        """The model's chat template."""
-        return self.lm.chat_template(*arguments, **named)
-
-    def apply_chat_template(self, *arguments: Any, **named: Any) -> Any:
-        """Put turns into the model's chat template."""
-        return self.lm.apply_chat_template(*arguments, **named)
-
-    def all_gather(self, *arguments: Any, **named: Any) -> Any:
-        """A tensor of each rank, on all ranks."""
-        return self.lm.all_gather(*arguments, **named)
-
-    def gather_object(self, *arguments: Any, **named: Any) -> Any:
-        """An object of each rank, on one rank."""
-        return self.lm.gather_object(*arguments, **named)
-
-    def barrier(self, *arguments: Any, **named: Any) -> Any:
-        """Wait for all ranks."""
-        return self.lm.barrier(*arguments, **named)
-
-    def set_cache_hook(self, *arguments: Any, **named: Any) -> Any:
-        """Tell the model of a cache around it."""
-        return self.lm.set_cache_hook(*arguments, **named)
-
     def get_model_info(self) -> Any:
         """What the results file says of the model, nothing if its back end says nothing."""
         info = getattr(self.lm, "get_model_info", None)
         return {} if info is None else info()
-
-    def loglikelihood(self, *arguments: Any, **named: Any) -> Any:
-        """Score answers."""
-        return self.lm.loglikelihood(*arguments, **named)
-
-    def loglikelihood_rolling(self, *arguments: Any, **named: Any) -> Any:
-        """Score whole texts."""
-        return self.lm.loglikelihood_rolling(*arguments, **named)
-
-    def generate_until(self, *arguments: Any, **named: Any) -> Any:
-        """Write answers."""
-        return self.lm.generate_until(*arguments, **named)
 
 
 def behind(model: Any) -> Any:

@@ -9,8 +9,8 @@ from typing import Any
 
 from lm_eval.api.instance import Instance
 
-from lm_eval_cora.harness.asked import task_of
 from lm_eval_cora.harness.forwarding import ask, behind
+from lm_eval_cora.harness.questions import task_of
 from lm_eval_cora.options import OptionError
 
 # Below the harness' own logger, so that its handler and its verbosity hold for our lines too.
@@ -93,7 +93,7 @@ def _limited(request: Instance, limit: int) -> Instance:
     if not isinstance(settings.get("max_gen_toks"), int) or settings["max_gen_toks"] <= limit:
         return request
     limited = replace(request, arguments=(prompt, {**settings, "max_gen_toks": limit}), resps=[], filtered_resps={})
-    limited.asked_by = task
+    limited.owner = task
     return limited
 
 

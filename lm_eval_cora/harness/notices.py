@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from lm_eval_cora.harness.progress import duration
-from lm_eval_cora.reading import NotAsked
+from lm_eval_cora.reading import Skipped
 from lm_eval_cora.responses import ResponseTable
 
 _BYTES_PER_TOKEN = 4
@@ -107,7 +107,7 @@ def describe_samples(instances: Sequence[Any], *, sent_seeds: bool) -> str:
     responses: dict[str, list[Any]] = {}
     for instance in instances:
         response = instance.resps[0] if instance.resps else ""
-        if not isinstance(response, NotAsked):
+        if not isinstance(response, Skipped):
             responses.setdefault(instance.doc["question_id"], []).append(response)
     told = [given for given in responses.values() if len(given) > 1]
     if len(told) < _QUESTIONS_THAT_TELL or any(response != given[0] for given in told for response in given):

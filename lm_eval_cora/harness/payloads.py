@@ -8,6 +8,8 @@ from urllib.request import Request, urlopen
 
 from lm_eval.models.api_models import TemplateAPI
 
+from lm_eval_cora.harness.compat import payload_of_a_turn
+
 _SECONDS_FOR_A_LIST = 10
 
 _OF_A_MODEL = ("id", "root", "max_model_len", "meta")
@@ -44,15 +46,8 @@ def replicas_of_vllm(model: Any) -> int:
 
 
 def _payload(model: Any) -> dict[str, Any]:
-    """What a back end sends for a turn; empty for those that send nothing, or take no turns."""
-    if not is_served(model):
-        return {}
-    turns = [{"role": "user", "content": "A"}]
-    try:
-        payload: dict[str, Any] = model._create_payload(turns, generate=True, gen_kwargs={"until": ["B"]}, seed=1)
-    except Exception:  # of a class of the user's own
-        return {}
-    return payload
+    """What a back end sends to a server for a turn; empty for other back ends."""
+    return payload_of_a_turn(model) if is_served(model) else {}
 
 
 def listed_model(model: Any) -> dict[str, Any]:
@@ -73,20 +68,3 @@ def listed_model(model: Any) -> dict[str, Any]:
         return next({key: one[key] for key in _OF_A_MODEL if key in one} for one in listed if one["id"] == model.model)
     except Exception:  # whatever a server may send; the first request tells more
         return {}
-
-
-def leave_out_empty_stops(model: Any) -> None:
-    """Have a back end send no `stop` where it would be an empty list, which some servers refuse."""
-    if not is_served(model) or hasattr(model._create_payload, "without_stops"):
-        return
-    create = model._create_payload
-
-    def without_stops(*arguments: Any, **named: Any) -> dict[str, Any]:
-        payload: dict[str, Any] = create(*arguments, **named)
-        for part in (payload, payload.get("sampling_params")):
-            if isinstance(part, dict) and part.get("stop") == []:
-                del part["stop"]
-        return payload
-
-    without_stops.without_stops = True  # type: ignore[attr-defined]
-    model._create_payload = without_stops

@@ -2,71 +2,24 @@
 
 from __future__ import annotations
 
-import inspect
-import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from heapq import heapreplace
 from typing import Any
 
 from lm_eval_cora.options import OptionError
 from lm_eval_cora.question import is_encodable
-from lm_eval_cora.reading import NOT_ASKED, NotAsked
-
-TOKEN_LIMITS = ("max_completion_tokens", "max_tokens", "max_new_tokens")
-"""Other names that the harness knows for `max_gen_toks`; of several the last one counts there, too."""
-
-_TOKENS_AROUND, _TOKENS_OF_A_LETTER, _BYTES_OF_A_TOKEN = 8, 4, 3
-"""Of an answer that names several letters, with or without the texts of their options."""
-
-_STEP_OF_ROOM, _MOST_ROOM = 32, 128
-"""In tokens. Back ends put requests with the same limit together, and take the room off a long prompt."""
+from lm_eval_cora.reading import SKIPPED_IN_SAMPLES, Skipped
 
 
-def rename_token_limit(settings: dict[str, Any]) -> None:
-    """Let --gen_kwargs max_new_tokens=4096 count: the harness prefers the `max_gen_toks` of the task file.
-
-    Args:
-        settings: The generation settings; changed in place.
+def with_room_for(tokens: int, settings: dict[str, Any]) -> dict[str, Any]:
+    """Generation settings with room for at least so many tokens.
 
     Example:
-        >>> settings = {"max_gen_toks": 8, "max_new_tokens": 4096}
-        >>> rename_token_limit(settings)
-        >>> settings
-        {'max_gen_toks': 4096}
-    """
-    for name in TOKEN_LIMITS:
-        if name in settings:
-            settings["max_gen_toks"] = settings.pop(name)
-
-
-def with_room_for(choices: Sequence[str], settings: dict[str, Any]) -> dict[str, Any]:
-    """Generation settings with the tokens that it takes to name all of some options.
-
-    Example:
-        >>> with_room_for(["Ice", "Fog"], {"max_gen_toks": 8}), with_room_for(["Ice", "Fog"], {"max_gen_toks": 64})
+        >>> with_room_for(32, {"max_gen_toks": 8}), with_room_for(32, {"max_gen_toks": 64})
         ({'max_gen_toks': 32}, {'max_gen_toks': 64})
     """
     limit = settings.get("max_gen_toks")
-    if not isinstance(limit, int):
-        return settings
-    texts = sum(len(choice.encode()) for choice in choices)
-    tokens = _TOKENS_AROUND + _TOKENS_OF_A_LETTER * len(choices) + texts // _BYTES_OF_A_TOKEN
-    room = min(_MOST_ROOM, -(-tokens // _STEP_OF_ROOM) * _STEP_OF_ROOM)
-    return {**settings, "max_gen_toks": max(limit, room)}
-
-
-def part_samples(rank: int) -> None:
-    """Give each rank other random numbers.
-
-    The harness seeds torch alike on all ranks and deals the docs out one by one, so the samples of a question, which
-    have the same prompt, would be drawn on several ranks with the same numbers.
-
-    Args:
-        rank: Of this process; the first keeps its numbers.
-    """
-    torch = sys.modules.get("torch")
-    if rank and torch is not None:
-        torch.manual_seed(torch.initial_seed() + rank)
+    return {**settings, "max_gen_toks": tokens} if isinstance(limit, int) and limit < tokens else settings
 
 
 def chosen_docs(
@@ -138,57 +91,18 @@ def deal(docs: Sequence[tuple[int, dict[str, Any]]], ranks: int) -> list[list[tu
     return parts
 
 
-def slim(instances: Iterable[Any], *, prompts: bool) -> None:
-    """Free memory that answered requests no longer need.
-
-    The harness copies the generation settings for each request, because some back ends change them. After the inference
-    equal settings can be one object. At full size the prompts take most of the memory of a run.
-
-    Args:
-        instances: The harness' requests, answered; changed in place.
-        prompts: Whether to drop the prompts, too. Keep them if samples are logged.
-    """
-    shared: dict[str, Any] = {}
-    for instance in instances:
-        prompt, *rest = instance.arguments
-        instance.arguments = ("" if prompts else prompt, *(shared.setdefault(repr(item), item) for item in rest))
-
-
-def model_of_the_run() -> Any:
-    """The model that the harness is about to ask, or None."""
-    return _local_of_the_run("lm", None)
-
-
-def samples_are_logged() -> bool:
-    """Whether the harness will keep the prompts and responses; true if that cannot be found out."""
-    return bool(_local_of_the_run("log_samples", True))
-
-
-def _local_of_the_run(name: str, default: Any) -> Any:
-    """A variable of the harness' function that runs tasks and is running now.
-
-    A task is told neither the model nor whether samples are logged.
-    """
-    frame = inspect.currentframe()
-    while frame is not None:
-        if frame.f_code.co_name == "evaluate" and "lm" in frame.f_locals:
-            return frame.f_locals.get(name, default)
-        frame = frame.f_back
-    return default
-
-
 def encodable(response: Any) -> Any:
     r"""A response that a file can hold; lone surrogates become escapes.
 
-    One that reads like what was not asked is told apart by a space at its end.
+    A model's response that reads like a skipped one gets a space at its end.
 
     Example:
         >>> encodable("B \ud83d") == r"B \ud83d"
         True
     """
-    if isinstance(response, NotAsked) or not isinstance(response, str):
+    if isinstance(response, Skipped) or not isinstance(response, str):
         return response
-    if response == NOT_ASKED:  # from a model: it was asked, and says so
+    if response in SKIPPED_IN_SAMPLES:  # a model wrote it
         return f"{response} "
     if is_encodable(response):
         return response

@@ -44,13 +44,13 @@ def signature_of(
         table: The answers.
         about: The task: its name and version, its probe, and so on, in this order.
         options: What the user changed about it.
-        records: All Records, those of incomplete questions and what was not asked too.
+        records: All Records, those of incomplete questions and of skipped variants, too.
         left_out: What decided which requests were asked, if not all were.
         alone: Whether there is one filter: of several the invalid answers are those of the last one.
     """
     sizes = {record.variants for record in records}
     variants = "-".join(map(str, sorted({min(sizes), max(sizes)})))
-    asked = sum(record.asked for record in records)
+    asked = sum(not record.skipped for record in records)
     invalid = sum(record.invalid for record in records) / max(1, asked)
     # The reader is in `about`, where answers are read at all.
     given = {"seed": options.seed, **{name: value for name, value in options.changed().items() if name != "reader"}}

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, redirect_stdout
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
+from functools import partial
 from io import StringIO
 from typing import Any, TextIO
 
-from lm_eval._cli import HarnessCLI
 from lm_eval.api.registry import get_model
 from lm_eval.config.evaluate_config import EvaluatorConfig
-from lm_eval.loggers import EvaluationTracker
 from lm_eval.models.api_models import TemplateAPI
 from lm_eval.tasks import TaskManager
 from lm_eval.utils import setup_logging
@@ -28,13 +27,18 @@ from lm_eval_cora.harness.back_ends import (
     model_error,
     warn_of_small_batches,
 )
+from lm_eval_cora.harness.compat import (
+    TOKEN_LIMITS,
+    after_saving,
+    leave_out_empty_stops,
+    model_made_by,
+    parsed,
+    tasks_from,
+)
+from lm_eval_cora.harness.dry_run import check_tasks, silence
 from lm_eval_cora.harness.kept import AnswerCache, cache_file, check_cache, check_output, default_cache, weights_of
-from lm_eval_cora.harness.payloads import leave_out_empty_stops
-from lm_eval_cora.harness.rehearsal import check_tasks, silence
-from lm_eval_cora.harness.requests import TOKEN_LIMITS
 from lm_eval_cora.harness.served import patient
 from lm_eval_cora.options import OptionError
-from lm_eval_cora.stopping.goals import Goal
 
 
 class RunDied(Exception):  # the message is the last that a user reads
@@ -116,6 +120,10 @@ class _Run:
         kept, file = self.cache.kept, self.cache.cache_db
         return f"{kept:,} answers are kept in {file}. The same command goes on from there: {self.command}"
 
+    def finish(self) -> None:
+        """Note that the results are written."""
+        self.finished = True
+
     def end(self) -> None:
         """Let other runs use the file."""
         if self.cache is not None:
@@ -125,7 +133,7 @@ class _Run:
 def run(
     arguments: Sequence[str],
     *,
-    goal: Goal | None = None,
+    stop: str | None = None,
     budget: int | None = None,
     target: float | None = None,
     limits: Sequence[int] = (),
@@ -136,7 +144,7 @@ def run(
 
     Args:
         arguments: Those of `lm_eval run`.
-        goal: What is to be known of each question; None is everything.
+        stop: The stopping rule; None asks all variants of a question.
         budget: How many requests may be asked.
         target: The standard error of CoRA from which on no more questions are asked.
         limits: Numbers of tokens for answers that are written: the next one is for what the one before cuts off.
@@ -149,14 +157,14 @@ def run(
         RunDied: If the run ended after that.
     """
     setup_logging()
-    harness, given = _parsed(arguments)
+    harness, given = parsed(arguments)
     settings = _configured(given)
     if limits and (given_twice := {"max_gen_toks", *TOKEN_LIMITS}.intersection(settings.gen_kwargs)):
         raise OptionError(f"--max_gen_toks and --gen_kwargs {min(given_twice)} both limit the tokens; give one of them")
     this = _Run(settings, keeps, command)
     this.check_disk()
     back_end = _back_end(settings.model)
-    asking = AskingLM(None, goal, budget=budget, target=target, limits=limits)
+    asking = AskingLM(None, stop, budget=budget, target=target, limits=limits)
     manager, forms = check_tasks(settings, asking)
     scored = [name for name, form in forms.items() if form == "multiple_choice"]
     check_vllm(settings.model, settings.model_args, scored, asking.described if asking.calls_often else "")
@@ -169,22 +177,17 @@ def run(
         if "generate_until" in forms.values():
             check_writing(model, chat=bool(settings.apply_chat_template))
         warn_of_small_batches(model)
-        return AskingLM(this.kept_before(model), goal, budget=budget, target=target, limits=limits)
+        return AskingLM(this.kept_before(model), stop, budget=budget, target=target, limits=limits)
 
     def process_tasks(again: EvaluatorConfig, _: Any = None) -> TaskManager:
-        """What is known by now, because reading all task files takes seconds; and no cache around our layer."""
+        """Return what is known by now, and leave no cache around our layer."""
         again.tasks, again.use_cache = settings.tasks, None
         return manager
 
-    def save(tracker: EvaluationTracker, *results: Any, **named: Any) -> None:
-        own_save(tracker, *results, **named)
-        this.finished = True
-
-    own_save = EvaluationTracker.save_results_aggregated
     with (
-        _building(settings.model, back_end, settings.model_args, wrap),
-        _replaced(EvaluatorConfig, "process_tasks", process_tasks),
-        _replaced(EvaluationTracker, "save_results_aggregated", save),
+        model_made_by(get_model(settings.model), partial(_maker, settings, back_end, wrap)),
+        tasks_from(process_tasks),
+        after_saving(this.finish),
         _told_in_the_end(this),
     ):
         harness.execute(given)
@@ -221,17 +224,6 @@ def _is_open(stream: TextIO) -> bool:
     return True
 
 
-def _parsed(arguments: Sequence[str]) -> tuple[HarnessCLI, Namespace]:
-    """The harness' command line, which reads what this process was started with."""
-    ours = sys.argv
-    sys.argv = ["lm_eval", "run", *arguments]
-    try:
-        command = HarnessCLI()
-        return command, command.parse_args()
-    finally:
-        sys.argv = ours
-
-
 def _configured(given: Namespace) -> EvaluatorConfig:
     """What the arguments come to, with those of a --config file."""
     try:
@@ -256,43 +248,19 @@ def _back_end(name: str) -> type:
     return patient(back_end) if issubclass(back_end, TemplateAPI) else back_end
 
 
-@contextmanager
-def _building(
-    name: str, back_end: type, arguments: Mapping[str, Any], wrap: Callable[[Any], AskingLM]
-) -> Iterator[None]:
-    """Have the harness build its model as it does, and stand before it what is returned by `wrap`.
+def _maker(
+    settings: EvaluatorConfig, back_end: type, wrap: Callable[[Any], AskingLM], method: str
+) -> Callable[..., AskingLM]:
+    """Return a class method of a back end that wraps the model it makes."""
+    make = getattr(back_end, method)
 
-    So the results, the table and the trackers name the back end and its arguments as in any run.
-    """
+    def made(*given: Any, **named: Any) -> AskingLM:
+        try:
+            model = make(*given, **named)
+        except OptionError:  # from the other maker, which this one calls
+            raise
+        except (Exception, SystemExit) as error:
+            raise model_error(settings.model, settings.model_args, error) from error
+        return wrap(model)
 
-    def wrapping(make: Callable[..., Any]) -> Callable[..., AskingLM]:
-        def wrapped(*given: Any, **named: Any) -> AskingLM:
-            try:
-                model = make(*given, **named)
-            except OptionError:  # from the other maker, which this one calls
-                raise
-            except (Exception, SystemExit) as error:
-                raise model_error(name, arguments, error) from error
-            return wrap(model)
-
-        return wrapped
-
-    registered = get_model(name)
-    with ExitStack() as replaced:
-        for maker in ("create_from_arg_obj", "create_from_arg_string"):
-            replaced.enter_context(_replaced(registered, maker, wrapping(getattr(back_end, maker))))
-        yield
-
-
-@contextmanager
-def _replaced(owner: type, name: str, value: Any) -> Iterator[None]:
-    """Put something into the place of a member of a class, for a while."""
-    own = owner.__dict__.get(name)
-    setattr(owner, name, value)
-    try:
-        yield
-    finally:
-        if own is None:
-            delattr(owner, name)
-        else:
-            setattr(owner, name, own)
+    return made

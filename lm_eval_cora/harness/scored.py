@@ -12,8 +12,8 @@ from typing import Any
 
 from lm_eval.api.task import ConfigurableTask
 
-from lm_eval_cora.harness.advice import Setting, advise_on_invalid
-from lm_eval_cora.harness.asked import Variant
+from lm_eval_cora.harness.advice import Conditions, advise_on_invalid
+from lm_eval_cora.harness.compat import RecordCell, RecordScore, Undefined, filters_of, samples_are_logged, slim
 from lm_eval_cora.harness.docs import Doc
 from lm_eval_cora.harness.notices import (
     describe_incomplete,
@@ -21,16 +21,18 @@ from lm_eval_cora.harness.notices import (
     describe_samples,
     describe_timeouts,
 )
-from lm_eval_cora.harness.requests import encodable, samples_are_logged, slim
-from lm_eval_cora.harness.scoring import JUDGE, Cell, Score, Undefined, score_response, spread, written_by_question
+from lm_eval_cora.harness.questions import Requests
+from lm_eval_cora.harness.requests import encodable
+from lm_eval_cora.harness.scoring import CHECKER, score_response, spread, written_by_question
 from lm_eval_cora.metrics.entries import compute
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.options import OptionError, Options
+from lm_eval_cora.probes import Probe
 from lm_eval_cora.randomness import draw
-from lm_eval_cora.reading import NOT_ASKED, NotAsked, is_settled, not_asked, response_of, written_answer
+from lm_eval_cora.reading import SKIPPED, Skipped, is_settled, response_of, skipped, written_answer
 from lm_eval_cora.responses import Record, ResponseTable
-from lm_eval_cora.stopping.goals import Goal, goals_of
 from lm_eval_cora.stopping.rounds import Planned
+from lm_eval_cora.stopping.rule import saves_requests
 
 # Below the harness' own logger, so that its handler and its verbosity hold for our lines too.
 logger = logging.getLogger("lm_eval.cora")
@@ -40,12 +42,13 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
     """A task whose `process_results` returns a Record, and whose requests name it. Nothing raises once it has answers.
 
     Attributes:
+        probe: What makes the variants.
         _samples: Whether the answers to a question are samples of one.
         _sends_seeds: Whether each sample is sent with a different seed.
         _writes: Whether the model writes an answer of its own, which is compared.
         _keys: The names under which the harness is handed a Record.
-        _chosen: The metrics of this form and this benchmark.
-        _asked: The docs that are asked on all ranks together.
+        _entries: The metrics of this form and this benchmark.
+        _selected: The docs that are asked on all ranks together.
         _options: What the user changed about the task.
         _chat: Whether a chat template is applied, here or by a server.
         _records: The Records that the table was built of last.
@@ -53,12 +56,13 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
         _estimates: The metrics that were computed of it.
     """
 
+    probe: Probe
     _samples: bool
     _sends_seeds: bool
     _writes: bool
     _keys: list[str]
-    _chosen: list[Mapping[str, Any]]
-    _asked: list[Doc]
+    _entries: list[Mapping[str, Any]]
+    _selected: list[Doc]
     _options: Options
     _chat: bool
     _records: Sequence[Record]
@@ -66,7 +70,7 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
     _estimates: dict[str, Estimate]
 
     def _check_scoring(self) -> None:
-        """Score an empty response to the first doc: a task file may name a `process_results` of its own."""
+        """RecordScore an empty response to the first doc: a task file may name a `process_results` of its own."""
         try:
             record: Any = self._score(self.task_docs[0], [""])
         except Exception as error:
@@ -82,23 +86,9 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
         return score(doc, results, self._options.reader) if score is score_response else score(doc, results)
 
     @property
-    def _probe(self) -> str:
-        name: str = self.config.process_docs.__name__
-        return name
-
-    def goal_of(self, goal: Goal | None) -> Goal | None:
-        """The goal, or None if all variants are to be asked: no metric of the task is known before.
-
-        Raises:
-            OptionError: If the task has other goals than this one.
-        """
-        if goal is None or goal.is_goal_of(self._chosen, self._probe):
-            return goal
-        if goals := goals_of(self._chosen, self._probe):
-            raise OptionError(
-                f"{self.task_name}: --stop {goal.name}: the task has no such metric; expected {' or '.join(goals)}"
-            )
-        return None
+    def can_stop(self) -> bool:
+        """Whether its metrics allow a question to end with the first wrong answer."""
+        return saves_requests(self._entries)
 
     def answers_scored(self, doc: Doc) -> int:
         """The number of answers to a variant that are scored, 1 if the answer is written."""
@@ -107,12 +97,12 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
     def agenda(self) -> list[Planned]:
         """The questions of all ranks in random order, that of the option `questions`: n of them are the same."""
         costs: dict[str, int] = {}
-        for doc in self._asked:
+        for doc in self._selected:
             costs[doc["question_id"]] = costs.get(doc["question_id"], 0) + self.answers_scored(doc)
         ranked = sorted(costs, key=lambda question: draw(2**64, self._options.seed, "questions", question))
         return [Planned(self.task_name, question, costs[question]) for question in ranked]
 
-    def judge(self, answered: Sequence[tuple[Variant, Sequence[Any]]]) -> list[bool | None]:
+    def score_early(self, answered: Sequence[tuple[Requests, Sequence[Any]]]) -> list[bool | None]:
         """Whether variants were answered right, as they will be scored at the end.
 
         Args:
@@ -121,7 +111,7 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
         Returns:
             For each variant whether its answer is right; None where scoring it fails.
         """
-        verdicts: list[bool | None] | None = self._attempt("an answer", partial(self._judge, answered))
+        verdicts: list[bool | None] | None = self._attempt("an answer", partial(self._score_early, answered))
         return [None] * len(answered) if verdicts is None else verdicts
 
     def is_settled(self, request: Any, response: str) -> bool:
@@ -143,7 +133,7 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
             for filtered in (response_of([found]) for found in copy.filtered_resps.values())
         )
 
-    def _judge(self, answered: Sequence[tuple[Variant, Sequence[Any]]]) -> list[bool | None]:
+    def _score_early(self, answered: Sequence[tuple[Requests, Sequence[Any]]]) -> list[bool | None]:
         variants = [
             [
                 replace(request, resps=[encodable(response)], filtered_resps={})
@@ -153,7 +143,7 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
         ]
         copies = [request for requests in variants for request in requests]
         self._filter(copies)
-        (ensemble,) = self._filters
+        (ensemble,) = filters_of(self)
         if self._writes:
             self._compare_answers(copies)
         return [
@@ -181,34 +171,34 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
 
     def _filter(self, instances: Sequence[Any]) -> None:
         """Filter the responses that there are: a filter of a user's own knows nothing of others."""
-        missing = [bool(instance.resps) and isinstance(instance.resps[0], NotAsked) for instance in instances]
+        missing = [bool(instance.resps) and isinstance(instance.resps[0], Skipped) for instance in instances]
         asked = [instance for instance, absent in zip(instances, missing, strict=True) if not absent]
-        for ensemble in self._filters:
+        for ensemble in filters_of(self):
             if asked:
                 ensemble.apply(asked)
             for instance in (one for one, absent in zip(instances, missing, strict=True) if absent):
-                instance.filtered_resps[ensemble.name] = NOT_ASKED
+                instance.filtered_resps[ensemble.name] = SKIPPED
 
     def _compare_answers(self, instances: Sequence[Any]) -> None:
         """Compare some answers with the references and each other, before they are scored one by one."""
         written: dict[str, set[str]] = {}
         for instance in instances:
             for response in instance.filtered_resps.values():
-                if (text := written_answer([response], self._options.reader)) is not None:
+                if (text := written_answer(instance.doc, [response], self._options.reader)) is not None:
                     written.setdefault(instance.doc["question_id"], {instance.doc["answer"]}).add(text)
-        JUDGE.settle_within(written.values())
+        CHECKER.settle_within(written.values())
 
     def process_results(self, doc: Doc, results: Sequence[Any]) -> dict[str, Any]:
-        """Score one variant and put its Record under every metric."""
+        """RecordScore one variant and put its Record under every metric."""
         if not callable(self.config.process_results):  # --predict_only
             outcome: dict[str, Any] = super().process_results(doc, results)
             return outcome
-        missing = bool(results) and isinstance(results[0], NotAsked)
-        return spread(not_asked(doc) if missing else self._score(doc, results), self._keys)
+        missing = bool(results) and isinstance(results[0], Skipped)
+        return spread(skipped(doc) if missing else self._score(doc, results), self._keys)
 
     def aggregation(self) -> dict[str, Callable[..., Any]]:
         """For each metric two aggregations of Records: its value and, under `<metric>_stderr`, its standard error."""
-        functions: dict[str, Callable[..., Any]] = self._aggregation_list
+        functions: dict[str, Callable[..., Any]] = super().aggregation()
         if not callable(self.config.process_results):  # --predict_only
             return functions
         return {
@@ -216,18 +206,18 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
             **{f"{name}_stderr": partial(self._stderr, name) for name in functions},
         }
 
-    def _value(self, name: str, items: Sequence[Score | Cell]) -> float | Undefined:
+    def _value(self, name: str, items: Sequence[RecordScore | RecordCell]) -> float | Undefined:
         value = self._estimate(name, items).value
         return Undefined() if isnan(value) else value
 
-    def _stderr(self, name: str, items: Sequence[Score | Cell]) -> float | str:
+    def _stderr(self, name: str, items: Sequence[RecordScore | RecordCell]) -> float | str:
         stderr = self._estimate(name, items).stderr
         return "N/A" if isnan(stderr) else stderr
 
-    def _estimate(self, name: str, items: Sequence[Score | Cell]) -> Estimate:
+    def _estimate(self, name: str, items: Sequence[RecordScore | RecordCell]) -> Estimate:
         return self._attempt(name, partial(self._computed, name, items)) or UNDEFINED
 
-    def _computed(self, name: str, items: Sequence[Score | Cell]) -> Estimate:
+    def _computed(self, name: str, items: Sequence[RecordScore | RecordCell]) -> Estimate:
         self._regroup([item.record for item in items])
         if name not in self._estimates:
             entry = next(entry for entry in self.config.metric_list if entry["metric"] == name)
@@ -239,11 +229,11 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
         if len(records) == len(self._records) and all(map(is_, records, self._records)):
             return
         if self._writes:  # answers to one question may come from several ranks, which wait for this one now
-            JUDGE.share = 1
-            JUDGE.settle_within(written_by_question(records).values())
-        table = ResponseTable.from_records(records, JUDGE.verdict)
+            CHECKER.share = 1
+            CHECKER.settle_within(written_by_question(records).values())
+        table = ResponseTable.from_records(records, CHECKER.verdict)
         self._records, self._table, self._estimates = records, table, {}
-        asked = [record for record in records if record.asked]
+        asked = [record for record in records if not record.skipped]
         advice = advise_on_invalid(asked, self._setting) if self._table.question_ids else []
         if notice := describe_not_begun(self._table):
             logger.info("%s: %s", self.task_name, notice)
@@ -252,9 +242,9 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
                 logger.warning("%s: %s", self.task_name, notice)
 
     @property
-    def _setting(self) -> Setting:
+    def _setting(self) -> Conditions:
         limit = (self.config.generation_kwargs or {}).get("max_gen_toks")
-        return Setting(self._chat, self._options.reader, limit if isinstance(limit, int) else None)
+        return Conditions(self._chat, self._options.reader, limit if isinstance(limit, int) else None)
 
     def _attempt(self, name: str, compute: Callable[[], Any]) -> Any:
         """Compute something about the answers, or None: a defect of ours must not cost the user hours of inference."""

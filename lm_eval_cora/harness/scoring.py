@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from lm_eval_cora.answers import Reader
-from lm_eval_cora.equivalence import Judge
+from lm_eval_cora.equivalence import EquivalenceChecker
+from lm_eval_cora.formats import FORMATS
+from lm_eval_cora.harness.compat import RecordCell, RecordScore, SampleRow
 from lm_eval_cora.harness.docs import Doc
 from lm_eval_cora.reading import read_response
 from lm_eval_cora.responses import Record
 
-JUDGE = Judge()
+CHECKER = EquivalenceChecker()
 """Compares answers that models wrote, for all tasks of the process: a pair is compared once, whoever asks."""
 
 
@@ -32,7 +34,7 @@ def score_response(doc: Doc, results: Sequence[Any], reader: Reader = "flexible"
         >>> score_response(doc, ["B. Water"]).correct
         True
     """
-    return read_response(doc, results, JUDGE.verdict, reader=reader)
+    return read_response(doc, results, CHECKER.verdict, reader=reader)
 
 
 def written_by_question(records: Iterable[Record]) -> dict[str, list[str]]:
@@ -44,39 +46,6 @@ def written_by_question(records: Iterable[Record]) -> dict[str, list[str]]:
     return written
 
 
-class Score(float):
-    """A Record's 1.0 or 0.0, which carries the Record: what result converters read as the sample's score."""
-
-    __slots__ = ("record",)
-    record: Record
-
-    @classmethod
-    def of(cls, record: Record) -> Score:
-        """Wrap a Record."""
-        score = cls(record.correct)
-        score.record = record
-        return score
-
-
-class Cell:
-    """A Record under the key of a metric.
-
-    The harness writes what is no JSON type as its `str()` into the samples file.
-    """
-
-    __slots__ = ("record", "text")
-
-    def __init__(self, record: Record, text: str = "") -> None:
-        self.record = record
-        self.text = text
-
-    def __str__(self) -> str:
-        return self.text
-
-    def __repr__(self) -> str:
-        return f"Cell({self.record!r}, {self.text!r})"
-
-
 def metric_keys(metrics: Iterable[str]) -> list[str]:
     """The keys of a scored variant: each metric and, right after it, its standard error.
 
@@ -86,36 +55,7 @@ def metric_keys(metrics: Iterable[str]) -> list[str]:
     return [key for metric in metrics for key in (metric, f"{metric}_stderr")]
 
 
-class Row(dict[str, Any]):
-    """The values of all metrics for one variant, of which only a few are stored.
-
-    The harness aggregates the values of `items()`. It updates the sample of the variant with the stored ones only.
-    Storing all metrics would double the memory of a logged sample without telling anything: most metrics are about
-    whole questions.
-
-    Args:
-        telling: The values to store, by metric.
-        keys: The names of all metrics.
-        other: The value of all other metrics.
-    """
-
-    __slots__ = ("_keys", "_other")
-
-    def __init__(self, telling: Mapping[str, Any], keys: Sequence[str], other: Any) -> None:
-        super().__init__(telling)
-        self._keys = keys
-        self._other = other
-
-    def keys(self) -> Any:
-        """The names of all metrics."""
-        return dict.fromkeys(self._keys).keys()
-
-    def items(self) -> Any:
-        """All metrics with their values."""
-        return {key: self.get(key, self._other) for key in self._keys}.items()
-
-
-def spread(record: Record, keys: Sequence[str]) -> Row:
+def spread(record: Record, keys: Sequence[str]) -> SampleRow:
     """Put a Record under each key.
 
     Four keys say something about one variant and go into the samples file: `acc` the score, `consistency_rate` or else
@@ -127,10 +67,10 @@ def spread(record: Record, keys: Sequence[str]) -> Row:
         keys: As `metric_keys` returns them.
 
     Returns:
-        What `process_results` returns: a Score or a Cell under each key.
+        What `process_results` returns: a RecordScore or a RecordCell under each key.
 
     Example:
-        >>> record = Record("q1", "original", 0, 8, printed=(0, 1), answer=0, picked=1)
+        >>> record = Record("q1", 8, 0, "original", printed=(0, 1), answer=0, picked=1)
         >>> row = spread(record, metric_keys(["acc", "cora"]))
         >>> {key: str(value) for key, value in row.items()}
         {'acc': '0.0', 'acc_stderr': '', 'cora': '', 'cora_stderr': ''}
@@ -138,46 +78,14 @@ def spread(record: Record, keys: Sequence[str]) -> Row:
         {'doc_id': 0, 'acc': 0.0}
     """
     said = "consistency_rate" if "consistency_rate" in keys else "sc@original"
-    empty = Cell(record)
-    row: dict[str, Score | Cell] = {key: empty for key in ("acc", said, "invalid", "ties") if key in keys}
+    empty = RecordCell(record)
+    row: dict[str, RecordScore | RecordCell] = {key: empty for key in ("acc", said, "invalid", "ties") if key in keys}
     if "acc" in row:
-        row["acc"] = Score.of(record) if record.asked else Cell(record, "not asked")
-    if said in row and record.asked and not record.invalid:
-        row[said] = Cell(record, _what_was_said(record))
+        row["acc"] = RecordScore.of(record) if not record.skipped else RecordCell(record, "skipped")
+    if said in row and not record.skipped and not record.invalid:
+        row[said] = RecordCell(record, FORMATS[record.ask].said(record, letters=False) or "")
     if "invalid" in row and record.reason is not None:
-        row["invalid"] = Cell(record, record.reason.value)
+        row["invalid"] = RecordCell(record, record.reason.value)
     if "ties" in row and record.tied:
-        row["ties"] = Cell(record, "tied")
-    return Row(row, keys, empty)
-
-
-def _what_was_said(record: Record) -> str:
-    if record.written is not None:
-        return record.written
-    if record.picked is not None:
-        return str(record.picked)
-    if record.ask == "yes_no":
-        return "yes" if record.selected else "no"
-    return " ".join(map(str, record.selected or ()))
-
-
-class Undefined(str):
-    """An undefined value: reads `nan` in the harness' table and in its JSON, where a bare NaN would be no JSON.
-
-    A group that averages over tasks meets it after the inference, so sums, products and quotients with it are
-    undefined too instead of an error.
-    """
-
-    __slots__ = ()
-
-    def __new__(cls, _: object = None) -> Undefined:
-        """Make the text; the argument is what copying and unpickling hand over."""
-        return super().__new__(cls, "nan")
-
-    def __float__(self) -> float:
-        return float("nan")
-
-    def _undefined(self, other: object) -> Undefined:
-        return self
-
-    __add__ = __radd__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _undefined
+        row["ties"] = RecordCell(record, "tied")
+    return SampleRow(row, keys, empty)

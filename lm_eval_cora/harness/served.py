@@ -5,23 +5,22 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from contextvars import ContextVar
-from functools import partial
 from math import nan
 from typing import Any
 
 from lm_eval.api.instance import Instance
-from lm_eval.models import api_models
 
+from lm_eval_cora.harness.compat import heard, hidden_bars
 from lm_eval_cora.harness.failures import (
     PATIENCE,
     REFUSED,
+    FailureCount,
     MalformedError,
     NoChoicesError,
     ServerError,
-    Tally,
     kind_of,
     status_of,
 )
@@ -34,9 +33,6 @@ DELAYS = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0)
 
 _EMPTY_AT_MOST = 3
 """So often is a request sent whose response holds no choices; then it counts as empty."""
-
-_EXCERPT = 200
-"""Characters of what a server said that an error shows."""
 
 _expected: ContextVar[int | None] = ContextVar("_expected", default=None)
 """Number of prompts in the request whose response is being read. Each asyncio task has its own value."""
@@ -72,12 +68,12 @@ class _Patient:
         attempts: How often a request is sent at most.
     """
 
-    tally: Tally
+    tally: FailureCount
     attempts: int
 
     def __init__(self, *arguments: Any, max_retries: int = len(DELAYS) + 1, **named: Any) -> None:
         super().__init__(*arguments, max_retries=max_retries, **named)  # type: ignore[call-arg]
-        self.tally = Tally()
+        self.tally = FailureCount()
         self._told: set[str] = set()
         self.attempts = max(1, int(max_retries))
         self.max_retries = 1  # of the harness, around ours
@@ -108,7 +104,7 @@ class _Patient:
 
     def _all_answered(self, ask: Callable[..., Any], requests: Sequence[Instance], disable_tqdm: bool) -> list[Any]:
         lost_before = self.tally.lost
-        with _bars_of_the_harness(hidden=disable_tqdm), _heard(self.tally):
+        with hidden_bars() if disable_tqdm else nullcontext(), heard(self.tally.hear):
             responses = list(ask(requests))
         if self.tally.lost > lost_before:
             raise ServerError(self.base_url, self.tally)  # type: ignore[attr-defined]
@@ -252,50 +248,3 @@ def _check(outputs: Any, size: int | None) -> None:
             message.setdefault("content", None)
     if sorted(str(choice.get("index")) for choice in choices) != sorted(map(str, range(size or len(choices)))):
         raise MalformedError("choices are numbered otherwise than the prompts")
-
-
-# ---- what the harness prints meanwhile
-
-
-@contextmanager
-def _heard(tally: Tally) -> Iterator[None]:
-    """Keep what a server says about failures, instead of the harness' lines about each of them."""
-
-    def hear(record: logging.LogRecord) -> bool:
-        message = record.getMessage()
-        if message.startswith("API request failed"):
-            for lead in ("Response text: ", "error message: "):
-                if lead in message:
-                    said = message.partition(lead)[2].removesuffix(" Retrying...").removesuffix(".").strip()
-                    tally.said = " ".join(said.split())[:_EXCERPT]
-            return False
-        return not message.startswith(("Exception:", "API returned null content"))
-
-    log = logging.getLogger(api_models.__name__)
-    log.addFilter(hear)
-    try:
-        yield
-    finally:
-        log.removeFilter(hear)
-
-
-class _NoBars:
-    """The harness' way to wait for many requests, without a progress bar."""
-
-    @staticmethod
-    async def gather(*tasks: Any, desc: str = "") -> list[Any]:
-        return list(await asyncio.gather(*tasks))
-
-
-@contextmanager
-def _bars_of_the_harness(*, hidden: bool) -> Iterator[None]:
-    """Hide the progress bars of the harness' API models: they have no switch."""
-    if not hidden:
-        yield
-        return
-    own = api_models.tqdm, api_models.tqdm_asyncio
-    api_models.tqdm, api_models.tqdm_asyncio = partial(api_models.tqdm, disable=True), _NoBars
-    try:
-        yield
-    finally:
-        api_models.tqdm, api_models.tqdm_asyncio = own

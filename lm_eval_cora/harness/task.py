@@ -14,6 +14,7 @@ from tqdm import tqdm
 
 from lm_eval_cora import metrics
 from lm_eval_cora.benchmarks import Benchmark, BenchmarkError
+from lm_eval_cora.formats import format_of
 from lm_eval_cora.harness import docs
 from lm_eval_cora.harness.asking import AskingLM
 from lm_eval_cora.harness.back_ends import check_replicas, check_scoring
@@ -24,6 +25,14 @@ from lm_eval_cora.harness.checks import (
     check_seeds,
     check_stopping,
 )
+from lm_eval_cora.harness.compat import (
+    filters_of,
+    leave_out_empty_stops,
+    model_of_the_run,
+    rename_token_limit,
+    seed_rank,
+    set_metrics,
+)
 from lm_eval_cora.harness.docs import Doc, Docs
 from lm_eval_cora.harness.fewshot import ExemplarSampler, load_sampler
 from lm_eval_cora.harness.forwarding import behind
@@ -32,23 +41,29 @@ from lm_eval_cora.harness.notices import (
     describe_cost,
     describe_cut,
 )
-from lm_eval_cora.harness.payloads import formats_chats, leave_out_empty_stops, needs_seeds
+from lm_eval_cora.harness.payloads import formats_chats, needs_seeds
 from lm_eval_cora.harness.requests import (
     chosen_docs,
     deal,
-    model_of_the_run,
-    part_samples,
-    rename_token_limit,
     with_room_for,
 )
 from lm_eval_cora.harness.results_file import digest_of, name_callables, signature_of
 from lm_eval_cora.harness.scored import ScoredTask
-from lm_eval_cora.harness.scoring import JUDGE, metric_keys, score_response
-from lm_eval_cora.harness.templates import drops_one
+from lm_eval_cora.harness.scoring import CHECKER, metric_keys, score_response
+from lm_eval_cora.harness.templates import templates_of
 from lm_eval_cora.metrics import Estimate
-from lm_eval_cora.metrics.entries import check_metrics, compute, is_asked_for, is_in_table
+from lm_eval_cora.metrics.entries import (
+    DROPPED_TEMPLATE,
+    applies_to,
+    check_metrics,
+    compute,
+    features_of,
+    is_in_table,
+    is_known_early,
+)
 from lm_eval_cora.metrics.estimate import for_json
 from lm_eval_cora.options import OptionError, Options
+from lm_eval_cora.probes import PROBES, Probe
 from lm_eval_cora.question import Form
 from lm_eval_cora.responses import Record, ResponseTable
 
@@ -71,7 +86,9 @@ class CoraTask(ScoredTask):
     def __init__(self, config: Mapping[str, Any]) -> None:
         metadata = config.get("metadata") or {}
         self._options = Options.from_metadata(config["task"], _given(metadata.get("cora"), config))
-        config = {key: value for key, value in config.items() if key not in ("class", "reader")}
+        self.probe = _probe_of(config)
+        config = {key: value for key, value in config.items() if key not in ("class", "reader", "probe")}
+        config["process_docs"] = docs.process_docs
         for name in metadata:
             # A model argument is called seed, too.
             if name in Options.names() - {"seed"} or (name != "cora" and str(name).lower().partition(".")[0] == "cora"):
@@ -83,7 +100,7 @@ class CoraTask(ScoredTask):
         self._form = _FORMS.get(config.get("output_type", ""), "generate")
         benchmark = (config.get("dataset_kwargs") or {}).get("benchmark")
         self._benchmark = benchmark if isinstance(benchmark, Benchmark) else None
-        self._samples = config.get("process_docs") is docs.sampling
+        self._samples = self.probe.samples
         self._sends_seeds = False
         self._writes = self._benchmark is not None and not self._benchmark.has_options
         if self._writes:
@@ -94,13 +111,13 @@ class CoraTask(ScoredTask):
         chosen = [
             entry
             for entry in config["metric_list"]
-            if is_asked_for(entry, self._form, sampled=sampled, features=features)
+            if applies_to(entry, self._form, sampled=sampled, features=features)
         ]
-        self._chosen = chosen
+        self._entries = chosen
         config["metric_list"] = [entry for entry in chosen if is_in_table(entry)]
         self._study: list[Any] = []
         self._docs: Docs | None = None
-        self._asked: list[Doc] = []
+        self._selected: list[Doc] = []
         self._chat = False
         self._left_out: dict[str, object] = {}
         self._fewshot_seed = DEFAULT_OTHER_SEED
@@ -125,8 +142,8 @@ class CoraTask(ScoredTask):
                 "`sampled` where the option 'variants' is given"
             )
         self._check_scoring()
-        self._keys = metric_keys(self._aggregation_list)
-        self._directions: dict[str, Any] = self._higher_is_better
+        self._keys = metric_keys(entry["metric"] for entry in config["metric_list"])
+        self._directions: Mapping[str, Any] = self.higher_is_better()
 
     # ---- before the first request
 
@@ -139,18 +156,19 @@ class CoraTask(ScoredTask):
         if self._docs is None:
             rows = self.dataset[self.config.test_split]
             with _naming(self.config.task):
-                self._docs = self.config.process_docs(rows, self._options, form=self._form, benchmark=self._benchmark)
+                self._docs = self.config.process_docs(
+                    rows, self.probe, self._options, form=self._form, benchmark=self._benchmark
+                )
         return self._docs
 
     def _features(self, entries: Sequence[Mapping[str, Any]]) -> set[str]:
-        """What there is about the benchmark that some metrics are only for."""
-        has = {
-            "boxed": lambda: self._writes,
-            "macro_average": lambda: self._benchmark is not None and self._benchmark.macro_average,
-            "dropped_template": lambda: drops_one(self._benchmark, self._options),
-        }
+        """The features of the benchmark; templates are read only if a metric asks for them."""
         named = {feature for entry in entries for feature in str(entry.get("only", "")).split()}
-        return {feature for feature in named if has[feature]()}
+        kinds: list[str] = []
+        if DROPPED_TEMPLATE in named:
+            kinds = [template.name for template in templates_of(self._benchmark, self._options).all]
+        macro = self._benchmark is not None and self._benchmark.macro_average
+        return features_of(is_open=self._writes, macro_average=macro, kinds=kinds)
 
     def fewshot_docs(self) -> None:
         """None: exemplars are loaded when the requests are built, if shots are asked for."""
@@ -173,8 +191,8 @@ class CoraTask(ScoredTask):
             logger.warning("%s: --cache_requests is not used; building the requests takes seconds", self.task_name)
             arguments |= {"cache_requests": False, "rewrite_requests_cache": False}
         if self._samples:
-            part_samples(arguments.get("rank", 0))
-        JUDGE.share = arguments.get("world_size", 1)
+            seed_rank(arguments.get("rank", 0))
+        CHECKER.share = arguments.get("world_size", 1)
         model = behind(model_of_the_run())
         self._chat = bool(arguments.get("apply_chat_template")) or formats_chats(model)
         if (instruction := arguments.get("system_instruction")) and not self._chat and not instruction[-1].isspace():
@@ -200,7 +218,7 @@ class CoraTask(ScoredTask):
         """
         self.prepare(None, limit=limit)
         shots = self.config.num_fewshot or 0
-        asked = tqdm(self._asked, self.task_name, unit="variant", disable=None, leave=False)
+        asked = tqdm(self._selected, self.task_name, unit="variant", disable=None, leave=False)
         prompts = ((doc, self.fewshot_context(doc, shots), self.answers_scored(doc)) for doc in asked)
         return describe_cost(prompts, repeats=self.config.repeats, rate=_RATE)
 
@@ -214,15 +232,15 @@ class CoraTask(ScoredTask):
         Raises:
             OptionError: If it cannot.
         """
-        asked = self._asked = chosen_docs(self.task_name, self.test_docs(), **arguments)
+        asked = self._selected = chosen_docs(self.task_name, self.test_docs(), **arguments)
         if callable(self.config.process_results):  # not --predict_only
-            table = [entry for entry in self._chosen if is_in_table(entry)]
-            self._set_metrics(table, self._chosen if len(table) < len(self._chosen) else [])
+            table = [entry for entry in self._entries if is_in_table(entry)]
+            self._set_metrics(table, self._entries if len(table) < len(self._entries) else [])
         if notice := describe_cut(asked):
             logger.warning("%s: %s", self.task_name, notice)
         if self.config.num_fewshot:
             self.sampler = self._load_sampler({doc["question_id"] for doc in asked})
-        if self._study and len(self._filters) > 1:
+        if self._study and len(filters_of(self)) > 1:
             logger.warning("%s: with several filters the results have the metrics of the table only", self.task_name)
         rename_token_limit(self.config.generation_kwargs or {})
         self._left_out = {}
@@ -251,21 +269,21 @@ class CoraTask(ScoredTask):
         model.expect(self.task_name, self.OUTPUT_TYPE)
         if not model.leaves_out:
             return
-        goal = self.goal_of(model.goal)
-        check_stopping(self.task_name, model, self.config, self._chosen, filters=len(self._filters))
-        if goal is not None:
-            self._set_metrics(goal.entries_left(self.config.metric_list, self._probe), [])
-        elif model.goal is not None:
+        check_stopping(self.task_name, model, self.config, self._entries, filters=len(filters_of(self)))
+        if model.stop is not None and self.can_stop:
+            self._set_metrics([entry for entry in self.config.metric_list if is_known_early(entry)], [])
+        elif model.stop is not None:
             logger.warning("%s: --stop: asked in full, because no metric is known before that", self.task_name)
-        self._left_out = {key: value for key, value in model.settings().items() if goal or key != "stop"}
+        self._left_out = {key: value for key, value in model.settings().items() if self.can_stop or key != "stop"}
 
     def _set_metrics(self, entries: list[Any], study: list[Any]) -> None:
         self.config.metric_list, self._study = entries, study
-        self._aggregation_list = {entry["metric"]: entry["aggregation"] for entry in entries}
-        self._higher_is_better: dict[str, Any] = {
-            entry["metric"]: self._directions.get(entry["metric"], entry.get("higher_is_better")) for entry in entries
-        }
-        self._keys = metric_keys(self._aggregation_list)
+        set_metrics(
+            self,
+            {entry["metric"]: entry["aggregation"] for entry in entries},
+            {entry["metric"]: self._directions[entry["metric"]] for entry in entries},
+        )
+        self._keys = metric_keys(entry["metric"] for entry in entries)
 
     def _load_sampler(self, asked: set[str]) -> ExemplarSampler:
         """Load the exemplars of the questions that are asked on all ranks: every rank must find out what is wrong."""
@@ -302,11 +320,10 @@ class CoraTask(ScoredTask):
             prompt, settings = request.arguments
             if self._samples and self._sends_seeds:
                 settings = {**settings, "seed": self._options.seed * doc["variants"] + doc["ordinal"] + 1}
-            if doc["ask"] == "select_all":
-                settings = with_room_for(doc["choices"], settings)
+            settings = with_room_for(format_of(doc).tokens(doc), settings)
             request.arguments = (prompt, settings)
         for one in request if isinstance(request, list) else [request]:
-            one.asked_by = self  # what a model that stops early goes by
+            one.owner = self  # what a model that stops early goes by
         return request
 
     def dump_config(self) -> dict[str, Any]:
@@ -316,12 +333,13 @@ class CoraTask(ScoredTask):
             key: value if key == "metadata" else name_callables(value)
             for key, value in self.config.to_dict(keep_callable=True).items()
         }
+        config["probe"] = self.probe.name
         if isinstance(benchmark := (self.config.dataset_kwargs or {}).get("benchmark"), Benchmark):
             config["dataset_kwargs"] = {**self.config.dataset_kwargs, "benchmark": benchmark.name}
         if not self._records:  # --predict_only
             return config
         ours = {"signature": self._attempt("the signature", self._signature)}
-        if len(self._filters) == 1 and self._table.is_whole:  # of several filters this would be the last one's
+        if len(filters_of(self)) == 1 and self._table.is_whole:  # of several filters this would be the last one's
             by_kinds = [metrics.accuracy_by_kind, metrics.invalid_by_kind]
             if self._form == "generate":
                 by_kinds.append(metrics.followed_by_kind)
@@ -343,7 +361,7 @@ class CoraTask(ScoredTask):
             self._table,
             {
                 "task": f"{self.task_name}@{self.VERSION}",
-                "probe": self._probe,
+                "probe": self.probe.name,
                 "form": _FORMS.get(self.OUTPUT_TYPE, self.OUTPUT_TYPE),
                 **({"reader": self._options.reader} if self.config.process_results is score_response else {}),
                 "shots": f"{fewest}{shots}@{self._fewshot_seed}" if shots else 0,
@@ -354,8 +372,23 @@ class CoraTask(ScoredTask):
             self._options,
             self._records,
             self._left_out,
-            alone=len(self._filters) == 1,
+            alone=len(filters_of(self)) == 1,
         )
+
+
+def _probe_of(config: Mapping[str, Any]) -> Probe:
+    """The probe that a task file names; until version 0.2 its `process_docs` named it."""
+    hook, name = config.get("process_docs"), config.get("probe")
+    if isinstance(hook, Probe):
+        return hook
+    if hook not in (None, docs.process_docs):
+        raise OptionError(
+            f"{config['task']}: process_docs: {hook!r} in the task file; expected {docs.__name__}.process_docs, and "
+            "the name of a probe in `probe`. CONTRIBUTING.md says how to add a probe"
+        )
+    if not isinstance(name, str) or name not in PROBES:
+        raise OptionError(f"{config['task']}: probe: {name!r} in the task file; expected one of {', '.join(PROBES)}")
+    return PROBES[name]
 
 
 def _given(options: Any, config: Mapping[str, Any]) -> Any:

@@ -52,13 +52,6 @@ def templates_of(benchmark: Benchmark | None, options: Options) -> Templates:
     return score_templates(benchmark)
 
 
-def drops_one(benchmark: Benchmark | None, options: Options) -> bool:
-    """Whether one of the templates is the one that SCORE's paper drops; of a user's own none is."""
-    if options.templates is not None or benchmark is None or benchmark.score_templates is None:
-        return False
-    return any(template.name == SINGLE_LETTER for template in score_templates(benchmark).all)
-
-
 def score_templates(benchmark: Benchmark) -> Templates:
     """SCORE's ten templates, read from the installed harness.
 

@@ -183,7 +183,7 @@ def followed(table: ResponseTable) -> Estimate:
 
     Example:
         >>> from lm_eval_cora.responses import Record
-        >>> records = [Record("q1", "x", n, 2, (0, 1), 0, 0, followed=n == 0) for n in range(2)]
+        >>> records = [Record("q1", 2, n, "x", (0, 1), 0, picked=0, followed=n == 0) for n in range(2)]
         >>> followed(ResponseTable.from_records(records)).value
         0.5
     """

@@ -25,9 +25,9 @@ def confidence_right(table: ResponseTable, *, normalised: bool = False) -> Estim
         >>> from lm_eval_cora.responses import Record
         >>> ask = dict(variants=3, answer=0)
         >>> scored = dict(**ask, picked=None, ask="yes_no", yes=np.log(0.5), no=np.log(0.25))
-        >>> records = [Record("q1", "original", 0, printed=(0, 1), picked=0, **ask)]
-        >>> records += [Record("q1", "true_or_false_right", 1, printed=(0,), selected=(0,), **scored)]
-        >>> records += [Record("q1", "true_or_false_wrong", 2, printed=(1,), selected=(1,), **scored)]
+        >>> records = [Record("q1", ordinal=0, kind="original", printed=(0, 1), picked=0, **ask)]
+        >>> records += [Record("q1", ordinal=1, kind="true_or_false_right", printed=(0,), selected=(0,), **scored)]
+        >>> records += [Record("q1", ordinal=2, kind="true_or_false_wrong", printed=(1,), selected=(1,), **scored)]
         >>> table = ResponseTable.from_records(records)
         >>> round(confidence_right(table).value, 4), round(confidence_right(table, normalised=True).value, 4)
         (0.5, 0.6667)
@@ -96,7 +96,7 @@ def yes_no_mass(table: ResponseTable) -> Estimate:
     Example:
         >>> from lm_eval_cora.responses import Record
         >>> scored = dict(answer=0, picked=None, ask="yes_no", selected=(0,), yes=np.log(0.5), no=np.log(0.25))
-        >>> record = Record("q1", "true_or_false_right", 0, 1, printed=(0,), **scored)
+        >>> record = Record("q1", 1, 0, "true_or_false_right", printed=(0,), **scored)
         >>> yes_no_mass(ResponseTable.from_records([record])).value
         0.75
 

@@ -3,31 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any, get_args
 
-from lm_eval_cora.metrics.accuracy import bmca, mcqa, mcqa_plus, mv
+from lm_eval_cora.formats import BOXED
+from lm_eval_cora.metrics.accuracy import bmca, exact_level, mcqa
 from lm_eval_cora.metrics.consistency import ci, cora
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.metrics.orders import acc_h
 from lm_eval_cora.options import OptionError
+from lm_eval_cora.probes.prompts import SINGLE_LETTER
 from lm_eval_cora.question import Form
 from lm_eval_cora.responses import ResponseTable
 
 Entry = Mapping[str, Any]
 
-_ABOUT = {"metric", "aggregation", "higher_is_better", "form", "sampled", "only", "table", "without", "bound"}
-"""The keys of an entry that are no parameters of its function."""
+_ABOUT = {"metric", "aggregation", "higher_is_better", "form", "sampled", "only", "table", "without"}
+"""Entry keys that are not passed to the metric."""
 
-_OF_RIGHT_AND_WRONG = (acc_h, bmca, ci, cora, mcqa, mcqa_plus, mv)
-"""Metrics that look at nothing but which variants were answered right, and only grow with more of them."""
+MACRO_AVERAGE, DROPPED_TEMPLATE = "macro_average", "dropped_template"
 
-_FALLING = (ci, cora)
-"""Those of them that may fall if an original is answered right."""
+FEATURES = (BOXED.name, DROPPED_TEMPLATE, MACRO_AVERAGE)
+"""What a metric may be `only` for: benchmarks whose answers the models write themselves, in a box; templates of which
+SCORE's paper drops one; benchmarks that are averaged over categories."""
 
-FEATURES = ("boxed", "dropped_template", "macro_average")
-"""What a metric may be `only` for: answers of the models' own; templates of which SCORE's paper drops one; benchmarks
-that are averaged over categories."""
+
+def features_of(*, is_open: bool, macro_average: bool, kinds: Collection[str]) -> set[str]:
+    """The features that a task or a run has, of `FEATURES`.
+
+    Args:
+        is_open: Whether the questions have no options.
+        macro_average: Whether the benchmark is averaged over categories.
+        kinds: The kinds of variants, or the names of the templates.
+
+    Example:
+        >>> features_of(is_open=False, macro_average=True, kinds=["single_letter_only"]) == {
+        ...     "dropped_template", "macro_average"
+        ... }
+        True
+    """
+    has = (is_open, SINGLE_LETTER in kinds, macro_average)
+    return {feature for feature, present in zip(FEATURES, has, strict=True) if present}
 
 
 def parameters_of(entry: Entry) -> dict[str, Any]:
@@ -50,15 +67,15 @@ def is_in_table(entry: Entry) -> bool:
     return entry.get("table", True) is not False
 
 
-def is_asked_for(entry: Entry, form: Form, *, sampled: bool = False, features: Collection[str] = ()) -> bool:
+def applies_to(entry: Entry, form: Form, *, sampled: bool = False, features: Collection[str] = ()) -> bool:
     """Whether a metric is one of this form and this benchmark, and of questions with one variant if these are asked.
 
     Example:
-        >>> is_asked_for({"metric": "ties", "form": "loglikelihood"}, "generate")
+        >>> applies_to({"metric": "ties", "form": "loglikelihood"}, "generate")
         False
-        >>> is_asked_for({"metric": "acc", "sampled": "also"}, "generate", sampled=True)
+        >>> applies_to({"metric": "acc", "sampled": "also"}, "generate", sampled=True)
         True
-        >>> is_asked_for({"metric": "macro_acc", "only": "macro_average"}, "generate", features=["macro_average"])
+        >>> applies_to({"metric": "macro_acc", "only": "macro_average"}, "generate", features=["macro_average"])
         True
     """
     return (
@@ -68,11 +85,26 @@ def is_asked_for(entry: Entry, form: Form, *, sampled: bool = False, features: C
     )
 
 
+def is_known_early(entry: Entry) -> bool:
+    """Whether a metric depends only on which originals are right and which questions are right in all variants.
+
+    Such a metric is exact once each question has a wrong answer or is answered completely.
+
+    Example:
+        >>> is_known_early({"aggregation": bmca, "level": 1.0}), is_known_early({"aggregation": bmca, "level": 0.9})
+        (True, False)
+    """
+    if "without" in entry:
+        return False
+    if entry["aggregation"] is bmca:
+        return exact_level(entry["level"]) == 1
+    return entry["aggregation"] in (acc_h, ci, cora, mcqa)
+
+
 def compute(entry: Entry, table: ResponseTable) -> Any:
     """What a metric's function makes of a table, without the variants that the metric leaves out.
 
-    Where variants were not asked, a metric is undefined unless it is the same whatever would have been answered to
-    them. With `bound` an entry is the lowest or the highest that the metric can be then.
+    With skipped variants, a metric is undefined unless its value is the same whatever their answers would have been.
 
     Example:
         >>> from lm_eval_cora.metrics import acc
@@ -85,13 +117,10 @@ def compute(entry: Entry, table: ResponseTable) -> Any:
     function = partial(entry["aggregation"], **parameters_of(entry))
     if table.is_whole:
         return function(table)
-    if entry["aggregation"] not in _OF_RIGHT_AND_WRONG:
+    if not is_known_early(entry) or (table.original & table.skipped).any():
         return UNDEFINED
-    if entry["aggregation"] in _FALLING and (table.original & ~table.asked).any():
-        return UNDEFINED
-    lowest, highest = function(table), function(table.at_best)
-    if "bound" in entry:
-        return highest if entry["bound"] == "upper" else lowest
+    # With the originals known, such a metric only grows with more right answers.
+    lowest, highest = function(table), function(replace(table, correct=table.correct | table.skipped))
     return lowest if _is_same(lowest, highest) else UNDEFINED
 
 
@@ -140,5 +169,4 @@ def _is_usable(entry: Entry) -> bool:
         and isinstance(entry.get("table", True), bool)
         and set(str(entry.get("only", "")).split()) <= set(FEATURES)
         and isinstance(entry.get("without", ""), str)
-        and entry.get("bound") in (None, "lower", "upper")
     )

@@ -50,7 +50,7 @@ def acc_h(table: ResponseTable, options: OptionCount) -> Estimate:
     Example:
         >>> from lm_eval_cora.responses import Record
         >>> kinds = ["original", "shuffled"]
-        >>> records = [Record("q1", kind, i, 2, (0, 1), answer=0, picked=i) for i, kind in enumerate(kinds)]
+        >>> records = [Record("q1", 2, i, kind, (0, 1), answer=0, picked=i) for i, kind in enumerate(kinds)]
         >>> acc_h(ResponseTable.from_records(records), options="original").value
         0.0
 
@@ -75,7 +75,7 @@ def sc(table: ResponseTable, options: OptionCount) -> Estimate:
     Example:
         >>> from lm_eval_cora.responses import Record
         >>> kinds = ["original", "shuffled"]
-        >>> records = [Record("q1", kind, i, 2, (0, 1), answer=0, picked=i) for i, kind in enumerate(kinds)]
+        >>> records = [Record("q1", 2, i, kind, (0, 1), answer=0, picked=i) for i, kind in enumerate(kinds)]
         >>> sc(ResponseTable.from_records(records), options="original").value
         0.5
 
@@ -100,7 +100,7 @@ def sc_buckets(table: ResponseTable) -> dict[str, dict[str, Estimate]]:
     Example:
         >>> from lm_eval_cora.responses import Record
         >>> kinds = ["original", "shuffled"]
-        >>> records = [Record("q1", kind, i, 2, (0, 1), answer=0, picked=0) for i, kind in enumerate(kinds)]
+        >>> records = [Record("q1", 2, i, kind, (0, 1), answer=0, picked=0) for i, kind in enumerate(kinds)]
         >>> buckets = sc_buckets(ResponseTable.from_records(records))
         >>> {key: bucket["share"].value for key, bucket in buckets.items()}
         {'2/2': 1.0, '1/2': 0.0}

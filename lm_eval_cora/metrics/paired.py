@@ -6,9 +6,9 @@ from math import nan
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import betainc
 
 from lm_eval_cora.metrics.estimate import Estimate, standard_error
-from lm_eval_cora.metrics.guessing import at_least
 
 IN_95_PERCENT = 1.959963984540054
 """Standard errors to each side of a value that a 95% interval holds."""
@@ -99,9 +99,9 @@ def mcnemar(before: Estimate, after: Estimate) -> McNemar | None:
         return None
     changes = after.outcomes - before.outcomes
     lost, gained = int((changes == -1).sum()), int((changes == 1).sum())
-    if not lost + gained:
-        return McNemar(0, 0, 1.0)
-    tail = at_least(lost + gained, 0.5)[max(lost, gained)]
+    # The upper tail of a binomial distribution is an incomplete beta function, undefined without discordant pairs.
+    more, fewer = max(lost, gained), min(lost, gained)
+    tail = betainc(more, fewer + 1, 0.5) if more else 1.0
     return McNemar(lost, gained, min(1.0, 2 * float(tail)))
 
 

@@ -47,8 +47,8 @@ def nota_acc(table: ResponseTable, subset: Subset = "all") -> Estimate:
 
     Example:
         >>> from lm_eval_cora.responses import Record
-        >>> original = Record("q1", "original", 0, 2, printed=(0, 1), answer=0, picked=0)
-        >>> nota = Record("q1", "nota_answer", 1, 2, printed=(1, 26), answer=26, picked=26)
+        >>> original = Record("q1", 2, 0, "original", printed=(0, 1), answer=0, picked=0)
+        >>> nota = Record("q1", 2, 1, "nota_answer", printed=(1, 26), answer=26, picked=26)
         >>> nota_acc(ResponseTable.from_records([original, nota])).value
         1.0
 
@@ -69,8 +69,8 @@ def nota_acc_h(table: ResponseTable, subset: Subset = "all") -> Estimate:
 
     Example:
         >>> from lm_eval_cora.responses import Record
-        >>> original = Record("q1", "original", 0, 2, printed=(0, 1), answer=0, picked=0)
-        >>> nota = Record("q1", "nota_answer", 1, 2, printed=(1, 26), answer=26, picked=1)
+        >>> original = Record("q1", 2, 0, "original", printed=(0, 1), answer=0, picked=0)
+        >>> nota = Record("q1", 2, 1, "nota_answer", printed=(1, 26), answer=26, picked=1)
         >>> nota_acc_h(ResponseTable.from_records([original, nota])).value
         0.0
 
@@ -93,8 +93,8 @@ def nota_acc_diff(table: ResponseTable, subset: Subset = "all") -> Estimate:
 
     Example:
         >>> from lm_eval_cora.responses import Record
-        >>> original = Record("q1", "original", 0, 2, printed=(0, 1), answer=0, picked=0)
-        >>> nota = Record("q1", "nota_answer", 1, 2, printed=(1, 26), answer=26, picked=1)
+        >>> original = Record("q1", 2, 0, "original", printed=(0, 1), answer=0, picked=0)
+        >>> nota = Record("q1", 2, 1, "nota_answer", printed=(1, 26), answer=26, picked=1)
         >>> nota_acc_diff(ResponseTable.from_records([original, nota])).value
         -1.0
 
@@ -119,8 +119,8 @@ def nota_acc_h_diff(table: ResponseTable, subset: Subset = "all") -> Estimate:
 
     Example:
         >>> from lm_eval_cora.responses import Record
-        >>> original = Record("q1", "original", 0, 2, printed=(0, 1), answer=0, picked=0)
-        >>> nota = Record("q1", "nota_answer", 1, 2, printed=(1, 26), answer=26, picked=26)
+        >>> original = Record("q1", 2, 0, "original", printed=(0, 1), answer=0, picked=0)
+        >>> nota = Record("q1", 2, 1, "nota_answer", printed=(1, 26), answer=26, picked=26)
         >>> nota_acc_h_diff(ResponseTable.from_records([original, nota])).value
         0.0
 
@@ -142,8 +142,8 @@ def tf_right(table: ResponseTable) -> Estimate:
 
     Example:
         >>> from lm_eval_cora.responses import Record
-        >>> original = Record("q1", "original", 0, 2, printed=(0, 1), answer=0, picked=0)
-        >>> no = Record("q1", "true_or_false_right", 1, 2, (0,), 0, None, ask="yes_no", selected=())
+        >>> original = Record("q1", 2, 0, "original", printed=(0, 1), answer=0, picked=0)
+        >>> no = Record("q1", 2, 1, "true_or_false_right", (0,), 0, picked=None, ask="yes_no", selected=())
         >>> tf_right(ResponseTable.from_records([original, no])).value
         0.0
 
@@ -163,8 +163,8 @@ def tf_wrong(table: ResponseTable) -> Estimate:
 
     Example:
         >>> from lm_eval_cora.responses import Record
-        >>> original = Record("q1", "original", 0, 2, printed=(0, 1), answer=0, picked=0)
-        >>> no = Record("q1", "true_or_false_wrong", 1, 2, (1,), 0, None, ask="yes_no", selected=())
+        >>> original = Record("q1", 2, 0, "original", printed=(0, 1), answer=0, picked=0)
+        >>> no = Record("q1", 2, 1, "true_or_false_wrong", (1,), 0, picked=None, ask="yes_no", selected=())
         >>> tf_wrong(ResponseTable.from_records([original, no])).value
         1.0
 
@@ -184,8 +184,8 @@ def multi_share(table: ResponseTable) -> Estimate:
 
     Example:
         >>> from lm_eval_cora.responses import Record
-        >>> original = Record("q1", "original", 0, 2, printed=(0, 1), answer=0, picked=1)
-        >>> both = Record("q1", "select_all", 1, 2, (0, 1), 0, None, ask="select_all", selected=(0, 1))
+        >>> original = Record("q1", 2, 0, "original", printed=(0, 1), answer=0, picked=1)
+        >>> both = Record("q1", 2, 1, "select_all", (0, 1), 0, picked=None, ask="select_all", selected=(0, 1))
         >>> multi_share(ResponseTable.from_records([original, both])).value
         1.0
 
@@ -208,8 +208,8 @@ def recall_right(table: ResponseTable, *, several: bool = False) -> Estimate:
 
     Example:
         >>> from lm_eval_cora.responses import Record
-        >>> original = Record("q1", "original", 0, 2, printed=(0, 1), answer=0, picked=1)
-        >>> wrong = Record("q1", "select_all", 1, 2, (0, 1), 0, None, ask="select_all", selected=(1,))
+        >>> original = Record("q1", 2, 0, "original", printed=(0, 1), answer=0, picked=1)
+        >>> wrong = Record("q1", 2, 1, "select_all", (0, 1), 0, picked=None, ask="select_all", selected=(1,))
         >>> table = ResponseTable.from_records([original, wrong])
         >>> recall_right(table).value, recall_right(table, several=True).value
         (0.0, nan)
@@ -231,8 +231,8 @@ def recall_misleading(table: ResponseTable, *, several: bool = False) -> Estimat
 
     Example:
         >>> from lm_eval_cora.responses import Record
-        >>> original = Record("q1", "original", 0, 2, printed=(0, 1), answer=0, picked=1)
-        >>> both = Record("q1", "select_all", 1, 2, (0, 1), 0, None, ask="select_all", selected=(0, 1))
+        >>> original = Record("q1", 2, 0, "original", printed=(0, 1), answer=0, picked=1)
+        >>> both = Record("q1", 2, 1, "select_all", (0, 1), 0, picked=None, ask="select_all", selected=(0, 1))
         >>> recall_misleading(ResponseTable.from_records([original, both]), several=True).value
         1.0
 
@@ -252,8 +252,8 @@ def replaced_acc(table: ResponseTable) -> Estimate:
 
     Example:
         >>> from lm_eval_cora.responses import Record
-        >>> original = Record("q1", "original", 0, 2, printed=(0, 1), answer=0, picked=1)
-        >>> replaced = Record("q1", "replaced", 1, 2, printed=(0, 28), answer=0, picked=0)
+        >>> original = Record("q1", 2, 0, "original", printed=(0, 1), answer=0, picked=1)
+        >>> replaced = Record("q1", 2, 1, "replaced", printed=(0, 28), answer=0, picked=0)
         >>> replaced_acc(ResponseTable.from_records([original, replaced])).value
         1.0
 

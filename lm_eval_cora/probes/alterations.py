@@ -1,11 +1,13 @@
-"""What probes do to the options of a question, and what they call it."""
+"""What probes do to the options of a question, and the names of the kinds that several probes have."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
-from lm_eval_cora.question import FIRST_FILLER, NOTA, Ask, Question, Variant
+from lm_eval_cora.formats import LETTER, YES_NO
+from lm_eval_cora.question import FIRST_FILLER, NOTA, Question
 from lm_eval_cora.randomness import distinct_orders, in_random_order
+from lm_eval_cora.variants import Altered
 
 COUNTS = (2, 3, 6, 8, 10)
 """The numbers of options that MCQA+ and REVAS print a question with, besides its own."""
@@ -20,8 +22,20 @@ REPLACED = "replaced"
 Option = tuple[int, str]
 """Identity and text of an option."""
 
-Altered = tuple[str, Sequence[Option], int, Ask]
-"""What a variant is made of: its kind, the options that it prints, the identity of the right one, what it asks for."""
+KINDS = {
+    ORIGINAL: "The question as its benchmark asks it.",
+    "shuffled": "The options of the original in another order.",
+    NOTA_ANSWER: "The right option is removed; “None of the above” is right.",
+    TRUE_OR_FALSE_RIGHT: "Whether the right option is the right answer, yes or no.",
+    TRUE_OR_FALSE_WRONG: "Whether a wrong option is the right answer, yes or no.",
+    SELECT_ALL: "All right options are asked for.",
+    REPLACED: "A filler replaces one of the wrong options.",
+    **{
+        f"options_{count}": f"Printed with {count} options: wrong ones are left out, or fillers are added."
+        for count in COUNTS
+    },
+}
+"""A sentence about each kind that several probes have."""
 
 
 def with_options(count: int) -> str:
@@ -107,16 +121,6 @@ def filler_options(fillers: Sequence[str]) -> list[Option]:
     return [(FIRST_FILLER + number, text) for number, text in enumerate(fillers)]
 
 
-def variants_of(altered: Iterable[Altered]) -> list[Variant]:
-    """Make variants of what they are to print, in this order."""
-    variants = []
-    for ordinal, (kind, options, right, ask) in enumerate(altered):
-        printed = tuple(identity for identity, _ in options)
-        texts = tuple(text for _, text in options)
-        variants.append(Variant(kind, ordinal, printed, texts, right, ask, original=kind == ORIGINAL))
-    return variants
-
-
 def orders_of(options: Sequence[Option], count: int, *key: str | int) -> list[Sequence[Option]]:
     """Orders of the options, the given one first, that differ in what they mean: equal options are one.
 
@@ -143,11 +147,16 @@ def in_orders(kind: str, options: Sequence[Option], right: int, count: int, *key
     """A kind in the order given and its shuffled twins in others, `count` in all if so many exist.
 
     Example:
-        >>> [(kind, options[0][1]) for kind, options, *_ in in_orders("original", [(0, "Fog"), (1, "Ice")], 1, 4, "q1")]
+        >>> [(one.kind, one.options[0][1]) for one in in_orders("original", [(0, "Fog"), (1, "Ice")], 1, 4, "q1")]
         [('original', 'Fog'), ('shuffled', 'Ice')]
     """
     for number, order in enumerate(orders_of(options, count, *key, shuffled(kind))):
-        yield shuffled(kind) if number else kind, order, right, "letter"
+        yield letters(shuffled(kind) if number else kind, order, right)
+
+
+def letters(kind: str, options: Sequence[Option], right: int) -> Altered:
+    """A variant that asks for the letter of one option; the kind `original` is the original."""
+    return Altered(kind, options, right, LETTER.name, original=kind == ORIGINAL)
 
 
 def nota_as_answer(options: Sequence[Option], answer: int, nota_text: str) -> list[Option]:
@@ -167,11 +176,11 @@ def true_or_false(options: Sequence[Option], right: int) -> list[Altered]:
     """For each option the question whether it is the right one.
 
     Example:
-        >>> [(kind, *options) for kind, options, *_ in true_or_false([(0, "Steam"), (1, "Ice")], right=1)]
+        >>> [(one.kind, *one.options) for one in true_or_false([(0, "Steam"), (1, "Ice")], right=1)]
         [('true_or_false_wrong', (0, 'Steam')), ('true_or_false_right', (1, 'Ice'))]
     """
     return [
-        (TRUE_OR_FALSE_RIGHT if option[0] == right else TRUE_OR_FALSE_WRONG, [option], right, "yes_no")
+        Altered(TRUE_OR_FALSE_RIGHT if option[0] == right else TRUE_OR_FALSE_WRONG, [option], right, YES_NO.name)
         for option in once_each(options)
     ]
 

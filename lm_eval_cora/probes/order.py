@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import permutations
-from typing import Literal
 
-from lm_eval_cora.question import LETTERS, Ask, Question, Variant
+from lm_eval_cora.formats import BEST_ANSWER, LETTER
+from lm_eval_cora.options import OptionError, Orders
+from lm_eval_cora.probes.base import Probe, Setting
+from lm_eval_cora.prompting.template import Template
+from lm_eval_cora.question import LETTERS, Question
+from lm_eval_cora.variants import Altered, Variant, variants_of
 
 NAME = "order"
-
-Orders = Literal["swap", "cyclic", "all"]
-"""Which orders of the options are asked."""
 
 MOST_OPTIONS_FOR_ALL = 5
 """Five options have 120 orders, six would have 720."""
@@ -31,7 +32,7 @@ POSITIONS = tuple(map(answer_at, range(len(LETTERS))))
 """The kinds of this probe, by position of the right option."""
 
 
-def order(question: Question, *, orders: Orders = "swap", ask: Ask = "best_answer") -> list[Variant]:
+def order(question: Question, *, orders: Orders = "swap", template: Template | None = None) -> list[Variant]:
     """Ask a question with its options in other orders; the one that changes nothing is the original.
 
     Args:
@@ -39,13 +40,13 @@ def order(question: Question, *, orders: Orders = "swap", ask: Ask = "best_answe
         orders: `swap`: for each position the right option changes places with the option that stands there, A
             variants in the order of the positions. `cyclic`: the A rotations (CircularEval), the identity first.
             `all`: the A! permutations, the identity first.
-        ask: What the variants ask for.
+        template: The words that it is asked in; None asks for a letter, to be scored.
 
     Returns:
         The variants; their kinds say where the right option stands.
 
     Raises:
-        ValueError: If `all` is wanted of a question with more than five options.
+        OptionError: If `all` is wanted of a question with more than five options.
 
     Example:
         >>> question = Question("q1", "What is frozen water?", ("Steam", "Ice", "Fog"), 1)
@@ -57,21 +58,21 @@ def order(question: Question, *, orders: Orders = "swap", ask: Ask = "best_answe
     Source: SCORE, section 3.2 (choice order robustness). The harness' own task asks questions with fewer options than
     ten again unswapped, under letters that they do not have, and never puts the answer of five options at E.
     """
-    variants = []
-    for ordinal, places in enumerate(_arrangements(question, orders)):
-        position = places.index(question.answer)
-        variants.append(
-            Variant(
-                answer_at(position),
-                ordinal,
-                printed=tuple(question.identities[place] for place in places),
-                choices=tuple(question.choices[place] for place in places),
-                answer=question.answer,
-                ask=ask,
+    ask = LETTER if template is None else BEST_ANSWER
+    return variants_of(
+        question,
+        (
+            Altered(
+                answer_at(places.index(question.answer)),
+                [(question.identities[place], question.choices[place]) for place in places],
+                question.answer,
+                ask.name,
                 original=places == tuple(range(len(places))),
+                template=template,
             )
-        )
-    return variants
+            for places in _arrangements(question, orders)
+        ),
+    )
 
 
 def _arrangements(question: Question, orders: Orders) -> Sequence[tuple[int, ...]]:
@@ -82,7 +83,10 @@ def _arrangements(question: Question, orders: Orders) -> Sequence[tuple[int, ...
         return [source[start:] + source[:start] for start in source]
     if orders == "all":
         if count > MOST_OPTIONS_FOR_ALL:
-            raise ValueError(f"question {question.id!r} has {count} options, and so more than 120 orders")
+            raise OptionError(
+                f"question {question.id!r} has {count} options, and so more than 120 orders; the option 'orders' can "
+                "be swap or cyclic instead"
+            )
         return list(permutations(source))
     return [_swapped(source, question.answer, position) for position in source]
 
@@ -90,3 +94,25 @@ def _arrangements(question: Question, orders: Orders) -> Sequence[tuple[int, ...
 def _swapped(places: tuple[int, ...], one: int, other: int) -> tuple[int, ...]:
     change = {one: other, other: one}
     return tuple(change.get(place, place) for place in places)
+
+
+def _expand(question: Question, setting: Setting) -> list[Variant]:
+    template = setting.templates.fixed if setting.form == "generate" else None
+    return order(question, orders=setting.options.orders, template=template)
+
+
+ORDER = Probe(
+    name=NAME,
+    study="SCORE",
+    summary="each question with the right option at each position (SCORE)",
+    expand=_expand,
+    formats={"generate": BEST_ANSWER.name, "loglikelihood": LETTER.name},
+    kinds={answer_at(position): f"The right option stands at {LETTERS[position]}." for position in range(len(LETTERS))},
+    options=("orders", "templates"),
+    one="position of the right option",
+    several="positions of the right option",
+    note="Of positions that not all questions have, adjusted for how hard these questions are.",
+    by_position=True,
+    in_aggregate=True,
+    charts=("accuracy_ranges", "by_kind", "picks_by_letter"),
+)

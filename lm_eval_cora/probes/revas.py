@@ -4,24 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from lm_eval_cora import formats
 from lm_eval_cora.probes.alterations import (
     COUNTS,
+    KINDS,
     NOTA_ANSWER,
     ORIGINAL,
     REPLACED,
     SELECT_ALL,
-    Altered,
+    TRUE_OR_FALSE_RIGHT,
     filler_options,
     in_orders,
+    letters,
     nota_as_answer,
     once_each,
     resized,
+    shuffled,
     source_options,
     true_or_false,
-    variants_of,
+    with_options,
 )
+from lm_eval_cora.probes.base import Probe
 from lm_eval_cora.probes.fillers import fillers
-from lm_eval_cora.question import NOTA, Question, Variant
+from lm_eval_cora.question import NOTA, Question
+from lm_eval_cora.variants import Altered, Variant, variants_of
 
 NAME = "revas"
 
@@ -59,7 +65,7 @@ def revas(
     Source: REVAS, sections 3.3, 3.4 and 4. Its 37 variants are 33 orders and four true-or-false questions; what NOTA,
     select-all and replacement cost, it does not count.
     """
-    return variants_of(_altered(question, seed, nota_text, select_all))
+    return variants_of(question, _altered(question, seed, nota_text, select_all))
 
 
 def _altered(question: Question, seed: int, nota_text: str, select_all: bool) -> Iterator[Altered]:
@@ -75,9 +81,31 @@ def _altered(question: Question, seed: int, nota_text: str, select_all: bool) ->
     yield from in_orders(NOTA_ANSWER, with_nota, NOTA, _NOTA_ORDERS, *key)
     yield from true_or_false(options, right)
     if select_all:
-        yield SELECT_ALL, options, right, "select_all"
+        yield Altered(SELECT_ALL, options, right, formats.SELECT_ALL.name)
     in_place = filler_options(words)
     for distractor, _ in once_each(options):
         if distractor != right:
             replaced = [in_place[p] if option[0] == distractor else option for p, option in enumerate(options)]
-            yield REPLACED, replaced, right, "letter"
+            yield letters(REPLACED, replaced, right)
+
+
+_IN_ORDERS = (*map(with_options, COUNTS), NOTA_ANSWER)
+
+REVAS = Probe(
+    name=NAME,
+    study="REVAS",
+    summary="the study of REVAS and MCQA+: orders, numbers of options, “None of the above”, true or false, select all",
+    expand=lambda question, setting: revas(
+        question,
+        seed=setting.options.seed,
+        nota_text=setting.options.nota_text,
+        select_all=setting.form == "generate",
+    ),
+    formats={"generate": formats.LETTER.name, "loglikelihood": formats.LETTER.name},
+    kinds={
+        **KINDS,
+        **{shuffled(kind): f"The options of {kind} in another order." for kind in _IN_ORDERS},
+    },
+    hardest_first=(TRUE_OR_FALSE_RIGHT, NOTA_ANSWER, shuffled(ORIGINAL)),
+    tables=("study_tables", "by_category", "with_references"),
+)

@@ -2,29 +2,52 @@
 
 from __future__ import annotations
 
+from lm_eval_cora.formats import BEST_ANSWER
+from lm_eval_cora.probes.base import Probe
 from lm_eval_cora.probes.unaltered import unaltered
-from lm_eval_cora.question import OpenQuestion, Question, Variant
+from lm_eval_cora.prompting.template import Template
+from lm_eval_cora.question import OpenQuestion, Question
+from lm_eval_cora.variants import Variant, variants_of
 
 NAME = "sampling"
 
 SAMPLES = 5
 
-KINDS = tuple(f"sample_{number}" for number in range(1, SAMPLES + 1))
+KINDS = {f"sample_{number}": f"Sample {number} of {SAMPLES}." for number in range(1, SAMPLES + 1)}
 
 
-def sampling(question: Question | OpenQuestion) -> list[Variant]:
+def sampling(question: Question | OpenQuestion, template: Template) -> list[Variant]:
     """Ask a question five times. None of the five is the original.
 
     Args:
         question: A question, with options or without.
+        template: The words that it is asked in.
 
     Returns:
-        Five variants that differ in their kinds alone.
+        Five variants that differ in their kinds only.
 
     Example:
-        >>> [variant.kind for variant in sampling(Question("q1", "What is frozen water?", ("Steam", "Ice"), 1))]
+        >>> question = Question("q1", "What is frozen water?", ("Steam", "Ice"), 1)
+        >>> [variant.kind for variant in sampling(question, Template("brief", "{question}{options}"))]
         ['sample_1', 'sample_2', 'sample_3', 'sample_4', 'sample_5']
 
     Source: SCORE, section 3.2 (non-greedy inference): five seeds at a temperature of 0.7.
     """
-    return unaltered(question, KINDS)
+    return variants_of(question, (unaltered(question, kind, template) for kind in KINDS))
+
+
+SAMPLING = Probe(
+    name=NAME,
+    study="SCORE",
+    summary="each question five times, with chance in the answer (SCORE)",
+    expand=lambda question, setting: sampling(question, setting.templates.fixed),
+    formats={"generate": BEST_ANSWER.name},
+    kinds=KINDS,
+    options=("templates", "request_seeds"),
+    open_questions=True,
+    samples=True,
+    one="sample",
+    several="samples",
+    note="",
+    in_aggregate=True,
+)

@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from functools import partial
+from lm_eval_cora.formats import BEST_ANSWER, BOXED
+from lm_eval_cora.prompting.template import Template
+from lm_eval_cora.question import OpenQuestion, Question
+from lm_eval_cora.variants import Altered
 
-from lm_eval_cora.question import OpenQuestion, Question, Variant
 
-
-def unaltered(question: Question | OpenQuestion, kinds: Iterable[str], original: str = "") -> list[Variant]:
-    r"""Make a variant of each kind, which asks for the best answer, or for a box where there are no options.
+def unaltered(
+    question: Question | OpenQuestion, kind: str, template: Template | None, *, original: bool = False
+) -> Altered:
+    r"""A variant that asks for the best answer, or for a box where there are no options.
 
     Args:
         question: A question, with options or without.
-        kinds: The kinds, all different.
-        original: The kind that is the original, if one is.
+        kind: What the variant is called.
+        template: The words that it is asked in.
+        original: Whether it is the original.
 
     Example:
-        >>> unaltered(OpenQuestion("q1", "What is half of a half?", r"\frac14"), ["sample_1"])[0].ask
+        >>> unaltered(OpenQuestion("q1", "What is half of a half?", r"\frac14"), "sample_1", None).ask
         'boxed'
     """
-    if isinstance(question, OpenQuestion):
-        make = partial(Variant, printed=(), choices=(), answer=0, ask="boxed")
-    else:
-        make = partial(
-            Variant,
-            printed=question.identities,
-            choices=question.choices,
-            answer=question.answer,
-            ask="best_answer",
-        )
-    return [make(kind, ordinal, original=kind == original) for ordinal, kind in enumerate(kinds)]
+    ask = BOXED if isinstance(question, OpenQuestion) else BEST_ANSWER
+    options = list(zip(question.identities, question.choices, strict=True))
+    return Altered(kind, options, question.answer, ask.name, original=original, template=template)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lm_eval_cora import metrics
+from lm_eval_cora.formats import BOXED
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of
 from lm_eval_cora.probes.alterations import ORIGINAL
 from lm_eval_cora.question import shorten
@@ -23,7 +24,7 @@ _EXAMPLE = (
 )
 
 
-class Score(NamedTuple):
+class AnswerScore(NamedTuple):
     """A metric of a file of answers, and why it is undefined if it is."""
 
     estimate: Estimate
@@ -96,7 +97,7 @@ def read_answers(path: Path) -> Answers:
     )
 
 
-def score_answers(table: ResponseTable) -> dict[str, Score]:
+def score_answers(table: ResponseTable) -> dict[str, AnswerScore]:
     """Every metric that answers alone define, by its name.
 
     `sc` and `acc_h` are over the variants that print the options of the original.
@@ -116,13 +117,15 @@ def score_answers(table: ResponseTable) -> dict[str, Score]:
     scores = {}
     for name, metric in _METRICS.items():
         if name in OF_SEVERAL:
-            scores[name] = Score(UNDEFINED, "the mean of several probes; a file is one set of answers")
+            scores[name] = AnswerScore(UNDEFINED, "the mean of several probes; a file is one set of answers")
         elif name in _OF_THE_ORIGINAL and not original:
-            scores[name] = Score(UNDEFINED, f"every question needs one variant of the kind {ORIGINAL!r}")
+            scores[name] = AnswerScore(UNDEFINED, f"every question needs one variant of the kind {ORIGINAL!r}")
         else:
             estimate = metric(table)
             undefined = np.isnan(estimate.value)
-            scores[name] = Score(estimate, _UNDEFINED.get(name, "no pair of variants is comparable") * bool(undefined))
+            scores[name] = AnswerScore(
+                estimate, _UNDEFINED.get(name, "no pair of variants is comparable") * bool(undefined)
+            )
     return scores
 
 
@@ -251,7 +254,7 @@ def _compared_as_text(line: _Line) -> dict[str, Any]:
         "printed": (),
         "answer": 0,
         "picked": None,
-        "ask": "boxed",
+        "ask": BOXED.name,
         "written": line.picked,
         "matches": line.picked == line.answer,
     }

@@ -158,7 +158,7 @@ class Dots:
 
 
 @dataclass(frozen=True)
-class Option:
+class PrintedOption:
     """A printed option: its letter and text, and whether it is right and was picked."""
 
     letter: str
@@ -183,11 +183,11 @@ class Answered:
     verdict: str
     said: str
     response: str
-    options: Sequence[Option] = ()
+    options: Sequence[PrintedOption] = ()
 
 
 @dataclass(frozen=True)
-class Story:
+class Example:
     """A question with all of its variants."""
 
     question_id: str
@@ -197,16 +197,16 @@ class Story:
 
 
 @dataclass(frozen=True)
-class Stories:
+class Examples:
     """Questions to be unfolded, of one model."""
 
     title: str
-    stories: Sequence[Story]
+    examples: Sequence[Example]
     note: str = ""
 
 
 Chart = Curve | Ranges | Dots
-Block = Table | Chart | Stories
+Block = Table | Chart | Examples
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from lm_eval_cora.report.signature import HOW_MUCH, signature_parts
 _DATE = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d+)?")
 _NAME = re.compile(rf"samples_(?P<task>.+)_(?P<date>{_DATE.pattern})\.jsonl")
 
-BEFORE_READERS: Reader = "strict"
+FORMER_READER: Reader = "strict"
 """The reader of runs whose signature names none: they are older than the other one."""
 
 
@@ -55,7 +55,7 @@ class SamplesFile:
     def reader(self) -> str:
         """How written answers were read; empty if no results file says it, and where answers were scored."""
         parts = signature_parts(self.signature)
-        return parts.get("reader", BEFORE_READERS) if parts.get("form") == "generate" else ""
+        return parts.get("reader", FORMER_READER) if parts.get("form") == "generate" else ""
 
     @property
     def settings(self) -> Any:

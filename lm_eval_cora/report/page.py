@@ -93,7 +93,7 @@ def _groups(blocks: Sequence[Block]) -> Iterator[tuple[str, list[Block]]]:
 def _kind(block: Block) -> str:
     if isinstance(block, Curve | Ranges | Dots):
         return "charts"
-    return "tables" if isinstance(block, Table) else "stories"
+    return "tables" if isinstance(block, Table) else "examples"
 
 
 def _data_value(cell: int | Number) -> str:

@@ -11,18 +11,17 @@ from pathlib import Path
 from typing import Any, get_args
 
 from lm_eval_cora.answers import FEW_FOLLOWED, Reader
-from lm_eval_cora.equivalence import Judge
-from lm_eval_cora.metrics.entries import compute, is_asked_for, is_in_table
+from lm_eval_cora.equivalence import EquivalenceChecker
+from lm_eval_cora.metrics.entries import applies_to, compute, features_of, is_in_table
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.options import Options
-from lm_eval_cora.probes import plus, prompts
+from lm_eval_cora.probes import Probe
 from lm_eval_cora.question import Form
 from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.files import SamplesFile, find_files, part_of, short_names
 from lm_eval_cora.report.samples import Digest, Key, Place, Samples, compared, probe_of, read_line, read_samples
 from lm_eval_cora.report.signature import WHERE_IT_ENDS, merged_signature
 from lm_eval_cora.responses import Record, ResponseTable
-from lm_eval_cora.stopping.goals import BOUNDS, bounds_of
 from lm_eval_cora.task_files import probe_metrics
 
 
@@ -35,7 +34,7 @@ class Run:
         name: Name of the task.
         filter: Name of the filter.
         task: Name of the task, with the filter if there are several.
-        probe: Name of the probe.
+        probe: What made the variants.
         form: How the model was asked.
         files: The samples files, the newest first.
         results: What the harness' results file of the newest says; empty without one.
@@ -56,7 +55,7 @@ class Run:
     name: str
     filter: str
     task: str
-    probe: str
+    probe: Probe
     form: Form
     files: tuple[Path, ...]
     results: Mapping[str, Any]
@@ -92,17 +91,16 @@ class Run:
 
         Of a run that stopped early those that it printed: the others are not known.
         """
-        features = {
-            "boxed": bool(self.table.written.any()),
-            "macro_average": "macro_acc" in self.metrics,
-            "dropped_template": prompts.SINGLE_LETTER in self.table.kinds,
-        }
-        sampled = self.probe == plus.NAME and set(self.table.sizes.tolist()) == {1}
-        present = [feature for feature, has in features.items() if has]
+        present = features_of(
+            is_open=bool(self.table.written.any()),
+            macro_average="macro_acc" in self.metrics,
+            kinds=self.table.kinds,
+        )
+        sampled = "variants" in self.probe.options and set(self.table.sizes.tolist()) == {1}
         return [
             entry
-            for entry in probe_metrics(self.probe)
-            if is_asked_for(entry, self.form, sampled=sampled, features=present)
+            for entry in probe_metrics(self.probe.name)
+            if applies_to(entry, self.form, sampled=sampled, features=present)
             and (self.table.is_whole or entry["metric"] in self.metrics)
         ]
 
@@ -110,18 +108,6 @@ class Run:
     def estimates(self) -> dict[str, Estimate]:
         """The metrics with one value each, by name, recomputed."""
         return {name: value for name, value in self._computed.items() if isinstance(value, Estimate)}
-
-    @cached_property
-    def bounds(self) -> dict[str, tuple[Estimate, Estimate]]:
-        """Of a run that stopped early, the lowest and the highest that other metrics can be, by name."""
-        if self.table.is_whole:
-            return {}
-        pairs = {entry["metric"]: bounds_of(entry) for entry in probe_metrics(self.probe)}
-        return {
-            name: (compute(pair[0], self.table), compute(pair[1], self.table))
-            for name, pair in pairs.items()
-            if pair and pair[0]["metric"] in self.metrics
-        }
 
     @cached_property
     def studies(self) -> dict[str, Any]:
@@ -145,7 +131,7 @@ class Run:
         printed = part_of(part_of(self.results, "results"), self.name)
         told = []
         ours = {entry["metric"]: self.estimates[entry["metric"]] for entry in self.entries if is_in_table(entry)}
-        for name, found in {**ours, **named_bounds(self.bounds)}.items():
+        for name, found in ours.items():
             value, error = printed.get(f"{name},{self.filter}"), printed.get(f"{name}_stderr,{self.filter}")
             if value is not None and not (_same(value, found.value) and _same(error, found.stderr)):
                 told.append(f"{name}: {value} ± {error} there, {found.value:.6g} ± {found.stderr:.6g} here")
@@ -169,11 +155,9 @@ class Run:
             )
         if self.differences:
             told.append(f"the results file says something else than its samples: {'; '.join(self.differences)}")
-        ours = {entry["metric"] for entry in self.entries} | named_bounds(self.bounds).keys()
+        ours = {entry["metric"] for entry in self.entries}
         if others := sorted(name for name in self.metrics - ours if not name.endswith("_stderr")):
-            told.append(
-                f"metrics of the run that the probe {self.probe!r} does not have are not shown: {', '.join(others)}"
-            )
+            told.append(f"metrics that the probe {self.probe.name!r} does not have are not shown: {', '.join(others)}")
         return told
 
     def line(self, record: Record) -> Mapping[str, Any]:
@@ -181,18 +165,9 @@ class Run:
         return read_line(self.places[record.question_id, record.ordinal])
 
 
-def named_bounds(bounds: Mapping[str, tuple[Estimate, Estimate]]) -> dict[str, Estimate]:
-    """Bounds by the names that the harness' table has for them.
-
-    Example:
-        >>> from lm_eval_cora.metrics.estimate import UNDEFINED
-        >>> list(named_bounds({"mv": (UNDEFINED, UNDEFINED)}))
-        ['mv_lower', 'mv_upper']
-    """
-    return {f"{name}_{end}": bound for name, pair in bounds.items() for end, bound in zip(BOUNDS, pair, strict=True)}
-
-
-def read_runs(paths: Iterable[Path], judge: Judge | None = None, reader: Reader | None = None) -> list[Run]:
+def read_runs(
+    paths: Iterable[Path], checker: EquivalenceChecker | None = None, reader: Reader | None = None
+) -> list[Run]:
     """Read what the harness wrote.
 
     Samples of one task by one model in one of the paths are one run: parts of it that were asked alike and have no
@@ -200,7 +175,7 @@ def read_runs(paths: Iterable[Path], judge: Judge | None = None, reader: Reader 
 
     Args:
         paths: Folders, searched with all below them, or samples or results files. What is in several counts once.
-        judge: Compares answers of the models' own.
+        checker: Compares answers of the models' own.
         reader: How written answers are read; None reads those of each run as the run did.
 
     Returns:
@@ -209,11 +184,11 @@ def read_runs(paths: Iterable[Path], judge: Judge | None = None, reader: Reader 
     Raises:
         ReportError: If a path does not exist or holds no samples of ours.
     """
-    judge = judge or Judge()
+    checker = checker or EquivalenceChecker()
     found: list[tuple[Path, Run]] = []
     seen: set[Path] = set()
     for path in paths:
-        runs = _runs(find_files(path), judge, reader)
+        runs = _runs(find_files(path), checker, reader)
         if not runs:
             raise ReportError(
                 f"{path}: there are no samples of these tasks. The harness writes samples_<task>_<date>.jsonl with "
@@ -227,14 +202,14 @@ def read_runs(paths: Iterable[Path], judge: Judge | None = None, reader: Reader 
     return _named_apart(found)
 
 
-def _runs(files: Iterable[SamplesFile], judge: Judge, reader: Reader | None) -> list[Run]:
+def _runs(files: Iterable[SamplesFile], checker: EquivalenceChecker, reader: Reader | None) -> list[Run]:
     groups: dict[tuple[str, str], list[SamplesFile]] = {}
     for file in files:
         groups.setdefault((file.model, file.task), []).append(file)
     runs: list[Run] = []
     lost: list[str] = []
     for _, group in sorted(groups.items()):
-        found, notes = _runs_of(sorted(group, key=lambda file: file.date, reverse=True), judge, reader)
+        found, notes = _runs_of(sorted(group, key=lambda file: file.date, reverse=True), checker, reader)
         runs += found
         lost += [] if found else notes
     if runs and lost:  # a task of which nothing is left has no place of its own
@@ -242,7 +217,9 @@ def _runs(files: Iterable[SamplesFile], judge: Judge, reader: Reader | None) -> 
     return runs
 
 
-def _runs_of(files: Sequence[SamplesFile], judge: Judge, reader: Reader | None) -> tuple[list[Run], list[str]]:
+def _runs_of(
+    files: Sequence[SamplesFile], checker: EquivalenceChecker, reader: Reader | None
+) -> tuple[list[Run], list[str]]:
     """The run of each filter of a task, from files of which the newest comes first, and what is to be said of them."""
     used: list[SamplesFile] = []
     parts: dict[str, list[Samples]] = {}
@@ -272,7 +249,7 @@ def _runs_of(files: Sequence[SamplesFile], judge: Judge, reader: Reader | None) 
         notes.append(f"left out {_count(broken.total(), 'line')}: {_listed(broken)}")
     alone = len(parts) == 1
     read_by = _reader_of(used[0], reader)
-    return [_run(used, name, several, judge, notes, read_by, alone=alone) for name, several in parts.items()], notes
+    return [_run(used, name, several, checker, notes, read_by, alone=alone) for name, several in parts.items()], notes
 
 
 def _reader_of(file: SamplesFile, reader: Reader | None) -> Reader:
@@ -312,14 +289,14 @@ def _run(
     files: Sequence[SamplesFile],
     name: str,
     parts: Sequence[Samples],
-    judge: Judge,
+    checker: EquivalenceChecker,
     notes: Sequence[str],
     reader: Reader,
     *,
     alone: bool,
 ) -> Run:
-    records = compared(parts, judge)
-    table = ResponseTable.from_records(records, judge.verdict)
+    records = compared(parts, checker)
+    table = ResponseTable.from_records(records, checker.verdict)
     newest = files[0]
     if newest.reader and newest.reader != reader and not table.is_whole:
         raise ReportError(
@@ -353,11 +330,11 @@ def _left_out(table: ResponseTable) -> list[str]:
     told = []
     if not table.is_whole:
         told.append(
-            f"stopped early: {table.answers:,} of {len(table.asked):,} variants were asked. Given is what the others "
+            f"stopped early: {table.answers:,} of {len(table.skipped):,} variants were asked. Given is what the others "
             "cannot change"
         )
     if table.not_begun:
-        told.append(f"{_count(table.not_begun, 'question')} of the task were not asked, as a budget or a target says")
+        told.append(f"{_count(table.not_begun, 'question')} of the task were skipped, as a budget or a target says")
     if table.incomplete:
         told.append(f"left out {_count(table.incomplete, 'question')}: variants are missing")
     if table.duplicates:

@@ -10,28 +10,18 @@ from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
 from sys import intern
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 from tqdm import tqdm
 
 from lm_eval_cora.answers import Reader
-from lm_eval_cora.equivalence import Judge
-from lm_eval_cora.probes import divergent, order, plus, prompts, revas, sampling
-from lm_eval_cora.probes.alterations import (
-    COUNTS,
-    NOTA_ANSWER,
-    ORIGINAL,
-    REPLACED,
-    TRUE_OR_FALSE_RIGHT,
-    TRUE_OR_FALSE_WRONG,
-    shuffled,
-    with_options,
-)
-from lm_eval_cora.question import LETTERS, MAX_OPTIONS, Ask, Form
-from lm_eval_cora.reading import NOT_ASKED, not_asked, read_likelihoods, read_response
+from lm_eval_cora.equivalence import EquivalenceChecker
+from lm_eval_cora.formats import format_of
+from lm_eval_cora.probes import PROBES, Probe
+from lm_eval_cora.question import MAX_OPTIONS, Form
+from lm_eval_cora.reading import SKIPPED_IN_SAMPLES, read_likelihoods, read_response, skipped
 from lm_eval_cora.report import ReportError
 from lm_eval_cora.responses import IDENTITIES, Record
-from lm_eval_cora.task_files import probes
 
 BYTES_WORTH_A_BAR = 20_000_000
 """So large a file takes long enough to want to know how long."""
@@ -104,7 +94,7 @@ def read_samples(path: Path, reader: Reader) -> tuple[dict[str, Samples], Counte
     return found, broken
 
 
-def compared(parts: Sequence[Samples], judge: Judge) -> list[Record]:
+def compared(parts: Sequence[Samples], checker: EquivalenceChecker) -> list[Record]:
     """The records of some samples; answers of the models' own are compared with their references, all at once.
 
     Raises:
@@ -123,11 +113,11 @@ def compared(parts: Sequence[Samples], judge: Judge) -> list[Record]:
     for record in records:
         if record.written is not None:
             groups[record.question_id].append(record.written)
-    judge.settle_within(groups.values())
+    checker.settle_within(groups.values())
     return [
         record
         if record.written is None
-        else replace(record, matches=judge.verdict(record.written, references[record.question_id]))
+        else replace(record, matches=checker.verdict(record.written, references[record.question_id]))
         for record in records
     ]
 
@@ -147,23 +137,6 @@ def parsed_line(line: bytes) -> Any:
         text = json.dumps(value, ensure_ascii=False)
         value = json.loads(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
     return value
-
-
-def what_was_said(record: Record) -> str | None:
-    """What was read out of a response, for people: letters, yes or no, or a written answer; None if nothing.
-
-    Example:
-        >>> what_was_said(Record("q1", "original", 0, 1, printed=(0, 1), answer=0, picked=1, position=1))
-        'B'
-    """
-    if record.written is not None:
-        return record.written
-    if record.selected is not None:
-        if record.ask == "yes_no":
-            return "yes" if record.selected else "no"
-        chosen = [LETTERS[place] for place, identity in enumerate(record.printed) if identity in record.selected]
-        return ", ".join(chosen) or "none"
-    return None if record.position is None else LETTERS[record.position]
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
@@ -193,8 +166,8 @@ def _take(line: bytes, place: Place, found: dict[str, Samples], reader: Reader) 
         responses = sample["filtered_resps"]
         form = _form_of(sample)
         # Of several responses to a request the first counts: where the harness pads a rank there are several.
-        if sample.get("resps") and all(received[:1] == [NOT_ASKED] for received in sample["resps"]):
-            record = not_asked(doc)
+        if sample.get("resps") and all(received and received[0] in SKIPPED_IN_SAMPLES for received in sample["resps"]):
+            record = skipped(doc)
         elif form == "loglikelihood":
             record = read_likelihoods(doc, [_numbers(response) for response in responses])
         else:
@@ -210,7 +183,7 @@ def _take(line: bytes, place: Place, found: dict[str, Samples], reader: Reader) 
             samples.digests[key] = Digest(*(str(sample.get(name, ""))[:16] for name in ("doc_hash", "prompt_hash")))
         if doc.get("refers_to_options"):
             samples.references.add(record.question_id)
-        if record.ask == "boxed":
+        if format_of(doc).is_open:
             samples.written.setdefault(record.question_id, doc["answer"])
     except (KeyError, TypeError, ValueError, IndexError, AttributeError):
         return "incomplete or altered"
@@ -222,22 +195,24 @@ def _check(doc: dict[str, Any]) -> None:
 
     Raises:
         ValueError: If it is not.
+        KeyError: If something is missing, or there is no such answer format.
     """
     for name in ("question_id", "kind", "category"):
         doc[name] = intern(str(doc[name]))  # one text for all lines that hold it
-    boxed = doc["ask"] == "boxed"
+    is_open = format_of(doc).is_open
     choices, printed = list(doc["choices"]), doc["printed"]
-    identities = [*doc["printed"], *([] if boxed else [doc["answer"]])]
+    identities = [*doc["printed"], *([] if is_open else [doc["answer"]])]
+    if is_open and isinstance(doc["answer"], str):
+        doc["answer"] = intern(doc["answer"])
     if (
-        doc["ask"] not in get_args(Ask)
-        or not all(type(number) is int for number in (doc["ordinal"], doc["variants"], *identities))
+        not all(type(number) is int for number in (doc["ordinal"], doc["variants"], *identities))
         or not all(0 <= identity < IDENTITIES for identity in identities)
         or not len(choices) == len(printed) <= MAX_OPTIONS
         or not all(isinstance(choice, str) for choice in choices)
         or not isinstance(doc["original"], bool)
-        or (boxed and not isinstance(doc["answer"], str))
+        or (is_open and not isinstance(doc["answer"], str))
     ):
-        raise ValueError(doc["ask"])
+        raise ValueError("an altered variant")
 
 
 def _form_of(sample: Mapping[str, Any]) -> Form:
@@ -256,23 +231,14 @@ def _numbers(response: Any) -> Sequence[Any]:
         return [None]
 
 
-_KINDS_OF = {
-    order.NAME: order.POSITIONS,
-    sampling.NAME: sampling.KINDS,
-    revas.NAME: (REPLACED,),
-    divergent.NAME: (divergent.WITH_NOTA, divergent.DECOUPLED),
-    plus.NAME: (
-        *(ORIGINAL, shuffled(ORIGINAL), NOTA_ANSWER, TRUE_OR_FALSE_RIGHT, TRUE_OR_FALSE_WRONG),
-        *map(with_options, COUNTS),
-    ),
-}
-"""Kinds that only one probe has, or after which none of those before it is left."""
-
-
-def probe_of(config: Mapping[str, Any], records: Iterable[Record]) -> str:
+def probe_of(config: Mapping[str, Any], records: Iterable[Record]) -> Probe:
     """The probe that a results file names, or else the one whose kinds there are; of templates any kind is one."""
-    named = str(config.get("process_docs", "")).rpartition(".")[2]
-    if named in probes():
+    former = str(config.get("process_docs", "")).rpartition(".")[2]  # until version 0.2
+    named = PROBES.get(str(config.get("probe", former)))
+    if named is not None:
         return named
     kinds = {record.kind for record in records}
-    return next((probe for probe, known in _KINDS_OF.items() if kinds & set(known)), prompts.NAME)
+    known = [probe for probe in PROBES.values() if kinds <= probe.kinds.keys()]
+    templates = next(probe for probe in PROBES.values() if not probe.kinds)
+    # With the option `variants` any kinds may be missing.
+    return min(known, key=lambda probe: ("variants" not in probe.options, len(probe.kinds)), default=templates)

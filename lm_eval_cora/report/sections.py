@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import nan
 
 from tqdm import tqdm
@@ -11,21 +11,20 @@ from tqdm import tqdm
 from lm_eval_cora.answers import TOO_MANY_INVALID
 from lm_eval_cora.metrics.estimate import UNDEFINED
 from lm_eval_cora.metrics.meanings import MEANINGS
-from lm_eval_cora.probes import divergent, order, plus, revas
-from lm_eval_cora.report import stories, study, tables
+from lm_eval_cora.probes import Probe
+from lm_eval_cora.report import examples, study, tables
 from lm_eval_cora.report.compare import not_comparable, told_apart
 from lm_eval_cora.report.content import Block, Cell, Number, Report, Section, Table
 from lm_eval_cora.report.runs import Run
 
-_ASKS = {
-    "divergent": "each question with its options reordered, thinned out and joined by “None of the above” (CoRA)",
-    "plus": "each question with more and fewer options, “None of the above” as the answer, and true or false (MCQA+)",
-    "revas": "the study of REVAS and MCQA+: orders, numbers of options, “None of the above”, true or false, select all",
-    "prompts": "each question in ten templates (SCORE)",
-    "order": "each question with the right option at each position (SCORE)",
-    "sampling": "each question five times, with chance in the answer (SCORE)",
+BLOCKS: dict[str, Callable[[Sequence[Run]], Block | Sequence[Block] | None]] = {
+    block.__name__: block
+    for block in (
+        *(tables.bmca_curve, tables.accuracy_ranges, tables.by_kind, tables.picks_by_letter),
+        *(tables.by_category, tables.same_size, tables.resampled, tables.with_references, study.study_tables),
+    )
 }
-"""What the probes ask."""
+"""What `charts` and `tables` of a probe name."""
 
 _OVERVIEW = ("acc", "mcqa", "bmca@1.0", "cora", "consistency_rate", "invalid")
 
@@ -65,29 +64,31 @@ def _overview(by_task: dict[str, list[Run]]) -> Table:
 
 
 def _glossary(runs: Sequence[Run]) -> Table:
-    """What the metrics mean."""
+    """What the metrics mean, and the kinds of variants."""
     names: dict[str, dict[str, None]] = {}
     for run in runs:
         for entry in run.entries:
             if entry["metric"] in run.estimates:
                 names.setdefault(entry["aggregation"].__name__, {})[entry["metric"]] = None
     rows = [[", ".join(called), MEANINGS[function]] for function, called in names.items()]
+    kinds = {kind: meaning for run in runs for kind, meaning in run.probe.kinds.items() if kind in run.table.kinds}
+    rows += [[f"kind {kind}", meaning] for kind, meaning in kinds.items()]
     note = (
         "RC(i) is the share of the variants of question i that are answered right. A question's original is the "
         "question as its benchmark asks it; NOTA is the option “None of the above”."
     )
-    return Table("What the metrics mean", ["metric", "meaning"], rows, note)
+    return Table("What the metrics and the kinds of variants mean", ["name", "meaning"], rows, note)
 
 
 def _section(task: str, runs: Sequence[Run]) -> Section:
-    probe = runs[0].probe
     first, *others = runs
+    probe = first.probe
     unlike = [(run.model, reason) for run in others if (reason := not_comparable(first, run))]
     readers = " and ".join(dict.fromkeys(run.reader for run in runs if run.reader))
     form = "letters scored" if first.form == "loglikelihood" else f"answers written, read by the {readers} reader"
     return Section(
         title=task,
-        subtitle=f"{_ASKS[probe]}; {form}",
+        subtitle=f"{probe.summary}; {form}",
         blocks=list(_blocks(probe, runs, alike=not unlike)),
         more=list(_more(probe, runs)),
         signatures=[(run.model, run.signature) for run in runs if run.signature],
@@ -111,34 +112,32 @@ def _invalid(run: Run) -> Iterator[str]:
         )
 
 
-def _blocks(probe: str, runs: Sequence[Run], *, alike: bool) -> Iterator[Block]:
+def _blocks(probe: Probe, runs: Sequence[Run], *, alike: bool) -> Iterator[Block]:
     yield tables.score_table(runs, ranked=alike)
     whole = _whole(runs)
     if _in_several_variants(whole):
-        if probe in (divergent.NAME, plus.NAME):
-            yield tables.bmca_curve(whole)
-        yield tables.accuracy_ranges(whole)
-        yield tables.by_kind(whole)
-        if probe == order.NAME and (picks := tables.picks_by_letter(whole)):
-            yield picks
+        yield from _built(probe.charts, whole)
     if alike and len(runs) > 1:
         yield tables.differences(runs)
 
 
-def _more(probe: str, runs: Sequence[Run]) -> Iterator[Block]:
+def _more(probe: Probe, runs: Sequence[Run]) -> Iterator[Block]:
     if not (runs := _whole(runs)):
         return
-    optional: list[Block | None] = []
-    if probe == revas.NAME:
-        optional += study.study_tables(runs)
     if _in_several_variants(runs):
-        optional.append(tables.by_category(runs))
-        if probe == divergent.NAME:
-            optional += [tables.same_size(runs), tables.resampled(runs)]
-        optional.append(tables.with_references(runs))
-    optional.append(stories.invalid_answers(runs))
-    optional += [stories.least_consistent(run) for run in runs]
-    yield from (block for block in optional if block is not None)
+        yield from _built(probe.tables, runs)
+    for block in (examples.invalid_answers(runs), *map(examples.least_consistent, runs)):
+        if block is not None:
+            yield block
+
+
+def _built(names: Sequence[str], runs: Sequence[Run]) -> Iterator[Block]:
+    for name in names:
+        built = BLOCKS[name](runs)
+        if isinstance(built, Sequence):
+            yield from built
+        elif built is not None:
+            yield built
 
 
 def _whole(runs: Sequence[Run]) -> list[Run]:

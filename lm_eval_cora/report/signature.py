@@ -48,7 +48,7 @@ def merged_signature(signatures: Sequence[str], table: ResponseTable, reader: Re
         sizes = "-".join(map(str, dict.fromkeys((int(table.sizes.min()), int(table.sizes.max())))))
         counted = {
             "n": f"{len(table.sizes)}x{sizes}",
-            "asked": f"{table.asked.mean():.1%}",
+            "asked": f"{(~table.skipped).mean():.1%}",
             "invalid": f"{table.invalid.mean():.1%}",
         }
         together |= {name: value for name, value in counted.items() if name in parts[0]}

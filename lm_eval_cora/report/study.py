@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from lm_eval_cora import metrics
 from lm_eval_cora.metrics.estimate import UNDEFINED
-from lm_eval_cora.probes import order, prompts, sampling
 from lm_eval_cora.probes.alterations import COUNTS
 from lm_eval_cora.report.compare import not_comparable
 from lm_eval_cora.report.content import Cell, Number, Section, Table
@@ -121,8 +120,6 @@ def _buckets(runs: Sequence[Run]) -> Table:
     )
 
 
-_PROBES = (prompts.NAME, order.NAME, sampling.NAME)
-
 _ROW = {
     "acc_mean": "Accuracy, mean of all predictions",
     "acc_min": "Accuracy, lowest",
@@ -136,9 +133,9 @@ def aggregated_sections(runs: Iterable[Run]) -> list[Section]:
     """SCORE's aggregated row of each benchmark of which several of its probes were run on a model."""
     benchmarks: dict[str, dict[str, dict[str, Run]]] = {}
     for run in runs:
-        if run.probe in _PROBES and run.form == "generate" and run.table.is_whole:
-            benchmark = re.sub(rf"_{run.probe}\b", "", run.task)
-            benchmarks.setdefault(benchmark, {}).setdefault(run.model, {})[run.probe] = run
+        if run.probe.in_aggregate and run.form == "generate" and run.table.is_whole:
+            benchmark = re.sub(rf"_{run.probe.name}\b", "", run.task)
+            benchmarks.setdefault(benchmark, {}).setdefault(run.model, {})[run.probe.name] = run
     sections = []
     for benchmark, by_model in benchmarks.items():
         several = {model: parts for model, parts in by_model.items() if len(parts) > 1}

@@ -12,7 +12,6 @@ from lm_eval_cora import metrics
 from lm_eval_cora.metrics.entries import is_in_table
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.metrics.paired import Difference, difference
-from lm_eval_cora.probes import order, prompts, sampling
 from lm_eval_cora.report.content import Cell, Curve, Dots, Line, Number, Ranges, Spread, Table, interval
 from lm_eval_cora.report.runs import Run
 from lm_eval_cora.responses import ResponseTable
@@ -54,31 +53,19 @@ def ranks(values: Sequence[float], *, higher: bool = True) -> list[int | None]:
 def score_table(runs: Sequence[Run], *, ranked: bool) -> Table:
     """The table of the papers: a metric per row, a model per column, with standard errors and ranks."""
     entries = {entry["metric"]: entry for run in runs for entry in run.entries if is_in_table(entry)}
-    entries |= {name: {} for run in runs for name in run.bounds if name not in entries}
     rows: list[list[Cell]] = []
     for name in (*(name for name in _FIRST if name in entries), *(name for name in entries if name not in _FIRST)):
         estimates = [run.estimates.get(name, UNDEFINED) for run in runs]
         ranks_it = ranked and not name.startswith(_OF_OWN_QUESTIONS)
-        numbers = _numbers(estimates, entries[name].get("higher_is_better") if ranks_it else None)
-        cells = (_bounded(run, name) or number for run, number in zip(runs, numbers, strict=True))
-        rows.append([name, *cells])
+        rows.append([name, *_numbers(estimates, entries[name].get("higher_is_better") if ranks_it else None)])
         if name == "consistency_rate" and not runs[0].table.written.any():
             chance = [Number(metrics.chance_consistency_rate(run.table) if run.table.is_whole else nan) for run in runs]
             rows.append(["consistency_rate by chance", *chance])
     rows.append(["questions", *(len(run.table.sizes) for run in runs)])
     rows.append(["answers", *(run.table.answers for run in runs)])
     several = " In brackets the rank among the models." if ranked and len(runs) > 1 else ""
-    between = " From one number to another: a run that stopped early does not know more." * any(r.bounds for r in runs)
-    note = f"± standard error, clustered by question.{several}{between}"
+    note = f"± standard error, clustered by question.{several}"
     return Table("Scores", ["metric", *models(runs)], rows, note)
-
-
-def _bounded(run: Run, name: str) -> str:
-    """The bounds of a metric that a run has no value of, nothing if there are none."""
-    if name not in run.bounds:
-        return ""
-    low, high = (bound.value for bound in run.bounds[name])
-    return f"{low:.3f} to {high:.3f}"
 
 
 def differences(runs: Sequence[Run]) -> Table:
@@ -145,20 +132,13 @@ def bmca_curve(runs: Sequence[Run]) -> Curve:
 
 def kinds_of(run: Run) -> dict[str, dict[str, Any]]:
     """Each kind of a run's variants, positions adjusted for the questions that have them."""
-    kinds = metrics.each_kind(run.table, positions=run.probe == order.NAME)
+    kinds = metrics.each_kind(run.table, positions=run.probe.by_position)
     return {kind: {**part, "accuracy": part.get("adjusted", part["accuracy"])} for kind, part in kinds.items()}
-
-
-_ABOUT_KINDS = {
-    prompts.NAME: " In the table an outlier is outside 1.5 interquartile ranges around the middle half.",
-    order.NAME: " Of positions that not all questions have, adjusted for how hard these questions are.",
-    sampling.NAME: "",
-}
 
 
 def _rows_by_kind(runs: Sequence[Run], kinds: Sequence[Mapping[str, Any]]) -> Table:
     columns = ["accuracy", "invalid", "questions"]
-    marks = runs[0].probe == prompts.NAME
+    marks = runs[0].probe.marks_outliers
     rows: list[list[Cell]] = []
     for kind in _union(kinds):
         row: list[Cell] = [kind]
@@ -178,14 +158,9 @@ def _union(parts: Iterable[Mapping[str, Any]]) -> list[str]:
     return list(dict.fromkeys(name for part in parts for name in part))
 
 
-_COMPARED = {"prompts": "templates", "order": "positions of the right option", "sampling": "samples"}
-_EACH = {"prompts": "template", "order": "position of the right option", "sampling": "sample"}
-"""What the kinds of a probe are; of the others they are kinds of variants."""
-
-
 def accuracy_ranges(runs: Sequence[Run]) -> Ranges:
     """How far the accuracy moves over what a probe compares, with the consistency rate beside."""
-    what = _COMPARED.get(runs[0].probe, "kinds of variants")
+    what = runs[0].probe.several
     shown = ("acc_mean", "acc_min", "acc_max", "consistency_rate")
     ranges = [{name: Number.of(_range_of(run, name)) for name in shown} for run in runs]
     spreads = [
@@ -210,7 +185,7 @@ def accuracy_ranges(runs: Sequence[Run]) -> Ranges:
 
 def _range_of(run: Run, name: str) -> Estimate:
     compute: Callable[..., Estimate] = getattr(metrics, name)
-    adjusted = {"positions": True} if run.probe == order.NAME and name in ("acc_min", "acc_max") else {}
+    adjusted = {"positions": True} if run.probe.by_position and name in ("acc_min", "acc_max") else {}
     return run.estimates.get(name) or compute(run.table, **adjusted)
 
 
@@ -220,14 +195,13 @@ def by_kind(runs: Sequence[Run]) -> Dots:
     names = _union(kinds)
     absent = Number(nan)
     values = [[Number.of(parts[kind]["accuracy"]) if kind in parts else absent for kind in names] for parts in kinds]
-    note = _ABOUT_KINDS.get(runs[0].probe, " Kinds with fewer options are easier to guess.")
     return Dots(
-        f"Accuracy by {_EACH.get(runs[0].probe, 'kind of variant')}",
+        f"Accuracy by {runs[0].probe.one}",
         "accuracy",
         names,
         list(zip(models(runs), values, strict=True)),
         _rows_by_kind(runs, kinds),
-        note=f"With 95% intervals.{note}",
+        note=f"With 95% intervals. {runs[0].probe.note}".strip(),
     )
 
 
@@ -239,7 +213,7 @@ def by_category(runs: Sequence[Run]) -> Table | None:
     names += ["all_equal"] * ("all_equal" in runs[0].estimates)  # elsewhere the right answers are not all the same
     rows: list[list[Cell]] = []
     for run in runs:
-        parts = metrics.by_category(run.table, positions=run.probe == order.NAME)
+        parts = metrics.by_category(run.table, positions=run.probe.by_position)
         for category, part in parts.items():
             name = [category] if len(runs) == 1 else [category, run.model]
             spread = Number(part["acc_max"].value - part["acc_min"].value)

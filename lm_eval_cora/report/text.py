@@ -13,8 +13,8 @@ from tabulate import tabulate
 
 from lm_eval_cora import __version__
 from lm_eval_cora.metrics.estimate import for_json
-from lm_eval_cora.report.content import Cell, Report, Section, Stories, Table
-from lm_eval_cora.report.runs import Run, named_bounds
+from lm_eval_cora.report.content import Cell, Examples, Report, Section, Table
+from lm_eval_cora.report.runs import Run
 
 
 def table_as_text(columns: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
@@ -53,7 +53,7 @@ def as_markdown(report: Report) -> str:
     for section in report.sections:
         lines += ["", f"## {_one_line(section.title)}", "", _sentence(section.subtitle), *_notes(section)]
         for block in (*section.blocks, *section.more):
-            if isinstance(block, Stories):
+            if isinstance(block, Examples):
                 continue  # a page to be unfolded; as text nobody would find anything
             table = block if isinstance(block, Table) else block.numbers
             lines += ["", f"### {_one_line(block.title)}", "", table_as_text(table.columns, table.rows)]
@@ -83,7 +83,7 @@ def _run_as_json(run: Run) -> dict[str, Any]:
     return {
         "model": run.model,
         "task": run.task,
-        "probe": run.probe,
+        "probe": run.probe.name,
         "form": run.form,
         "reader": run.reader,
         "signature": run.signature or None,
@@ -93,7 +93,6 @@ def _run_as_json(run: Run) -> dict[str, Any]:
         "notes": run.warnings,
         "differs_from_results": run.differences,
         "metrics": for_json(run.estimates),
-        "bounds": for_json(named_bounds(run.bounds)),
         "study": for_json(run.studies),
     }
 
@@ -108,7 +107,7 @@ def as_csv(runs: Sequence[Run]) -> str:
 
 
 def _rows(run: Run) -> Iterator[list[object]]:
-    for name, estimate in {**run.estimates, **named_bounds(run.bounds)}.items():
+    for name, estimate in run.estimates.items():
         numbers = ["" if isnan(number) else repr(number) for number in estimate]
         counts = [len(run.table.sizes), run.table.answers]
         yield [run.model, run.task, name, *numbers, *counts, run.signature, run.reader or ""]

@@ -58,7 +58,7 @@ class Outcomes(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Tally:
+class Observed:
     """What has been asked and found out in all rounds so far, on all ranks together.
 
     Attributes:
@@ -70,7 +70,7 @@ class Tally:
     outcomes: Mapping[str, Outcomes] = field(default_factory=dict)
 
 
-Rounds = Generator[Sequence[Planned], Tally, None]
+Rounds = Generator[Sequence[Planned], Observed, None]
 
 
 def everything(agenda: Sequence[Planned]) -> Rounds:
@@ -101,7 +101,7 @@ def within_budget(agenda: Sequence[Planned], budget: int) -> Rounds:
         >>> rounds = within_budget(agenda, 40)
         >>> [question for _, question, _ in next(rounds)]
         ['q0', 'q1', 'q2', 'q3']
-        >>> [question for _, question, _ in rounds.send(Tally(requests=15))]
+        >>> [question for _, question, _ in rounds.send(Observed(requests=15))]
         ['q4', 'q5']
     """
     place = spent = 0
@@ -134,7 +134,7 @@ def until_precise(agenda: Sequence[Planned], target: float) -> Rounds:
     Example:
         >>> agenda = [Planned("t", f"q{n}", 26) for n in range(1000)]
         >>> rounds = until_precise(agenda, 0.02)
-        >>> len(next(rounds)), len(rounds.send(Tally(2600, {"t": Outcomes(30, 30, 40)})))
+        >>> len(next(rounds)), len(rounds.send(Observed(2600, {"t": Outcomes(30, 30, 40)})))
         (100, 25)
     """
     of_task: dict[str, list[Planned]] = {}

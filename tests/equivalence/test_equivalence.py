@@ -2,12 +2,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 
 import pytest
 
 pytest.importorskip("math_verify")
 
-from lm_eval_cora.equivalence import Judge
+from lm_eval_cora.equivalence import EquivalenceChecker
 from lm_eval_cora.equivalence.workers import Pair, Workers
 
 SAME = [
@@ -166,44 +167,44 @@ def ids(pairs: list[tuple[str, str, str]]) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def judge() -> Judge:
+def checker() -> EquivalenceChecker:
     """All pairs of the tables compared at once, in any order and direction."""
     rng = random.Random(0)
     pairs = [(one, other) if rng.random() < 0.5 else (other, one) for one, other, _ in VERDICTS]
     rng.shuffle(pairs)
-    judge = Judge()
-    judge.settle(pairs)
-    return judge
+    checker = EquivalenceChecker()
+    checker.settle(pairs)
+    return checker
 
 
 @pytest.mark.parametrize(("one", "other", "words"), SAME, ids=ids(SAME))
-def test_the_same(judge: Judge, one: str, other: str, words: str) -> None:
-    assert (judge.verdict(one, other), judge.verdict(other, one)) == (True, True)
+def test_the_same(checker: EquivalenceChecker, one: str, other: str, words: str) -> None:
+    assert (checker.verdict(one, other), checker.verdict(other, one)) == (True, True)
 
 
 @pytest.mark.parametrize(("one", "other", "words"), OTHER, ids=ids(OTHER))
-def test_not_the_same(judge: Judge, one: str, other: str, words: str) -> None:
-    assert (judge.verdict(one, other), judge.verdict(other, one)) == (False, False)
+def test_not_the_same(checker: EquivalenceChecker, one: str, other: str, words: str) -> None:
+    assert (checker.verdict(one, other), checker.verdict(other, one)) == (False, False)
 
 
 @pytest.mark.parametrize(("one", "other", "words"), NOT_KNOWN, ids=ids(NOT_KNOWN))
-def test_not_known_to_be_the_same(judge: Judge, one: str, other: str, words: str) -> None:
-    assert judge.verdict(one, other) is False
+def test_not_known_to_be_the_same(checker: EquivalenceChecker, one: str, other: str, words: str) -> None:
+    assert checker.verdict(one, other) is False
 
 
 def test_a_worker_says_the_same_in_either_direction() -> None:
     rng = random.Random(1)
     pairs = [(one, other) for one, other, _ in rng.sample(VERDICTS, 40)]
-    with Workers(1) as workers:
-        there = list(workers.compare(pairs))
-        back = list(workers.compare([(other, one) for one, other in pairs]))
+    with closing(Workers(1)) as workers:
+        there = list(workers.compare(pairs, 1))
+        back = list(workers.compare([(other, one) for one, other in pairs], 1))
     assert there == back
 
 
-def test_three_digits_in_a_list_are_no_thousands(judge: Judge) -> None:
-    assert judge.verdict("100, 200", "200, 100") is True
-    assert judge.verdict("100, 200", r"\{100, 200\}") is True
-    assert judge.verdict("101, 202", "101202") is False
+def test_three_digits_in_a_list_are_no_thousands(checker: EquivalenceChecker) -> None:
+    assert checker.verdict("100, 200", "200, 100") is True
+    assert checker.verdict("100, 200", r"\{100, 200\}") is True
+    assert checker.verdict("101, 202", "101202") is False
 
 
 @pytest.fixture
@@ -211,7 +212,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Pair]:
     """The pairs that math-verify was asked for; it says that they are equal."""
     pairs: list[Pair] = []
 
-    def compare(_: Workers, given: Iterable[Pair]) -> Iterator[bool]:
+    def compare(_: Workers, given: Iterable[Pair], at_once: int) -> Iterator[bool]:
         for pair in given:
             pairs.append(pair)
             yield True
@@ -221,27 +222,27 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Pair]:
 
 
 def test_each_distinct_pair_is_asked_for_once(asked: list[Pair]) -> None:
-    judge = Judge()
+    checker = EquivalenceChecker()
     # Three notations of the one, two of the other, both directions: one pair.
-    judge.settle([("x+1", "2y"), ("2y", "x+1"), ("x + 1", "2y"), ("$x+1$", "2 y "), ("2y.", r"x\, +\, 1")] * 10)
+    checker.settle([("x+1", "2y"), ("2y", "x+1"), ("x + 1", "2y"), ("$x+1$", "2 y "), ("2y.", r"x\, +\, 1")] * 10)
     assert sorted(asked) == [("2 y", "x+1"), ("2y", "x+1")]
-    assert judge.verdict("2y", "x+1") is True
-    judge.settle([("x+1", "2y")])
+    assert checker.verdict("2y", "x+1") is True
+    checker.settle([("x+1", "2y")])
     assert len(asked) == 2
-    assert judge.verdict("2y", "x+2") is True
+    assert checker.verdict("2y", "x+2") is True
     assert len(asked) == 3
 
 
 def test_nobody_is_asked_for_what_notation_tells(asked: list[Pair]) -> None:
-    judge = Judge()
-    judge.settle(
+    checker = EquivalenceChecker()
+    checker.settle(
         [("5", "5.0"), ("5", "6"), ("x+1", "$x + 1$"), ("", "x"), ("", ""), ("east", "seat"), ("101_2", "5_3")]
     )
-    assert judge.verdict(r"\frac{1}{2}", "0.5") is True
-    assert judge.verdict("", "") is False
+    assert checker.verdict(r"\frac{1}{2}", "0.5") is True
+    assert checker.verdict("", "") is False
     assert asked == []
 
 
 def test_no_pairs_cost_nothing(asked: list[Pair]) -> None:
-    Judge().settle([])
+    EquivalenceChecker().settle([])
     assert asked == []

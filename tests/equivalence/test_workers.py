@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import closing
 from itertools import count
 from pathlib import Path
 from threading import Event, Thread
@@ -19,7 +20,7 @@ import pytest
 
 pytest.importorskip("math_verify")
 
-from lm_eval_cora.equivalence import Judge
+from lm_eval_cora.equivalence import EquivalenceChecker
 from lm_eval_cora.equivalence import workers as workers_module
 from lm_eval_cora.equivalence.workers import _PAIRS_AT_A_TIME, Workers
 
@@ -58,28 +59,28 @@ def processor_time() -> float:
 @POSIX
 def test_hostile_answers_do_not_run_hang_or_end_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    judge = Judge(cpu_seconds=1, wall_seconds=3_600)
+    checker = EquivalenceChecker(cpu_seconds=1, wall_seconds=3_600)
     before = processor_time()
-    judge.settle([(text, "y+2") for text in HOSTILE])
+    checker.settle([(text, "y+2") for text in HOSTILE])
     # Two seconds each at most, and a new worker, which takes a few.
     assert processor_time() - before < 10 * len(HOSTILE)
-    assert {judge.verdict(text, "y+2") for text in HOSTILE} <= {False, None}
-    assert judge.verdict("9^{9^{9^{9}}}", "y+2") is None
+    assert {checker.verdict(text, "y+2") for text in HOSTILE} <= {False, None}
+    assert checker.verdict("9^{9^{9^{9}}}", "y+2") is None
     # Equal texts need no mathematics.
-    assert all(judge.verdict(text, text) for text in HOSTILE if text.strip())
-    assert judge.verdict("y+2", "2+y") is True
+    assert all(checker.verdict(text, text) for text in HOSTILE if text.strip())
+    assert checker.verdict("y+2", "2+y") is True
     assert list(tmp_path.iterdir()) == []
 
 
 @POSIX
 def test_memory_is_limited_and_the_next_pair_is_right() -> None:
-    judge = Judge(cpu_seconds=60, wall_seconds=3_600, megabytes=400)
+    checker = EquivalenceChecker(cpu_seconds=60, wall_seconds=3_600, megabytes=400)
     before = processor_time()
     # Decimals do not tell the two apart; in full each takes 1.25 gigabytes.
-    judge.settle([("2^{10^{10}}", r"4^{5\cdot 10^9}"), ("x+2", "2+x"), ("x+2", "x+3")])
+    checker.settle([("2^{10^{10}}", r"4^{5\cdot 10^9}"), ("x+2", "2+x"), ("x+2", "x+3")])
     assert processor_time() - before < 55  # it was not the time
-    assert judge.verdict("2^{10^{10}}", r"4^{5\cdot 10^9}") is None
-    assert (judge.verdict("x+2", "2+x"), judge.verdict("x+2", "x+3")) == (True, False)
+    assert checker.verdict("2^{10^{10}}", r"4^{5\cdot 10^9}") is None
+    assert (checker.verdict("x+2", "2+x"), checker.verdict("x+2", "x+3")) == (True, False)
 
 
 SLOW = r"\sum_{n=1}^{10^9} n^n"
@@ -97,10 +98,10 @@ def test_time_on_the_clock_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = SimpleNamespace(monotonic=lambda: float(next(now)) if slow.is_set() else 0.0, sleep=time.sleep)
     monkeypatch.setattr(workers_module, "time", clock)
     monkeypatch.setattr(workers_module._Worker, "_verdict", timed)
-    judge = Judge(cpu_seconds=600, wall_seconds=4)
+    checker = EquivalenceChecker(cpu_seconds=600, wall_seconds=4)
     # The first pair waits for a worker to start, the last one for another worker.
-    judge.settle([("y+2", "2+y"), (SLOW, "y"), ("x+2", "2+x")])
-    assert [judge.verdict(*pair) for pair in [("y+2", "2+y"), (SLOW, "y"), ("x+2", "2+x")]] == [True, None, True]
+    checker.settle([("y+2", "2+y"), (SLOW, "y"), ("x+2", "2+x")])
+    assert [checker.verdict(*pair) for pair in [("y+2", "2+y"), (SLOW, "y"), ("x+2", "2+x")]] == [True, None, True]
 
 
 def children() -> set[int]:
@@ -121,11 +122,11 @@ def test_a_worker_that_is_killed_is_replaced() -> None:
     pairs = [*share, (SLOW, "y"), ("x+2", "2+x"), ("x+2", "x+3")]
 
     def ask() -> None:
-        for verdict in workers.compare(pairs):
+        for verdict in workers.compare(pairs, 1):
             verdicts.append(verdict)
             compared.set()
 
-    with Workers(1, cpu_seconds=600, wall_seconds=3_600) as workers:
+    with closing(Workers(1, cpu_seconds=600, wall_seconds=3_600)) as workers:
         asking = Thread(target=ask)
         asking.start()
         compared.wait()
@@ -139,13 +140,35 @@ def test_a_worker_that_is_killed_is_replaced() -> None:
 
 
 @PS
-def test_no_process_is_left() -> None:
+def test_a_checker_keeps_its_processes_and_they_end_with_it() -> None:
     before = children()
-    Judge().settle([("x+1", "1+x"), ("x+1", "x+2")])
+    checker = EquivalenceChecker()
+    checker.settle([("x+1", "1+x"), ("x+1", "x+2")])
+    (worker,) = children() - before
+    checker.settle([("x+1", "x+3")])
+    assert children() - before == {worker}
+    del checker
     assert children() == before
-    with Workers(2) as workers:
-        verdicts = workers.compare([("x+1", "1+x"), ("x+1", "x+2"), ("x+3", "x+2")])
-        assert next(verdicts) is True  # and nobody waits for the others
+
+
+@PS
+def test_a_process_that_died_in_between_costs_no_verdict() -> None:
+    before = children()
+    checker = EquivalenceChecker()
+    assert checker.verdict("x+1", "1+x") is True
+    (worker,) = children() - before
+    os.kill(worker, signal.SIGKILL)
+    os.waitid(os.P_PID, worker, os.WEXITED | os.WNOWAIT)
+    assert checker.verdict("x+2", "2+x") is True
+    assert worker not in children()
+
+
+@PS
+def test_nobody_waits_for_verdicts_that_are_not_read() -> None:
+    before = children()
+    with closing(Workers(2)) as workers:
+        verdicts = workers.compare([("x+1", "1+x"), ("x+1", "x+2"), ("x+3", "x+2")], 2)
+        assert next(verdicts) is True
         assert children() > before
     assert children() == before
 
@@ -154,7 +177,7 @@ def test_no_process_is_left() -> None:
 def test_workers_end_with_the_process_that_started_them() -> None:
     code = (
         "import os, sys; from lm_eval_cora.equivalence.workers import Workers; "
-        "workers = Workers(1).__enter__(); assert list(workers.compare([('x+1', '1+x')])) == [True]; "
+        "workers = Workers(1); assert list(workers.compare([('x+1', '1+x')], 1)) == [True]; "
         "worker = workers._workers[0]._process; print(worker.pid, flush=True); os._exit(1)"
     )
     printed = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True).stdout
@@ -174,7 +197,8 @@ def test_limits_that_are_there_already_are_kept(limit: str) -> None:
     value = {"RLIMIT_AS": 2**30, "RLIMIT_CPU": 30}[limit]
     code = (
         f"import resource; resource.setrlimit(resource.{limit}, ({value}, {value})); "
-        "from lm_eval_cora.equivalence import Judge; print(Judge(cpu_seconds=60).verdict('x+1', '1+x'))"
+        "from lm_eval_cora.equivalence import EquivalenceChecker; "
+        "print(EquivalenceChecker(cpu_seconds=60).verdict('x+1', '1+x'))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout == "True\n", done.stderr
@@ -246,7 +270,7 @@ def test_a_process_that_does_not_start_is_tried_again(monkeypatch: pytest.Monkey
         return start(*arguments, **more)  # type: ignore[call-overload]
 
     monkeypatch.setattr(subprocess, "Popen", busy)
-    assert Judge().verdict("x+2", "2+x") is True
+    assert EquivalenceChecker().verdict("x+2", "2+x") is True
     assert failed
 
 
@@ -256,4 +280,4 @@ def test_a_file_in_the_working_folder_is_not_taken_for_a_module(
     for name in ("json", "sympy", "re"):
         (tmp_path / f"{name}.py").write_text("raise RuntimeError('not this one')")
     monkeypatch.chdir(tmp_path)
-    assert Judge().verdict("x+2", "2+x") is True
+    assert EquivalenceChecker().verdict("x+2", "2+x") is True

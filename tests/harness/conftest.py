@@ -21,7 +21,7 @@ def quick() -> Iterator[None]:
     # Of all task files only those of the demo, and without the waits between attempts.
     ours = partial(TaskManager, include_defaults=False)
     with (
-        patch("lm_eval_cora.harness.rehearsal.with_tasks_folder", list),
+        patch("lm_eval_cora.harness.dry_run.with_tasks_folder", list),
         patch("lm_eval_cora.discovery.finder.with_tasks_folder", list),
         patch("lm_eval.evaluator.add_env_info"),
         patch("lm_eval.tasks.TaskManager", ours),

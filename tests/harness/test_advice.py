@@ -5,24 +5,23 @@ from dataclasses import replace
 import pytest
 
 from lm_eval_cora.answers import Reader, Reason
-from lm_eval_cora.harness.advice import Setting, advise_on_invalid
-from lm_eval_cora.question import Ask
+from lm_eval_cora.harness.advice import Conditions, advise_on_invalid
 from lm_eval_cora.responses import Record
 
 
 def records(valid: int, *reasons: Reason) -> list[Record]:
-    answered = [Record("q", "original", 0, 1, (0, 1), 0, 0) for _ in range(valid)]
-    return answered + [Record("q", "original", 0, 1, (0, 1), 0, None, reason) for reason in reasons]
+    answered = [Record("q", 1, 0, "original", (0, 1), 0, picked=0) for _ in range(valid)]
+    return answered + [Record("q", 1, 0, "original", (0, 1), 0, picked=None, reason=reason) for reason in reasons]
 
 
 def test_a_tenth_of_invalid_answers_is_not_worth_a_line() -> None:
-    assert advise_on_invalid(records(9, Reason.EMPTY), Setting(True)) == []
-    assert advise_on_invalid(records(8, Reason.EMPTY), Setting(True)) != []  # 1 of 9
-    assert advise_on_invalid([], Setting(True)) == []
+    assert advise_on_invalid(records(9, Reason.EMPTY), Conditions(True)) == []
+    assert advise_on_invalid(records(8, Reason.EMPTY), Conditions(True)) != []  # 1 of 9
+    assert advise_on_invalid([], Conditions(True)) == []
 
 
 def test_the_commonest_reason_is_named() -> None:
-    (line,) = advise_on_invalid(records(1, Reason.EMPTY, Reason.REFUSED, Reason.REFUSED), Setting(True))
+    (line,) = advise_on_invalid(records(1, Reason.EMPTY, Reason.REFUSED, Reason.REFUSED), Conditions(True))
     assert line.startswith("75% of the answers are invalid, so the scores say little about what the model knows. ")
     assert "The most frequent reason: refused (2 of 4). " in line
 
@@ -43,18 +42,20 @@ def test_the_commonest_reason_is_named() -> None:
     ],
 )
 def test_the_switch_that_mends_it(reason: Reason, chat: bool, switch: str) -> None:
-    (line,) = advise_on_invalid(records(0, reason), Setting(chat))
+    (line,) = advise_on_invalid(records(0, reason), Conditions(chat))
     assert switch in line
 
 
 def test_a_response_is_shown_and_its_control_characters_are_escaped() -> None:
-    (line,) = advise_on_invalid([replace(*records(0, Reason.NO_LETTER), excerpt="So\n\x1b[31m \ud83d")], Setting(True))
+    (line,) = advise_on_invalid(
+        [replace(*records(0, Reason.NO_LETTER), excerpt="So\n\x1b[31m \ud83d")], Conditions(True)
+    )
     assert r"for example 'So\n\x1b[31m \ud83d')" in line
 
 
 def test_the_advice_is_for_what_was_asked_for_and_how_it_was_read() -> None:
-    def advice(ask: Ask, reason: Reason, reader: Reader = "flexible") -> str:
-        (line,) = advise_on_invalid([replace(*records(0, reason), ask=ask)], Setting(True, reader))
+    def advice(ask: str, reason: Reason, reader: Reader = "flexible") -> str:
+        (line,) = advise_on_invalid([replace(*records(0, reason), ask=ask)], Conditions(True, reader))
         return line
 
     assert "--reader flexible" in advice("letter", Reason.NO_LETTER, "strict")
@@ -64,24 +65,24 @@ def test_the_advice_is_for_what_was_asked_for_and_how_it_was_read() -> None:
     assert "first." not in advice("best_answer", Reason.SEVERAL)
 
 
-def test_each_thing_that_is_asked_for_is_judged_alone() -> None:
+def test_each_answer_format_is_looked_at_alone() -> None:
     # One of 31 answers would not be worth a line; one of two is.
     yes_no = [
-        Record("q", "true_or_false_right", 30, 1, (0,), 0, None, ask="yes_no", selected=(0,)),
-        Record("q", "true_or_false_right", 31, 1, (0,), 0, None, Reason.NO_YES_OR_NO, ask="yes_no"),
+        Record("q", 1, 30, "true_or_false_right", (0,), 0, picked=None, ask="yes_no", selected=(0,)),
+        Record("q", 1, 31, "true_or_false_right", (0,), 0, picked=None, reason=Reason.NO_YES_OR_NO, ask="yes_no"),
     ]
-    (line,) = advise_on_invalid(records(29) + yes_no, Setting(True))
+    (line,) = advise_on_invalid(records(29) + yes_no, Conditions(True))
     assert line.startswith("50% of the answers where yes or no was asked for are invalid, so the scores say little ")
     assert "neither yes nor no (1 of 2)" in line
     assert "--system_instruction 'Reply with yes or no first.'" in line
 
 
-def sized(reason: Reason, size: int, ask: Ask = "letter") -> Record:
+def sized(reason: Reason, size: int, ask: str = "letter") -> Record:
     return replace(*records(0, reason), ask=ask, size=size)
 
 
 def advice(record: Record, limit: int) -> str:
-    (line,) = advise_on_invalid([record], Setting(True, limit=limit))
+    (line,) = advise_on_invalid([record], Conditions(True, limit=limit))
     return line
 
 

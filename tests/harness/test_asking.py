@@ -18,13 +18,15 @@ from lm_eval.tasks import TaskManager
 from lm_eval_cora.harness import stop_early
 from lm_eval_cora.harness.asking import AskingLM
 from lm_eval_cora.options import OptionError
+from lm_eval_cora.probes import PROBES
 from lm_eval_cora.question import LETTERS
-from lm_eval_cora.reading import NOT_ASKED, NotAsked
-from lm_eval_cora.stopping.goals import place_of
+from lm_eval_cora.reading import SKIPPED, Skipped
+from lm_eval_cora.stopping.rule import place_of
 from tests.support.simulated import TASKS, knows, run, scores
-from tests.support.stopping import Moody, chance, is_decided, known
+from tests.support.stopping import Moody, chance, known
 
 QUESTIONS = {"questions": 6}
+HARDEST = (*PROBES["plus"].hardest_first, *PROBES["divergent"].hardest_first)
 SEED = 8
 
 
@@ -77,18 +79,16 @@ class Reader(Watched):
         return said if method == "generate_until" else self._score(said, request.args[1].strip())
 
 
-def waves_by_hand(results: dict[str, Any], task: str, goal: str) -> list[set[tuple[str, int]]]:
-    """What is to be asked, wave by wave, given a full run: in the order of asking, until nothing can change."""
+def waves_by_hand(results: dict[str, Any], task: str) -> list[set[tuple[str, int]]]:
+    """What is to be asked, wave by wave, given a full run: in the order of asking, until an answer is wrong."""
     right: dict[str, list[tuple[int, bool]]] = defaultdict(list)
-    for sample in sorted(results["samples"][task], key=lambda sample: place_of(sample["doc"])):
+    for sample in sorted(results["samples"][task], key=lambda sample: place_of(sample["doc"], HARDEST)):
         right[sample["doc"]["question_id"]].append((sample["doc"]["ordinal"], sample["acc"] == 1))
     waves: dict[int, set[tuple[str, int]]] = defaultdict(set)
     for question, variants in right.items():
         hits = [hit for _, hit in variants]
         for wave, (ordinal, _) in enumerate(variants):
-            before = sum(hits[:wave])
-            # The original is asked always: without it mcqa would not be known.
-            if wave and is_decided(goal, before, wave - before, len(hits)):
+            if not all(hits[:wave]):
                 break
             waves[wave].add((question, ordinal))
     return [waves[wave] for wave in sorted(waves)]
@@ -111,18 +111,14 @@ def together(model: Any, tasks: list[str], include_path: list[Path], **arguments
 
 
 @pytest.mark.parametrize(
-    ("task", "goal"),
-    [
-        *(("cora_demo", goal) for goal in ("exact", "bmca@0.8", "bmca@0.5", "mv")),
-        *((task, "exact") for task in ("cora_demo_mc", "cora_demo_plus", "cora_demo_order_mc", "cora_demo_prompts")),
-    ],
+    "task", ["cora_demo", "cora_demo_mc", "cora_demo_plus", "cora_demo_order_mc", "cora_demo_prompts"]
 )
-def test_the_waves_are_those_that_it_takes(task: str, goal: str) -> None:
+def test_the_waves_are_those_that_it_takes(task: str) -> None:
     plain, model = Watched(), Watched()
     everything = run(plain, task, options=QUESTIONS)
-    run(stop_early(model, goal), task, options=QUESTIONS)
+    run(stop_early(model), task, options=QUESTIONS)
 
-    expected = waves_by_hand(everything, task, goal)
+    expected = waves_by_hand(everything, task)
     assert [variants_of(call) for call in model.calls] == expected
     assert all(request.doc["original"] for request in model.calls[0])
     assert len({request.doc["question_id"] for request in model.calls[0]}) == 6
@@ -150,7 +146,7 @@ def test_the_questions_of_several_tasks_are_asked_side_by_side() -> None:
     tasks = ["cora_demo", "cora_demo_plus"]
     plain, model = Reader(), Reader()
     everything, found = together(plain, tasks, []), together(stop_early(model), tasks, [])
-    by_hand = [waves_by_hand(everything, task, "exact") for task in tasks]
+    by_hand = [waves_by_hand(everything, task) for task in tasks]
     expected: list[set[str]] = []
     for wave in range(max(map(len, by_hand))):
         asked = {
@@ -176,13 +172,11 @@ def test_a_run_that_scores_nothing_cannot_be_stopped() -> None:
 # ---- what is answered for the others
 
 
-@pytest.mark.parametrize(
-    ("task", "goal"), [("cora_demo", "exact"), ("cora_demo_mc", "mv"), ("cora_demo_prompts", "exact")]
-)
-def test_what_was_not_asked_is_marked_and_nothing_else_is(task: str, goal: str) -> None:
+@pytest.mark.parametrize("task", ["cora_demo", "cora_demo_mc", "cora_demo_prompts"])
+def test_what_was_not_asked_is_marked_and_nothing_else_is(task: str) -> None:
     plain, model = Watched(), Watched()
     everything = run(plain, task, options=QUESTIONS)["samples"][task]
-    samples = run(stop_early(model, goal), task, options=QUESTIONS)["samples"][task]
+    samples = run(stop_early(model), task, options=QUESTIONS)["samples"][task]
     asked = variants_of(model.requests)
     assert 0 < len(asked) < len(samples) == len(everything)
     for sample, other in zip(samples, everything, strict=True):
@@ -191,41 +185,32 @@ def test_what_was_not_asked_is_marked_and_nothing_else_is(task: str, goal: str) 
         assert len(responses) == len(others)
         if (sample["doc"]["question_id"], sample["doc"]["ordinal"]) in asked:
             assert responses == others
-            assert not any(isinstance(response, NotAsked) for response in responses)
+            assert not any(isinstance(response, Skipped) for response in responses)
         else:
-            assert all(type(response) is NotAsked for response in responses)
-            assert [str(response) for response in responses] == [str(NOT_ASKED)] * len(others)
-            assert json.loads(json.dumps(sample["resps"])) == [[str(NOT_ASKED)]] * len(others)
+            assert all(type(response) is Skipped for response in responses)
+            assert [str(response) for response in responses] == [str(SKIPPED)] * len(others)
+            assert json.loads(json.dumps(sample["resps"])) == [[str(SKIPPED)]] * len(others)
 
 
 def test_a_model_that_writes_the_marker_itself_has_been_asked() -> None:
     def copies(doc: dict[str, Any]) -> str:
-        return str(NOT_ASKED)
+        return str(SKIPPED)
 
     assert type(copies({})) is str
     everything = run(copies, options=QUESTIONS)
-    assert not [sample for sample in everything["samples"]["cora_demo"] if sample["resps"] == [[str(NOT_ASKED)]]]
+    assert not [sample for sample in everything["samples"]["cora_demo"] if sample["resps"] == [[str(SKIPPED)]]]
     whole = scores(everything)
     assert (whole["invalid"], whole["acc"], whole["cora"]) == (1.0, 0.0, 0.0)
-    assert "cora_lower" not in whole
-    assert "mcqa_plus_lower" not in whole
-    for goal, asked in (("exact", 1), ("mv", 13), ("bmca@0.8", 6)):
-        # 26 variants, all wrong: mv needs 14, so 13 wrong ones settle it; bmca@0.8 needs 21, so 6.
-        model = Watched()
-        model.rule = copies
-        results = run(stop_early(model, goal), options=QUESTIONS)
-        assert len(model.requests) == 6 * asked
-        found = scores(results)
-        assert {name: found[name] for name in known("cora_demo", goal)} == {
-            name: whole[name] for name in known("cora_demo", goal)
-        }
-        # In a file, where types are gone, what it wrote does not read like what it was not asked.
-        texts = Counter(sample["resps"][0][0] for sample in results["samples"]["cora_demo"])
-        assert texts[str(NOT_ASKED)] == 6 * (26 - asked)
-        # All that was asked is wrong, for certain.
-        assert found["mcqa_plus_upper"] == pytest.approx(1 - asked / 26)
-        signature = results["configs"]["cora_demo"]["metadata"]["signature"]
-        assert f"|asked:{100 * asked / 26:.1f}%|" in signature
+    model = Watched()
+    model.rule = copies
+    results = run(stop_early(model), options=QUESTIONS)
+    assert len(model.requests) == 6
+    found = scores(results)
+    assert {name: found[name] for name in known("cora_demo")} == {name: whole[name] for name in known("cora_demo")}
+    # In a file, where types are gone, what it wrote does not read like what it was not asked.
+    texts = Counter(sample["resps"][0][0] for sample in results["samples"]["cora_demo"])
+    assert texts[str(SKIPPED)] == 6 * 25
+    assert f"|asked:{100 / 26:.1f}%|" in results["configs"]["cora_demo"]["metadata"]["signature"]
 
 
 @pytest.mark.parametrize("score", [(nan, False), (-inf, False), (inf, True), (None, False), None, ()])
@@ -237,7 +222,7 @@ def test_whatever_likelihood_is_given_the_score_is_that_of_the_full_run(score: A
 
     everything = scores(run(Broken(), "cora_demo_mc", options={"questions": 4}), "cora_demo_mc")
     found = scores(run(stop_early(Broken()), "cora_demo_mc", options={"questions": 4}), "cora_demo_mc")
-    for name in known("cora_demo_mc", "exact"):
+    for name in known("cora_demo_mc"):
         assert found[name] == everything[name]
         assert found[f"{name}_stderr"] == everything[f"{name}_stderr"]
 
@@ -364,14 +349,13 @@ def test_identical_requests_are_asked_once(task: str, repeated: dict[str, Any]) 
     ]
 
 
-@pytest.mark.parametrize("goal", ["exact", "mv", "bmca@0.5"])
-def test_with_a_goal_too_and_the_scores_are_exact(goal: str, repeated: dict[str, Any]) -> None:
+def test_with_stopping_too_and_the_scores_are_exact(repeated: dict[str, Any]) -> None:
     for seed in (1, 2):
         plain, model = Reader(seed), Reader(seed)
         everything = scores(run(plain, "cora_local", options=repeated), "cora_local")
-        found = scores(run(stop_early(model, goal), "cora_local", options=repeated), "cora_local")
+        found = scores(run(stop_early(model), "cora_local", options=repeated), "cora_local")
         assert max(Counter(model.arguments).values()) == 1
-        for name in known("cora_local", goal):
+        for name in known("cora_local"):
             assert found[name] == everything[name]
             assert found[f"{name}_stderr"] == everything[f"{name}_stderr"]
 

@@ -16,7 +16,7 @@ from lm_eval.tasks import TaskManager
 
 from lm_eval_cora.harness import stop_early
 from lm_eval_cora.options import OptionError
-from lm_eval_cora.reading import NOT_ASKED
+from lm_eval_cora.reading import SKIPPED
 from lm_eval_cora.report.runs import read_runs
 from tests.support.simulated import TASKS, Simulated, knows, run, scores
 
@@ -99,15 +99,15 @@ def test_a_filter_of_a_users_own_never_sees_what_was_not_asked(tmp_path: Path) -
 def test_where_the_harness_padded_a_rank_the_report_reads_the_first_response(tmp_path: Path) -> None:
     results = run(stop_early(Simulated(half)), options=QUESTIONS, log_samples=True)
     lines = results["samples"]["cora_demo"]
-    padded = max(number for number, line in enumerate(lines) if line["resps"] == [[NOT_ASKED]])
-    lines[padded]["resps"] = [[NOT_ASKED, NOT_ASKED]]
+    padded = max(number for number, line in enumerate(lines) if line["resps"] == [[SKIPPED]])
+    lines[padded]["resps"] = [[SKIPPED, SKIPPED]]
     path = tmp_path / "samples_cora_demo_2026-01-01T00-00-00.000000.jsonl"
     arguments = [{"gen_args_0": {"arg_0": line["arguments"][0][0], "arg_1": line["arguments"][0][1]}} for line in lines]
     written = [{**line, "arguments": pairs} for line, pairs in zip(lines, arguments, strict=True)]
     path.write_text("".join(json.dumps(line, default=str) + "\n" for line in written), encoding="utf-8")
     (one,) = read_runs([path])
-    assert one.table.answers == sum(line["resps"] != [[NOT_ASKED]] for line in lines) - 1
-    assert not one.table.invalid[~one.table.asked].any()
+    assert one.table.answers == sum(line["resps"] != [[SKIPPED]] for line in lines) - 1
+    assert not one.table.invalid[one.table.skipped].any()
     assert {name: one.estimates[name].value for name in ("cora", "ci", "mcqa", "bmca@1.0")} == {
         name: value for name, value in scores(results).items() if name in ("cora", "ci", "mcqa", "bmca@1.0")
     }
@@ -174,6 +174,6 @@ def test_a_budget_alone_needs_no_scores() -> None:
     model = Simulated(half)
     results = run(stop_early(model, None, budget=60), options=QUESTIONS, predict_only=True)
     assert len(model.prompts) == 52
-    assert sum(line["resps"] == [[NOT_ASKED]] for line in results["samples"]["cora_demo"]) == 4 * 26
+    assert sum(line["resps"] == [[SKIPPED]] for line in results["samples"]["cora_demo"]) == 4 * 26
     with pytest.raises(OptionError, match=r"--stop exact.*--predict_only"):
         run(stop_early(model, budget=60), options=QUESTIONS, predict_only=True)

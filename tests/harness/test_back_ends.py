@@ -20,8 +20,9 @@ from lm_eval.tasks import TaskManager
 from lm_eval_cora.cli import main
 from lm_eval_cora.harness import stop_early
 from lm_eval_cora.harness.back_ends import check_replicas, check_scoring, check_vllm, warn_of_small_batches
+from lm_eval_cora.harness.compat import leave_out_empty_stops
 from lm_eval_cora.harness.kept import check_cache, check_output, default_cache
-from lm_eval_cora.harness.payloads import formats_chats, leave_out_empty_stops, needs_seeds
+from lm_eval_cora.harness.payloads import formats_chats, needs_seeds
 from lm_eval_cora.harness.served import patient
 from lm_eval_cora.options import OptionError
 from tests.support.index import OURS_ALONE
@@ -111,7 +112,7 @@ def test_vllm_that_thinks_scores_nothing() -> None:
     assert model.prompts == []
 
 
-@pytest.mark.parametrize("how", [{"goal": "exact"}, {"goal": None, "max_gen_toks": (8, 64)}], ids=str)
+@pytest.mark.parametrize("how", [{}, {"stop": None, "max_gen_toks": (8, 64)}], ids=str)
 def test_replicas_that_are_loaded_for_each_wave(how: dict[str, Any]) -> None:
     model = VLLM(knows)
     check_replicas("cora_demo", model, "--stop exact")

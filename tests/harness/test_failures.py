@@ -6,11 +6,11 @@ import asyncio
 
 import pytest
 
-from lm_eval_cora.harness.failures import MALFORMED, UNREACHABLE, NoChoicesError, Tally, kind_of
+from lm_eval_cora.harness.failures import MALFORMED, UNREACHABLE, FailureCount, NoChoicesError, kind_of
 
 
 def test_a_server_is_given_up_after_ten_attempts_in_a_row_that_took_a_minute() -> None:
-    tally = Tally()
+    tally = FailureCount()
     for second in range(0, 58, 2):  # 29 attempts in 56 seconds
         tally.note_attempt(second, patience=60)
     assert not tally.gave_up
@@ -19,7 +19,7 @@ def test_a_server_is_given_up_after_ten_attempts_in_a_row_that_took_a_minute() -
 
 
 def test_an_answer_in_between_starts_the_minute_again() -> None:
-    tally = Tally()
+    tally = FailureCount()
     for second in range(0, 600, 10):
         tally.note_attempt(second, patience=60)
         if second % 50 == 0:
@@ -28,7 +28,7 @@ def test_an_answer_in_between_starts_the_minute_again() -> None:
 
 
 def test_a_few_slow_attempts_are_not_enough() -> None:
-    tally = Tally()
+    tally = FailureCount()
     for number in range(9):
         tally.note_attempt(300 * number, patience=60)
     assert not tally.gave_up

@@ -16,9 +16,10 @@ from lm_eval_cora.benchmarks.local import LOCAL
 from lm_eval_cora.benchmarks.medqa import MEDQA
 from lm_eval_cora.benchmarks.mmlu import MMLU
 from lm_eval_cora.benchmarks.mmlu_pro import MMLU_PRO
-from lm_eval_cora.harness.docs import divergent, doc_to_text
+from lm_eval_cora.harness.docs import doc_to_text, process_docs
 from lm_eval_cora.harness.loading import load_benchmark, load_exemplars
 from lm_eval_cora.options import OptionError, Options
+from lm_eval_cora.probes import PROBES
 from lm_eval_cora.question import Question
 
 MEDQA_ON_THE_HUB = {
@@ -107,7 +108,7 @@ def test_texts_of_every_kind_survive_the_way_from_file_to_prompt(suffix: str, tm
         write(path, row)
     (loaded,) = rows_of(benchmark=MMLU, options=Options(data_files=(str(path),)))
     assert (loaded["question"], loaded["choices"], loaded["category"]) == (row["question"], printed, "null")
-    doc = divergent([loaded])[0]
+    doc = process_docs([loaded], PROBES["divergent"])[0]
     assert doc_to_text(doc).endswith(
         f"Question: {row['question']}\nChoices:\nA. None\nB. N/A\nC. \nD. {printed[3]}\nAnswer:"
     )

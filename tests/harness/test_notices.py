@@ -33,7 +33,10 @@ def test_a_limit_that_cuts_questions_in_two_is_noticed_before_the_run() -> None:
 
 
 def test_what_was_left_out() -> None:
-    whole, cut = Record("q1", "original", 0, 1, (0, 1), 0, 0), Record("q2", "original", 0, 2, (0, 1), 0, 0)
+    whole, cut = (
+        Record("q1", 1, 0, "original", (0, 1), 0, picked=0),
+        Record("q2", 2, 0, "original", (0, 1), 0, picked=0),
+    )
     assert describe_incomplete(ResponseTable.from_records([whole])) == ""
     line = describe_incomplete(ResponseTable.from_records([whole, cut, whole]))
     assert line.startswith("1 of 2 questions are incomplete and left out. --limit and --samples count variants")

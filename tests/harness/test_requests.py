@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from lm_eval_cora.harness.requests import chosen_docs, slim
+from lm_eval_cora.harness.compat import slim
+from lm_eval_cora.harness.requests import chosen_docs
 from lm_eval_cora.options import OptionError
 from tests.support.simulated import Simulated, knows, run, scores
 

@@ -17,14 +17,14 @@ import pytest
 from lm_eval.tasks import TaskManager
 
 from lm_eval_cora.cli import main
-from lm_eval_cora.stopping.goals import HARDEST_FIRST
+from lm_eval_cora.probes import PROBES
 from tests.support.commands import NAME, Commands, KnowsSome
 from tests.support.simulated import TASKS
 
 M = 26
-MARKER = "[lm-eval-cora: not asked]"
+MARKER = "[lm-eval-cora: skipped]"
 
-ORDER = ["original", *HARDEST_FIRST]
+ORDER = ["original", *PROBES["divergent"].hardest_first]
 EXACT = ["cora", "ci", "mcqa", "bmca@1.0"]
 
 
@@ -92,11 +92,8 @@ def test_it_stops_at_the_first_miss_and_prints_the_four_of_the_full_run(run: Com
     for name in EXACT:
         assert printed[f"{name},none"] == values[f"{name},none"]
         assert printed[f"{name}_stderr,none"] == values[f"{name}_stderr,none"]
-    bounded = {"mcqa_plus", "mv", *(f"bmca@0.{tenth}" for tenth in range(5, 10))}
     names = {key.removesuffix(",none") for key in printed if key.endswith(",none") and "_stderr" not in key}
-    assert names == {*EXACT, *(f"{name}_{bound}" for name in bounded for bound in ("lower", "upper"))}
-    for name in bounded:
-        assert printed[f"{name}_lower,none"] <= values[f"{name},none"] <= printed[f"{name}_upper,none"]
+    assert names == {*EXACT}
     expected = asked_of(full.samples())
     told = {(s["doc"]["question_id"], s["doc"]["ordinal"]) for s in stopped.samples() if s["resps"] != [[MARKER]]}
     assert told == expected
@@ -233,22 +230,18 @@ TWO_FILTERS = f"filter_list: [{{name: one, {FILTER}}}, {{name: two, {FILTER}}}]\
 WRONG = ["--metadata", '{"cora": {"question": 1}}']
 
 MISTAKES: list[tuple[str, list[Any], str]] = [
-    ("cora_demo", ["--stop", "perfect"], "'perfect'"),
     ("cora_nothing", ["--stop", "exact"], "cora_nothing"),
     ("cora_nothing", [], "cora_nothing"),
     ("cora_demo", ["--stop", "exact", *WRONG], "option 'question'"),
     ("cora_demo", WRONG, "option 'question'"),
     ("cora_demo", ["--budget", 25], "25"),  # a question is 26
     ("cora_demo", ["--budget", 100, "--target-stderr", 0.01], "--target-stderr"),
-    ("cora_demo", ["--stop", "mv", "--target-stderr", 0.01], "--target-stderr"),
     ("cora_demo", ["--max_gen_toks", "8,64", "--budget", 100], "--budget of 100"),
     ("cora_demo", ["--max_gen_toks", "8,64", "--gen_kwargs", "max_new_tokens=5"], "both limit the tokens"),
     ("cora_demo", ["--metadata", '{"cora": {"reader": "lazy"}}'], "'lazy', expected 'flexible' or 'strict'"),
     ("cora_demo", ["--stop", "exact", "--predict_only"], "--predict_only"),
     ("cora_demo", ["--stop", "exact", "--num_fewshot", 500], "--num_fewshot 500"),
     ("cora_demo", ["--num_fewshot", 500], "--num_fewshot 500"),
-    ("cora_demo", ["--stop", "bmca@0.55"], "bmca@0.55"),
-    ("cora_demo_order", ["--stop", "bmca@0.8"], "bmca@0.8"),
     ("cora_demo", ["--stop", "exact", "--config", "nowhere.yaml"], "nowhere.yaml"),
     ("cora_demo", ["--stop", "exact", "--model", "no-such-model"], "no-such-model"),
     ("two_filters", ["--stop", "exact"], "filter_list"),
@@ -315,7 +308,8 @@ def test_the_traceback_is_for_those_who_ask(run: Commands) -> None:
 
 
 USAGE = ["run --max_gen_toks 64,8", "run --max_gen_toks a", "report out --reader lazy"]
-USAGE += ["run --tasks x --sing", "run --budget 0", "run --target-stderr 0", "tasks --stop exact", "guess --sing"]
+USAGE += ["run --tasks x --stop bmca@0.8", "run --tasks x --stop mv", "run --tasks x --sing", "run --budget 0"]
+USAGE += ["run --target-stderr 0", "tasks --stop exact", "guess --sing"]
 
 
 @pytest.mark.parametrize("line", [*USAGE, "report out --limit 3", "compare a b --sing", "score a --budget 3"])

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from lm_eval_cora.harness.scoring import Cell, Score, Undefined, metric_keys, score_response, spread
+from lm_eval_cora.harness.compat import RecordCell, RecordScore, Undefined
+from lm_eval_cora.harness.scoring import metric_keys, score_response, spread
 from lm_eval_cora.responses import Record
 
 DOC: dict[str, Any] = {
@@ -27,7 +28,7 @@ DOC: dict[str, Any] = {
 
 def test_a_record_holds_what_the_metrics_need() -> None:
     assert score_response(DOC, ["(B) since"]) == Record(
-        "q1", "shuffled", 1, 8, (1, 0), 0, 0, None, "physics", position=1, followed=True
+        "q1", 8, 1, "shuffled", (1, 0), 0, picked=0, reason=None, category="physics", position=1, followed=True
     )
 
 
@@ -55,8 +56,8 @@ def test_records_travel_between_ranks() -> None:
     row = dict(spread(score_response(DOC, ["B"]), metric_keys(["acc", "cora"])).items())
     back = pickle.loads(pickle.dumps(row))
     assert back["acc"] == 1.0
-    assert isinstance(back["acc"], Score)
-    assert isinstance(back["cora"], Cell)
+    assert isinstance(back["acc"], RecordScore)
+    assert isinstance(back["cora"], RecordCell)
     # One object however many metrics carry it, or each metric would build a table of its own.
     assert back["acc"].record is back["cora"].record
     assert back["cora"].record == row["cora"].record
@@ -67,7 +68,7 @@ def test_a_sample_holds_only_what_says_something_about_one_variant() -> None:
     row = spread(score_response(DOC, ["B"]), keys)
     # As the harness uses it: names and values of all metrics, and a sample that is updated with them.
     assert list(row.keys()) == keys == [key for key, _ in row.items()]
-    assert {value.record for _, value in row.items()} == {row["acc"].record}
+    assert all(value.record is row["acc"].record for _, value in row.items())
     sample = {"doc_id": 0}
     sample.update(row)
     assert list(sample) == ["doc_id", "acc", "consistency_rate", "invalid", "ties"]

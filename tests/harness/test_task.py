@@ -350,15 +350,30 @@ def test_a_choice_of_exemplars_that_would_be_ignored_is_refused(lines: str, name
         own_task(tmp_path, lines).load(["mine"])
 
 
+@pytest.mark.parametrize(
+    "lines", ["process_docs: !function builtins.len", "probe: nothing", "probe: null", "probe: [plus]"]
+)
+def test_a_task_file_without_a_probe_is_refused(lines: str, tmp_path: Path) -> None:
+    name = lines.partition(":")[0]
+    with pytest.raises(OptionError, match=f"mine: {name}: .* in the task file; expected"):
+        own_task(tmp_path, lines).load(["mine"])
+
+
+@pytest.mark.parametrize("probe", PROBES)
+def test_a_task_file_that_names_a_former_hook_still_works(probe: str, tmp_path: Path) -> None:
+    lines = f"process_docs: !function lm_eval_cora.harness.docs.{probe}\nprobe: null"
+    with pytest.warns(FutureWarning, match=f"docs.{probe}` is deprecated; write .* `probe: {probe}`"):
+        (task,) = own_task(tmp_path, lines).load(["mine"])["tasks"].values()
+    assert task.probe.name == task.dump_config()["probe"] == probe
+
+
 def test_exemplars_in_a_wording_of_ones_own(tmp_path: Path) -> None:
     own_task(tmp_path, "fewshot_config: {doc_to_text: !function lm_eval_cora.harness.docs.doc_to_text}")
     results = run(knows, "mine", {"questions": 1}, tmp_path, num_fewshot=2)
     assert results["samples"]["mine"][0]["arguments"][0][0].count("The first line of your reply") == 3
 
 
-@pytest.mark.parametrize(
-    "lines", ["test_split: null", "output_type: multiple_choice", "process_docs: !function builtins.len"]
-)
+@pytest.mark.parametrize("lines", ["test_split: null", "output_type: multiple_choice"])
 def test_a_task_file_that_does_not_fit_together_names_itself(lines: str, tmp_path: Path) -> None:
     with pytest.raises(OptionError, match=r"mine: the task cannot be built of its file: \w+: .*compare what it sets"):
         own_task(tmp_path, lines).load(["mine"])

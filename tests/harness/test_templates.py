@@ -13,7 +13,7 @@ from lm_eval_cora.benchmarks.demo import DEMO
 from lm_eval_cora.benchmarks.math import MATH
 from lm_eval_cora.benchmarks.mmlu_pro import MMLU_PRO
 from lm_eval_cora.harness import templates
-from lm_eval_cora.harness.templates import drops_one, templates_of
+from lm_eval_cora.harness.templates import templates_of
 from lm_eval_cora.options import OptionError, Options
 from lm_eval_cora.probes.prompts import SINGLE_LETTER
 from lm_eval_cora.prompting.template import own_templates
@@ -32,12 +32,10 @@ def test_scores_templates_are_those_of_the_installed_harness(benchmark: Any) -> 
     dropped = [number for number, template in enumerate(found.all, 1) if template.name == SINGLE_LETTER]
     # The third, as the paper quotes it; MATH has none.
     assert dropped == ([] if benchmark is MATH else [3])
-    assert drops_one(benchmark, Options()) == bool(dropped)
 
 
 def test_other_benchmarks_have_ours() -> None:
     assert templates_of(DEMO, Options()) == own_templates() == templates_of(None, Options())
-    assert not drops_one(DEMO, Options())
 
 
 @pytest.mark.parametrize(
@@ -102,7 +100,7 @@ def test_a_file_for_maths_has_no_options(tmp_path: Path) -> None:
     ],
 )
 def test_an_option_that_would_make_no_difference_is_refused(task: str, options: dict[str, Any], named: str) -> None:
-    with pytest.raises(OptionError, match=rf"{task}: option '{named}': only the tasks named cora_\.\.\."):
+    with pytest.raises(OptionError, match=rf"{task}: option '{named}': the probe .* does not have it"):
         build(task, **options)
 
 
@@ -122,7 +120,7 @@ def test_a_probe_that_alters_options_on_questions_without(tmp_path: Path) -> Non
         f"task: mine\ninclude: [{TASKS}/_forms/generate.yaml, {TASKS}/_benchmarks/math.yaml, "
         f"{TASKS}/_probes/divergent.yaml]\nmetadata: {{version: 1}}\n"
     )
-    with pytest.raises(OptionError, match="mine: question 'algebra-test-0' has no options, and this probe alters them"):
+    with pytest.raises(OptionError, match=r"mine: question 'algebra-test-0' has no options, .*'divergent' alters"):
         TaskManager(include_path=tmp_path, include_defaults=False).load(["mine"])
 
 

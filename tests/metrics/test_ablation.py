@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from lm_eval_cora.metrics import Estimate, mcqa, resampled, same_size
 from lm_eval_cora.metrics.paired import Difference
 from lm_eval_cora.probes.divergent import divergent
-from lm_eval_cora.question import Question, Variant
+from lm_eval_cora.question import Question
 from lm_eval_cora.responses import Record, ResponseTable
+from lm_eval_cora.variants import Variant
 from tests.support import oracles
 from tests.support import oracles_compare as compared
 from tests.support.tables import random_questions, table_of

@@ -27,7 +27,7 @@ from tests.support.tables import questions, random_study_questions, table_of
 def printing(name: str, *printed: Sequence[int], picked: int | None = 0) -> list[Record]:
     """A question that prints these options, and gets the same answer each time."""
     return [
-        Record(name, "kind", ordinal, len(printed), tuple(options), 0, picked, original=not ordinal)
+        Record(name, len(printed), ordinal, "kind", tuple(options), 0, picked=picked, original=not ordinal)
         for ordinal, options in enumerate(printed)
     ]
 

@@ -129,7 +129,7 @@ def test_the_rate_is_the_smallest_that_reaches_the_level(variants: int, certain:
     assert (np.diff(found) > 0).all()
     assert ((found >= 0) & (found <= 1)).all()
     for p, rate in enumerate(found[1:].tolist(), start=1):
-        assert at_least(variants, rate)[p] >= certain
+        assert at_least(variants, rate)[p] >= certain * (1 - 1e-12)
         assert at_least(variants, max(rate - 1e-9, 0))[p] < certain
 
 
@@ -149,9 +149,9 @@ def test_a_thousand_variants_have_minimum_success_rates() -> None:
     assert at_least(1000, found[501])[501] == pytest.approx(0.9996, abs=1e-9)
 
 
-@pytest.mark.parametrize("variants", [0, -3, 1001])
-def test_minimum_success_rates_need_1_to_1000_variants(variants: int) -> None:
-    with pytest.raises(ValueError, match=f"variants is {variants}, expected 1 to 1000"):
+@pytest.mark.parametrize("variants", [0, -3])
+def test_minimum_success_rates_need_variants(variants: int) -> None:
+    with pytest.raises(ValueError, match=f"variants is {variants}, expected 1 or more"):
         msgr(variants)
 
 

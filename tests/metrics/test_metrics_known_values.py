@@ -50,7 +50,7 @@ def _swaps(picks: list[int]) -> ResponseTable:
     return table_of(
         [
             [
-                Record("q", "original", i, 4, order, 0, pick, original=not i)
+                Record("q", 4, i, "original", order, 0, picked=pick, original=not i)
                 for i, (order, pick) in enumerate(zip(orders, picks, strict=True))
             ]
         ]
@@ -69,7 +69,7 @@ def test_score_order_of_a_model_that_always_picks_the_same_wrong_content() -> No
 
 def test_consistency_rate_by_hand() -> None:
     def ask(ordinal: int, printed: tuple[int, ...], picked: int | None) -> Record:
-        return Record("q", "x" if ordinal else "original", ordinal, 4, printed, 0, picked, original=not ordinal)
+        return Record("q", 4, ordinal, "x" if ordinal else "original", printed, 0, picked=picked, original=not ordinal)
 
     # picks: a = 2 of {0,1,2}, b = 0 of {0,1}, c = 2 of {0,2}, d = invalid of {0,1}
     # a-b: b does not print 2: not comparable.   a-c: 2 and 2, both print it: agree.
@@ -80,8 +80,8 @@ def test_consistency_rate_by_hand() -> None:
 
 
 def test_a_question_without_a_comparable_pair_is_left_out() -> None:
-    alone = [Record("q1", "original", 0, 2, (0, 1), 0, 1), Record("q1", "x", 1, 2, (0, 2), 0, 2)]
-    pair = [Record("q2", "original", 0, 2, (0, 1), 0, 1), Record("q2", "x", 1, 2, (0, 1), 0, 1)]
+    alone = [Record("q1", 2, 0, "original", (0, 1), 0, picked=1), Record("q1", 2, 1, "x", (0, 2), 0, picked=2)]
+    pair = [Record("q2", 2, 0, "original", (0, 1), 0, picked=1), Record("q2", 2, 1, "x", (0, 1), 0, picked=1)]
     assert metrics.consistency_rate(table_of([alone, pair])).value == 1.0
     assert isnan(metrics.consistency_rate(table_of([alone])).value)
 
@@ -144,7 +144,7 @@ def test_one_question_has_a_value_and_no_error(name: str) -> None:
 
 @pytest.mark.parametrize("metric", [metrics.mcqa, metrics.ci, metrics.cora])
 def test_a_table_without_originals_leaves_what_needs_them_undefined(metric) -> None:  # type: ignore[no-untyped-def]
-    records = [Record(f"q{q}", "seed", o, 2, (0, 1), 0, 0) for q in range(3) for o in range(2)]
+    records = [Record(f"q{q}", 2, o, "seed", (0, 1), 0, picked=0) for q in range(3) for o in range(2)]
     table = ResponseTable.from_records(records)
     assert isnan(metric(table).value)
     assert metrics.mcqa_plus(table).value == 1.0

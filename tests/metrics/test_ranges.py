@@ -20,9 +20,6 @@ from lm_eval_cora.task_files import probe_metrics
 from tests.support.tables import KINDS
 
 ENTRIES = probe_metrics("divergent")
-BOUNDED = [
-    entry for entry in ENTRIES if entry["metric"] in ("mcqa_plus", "mv") or str(entry["metric"]).startswith("bmca@")
-]
 
 PRINTED = ((0, 1), (0, 1, 2), (0, 2))
 """The right option is 0."""
@@ -53,7 +50,7 @@ def partly_asked(draw: st.DrawFn, original_first: bool = False) -> Questions:
             left -= begun and not asked
             records.append(one(f"q{number}", ordinal, variants, printed, picked, draw(st.sampled_from(KINDS[1:]))))
             if not asked:
-                records[-1] = not_asked(records[-1])
+                records[-1] = skipped(records[-1])
         questions.append(records)
     return questions
 
@@ -74,14 +71,14 @@ def one(
     )
 
 
-def not_asked(record: Record) -> Record:
-    return replace(record, picked=None, position=None, asked=False)
+def skipped(record: Record) -> Record:
+    return replace(record, picked=None, position=None, skipped=True)
 
 
 def row(name: str, hits: str) -> list[Record]:
     """A question from a text: 1 is right, 0 wrong, ? was not asked; the first is the original."""
     records = [one(name, ordinal, len(hits), (0, 1), 0 if hit == "1" else 1) for ordinal, hit in enumerate(hits)]
-    return [not_asked(record) if hit == "?" else record for record, hit in zip(records, hits, strict=True)]
+    return [skipped(record) if hit == "?" else record for record, hit in zip(records, hits, strict=True)]
 
 
 def table_of(questions: Questions) -> ResponseTable:
@@ -89,7 +86,7 @@ def table_of(questions: Questions) -> ResponseTable:
 
 
 def begun(questions: Questions) -> Questions:
-    return [records for records in questions if any(record.asked for record in records)]
+    return [records for records in questions if not all(record.skipped for record in records)]
 
 
 def completions(questions: Questions) -> Iterator[ResponseTable]:
@@ -97,11 +94,11 @@ def completions(questions: Questions) -> Iterator[ResponseTable]:
     records = [record for records in begun(questions) for record in records]
 
     def answers(record: Record) -> list[Record]:
-        if record.asked:
+        if not record.skipped:
             return [record]
         picks: Sequence[int | None] = [*record.printed, None]
         return [
-            replace(record, asked=True, picked=pick, position=None if pick is None else record.printed.index(pick))
+            replace(record, skipped=False, picked=pick, position=None if pick is None else record.printed.index(pick))
             for pick in picks
         ]
 
@@ -123,7 +120,7 @@ def check_all_metrics(questions: Questions) -> None:
     printed = {entry["metric"]: (entry, compute(entry, table)) for entry in ENTRIES}
     printed = {name: found for name, found in printed.items() if not is_undefined(found[1])}
     for completed in completions(questions) if printed else ():
-        assert completed.asked.all()
+        assert not completed.skipped.any()
         for name, (entry, estimate) in printed.items():
             full = compute(entry, completed)
             assert same(estimate, full), (name, estimate, full, completed.correct.tolist())
@@ -145,16 +142,15 @@ def test_so_it_is_where_the_original_was_left_out(questions: Questions) -> None:
     check_all_metrics(questions)
 
 
-@pytest.mark.parametrize("name", ["cora", "ci", "mcqa", "bmca@1.0"])
+@pytest.mark.parametrize("name", ["cora", "ci", "mcqa"])
 def test_cora_is_not_known_from_two_questions_whose_originals_were_left_out(name: str) -> None:
     # Each has a wrong variant, so y = 0 and b = 0. cora = m (1 - m + b) is 0 if both originals are wrong (m = 0), 0 if
     # both are right (1 * 0), and 1/2 * 1/2 = 1/4 if one is: the extremes agree, and what lies between does not.
     questions = [row("q0", "?0"), row("q1", "?0")]
     (entry,) = [entry for entry in ENTRIES if entry["metric"] == name]
     fulls = {round(compute(entry, completed).value, 12) for completed in completions(questions)}
-    assert fulls == {"cora": {0.0, 0.25}, "ci": {0.0, 0.5, 1.0}, "mcqa": {0.0, 0.5, 1.0}, "bmca@1.0": {0.0}}[name]
-    estimate = compute(entry, table_of(questions))
-    assert is_undefined(estimate) == (len(fulls) > 1), estimate
+    assert fulls == {"cora": {0.0, 0.25}, "ci": {0.0, 0.5, 1.0}, "mcqa": {0.0, 0.5, 1.0}}[name]
+    assert is_undefined(compute(entry, table_of(questions)))
 
 
 def test_the_four_of_a_run_that_stops_at_the_first_miss() -> None:
@@ -164,10 +160,7 @@ def test_the_four_of_a_run_that_stops_at_the_first_miss() -> None:
     table = table_of(questions)
     printed = {entry["metric"]: compute(entry, table) for entry in ENTRIES}
     known = {name: estimate.value for name, estimate in printed.items() if not is_undefined(estimate)}
-    assert known == pytest.approx(
-        {"mcqa": 3 / 4, "bmca@1.0": 1 / 4, "ci": 1 / 2, "cora": 3 / 8, "bmca@0.9": 1 / 4, "bmca@0.8": 1 / 4}
-    )
-    # The levels 0.8 and 0.9 of four variants are all four, too: 3/4 < 0.8.
+    assert known == pytest.approx({"mcqa": 3 / 4, "bmca@1.0": 1 / 4, "ci": 1 / 2, "cora": 3 / 8})
     # ci: 1 - x + y = 1 0 0 1, sd = sqrt(4 * 1/4 / 3), error sqrt(1/3) / 2.
     assert printed["ci"].stderr == pytest.approx((1 / 3) ** 0.5 / 2)
 
@@ -175,46 +168,11 @@ def test_the_four_of_a_run_that_stops_at_the_first_miss() -> None:
 @slowly
 @given(partly_asked())
 def test_with_everything_asked_nothing_is_undefined_that_was_not(questions: Questions) -> None:
-    questions = [[replace(record, asked=True) for record in records] for records in questions]
+    questions = [[replace(record, skipped=False) for record in records] for records in questions]
     table = table_of(questions)
     for entry in ENTRIES:
         plain = entry["aggregation"](table, **({"level": entry["level"]} if "level" in entry else {}))
         assert same(compute(entry, table), plain), entry["metric"]
-
-
-# ---- bounds
-
-
-@slowly
-@given(partly_asked())
-def test_bounds_are_attained_and_never_crossed(questions: Questions) -> None:
-    table = table_of(questions)
-    fulls: dict[str, list[Estimate]] = {entry["metric"]: [] for entry in BOUNDED}
-    for completed in completions(questions):
-        for entry in BOUNDED:
-            fulls[entry["metric"]].append(compute(entry, completed))
-    for entry in BOUNDED:
-        found = fulls[entry["metric"]]
-        values = [full.value for full in found]
-        lower, upper = (compute({**entry, "bound": bound}, table) for bound in ("lower", "upper"))
-        for bound, extreme in ((lower, min(values)), (upper, max(values))):
-            assert np.isclose(bound.value, extreme, rtol=0, atol=1e-12, equal_nan=True), entry["metric"]
-            assert any(same(bound, full) for full in found), entry["metric"]
-
-
-def test_bounds_by_hand() -> None:
-    # Hits of 4: from 1 to 3, and 2 to 2. mcqa_plus from (1/4 + 2/4) / 2 = 3/8 to (3/4 + 2/4) / 2 = 5/8; mv, which asks
-    # for more than half, from 0 to 1/2; bmca@0.5 from 1/2 to 1.
-    table = table_of([row("q0", "1?0?"), row("q1", "1100")])
-    found = {
-        (entry["metric"], bound): compute({**entry, "bound": bound}, table).value
-        for entry in BOUNDED
-        for bound in ("lower", "upper")
-    }
-    assert [found["mcqa_plus", bound] for bound in ("lower", "upper")] == [3 / 8, 5 / 8]
-    assert [found["mv", bound] for bound in ("lower", "upper")] == [0, 1 / 2]
-    assert [found["bmca@0.5", bound] for bound in ("lower", "upper")] == [1 / 2, 1]
-    assert [found["bmca@1.0", bound] for bound in ("lower", "upper")] == [0, 0]
 
 
 # ---- questions and records
@@ -247,15 +205,15 @@ def test_a_question_cut_in_two_of_which_nothing_was_asked_is_not_begun() -> None
 def test_a_record_that_was_not_asked_says_nothing(questions: Questions) -> None:
     table = table_of(questions)
     rows = [record for records in begun(questions) for record in records]
-    assert table.asked.tolist() == [record.asked for record in rows]
-    missing = ~table.asked
+    assert table.skipped.tolist() == [record.skipped for record in rows]
+    missing = table.skipped
     assert not table.correct[missing].any()
     assert not table.invalid[missing].any()
     assert (table.picked[missing] < 0).all()
     assert (table.position[missing] < 0).all()
     assert (table.alike[missing] == 0).all()
     assert not table.tied[missing].any()
-    assert table.invalid.tolist() == [record.asked and record.picked is None for record in rows]
+    assert table.invalid.tolist() == [not record.skipped and record.picked is None for record in rows]
     # Nor does it change what others agree with: those of the same question that named the same option.
     alike = [
         sum(
@@ -272,7 +230,7 @@ def test_whatever_was_asked_for(ask: Any) -> None:
     said = {"boxed": {"written": "7", "matches": True}, "select_all": {"selected": (0,)}, "yes_no": {"selected": (0,)}}
     picks = {"picked": None, "position": None} if ask in said else {}
     asked = replace(asked, ask=ask, **picks, **said.get(ask, {}))
-    missing = not_asked(replace(one("q0", 1, 2, (0, 1), 0), ask=ask))
+    missing = skipped(replace(one("q0", 1, 2, (0, 1), 0), ask=ask))
     assert asked.correct
     assert not missing.correct
     assert not missing.invalid
@@ -288,16 +246,4 @@ def test_where_keeps_what_was_asked(questions: Questions, rng: Any) -> None:
     table = table_of(questions)
     kept = np.array([rng.random() < 0.6 for _ in table.picked], dtype=np.bool_)
     rows = [record for records in begun(questions) for record in records]
-    assert table.where(kept).asked.tolist() == [r.asked for r, keep in zip(rows, kept, strict=True) if keep]
-
-
-@slowly
-@given(partly_asked())
-def test_at_best_is_the_completion_with_everything_right(questions: Questions) -> None:
-    table = table_of(questions)
-    rows = [record for records in begun(questions) for record in records]
-    assert table.at_best.correct.tolist() == [not record.asked or record.correct for record in rows]
-    assert table.correct.tolist() == [record.asked and record.correct for record in rows]  # this one is left as it is
-    assert table.at_best.hits.tolist() == [
-        sum(not record.asked or record.correct for record in records) for records in begun(questions)
-    ]
+    assert table.where(kept).skipped.tolist() == [r.skipped for r, keep in zip(rows, kept, strict=True) if keep]

@@ -388,7 +388,7 @@ def test_the_difference_to_mcqa_is_paired() -> None:
     # Squares: (-8/12)^2 + (7/12)^2 + (1/12)^2 = 114/144, / 2, / 3.
     answers = ResponseTable.from_hits([[1, 0, 0, 0], [0, 1], [1, 1, 1, 1]])
     assert_is(metrics.mcqa_plus_diff(answers), -1 / 12, sqrt(114 / 144 / 6))
-    records = [Record(f"q{q}", "seed", o, 2, (0, 1), 0, 0) for q in range(3) for o in range(2)]
+    records = [Record(f"q{q}", 2, o, "seed", (0, 1), 0, picked=0) for q in range(3) for o in range(2)]
     assert isnan(metrics.mcqa_plus_diff(ResponseTable.from_records(records)).value)
 
 

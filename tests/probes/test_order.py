@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lm_eval_cora.probes.order import POSITIONS, Orders, answer_at, order
-from lm_eval_cora.question import LETTERS, NOTA, Question, Variant
+from lm_eval_cora.question import LETTERS, NOTA, Question
+from lm_eval_cora.variants import Variant
 
 WATER = Question("q1", "What is frozen water?", ("Steam", "Ice", "Fog", "Dew"), 1)
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lm_eval_cora.report import ReportError
-from lm_eval_cora.report.answers_file import Score, read_answers, score_answers
+from lm_eval_cora.report.answers_file import AnswerScore, read_answers, score_answers
 from lm_eval_cora.responses import Record
 from tests.support import oracles, oracles_score
 from tests.support.written import Written, as_harness, put, the_run
@@ -26,11 +26,11 @@ def line(question: str, ordinal: int, picked: Any, answer: Any = "a", **more: An
     return {"question_id": question, "kind": kind, "ordinal": ordinal, "picked": picked, "answer": answer, **more}
 
 
-def scored(path: Path, lines: Sequence[Any]) -> dict[str, Score]:
+def scored(path: Path, lines: Sequence[Any]) -> dict[str, AnswerScore]:
     return score_answers(read_answers(put(path, lines)).table)
 
 
-def values(scores: Mapping[str, Score]) -> dict[str, float]:
+def values(scores: Mapping[str, AnswerScore]) -> dict[str, float]:
     return {name: score.estimate.value for name, score in scores.items() if not score.reason}
 
 
@@ -256,14 +256,16 @@ def questions(draw: st.DrawFn, printed: bool) -> list[list[Record]]:
             kind = draw(st.sampled_from(["x", "y"])) if ordinal else "original"
             category = draw(st.sampled_from(["", "c"])) if not ordinal else records[0].category
             answer = draw(st.integers(0, 3))
-            common = (f"q{number}", kind, ordinal, count)
+            common = (f"q{number}", count, ordinal, kind)
             if printed:
-                records.append(Record(*common, tuple(options), answer, picked, None, category, original=not ordinal))
+                records.append(
+                    Record(*common, tuple(options), answer, picked=picked, category=category, original=not ordinal)
+                )
                 continue
             written = None if picked is None else IDENTITIES[picked]
             same = picked is not None and picked == answer
             more = {"ask": "boxed", "written": written, "matches": same, "original": not ordinal}
-            records.append(Record(*common, (), answer, None, None, category, **more))
+            records.append(Record(*common, (), answer, category=category, **more))
         found.append(records)
     return found
 

@@ -207,14 +207,14 @@ def test_on_a_phone_only_tables_scroll_sideways(phone: Visit) -> None:
 
 
 def test_a_question_unfolds(visit: Visit) -> None:
-    story = visit.page.locator("details.story").first
-    answer = story.locator(".answer").first
+    example = visit.page.locator("details.example").first
+    answer = example.locator(".answer").first
     assert not answer.is_visible()
-    story.locator("summary").click()
+    example.locator("summary").click()
     assert answer.is_visible()
     assert answer.locator("pre").text_content() == "The answer is A."
     assert " ".join((answer.locator(".badge").text_content() or "").split()) == "✓ right"
-    picked = story.locator(".answer").nth(1).locator("li", has_text="picked")
+    picked = example.locator(".answer").nth(1).locator("li", has_text="picked")
     assert (picked.text_content() or "").startswith("BBeta blockers")
 
 

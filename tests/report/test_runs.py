@@ -31,7 +31,7 @@ from tests.support.written import (
 @pytest.mark.parametrize("task", DEMO)
 def test_the_numbers_are_those_of_the_harness(task: str, demo: dict[str, Written]) -> None:
     run = the_run(demo[task].folder)
-    assert (run.task, run.probe) == (task, probe_of(task))
+    assert (run.task, run.probe.name) == (task, probe_of(task))
     assert run.form == ("loglikelihood" if task.endswith("_mc") else "generate")
     check_numbers(run, demo[task], task)
     assert not run.notes
@@ -52,7 +52,7 @@ def test_the_numbers_of_questions_of_many_sizes_and_categories(task: str, tmp_pa
     check_numbers(run, written, task)
     written.results.unlink()
     alone = the_run(tmp_path)
-    assert (alone.probe, alone.form) == (run.probe, run.form)
+    assert (alone.probe.name, alone.form) == (run.probe.name, run.form)
     check_numbers(alone, written, task)
 
 
@@ -66,7 +66,7 @@ def test_the_numbers_of_answers_of_the_models_own(tmp_path: Path) -> None:
     for one in written.values():
         one.results.unlink()
     alone = read_runs([tmp_path])
-    assert [run.probe for run in alone] == ["prompts", "sampling"]
+    assert [run.probe.name for run in alone] == ["prompts", "sampling"]
     for run in alone:
         check_numbers(run, written[run.task], run.task)
     as_markdown(make_report(alone))
@@ -76,7 +76,7 @@ def test_the_numbers_of_answers_of_the_models_own(tmp_path: Path) -> None:
 def test_samples_without_a_results_file(task: str, demo: dict[str, Written], tmp_path: Path) -> None:
     path = put(tmp_path / "samples.jsonl", lines_of(demo[task].samples))
     run = the_run(path)
-    assert (run.probe, run.form) == (probe_of(task), "loglikelihood" if task.endswith("_mc") else "generate")
+    assert (run.probe.name, run.form) == (probe_of(task), "loglikelihood" if task.endswith("_mc") else "generate")
     check_numbers(run, demo[task], task)
     assert run.signature == ""
     assert "no results file" in everything(path)
@@ -92,7 +92,7 @@ def test_one_variant_of_each_question(form: str, questions: int, tmp_path: Path)
     assert run.differences == []
     written.results.unlink()
     alone = the_run(tmp_path)
-    assert alone.probe == "plus"
+    assert alone.probe.name == "plus"
     assert list(alone.estimates) == list(run.estimates)
     everything(tmp_path)
 
@@ -104,7 +104,7 @@ def test_a_single_question_without_a_results_file_is_of_the_probe_that_asked_it(
         lines = lines_of(demo[task].samples)
         question = lines[0]["doc"]["question_id"]
         path = put(tmp_path / task / "one.jsonl", [line for line in lines if line["doc"]["question_id"] == question])
-        assert the_run(path).probe == probe_of(task)
+        assert the_run(path).probe.name == probe_of(task)
 
 
 @pytest.mark.parametrize(("metric", "ending"), [("cora", ""), ("cora", "_stderr"), ("acc_min", ""), ("invalid", "")])
@@ -133,7 +133,7 @@ def test_each_kind_of_variant_alone_is_of_the_probe_that_asked_it(demo: dict[str
     found = {}
     for kind, line in lines.items():
         line["doc"].update(variants=1, ordinal=0)
-        found[kind] = the_run(put(tmp_path / "samples.jsonl", [line])).probe
+        found[kind] = the_run(put(tmp_path / "samples.jsonl", [line])).probe.name
     assert found == dict.fromkeys(lines, "plus")
 
 
@@ -213,7 +213,7 @@ def test_spoilt_results_files(name: str, demo: dict[str, Written], tmp_path: Pat
         text = SPOILT[name]
         one.results.write_bytes(text if isinstance(text, bytes) else text.encode())
     run = the_run(tmp_path)
-    assert (run.probe, len(run.table.sizes)) == ("order", 12)
+    assert (run.probe.name, len(run.table.sizes)) == ("order", 12)
     everything(tmp_path)
 
 

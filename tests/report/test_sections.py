@@ -11,7 +11,7 @@ from statistics import mean
 import pytest
 
 from lm_eval_cora import metrics
-from lm_eval_cora.report.content import Block, Number, Report, Section, Stories, Table
+from lm_eval_cora.report.content import Block, Examples, Number, Report, Section, Table
 from lm_eval_cora.report.runs import Run, read_runs
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.report.tables import ranks
@@ -86,14 +86,16 @@ def test_the_ten_least_consistent_questions(task: str, demo: dict[str, Written])
     shares = {question: share_that_agrees(records) for question, records in by_question.items()}
     least = sorted(share for share in shares.values() if share is not None)[:10]
     block = block_of(section_of(make_report([run]), task), "The least consistent")
-    assert isinstance(block, Stories)
-    assert [shares[story.question_id] for story in block.stories] == pytest.approx(least)
-    for story in block.stories:
-        records = sorted(by_question[story.question_id], key=lambda record: record.ordinal)
+    assert isinstance(block, Examples)
+    assert [shares[example.question_id] for example in block.examples] == pytest.approx(least)
+    for example in block.examples:
+        records = sorted(by_question[example.question_id], key=lambda record: record.ordinal)
         hits = sum(record.correct for record in records)
-        assert story.summary.startswith(f"{hits} of {len(records)} right, {shares[story.question_id]:.2f} of the pairs")
-        assert len(story.answers) == len(records)
-        for answered, record in zip(story.answers, records, strict=True):
+        assert example.summary.startswith(
+            f"{hits} of {len(records)} right, {shares[example.question_id]:.2f} of the pairs"
+        )
+        assert len(example.answers) == len(records)
+        for answered, record in zip(example.answers, records, strict=True):
             assert answered.kind == record.kind
             assert answered.verdict == ("right" if record.correct else "invalid" if record.invalid else "wrong")
             right = [place for place, identity in enumerate(record.printed) if identity == record.answer]
@@ -104,14 +106,14 @@ def test_the_ten_least_consistent_questions(task: str, demo: dict[str, Written])
                 ]
 
 
-def test_a_cut_question_is_no_story(demo: dict[str, Written], tmp_path: Path) -> None:
+def test_a_cut_question_is_no_example(demo: dict[str, Written], tmp_path: Path) -> None:
     written = copied(demo["cora_demo_order"], tmp_path)
     lines = written.samples.read_text().split("\n")
     written.samples.write_text("\n".join(lines[1:]))
     run = the_run(tmp_path)
     block = block_of(section_of(make_report([run]), "cora_demo_order"), "The least consistent")
-    assert isinstance(block, Stories)
-    assert {story.question_id for story in block.stories} <= set(run.table.question_ids)
+    assert isinstance(block, Examples)
+    assert {example.question_id for example in block.examples} <= set(run.table.question_ids)
 
 
 # ---- tables
@@ -196,7 +198,7 @@ def test_the_aggregated_row(demo: dict[str, Written], tmp_path: Path) -> None:
 def test_the_aggregated_row_of_a_benchmark_averaged_over_categories(tmp_path: Path) -> None:
     for probe in ("prompts", "order", "sampling"):
         write(tmp_path, varied, f"cora_mmlu_pro_{probe}", {})
-    runs = {run.probe: run for run in read_runs([tmp_path])}
+    runs = {run.probe.name: run for run in read_runs([tmp_path])}
     section = section_of(make_report([*runs.values()]), "cora_mmlu_pro: SCORE")
     rows = table_of(section, "SCORE").values()
     first = next(row[0] for row in rows if isinstance(row[0], Number))

@@ -100,7 +100,7 @@ def test_json_has_every_metric(task: str, demo: dict[str, Written]) -> None:
     (found,) = strict(as_json([run]))
     assert (found["task"], found["probe"], found["form"], found["signature"]) == (
         task,
-        run.probe,
+        run.probe.name,
         run.form,
         run.signature,
     )

@@ -38,7 +38,8 @@ def test_the_results_file_and_the_table() -> None:
         f"|v{__version__}"
     )
     assert config["dataset_kwargs"] == {"benchmark": "demo"}
-    assert config["process_docs"] == "lm_eval_cora.harness.docs.divergent"
+    assert config["process_docs"] == "lm_eval_cora.harness.docs.process_docs"
+    assert config["probe"] == "divergent"
     assert config["metric_list"][6] == {
         "metric": "bmca@0.5",
         "aggregation": "lm_eval_cora.metrics.accuracy.bmca",

@@ -272,22 +272,22 @@ def test_one_seed_for_all_samples_is_refused() -> None:
 
 def test_ranks_draw_different_random_numbers() -> None:
     torch = pytest.importorskip("torch")
-    from lm_eval_cora.harness.requests import part_samples
+    from lm_eval_cora.harness.compat import seed_rank
 
     drawn = []
     for rank in range(3):
         torch.manual_seed(1234)  # as the harness does on each rank
-        part_samples(rank)
+        seed_rank(rank)
         drawn.append(torch.rand(1).item())
     assert len(set(drawn)) == 3
 
 
 @pytest_maths
 def test_answers_that_are_not_scored_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    from lm_eval_cora.harness.scoring import JUDGE
+    from lm_eval_cora.harness.scoring import CHECKER
 
     asked: list[Any] = []
-    monkeypatch.setattr(JUDGE, "settle", lambda pairs: asked.extend(pairs))
+    monkeypatch.setattr(CHECKER, "settle", lambda pairs: asked.extend(pairs))
     run(knows, "cora_math_sampling", {"questions": 2}, predict_only=True)
     assert asked == []
 

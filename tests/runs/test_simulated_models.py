@@ -27,7 +27,9 @@ def records_of(results: dict[str, Any]) -> list[list[Record]]:
         position = "ABCDE".find(response) if response else -1
         picked = doc["printed"][position] if 0 <= position < len(doc["printed"]) else None
         questions.setdefault(doc["question_id"], []).append(
-            Record(doc["question_id"], doc["kind"], doc["ordinal"], M, tuple(doc["printed"]), doc["answer"], picked)
+            Record(
+                doc["question_id"], M, doc["ordinal"], doc["kind"], tuple(doc["printed"]), doc["answer"], picked=picked
+            )
         )
     return [sorted(records, key=lambda record: record.ordinal) for records in questions.values()]
 

@@ -13,9 +13,10 @@ import pytest
 from lm_eval.tasks._yaml_loader import load_yaml
 
 from lm_eval_cora.exemplars import ExemplarPool
-from lm_eval_cora.harness.docs import divergent, doc_to_scored_text
+from lm_eval_cora.harness.docs import doc_to_scored_text, process_docs
 from lm_eval_cora.harness.loading import load_benchmark, load_exemplars, to_question
 from lm_eval_cora.options import Options
+from lm_eval_cora.probes import PROBES
 from lm_eval_cora.question import OpenQuestion, Question
 from tests.support.simulated import TASKS, run, scores
 from tests.support.whole import WHOLE, Lines, mostly_knows
@@ -157,7 +158,7 @@ def test_answers_and_identities_are_those_of_the_published_texts(
 def test_texts_that_were_damaged(benchmark: str, row: str, printed: str) -> None:
     (question,) = [question for question in questions_of(benchmark) if question.id == row]
     fields = {"choices": list(question.choices), "answer": question.answer, "category": question.category}
-    (doc, *_) = divergent([{"id": question.id, "question": question.stem, **fields}])
+    (doc, *_) = process_docs([{"id": question.id, "question": question.stem, **fields}], PROBES["divergent"])
     assert printed in doc_to_scored_text(doc)
 
 

@@ -8,7 +8,7 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from lm_eval_cora.stopping.rounds import Outcomes, Planned, Tally, until_precise
+from lm_eval_cora.stopping.rounds import Observed, Outcomes, Planned, until_precise
 
 AGENDA = [Planned("t", f"q{number}", 26) for number in range(5_000)]
 REPLICATES = 1_000
@@ -48,7 +48,7 @@ def looked(drawn: np.ndarray, target: float = TARGET) -> Iterator[tuple[int, Out
         outcomes = Outcomes(*counts[asked].tolist())
         yield asked, outcomes
         try:
-            batch = rounds.send(Tally(26 * asked, {"t": outcomes}))
+            batch = rounds.send(Observed(26 * asked, {"t": outcomes}))
         except StopIteration:
             batch = None
 
@@ -142,7 +142,7 @@ def test_each_task_goes_on_until_its_own_error_is_small_enough() -> None:
             "hard": Outcomes(asked["hard"] - 2 * third, third, third),
         }
         try:
-            batch = rounds.send(Tally(26 * sum(asked.values()), tally))
+            batch = rounds.send(Observed(26 * sum(asked.values()), tally))
         except StopIteration:
             batch = None
     assert asked["easy"] == 100

@@ -26,7 +26,6 @@ from lm_eval.api.model import LM
 from lm_eval.tasks import TaskManager
 
 from lm_eval_cora.harness.asking import AskingLM
-from lm_eval_cora.stopping.goals import Goal
 from tests.support.index import reading_task_files_once
 from tests.support.simulated import TASKS
 
@@ -42,7 +41,7 @@ NOTATIONS = (r"\boxed{x + 1}", r"\boxed{1 + x}", r"\boxed{7}", r"\boxed{\sqrt{49
 """What is said where a box is asked for: two answers, in several notations, and none."""
 
 Run = Mapping[str, Any]
-"""A task, its options, further arguments of simple_evaluate, and under `stop` the goal, the budget and the target."""
+"""A task, its options, further arguments of simple_evaluate, and under `early` the parameters of AskingLM."""
 
 
 def draw(n: int, *key: str) -> int:
@@ -182,7 +181,7 @@ def evaluate(run: Run, model: Hashing) -> dict[str, Any] | None:
         include_path=TASKS, include_defaults=False, metadata={"cora": dict(run["options"])} if run["options"] else {}
     )
     asked, padding = model.asked, model.padding
-    asking = _asking(model, run) if "stop" in run else model
+    asking = AskingLM(model, **run["early"]) if "early" in run else model
     with patch("lm_eval.evaluator.add_env_info"):  # it asks pip, which takes longer than these runs
         results = simple_evaluate(model=asking, tasks=[task], task_manager=manager, **run.get("arguments", {}))
     requests = model.gather_object([model.asked - asked, model.padding - padding])
@@ -191,7 +190,7 @@ def evaluate(run: Run, model: Hashing) -> dict[str, Any] | None:
     if results is None:
         return None
     samples = [
-        (sample["doc"]["question_id"], sample["doc"]["ordinal"], None if "stop" in run else sample["acc"])
+        (sample["doc"]["question_id"], sample["doc"]["ordinal"], None if "early" in run else sample["acc"])
         for sample in results["samples"][task]
     ]
     outcome = {
@@ -204,12 +203,6 @@ def evaluate(run: Run, model: Hashing) -> dict[str, Any] | None:
     }
     loaded: dict[str, Any] = json.loads(json.dumps(outcome))
     return loaded
-
-
-def _asking(model: Hashing, run: Run) -> LM:
-    """What stands before a model in a run that stops early."""
-    goal, budget, target = (run["stop"].get(name) for name in ("goal", "budget", "target"))
-    return AskingLM(model, goal and Goal.parse(goal), budget=budget, target=target)
 
 
 class Ended(NamedTuple):

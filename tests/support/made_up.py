@@ -9,15 +9,15 @@ from lm_eval_cora.report.content import (
     Cell,
     Curve,
     Dots,
+    Example,
+    Examples,
     Line,
     Number,
-    Option,
+    PrintedOption,
     Ranges,
     Report,
     Section,
     Spread,
-    Stories,
-    Story,
     Table,
 )
 
@@ -120,30 +120,32 @@ def nan_at(place: int, undefined: int) -> Number:
     return Number(nan if place == undefined else 0.05 + (place * 7 % 12) / 13, 0.02)
 
 
-def stories() -> Stories:
+def examples() -> Examples:
     """One plain question, one with an attack wherever text can be."""
     options = (
-        Option("A", "Aspirin", True, False),
-        Option("B", "Beta blockers", False, True),
-        Option("C", "None", False, False),
+        PrintedOption("A", "Aspirin", True, False),
+        PrintedOption("B", "Beta blockers", False, True),
+        PrintedOption("C", "None", False, False),
     )
-    plain = Story(
+    plain = Example(
         "medqa-0007",
         "A man of 54 years has had chest pain for two hours.\nWhat is given first?",
         "right in 1 of 3",
         (
-            Answered("original", "right", "A", "The answer is A.", (Option("A", "Aspirin", True, True), *options[2:])),
+            Answered(
+                "original", "right", "A", "The answer is A.", (PrintedOption("A", "Aspirin", True, True), *options[2:])
+            ),
             Answered("shuffled", "wrong", "B", "Thinking step by step ...\n\nB", options),
             Answered("true_or_false", "invalid", "no answer in the response", "", ()),
         ),
     )
-    hostile = Story(
+    hostile = Example(
         ATTACK[:200],
         ATTACK,
         ATTACK[:90],
-        (Answered(ATTACK[:60], "wrong", ATTACK, ATTACK, [Option("A", ATTACK, True, False)]),),
+        (Answered(ATTACK[:60], "wrong", ATTACK, ATTACK, [PrintedOption("A", ATTACK, True, False)]),),
     )
-    return Stories("Questions with inconsistent answers: small-chat-360m", (plain, hostile), "Unfold a question.")
+    return Examples("Questions with inconsistent answers: small-chat-360m", (plain, hostile), "Unfold a question.")
 
 
 def report() -> Report:
@@ -151,7 +153,7 @@ def report() -> Report:
     first = Section(
         "cora_medqa",
         "four variants of each question of MedQA",
-        (scores(), curve(), ranges(), dots(), categories(), stories()),
+        (scores(), curve(), ranges(), dots(), categories(), examples()),
         [(name, SIGNATURE) for name in MODELS],
         [(MODELS[0], "40 of 1273 questions were asked (--limit)."), (HOSTILE, ATTACK[:120])],
     )

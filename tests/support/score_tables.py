@@ -13,12 +13,17 @@ from hypothesis import strategies as st
 from lm_eval_cora.probes.order import Orders, order
 from lm_eval_cora.probes.prompts import SINGLE_LETTER, prompts
 from lm_eval_cora.probes.sampling import sampling
-from lm_eval_cora.question import OpenQuestion, Question, Variant
+from lm_eval_cora.prompting.template import Template, Templates
+from lm_eval_cora.question import OpenQuestion, Question
 from lm_eval_cora.responses import Record, ResponseTable
+from lm_eval_cora.variants import Variant
 
 Probe = Literal["prompts", "order", "sampling"]
 
 TEMPLATES = (*(f"template {number}" for number in range(1, 10)), SINGLE_LETTER)
+
+ALL = tuple(Template(name, "{question}{options}") for name in TEMPLATES)
+FIXED = ALL[3]
 
 CATEGORIES = ("", "law", "physics")
 
@@ -34,8 +39,8 @@ def _variants(probe: Probe, options: int, answer: int, equal: bool, orders: Orde
     question = Question("q", "Which one?", tuple(texts), answer) if options else OpenQuestion("q", "How many?", "5")
     if probe == "order":
         assert isinstance(question, Question)
-        return order(question, orders=orders)
-    return prompts(question, TEMPLATES, fixed=TEMPLATES[3]) if probe == "prompts" else sampling(question)
+        return order(question, orders=orders, template=FIXED)
+    return prompts(question, Templates(ALL, FIXED)) if probe == "prompts" else sampling(question, FIXED)
 
 
 @dataclass(frozen=True)

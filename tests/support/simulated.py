@@ -69,7 +69,8 @@ def run(
         metadata={} if options is None else {"cora": dict(options)},
     )
     model = rule if isinstance(rule, LM) else Simulated(rule)
-    with patch("lm_eval.evaluator.add_env_info"):  # it asks pip, which takes longer than most of these runs
+    # One asks pip, the other imports torch. Either takes longer than most of these runs.
+    with patch("lm_eval.evaluator.add_env_info"), patch("lm_eval.evaluator.set_torch_seed"):
         results = simple_evaluate(model=model, tasks=[task], task_manager=manager, **arguments)
     assert results is not None
     return results

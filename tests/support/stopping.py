@@ -1,4 +1,4 @@
-"""What early stopping may leave out, slow and obvious; and a model that leaves something to be stopped for."""
+"""The metrics that early stopping leaves exact; and a model that is wrong often enough to be stopped for."""
 
 from __future__ import annotations
 
@@ -8,27 +8,9 @@ from typing import Any
 
 from tests.support.simulated import Simulated, knows, says
 
-LEVELS = ("bmca@0.5", "bmca@0.6", "bmca@0.7", "bmca@0.8", "bmca@0.9", "bmca@1.0")
 
-
-def reaches(goal: str, right: int, variants: int) -> bool:
-    """Whether a question counts, from the definitions: RC = right / variants, in whole numbers."""
-    if goal == "mv":
-        return 2 * right > variants
-    tenths = 10 if goal == "exact" else round(10 * float(goal.removeprefix("bmca@")))
-    return 10 * right >= tenths * variants
-
-
-def is_decided(goal: str, right: int, wrong: int, variants: int) -> bool:
-    """Whether all that could still come leads to the same."""
-    left = variants - right - wrong
-    return len({reaches(goal, right + more, variants) for more in range(left + 1)}) == 1
-
-
-def known(task: str, goal: str) -> set[str]:
+def known(task: str) -> set[str]:
     """The metrics that are the full run's."""
-    if goal != "exact":
-        return {"mcqa", goal}
     if "_order" in task:
         return {"mcqa", "ci", "cora", "acc_h"}
     if "_prompts" in task:

@@ -14,12 +14,14 @@ import numpy as np
 from hypothesis import strategies as st
 from lm_eval.tasks._yaml_loader import load_yaml
 
+from lm_eval_cora.formats import FORMATS
 from lm_eval_cora.metrics import Estimate
 from lm_eval_cora.metrics.entries import compute
 from lm_eval_cora.probes.plus import plus
 from lm_eval_cora.probes.revas import revas
-from lm_eval_cora.question import PICKS_ONE, Question, Variant
+from lm_eval_cora.question import Question
 from lm_eval_cora.responses import _COLUMNS, Record, ResponseTable
+from lm_eval_cora.variants import Variant
 
 _PROBES = Path(__file__).parents[2] / "tasks" / "_probes"
 
@@ -99,12 +101,12 @@ def _record(
 ) -> Record:
     return Record(
         name,
-        kind,
-        ordinal,
         variants,
+        ordinal,
+        kind,
         tuple(printed),
         answer,
-        picked,
+        picked=picked,
         tied=tied,
         position=None if picked is None else printed.index(picked),
         original=not ordinal,
@@ -187,7 +189,7 @@ class Respondent:
         picked: int | None = None
         selected: tuple[int, ...] | None = None
         yes = no = None
-        if variant.ask in PICKS_ONE:
+        if FORMATS[variant.ask].picks_one:
             picked = min(liked) if liked else rng.choice(variant.printed)
         elif skill == "guesses" or (skill == "sticks" and variant.ask == "select_all"):
             selected = tuple(i for i in dict.fromkeys(variant.printed) if i in liked or rng.random() < 0.5)

@@ -15,7 +15,7 @@ from typing import Any
 
 from .servers import kill
 
-NOT_ASKED = [["[lm-eval-cora: not asked]"]]
+SKIPPED = [["[lm-eval-cora: skipped]"]]
 MC = "cora_demo_mc"
 TASKS = ("cora_demo", MC, "cora_demo_plus", "cora_demo_order")
 ZERO_SHOTS = ("--gen_kwargs", "max_gen_toks=64")
@@ -109,7 +109,7 @@ def compare(reference: Run, run: Run, task: str, names: Sequence[str] = ()) -> d
     """
     theirs = run.samples(task)
     pairs = [(one, theirs[key]) for key, one in reference.samples(task).items() if key in theirs]
-    asked = [(one, other) for one, other in pairs if other["resps"] != NOT_ASKED]
+    asked = [(one, other) for one, other in pairs if other["resps"] != SKIPPED]
     scores, others = reference.scores(task), run.scores(task)
     compared = [name for name in scores if not names or name.removesuffix("_stderr") in names]
     unlike = [name for name in compared if str(scores[name]) != str(others.get(name))]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lm_eval_cora.answers.selection import find_selection
+from lm_eval_cora.formats.select_all import find_selection
 
 WEATHER = ["Ice", "Fog", "Dew", "Sun"]
 

@@ -1,12 +1,17 @@
-r"""The answer that a response puts in a box: "\boxed{\frac{1}{2}}"."""
+r"""Asks for an answer in a box, "\boxed{\frac{1}{2}}": MATH in SCORE."""
 
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from lm_eval_cora.answers import Answer, Reason
 from lm_eval_cora.answers.head import after_reasoning, is_reasoning, why_nothing
 from lm_eval_cora.answers.plain import both_ends
+from lm_eval_cora.formats.base import AnswerFormat, Doc
+
+if TYPE_CHECKING:
+    from lm_eval_cora.responses import Record
 
 _LONGEST = 1_000
 """In characters. The longest answer of MATH has less than 200."""
@@ -152,3 +157,44 @@ def _content(text: str, start: int) -> str | None:
         if depth == 0:
             return text[start + 1 : brace.start()]
     return None
+
+
+class Boxed(AnswerFormat):
+    """An answer of the model's own, in a box at the end; it is compared with the reference.
+
+    Source: SCORE, section 3.2 and appendix B (MATH).
+    """
+
+    name = "boxed"
+    description = "a boxed answer"
+    instruction = "End with the final answer in a box."
+    answer_first = False
+    is_open = True
+    uses_templates = True
+
+    def target(self, doc: Doc) -> str:
+        """The sentence with the reference in a box."""
+        return f"The final answer is: $\\boxed{{{doc['answer']}}}$"
+
+    def strict(self, response: str, doc: Doc) -> Answer:
+        """See `read_boxed`."""
+        return read_boxed(response)
+
+    def flexible(self, response: str, doc: Doc) -> Answer:
+        """See `find_boxed`."""
+        return find_boxed(response)
+
+    def is_correct(self, record: Record) -> bool:
+        """Whether what was written is equivalent to the reference."""
+        return record.written is not None and record.matches is True
+
+    def said(self, record: Record, *, letters: bool) -> str | None:
+        """What was written."""
+        return record.written
+
+    def reference(self, doc: Doc) -> list[str]:
+        """The reference answer."""
+        return [str(doc["answer"])]
+
+
+BOXED = Boxed()

@@ -1,4 +1,4 @@
-"""The letter that a response begins with: the paper's rule."""
+"""Asks for the letter of one option first: the format of CoRA, MCQA+ and REVAS."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from collections.abc import Sequence
 from string import ascii_letters
 
 from lm_eval_cora.answers import Answer, Reason
+from lm_eval_cora.answers.choice import find_letter
 from lm_eval_cora.answers.head import head_of, why_nothing
+from lm_eval_cora.formats.base import AnswerFormat, Doc
+from lm_eval_cora.prompting import render
 from lm_eval_cora.question import LETTERS
 
 _HEAD = 256
@@ -69,3 +72,32 @@ def _leading_letter(line: str) -> str | None:
         if is_word or letter.islower():
             return None
     return letter.upper()
+
+
+class Letter(AnswerFormat):
+    """One letter first, then an explanation.
+
+    The prompt keeps the paper's contract in our words: it names the letters that are printed, and no others.
+
+    Source: CoRA, section 5.
+    """
+
+    name = "letter"
+    description = "a letter"
+    instruction = "Reply with the letter first."
+    picks_one = True
+
+    def prompt(self, doc: Doc) -> str:
+        """The instruction, the question and its options."""
+        return render("letter", doc["question"], doc["choices"])
+
+    def strict(self, response: str, doc: Doc) -> Answer:
+        """See `read_letter`."""
+        return read_letter(response, doc["printed"])
+
+    def flexible(self, response: str, doc: Doc) -> Answer:
+        """See `find_letter`."""
+        return find_letter(response, doc["printed"], doc["choices"])
+
+
+LETTER = Letter()

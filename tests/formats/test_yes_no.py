@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lm_eval_cora.answers import Reason
-from lm_eval_cora.answers.yes_no import find_yes_no, read_yes_no
+from lm_eval_cora.formats.yes_no import find_yes_no, read_yes_no
 
 PRINTED = [4]
 

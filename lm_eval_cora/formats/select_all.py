@@ -1,18 +1,29 @@
-"""The letters of all options that a response says are right."""
+"""Asks for the letters of all right options: multi-selection in REVAS and MCQA+."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from lm_eval_cora.answers import Answer, Reason
 from lm_eval_cora.answers.claims import text_of_option
 from lm_eval_cora.answers.head import LABEL, after_reasoning, head_of, why_nothing
 from lm_eval_cora.answers.plain import both_ends, lowered, plain
+from lm_eval_cora.formats.base import AnswerFormat, Doc
+from lm_eval_cora.prompting import render
 from lm_eval_cora.question import LETTERS
 
+if TYPE_CHECKING:
+    from lm_eval_cora.responses import Record
+
 _HEAD = 4096
+
+_TOKENS_AROUND, _TOKENS_OF_A_LETTER, _BYTES_OF_A_TOKEN = 8, 4, 3
+"""Of an answer that names several letters, with or without the texts of their options."""
+
+_STEP_OF_ROOM, _MOST_ROOM = 32, 128
+"""In tokens. Back ends batch requests with the same limit, and take the room off a long prompt."""
 
 # What stands between letters. No dash: "A-C" may mean three of them.
 _BETWEEN = re.compile(
@@ -244,3 +255,53 @@ def _selected(text: str, named: list[_Named], choices: Sequence[str]) -> list[st
 def _skip(pattern: re.Pattern[str], text: str, position: int) -> int:
     match = pattern.match(text, position)
     return match.end() if match else position
+
+
+class SelectAll(AnswerFormat):
+    """The letters of all right options first, then an explanation.
+
+    Source: REVAS, section 4 (multi-selection); the wording is ours.
+    """
+
+    name = "select_all"
+    description = "all right letters"
+    instruction = "Reply with the letters first."
+
+    def prompt(self, doc: Doc) -> str:
+        """The instruction, the question and its options."""
+        return render("select_all", doc["question"], doc["choices"])
+
+    def tokens(self, doc: Doc) -> int:
+        """Room to name every letter with the text of its option.
+
+        Example:
+            >>> SELECT_ALL.tokens({"choices": ["Ice", "Fog"]}), SELECT_ALL.tokens({"choices": ["Ice" * 500]})
+            (32, 128)
+        """
+        texts = sum(len(choice.encode()) for choice in doc["choices"])
+        tokens = _TOKENS_AROUND + _TOKENS_OF_A_LETTER * len(doc["choices"]) + texts // _BYTES_OF_A_TOKEN
+        return min(_MOST_ROOM, -(-tokens // _STEP_OF_ROOM) * _STEP_OF_ROOM)
+
+    def strict(self, response: str, doc: Doc) -> Answer:
+        """See `read_selection`."""
+        return read_selection(response, doc["printed"], doc["choices"])
+
+    def flexible(self, response: str, doc: Doc) -> Answer:
+        """See `find_selection`."""
+        return find_selection(response, doc["printed"], doc["choices"])
+
+    def is_correct(self, record: Record) -> bool:
+        """Whether the right option was selected and no other; nothing, if the right one is not printed."""
+        return record.selected is not None and set(record.selected) == {record.answer}.intersection(record.printed)
+
+    def said(self, record: Record, *, letters: bool) -> str | None:
+        """The letters, or identities, that were selected."""
+        if record.selected is None:
+            return None
+        if not letters:
+            return " ".join(map(str, record.selected))
+        chosen = [LETTERS[place] for place, identity in enumerate(record.printed) if identity in record.selected]
+        return ", ".join(chosen) or "none"
+
+
+SELECT_ALL = SelectAll()

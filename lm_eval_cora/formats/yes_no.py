@@ -1,15 +1,23 @@
-"""Whether a response says yes or no to a proposed answer."""
+"""Asks whether one option is the right answer, yes or no: true or false in MCQA+ and REVAS."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from lm_eval_cora.answers import Answer, Reason
 from lm_eval_cora.answers.choice import last_counts
 from lm_eval_cora.answers.claims import leaves_open, text_of_option
 from lm_eval_cora.answers.head import LABEL, after_reasoning, head_of, is_reasoning, why_nothing
+from lm_eval_cora.answers.likelihood import yes_or_no
 from lm_eval_cora.answers.plain import lowered, plain
+from lm_eval_cora.formats.base import AnswerFormat, Doc
+from lm_eval_cora.prompting import render
+from lm_eval_cora.question import OpenQuestion, Question
+
+if TYPE_CHECKING:
+    from lm_eval_cora.responses import Record
 
 _HEAD = 256
 _NEAR = 80
@@ -133,3 +141,63 @@ def _says_yes(claim: re.Match[str]) -> bool:
     groups = claim.groupdict()
     affirms = (groups["word"] or groups.get("adjective")) in _AFFIRMATIVE
     return affirms is not bool(groups["not"])
+
+
+class YesNo(AnswerFormat):
+    """Yes or no first, then an explanation.
+
+    The paper had a chat model rewrite question and option as a statement; the template here keeps both.
+
+    Source: MCQA+, section 3.2 (true or false); the wording is ours.
+    """
+
+    name = "yes_no"
+    description = "yes or no"
+    instruction = "Reply with yes or no first."
+
+    def prompt(self, doc: Doc) -> str:
+        """The instruction, the question and the proposed answer."""
+        return render("yes_no", doc["question"], doc["choices"])
+
+    def context(self, doc: Doc) -> str:
+        """The question and the proposed answer."""
+        return render("claim", doc["question"], doc["choices"])
+
+    def scored(self, doc: Doc) -> list[str]:
+        """The two words."""
+        return ["yes", "no"]
+
+    def target(self, doc: Doc) -> str:
+        """Yes if the option is the right one."""
+        return "yes" if doc["answer"] in doc["printed"] else "no"
+
+    def exemplar(self, question: Question | OpenQuestion, like: Doc, claimed: int = 0) -> dict[str, Any]:
+        """An exemplar about one option."""
+        return self._exemplar(question, like, slice(claimed, claimed + 1))
+
+    def strict(self, response: str, doc: Doc) -> Answer:
+        """See `read_yes_no`."""
+        return read_yes_no(response, doc["printed"])
+
+    def flexible(self, response: str, doc: Doc) -> Answer:
+        """See `find_yes_no`."""
+        return find_yes_no(response, doc["printed"], doc["choices"])
+
+    def pick(self, loglikelihoods: Sequence[Any], doc: Doc) -> Answer:
+        """See `yes_or_no`."""
+        return yes_or_no(loglikelihoods, doc["printed"])
+
+    def is_correct(self, record: Record) -> bool:
+        """Whether yes was said to the right option, or no to a wrong one."""
+        return record.selected is not None and bool(record.selected) is (record.answer in record.printed)
+
+    def said(self, record: Record, *, letters: bool) -> str | None:
+        """The word."""
+        return None if record.selected is None else "yes" if record.selected else "no"
+
+    def reference(self, doc: Doc) -> list[str]:
+        """The right word."""
+        return [self.target(doc)]
+
+
+YES_NO = YesNo()

@@ -19,7 +19,7 @@ from lm_eval_cora.harness.task import CoraTask
 from lm_eval_cora.options import OptionError
 
 
-def rehearse(
+def dry_run(
     names: Sequence[str],
     metadata: Mapping[str, Any],
     *,

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lm_eval_cora.answers import Reason
-from lm_eval_cora.answers.letter import read_letter
+from lm_eval_cora.formats.letter import read_letter
 
 PRINTED = [3, 0, 26, 1]  # A is option 3, B option 0, C is NOTA, D option 1
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lm_eval_cora.answers import Reason
-from lm_eval_cora.answers.selection import read_selection
+from lm_eval_cora.formats.select_all import read_selection
 from lm_eval_cora.question import LETTERS
 
 CHOICES = ("Steam", "Fog", "Dew", "Ice", "Hail")

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lm_eval_cora.answers import Reason
-from lm_eval_cora.answers.boxed import _LONGEST, boxes, find_boxed, read_boxed
+from lm_eval_cora.formats.boxed import _LONGEST, boxes, find_boxed, read_boxed
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ Questions are drawn with the outcomes of models in the CoRA paper's tables (righ
 in neither), asked as --stop exact asks them, and ended by the same code that ends a run. Printed are, over many runs,
 the share of intervals cora +- 1.96 stderr that hold the true CoRA, and the mean error in units of the standard error.
 
-    python benchmarks/coverage.py [--runs 2000]
+    python benchmarks/interval_coverage.py [--runs 2000]
 """
 
 from __future__ import annotations
@@ -17,14 +17,13 @@ from typing import Any
 
 import numpy as np
 
-sys.path.pop(0)  # this folder, where `import requests` would find a file of ours
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the checkout, not what is installed
 
 from lm_eval_cora.stopping.rounds import (
+    Observed,
     Outcomes,
     Planned,
     Rounds,
-    Tally,
     cora_error,
     everything,
     until_precise,
@@ -71,7 +70,7 @@ def one_run(rounds: Rounds, mcqa: float, always: float, rng: np.random.Generator
         asked += len(batch)
         found = Outcomes(*counts[:, asked - 1].tolist())
         try:
-            batch = rounds.send(Tally(int(spent[asked - 1]), {TASK: found}))
+            batch = rounds.send(Observed(int(spent[asked - 1]), {TASK: found}))
         except StopIteration:
             return found, int(spent[asked - 1])
 

@@ -7,39 +7,39 @@ from typing import Any
 
 import numpy as np
 
+from lm_eval_cora.formats import FORMATS, format_of
 from lm_eval_cora.metrics.consistency import agreement
-from lm_eval_cora.question import LETTERS, PICKS_ONE, shorten
-from lm_eval_cora.report.content import Answered, Cell, Number, Option, Stories, Story, Table
+from lm_eval_cora.question import LETTERS, shorten
+from lm_eval_cora.report.content import Answered, Cell, Example, Examples, Number, PrintedOption, Table
 from lm_eval_cora.report.runs import Run
-from lm_eval_cora.report.samples import what_was_said
 from lm_eval_cora.responses import Record
 
-_STORIES = 10
+_SHOWN = 10
 _LONGEST = 2_000
-_EXAMPLE = 200
+_LONGEST_EXCERPT = 200
 
 
-def least_consistent(run: Run) -> Stories | None:
+def least_consistent(run: Run) -> Examples | None:
     """The ten questions whose variants agree least, with all that was answered; None if nothing can agree."""
     shares = agreement(run.table)
     defined = np.flatnonzero(np.isfinite(shares))
-    chosen = [int(number) for number in defined[np.argsort(shares[defined], kind="stable")][:_STORIES]]
+    chosen = [int(number) for number in defined[np.argsort(shares[defined], kind="stable")][:_SHOWN]]
     if not chosen:
         return None
-    stories = [_story(run, run.answers[run.table.question_ids[number]], float(shares[number])) for number in chosen]
-    return Stories(
+    examples = [_example(run, run.answers[run.table.question_ids[number]], float(shares[number])) for number in chosen]
+    return Examples(
         f"The least consistent questions of {run.model}",
-        stories,
+        examples,
         "Those whose variants agree least. The right option is marked, and the one that was picked.",
     )
 
 
-def _story(run: Run, records: Sequence[Record], share: float) -> Story:
+def _example(run: Run, records: Sequence[Record], share: float) -> Example:
     lines = [run.line(record) for record in records]
     doc = lines[0]["doc"]
     hits = sum(record.correct for record in records)
-    reference = f"; reference answer: {shorten(doc['answer'], 60)}" if records[0].ask == "boxed" else ""
-    return Story(
+    reference = f"; reference answer: {shorten(doc['answer'], 60)}" if format_of(doc).is_open else ""
+    return Example(
         question_id=records[0].question_id,
         stem=_cut(str(doc.get("question", ""))),
         summary=f"{hits} of {len(records)} right, {share:.2f} of the pairs agree{reference}: "
@@ -53,15 +53,16 @@ def _answered(record: Record, line: Mapping[str, Any]) -> Answered:
     texts = [str(text) for text in line["doc"].get("choices") or ()]
     chosen = set(record.selected or ())
     options = [
-        Option(
+        PrintedOption(
             LETTERS[place],
             _cut(text),
             right=identity == record.answer,
-            picked=place == record.position if record.ask in PICKS_ONE else identity in chosen,
+            picked=place == record.position or identity in chosen,
         )
         for place, (text, identity) in enumerate(zip(texts, record.printed, strict=False))
     ]
-    said = str(record.reason) if record.reason else shorten(what_was_said(record) or "", 80)
+    read = FORMATS[record.ask].said(record, letters=True)
+    said = str(record.reason) if record.reason else shorten(read or "", 80)
     return Answered(record.kind, verdict, said, _cut(response_text(line)), options)
 
 
@@ -70,7 +71,7 @@ def response_text(line: Mapping[str, Any]) -> str:
     responses = line.get("filtered_resps") or [""]
     if isinstance(responses[0], str):
         return responses[0]
-    answers = ["yes", "no"] if line["doc"].get("ask") == "yes_no" else list(LETTERS)
+    answers = format_of(line["doc"]).scored(line["doc"])
     values = [response[0] if isinstance(response, list) and response else response for response in responses]
     if len(values) == 1:
         return str(values[0])
@@ -90,7 +91,7 @@ def invalid_answers(runs: Sequence[Run]) -> Table | None:
             by_reason.setdefault(str(record.reason), []).append(record)
         for reason, records in sorted(by_reason.items(), key=lambda item: -len(item[1])):
             example = response_text(run.line(records[0]))
-            shown = shorten(example, _EXAMPLE) if example.strip() else "(empty)"
+            shown = shorten(example, _LONGEST_EXCERPT) if example.strip() else "(empty)"
             name = [reason] if len(runs) == 1 else [reason, run.model]
             rows.append([*name, len(records), Number(len(records) / len(run.table.picked)), shown])
     if not rows:

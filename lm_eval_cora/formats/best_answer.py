@@ -1,4 +1,4 @@
-"""The letter that a response ends on: "The best answer is B"."""
+"""Asks for a sentence at the end, "The best answer is B": the format of SCORE."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import replace
 from lm_eval_cora.answers import Answer, Reason
 from lm_eval_cora.answers.choice import choose
 from lm_eval_cora.answers.head import after_reasoning, is_reasoning, last_match, why_nothing
+from lm_eval_cora.formats.base import AnswerFormat, Doc
 from lm_eval_cora.question import LETTERS
 
 _ANNOUNCEMENT = re.compile(r"best\s+answer\s+is", re.IGNORECASE)
@@ -108,3 +109,32 @@ def _letter_of(text: str) -> str | None:
     if match is None or _ORDINARY_WORD.match(text, match.start("letter")):
         return None
     return match["letter"].upper()
+
+
+class BestAnswer(AnswerFormat):
+    """A letter at the end of the response, in the words of one of the benchmark's templates.
+
+    Source: SCORE, section 3.2 and appendix B.
+    """
+
+    name = "best_answer"
+    description = "the best answer"
+    instruction = "End with: The best answer is <letter>."
+    answer_first = False
+    picks_one = True
+    uses_templates = True
+
+    def target(self, doc: Doc) -> str:
+        """The sentence with the right letter."""
+        return f"The best answer is {super().target(doc)}."
+
+    def strict(self, response: str, doc: Doc) -> Answer:
+        """See `read_best_answer`."""
+        return read_best_answer(response, doc["printed"])
+
+    def flexible(self, response: str, doc: Doc) -> Answer:
+        """See `find_best_answer`."""
+        return find_best_answer(response, doc["printed"], doc["choices"])
+
+
+BEST_ANSWER = BestAnswer()

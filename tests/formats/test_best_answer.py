@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lm_eval_cora.answers import Reason
-from lm_eval_cora.answers.best_answer import find_best_answer, read_best_answer
+from lm_eval_cora.formats.best_answer import find_best_answer, read_best_answer
 from lm_eval_cora.question import LETTERS
 
 PRINTED = [3, 0, 26, 1]  # A is option 3, B option 0, C is NOTA, D option 1

@@ -1,0 +1,364 @@
+"""Workarounds for the harness: all that depends on code which it does not document, in one place.
+
+Each docstring names the code and the reason. The sources of 0.4.12 and 0.4.13 are the same in all of these places.
+
+Three things are elsewhere: the import hook that makes `TaskManager` search our folder (`discovery/finder.py`, which
+must not import the harness), the layers in front of a model (`forwarding.py`, `kept.py`, `served.py`), and the methods
+of `ConfigurableTask` that `CoraTask` overrides.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import partial
+from typing import Any
+
+from lm_eval.models import api_models
+
+from lm_eval_cora.responses import Record
+
+# ---- the evaluation that is running
+
+
+def model_of_the_run() -> Any:
+    """Return the model that the harness is about to ask, or None."""
+    return _local_of_the_run("lm", None)
+
+
+def samples_are_logged() -> bool:
+    """Whether the harness will keep prompts and responses; true if that cannot be found out."""
+    return bool(_local_of_the_run("log_samples", True))
+
+
+def _local_of_the_run(name: str, default: Any) -> Any:
+    """Return a variable of `evaluator.evaluate`, by inspecting the stack.
+
+    `evaluate` calls `build_all_requests` and `apply_filters` of a task, and passes neither the model nor `log_samples`.
+    """
+    frame = inspect.currentframe()
+    while frame is not None:
+        if frame.f_code.co_name == "evaluate" and "lm" in frame.f_locals:
+            return frame.f_locals.get(name, default)
+        frame = frame.f_back
+    return default
+
+
+def seed_rank(rank: int) -> None:
+    """Seed each rank separately so that samples are independent.
+
+    `simple_evaluate` seeds torch alike on all ranks. The samples of a question have the same prompt, so they would be
+    drawn with the same numbers on several ranks.
+
+    Args:
+        rank: Of this process; the first keeps its seed.
+    """
+    torch = sys.modules.get("torch")
+    if rank and torch is not None:
+        torch.manual_seed(torch.initial_seed() + rank)
+
+
+# ---- a task
+
+
+def set_metrics(task: Any, aggregations: Mapping[str, Any], higher_is_better: Mapping[str, Any]) -> None:
+    """Replace the metrics of a task.
+
+    `ConfigurableTask.__init__` reads `metric_list` once. Which of our metrics are printed depends on the run.
+    """
+    task._aggregation_list, task._higher_is_better = dict(aggregations), dict(higher_is_better)
+
+
+def filters_of(task: Any) -> list[Any]:
+    """Return the filter ensembles of a task, to apply them to some of its requests.
+
+    `Task.apply_filters` applies them to all, and a user's filter may not know what a skipped request is.
+    """
+    filters: list[Any] = task._filters
+    return filters
+
+
+# ---- what a task returns
+
+
+class RecordScore(float):
+    """A Record's 1.0 or 0.0, which carries the Record.
+
+    `evaluate` stores the values of `process_results` by metric and passes them to the aggregations. Result converters
+    read the value of `acc` as the sample's score.
+    """
+
+    __slots__ = ("record",)
+    record: Record
+
+    @classmethod
+    def of(cls, record: Record) -> RecordScore:
+        """Wrap a Record."""
+        score = cls(record.correct)
+        score.record = record
+        return score
+
+
+class RecordCell:
+    """A Record under the key of any other metric.
+
+    The samples file has its `str()`: `EvaluationTracker` writes a value that is not JSON like this.
+    """
+
+    __slots__ = ("record", "text")
+
+    def __init__(self, record: Record, text: str = "") -> None:
+        self.record = record
+        self.text = text
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return f"RecordCell({self.record!r}, {self.text!r})"
+
+
+class SampleRow(dict[str, Any]):
+    """The values of all metrics for one variant, of which only a few are stored.
+
+    `evaluate` aggregates what `items()` returns, and updates the logged sample with the dict itself, which copies what
+    is stored. To store all metrics would double the memory of a logged sample.
+
+    Args:
+        stored: The values to store, by metric.
+        keys: The names of all metrics.
+        other: The value of all other metrics.
+    """
+
+    __slots__ = ("_keys", "_other")
+
+    def __init__(self, stored: Mapping[str, Any], keys: Sequence[str], other: Any) -> None:
+        super().__init__(stored)
+        self._keys = keys
+        self._other = other
+
+    def keys(self) -> Any:
+        """The names of all metrics."""
+        return dict.fromkeys(self._keys).keys()
+
+    def items(self) -> Any:
+        """All metrics with their values."""
+        return {key: self.get(key, self._other) for key in self._keys}.items()
+
+
+class Undefined(str):
+    """An undefined value, printed as `nan`.
+
+    The harness writes a float nan into its JSON as a bare NaN, which is not JSON. A group computes means of the values
+    of its tasks (`aggregate_subtask_metrics`), after the inference, so sums, products and quotients with this value are
+    undefined instead of an error.
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, _: object = None) -> Undefined:
+        """Make the text; copying and unpickling pass an argument."""
+        return super().__new__(cls, "nan")
+
+    def __float__(self) -> float:
+        return float("nan")
+
+    def _undefined(self, other: object) -> Undefined:
+        return self
+
+    __add__ = __radd__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _undefined
+
+
+# ---- requests
+
+TOKEN_LIMITS = ("max_completion_tokens", "max_tokens", "max_new_tokens")
+"""Other names of `max_gen_toks` in the harness, the one that it prefers last."""
+
+
+def rename_token_limit(settings: dict[str, Any]) -> None:
+    """Make --gen_kwargs max_new_tokens=4096 count: back ends prefer the `max_gen_toks` of the task file.
+
+    Args:
+        settings: The generation settings; changed in place.
+
+    Example:
+        >>> settings = {"max_gen_toks": 8, "max_new_tokens": 4096}
+        >>> rename_token_limit(settings)
+        >>> settings
+        {'max_gen_toks': 4096}
+    """
+    for name in TOKEN_LIMITS:
+        if name in settings:
+            settings["max_gen_toks"] = settings.pop(name)
+
+
+def slim(instances: Iterable[Any], *, prompts: bool) -> None:
+    """Free memory that answered requests no longer need.
+
+    `ConfigurableTask.construct_requests` copies the generation settings for each request, because some back ends change
+    them. After the inference equal settings can be one object. The prompts take most of the memory of a run, and the
+    harness keeps them to its end.
+
+    Args:
+        instances: The harness' requests, answered; changed in place.
+        prompts: Whether to drop the prompts, too. Keep them if samples are logged.
+    """
+    shared: dict[str, Any] = {}
+    for instance in instances:
+        prompt, *rest = instance.arguments
+        instance.arguments = ("" if prompts else prompt, *(shared.setdefault(repr(item), item) for item in rest))
+
+
+# ---- the command line
+
+
+@contextmanager
+def _replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
+    """Replace a member of a class or module for a while."""
+    own = vars(owner).get(name)
+    setattr(owner, name, value)
+    try:
+        yield
+    finally:
+        if own is None:
+            delattr(owner, name)
+        else:
+            setattr(owner, name, own)
+
+
+@contextmanager
+def model_made_by(registered: type, wrap: Callable[[str], Callable[..., Any]]) -> Iterator[None]:
+    """Replace how the harness makes its model, so that results, table and trackers name it as in any run.
+
+    `simple_evaluate` calls one of two class methods of the registered back end. It also takes a finished model, whose
+    arguments are then missing from the results.
+
+    Args:
+        registered: The back end's class in the registry.
+        wrap: Returns the replacement for the method of this name.
+    """
+    with ExitStack() as replaced:
+        for maker in ("create_from_arg_obj", "create_from_arg_string"):
+            replaced.enter_context(_replaced(registered, maker, wrap(maker)))
+        yield
+
+
+def tasks_from(process_tasks: Callable[..., Any]) -> AbstractContextManager[None]:
+    """Replace how `lm_eval run` finds the tasks (`EvaluatorConfig.process_tasks`).
+
+    It reads all task files, which takes seconds and was done before. Nothing else can be changed between the parsing of
+    the arguments and the run.
+    """
+    from lm_eval.config.evaluate_config import EvaluatorConfig
+
+    return _replaced(EvaluatorConfig, "process_tasks", process_tasks)
+
+
+def after_saving(note: Callable[[], None]) -> AbstractContextManager[None]:
+    """Call a function once `lm_eval run` has saved its results, before it prints the table."""
+    from lm_eval.loggers import EvaluationTracker
+
+    own = EvaluationTracker.save_results_aggregated
+
+    def save(tracker: Any, *results: Any, **named: Any) -> None:
+        own(tracker, *results, **named)
+        note()
+
+    return _replaced(EvaluationTracker, "save_results_aggregated", save)
+
+
+def parsed(arguments: Sequence[str]) -> tuple[Any, Any]:
+    """Return the harness' command line and its namespace for the arguments of `lm_eval run`.
+
+    `HarnessCLI.parse_args` takes no arguments and reads `sys.argv`.
+    """
+    from lm_eval._cli import HarnessCLI
+
+    with _replaced(sys, "argv", ["lm_eval", "run", *arguments]):
+        command = HarnessCLI()
+        return command, command.parse_args()
+
+
+# ---- back ends that ask a server
+
+
+def payload_of_a_turn(model: api_models.TemplateAPI) -> dict[str, Any]:
+    """Return what a back end sends for a chat turn; empty if it takes no turns.
+
+    Nothing public says whether a back end sends turns or seeds.
+    """
+    turns = [{"role": "user", "content": "A"}]
+    try:
+        payload: dict[str, Any] = model._create_payload(turns, generate=True, gen_kwargs={"until": ["B"]}, seed=1)
+    except Exception:  # of a class of the user's own
+        return {}
+    return payload
+
+
+def leave_out_empty_stops(model: Any) -> None:
+    """Have a back end send no `stop` where it would be an empty list, which some servers refuse.
+
+    The payloads are made by `_create_payload` of each back end, and there is no hook after it.
+    """
+    if not isinstance(model, api_models.TemplateAPI) or hasattr(model._create_payload, "without_stops"):
+        return
+    create = model._create_payload
+
+    def without_stops(*arguments: Any, **named: Any) -> dict[str, Any]:
+        payload: dict[str, Any] = create(*arguments, **named)
+        for part in (payload, payload.get("sampling_params")):
+            if isinstance(part, dict) and part.get("stop") == []:
+                del part["stop"]
+        return payload
+
+    without_stops.without_stops = True  # type: ignore[attr-defined]
+    model._create_payload = without_stops
+
+
+class _NoBars:
+    """The part of `tqdm.asyncio.tqdm_asyncio` that API models use, without a progress bar."""
+
+    @staticmethod
+    async def gather(*tasks: Any, desc: str = "") -> list[Any]:
+        return list(await asyncio.gather(*tasks))
+
+
+@contextmanager
+def hidden_bars() -> Iterator[None]:
+    """Hide the progress bars of API models: they ignore `disable_tqdm`."""
+    with (
+        _replaced(api_models, "tqdm", partial(api_models.tqdm, disable=True)),
+        _replaced(api_models, "tqdm_asyncio", _NoBars),
+    ):
+        yield
+
+
+@contextmanager
+def heard(hear: Callable[[str], None]) -> Iterator[None]:
+    """Collect what a server says about failures, instead of the harness' lines about each of them.
+
+    API models log the text of a response that failed, and put it into no exception.
+
+    Args:
+        hear: Is called with each of these texts.
+    """
+
+    def keep(record: logging.LogRecord) -> bool:
+        message = record.getMessage()
+        if message.startswith("API request failed"):
+            for lead in ("Response text: ", "error message: "):
+                if lead in message:
+                    hear(message.partition(lead)[2].removesuffix(" Retrying...").removesuffix(".").strip())
+            return False
+        return not message.startswith(("Exception:", "API returned null content"))
+
+    log = logging.getLogger(api_models.__name__)
+    log.addFilter(keep)
+    try:
+        yield
+    finally:
+        log.removeFilter(keep)

@@ -1,0 +1,116 @@
+"""A variant: one altered form of a question. One schema from the probe to the samples line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from lm_eval_cora.option_references import refers_to_options
+from lm_eval_cora.prompting.template import Template
+from lm_eval_cora.question import OpenQuestion, Question
+
+
+@dataclass
+class Variant:
+    """One altered form of a question. It is not frozen: that takes six times as long to make.
+
+    The harness gets `vars(variant)` as a doc, and writes it into the samples file in this order. Python stores the keys
+    of such a dict once per class, so that it takes a third of the memory of a plain dict: a run has up to 635,804 docs.
+
+    Attributes:
+        question_id: Id of the source question.
+        category: Its category; empty if it has none.
+        refers_to_options: Whether one of its options refers to other options.
+        question: Its text.
+        variants: Number of variants that the question has.
+        ordinal: Place of this one among them, from 0.
+        kind: How the question was altered, such as `original` or `decoupled_with_nota`.
+        original: Whether it is the question as its benchmark asks it; at most one variant of a question is.
+        ask: Name of the answer format.
+        choices: Text of each printed option, in printed order.
+        printed: Identity of each printed option, in the same order.
+        answer: Identity of the right option, printed or not; the reference answer where there are no options.
+        template: The template of the prompt; not in the dict where the answer format has its own prompt.
+    """
+
+    question_id: str
+    category: str = field(default="", kw_only=True)
+    refers_to_options: bool = field(default=False, kw_only=True)
+    question: str = field(default="", kw_only=True)
+    variants: int
+    ordinal: int
+    kind: str
+    original: bool = field(default=False, kw_only=True)
+    ask: str = field(default="letter", kw_only=True)
+    choices: tuple[str, ...] = field(default=(), kw_only=True)
+    printed: tuple[int, ...]
+    answer: int | str
+    template: Template | None = field(default=None, init=False)
+
+
+@dataclass(frozen=True)
+class Altered:
+    """What a probe makes of a question: a Variant without the fields that all variants of the question share.
+
+    Attributes:
+        kind: As in Variant, like the other fields.
+        options: Identity and text of each printed option, in printed order.
+        answer: Identity of the right option, or the reference answer.
+        ask: Name of the answer format.
+        original: Whether it is the question as its benchmark asks it.
+        template: The template of the prompt, if there is one.
+    """
+
+    kind: str
+    options: Sequence[tuple[int, str]]
+    answer: int | str
+    ask: str
+    original: bool = False
+    template: Template | None = None
+
+
+def variants_of(question: Question | OpenQuestion, altered: Iterable[Altered]) -> list[Variant]:
+    """Make the variants of a question, in this order.
+
+    Args:
+        question: The source question.
+        altered: What a probe makes of it.
+
+    Returns:
+        A Variant for each, numbered from 0.
+
+    Example:
+        >>> question = Question("q1", "What is frozen water?", ("Ice", "Fog"), 0)
+        >>> (variant,) = variants_of(question, [Altered("swapped", [(1, "Fog"), (0, "Ice")], 0, "letter")])
+        >>> variant.choices, variant.printed, variant.variants
+        (('Fog', 'Ice'), (1, 0), 1)
+    """
+    forms = list(altered)
+    refers = refers_to_options(question.choices)
+    variants = []
+    for ordinal, form in enumerate(forms):
+        variant = Variant(
+            question.id,
+            len(forms),
+            ordinal,
+            form.kind,
+            _one_object(tuple(identity for identity, _ in form.options)),
+            form.answer,
+            category=question.category,
+            refers_to_options=refers,
+            question=question.stem,
+            original=form.original,
+            ask=form.ask,
+            choices=tuple(text for _, text in form.options),
+        )
+        if form.template is not None:
+            variant.template = form.template
+        variants.append(variant)
+    return variants
+
+
+@lru_cache(maxsize=4096)
+def _one_object(identities: tuple[int, ...]) -> tuple[int, ...]:
+    """The same object for equal tuples: few orders exist, and many variants print each."""
+    return identities

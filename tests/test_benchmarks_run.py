@@ -1,0 +1,52 @@
+"""Each file in benchmarks/ runs from the checkout, at a tiny size, and prints numbers."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from importlib.machinery import PathFinder
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+FILES = sorted((ROOT / "benchmarks").glob("*.py"))
+
+TINY = {
+    "interval_coverage": ["--runs", "2"],
+    "maths": ["--questions", "2"],
+    "metrics": ["--questions", "20"],
+    "overhead": ["--questions", "5", "--repeats", "1"],
+    "readers": ["labelled.jsonl"],
+    "report": ["--megabytes", "1"],
+    "request_counts": ["--questions", "20", "--models", "2", "--real", "0"],
+    "scale": ["--questions", "20"],
+    "startup": ["--repeats", "1"],
+}
+
+LABELLED = {"model": "m", "prompt": "p", "options": ["Ice", "Fog"], "response": "The answer is B.", "label": "B"}
+
+
+def is_benchmark(file: Path) -> bool:
+    """Whether a file is run; the others are imported by one that is."""
+    return "__main__" in file.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", [file.stem for file in FILES if is_benchmark(file)])
+def test_a_benchmark_prints_numbers(name: str, tmp_path: Path) -> None:
+    (tmp_path / "labelled.jsonl").write_text(json.dumps(LABELLED) + "\n", encoding="utf-8")
+    arguments = [str(tmp_path / each) if each.endswith(".jsonl") else each for each in TINY[name]]
+    command = [sys.executable, str(Path("benchmarks") / f"{name}.py"), *arguments]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, encoding="utf-8", check=False)
+    assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]
+    assert re.search(r"\d", done.stdout)
+
+
+@pytest.mark.parametrize("name", [file.stem for file in FILES])
+def test_a_benchmark_does_not_hide_a_module(name: str) -> None:
+    """`python benchmarks/NAME.py` puts the folder before all others on the path."""
+    assert name not in sys.stdlib_module_names
+    elsewhere = [path for path in sys.path if Path(path).resolve() not in (ROOT, ROOT / "benchmarks")]
+    assert PathFinder.find_spec(name, elsewhere) is None

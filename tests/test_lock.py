@@ -1,0 +1,51 @@
+"""What constraints.txt fixes fits pyproject.toml, on every Python that the package claims."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).parents[1]
+PYTHONS = ("3.10", "3.11", "3.12", "3.13")
+
+
+def requirements() -> list[Requirement]:
+    """The dependencies of the package, of its extras and of its build in pyproject.toml."""
+    tomllib = pytest.importorskip("tomllib", reason="needs Python 3.11")
+    written = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    project = written["project"]
+    lists = [written["build-system"]["requires"], project["dependencies"], *project["optional-dependencies"].values()]
+    return [Requirement(each) for one in lists for each in one]
+
+
+def locked(python: str) -> dict[str, Requirement]:
+    """The lines of the lock that hold on Linux for a version of Python, by the name of the package."""
+    environment = {
+        "python_version": python,
+        "python_full_version": f"{python}.9",
+        "sys_platform": "linux",
+        "platform_machine": "x86_64",
+        "platform_python_implementation": "CPython",
+    }
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    found = [Requirement(line) for line in lines if not line.startswith("#")]
+    holding = [each for each in found if each.marker is None or each.marker.evaluate(environment)]
+    names = [canonicalize_name(each.name) for each in holding]
+    assert len(set(names)) == len(names)
+    return dict(zip(names, holding, strict=True))
+
+
+@pytest.mark.parametrize("python", PYTHONS)
+def test_the_lock_has_a_version_that_fits_each_requirement(python: str) -> None:
+    versions = locked(python)
+    for requirement in requirements():
+        (pin,) = versions[canonicalize_name(requirement.name)].specifier
+        assert pin.operator == "==", requirement
+        assert requirement.specifier.contains(pin.version), f"{requirement}: the lock has {pin.version}"
+
+
+def test_the_lock_leaves_the_build_of_torch_open() -> None:
+    assert not [name for name in locked("3.12") if name.startswith(("torch", "triton", "cuda-", "nvidia-"))]
