@@ -26,7 +26,7 @@ demo: $(VENV)/.demo
 	@$(BIN)/python scripts/demo.py --questions $(QUESTIONS)
 
 test: $(VENV)/.demo $(VENV)/.dev lint types
-	PIP_CONSTRAINT="$(CURDIR)/$(LOCK)" UV_CONSTRAINT="$(CURDIR)/$(LOCK)" $(BIN)/python -m pytest -n 2 --dist loadfile
+	PIP_CONSTRAINT="$(CURDIR)/$(LOCK)" UV_CONSTRAINT="$(CURDIR)/$(LOCK)" $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

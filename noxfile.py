@@ -80,4 +80,4 @@ def engines(session: nox.Session) -> None:
 
 def _test(session: nox.Session) -> None:
     session.run("python", "-m", "pip", "list")
-    session.run("python", "-m", "pytest", "-n", "2", "--dist", "loadfile", *session.posargs)
+    session.run("python", "-m", "pytest", "-n", "2", "--dist", "loadfile", "--no-loadscope-reorder", *session.posargs)
