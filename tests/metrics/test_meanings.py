@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from lm_eval_cora.metrics.meanings import MEANINGS
-from lm_eval_cora.task_files import probe_metrics, probes
+from lm_eval_cora.probes import PROBES
+from lm_eval_cora.task_files import probe_metrics
 
 
 def test_each_metric_has_one() -> None:
-    functions = {entry["aggregation"].__name__ for probe in probes() for entry in probe_metrics(probe)}
+    functions = {entry["aggregation"].__name__ for probe in PROBES for entry in probe_metrics(probe)}
     assert functions == MEANINGS.keys()
 
 

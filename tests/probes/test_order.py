@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lm_eval_cora.probes.order import POSITIONS, Orders, answer_at, order
+from lm_eval_cora.prompting.template import own_templates
 from lm_eval_cora.question import LETTERS, NOTA, Question
 from lm_eval_cora.variants import Variant
 
@@ -39,12 +40,13 @@ def check_what_holds_for_every_order(question: Question, variants: list[Variant]
 
 def test_what_is_printed() -> None:
     # Ice changes places with Steam, with itself, with Fog, with Dew.
-    variants = order(WATER)
+    template = own_templates().fixed
+    variants = order(WATER, template=template)
     assert printed(variants) == [(1, 0, 2, 3), (0, 1, 2, 3), (0, 2, 1, 3), (0, 3, 2, 1)]
     assert variants[0].choices == ("Ice", "Steam", "Fog", "Dew")
     assert [variant.original for variant in variants] == [False, True, False, False]
-    assert {variant.ask for variant in variants} == {"best_answer"}
-    assert {variant.ask for variant in order(WATER, ask="letter")} == {"letter"}
+    assert {(variant.ask, variant.template) for variant in variants} == {("best_answer", template)}
+    assert {(variant.ask, variant.template) for variant in order(WATER)} == {("letter", None)}
 
 
 @given(questions(26))
