@@ -7,6 +7,7 @@ import pytest
 
 from lm_eval_cora.exemplars import ExemplarError, ExemplarPool
 from lm_eval_cora.question import Question
+from tests.support.messages import tells
 
 
 def question(number: int, category: str = "") -> Question:
@@ -75,11 +76,8 @@ def test_fewer_than_asked_for() -> None:
     assert len(pool(within_category=True).draw(QUESTIONS[0], 6, 0)) == 5
     with pytest.raises(ExemplarError) as error:
         pool(within_category=True).check(QUESTIONS[:1], 6)
-    assert str(error.value) == (
-        "question 'q0' can have 5 exemplars at most: the other questions of the category 'law' of the dev split; "
-        "ask with --num_fewshot 5"
-    )
-    with pytest.raises(ExemplarError, match="'q0' can have 11 exemplars at most: the other questions of the dev split"):
+    assert tells(str(error.value), "'q0'", "5 exemplars", "'law'", "dev split", "--num_fewshot 5")
+    with pytest.raises(ExemplarError, match=r"'q0' .*11 exemplars.*dev split"):
         pool().check(QUESTIONS[:1], 12)
 
 
@@ -118,7 +116,7 @@ def test_what_is_advised_is_enough_for_every_question() -> None:
     uneven = [*(question(number, "law") for number in range(5)), *(question(number, "arts") for number in (7, 8))]
     of_both = pool(uneven, within_category=True)
     for shots in (4, 5):
-        with pytest.raises(ExemplarError, match=r"question 'q7' can have 1 exemplars .*; ask with --num_fewshot 1"):
+        with pytest.raises(ExemplarError, match=r"'q7' .*1 exemplars .*--num_fewshot 1"):
             of_both.check(uneven, shots)
     of_both.check(uneven, 1)
 

@@ -97,5 +97,5 @@ def test_a_subset_of_the_rows_own_goes_first() -> None:
 
 @pytest.mark.parametrize("row", [{}, {"subset": None}, {"subset": "gaokao"}])
 def test_without_a_subset_ids_and_exemplars_would_be_others(row: dict[str, Any]) -> None:
-    with pytest.raises(BenchmarkError, match=r"agieval: mine.jsonl: which subset\? Expected a column 'subset' or"):
+    with pytest.raises(BenchmarkError, match=r"agieval: mine.jsonl: .*'subset'"):
         subset_of("mine.jsonl", row)

@@ -57,7 +57,7 @@ def test_broken_files(name: str, content: bytes, message: str, tmp_path: Path) -
 
 
 def test_no_file() -> None:
-    with pytest.raises(BenchmarkError, match=r"there is no file nowhere\.jsonl \(looked for it in "):
+    with pytest.raises(BenchmarkError, match=r"nowhere\.jsonl .*\(.* "):
         list(read_rows(Path("nowhere.jsonl")))
 
 

@@ -30,12 +30,12 @@ def test_a_row_of_the_authors_files() -> None:
 
 
 def test_a_letter_that_no_option_has() -> None:
-    with pytest.raises(UnusableQuestion, match="answer_idx 'F' is not one of A, B, C, D, E"):
+    with pytest.raises(UnusableQuestion, match=r"answer_idx 'F' .*A, B, C, D, E"):
         to_question({**ROW, "answer_idx": "F"}, "test-7")
 
 
 def test_a_key_that_names_another_text_than_the_answer() -> None:
-    with pytest.raises(UnusableQuestion, match="answer_idx 'B' is 'Vitamin B', answer is 'Vitamin C'"):
+    with pytest.raises(UnusableQuestion, match=r"answer_idx 'B' .*'Vitamin B'.* answer .*'Vitamin C'"):
         to_question({**ROW, "answer_idx": "B"}, "test-7")
 
 

@@ -29,7 +29,7 @@ def test_ten_options() -> None:
 
 @pytest.mark.parametrize(("letter", "index"), [("B", 2), ("C", 0)])
 def test_a_letter_that_contradicts_the_index(letter: str, index: int) -> None:
-    with pytest.raises(UnusableQuestion, match=r"a letter that contradicts the index: answer .*, answer_index"):
+    with pytest.raises(UnusableQuestion, match=r"letter .* index: answer .*, answer_index"):
         to_question({**ROW, "answer": letter, "answer_index": index}, "")
 
 

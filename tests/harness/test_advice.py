@@ -96,6 +96,6 @@ def test_room_is_not_advised_where_there_is_room() -> None:
 def test_a_response_that_ended_without_a_best_answer_needs_other_words_not_room() -> None:
     # 800 bytes are at most 800 tokens, of 1,024; 5,000 bytes may be all of them.
     ended, cut = (advice(sized(Reason.NO_BEST_ANSWER, size, "best_answer"), 1024) for size in (800, 5_000))
-    assert "These responses end without it; --system_instruction 'End with: The best answer is <letter>.'" in ended
+    assert "--system_instruction 'End with: The best answer is <letter>.'" in ended
     assert "max_gen_toks" not in ended
     assert "max_gen_toks=4096" in cut

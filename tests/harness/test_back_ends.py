@@ -105,7 +105,7 @@ def test_vllm_that_thinks_scores_nothing() -> None:
     model = VLLM(knows)
     check_scoring(model, ["cora_demo_mc"])
     model.enable_thinking = True
-    with pytest.raises(OptionError, match="cora_demo_mc: answers are scored, and VLLM cannot: with enable_thinking"):
+    with pytest.raises(OptionError, match=r"cora_demo_mc: .*VLLM .*enable_thinking"):
         check_scoring(model, ["cora_demo_mc"])
     with pytest.raises(OptionError, match=r"--tasks cora_demo$"):
         run_simulated(model, "cora_demo_mc", {"questions": 1})
@@ -117,7 +117,7 @@ def test_replicas_that_are_loaded_for_each_wave(how: dict[str, Any]) -> None:
     model = VLLM(knows)
     check_replicas("cora_demo", model, "--stop exact")
     model.data_parallel_size = 2
-    with pytest.raises(OptionError, match=r"data_parallel_size=2 the harness loads .* `vllm serve MODEL --data"):
+    with pytest.raises(OptionError, match=r"data_parallel_size=2 .* `vllm serve MODEL --data"):
         run_simulated(stop_early(model, **how), options={"questions": 1})
     assert model.prompts == []
     assert run_simulated(model, options={"questions": 1})  # in one call
@@ -156,9 +156,9 @@ def test_vllm_is_refused_by_its_arguments_before_it_loads_a_model() -> None:
     check_vllm("vllm", {"enable_thinking": True}, [], "")
     check_vllm("vllm", {"data_parallel_size": 2}, ["cora_demo_mc"], "")
     check_vllm("sglang", {"data_parallel_size": 2, "enable_thinking": True}, ["cora_demo_mc"], "--stop exact")
-    with pytest.raises(OptionError, match="cora_demo_mc: answers are scored, and vllm cannot: with enable_thinking"):
+    with pytest.raises(OptionError, match=r"cora_demo_mc: .*vllm .*enable_thinking"):
         check_vllm("vllm", {"enable_thinking": True}, ["cora_demo_mc"], "")
-    with pytest.raises(OptionError, match="--stop exact: with data_parallel_size=2 the harness loads the model again"):
+    with pytest.raises(OptionError, match=r"--stop exact: .*data_parallel_size=2"):
         check_vllm("vllm", {"data_parallel_size": 2}, [], "--stop exact")
 
 

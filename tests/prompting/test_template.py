@@ -72,13 +72,13 @@ def test_something_else_than_a_list(entries: object) -> None:
 def test_templates_that_do_not_go_together() -> None:
     with pytest.raises(TemplateError, match="two templates have the same name: brief, brief"):
         made(BRIEF, {**BRIEF, "name": " brief "})
-    with pytest.raises(TemplateError, match="2 templates are marked as fixed, expected one or none"):
+    with pytest.raises(TemplateError, match=r"2 templates .*fixed"):
         made({**BRIEF, "fixed": True}, {**GOOD, "fixed": True})
 
 
 def test_questions_without_options_have_templates_without() -> None:
     assert made({"prompt": "Solve: {question}"}, has_options=False) == ["1_question_last"]
-    with pytest.raises(TemplateError, match=r"template 1: expected \{options\} 0 times, it stands there 1"):
+    with pytest.raises(TemplateError, match=r"template 1: .*\{options\} 0 .* 1"):
         made(GOOD, has_options=False)
 
 

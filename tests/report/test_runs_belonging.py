@@ -12,6 +12,7 @@ from lm_eval_cora.export.every_eval_ever import write_every_eval_ever
 from lm_eval_cora.report.compare import not_comparable, told_apart
 from lm_eval_cora.report.runs import read_runs
 from lm_eval_cora.report.sections import make_report
+from tests.support.messages import tells
 from tests.support.written import Written, copied, lines_of, otherwise, put, the_run, varied, write
 
 
@@ -40,7 +41,7 @@ def test_a_task_of_which_nothing_is_left_is_said(tmp_path: Path) -> None:
     lost = write(tmp_path, varied, "cora_demo_sampling", {"questions": 2})
     put(lost.samples, ['{"a"', "{}"])
     run = the_run(tmp_path)
-    assert f"left out {lost.samples}: it holds no answers (1 no JSON, 1 of another task)" in run.warnings
+    assert any(tells(line, f"left out {lost.samples}: ", "1 no JSON", "1 of another task") for line in run.warnings)
 
 
 def test_no_name_is_guessed_among_several(tmp_path: Path) -> None:
@@ -93,7 +94,7 @@ def test_without_results_files_nothing_is_merged_and_that_is_why(tmp_path: Path)
     put(written.samples, lines[:10])
     put(newer(written), lines[10:])
     (note,) = the_run(tmp_path).notes
-    assert "without both results files nothing says whether it was asked alike" in note
+    assert "without both results files" in note
 
 
 def test_merged_categories_are_in_the_signature(tmp_path: Path) -> None:
@@ -104,7 +105,7 @@ def test_merged_categories_are_in_the_signature(tmp_path: Path) -> None:
     assert "categories:astronomy,biology" in parts
     assert "invalid:100.0%" in parts
     assert f"n:{len(run.table.sizes)}x5" in parts
-    assert "merged, so the numbers are not checked against a results file" in run.warnings
+    assert any(tells(line, "merged", "results file") for line in run.warnings)
     # The same questions, asked in one run.
     whole = write(tmp_path / "whole", varied, "cora_demo_order", {"categories": ["biology", "astronomy"]})
     assert not_comparable(run, the_run(whole.folder)) == ""
@@ -115,9 +116,7 @@ def test_a_results_file_that_is_cut_is_said(tmp_path: Path) -> None:
     text = written.results.read_text()
     written.results.write_text(text[: len(text) // 2])
     (told,) = the_run(tmp_path).warnings
-    assert told == (
-        f"{written.results.name} is no results file that can be read, so the numbers are not checked against it"
-    )
+    assert tells(told, written.results.name, "not checked")
 
 
 def test_a_lone_samples_file_has_the_model_of_the_folder(tmp_path: Path) -> None:
@@ -147,7 +146,7 @@ def test_a_template_that_the_server_applied_is_no_missing_one(tmp_path: Path) ->
     other.results.write_text(json.dumps(results))
     first, second = the_run(one.folder), the_run(other.folder)
     (told,) = told_apart(first, second)
-    assert told == "chat_template_sha is None in the first, 'applied by the server' in the second"
+    assert tells(told, "chat_template_sha", "None", "first", "'applied by the server'", "second")
     assert told_apart(second, second) == []
     # As Python runs name a model: its own name is no name of a back end.
     results["config"]["model"] = "org/llama-2-7b-chat-hf"

@@ -13,6 +13,7 @@ from lm_eval_cora.cli import main
 from lm_eval_cora.harness import stop_early
 from lm_eval_cora.options import OptionError
 from lm_eval_cora.question import LETTERS
+from tests.support.messages import tells
 from tests.support.responses import STYLES
 from tests.support.simulated import TASKS, run, scores
 from tests.support.stopping import Moody, chance
@@ -104,7 +105,7 @@ def test_scored_answers_have_no_reader() -> None:
 
 def test_an_unknown_reader_is_an_error_before_the_first_request() -> None:
     model = Moody(SEED)
-    with pytest.raises(OptionError, match="cora_demo: option 'reader' is 'lazy', expected 'flexible' or 'strict'"):
+    with pytest.raises(OptionError, match=r"cora_demo: option 'reader' .*'lazy'.*'flexible' or 'strict'"):
         run(model, "cora_demo", {**QUESTIONS, "reader": "lazy"})
     assert model.asked == []
 
@@ -130,11 +131,11 @@ def test_samples_are_read_again(tmp_path: Path, capsys: pytest.CaptureFixture[st
         assert main(["report", *folders, "--reader", reader, "-o", str(output)]) == 0
         told = capsys.readouterr().err
         assert told.count(f"read again by the {reader} reader") == 1
-        assert f"of the responses follow the format, so the scores depend on the reader, here {reader}" in told
+        assert tells(told, "of the responses follow the format", f" {reader}")
         assert main(["compare", *folders, "--reader", reader, "--json"]) == 0
         assert '"value": 0.0' in capsys.readouterr().out
     assert main(["compare", str(flexible.folder), str(other.folder)]) == 1
-    assert "Read both alike: --reader flexible, or --reader strict" in capsys.readouterr().err
+    assert "--reader flexible, or --reader strict" in capsys.readouterr().err
     assert the_run(flexible.folder).reader == "flexible"
     assert the_run(other.folder).reader == "strict"
     assert main(["export", str(other.folder), "--format", "csv", "--reader", "flexible"]) == 0
@@ -145,4 +146,4 @@ def test_a_run_that_stopped_early_is_not_read_again(tmp_path: Path, capsys: pyte
     written = write(tmp_path, stop_early(Moody(SEED)), "cora_demo", QUESTIONS)
     assert main(["report", str(written.folder), "--format", "md"]) == 0
     assert main(["report", str(written.folder), "--format", "md", "--reader", "strict"]) == 1
-    assert "the run stopped early, and the flexible reader decided where" in capsys.readouterr().err
+    assert "the run stopped early" in capsys.readouterr().err

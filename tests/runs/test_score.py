@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from lm_eval_cora.question import LETTERS
+from tests.support.messages import tells
 from tests.support.simulated import knows, run, says, scores
 from tests.support.study import four_options, study_of
 
@@ -209,7 +210,7 @@ def test_hostile_maths_costs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyP
     # The answer of 100,000 characters, the box that is not closed, the empty one.
     assert values["invalid"] == pytest.approx(0.3)
     assert values["timeouts"] > 0
-    assert "comparisons of answers ran out of time or memory" in caplog.text
+    assert "ran out of time or memory" in caplog.text
     assert not list(Path.cwd().rglob("x"))
 
 
@@ -253,7 +254,7 @@ def test_a_model_of_transformers_is_not_sent_a_seed(chat: bool, tmp_path: Path) 
         pass
 
     for cache in (None, str(tmp_path / "cache")):
-        with pytest.raises(OptionError, match="option 'request_seeds': the back end 'hf' takes no seed"):
+        with pytest.raises(OptionError, match=r"option 'request_seeds': .*'hf'"):
             run(
                 HFLM(knows),
                 "cora_demo_sampling",
@@ -294,10 +295,7 @@ def test_answers_that_are_not_scored_are_not_compared(monkeypatch: pytest.Monkey
 
 def test_samples_that_are_all_the_same_are_reported(caplog: pytest.LogCaptureFixture) -> None:
     run(knows, "cora_demo_sampling", {"questions": 5})
-    assert (
-        "the samples of each of the 5 questions are equal, so the metrics say nothing. No seeds were sent."
-        in caplog.text
-    )
+    assert tells(caplog.text, "the samples of each of the 5 questions", "No seeds were sent")
     caplog.clear()
     run(lambda doc: f"{doc['ordinal']} {knows(doc)}", "cora_demo_sampling", {"questions": 5})
     assert "the samples of each" not in caplog.text

@@ -95,7 +95,7 @@ def test_a_table_without_metrics_is_refused_before_anything_runs(
         f"task: mine\ninclude: {TASKS}/demo/cora_{include}.yaml\nmetadata: {{version: 1}}\nmetric_list: [{entry}]\n"
     )
     manager = TaskManager(include_path=tmp_path, include_defaults=False, metadata={"cora": options})
-    with pytest.raises(OptionError, match="mine: no metric of metric_list is left for the table"):
+    with pytest.raises(OptionError, match=r"mine: .*metric_list"):
         manager.load(["mine"])
 
 
@@ -107,7 +107,7 @@ def test_several_filters_are_warned_about(tmp_path: Path, caplog: pytest.LogCapt
     )
     results = run(knows, "mine", {"questions": 2}, tmp_path)
     assert scores(results, "mine", "two")["acc"] == 1.0
-    assert "mine: with several filters the results have the metrics of the table only" in caplog.text
+    assert "mine: with several filters" in caplog.text
     assert "study" not in results["configs"]["mine"]["metadata"]
 
 

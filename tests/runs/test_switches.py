@@ -13,6 +13,7 @@ import pytest
 
 from lm_eval_cora.options import OptionError
 from tests.support.index import OURS_ALONE
+from tests.support.messages import tells
 from tests.support.simulated import TASKS, Simulated, knows, run, scores
 
 FORMS = ["cora_demo", "cora_demo_mc"]
@@ -61,14 +62,14 @@ def test_a_limit_that_leaves_nothing_to_measure_is_said_before_the_run(
 
     run(Looking(knows), task, limit=10)
     assert Looking.warned
-    assert f"{task}: 1 of 1 questions are cut in two and will be left out, so no score will come out." in caplog.text
+    assert tells(caplog.text, f"{task}: 1 of 1 questions ", "no score")
 
 
 @both_forms
 def test_samples(task: str, caplog: pytest.LogCaptureFixture) -> None:
     results = run(knows, task, samples={task: [*range(M, 2 * M), 3]})
     assert scores(results, task)["cora"] == 1.0
-    assert f"{task}: 1 of 2 questions are cut in two and will be left out. --limit and --samples" in caplog.text
+    assert tells(caplog.text, f"{task}: 1 of 2 questions ", "--limit and --samples")
     assert {sample["doc"]["question_id"] for sample in results["samples"][task]} == {"astronomy-01", "astronomy-02"}
 
 
@@ -178,7 +179,7 @@ def test_more_processes_than_variants_are_refused_before_a_request(task: str) ->
     class Lonely(Refusing):
         world_size = 27
 
-    with pytest.raises(OptionError, match=f"{task}: 26 variants cannot be shared out among 27 processes"):
+    with pytest.raises(OptionError, match=f"{task}: 26 variants .*27 processes"):
         run(Lonely(), task, {"questions": 1})
 
 
@@ -199,7 +200,7 @@ def test_all_of_them_on_the_command_line(tmp_path: Path, hub: Path) -> None:
     done = subprocess.run(command, cwd=hub, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     # 24 of 60 variants: one whole question, 8 * 4 + 6 * 2 + 6 * 3 = 62 letters, and four variants of another, 16 more.
-    assert "cora_mmlu: 1 of 2 questions are cut in two and will be left out." in done.stderr
+    assert "cora_mmlu: 1 of 2 questions " in done.stderr
     assert "cora_mmlu: --cache_requests is not used" in done.stderr
     assert "cora_mmlu_mc: 2 questions, 24 variants, 78 requests, one per letter, about" in done.stderr
     (file,) = (tmp_path / "out").rglob("results_*.json")

@@ -1,0 +1,19 @@
+"""What a message must say, whatever its words."""
+
+from __future__ import annotations
+
+
+def tells(message: str, *parts: str) -> bool:
+    """Whether one line of a message, or several, have these parts in this order.
+
+    Example:
+        >>> tells("demo: 500 questions were asked for, there are 120", "demo", "500", "120")
+        True
+        >>> tells("demo: there are 120", "120", "demo")
+        False
+    """
+    for part in parts:
+        _, found, message = message.partition(part)
+        if not found:
+            return False
+    return True
