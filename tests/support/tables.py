@@ -122,14 +122,14 @@ def resampled(table: ResponseTable, drawn: np.ndarray) -> ResponseTable:
     """A table of these questions; the columns are copied, 9,000 records being too many to make 400 times."""
     starts = np.cumsum(table.sizes) - table.sizes
     sizes = table.sizes[drawn]
+    rows = _stretches(starts[drawn], sizes)
     moved = np.cumsum(sizes) - sizes - starts[drawn]
-    rows = np.concatenate([np.arange(start, start + size) for start, size in zip(starts[drawn], sizes, strict=True)])
 
     def copied(pairs: np.ndarray) -> np.ndarray:
-        if not len(pairs):
-            return pairs
         of = table.question[pairs[:, 0]]
-        return np.concatenate([pairs[of == q] + shift for q, shift in zip(drawn, moved, strict=True)])
+        counts = np.bincount(of, minlength=len(table.sizes))
+        chosen = np.argsort(of, kind="stable")[_stretches((np.cumsum(counts) - counts)[drawn], counts[drawn])]
+        return pairs[chosen] + np.repeat(moved, counts[drawn])[:, None]
 
     return replace(
         table,
@@ -140,6 +140,11 @@ def resampled(table: ResponseTable, drawn: np.ndarray) -> ResponseTable:
         ran_out=copied(table.ran_out),
         **{column: getattr(table, column)[rows] for column in ("kind", *_COLUMNS)},
     )
+
+
+def _stretches(starts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Indices of stretches that begin at these places, one stretch after the other."""
+    return np.repeat(starts - (np.cumsum(sizes) - sizes), sizes) + np.arange(sizes.sum())
 
 
 def random_questions(count: int, variants: int = 26, seed: int = 0) -> list[list[Record]]:
