@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import json
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -27,22 +29,45 @@ pytestmark = [
 ]
 
 
+QUESTIONS = [
+    {"question": "Which animal barks?", "choices": ["The cat", "The dog", "The cow"], "answer": "B"},
+    {"question": "What is frozen water called?", "choices": ["Ice", "Steam", "Fog"], "answer": "A"},
+]
+"""Fewer options and shorter texts than the demo's, so fewer and shorter prompts."""
+
+M = 14
+"""Variants of one of them on the divergent probe: 2 + 6 * 2."""
+
 RUNS: dict[str, dict[str, Any]] = {
-    "cora_demo": {"options": {"questions": 2}},
-    "cora_demo_mc": {"options": {"questions": 1}, "num_fewshot": 1},
-    # Room for "A. East": where it is not the length that is looked at, the tests do not pay for it.
-    "cora_demo_plus": {"options": {"questions": 1}, "gen_kwargs": {"max_gen_toks": 8}},
-    "cora_demo_revas": {"options": {"questions": 1}, "gen_kwargs": {"max_gen_toks": 8}},
-    "cora_demo_revas_mc": {"options": {"questions": 1}},
-    # Cut short, so that most of the answers are not in it: what comes of them is what is looked at.
-    "cora_demo_prompts": {"options": {"questions": 1}, "gen_kwargs": {"max_gen_toks": 16}},
-    "cora_demo_order": {"options": {"questions": 1}, "gen_kwargs": {"max_gen_toks": 16}},
-    "cora_demo_sampling": {"options": {"questions": 1}, "gen_kwargs": {"max_gen_toks": 16}},
+    "cora_local": {},
+    "cora_local_mc": {"options": {"questions": 1}, "num_fewshot": 1},
+    # Room for "A. The cat": tests that do not look at the length have a short one.
+    "cora_local_plus": {"options": {"questions": 1}, "gen_kwargs": {"max_gen_toks": 8}},
+    "cora_local_revas": {"options": {"questions": 1}, "gen_kwargs": {"max_gen_toks": 8}},
+    "cora_local_revas_mc": {"options": {"questions": 1}},
+    # Too short for most answers: these tests look at what is made of them.
+    "cora_local_prompts": {"options": {"questions": 1}, "gen_kwargs": {"max_gen_toks": 16}},
+    "cora_local_order": {"options": {"questions": 1}, "gen_kwargs": {"max_gen_toks": 16}},
+    "cora_local_sampling": {"options": {"questions": 1}, "gen_kwargs": {"max_gen_toks": 16}},
 }
 
 
+@dataclass(frozen=True)
+class Asked:
+    """The model, and the file with the questions."""
+
+    model: Any
+    file: Path
+
+    def run(self, task: str, model: Any = None, **more: Any) -> dict[str, Any]:
+        """Run one of the tasks. A prompt costs most of a second."""
+        arguments = RUNS[task] | more
+        options = {"data_files": str(self.file), **arguments.pop("options", {})}
+        return run(model or self.model, task, options, apply_chat_template=True, **arguments)
+
+
 @pytest.fixture(scope="module")
-def model() -> Any:
+def asked(tmp_path_factory: pytest.TempPathFactory) -> Asked:
     import gguf
     import torch
     from lm_eval.models.huggingface import HFLM
@@ -53,69 +78,74 @@ def model() -> Any:
     assert spec is not None
     assert spec.submodule_search_locations is not None
     folder = Path(spec.submodule_search_locations[0])
-    with patch.object(gguf, "GGUFReader", cache(gguf.GGUFReader)):  # config, tokenizer and weights each read the file
-        return HFLM(pretrained=str(folder), gguf_file=WEIGHTS, dtype="float32", device="cpu", batch_size=8)
-
-
-def ask(model: Any, task: str) -> dict[str, Any]:
-    """Run one of the tasks. A prompt costs about a second."""
-    return run(model, task, apply_chat_template=True, **RUNS[task])
-
-
-@pytest.fixture(scope="module")
-def written(model: Any) -> dict[str, Any]:
-    return ask(model, "cora_demo")
+    with (
+        patch.object(gguf, "GGUFReader", cache(gguf.GGUFReader)),  # config, tokenizer and weights each read the file
+        patch.object(gguf, "get_tensor_name_map", cache(gguf.get_tensor_name_map)),  # made for each of the modules
+    ):
+        model = HFLM(pretrained=str(folder), gguf_file=WEIGHTS, dtype="float32", device="cpu", batch_size=16)
+    file = tmp_path_factory.mktemp("questions") / "questions.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in QUESTIONS), encoding="utf-8")
+    return Asked(model, file)
 
 
 @pytest.fixture(scope="module")
-def scored(model: Any) -> tuple[dict[str, Any], list[int]]:
+def written(asked: Asked) -> dict[str, Any]:
+    return asked.run("cora_local")
+
+
+@pytest.fixture(scope="module")
+def scored(asked: Asked) -> tuple[dict[str, Any], list[int]]:
     """The results, and how many rows each forward pass has."""
     rows: list[int] = []
-    call = model._model_call
-    with patch.object(model, "_model_call", lambda inputs, **more: rows.append(len(inputs)) or call(inputs, **more)):
-        return ask(model, "cora_demo_mc"), rows
+    call = asked.model._model_call
+    counting = patch.object(
+        asked.model, "_model_call", lambda inputs, **more: rows.append(len(inputs)) or call(inputs, **more)
+    )
+    with counting:
+        return asked.run("cora_local_mc"), rows
 
 
 def test_two_questions(written: dict[str, Any]) -> None:
-    values = scores(written)
-    samples = written["samples"]["cora_demo"]
-    assert len(samples) == 52
-    # With its chat template this model answers "A. East", and now and then "A star with": most can be read.
+    values = scores(written, "cora_local")
+    samples = written["samples"]["cora_local"]
+    assert len(samples) == 2 * M
+    # With its chat template this model answers "A. The cat", and now and then with half a sentence: most can be read.
     assert values["invalid"] < 0.6
     estimates = [Estimate(values[name], values[f"{name}_stderr"]) for name in METRICS]
     assert all(0 <= estimate.value <= 1 and estimate.stderr >= 0 for estimate in estimates)
     assert values["mcqa"] in (0.0, 0.5, 1.0)
     # acc from the lines of the samples file, each scored alone.
-    assert values["acc"] == pytest.approx(sum(sample["acc"] for sample in samples) / 52)
+    assert values["acc"] == pytest.approx(sum(sample["acc"] for sample in samples) / (2 * M))
     assert any(sample["consistency_rate"].text != "" for sample in samples)
 
 
 def test_the_letters_of_a_variant_cost_one_forward_pass(scored: tuple[dict[str, Any], list[int]]) -> None:
     results, rows = scored
-    values = scores(results, "cora_demo_mc")
-    assert sum(rows) == 26  # 26 variants with two, three or five letters each
+    values = scores(results, "cora_local_mc")
+    prompts = {sample["arguments"][0][0] for sample in results["samples"]["cora_local_mc"]}
+    assert sum(rows) == len(prompts) > 10  # with two or three letters each
     assert values["invalid"] == 0.0
     assert values["ties"] == 0.0  # float32 tells letters apart
     assert all(0 <= values[name] <= 1 for name in METRICS)
-    assert any(sample["acc"] for sample in results["samples"]["cora_demo_mc"])
+    assert any(sample["acc"] for sample in results["samples"]["cora_local_mc"])
 
 
-def test_mcqa_plus(model: Any) -> None:
-    results = ask(model, "cora_demo_plus")
-    values = scores(results, "cora_demo_plus")
-    samples = results["samples"]["cora_demo_plus"]
-    assert len(samples) == 15
-    assert values["mcqa_plus"] == pytest.approx(sum(sample["acc"] for sample in samples) / 15)
+def test_mcqa_plus(asked: Asked) -> None:
+    results = asked.run("cora_local_plus")
+    values = scores(results, "cora_local_plus")
+    samples = results["samples"]["cora_local_plus"]
+    assert len(samples) == 12
+    assert values["mcqa_plus"] == pytest.approx(sum(sample["acc"] for sample in samples) / 12)
     assert values["mcqa_plus_diff"] == pytest.approx(values["mcqa_plus"] - values["mcqa"])
     # It does say yes and no when asked to.
     said = [str(sample["consistency_rate"]) for sample in samples if sample["doc"]["ask"] == "yes_no"]
-    assert len(said) == 5
+    assert len(said) == 3
     assert set(said) & {"yes", "no"}
 
 
-def test_the_study_in_both_forms(model: Any) -> None:
-    for task, count, own in (("cora_demo_revas", 48, SELECTIONS), ("cora_demo_revas_mc", 47, SCORED)):
-        results = ask(model, task)
+def test_the_study_in_both_forms(asked: Asked) -> None:
+    for task, count, own in (("cora_local_revas", 39, SELECTIONS), ("cora_local_revas_mc", 38, SCORED)):
+        results = asked.run(task)
         values, samples = scores(results, task), results["samples"][task]
         assert len(samples) == count
         assert set(own) < set(values)
@@ -130,9 +160,9 @@ def test_the_study_in_both_forms(model: Any) -> None:
         assert sum(shares) == pytest.approx(1.0)
 
 
-def test_score(model: Any) -> None:
-    for task, count in (("cora_demo_prompts", 10), ("cora_demo_order", 5), ("cora_demo_sampling", 5)):
-        results = ask(model, task)
+def test_score(asked: Asked) -> None:
+    for task, count in (("cora_local_prompts", 10), ("cora_local_order", 3), ("cora_local_sampling", 5)):
+        results = asked.run(task)
         values, samples = scores(results, task), results["samples"][task]
         assert len(samples) == count
         assert all(sample["arguments"][0][1]["max_gen_toks"] == 16 for sample in samples)
@@ -144,36 +174,34 @@ def test_score(model: Any) -> None:
     assert len({sample["resps"][0][0] for sample in samples}) > 1
 
 
-@pytest.mark.parametrize("task", ["cora_demo", "cora_demo_mc"])
+@pytest.mark.parametrize("task", ["cora_local", "cora_local_mc"])
 def test_stopping_early(
-    model: Any, written: dict[str, Any], scored: tuple[dict[str, Any], list[int]], task: str
+    asked: Asked, written: dict[str, Any], scored: tuple[dict[str, Any], list[int]], task: str
 ) -> None:
-    full = scores({"cora_demo": written, "cora_demo_mc": scored[0]}[task], task)
-    results = ask(stop_early(model), task)
+    full = scores({"cora_local": written, "cora_local_mc": scored[0]}[task], task)
+    results = asked.run(task, stop_early(asked.model))
     found = scores(results, task)
     exact = [f"{name}{end}" for name in ("cora", "ci", "mcqa", "bmca@1.0") for end in ("", "_stderr")]
     assert {name: found[name] for name in exact} == {name: full[name] for name in exact}
     samples = results["samples"][task]
-    asked = sum(sample["resps"][0][0] != SKIPPED for sample in samples)
-    questions = RUNS[task]["options"]["questions"]
-    assert questions <= asked < len(samples) == 26 * questions
-    assert f"|stop:exact|asked:{asked / len(samples):.1%}|" in results["configs"][task]["metadata"]["signature"]
-    assert results["config"]["model"] == model.config._name_or_path
+    answered = sum(sample["resps"][0][0] != SKIPPED for sample in samples)
+    questions = RUNS[task].get("options", {}).get("questions", len(QUESTIONS))
+    assert questions <= answered < len(samples) == M * questions
+    assert f"|stop:exact|asked:{answered / len(samples):.1%}|" in results["configs"][task]["metadata"]["signature"]
+    assert results["config"]["model"] == asked.model.config._name_or_path
 
 
-def test_a_short_limit_first_has_the_answers_of_the_long_one(model: Any, written: dict[str, Any]) -> None:
+def test_a_short_limit_first_has_the_answers_of_the_long_one(asked: Asked, written: dict[str, Any]) -> None:
     # It ends most answers by itself, in a few words; the others are asked for once more.
-    asked = 12
-    steps = run(
-        stop_early(model, None, max_gen_toks=(12, 32)), options={"questions": 2}, apply_chat_template=True, limit=asked
-    )
-    full, samples = written["samples"]["cora_demo"], steps["samples"]["cora_demo"]
+    limit = 12
+    steps = asked.run("cora_local", stop_early(asked.model, None, max_gen_toks=(12, 32)), limit=limit)
+    full, samples = written["samples"]["cora_local"], steps["samples"]["cora_local"]
     assert all(sample["arguments"][0][1]["max_gen_toks"] == 32 for sample in full)
     told = [
         {sample["doc_id"]: (str(sample["consistency_rate"]), str(sample["invalid"])) for sample in found}
         for found in (full, samples)
     ]
-    assert len(told[1]) == asked
+    assert len(told[1]) == limit
     assert told[1].items() <= told[0].items()
     assert any(invalid == "" for _, invalid in told[1].values())
-    assert min(len(model.tok_encode(sample["resps"][0][0])) for sample in samples) < 12
+    assert min(len(asked.model.tok_encode(sample["resps"][0][0])) for sample in samples) < 12

@@ -26,6 +26,7 @@ from lm_eval.api.model import LM
 from lm_eval.tasks import TaskManager
 
 from lm_eval_cora.harness.asking import AskingLM
+from lm_eval_cora.options import OptionError
 from tests.support.index import reading_task_files_once
 from tests.support.simulated import TASKS
 
@@ -175,7 +176,15 @@ class Hashing(LM):
 
 
 def evaluate(run: Run, model: Hashing) -> dict[str, Any] | None:
-    """What a run comes to, as JSON types; None on any rank but the first."""
+    """What a run comes to, as JSON types; None on any rank but the first. If each rank refuses it: their errors."""
+    try:
+        return _evaluate(run, model)
+    except OptionError as error:
+        errors = model.gather_object(str(error))
+        return None if errors is None else {"errors": errors}
+
+
+def _evaluate(run: Run, model: Hashing) -> dict[str, Any] | None:
     task = run["task"]
     manager = TaskManager(
         include_path=TASKS, include_defaults=False, metadata={"cora": dict(run["options"])} if run["options"] else {}
