@@ -275,7 +275,9 @@ class ResponseTable:
             >>> ResponseTable.from_hits([[1, 0]]).is_kind("original")
             array([ True, False])
         """
-        return np.isin(self.kind, [code for code, kind in enumerate(self.kinds) if kind in kinds])
+        wanted = np.array([kind in kinds for kind in self.kinds], dtype=np.bool_)
+        found: Bools = wanted[self.kind]
+        return found
 
     @cached_property
     def original_correct(self) -> Bools | None:

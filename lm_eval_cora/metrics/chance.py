@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from math import isnan, nan
+from math import nan
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lm_eval_cora.metrics.consistency import consistency_rate
-from lm_eval_cora.responses import NO_PICK, ResponseTable, Sets
+from lm_eval_cora.metrics.consistency import pairs_of_picks
+from lm_eval_cora.responses import NO_PICK, Ints, ResponseTable, Sets
 
 _QUESTIONS = 5_000
 
@@ -40,11 +39,15 @@ def chance_consistency_rate(table: ResponseTable) -> float:
     if asked.all() and (table.printed == first[table.question]).all():
         several = table.sizes > 1
         return float((1 / _bits(first[several]).sum(axis=1)).mean()) if several.any() else nan
-    generator = np.random.default_rng(0)
-    times = -(-_QUESTIONS // len(table.sizes))
-    rates = [consistency_rate(_at_random(table, generator)).value for _ in range(times)]
-    defined = [rate for rate in rates if not isnan(rate)]  # in few variants there may be no comparable pair
-    return float(np.mean(defined)) if defined else nan
+    copies = -(-_QUESTIONS // len(table.sizes))
+    sizes, printed = np.tile(table.sizes, copies), np.tile(table.printed, copies)
+    picks = np.where(np.tile(asked, copies), _at_random(printed), NO_PICK)
+    agreeing, comparable = pairs_of_picks(sizes, picks, printed)
+    with np.errstate(invalid="ignore"):
+        shares = (agreeing / comparable).reshape(copies, -1)
+    defined = [row[row >= 0] for row in shares]  # in few variants there may be no comparable pair
+    rates = [row.mean() for row in defined if len(row)]
+    return float(np.mean(rates)) if rates else nan
 
 
 def _bits(sets: Sets) -> NDArray[np.uint8]:
@@ -52,10 +55,10 @@ def _bits(sets: Sets) -> NDArray[np.uint8]:
     return np.unpackbits(sets.view(np.uint8).reshape(-1, 8), axis=1, bitorder="little")
 
 
-def _at_random(table: ResponseTable, generator: np.random.Generator) -> ResponseTable:
-    """The table with one of the printed options picked wherever one was to be picked."""
-    bits = _bits(table.printed)
+def _at_random(printed: Sets) -> Ints:
+    """(R,) the identity of one of the printed options, with a fixed seed; 0 where none is printed."""
+    bits = _bits(printed)
     upto = bits.cumsum(axis=1, dtype=np.uint8)
-    wanted = generator.integers(0, np.maximum(upto[:, -1], 1)) + 1
-    picked = ((upto == wanted[:, None]) & (bits == 1)).argmax(axis=1)
-    return replace(table, picked=np.where(table.picked == NO_PICK, NO_PICK, picked))
+    wanted = np.random.default_rng(0).integers(0, np.maximum(upto[:, -1], 1)) + 1
+    picks: Ints = ((upto == wanted[:, None]) & (bits == 1)).argmax(axis=1)
+    return picks

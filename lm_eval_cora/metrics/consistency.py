@@ -6,7 +6,7 @@ import numpy as np
 
 from lm_eval_cora.metrics.accuracy import exact_level
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, by_influence, mean_of, ratio_of, share_of
-from lm_eval_cora.responses import NO_PICK, Floats, Ints, ResponseTable, contains
+from lm_eval_cora.responses import NO_PICK, Floats, Ints, ResponseTable, Sets, contains
 
 _PAIRS_AT_A_TIME = 4_000_000
 
@@ -133,7 +133,7 @@ def consistency_rate(table: ResponseTable) -> Estimate:
 
 def agreement(table: ResponseTable) -> Floats:
     """(N,) share of the comparable pairs of each question that agree; nan for a question without one."""
-    agreeing, comparable = _pairs(table)
+    agreeing, comparable = pairs_of_picks(table.sizes, table.picked, table.printed)
     written = table.sum_by_question(table.written)
     equivalent = np.bincount(table.question[table.pairs[:, 0]], minlength=len(table.sizes))
     with np.errstate(invalid="ignore"):
@@ -217,19 +217,28 @@ def _original_and_full(table: ResponseTable) -> tuple[Floats | None, Floats]:
     return table.original_correct.astype(np.float64), full
 
 
-def _pairs(table: ResponseTable) -> tuple[Ints, Ints]:
+def pairs_of_picks(sizes: Ints, picks: Ints, sets: Sets) -> tuple[Ints, Ints]:
     """(N,) number of unordered pairs of variants that agree, and that are comparable.
 
     Questions with the same number of variants are worked on together, some at a time to bound the memory.
+
+    Args:
+        sizes: (N,) number of variants of each question.
+        picks: (R,) identity of the picked option, or a code below 0.
+        sets: (R,) identities of the printed options.
+
+    Example:
+        >>> pairs_of_picks(np.array([3]), np.array([0, 0, 1]), np.array([3, 3, 3], dtype=np.uint64))
+        (array([1]), array([3]))
     """
-    starts = np.concatenate([[0], np.cumsum(table.sizes)])
-    agreeing, comparable = np.zeros((2, len(table.sizes)), dtype=np.int64)
-    for size in np.unique(table.sizes):
-        members = np.flatnonzero(table.sizes == size)
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    agreeing, comparable = np.zeros((2, len(sizes)), dtype=np.int64)
+    for size in np.unique(sizes):
+        members = np.flatnonzero(sizes == size)
         step = max(1, _PAIRS_AT_A_TIME // int(size) ** 2)
         for chunk in np.split(members, range(step, len(members), step)):
             rows = starts[chunk][:, None] + np.arange(size)
-            picked, printed = table.picked[rows], table.printed[rows]
+            picked, printed = picks[rows], sets[rows]
             asked, valid = picked != NO_PICK, picked >= 0
             seen = contains(printed[:, None, :], picked[:, :, None])  # pick of the first printed in the second
             both_valid = valid[:, :, None] & valid[:, None, :]
