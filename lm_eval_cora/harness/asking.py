@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -12,6 +11,7 @@ from lm_eval.api.instance import Instance
 from lm_eval_cora.harness.forwarding import ForwardingLM, ask, behind
 from lm_eval_cora.harness.kept import key_of
 from lm_eval_cora.harness.limits import check_limits, generate_in_steps
+from lm_eval_cora.harness.log import logger
 from lm_eval_cora.harness.progress import Progress, counting
 from lm_eval_cora.harness.questions import QuestionState, Requests, StoppableTask, by_question, still_open, task_of
 from lm_eval_cora.options import OptionError
@@ -27,9 +27,6 @@ from lm_eval_cora.stopping.rounds import (
     within_budget,
 )
 from lm_eval_cora.stopping.rule import EXACT
-
-# Below the harness' own logger, so that its handler and its verbosity hold for our lines too.
-logger = logging.getLogger("lm_eval.cora")
 
 
 class AskingLM(ForwardingLM):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import isnan
@@ -13,12 +12,10 @@ from lm_eval.api.instance import Instance
 
 from lm_eval_cora.harness.failures import MALFORMED, ServerError, kind_of
 from lm_eval_cora.harness.forwarding import ask, behind
+from lm_eval_cora.harness.log import logger
 from lm_eval_cora.harness.payloads import formats_chats, is_served, is_vllm, replicas_of_vllm
 from lm_eval_cora.options import OptionError
 from lm_eval_cora.question import shorten
-
-# Below the harness' own logger, so that its handler and its verbosity hold for our lines too.
-logger = logging.getLogger("lm_eval.cora")
 
 _CONTEXT, _CONTINUATION = "The first letter of the alphabet is", " Q"
 """Scored to see whether a server returns the log-probabilities of a prompt; that of the second is never 0."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,12 +10,10 @@ from lm_eval_cora.exemplars import ExemplarError, ExemplarPool
 from lm_eval_cora.formats import format_of
 from lm_eval_cora.harness.docs import Doc
 from lm_eval_cora.harness.loading import load_exemplars
+from lm_eval_cora.harness.log import logger
 from lm_eval_cora.options import OptionError, Options
 from lm_eval_cora.question import OpenQuestion, Question
 from lm_eval_cora.randomness import draw, in_random_order
-
-# Below the harness' own logger, so that its handler and its verbosity hold for our lines too.
-logger = logging.getLogger("lm_eval.cora")
 
 
 class ExemplarSampler:

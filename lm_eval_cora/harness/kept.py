@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import sqlite3
 import time
@@ -23,12 +22,10 @@ from sqlitedict import SqliteDict
 
 from lm_eval_cora.harness.forwarding import ask
 from lm_eval_cora.harness.limits import is_sampled
+from lm_eval_cora.harness.log import logger
 from lm_eval_cora.harness.payloads import is_served, is_vllm, listed_model, replicas_of_vllm
 from lm_eval_cora.harness.served import NoAnswer
 from lm_eval_cora.options import OptionError
-
-# Below the harness' own logger, so that its handler and its verbosity hold for our lines too.
-logger = logging.getLogger("lm_eval.cora")
 
 _TRANSPORT = {"num_concurrent", "max_retries", "timeout", "verify_certificate", "ca_cert_path", "auth_token", "header"}
 """Model arguments that change how requests travel, and no answer."""

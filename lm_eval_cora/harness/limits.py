@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -10,11 +9,9 @@ from typing import Any
 from lm_eval.api.instance import Instance
 
 from lm_eval_cora.harness.forwarding import ask, behind
+from lm_eval_cora.harness.log import logger
 from lm_eval_cora.harness.questions import task_of
 from lm_eval_cora.options import OptionError
-
-# Below the harness' own logger, so that its handler and its verbosity hold for our lines too.
-logger = logging.getLogger("lm_eval.cora")
 
 _LEAST_ROOM, _SHARE_OF_ROOM = 4, 8
 """A response is taken for whole if so many tokens are left, and an eighth of them: its text may show fewer than there

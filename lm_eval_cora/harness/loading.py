@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from itertools import chain, product
@@ -15,13 +14,11 @@ from datasets.table import InMemoryTable
 from lm_eval_cora.benchmarks import Benchmark, BenchmarkError, LeftOut, LocatedRow, collect_questions, count_left_out
 from lm_eval_cora.benchmarks.files import read_rows
 from lm_eval_cora.exemplars import ExemplarPool
+from lm_eval_cora.harness.log import logger
 from lm_eval_cora.option_references import refers_to_options
 from lm_eval_cora.options import OptionError, Options
 from lm_eval_cora.question import OpenQuestion, Question, shorten
 from lm_eval_cora.randomness import draw
-
-# Below the harness' own logger, so that its handler and its verbosity hold for our lines too.
-logger = logging.getLogger("lm_eval.cora")
 
 SPLIT = "test"
 """Name of the split that a loaded benchmark has, whatever its source calls it."""

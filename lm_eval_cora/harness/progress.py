@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -13,9 +12,7 @@ from tqdm import tqdm
 
 from lm_eval_cora.harness.forwarding import behind
 from lm_eval_cora.harness.kept import AnswerCache
-
-# Below the harness' own logger, so that its handler and its verbosity hold for our lines too.
-logger = logging.getLogger("lm_eval.cora")
+from lm_eval_cora.harness.log import logger
 
 _SECONDS_THAT_TELL = 20.0
 """The rate of answers is told after so long: before that a server or a GPU warms up."""

@@ -18,7 +18,7 @@ from lm_eval.tasks import TaskManager
 from lm_eval.utils import setup_logging
 
 from lm_eval_cora.benchmarks import BenchmarkError
-from lm_eval_cora.harness.asking import AskingLM, logger
+from lm_eval_cora.harness.asking import AskingLM
 from lm_eval_cora.harness.back_ends import (
     check_scoring,
     check_vllm,
@@ -37,6 +37,7 @@ from lm_eval_cora.harness.compat import (
 )
 from lm_eval_cora.harness.dry_run import check_tasks, silence
 from lm_eval_cora.harness.kept import AnswerCache, cache_file, check_cache, check_output, default_cache, weights_of
+from lm_eval_cora.harness.log import logger
 from lm_eval_cora.harness.served import patient
 from lm_eval_cora.options import OptionError
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -15,6 +14,7 @@ from lm_eval.api.task import ConfigurableTask
 from lm_eval_cora.harness.advice import Conditions, advise_on_invalid
 from lm_eval_cora.harness.compat import RecordCell, RecordScore, Undefined, filters_of, samples_are_logged, slim
 from lm_eval_cora.harness.docs import Doc
+from lm_eval_cora.harness.log import logger
 from lm_eval_cora.harness.notices import (
     describe_incomplete,
     describe_not_begun,
@@ -33,9 +33,6 @@ from lm_eval_cora.reading import SKIPPED, Skipped, is_settled, response_of, skip
 from lm_eval_cora.responses import Record, ResponseTable
 from lm_eval_cora.stopping.rounds import Planned
 from lm_eval_cora.stopping.rule import saves_requests
-
-# Below the harness' own logger, so that its handler and its verbosity hold for our lines too.
-logger = logging.getLogger("lm_eval.cora")
 
 
 class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no types

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
@@ -24,9 +23,7 @@ from lm_eval_cora.harness.failures import (
     kind_of,
     status_of,
 )
-
-# Below the harness' own logger, so that its handler and its verbosity hold for our lines too.
-logger = logging.getLogger("lm_eval.cora")
+from lm_eval_cora.harness.log import logger
 
 DELAYS = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0)
 """Seconds before a request is sent again: a minute in all. With more `max_retries` the last one is repeated."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -37,6 +36,7 @@ from lm_eval_cora.harness.docs import Doc, Docs
 from lm_eval_cora.harness.fewshot import ExemplarSampler, load_sampler
 from lm_eval_cora.harness.forwarding import behind
 from lm_eval_cora.harness.loading import to_question
+from lm_eval_cora.harness.log import logger
 from lm_eval_cora.harness.notices import (
     describe_cost,
     describe_cut,
@@ -66,9 +66,6 @@ from lm_eval_cora.options import OptionError, Options
 from lm_eval_cora.probes import PROBES, Probe
 from lm_eval_cora.question import Form
 from lm_eval_cora.responses import Record, ResponseTable
-
-# Below the harness' own logger, so that its handler and its verbosity hold for our lines too.
-logger = logging.getLogger("lm_eval.cora")
 
 _RATE = 10.0
 """Requests a second for which the time of a run is told while there is no model. A run tells its own after 20 s."""

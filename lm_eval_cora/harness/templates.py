@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -11,12 +10,10 @@ from typing import Any
 import lm_eval.tasks
 
 from lm_eval_cora.benchmarks import Benchmark
+from lm_eval_cora.harness.log import logger
 from lm_eval_cora.options import OptionError, Options
 from lm_eval_cora.probes.prompts import SINGLE_LETTER
 from lm_eval_cora.prompting.template import TemplateError, Templates, make_templates, own_templates
-
-# Below the harness' own logger, so that its handler and its verbosity hold for our lines too.
-logger = logging.getLogger("lm_eval.cora")
 
 _SCORE = Path(lm_eval.tasks.__file__).parent / "score"
 
