@@ -50,6 +50,10 @@ SAMPLES = 300
 """They have an error of 1 / sqrt(600) = 4.1%."""
 
 
+FEW = mock.patch("lm_eval_cora.metrics.estimate.REPLICATES", 40)
+"""Samples of the questions, for what holds of any number of them."""
+
+
 def changed_tables(make: Callable[[int], Members], seed: int) -> Tables:
     before, after = some_changed(make, seed)
     return table_of(before), table_of(after)
@@ -199,6 +203,7 @@ def test_difference_of_a_pooled_share_by_hand() -> None:
     assert difference(before, after)[:2] == pytest.approx((0, 1 / 3))
 
 
+@FEW
 @given(questions(min_size=2), st.integers(0, 99))
 def test_means_agree_with_differences_within_questions(members: Members, seed: int) -> None:
     after = answered_again(members, seed)
@@ -235,6 +240,7 @@ DIVERGENT_AND_ORDER = METRICS | {
 }
 
 
+@FEW
 @given(questions(), st.integers(0, 99))
 def test_the_other_way_round_it_is_the_opposite(members: Members, seed: int) -> None:
     tables = table_of(members), table_of(answered_again(members, seed))
@@ -243,6 +249,7 @@ def test_the_other_way_round_it_is_the_opposite(members: Members, seed: int) -> 
         assert back[name] == pytest.approx((-value, stderr, -high, -low), abs=1e-12, nan_ok=True), name
 
 
+@FEW
 @given(questions(min_size=2))
 def test_nothing_differs_from_itself(members: Members) -> None:
     one, other = estimates(DIVERGENT_AND_ORDER, table_of(members)), estimates(DIVERGENT_AND_ORDER, table_of(members))
