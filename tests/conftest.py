@@ -1,7 +1,11 @@
 from __future__ import annotations
 
 import os
+import sys
 
+# Tests start many processes. Each would compile the checkout anew, which takes longer than most of them.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 # No test reaches the Hub. Set before anything imports huggingface_hub, which reads it once.
 os.environ["HF_HUB_OFFLINE"] = "1"
 # The package may be installed, too: plain TaskManagers must not find its task files beside those of the checkout.
