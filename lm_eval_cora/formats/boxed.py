@@ -40,6 +40,9 @@ _NO_ANSWER = re.compile(
 )
 _LEAVES_OPEN = re.compile(r"\b(?:if|whether|hope|suppose|find|assume|not)\b[^.\n]{0,30}$", re.IGNORECASE)
 
+_DEPTHS = {"{": 1, "}": -1}
+"""An escaped brace changes nothing."""
+
 
 def read_boxed(response: str) -> Answer:
     r"""Read the answer in the last \boxed or \fbox of a response.
@@ -64,12 +67,11 @@ def read_boxed(response: str) -> Answer:
     Source: SCORE, appendix B (MATH).
     """
     said = after_reasoning(response)
-    starts = (
-        [] if is_reasoning(said[:_HEAD]) else [box.end() for box in _BOX.finditer(said) if _begins(said, box.end())]
-    )
-    if not starts:
+    ends = [] if is_reasoning(said[:_HEAD]) else [box.end() for box in _BOX.finditer(said)]
+    start = next((end for end in reversed(ends) if _begins(said, end)), None)
+    if start is None:
         return Answer(reason=why_nothing(said[:_HEAD], Reason.NO_BOX))
-    content = _content(said, starts[-1])
+    content = _content(said, start)
     if content is None:
         return Answer(reason=Reason.UNCLOSED_BOX)
     written = content.strip()
@@ -153,7 +155,7 @@ def _content(text: str, start: int) -> str | None:
         return without.group() if without else ""
     depth = 0
     for brace in _BRACE.finditer(text, start):
-        depth += {"{": 1, "}": -1}.get(brace.group(), 0)
+        depth += _DEPTHS.get(brace.group(), 0)
         if depth == 0:
             return text[start + 1 : brace.start()]
     return None

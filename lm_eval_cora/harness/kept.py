@@ -93,7 +93,7 @@ class AnswerCache(CachingLM):  # type: ignore[misc]  # the harness ships no type
             raise OptionError(f"{path} cannot keep the answers: {error}") from None
         # Not the base class', which commits after each answer: that takes longer than many answers do.
         self.lm, self.cache_db = lm, path
-        self.dbdict = SqliteDict(path)
+        self.dbdict = SqliteDict(path, outer_stack=False)  # noting the stack takes longer than writing an answer
         self._keys = set(self.dbdict.keys())
         self._committed = time.monotonic()
         self._is_broken = False

@@ -13,7 +13,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import sysconfig
@@ -33,6 +32,7 @@ from tests.support.names import GROUPS, NAMES
 REPOSITORY = Path(__file__).parents[2]
 KEPT = ("arc", "score")
 """The harness' tasks that are kept: one to be listed, and the folder that the probes of SCORE read."""
+_NOT_KEPT = re.compile(rf"[^/]+/lm_eval/tasks/(?!(?:{'|'.join(KEPT)})/)[^/]+/")
 
 OPTIONS = ("--metadata", json.dumps({"cora": {"questions": 2}}))
 DUMMY = ("run", "--model", "dummy", "--tasks", "cora_demo", *OPTIONS)
@@ -130,12 +130,9 @@ class Sources:
         download = ("-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", "lm-eval", name)
         call(sys.executable, *download, "--dest", self.folder / "sdist")
         with tarfile.open(_only(self.folder / "sdist", "*.tar.gz")) as archive:
-            archive.extractall(self.folder / "sdist", filter="data")
-        source = _only(self.folder / "sdist", "*/pyproject.toml").parent
-        for path in (source / "lm_eval" / "tasks").iterdir():
-            if path.is_dir() and path.name not in KEPT:
-                shutil.rmtree(path)
-        return source
+            members = [member for member in archive if not _NOT_KEPT.match(member.name)]
+            archive.extractall(self.folder / "sdist", members, filter="data")
+        return _only(self.folder / "sdist", "*/pyproject.toml").parent
 
     @cached_property
     def harness_wheel(self) -> Path:

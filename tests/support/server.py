@@ -20,6 +20,12 @@ def letter_of(text: str, seed: int | None = None) -> str:
     return "AB"[digest[0] % 2]
 
 
+class _Listener(ThreadingHTTPServer):
+    daemon_threads = True
+    # Eight requests at once are more than the five that may wait by default; the sixth would come again after a second.
+    request_queue_size = 128
+
+
 class Server:
     """Use it as a context manager; it listens on a free port of this machine.
 
@@ -39,8 +45,7 @@ class Server:
         self._lock = threading.Lock()
 
     def __enter__(self) -> Server:
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
-        self._http.daemon_threads = True
+        self._http = _Listener(("127.0.0.1", 0), self._handler())
         threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
         self.port = self._http.server_address[1]
         return self
@@ -94,6 +99,8 @@ class Server:
         server = self
 
         class Handler(BaseHTTPRequestHandler):
+            wbufsize = -1  # headers and body are sent at once
+
             def log_message(self, *_: Any) -> None:
                 pass
 
