@@ -1,10 +1,7 @@
 from __future__ import annotations
 
 import os
-import sys
 
-# Tests start many processes. Each would compile the checkout anew, which takes longer than most of them.
-os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # No test reaches the Hub. Set before anything imports huggingface_hub, which reads it once.
 os.environ["HF_HUB_OFFLINE"] = "1"
 # The package may be installed, too: plain TaskManagers must not find its task files beside those of the checkout.
@@ -20,8 +17,6 @@ import pytest
 
 from tests.support.hub import make_hub
 from tests.support.index import reading_task_files_once
-
-sys.dont_write_bytecode = False
 
 # The same examples in every run, on a machine of any speed; `--hypothesis-profile random` searches for others.
 hypothesis.settings.register_profile(
