@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -143,6 +144,15 @@ def test_mcqa_plus(asked: Asked) -> None:
     assert set(said) & {"yes", "no"}
 
 
+@pytest.fixture
+def shallow(asked: Asked) -> Iterator[None]:
+    """The first of the model's layers alone, for what does not depend on how good its answers are."""
+    inner = asked.model.model.model
+    with patch.object(inner, "layers", inner.layers[:8]):
+        yield
+
+
+@pytest.mark.usefixtures("shallow")
 def test_the_study_in_both_forms(asked: Asked) -> None:
     for task, count, own in (("cora_local_revas", 39, SELECTIONS), ("cora_local_revas_mc", 38, SCORED)):
         results = asked.run(task)
@@ -160,6 +170,7 @@ def test_the_study_in_both_forms(asked: Asked) -> None:
         assert sum(shares) == pytest.approx(1.0)
 
 
+@pytest.mark.usefixtures("shallow")
 def test_score(asked: Asked) -> None:
     for task, count in (("cora_local_prompts", 10), ("cora_local_order", 3), ("cora_local_sampling", 5)):
         results = asked.run(task)
@@ -193,7 +204,7 @@ def test_stopping_early(
 
 def test_a_short_limit_first_has_the_answers_of_the_long_one(asked: Asked, written: dict[str, Any]) -> None:
     # It ends most answers by itself, in a few words; the others are asked for once more.
-    limit = 12
+    limit = 6
     steps = asked.run("cora_local", stop_early(asked.model, None, max_gen_toks=(12, 32)), limit=limit)
     full, samples = written["samples"]["cora_local"], steps["samples"]["cora_local"]
     assert all(sample["arguments"][0][1]["max_gen_toks"] == 32 for sample in full)
