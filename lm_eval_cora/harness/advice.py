@@ -54,7 +54,7 @@ def advise_on_invalid(records: Sequence[Record], setting: Conditions) -> list[st
     return [notice for notice in notices if notice]
 
 
-def _advise_on(asked: AnswerFormat, records: Sequence[Record], setting: Conditions, *, alone: bool) -> str:
+def _advise_on(wanted: AnswerFormat, records: Sequence[Record], setting: Conditions, *, alone: bool) -> str:
     reasons = Counter(record.reason for record in records if record.reason is not None)
     total = sum(reasons.values())
     if total <= TOO_MANY_INVALID * len(records):
@@ -63,11 +63,11 @@ def _advise_on(asked: AnswerFormat, records: Sequence[Record], setting: Conditio
     examples = [record for record in records if record.reason is reason]
     excerpt = next((record.excerpt for record in examples if record.excerpt), "")
     shown = f", for example {excerpt!r}" if excerpt else ""  # repr escapes control characters
-    what = f" where {asked.description} was asked for" if not alone else ""
+    what = f" where {wanted.description} was asked for" if not alone else ""
     return (
         f"{total / len(records):.0%} of the answers{what} are invalid, so the scores say little about what the model "
         f"knows. The most frequent reason: {reason} ({count:,} of {len(records):,}{shown}). "
-        f"{_advice(reason, asked, setting, ended=_ended(examples, setting.limit))}"
+        f"{_advice(reason, wanted, setting, ended=_ended(examples, setting.limit))}"
     )
 
 
@@ -76,7 +76,7 @@ def _ended(records: Sequence[Record], limit: int | None) -> bool:
     return limit is not None and sum(0 < record.size < limit for record in records) > len(records) / 2
 
 
-def _advice(reason: Reason, asked: AnswerFormat, setting: Conditions, *, ended: bool) -> str:
+def _advice(reason: Reason, wanted: AnswerFormat, setting: Conditions, *, ended: bool) -> str:
     room = _room(setting.limit)
     if reason in (Reason.CUT_OFF, Reason.UNCLOSED_BOX):
         return f"The model needs more tokens to finish; {room}"
@@ -84,14 +84,14 @@ def _advice(reason: Reason, asked: AnswerFormat, setting: Conditions, *, ended: 
         return "The model returned nan or no number: try another dtype, and look at `resps` in the samples file"
     if not setting.chat:
         return "If the model is a chat model, add --apply_chat_template"
-    instruct = f"--system_instruction '{asked.instruction}' often helps"
+    instruct = f"--system_instruction '{wanted.instruction}' often helps"
     if reason is Reason.OUT_OF_RANGE:
         return f"These responses name a letter that no option has, see {_RESPONSES}; {instruct}"
     if ended and reason in (Reason.NO_BEST_ANSWER, Reason.NO_BOX):
         return f"These responses end without it; {instruct}"
     if reason in (Reason.EMPTY, Reason.NO_BEST_ANSWER, Reason.NO_BOX):
         return f"If the model reasons before it answers, {room}"
-    if not asked.answer_first:
+    if not wanted.answer_first:
         return f"If the model reasons before it answers, {room}. Otherwise look at {_RESPONSES}"
     if setting.reader == "strict" and reason in (Reason.NO_LETTER, Reason.NO_YES_OR_NO):
         return (

@@ -152,7 +152,7 @@ class _Source:
         self._files = options.data_files or ([str(benchmark.file)] if benchmark.file else [])
         self._names = self._files or _names(hub_path)
         self._configs = _names(hub_config)
-        self._asked = {"split": hub_split, "revision": hub_revision}
+        self._split_and_revision = {"split": hub_split, "revision": hub_revision}
         if not self._names:
             raise BenchmarkError(f"{benchmark.name}: no questions were given. {self._how_files_replace_it()}")
 
@@ -160,8 +160,8 @@ class _Source:
         if self._benchmark.file:
             return "the package"
         names = ", ".join(self._names) if len(self._names) < 4 else f"{self._names[0]} and {len(self._names) - 1} more"
-        asked = ", ".join(filter(None, (", ".join(self._configs), *self._asked.values())))
-        return f"{names} ({asked})" if asked and not self._files else names
+        details = ", ".join(filter(None, (", ".join(self._configs), *self._split_and_revision.values())))
+        return f"{names} ({details})" if details and not self._files else names
 
     def load(self) -> tuple[list[Question | OpenQuestion], list[LeftOut]]:
         """Read all parts and turn their rows into questions."""
@@ -169,7 +169,7 @@ class _Source:
         left_out: list[LeftOut] = []
         for part, rows in self._parts().items():
             # A local copy has the ids of the source: they seed the reorderings.
-            prefix = "-".join(filter(None, (part, self._asked["split"] or "row")))
+            prefix = "-".join(filter(None, (part, self._split_and_revision["split"] or "row")))
             try:
                 found = collect_questions(self._benchmark, rows, id_prefix=prefix)
             except BenchmarkError as error:
@@ -201,14 +201,14 @@ class _Source:
         return dict(parts)
 
     def _hub_rows(self, path: str, config: str | None) -> Iterable[LocatedRow]:
-        split, revision = self._asked.values()
+        split, revision = self._split_and_revision.values()
         try:
             dataset = datasets.load_dataset(path, config, split=split, revision=revision)
         except Exception as error:  # the Hub, the network and the disk fail in too many ways to name them
-            given = {"config": config, **self._asked}
-            asked = ", ".join(f"{name} {value!r}" for name, value in given.items() if value)
+            given = {"config": config, **self._split_and_revision}
+            details = ", ".join(f"{name} {value!r}" for name, value in given.items() if value)
             raise BenchmarkError(
-                f"{self._benchmark.name}: cannot load {path!r} ({asked}) from the Hugging Face Hub.\n"
+                f"{self._benchmark.name}: cannot load {path!r} ({details}) from the Hugging Face Hub.\n"
                 f"  {_describe(error)}\n{self._how_files_replace_it()}"
             ) from None
         return ((f"row {number}", row) for number, row in enumerate(dataset))

@@ -32,16 +32,16 @@ def chance_consistency_rate(table: ResponseTable) -> float:
         >>> round(chance_consistency_rate(ResponseTable.from_hits([[1, 1], [0, 1]])), 1)
         0.5
     """
-    asked = table.picked != NO_PICK
-    if not asked.any():
+    picks_one = table.picked != NO_PICK
+    if not picks_one.any():
         return nan
     first = table.printed[np.cumsum(table.sizes) - table.sizes]
-    if asked.all() and (table.printed == first[table.question]).all():
+    if picks_one.all() and (table.printed == first[table.question]).all():
         several = table.sizes > 1
         return float((1 / _bits(first[several]).sum(axis=1)).mean()) if several.any() else nan
     copies = -(-_QUESTIONS // len(table.sizes))
     sizes, printed = np.tile(table.sizes, copies), np.tile(table.printed, copies)
-    picks = np.where(np.tile(asked, copies), _at_random(printed), NO_PICK)
+    picks = np.where(np.tile(picks_one, copies), _at_random(printed), NO_PICK)
     agreeing, comparable = pairs_of_picks(sizes, picks, printed)
     with np.errstate(invalid="ignore"):
         shares = (agreeing / comparable).reshape(copies, -1)

@@ -239,12 +239,12 @@ def pairs_of_picks(sizes: Ints, picks: Ints, sets: Sets) -> tuple[Ints, Ints]:
         for chunk in np.split(members, range(step, len(members), step)):
             rows = starts[chunk][:, None] + np.arange(size)
             picked, printed = picks[rows], sets[rows]
-            asked, valid = picked != NO_PICK, picked >= 0
+            picks_one, valid = picked != NO_PICK, picked >= 0
             seen = contains(printed[:, None, :], picked[:, :, None])  # pick of the first printed in the second
             both_valid = valid[:, :, None] & valid[:, None, :]
             can_agree = seen & seen.transpose(0, 2, 1)
             agrees = (picked[:, :, None] == picked[:, None, :]) & both_valid
-            pairs = np.triu(np.ones((size, size), dtype=np.bool_), k=1) & asked[:, :, None] & asked[:, None, :]
+            pairs = np.triu(np.ones((size, size), dtype=np.bool_), k=1) & picks_one[:, :, None] & picks_one[:, None, :]
             agreeing[chunk] = (agrees & pairs).sum(axis=(1, 2))
             comparable[chunk] = ((can_agree | ~both_valid) & pairs).sum(axis=(1, 2))
     return agreeing, comparable

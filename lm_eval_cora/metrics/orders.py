@@ -111,12 +111,12 @@ def sc_buckets(table: ResponseTable) -> dict[str, dict[str, Estimate]]:
     """
     modal = _modal_picks(table, "original")
     buckets = {}
-    for orders_asked in np.unique(modal.orders[modal.orders > 0]).tolist():
-        asked = modal.orders == orders_asked
-        for times in range(orders_asked, 0, -1):
-            inside = (asked & (modal.times == times)).astype(np.float64)
-            buckets[f"{times}/{orders_asked}"] = {
-                "share": ratio_of(inside, asked.astype(np.float64)),
+    for count in np.unique(modal.orders[modal.orders > 0]).tolist():
+        inside_size = modal.orders == count
+        for times in range(count, 0, -1):
+            inside = (inside_size & (modal.times == times)).astype(np.float64)
+            buckets[f"{times}/{count}"] = {
+                "share": ratio_of(inside, inside_size.astype(np.float64)),
                 "accuracy": ratio_of(inside * modal.credit, inside * (times > 1)),
             }
     return buckets
@@ -131,8 +131,8 @@ def orders(table: ResponseTable, options: OptionCount) -> Bools:
         raise ValueError(f"options is {options!r}, expected a whole number or 'original'")
     kind = with_options(options)
     resized = table.is_kind(kind, shuffled(kind))
-    asked: Bools = (original | resized) & (table.options == options)
-    return asked
+    found: Bools = (original | resized) & (table.options == options)
+    return found
 
 
 def has_orders(table: ResponseTable, options: OptionCount) -> Bools:
@@ -158,8 +158,8 @@ class _ModalPicks(NamedTuple):
 
 
 def _modal_picks(table: ResponseTable, options: OptionCount) -> _ModalPicks:
-    asked = orders(table, options)
-    valid = asked & (table.picked >= 0)
+    chosen = orders(table, options)
+    valid = chosen & (table.picked >= 0)
     # One number for a question and an identity.
     keys, counts = np.unique(table.question[valid] * IDENTITIES + table.picked[valid], return_counts=True)
     question, pick = keys // IDENTITIES, keys % IDENTITIES
@@ -170,4 +170,4 @@ def _modal_picks(table: ResponseTable, options: OptionCount) -> _ModalPicks:
     modal = counts == times[question]
     tied = np.bincount(question[modal], minlength=size)
     hits = np.bincount(question[modal], weights=pick[modal] == right[question[modal]], minlength=size)
-    return _ModalPicks(table.sum_by_question(asked).astype(np.int64), times, hits / np.maximum(tied, 1))
+    return _ModalPicks(table.sum_by_question(chosen).astype(np.int64), times, hits / np.maximum(tied, 1))

@@ -76,8 +76,8 @@ def nota_acc_h(table: ResponseTable, subset: Subset = "all") -> Estimate:
 
     Source: MCQA+, table 3 (Acc-H).
     """
-    asked, right = _nota_orders(table)
-    inside = asked & _members(table, subset)
+    chosen, right = _nota_orders(table)
+    inside = chosen & _members(table, subset)
     return _pooled((right & inside).astype(np.float64), inside.astype(np.float64))
 
 
@@ -100,10 +100,10 @@ def nota_acc_diff(table: ResponseTable, subset: Subset = "all") -> Estimate:
 
     Source: MCQA+, table 3 (Acc, in brackets).
     """
-    asked = table.is_kind(NOTA_ANSWER)
+    chosen = table.is_kind(NOTA_ANSWER)
     before = table.sum_by_question(table.is_kind(ORIGINAL) & table.correct)
-    after = table.sum_by_question(asked & table.correct)
-    inside = table.any_by_question(asked) & _members(table, subset)
+    after = table.sum_by_question(chosen & table.correct)
+    inside = table.any_by_question(chosen) & _members(table, subset)
     return ratio_of((after - before) * inside, inside.astype(np.float64))
 
 
@@ -126,8 +126,8 @@ def nota_acc_h_diff(table: ResponseTable, subset: Subset = "all") -> Estimate:
 
     Source: MCQA+, table 3 (Acc-H, in brackets).
     """
-    asked, right = _nota_orders(table)
-    inside = asked & _members(table, subset)
+    chosen, right = _nota_orders(table)
+    inside = chosen & _members(table, subset)
     return ratio_of((right.astype(np.float64) - always_right(table)) * inside, inside.astype(np.float64))
 
 
@@ -297,10 +297,10 @@ def _several(table: ResponseTable) -> Bools:
 
 def _recall(table: ResponseTable, option: Ints, several: bool) -> Estimate:
     """Share of the misled questions whose selection holds an option, (R,)."""
-    asked = table.is_kind(SELECT_ALL)
+    chosen = table.is_kind(SELECT_ALL)
     if several:
-        asked = asked & _several(table)
-    return _share(table, asked, contains(table.selected, option), _misled(table))
+        chosen = chosen & _several(table)
+    return _share(table, chosen, contains(table.selected, option), _misled(table))
 
 
 def _members(table: ResponseTable, subset: Subset) -> Bools:
@@ -312,25 +312,25 @@ def _members(table: ResponseTable, subset: Subset) -> Bools:
     raise ValueError(f"subset is {subset!r}, expected 'all' or 'always_right'")
 
 
-def _share(table: ResponseTable, asked: Bools, hit: Bools, members: Bools) -> Estimate:
-    """Pooled share of hits among the records asked, on the questions that are members."""
-    inside = asked & members[table.question]
+def _share(table: ResponseTable, chosen: Bools, hit: Bools, members: Bools) -> Estimate:
+    """Pooled share of hits among the records chosen, on the questions that are members."""
+    inside = chosen & members[table.question]
     return _pooled(table.sum_by_question(inside & hit), table.sum_by_question(inside))
 
 
-def _pooled(hits: Floats, asked: Floats) -> Estimate:
+def _pooled(hits: Floats, counts: Floats) -> Estimate:
     """Pooled share of hits, (N,); where each question was asked once at most, it is a share of questions."""
-    share = ratio_of(hits, asked)
-    if isnan(share.value) or (asked > 1).any():
+    share = ratio_of(hits, counts)
+    if isnan(share.value) or (counts > 1).any():
         return share
-    return replace(share, outcomes=np.where(asked > 0, hits, nan))
+    return replace(share, outcomes=np.where(counts > 0, hits, nan))
 
 
 def _nota_orders(table: ResponseTable) -> tuple[Bools, Bools]:
     """(N,) whether a question has orders with NOTA as the answer, and whether NOTA was picked in all of them."""
-    asked = table.is_kind(NOTA_ANSWER, shuffled(NOTA_ANSWER))
-    has = table.any_by_question(asked)
-    return has, has & ~table.any_by_question(asked & ~table.correct)
+    chosen = table.is_kind(NOTA_ANSWER, shuffled(NOTA_ANSWER))
+    has = table.any_by_question(chosen)
+    return has, has & ~table.any_by_question(chosen & ~table.correct)
 
 
 def _picked_first(table: ResponseTable) -> Ints:
