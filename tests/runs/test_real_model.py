@@ -54,7 +54,7 @@ RUNS: dict[str, dict[str, Any]] = {
 
 
 @dataclass(frozen=True)
-class Asked:
+class RealModel:
     """The model, and the file with the questions."""
 
     model: Any
@@ -68,7 +68,7 @@ class Asked:
 
 
 @pytest.fixture(scope="module")
-def asked(tmp_path_factory: pytest.TempPathFactory) -> Asked:
+def real(tmp_path_factory: pytest.TempPathFactory) -> RealModel:
     import gguf
     import torch
     from lm_eval.models.huggingface import HFLM
@@ -86,24 +86,24 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Asked:
         model = HFLM(pretrained=str(folder), gguf_file=WEIGHTS, dtype="float32", device="cpu", batch_size=16)
     file = tmp_path_factory.mktemp("questions") / "questions.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in QUESTIONS), encoding="utf-8")
-    return Asked(model, file)
+    return RealModel(model, file)
 
 
 @pytest.fixture(scope="module")
-def written(asked: Asked) -> dict[str, Any]:
-    return asked.run("cora_local")
+def written(real: RealModel) -> dict[str, Any]:
+    return real.run("cora_local")
 
 
 @pytest.fixture(scope="module")
-def scored(asked: Asked) -> tuple[dict[str, Any], list[int]]:
+def scored(real: RealModel) -> tuple[dict[str, Any], list[int]]:
     """The results, and how many rows each forward pass has."""
     rows: list[int] = []
-    call = asked.model._model_call
+    call = real.model._model_call
     counting = patch.object(
-        asked.model, "_model_call", lambda inputs, **more: rows.append(len(inputs)) or call(inputs, **more)
+        real.model, "_model_call", lambda inputs, **more: rows.append(len(inputs)) or call(inputs, **more)
     )
     with counting:
-        return asked.run("cora_local_mc"), rows
+        return real.run("cora_local_mc"), rows
 
 
 def test_two_questions(written: dict[str, Any]) -> None:
@@ -131,8 +131,8 @@ def test_the_letters_of_a_variant_cost_one_forward_pass(scored: tuple[dict[str, 
     assert any(sample["acc"] for sample in results["samples"]["cora_local_mc"])
 
 
-def test_mcqa_plus(asked: Asked) -> None:
-    results = asked.run("cora_local_plus")
+def test_mcqa_plus(real: RealModel) -> None:
+    results = real.run("cora_local_plus")
     values = scores(results, "cora_local_plus")
     samples = results["samples"]["cora_local_plus"]
     assert len(samples) == 12
@@ -145,17 +145,17 @@ def test_mcqa_plus(asked: Asked) -> None:
 
 
 @pytest.fixture
-def shallow(asked: Asked) -> Iterator[None]:
+def shallow(real: RealModel) -> Iterator[None]:
     """The first of the model's layers alone, for what does not depend on how good its answers are."""
-    inner = asked.model.model.model
+    inner = real.model.model.model
     with patch.object(inner, "layers", inner.layers[:8]):
         yield
 
 
 @pytest.mark.usefixtures("shallow")
-def test_the_study_in_both_forms(asked: Asked) -> None:
+def test_the_study_in_both_forms(real: RealModel) -> None:
     for task, count, own in (("cora_local_revas", 39, SELECTIONS), ("cora_local_revas_mc", 38, SCORED)):
-        results = asked.run(task)
+        results = real.run(task)
         values, samples = scores(results, task), results["samples"][task]
         assert len(samples) == count
         assert set(own) < set(values)
@@ -171,9 +171,9 @@ def test_the_study_in_both_forms(asked: Asked) -> None:
 
 
 @pytest.mark.usefixtures("shallow")
-def test_score(asked: Asked) -> None:
+def test_score(real: RealModel) -> None:
     for task, count in (("cora_local_prompts", 10), ("cora_local_order", 3), ("cora_local_sampling", 5)):
-        results = asked.run(task)
+        results = real.run(task)
         values, samples = scores(results, task), results["samples"][task]
         assert len(samples) == count
         assert all(sample["arguments"][0][1]["max_gen_toks"] == 16 for sample in samples)
@@ -187,10 +187,10 @@ def test_score(asked: Asked) -> None:
 
 @pytest.mark.parametrize("task", ["cora_local", "cora_local_mc"])
 def test_stopping_early(
-    asked: Asked, written: dict[str, Any], scored: tuple[dict[str, Any], list[int]], task: str
+    real: RealModel, written: dict[str, Any], scored: tuple[dict[str, Any], list[int]], task: str
 ) -> None:
     full = scores({"cora_local": written, "cora_local_mc": scored[0]}[task], task)
-    results = asked.run(task, stop_early(asked.model))
+    results = real.run(task, stop_early(real.model))
     found = scores(results, task)
     exact = [f"{name}{end}" for name in ("cora", "ci", "mcqa", "bmca@1.0") for end in ("", "_stderr")]
     assert {name: found[name] for name in exact} == {name: full[name] for name in exact}
@@ -199,13 +199,13 @@ def test_stopping_early(
     questions = RUNS[task].get("options", {}).get("questions", len(QUESTIONS))
     assert questions <= answered < len(samples) == M * questions
     assert f"|stop:exact|asked:{answered / len(samples):.1%}|" in results["configs"][task]["metadata"]["signature"]
-    assert results["config"]["model"] == asked.model.config._name_or_path
+    assert results["config"]["model"] == real.model.config._name_or_path
 
 
-def test_a_short_limit_first_has_the_answers_of_the_long_one(asked: Asked, written: dict[str, Any]) -> None:
+def test_a_short_limit_first_has_the_answers_of_the_long_one(real: RealModel, written: dict[str, Any]) -> None:
     # It ends most answers by itself, in a few words; the others are asked for once more.
     limit = 6
-    steps = asked.run("cora_local", stop_early(asked.model, None, max_gen_toks=(12, 32)), limit=limit)
+    steps = real.run("cora_local", stop_early(real.model, None, max_gen_toks=(12, 32)), limit=limit)
     full, samples = written["samples"]["cora_local"], steps["samples"]["cora_local"]
     assert all(sample["arguments"][0][1]["max_gen_toks"] == 32 for sample in full)
     told = [
@@ -215,4 +215,4 @@ def test_a_short_limit_first_has_the_answers_of_the_long_one(asked: Asked, writt
     assert len(told[1]) == limit
     assert told[1].items() <= told[0].items()
     assert any(invalid == "" for _, invalid in told[1].values())
-    assert min(len(asked.model.tok_encode(sample["resps"][0][0])) for sample in samples) < 12
+    assert min(len(real.model.tok_encode(sample["resps"][0][0])) for sample in samples) < 12
