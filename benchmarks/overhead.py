@@ -121,7 +121,8 @@ def run(folder: Path, task: str, *arguments: str) -> tuple[float, float]:
     options = json.dumps({"cora": {"data_files": str(folder / "medqa.jsonl")}})
     command = [
         *("-c", HARNESS, "run", "--model", "dummy", "--include_path", str(folder)),
-        *("--tasks", task, "--metadata", options, "--output_path", str(folder / task), "--log_samples", *arguments),
+        *("--tasks", task, "--metadata", options, "--output_path", str(folder / f"{task}_out"), "--log_samples"),
+        *arguments,
     ]
     seconds, memory, _ = measure(folder, *command)
     return seconds, memory
@@ -129,7 +130,7 @@ def run(folder: Path, task: str, *arguments: str) -> tuple[float, float]:
 
 def samples_bytes(folder: Path, task: str) -> int:
     """Size of the newest samples file of a task."""
-    return max(folder.glob(f"{task}/*/samples_*"), key=lambda path: path.stat().st_mtime).stat().st_size
+    return max(folder.glob(f"{task}_out/*/samples_*"), key=lambda path: path.stat().st_mtime).stat().st_size
 
 
 def main() -> None:
