@@ -260,7 +260,8 @@ def upgraded(*, uv: bool = False) -> Callable[[Sources, Path], Environment]:
         environment = installed("harness editable", "ours 0.1.0", uv=uv)(sources, folder)
         broken = call(environment.python, "-c", "from lm_eval.tasks import TaskManager", status=1)
         assert "ImportError" in broken, "version 0.1.0 did not break the harness, so this case shows nothing"
-        environment.install("--upgrade", sources.wheel)
+        # With --upgrade uv replaces the editable harness, too, if there is a newer release.
+        environment.install(*(("--upgrade-package", "lm-eval-cora") if uv else ("--upgrade",)), sources.wheel)
         return environment
 
     return make
