@@ -2,8 +2,8 @@
 
 A run of the harness with the dummy model over 1,273 questions x 26 variants = 33,098 docs, against a plain task that
 reads the same docs already expanded from a file, with callables and one metric. The two run in alternation, each in a
-process of its own below this one, without what only the start of the harness needs (see `harness`). Questions are made
-up, in the layout and of the length of MedQA's.
+separate process, without some slow steps of the harness' start (see `harness`). Questions are made up, in the layout
+and of the length of MedQA's.
 
     python benchmarks/overhead.py [--repeats 5] [--questions 1273]
 """

@@ -50,7 +50,7 @@ def write_samples(folder: Path, megabytes: float) -> int:
 
 
 def measured(code: str, *arguments: str) -> tuple[float, float]:
-    """Processor time in seconds, and peak memory in MiB, of a process of its own."""
+    """Processor time in seconds, and peak memory in MiB, of a separate process."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     process = subprocess.Popen([sys.executable, "-c", code, *arguments], env=environment, stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)

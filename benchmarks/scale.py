@@ -1,6 +1,6 @@
 """What cora_mmlu costs at full size: 14,042 questions, 280,840 variants, five shots, the dummy model.
 
-Three things are measured, each in a process of its own below this one:
+It measures three things, each in a separate process:
 
 - a run of `cora_mmlu`: seconds, peak memory, and how often its documents are expanded;
 - our part of it alone, step by step: load, expand, draw exemplars and render, read the answers, regroup, all metrics;

@@ -21,7 +21,7 @@ def format_of(doc: Doc) -> AnswerFormat:
     """The answer format of a variant.
 
     Raises:
-        KeyError: If there is no format of that name.
+        KeyError: If no format has that name.
 
     Example:
         >>> format_of({"ask": "yes_no"}).description

@@ -30,7 +30,7 @@ class AnswerFormat(ABC):
         instruction: A system instruction that makes models keep to the format.
         answer_first: Whether the answer comes first in the response; otherwise it comes at the end.
         picks_one: Whether one of the printed options is the answer.
-        is_open: Whether the model gives an answer of its own, which is compared with the reference.
+        is_open: Whether the question has no options, and the answer is compared with the reference.
         uses_templates: Whether the prompt is one of the templates of the benchmark.
     """
 

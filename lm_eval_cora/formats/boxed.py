@@ -187,7 +187,7 @@ class Boxed(AnswerFormat):
         return find_boxed(response)
 
     def is_correct(self, record: Record) -> bool:
-        """Whether what was written is equivalent to the reference."""
+        """Whether the written answer is equivalent to the reference."""
         return record.written is not None and record.matches is True
 
     def said(self, record: Record, *, letters: bool) -> str | None:

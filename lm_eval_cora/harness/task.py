@@ -37,16 +37,9 @@ from lm_eval_cora.harness.fewshot import ExemplarSampler, load_sampler
 from lm_eval_cora.harness.forwarding import behind
 from lm_eval_cora.harness.loading import to_question
 from lm_eval_cora.harness.log import logger
-from lm_eval_cora.harness.notices import (
-    describe_cost,
-    describe_cut,
-)
+from lm_eval_cora.harness.notices import describe_cost, describe_cut
 from lm_eval_cora.harness.payloads import formats_chats, needs_seeds
-from lm_eval_cora.harness.requests import (
-    chosen_docs,
-    deal,
-    with_room_for,
-)
+from lm_eval_cora.harness.requests import chosen_docs, deal, with_room_for
 from lm_eval_cora.harness.results_file import digest_of, name_callables, signature_of
 from lm_eval_cora.harness.scored import ScoredTask
 from lm_eval_cora.harness.scoring import CHECKER, metric_keys, score_response

@@ -112,11 +112,11 @@ def sc_buckets(table: ResponseTable) -> dict[str, dict[str, Estimate]]:
     modal = _modal_picks(table, "original")
     buckets = {}
     for count in np.unique(modal.orders[modal.orders > 0]).tolist():
-        inside_size = modal.orders == count
+        of_size = modal.orders == count
         for times in range(count, 0, -1):
-            inside = (inside_size & (modal.times == times)).astype(np.float64)
+            inside = (of_size & (modal.times == times)).astype(np.float64)
             buckets[f"{times}/{count}"] = {
-                "share": ratio_of(inside, inside_size.astype(np.float64)),
+                "share": ratio_of(inside, of_size.astype(np.float64)),
                 "accuracy": ratio_of(inside * modal.credit, inside * (times > 1)),
             }
     return buckets

@@ -59,8 +59,9 @@ def revas(
 
     Example:
         >>> variants = revas(Question("q1", "What is frozen water?", ("Steam", "Ice", "Fog", "Dew"), 1))
-        >>> len(variants), len([variant for variant in variants if variant.ask == "letter"])
-        (45, 40)
+        >>> from collections import Counter
+        >>> len(variants), Counter(variant.ask for variant in variants)
+        (45, Counter({'letter': 40, 'yes_no': 4, 'select_all': 1}))
 
     Source: REVAS, sections 3.3, 3.4 and 4. Its 37 variants are 33 orders and four true-or-false questions; what NOTA,
     select-all and replacement cost, it does not count.
