@@ -54,7 +54,7 @@ def schema(session: nox.Session) -> None:
 def install(session: nox.Session) -> None:
     """Ten minutes: a virtual environment for each row of the table."""
     session.install(".[dev]")
-    session.run("python", "-m", "tests.support.installation", *session.posargs)
+    session.run("python", "-m", "tests.support.installation_checks", *session.posargs)
 
 
 @nox.session(python="3.12")

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from lm_eval_cora.cli import HARNESS
-from tests.support.installation import CASES, DUMMY, OPTIONS, Environment, Sources, call, check_removal, new
+from tests.support.installation import CASES, DUMMY, OPTIONS, Environment, Sources, call, new
+from tests.support.installation_checks import check_removal
 from tests.support.names import GROUPS, NAMES
 
 pytestmark = pytest.mark.packaging
