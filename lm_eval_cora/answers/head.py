@@ -11,10 +11,11 @@ _REASONING = re.compile(
     r"analysis(?-i:(?=[A-Z\"']))",
     re.IGNORECASE,
 )
+# Each way begins with a character that is not folded, so that the search skips to the next of these characters.
 _END_OF_REASONING = re.compile(
-    r"</(?:think(?:ing)?|thoughts?|reason(?:ing)?|scratchpad)>|</seed:think>|\[/THINK\]|<\|end_of_thought\|>|◁/think▷|"
-    r"<\|channel\|>final(?: ?<\|constrain\|>\w{1,20})?<\|message\|>|assistantfinal",
-    re.IGNORECASE,
+    r"<(?i:/(?:think(?:ing)?|thoughts?|reason(?:ing)?|scratchpad|seed:think)>|\|end_of_thought\|>|"
+    r"\|channel\|>final(?: ?<\|constrain\|>\w{1,20})?<\|message\|>)|"
+    r"\[(?i:/THINK\])|◁(?i:/think▷)|a(?i:ssistantfinal)|A(?i:ssistantfinal)"
 )
 LABEL = re.compile(
     r"\W*(?:(?:the|my|all|final|right|correct)\s+)*(?:answer|choice|option|letter)s?(?:\W*[:：]|\s+(?:are|is)\b\W*?[:：]?)",
