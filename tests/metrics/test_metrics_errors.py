@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from unittest import mock
 
 import numpy as np
 import pytest
@@ -21,6 +20,7 @@ from tests.support.tables import (
     random_study_questions,
     resampled,
     table_of,
+    values_alone,
 )
 
 
@@ -41,7 +41,7 @@ def _both_errors(chosen: Metrics, table: ResponseTable) -> dict[str, tuple[Estim
     """
     rng = np.random.default_rng(0)
     count = len(table.sizes)
-    with mock.patch("lm_eval_cora.metrics.ranges.bootstrap", return_value=np.zeros((2, 2))):  # of a sample's own errors
+    with values_alone():
         replicates = [estimates(chosen, resampled(table, rng.integers(count, size=count))) for _ in range(400)]
     result = {}
     for name, estimate in estimates(chosen, table).items():
