@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import betainc, betaincinv
 
 from lm_eval_cora.responses import Floats
 
@@ -37,6 +36,8 @@ def at_least(variants: int, rate: float) -> Floats:
         raise ValueError(f"variants is {variants}, expected 1 or more")
     if not 0 <= rate <= 1:
         raise ValueError(f"rate is {rate}, expected a share from 0 to 1")
+    from scipy.special import betainc  # see metrics.paired
+
     right = np.arange(1, variants + 1)
     return np.concatenate([[1.0], betainc(right, variants - right + 1, rate)])
 
@@ -65,5 +66,7 @@ def msgr(variants: int, certain: float = CERTAIN) -> Floats:
         raise ValueError(f"variants is {variants}, expected 1 or more")
     if not 0 < certain < 1:
         raise ValueError(f"certain is {certain}, expected a probability between 0 and 1")
+    from scipy.special import betaincinv
+
     right = np.arange(1, variants + 1)
     return np.concatenate([[0.0], betaincinv(right, variants - right + 1, certain)])
