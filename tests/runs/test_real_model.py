@@ -5,12 +5,15 @@ from __future__ import annotations
 import importlib.util
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+import numpy as np
 import pytest
 
 from lm_eval_cora.harness import stop_early
@@ -67,9 +70,30 @@ class RealModel:
         return run(model or self.model, task, options, apply_chat_template=True, **arguments)
 
 
+@contextmanager
+def reading_once(weights: Path) -> Iterator[None]:
+    """Have transformers read the file once: otherwise it does so for the config, the tokenizer and the weights."""
+    import gguf
+    from transformers import modeling_gguf_pytorch_utils as loading
+
+    load = loading.load_gguf_checkpoint
+    described = cache(lambda path: load(path))
+
+    def loaded(path: str, return_tensors: bool = False, **more: Any) -> Any:
+        return load(path, return_tensors, **more) if return_tensors else deepcopy(described(path))
+
+    with patch.object(np, "memmap", lambda path, mode: np.fromfile(path, np.uint8)):  # slower to index than an array
+        reader = gguf.GGUFReader(weights)
+    with (
+        patch.object(gguf, "GGUFReader", lambda _: reader),
+        patch.object(gguf, "get_tensor_name_map", cache(gguf.get_tensor_name_map)),  # made for each of the modules
+        patch.object(loading, "load_gguf_checkpoint", loaded),
+    ):
+        yield
+
+
 @pytest.fixture(scope="module")
 def real(tmp_path_factory: pytest.TempPathFactory) -> RealModel:
-    import gguf
     import torch
     from lm_eval.models.huggingface import HFLM
 
@@ -79,10 +103,7 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> RealModel:
     assert spec is not None
     assert spec.submodule_search_locations is not None
     folder = Path(spec.submodule_search_locations[0])
-    with (
-        patch.object(gguf, "GGUFReader", cache(gguf.GGUFReader)),  # config, tokenizer and weights each read the file
-        patch.object(gguf, "get_tensor_name_map", cache(gguf.get_tensor_name_map)),  # made for each of the modules
-    ):
+    with reading_once(folder / WEIGHTS):
         model = HFLM(pretrained=str(folder), gguf_file=WEIGHTS, dtype="float32", device="cpu", batch_size=16)
     file = tmp_path_factory.mktemp("questions") / "questions.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in QUESTIONS), encoding="utf-8")
