@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from contextlib import redirect_stdout
 from io import StringIO
@@ -12,21 +11,10 @@ from pathlib import Path
 import pytest
 
 from lm_eval_cora.cli import main
+from tests.support.installation import REPOSITORY, Environment
 from tests.support.written import varied, write
 
-REPOSITORY = Path(__file__).parents[2]
-
-
-def without(*arguments: object) -> str:
-    done = subprocess.run(
-        [sys.executable, "-OO", "-m", "lm_eval_cora", *map(str, arguments)],
-        cwd=REPOSITORY,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+THE_REST = [["--help"], ["tasks", "--help"], ["guess", "--json"]]
 
 
 def command(*arguments: object) -> str:
@@ -45,17 +33,36 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write(tmp_path_factory.mktemp("out"), varied, "cora_demo_revas", {"questions": 4}).folder
 
 
-def test_a_report(out: Path) -> None:
-    report = without("report", out, "--format", "md")
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("exported")
+
+
+@pytest.fixture(scope="module")
+def without(out: Path, exported: Path) -> list[str]:
+    """What `python -OO` prints: the report, what is exported, and the rest."""
+    python = Environment(Path(sys.executable), {"PYTHONOPTIMIZE": "2", "PYTHONPATH": str(REPOSITORY)})
+    commands = [
+        ("report", out, "--format", "md"),
+        ("export", out, "--format", "every-eval-ever", "-o", exported),
+        *THE_REST,
+    ]
+    said = python.run_all(("-c", "assert False"), *(("lm_eval_cora", *command) for command in commands))
+    assert [status for status, _ in said] == [0] * (1 + len(commands)), said
+    return [text for _, text in said[1:]]
+
+
+def test_a_report(out: Path, without: list[str]) -> None:
+    report = without[0]
     assert report == command("report", out, "--format", "md")
     assert "Share of misled questions" in report
 
 
-def test_exported_records(out: Path, tmp_path: Path) -> None:
-    command("export", out, "--format", "every-eval-ever", "-o", tmp_path / "with")
-    without("export", out, "--format", "every-eval-ever", "-o", tmp_path / "without")
-    files = {path.relative_to(tmp_path / "with"): path.read_text() for path in (tmp_path / "with").rglob("*.json*")}
-    others = {path.relative_to(tmp_path / "without"): path for path in (tmp_path / "without").rglob("*.json*")}
+@pytest.mark.usefixtures("without")
+def test_exported_records(out: Path, exported: Path, tmp_path: Path) -> None:
+    command("export", out, "--format", "every-eval-ever", "-o", tmp_path)
+    files = {path.relative_to(tmp_path): path.read_text() for path in tmp_path.rglob("*.json*")}
+    others = {path.relative_to(exported): path for path in exported.rglob("*.json*")}
     assert len(files) == 2
     # The names follow from the contents, so they are the ids of the records.
     assert files.keys() == others.keys()
@@ -68,6 +75,5 @@ def test_exported_records(out: Path, tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["tasks", "--help"], ["guess", "--json"]])
-def test_the_rest(arguments: list[str]) -> None:
-    assert without(*arguments) == command(*arguments)
+def test_the_rest(without: list[str]) -> None:
+    assert without[2:] == [command(*arguments) for arguments in THE_REST]

@@ -8,6 +8,7 @@ As a script this is one rank:
 from __future__ import annotations
 
 import argparse
+import gc
 import hashlib
 import json
 import os
@@ -305,6 +306,7 @@ def main() -> None:
     if given.ranks > 1:
         model.join(given.rank, given.ranks, given.store)
     runs = json.loads(given.runs.read_text(encoding="utf-8"))
+    gc.freeze()  # as in conftest.py
     with reading_task_files_once():
         outcomes = [evaluate(run, model) for run in runs]
     if given.ranks > 1:

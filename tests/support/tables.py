@@ -135,10 +135,17 @@ def table_of(members: list[list[Record]]) -> ResponseTable:
 @contextmanager
 def values_alone() -> Iterator[None]:
     """Metrics without their standard errors: in a bootstrap sample only the value counts."""
-    with (
-        mock.patch("lm_eval_cora.metrics.ranges.bootstrap", lambda *_: np.zeros((2, 2))),
-        mock.patch("lm_eval_cora.metrics.positions.bootstrap", lambda *_: np.zeros((2, 2))),
-        mock.patch("lm_eval_cora.metrics.estimate.standard_error", lambda _: nan),
+
+    def zeros(*_: object) -> np.ndarray:
+        return np.zeros((2, 2))
+
+    def no_error(_: np.ndarray) -> float:
+        return nan
+
+    with (  # functions: a Mock takes longer than most metrics
+        mock.patch("lm_eval_cora.metrics.ranges.bootstrap", zeros),
+        mock.patch("lm_eval_cora.metrics.positions.bootstrap", zeros),
+        mock.patch("lm_eval_cora.metrics.estimate.standard_error", no_error),
     ):
         yield
 
