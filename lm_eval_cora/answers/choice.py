@@ -9,6 +9,7 @@ from dataclasses import replace
 from lm_eval_cora.answers import Answer, Reason, phrases
 from lm_eval_cora.answers.claims import AFFIRMED, MENTIONED, STATED, Claim, Text
 from lm_eval_cora.answers.head import after_reasoning, is_reasoning, why_nothing
+from lm_eval_cora.question import LETTERS
 
 _WINDOW = 200
 """Characters before an answer that may take another one back."""
@@ -94,6 +95,9 @@ def choose(said: str, printed: Sequence[int], choices: Sequence[str], *, at_the_
     """
     if not said or is_reasoning(said):
         return Answer(reason=why_nothing(said, Reason.EMPTY))
+    if said[0] in LETTERS[: len(printed)] and said[1:] in ("", "."):
+        # The commonest response. The rules below come to the same answer, whatever the options are.
+        return Answer(picked=printed[LETTERS.index(said[0])], position=LETTERS.index(said[0]))
     before, *after = _NEXT_QUESTION.split(said, maxsplit=1)
     if after and before.strip():  # base models often continue with new questions
         answer = choose(before, printed, choices, at_the_end=at_the_end)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lm_eval_cora.answers import Answer, Reason
+from lm_eval_cora.answers import Answer, Reason, choice
 from lm_eval_cora.answers.choice import find_letter
 from lm_eval_cora.formats.letter import read_letter
+from lm_eval_cora.question import LETTERS
 
 WEATHER = ["Ice", "Fog", "Dew", "Steam", "Cloud"]
 PRINTED = [3, 0, 26, 1, 4]
@@ -18,6 +20,36 @@ PRINTED = [3, 0, 26, 1, 4]
 
 def found(response: str, options: Sequence[str] = WEATHER) -> Answer:
     return find_letter(response, range(len(options)), options)
+
+
+AWKWARD = [
+    *("A", "a", "B", "C.", "(b)", "AB", "A and B", "Both A and B", "A or B", "A, B", "Option A", "answer: A", "not A"),
+    *(
+        "A is right",
+        "A cat",
+        "vitamin A",
+        "$A$",
+        r"\boxed{A}",
+        "I",
+        "I and II",
+        "D",
+        "d.",
+        "-A",
+        "A/B",
+        "",
+        "  ",
+        "Ice",
+    ),
+]
+
+
+@given(st.lists(st.sampled_from(AWKWARD), min_size=1, max_size=6), st.integers(0, 5), st.sampled_from(["", "."]))
+def test_a_bare_letter_is_read_as_by_all_rules(options: list[str], place: int, end: str) -> None:
+    response = LETTERS[place] + end
+    answer = found(response, options)
+    assert answer.position == (place if place < len(options) else None)
+    with patch.object(choice, "LETTERS", ""):  # without the short cut
+        assert found(response, options) == answer
 
 
 @pytest.mark.parametrize(
