@@ -8,6 +8,9 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 # The package may be installed, too: plain TaskManagers must not find its task files beside those of the checkout.
 os.environ["LM_EVAL_CORA_AUTOLOAD"] = "0"
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+# The other processors run other tests. Set before anything imports numpy or torch.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from collections.abc import Iterator
 from pathlib import Path
