@@ -34,13 +34,13 @@ pytestmark = [
 
 
 QUESTIONS = [
-    {"question": "What is frozen water called?", "choices": ["Ice", "Steam"], "answer": "A"},
     {"question": "Which animal barks?", "choices": ["The cat", "The dog", "The cow"], "answer": "B"},
+    {"question": "What is frozen water called?", "choices": ["Ice", "Steam", "Fog"], "answer": "A"},
 ]
-"""Fewer options and shorter texts than the demo's, so fewer and shorter prompts. A run of one asks the second."""
+"""Fewer options and shorter texts than the demo's, so fewer and shorter prompts."""
 
-M = (8, 14)
-"""Variants of each on the divergent probe: 2 + 6 * (n - 1)."""
+M = 14
+"""Variants of one of them on the divergent probe: 2 + 6 * 2."""
 
 RUNS: dict[str, dict[str, Any]] = {
     "cora_local": {},
@@ -130,14 +130,14 @@ def scored(real: RealModel) -> tuple[dict[str, Any], list[int]]:
 def test_two_questions(written: dict[str, Any]) -> None:
     values = scores(written, "cora_local")
     samples = written["samples"]["cora_local"]
-    assert len(samples) == sum(M)
+    assert len(samples) == 2 * M
     # With its chat template this model answers "A. The cat", and now and then with half a sentence: most can be read.
     assert values["invalid"] < 0.6
     estimates = [Estimate(values[name], values[f"{name}_stderr"]) for name in METRICS]
     assert all(0 <= estimate.value <= 1 and estimate.stderr >= 0 for estimate in estimates)
     assert values["mcqa"] in (0.0, 0.5, 1.0)
     # acc from the lines of the samples file, each scored alone.
-    assert values["acc"] == pytest.approx(sum(sample["acc"] for sample in samples) / sum(M))
+    assert values["acc"] == pytest.approx(sum(sample["acc"] for sample in samples) / (2 * M))
     assert any(sample["consistency_rate"].text != "" for sample in samples)
 
 
@@ -169,7 +169,7 @@ def test_mcqa_plus(real: RealModel) -> None:
 def shallow(real: RealModel) -> Iterator[None]:
     """The first of the model's layers alone, for what does not depend on how good its answers are."""
     inner = real.model.model.model
-    with patch.object(inner, "layers", inner.layers[:4]):
+    with patch.object(inner, "layers", inner.layers[:8]):
         yield
 
 
@@ -218,7 +218,7 @@ def test_stopping_early(
     samples = results["samples"][task]
     answered = sum(sample["resps"][0][0] != SKIPPED for sample in samples)
     questions = RUNS[task].get("options", {}).get("questions", len(QUESTIONS))
-    assert questions <= answered < len(samples) == sum(M[-questions:])
+    assert questions <= answered < len(samples) == M * questions
     assert f"|stop:exact|asked:{answered / len(samples):.1%}|" in results["configs"][task]["metadata"]["signature"]
     assert results["config"]["model"] == real.model.config._name_or_path
 
