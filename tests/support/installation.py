@@ -1,6 +1,6 @@
 """The ways to install the harness and this package side by side.
 
-The harness is built from the package that this Python has, with few of its tasks: searching all of them takes longer
+The harness is built from its source distribution on PyPI, with few of its tasks: searching all of them takes longer
 than everything else here. Its dependencies are those of the Python that runs this, linked into a folder that each
 environment has on its path; only uv installs them anew.
 """
@@ -10,41 +10,23 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import sysconfig
+import tarfile
 import tempfile
 import venv
 import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib.metadata import requires, version
-from importlib.util import find_spec
+from importlib.metadata import version
 from pathlib import Path
 
 REPOSITORY = Path(__file__).parents[2]
 KEPT = ("arc", "score")
 """The harness' tasks that are kept: one to be listed, and the folder that the probes of SCORE read."""
-
-# As the harness' own: setuptools makes an editable install of it a finder.
-_PYPROJECT = """
-[build-system]
-requires = ["setuptools>=64.0"]
-build-backend = "setuptools.build_meta"
-[project]
-name = "lm_eval"
-version = "{version}"
-dependencies = {needed}
-[project.scripts]
-lm-eval = "lm_eval.__main__:cli_evaluate"
-lm_eval = "lm_eval.__main__:cli_evaluate"
-[tool.setuptools.packages.find]
-include = ["lm_eval*"]
-[tool.setuptools.package-data]
-lm_eval = ["**/*.yaml", "tasks/**/*"]
-"""
+_NOT_KEPT = re.compile(rf"[^/]+/lm_eval/tasks/(?!(?:{'|'.join(KEPT)})/)[^/]+/")
 
 OPTIONS = ("--metadata", json.dumps({"cora": {"questions": 2}}))
 DUMMY = ("run", "--model", "dummy", "--tasks", "cora_demo", *OPTIONS)
@@ -137,23 +119,21 @@ class Sources:
 
     @cached_property
     def harness(self) -> Path:
-        """The harness' source folder, as `git clone` would give it, with the package that this Python has."""
-        folder = self.folder / "harness"
-        spec = find_spec("lm_eval")
-        assert spec is not None
-        assert spec.origin is not None
-        package = Path(spec.origin).parent
-        shutil.copytree(package, folder / "lm_eval", ignore=_without_most_tasks(package / "tasks"))
-        needed = [text for text in requires("lm-eval") or [] if "extra ==" not in text]
-        (folder / "pyproject.toml").write_text(_PYPROJECT.format(version=version("lm-eval"), needed=json.dumps(needed)))
-        return folder
+        """The harness' source folder, as `git clone` would give it."""
+        name = f"lm-eval=={version('lm-eval')}"
+        download = ("-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", "lm-eval", name)
+        call(sys.executable, *download, "--dest", self.folder / "sdist")
+        with tarfile.open(_only(self.folder / "sdist", "*.tar.gz")) as archive:
+            members = [member for member in archive if not _NOT_KEPT.match(member.name)]
+            archive.extractall(self.folder / "sdist", members, filter="data")
+        return _only(self.folder / "sdist", "*/pyproject.toml").parent
 
     @cached_property
     def harness_wheel(self) -> Path:
         """The harness as a wheel."""
-        wheel = ("-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", self.folder / "wheel")
+        wheel = ("-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", self.folder / "harness")
         call(sys.executable, *wheel, self.harness)
-        return _only(self.folder / "wheel", "*.whl")
+        return _only(self.folder / "harness", "*.whl")
 
     @cached_property
     def dependencies(self) -> Path:
@@ -165,16 +145,6 @@ class Sources:
                 if not path.name.startswith(NOT_LINKED) and path.suffix != ".pth":
                     (folder / path.name).symlink_to(path)
         return folder
-
-
-def _without_most_tasks(tasks: Path) -> Callable[[str, list[str]], set[str]]:
-    def ignored(folder: str, names: list[str]) -> set[str]:
-        left_out = {name for name in names if name == "__pycache__"}
-        if Path(folder) == tasks:
-            left_out |= {name for name in names if (tasks / name).is_dir() and name not in KEPT}
-        return left_out
-
-    return ignored
 
 
 def _only(folder: Path, pattern: str) -> Path:
