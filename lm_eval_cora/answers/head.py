@@ -11,7 +11,7 @@ _REASONING = re.compile(
     r"analysis(?-i:(?=[A-Z\"']))",
     re.IGNORECASE,
 )
-# Each way begins with a character that is not folded, so that the search skips to the next of these characters.
+# No alternative begins with a case-insensitive character: the search can skip to the few characters that begin one.
 _END_OF_REASONING = re.compile(
     r"<(?i:/(?:think(?:ing)?|thoughts?|reason(?:ing)?|scratchpad|seed:think)>|\|end_of_thought\|>|"
     r"\|channel\|>final(?: ?<\|constrain\|>\w{1,20})?<\|message\|>)|"

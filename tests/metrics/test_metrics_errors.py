@@ -10,9 +10,12 @@ import pytest
 from lm_eval_cora import metrics
 from lm_eval_cora.metrics import Estimate
 from lm_eval_cora.responses import Record, ResponseTable
+from tests.support.score_tables import random_score_questions
 from tests.support.tables import (
     METRICS,
+    ORDER,
     PLUS,
+    PROMPTS,
     STUDY,
     Metrics,
     estimates,
@@ -61,6 +64,21 @@ def test_error_agrees_with_the_bootstrap(name: str, bootstrapped: dict[str, tupl
     estimate, expected = bootstrapped[name]
     # Four errors of the bootstrap itself, and a little for the curvature that the delta method leaves out.
     assert estimate.stderr == pytest.approx(expected, rel=0.16)
+
+
+@pytest.mark.parametrize("probe", ["divergent", "study", "prompts", "order"])
+def test_values_without_their_errors_are_the_same(probe: str) -> None:
+    chosen, members = {
+        "divergent": (METRICS, random_questions(20, 10)),
+        "study": (STUDY, random_study_questions(20)),
+        "prompts": (PROMPTS, random_score_questions(20, "prompts", (4,), 0)),
+        "order": (ORDER, random_score_questions(20, "order", (4, 5), 0)),
+    }[probe]
+    table = table_of(members)
+    values = {name: estimate.value for name, estimate in estimates(chosen, table).items()}
+    with values_alone():
+        alone = {name: estimate.value for name, estimate in estimates(chosen, table).items()}
+    assert alone == pytest.approx(values, rel=0, abs=0, nan_ok=True)
 
 
 def test_the_bootstrap_is_seeded() -> None:
