@@ -1,0 +1,157 @@
+"""Read lists, tuples and dicts as Python and numpy print them, and as pandas writes them into a csv file."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Iterator
+from typing import Any
+
+from lm_eval_cora.question import shorten
+
+_OPENING, _CLOSING = ("[", "(", "{"), ("]", ")", "}")
+
+_MARKS = (*_OPENING, *_CLOSING, ",", ":", "=", "-", ".")
+
+_MISSING = ("nan", "NaN", "NaT")
+
+_CALLED = re.compile(r"array|list|object|bool_?|str_?|u?int\d*|float\d*")
+"""Names that numpy prints before a value or as its type: `array(['Ice'], dtype=object)`, `np.float64(0.5)`."""
+
+_NAME = re.compile(rf"None|(?:True|False)_?|{'|'.join(_MISSING)}|inf|np|dtype|shape|{_CALLED.pattern}")
+
+_TEXT = re.compile(
+    r"""u?(?:'(?!'')|"(?!""))[^\\]*(?:\\(?:[\\'"nrt]|x..|u.{4}|U.{8})[^\\]*)*""",
+    re.DOTALL,
+)
+"""A text with no prefix but u, no triple quotes, and only the escapes that Python prints."""
+
+
+def parse_literal(text: str) -> Any:
+    r"""Parse a printed list, tuple or dict of texts, numbers, True, False and None.
+
+    Nothing is executed. Arrays become lists, and nan becomes None. numpy prints spaces between the items of an array.
+    They separate items here, while Python's own parser would join the texts to one.
+
+    Args:
+        text: The whole list, tuple or dict. A text between the quotes may only have the escapes that Python prints:
+            `'\frac'` is an error, because Python would read a form feed.
+
+    Raises:
+        ValueError: If the text is something else, or numpy left out items.
+
+    Example:
+        >>> parse_literal("{'A': 'Ice', 'B': nan}")
+        {'A': 'Ice', 'B': None}
+        >>> parse_literal("['Ice' 'Fog'\n 'Dew']")
+        ['Ice', 'Fog', 'Dew']
+        >>> parse_literal("{'text': array(['Ice', 'Fog'], dtype=object)}")
+        {'text': ['Ice', 'Fog']}
+        >>> parse_literal("[0 1 ... 998 999]")
+        Traceback (most recent call last):
+        ...
+        ValueError: numpy shortened the list: '...' replaces items that the text does not contain
+    """
+    text = text.strip()
+    if text[:1] not in _OPENING:
+        raise ValueError("expected a list, tuple or dict, which begins with one of [ ( {")
+    try:
+        value = _value(ast.parse(" ".join(_with_commas(text)), mode="eval").body)
+    except (SyntaxError, tokenize.TokenError, RecursionError, MemoryError, SystemError, TypeError) as error:
+        raise ValueError(f"expected a list, tuple or dict as Python prints it: {error}") from None
+    if not isinstance(value, (list, tuple, dict)):
+        raise ValueError(f"expected a list, tuple or dict, got {type(value).__name__} in brackets")
+    return value
+
+
+def _with_commas(text: str) -> Iterator[str]:
+    """Split a literal into tokens, add the commas that numpy does not print, and remove `np.`.
+
+    Raises:
+        ValueError: If a token cannot be part of a literal, or items are separated in different ways.
+    """
+    before = tokenize.TokenInfo(tokenize.NL, "", (1, 0), (1, 0), "")
+    brackets: list[str] = []
+    separators: list[str] = []  # of the items in each open bracket; empty before the second item
+    for token in tokenize.generate_tokens(io.StringIO(text.replace("\r\n", "\n")).readline):
+        if token.type in (tokenize.NL, tokenize.NEWLINE, tokenize.ENDMARKER):
+            continue
+        _check(token, before)
+        separator = "," if token.string == "," else " " if _ends_value(before) and _begins_value(token) else ""
+        if separator == " " and token.start == before.end:  # nothing but a call may be without a space
+            if token.string != "(" or not _CALLED.fullmatch(before.string):
+                raise ValueError(f"expected a separator between {before.string!r} and {token.string!r}")
+            separator = ""
+        if separator:
+            if not brackets or (separator == " " and brackets[-1] != "[") or separators[-1] not in ("", separator):
+                raise ValueError(f"expected items separated by commas, got {before.string!r} before {token.string!r}")
+            separators[-1] = separator
+        if token.string in _OPENING:
+            brackets.append(token.string)
+            separators.append("")
+        elif token.string in _CLOSING and brackets:
+            brackets.pop()
+            separators.pop()
+        if separator == " ":
+            yield ","
+        if token.string not in ("np", "."):
+            yield token.string
+        before = token
+
+
+def _begins_value(token: tokenize.TokenInfo) -> bool:
+    return token.type != tokenize.OP or token.string == "-" or token.string in _OPENING
+
+
+def _ends_value(token: tokenize.TokenInfo) -> bool:
+    return token.type in (tokenize.STRING, tokenize.NUMBER, tokenize.NAME) or token.string in _CLOSING
+
+
+def _check(token: tokenize.TokenInfo, before: tokenize.TokenInfo) -> None:
+    """Check that a token can be part of a literal, and follow this one."""
+    string = token.string
+    if string == "...":
+        raise ValueError("numpy shortened the list: '...' replaces items that the text does not contain")
+    known = {
+        tokenize.STRING: _TEXT.fullmatch(string) is not None,
+        tokenize.NUMBER: True,
+        tokenize.NAME: _NAME.fullmatch(string) is not None,
+        tokenize.OP: string in _MARKS,
+    }
+    negated = token.type == tokenize.NUMBER or string == "inf"
+    if (
+        not known.get(token.type)
+        or (before.string == "-" and not (negated and token.start == before.end))
+        or (before.string == "np") != (string == ".")
+    ):
+        raise ValueError(f"expected texts, numbers, True, False and None, got {shorten(string)!r}")
+
+
+def _value(node: ast.expr) -> Any:
+    match node:
+        case ast.Constant(value=None | str() | int() | float()):
+            return node.value
+        case ast.Name(id="True_" | "False_"):
+            return node.id == "True_"
+        case ast.Name(id="inf"):
+            return float("inf")
+        case ast.Name(id=name) if name in _MISSING:
+            return None
+        case ast.UnaryOp(op=ast.USub()):
+            return -_value(node.operand)
+        case ast.List():
+            return [_value(item) for item in node.elts]
+        case ast.Tuple():
+            return tuple(_value(item) for item in node.elts)
+        case ast.Dict():
+            keys = [_value(key) for key in node.keys if key is not None]
+            pairs = dict(zip(keys, map(_value, node.values), strict=True))
+            if len(pairs) < len(keys):
+                raise ValueError("expected a dict with different keys, got one key twice")
+            return pairs
+        case ast.Call(func=ast.Name(id=name), args=[item]) if _CALLED.fullmatch(name):
+            if {keyword.arg for keyword in node.keywords} <= {"dtype", "shape"}:
+                return _value(item)
+    raise ValueError(f"expected texts, numbers, True, False and None, got {type(node).__name__}")
