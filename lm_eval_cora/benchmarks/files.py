@@ -1,67 +1,252 @@
-"""Read the rows of a jsonl, csv or parquet file."""
+"""Read the rows of a json, jsonl, csv, tsv or parquet file, of a pandas DataFrame, or of a `datasets.Dataset`."""
 
 from __future__ import annotations
 
+import codecs
 import csv
+import io
 import json
-from collections.abc import Callable, Iterator
+import logging
+import os
+import re
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from lm_eval_cora.benchmarks import BenchmarkError, LocatedRow
+from lm_eval_cora.question import shorten
+
+_logger = logging.getLogger("lm_eval.cora")  # the logger of lm_eval_cora.harness.log, without importing the harness
+
+_EXAMPLE = '{"question": "..."}'
+
+_SEPARATORS = {",": "comma", "\t": "tab", ";": "semicolon"}
+
+_HEADER = re.compile(r'(?:"[^"]*"|[^"\r\n]+)*')
+"""The first line. A quoted name may contain line breaks."""
 
 
-def read_rows(path: str | Path) -> Iterator[LocatedRow]:
-    """Read a file row by row.
+def read_rows(source: Any) -> Iterator[LocatedRow]:
+    """Read a file or a table row by row.
+
+    Text files are encoded as UTF-8, or as UTF-16 with a byte order mark. A .json file contains a list of objects, an
+    object whose only value is such a list, or one object per line.
 
     Args:
-        path: A file whose name ends in .jsonl, .csv or .parquet; `~` is the home folder.
+        source: The path of a .jsonl, .ndjson, .json, .csv, .tsv or .parquet file; `~` is the home folder. Or a pandas
+            DataFrame, a `datasets.Dataset`, or a `DatasetDict` with one split. Missing values of these become None.
 
     Yields:
-        Where the row stands ("my.jsonl line 18"), and the row.
+        The place of the row, and the row. Places are "my.jsonl line 18" and "my.csv line 18" from 1, and
+        "my.json item 17", "my.parquet row 17" and "row 17" from 0.
 
     Raises:
-        BenchmarkError: If there is no such file, it is of another kind, or cannot be read.
+        BenchmarkError: If the file does not exist, its kind is not supported, or it cannot be read.
     """
+    if not isinstance(source, (str, os.PathLike)):
+        yield from _table(source)
+        return
     try:
-        path = Path(path).expanduser()
-    except RuntimeError as error:
-        raise BenchmarkError(f"data_files: {path}: {error}") from None
-    reader = _READERS.get(path.suffix.lower())
-    if reader is None:
-        raise BenchmarkError(f"data_files: {path} ends in {path.suffix!r}, expected {', '.join(_READERS)}")
-    if not path.is_file():
-        raise BenchmarkError(f"data_files: there is no file {path} (looked for it in {Path.cwd()})")
+        path = Path(source).expanduser()
+        exists = path.is_file()
+        if path.suffix.lower() not in _READERS:
+            raise BenchmarkError(
+                f"data_files: {path} ends in {path.suffix!r}, expected {', '.join(_READERS)}{_similar(path, exists)}"
+            )
+        if not exists:
+            raise BenchmarkError(
+                f"data_files: there is no file {path} (looked for it in {Path.cwd()}){_similar(path, exists)}"
+            )
+        yield from _READERS[path.suffix.lower()](path)
+    except (OSError, RuntimeError) as error:  # RuntimeError: the home folder of an unknown user
+        raise BenchmarkError(
+            f"data_files: cannot read {source}: {error}. Check the path and its permissions."
+        ) from error
+
+
+def source_name(source: Any) -> str:
+    """Name a source: a file by its name without the suffix, a table by its kind.
+
+    Example:
+        >>> source_name("~/exams/anatomy.2024.jsonl")
+        'anatomy.2024'
+        >>> import pandas
+        >>> source_name(pandas.DataFrame())
+        'DataFrame'
+    """
+    if isinstance(source, (str, os.PathLike)):
+        return Path(source).stem
+    if _is(source, "pandas", "DataFrame"):
+        return "DataFrame"
+    return "Dataset" if _is(source, "datasets", "Dataset", "DatasetDict") else type(source).__name__
+
+
+def _similar(path: Path, exists: bool) -> str:
+    """Suggest a file with a similar name in the same folder."""
     try:
-        yield from reader(path)
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise BenchmarkError(f"data_files: cannot read {path}: {error}") from error
+        names = [] if exists else [name for name in os.listdir(path.parent) if Path(name).suffix.lower() in _READERS]
+    except (OSError, ValueError):
+        names = []
+    return "".join(f". Did you mean {name!r}?" for name in get_close_matches(path.name, names, n=1))
 
 
-def _jsonl(path: Path) -> Iterator[LocatedRow]:
-    with path.open(encoding="utf-8-sig") as lines:
-        for number, line in enumerate(lines, start=1):
-            if not line.strip():
-                continue
-            where = f"{path.name} line {number}"
-            try:
-                row: Any = json.loads(line)
-            except (ValueError, RecursionError) as error:
-                raise BenchmarkError(f"data_files: {where} is no JSON: {error}") from None
-            if not isinstance(row, dict):
-                raise BenchmarkError(f"data_files: {where} is no JSON object")
-            yield where, row
+def _text(path: Path) -> str:
+    """Decode a text file as UTF-8, or as UTF-16 if a byte order mark says so."""
+    data = path.read_bytes()
+    is_utf_16 = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) and not data.startswith(codecs.BOM_UTF32_LE)
+    encoding = "utf-16" if is_utf_16 else "utf-8"
+    try:
+        text = data.decode(encoding)
+        if "\0" not in text:
+            return text.removeprefix("\ufeff")
+        text = text[: text.index("\0")]
+        start = len(text.encode(encoding))
+    except UnicodeDecodeError as error:
+        start = error.start
+        text = data[:start].decode(encoding, "replace")
+    raise BenchmarkError(
+        f"data_files: {path}: expected {encoding.upper()} text, got the byte 0x{data[start]:02x} at position {start} "
+        f"(line {text.count(chr(10)) + 1}). Save the file as UTF-8."
+    )
 
 
-def _csv(path: Path) -> Iterator[LocatedRow]:
+class _Repeated(str):
+    """A key that an object has twice; takes the object's place until its row is known."""
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any] | _Repeated:
+    row = dict(pairs)
+    return row if len(row) == len(pairs) else _Repeated(Counter(key for key, _ in pairs).most_common(1)[0][0])
+
+
+def _parse(text: str, name: str, first_line: int = 1) -> Any:
+    """Parse the JSON text that begins in this line of the file."""
+    try:
+        return json.loads(text, object_pairs_hook=_object)
+    except json.JSONDecodeError as error:
+        where = f"{name} line {first_line + error.lineno - 1}"
+        problem = f"{error.msg} at column {error.colno}"
+    except RecursionError:
+        where, problem = f"{name} line {first_line}", "brackets nested too deeply"
+    except ValueError as error:  # a number with too many digits
+        where, problem = f"{name} line {first_line}", str(error)
+    raise BenchmarkError(f"data_files: {where} is not valid JSON: {problem}. Correct the line.") from None
+
+
+def _checked(where: str, value: Any) -> LocatedRow:
+    """Check that a parsed value is an object without repeated keys."""
+    waiting = [value]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, _Repeated):
+            raise BenchmarkError(f"data_files: {where}: an object has the key {str(part)!r} twice. Remove one of them.")
+        waiting += part.values() if isinstance(part, dict) else part if isinstance(part, list) else ()
+    if not isinstance(value, dict):
+        raise BenchmarkError(
+            f"data_files: {where}: expected a JSON object such as {_EXAMPLE}, got {type(value).__name__}. "
+            "Write one object per row."
+        )
+    return where, value
+
+
+def _lines(path: Path, text: str | None = None) -> Iterator[LocatedRow]:
+    for number, line in enumerate(io.StringIO(text or _text(path), newline=None), start=1):
+        where = f"{path.name} line {number}"
+        if line.lstrip().startswith("["):
+            raise BenchmarkError(
+                f"data_files: {where}: expected a JSON object such as {_EXAMPLE}, got a list. If the file contains one "
+                "list of objects, change the end of its name to .json."
+            )
+        if line.strip():
+            yield _checked(where, _parse(line.rstrip(), path.name, number))
+
+
+def _json(path: Path) -> Iterator[LocatedRow]:
+    text = _text(path)
+    if _has_an_object_per_line(text):
+        _logger.info("data_files: %s contains one object per line and is read as JSON lines", path.name)
+        yield from _lines(path, text)
+        return
+    value = _parse(text, path.name) if text.strip() else []
+    items = _items(value)
+    if items is None:
+        _checked(path.name, value)
+        raise BenchmarkError(
+            f"data_files: {path.name}: expected a list of objects, or an object whose only value is such a list, got "
+            f"an object with the keys {shorten(', '.join(value))}. pandas writes a list with "
+            'to_json(..., orient="records").'
+        )
+    for number, item in enumerate(items):
+        yield _checked(f"{path.name} item {number}", item)
+
+
+def _has_an_object_per_line(text: str) -> bool:
+    """Whether the first line is an object by itself, and not one that contains the list of all rows."""
+    first = next(filter(str.strip, io.StringIO(text, newline=None)), "")
+    try:
+        value = json.loads(first, object_pairs_hook=_object)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(value, (dict, _Repeated)) and _items(value) is None
+
+
+def _items(value: Any) -> list[Any] | None:
+    if isinstance(value, dict) and len(value) == 1:
+        (value,) = value.values()
+    return value if isinstance(value, list) else None
+
+
+def _cells(path: Path) -> Iterator[LocatedRow]:
+    text = _text(path)
     csv.field_size_limit(2**31 - 1)  # a passage may be longer than the 131,072 characters of the default
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        reader = csv.DictReader(file)
-        for row in reader:
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=_separator(path, text), strict=True)
+    try:
+        lines = filter(None, reader)  # without empty lines
+        header = [name.strip() for name in next(lines, [])]
+        first = 1 if header[:1] in ([""], ["Unnamed: 0"]) else 0  # the index that pandas writes
+        _check_names(header[first:], f"{path.name} line {reader.line_num}")
+        for cells in lines:
             where = f"{path.name} line {reader.line_num}"
-            if None in row or None in row.values():
-                raise BenchmarkError(f"data_files: {where} has more or fewer cells than the header")
-            yield where, row
+            if len(cells) != len(header):
+                raise BenchmarkError(
+                    f"data_files: {where} has more or fewer cells than the header: expected {len(header)}, got "
+                    f"{len(cells)}. Put quotes around cells that contain the separator or line breaks."
+                )
+            yield where, dict(zip(header[first:], cells[first:], strict=True))
+    except csv.Error as error:
+        raise BenchmarkError(
+            f"data_files: cannot read {path.name} line {reader.line_num}: {error}. Write each quote inside a quoted "
+            "cell twice, and close each quoted cell."
+        ) from None
+
+
+def _separator(path: Path, text: str) -> str:
+    """Choose the separator that the suffix stands for, unless the header line contains only another one."""
+    own = "\t" if path.suffix.lower() == ".tsv" else ","
+    header = re.match(_HEADER, text.lstrip("\r\n"))
+    unquoted = re.sub(r'"[^"]*"', "", header[0] if header else "")
+    found = [separator for separator in _SEPARATORS if separator in unquoted]
+    if own in found or len(found) != 1:
+        return own
+    _logger.warning(
+        "data_files: expected the header line of %s to be %s-separated, but it is %s-separated; the file is read so",
+        path.name,
+        _SEPARATORS[own],
+        _SEPARATORS[found[0]],
+    )
+    return found[0]
+
+
+def _check_names(names: Sequence[str], where: str) -> None:
+    wrong = [repr(name) for name, count in Counter(names).items() if count > 1 or not name]
+    if wrong:
+        raise BenchmarkError(
+            f"data_files: {where}: expected a different name for each column, got {', '.join(wrong)} repeated or "
+            f"empty, in {', '.join(map(repr, names))}. Rename or remove these columns."
+        )
 
 
 def _parquet(path: Path) -> Iterator[LocatedRow]:
@@ -69,11 +254,67 @@ def _parquet(path: Path) -> Iterator[LocatedRow]:
     import pyarrow.parquet
 
     try:
+        _check_names(pyarrow.parquet.read_schema(path).names, path.name)
         rows = pyarrow.parquet.read_table(path).to_pylist()
-    except pyarrow.ArrowException as error:
-        raise BenchmarkError(f"data_files: cannot read {path}: {error}") from error
+    except (pyarrow.ArrowException, UnicodeDecodeError) as error:
+        raise BenchmarkError(f"data_files: cannot read {path}: {error}. Write the parquet file again.") from error
     for number, row in enumerate(rows):
         yield f"{path.name} row {number}", row
 
 
-_READERS: dict[str, Callable[[Path], Iterator[LocatedRow]]] = {".jsonl": _jsonl, ".csv": _csv, ".parquet": _parquet}
+def _table(source: Any) -> Iterator[LocatedRow]:
+    """Read the rows of an object in memory."""
+    if _is(source, "datasets", "DatasetDict"):
+        if len(source) != 1:
+            raise BenchmarkError(
+                f"data_files: expected a DatasetDict with one split, got the splits {', '.join(map(repr, source))}. "
+                "Pass one of them: dataset['test']."
+            )
+        (source,) = source.values()
+    try:
+        if _is(source, "datasets", "Dataset"):
+            rows: Iterable[Mapping[Any, Any]] = source.with_format(None)
+        elif _is(source, "pandas", "DataFrame"):
+            _check_names([str(name) for name in source.columns], "the DataFrame")
+            rows = source.to_dict(orient="records")
+        else:
+            raise BenchmarkError(
+                "data_files: expected the path of a file, a pandas DataFrame or a datasets.Dataset, got "
+                f"{type(source).__name__}."
+            )
+        for number, row in enumerate(rows):
+            yield f"row {number}", {str(name): _plain(value) for name, value in row.items()}
+    except BenchmarkError:
+        raise
+    except Exception as error:  # decoding an image, nested too deeply: too many ways to name them
+        raise BenchmarkError(
+            f"data_files: cannot read the rows of the {source_name(source)}: {type(error).__name__}: {error}. "
+            "Keep only columns of texts, numbers and lists."
+        ) from error
+
+
+def _is(source: Any, module: str, *names: str) -> bool:
+    """Whether an object is of one of these classes. An object of a module that was never imported does not exist."""
+    kinds = [getattr(sys.modules.get(module), name, None) for name in names]
+    return any(isinstance(kind, type) and isinstance(source, kind) for kind in kinds)
+
+
+def _plain(value: Any) -> Any:
+    """Turn numpy scalars and arrays into plain Python values, and missing values into None."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value):
+        return None
+    if isinstance(value, Mapping):
+        return {key: _plain(part) for key, part in value.items()}
+    return [_plain(part) for part in value] if isinstance(value, (list, tuple)) else value
+
+
+_READERS: dict[str, Callable[[Path], Iterator[LocatedRow]]] = {
+    ".jsonl": _lines,
+    ".ndjson": _lines,
+    ".json": _json,
+    ".csv": _cells,
+    ".tsv": _cells,
+    ".parquet": _parquet,
+}
