@@ -234,6 +234,7 @@ def _result(run: Run, entry: Mapping[str, Any], estimate: Estimate) -> dict[str,
                 {
                     "reader": run.reader,
                     "signature": run.signature,
+                    "data": run.data.digest,
                     "probe": run.probe.name,
                     "form": run.form,
                     "questions": len(run.table.question_ids),
@@ -299,7 +300,7 @@ def _source(run: Run) -> dict[str, Any]:
         details["split"] = data.split
     elif data.files:
         details["data_files"] = list(data.files)
-    elif data.name == "demo":
+    elif data.packaged:
         details["location"] = "questions that come with the package lm-eval-cora"
     if texts := as_texts(details):
         source["additional_details"] = texts

@@ -7,7 +7,7 @@ from math import isnan
 
 from huggingface_hub import EvalResult, ModelCardData
 
-from lm_eval_cora.export.provenance import dataset_of, evaluation_name
+from lm_eval_cora.export.provenance import Dataset, dataset_of, evaluation_name
 from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.runs import Run
@@ -47,6 +47,8 @@ def model_index(runs: Sequence[Run]) -> str:
 def _result(run: Run, metric: str, estimate: Estimate) -> EvalResult:
     data = dataset_of(run)
     about = {"task": evaluation_name(run), "signature": run.signature, "questions": len(run.table.question_ids)}
+    if run.data.digest:
+        about["data"] = run.data.digest
     if run.reader:
         about["reader"] = run.reader
     if not isnan(estimate.stderr):
@@ -54,7 +56,7 @@ def _result(run: Run, metric: str, estimate: Estimate) -> EvalResult:
     return EvalResult(
         task_type="text-generation",
         dataset_name=data.name,
-        dataset_type=data.hub[0] if len(data.hub) == 1 else data.name,
+        dataset_type=data.hub[0] if len(data.hub) == 1 else _without_hub(run, data),
         dataset_config=", ".join(data.configs) or None,
         dataset_split=data.split or None,
         dataset_revision=data.revision or None,
@@ -65,3 +67,9 @@ def _result(run: Run, metric: str, estimate: Estimate) -> EvalResult:
         metric_name=f"{metric} ({evaluation_name(run)})",
         metric_args=about,
     )
+
+
+def _without_hub(run: Run, data: Dataset) -> str:
+    """What a card groups the scores by: the name, with the digest if other runs have other data of this name."""
+    digest = run.data.digest
+    return f"{data.name} {digest}" if digest and run.label.endswith(digest) else data.name

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lm_eval_cora.report.files import part_of
 from lm_eval_cora.report.runs import Run
 
 _PUBLISHED = (
@@ -30,6 +31,7 @@ class Dataset:
         split: The split that was scored.
         revision: The commit or branch that the task pins.
         files: Names of the user's own files, without their folders.
+        packaged: Whether the questions come with this package.
     """
 
     name: str
@@ -38,22 +40,33 @@ class Dataset:
     split: str = ""
     revision: str = ""
     files: tuple[str, ...] = ()
+    packaged: bool = False
 
 
 def dataset_of(run: Run) -> Dataset:
     """What the questions of a run were read from."""
-    source = run.config.get("dataset_kwargs") or {}
-    name = str(source.get("benchmark") or run.name)
-    files = _texts(options_of(run).get("data_files"))
-    if files:  # they replace what the task names
+    options, declared = options_of(run), _declared(run)
+    name = str(declared.get("former_name") or run.data.name or declared.get("name") or run.name)
+    if files := _texts(options.get("data_files") or declared.get("data_files")):  # they replace what the task names
         return Dataset(name, files=tuple(Path(file).name for file in files))
+    source = declared | {key: options[key] for key in ("hub", "config", "split", "revision") if key in options}
     return Dataset(
         name=name,
-        hub=_texts(source.get("hub_path")),
-        configs=_texts(source.get("hub_config")),
-        split=str(source.get("hub_split") or ""),
-        revision=str(source.get("hub_revision") or ""),
+        hub=_texts(source.get("hub")),
+        configs=_texts(source.get("config")),
+        split=str(source.get("split") or ""),
+        revision=str(source.get("revision") or ""),
+        packaged=bool(source.get("package_file")),
     )
+
+
+def _declared(run: Run) -> dict[str, Any]:
+    """What the task file declares about its benchmark; older versions have it in `dataset_kwargs`."""
+    if former := run.config.get("dataset_kwargs"):
+        name = former.get("benchmark")
+        hub = {key: former.get(f"hub_{key}") for key in ("config", "split", "revision")}
+        return {"former_name": name, "hub": former.get("hub_path"), **hub, "package_file": name == "demo"}
+    return dict(part_of(run.config, "benchmark"))
 
 
 def options_of(run: Run) -> Mapping[str, Any]:
@@ -62,8 +75,8 @@ def options_of(run: Run) -> Mapping[str, Any]:
 
 
 def evaluation_name(run: Run) -> str:
-    """Name of what was measured: the task, and the filter if there are several."""
-    return run.name if run.task == run.name else f"{run.name}/{run.filter}"
+    """Name of what was measured: the task, the data if the task does not name it, the filter if there are several."""
+    return "/".join(filter(None, (run.name, run.label, run.part)))
 
 
 def model_id(run: Run) -> str:

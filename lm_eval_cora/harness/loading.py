@@ -15,6 +15,7 @@ from lm_eval_cora.benchmarks import Benchmark, BenchmarkError, LeftOut, LocatedR
 from lm_eval_cora.benchmarks.files import read_rows
 from lm_eval_cora.exemplars import ExemplarPool
 from lm_eval_cora.harness.log import logger
+from lm_eval_cora.harness.results_file import described, questions_digest
 from lm_eval_cora.option_references import refers_to_options
 from lm_eval_cora.options import OptionError, Options
 from lm_eval_cora.question import OpenQuestion, Question, shorten
@@ -50,7 +51,8 @@ def load_benchmark(
 
     Returns:
         One split, `test`, with a row per question: id, question, choices (none if the model writes an answer of its
-        own), answer (index, or the reference), category.
+        own), answer (index, or the reference), category. Its `info` has the name of the benchmark, and in the
+        description the digest of all questions of the source, before the options choose among them.
 
     Raises:
         BenchmarkError: If the source cannot be loaded or its rows cannot be asked.
@@ -75,7 +77,10 @@ def load_benchmark(
         )
     chosen = choose_questions(questions, options, benchmark.name)
     logger.info("%s: %d of %d questions from %s", benchmark.name, len(chosen), total, source)
-    return datasets.DatasetDict({SPLIT: _to_dataset(chosen)})
+    info = datasets.DatasetInfo(
+        dataset_name=benchmark.name, description=described(questions_digest(map(_to_row, questions)))
+    )
+    return datasets.DatasetDict({SPLIT: _to_dataset(chosen, info)})
 
 
 def load_exemplars(
@@ -276,7 +281,7 @@ def to_question(row: Mapping[str, Any]) -> Question | OpenQuestion:
     return Question(row["id"], row["question"], tuple(row["choices"]), row["answer"], row["category"])
 
 
-def _to_dataset(questions: Sequence[Question | OpenQuestion]) -> datasets.Dataset:
+def _to_dataset(questions: Sequence[Question | OpenQuestion], info: datasets.DatasetInfo) -> datasets.Dataset:
     """Make a dataset with a row per question.
 
     The fingerprint is passed because `datasets` cannot compute one where it is installed in a `pip install --target`
@@ -284,7 +289,7 @@ def _to_dataset(questions: Sequence[Question | OpenQuestion]) -> datasets.Datase
     """
     rows = [_to_row(question) for question in questions]
     fingerprint = sha256(json.dumps(rows).encode()).hexdigest()[:16]
-    return datasets.Dataset(InMemoryTable.from_pylist(rows), fingerprint=fingerprint)
+    return datasets.Dataset(InMemoryTable.from_pylist(rows), info=info, fingerprint=fingerprint)
 
 
 def _to_row(question: Question | OpenQuestion) -> dict[str, object]:

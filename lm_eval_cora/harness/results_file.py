@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from lm_eval_cora import __version__
+from lm_eval_cora.benchmarks import Benchmark
 from lm_eval_cora.options import Options
 from lm_eval_cora.prompting.template import Template
+from lm_eval_cora.report.data import Data
 from lm_eval_cora.responses import Record, ResponseTable
 
 
@@ -63,18 +68,27 @@ def signature_of(
         # Of answers that were selected by what they are, a share of the invalid ones says nothing.
         **({"invalid": f"{invalid:.1%}"} if alone and "stop" not in left_out else {}),
     }
-    return "|".join(["cora", *(f"{name}:{value}" for name, value in parts.items()), f"v{__version__}"])
+    return "|".join(["cora", *(f"{name}:{_escaped(value)}" for name, value in parts.items()), f"v{__version__}"])
+
+
+def _escaped(value: object) -> str:
+    """A value without the separator of the signature and without line breaks: file names can have both."""
+    return re.sub(r"[|\n\r]", lambda found: f"%{ord(found[0]):02X}", str(value))
 
 
 def in_signature(name: str, value: object) -> str:
-    """An option in the signature; of a file the name alone, its folder is nobody's business.
+    """An option in the signature; of a file the name without its folder, of a table in memory its type.
 
     Example:
         >>> in_signature("data_files", ("/home/me/one.csv", "two.csv")), in_signature("seed", 1)
         ('one.csv,two.csv', '1')
     """
     items = value if isinstance(value, tuple) else (value,)
-    return ",".join(Path(item).name if name in ("data_files", "templates") else str(item) for item in items)
+    return ",".join(_file_name(item) if name in ("data_files", "templates") else str(item) for item in items)
+
+
+def _file_name(file: object) -> str:
+    return Path(file).name if isinstance(file, str | PathLike) else type(file).__name__
 
 
 def digest_of(templates: Iterable[Template]) -> str:
@@ -86,3 +100,47 @@ def digest_of(templates: Iterable[Template]) -> str:
     """
     texts = sorted(f"{template.prompt}\0{template.options_format}" for template in templates)
     return blake2b("\0\0".join(texts).encode(), digest_size=4).hexdigest()
+
+
+def questions_digest(rows: Iterable[Mapping[str, object]]) -> str:
+    """Digest of questions: 8 hexadecimal digits, independent of the order of the rows.
+
+    A row without an id is called after its number, so for such files the order counts.
+
+    Args:
+        rows: A row per question, with all that can change a prompt or a score.
+
+    Example:
+        >>> rows = [{"id": "q1", "answer": 0}, {"id": "q2", "answer": 1}]
+        >>> questions_digest(rows) == questions_digest(reversed(rows)), questions_digest(rows[:1])
+        (True, '871f1d04')
+    """
+    digests = sorted(blake2b(json.dumps(row, sort_keys=True).encode(), digest_size=16).digest() for row in rows)
+    return blake2b(b"".join(digests), digest_size=4).hexdigest()
+
+
+_DESCRIPTION = re.compile(r"Digest of all questions: ([0-9a-f]{8})")
+
+
+def described(digest: str) -> str:
+    """Description of a dataset that carries the digest of its source to the task."""
+    return f"Digest of all questions: {digest}"
+
+
+def data_of(benchmark: Benchmark | None, dataset: Any, split: str | None) -> Data:
+    """Identify the data of a task by its benchmark and the description of its dataset.
+
+    It is called after inference and never raises: what is unknown is empty. A loader of the user's own may return
+    anything.
+
+    Example:
+        >>> data_of(None, {"test": [{"id": "q1"}]}, "test")
+        Data(name='', digest='')
+    """
+    try:
+        found = _DESCRIPTION.fullmatch(dataset[split].info.description)
+    except Exception:
+        found = None
+    # No file can hold the lone surrogates that a file name may have.
+    name = "" if benchmark is None else str(benchmark.name).encode("utf-8", "replace").decode()
+    return Data(name, found[1] if found else "")

@@ -40,7 +40,7 @@ from lm_eval_cora.harness.log import logger
 from lm_eval_cora.harness.notices import describe_cost, describe_cut
 from lm_eval_cora.harness.payloads import formats_chats, needs_seeds
 from lm_eval_cora.harness.requests import chosen_docs, deal, with_room_for
-from lm_eval_cora.harness.results_file import digest_of, name_callables, signature_of
+from lm_eval_cora.harness.results_file import data_of, digest_of, name_callables, signature_of
 from lm_eval_cora.harness.scored import ScoredTask
 from lm_eval_cora.harness.scoring import CHECKER, metric_keys, score_response
 from lm_eval_cora.harness.templates import templates_of
@@ -58,6 +58,7 @@ from lm_eval_cora.metrics.estimate import for_json
 from lm_eval_cora.options import OptionError, Options
 from lm_eval_cora.probes import PROBES, Probe
 from lm_eval_cora.question import Form
+from lm_eval_cora.report.data import Data
 from lm_eval_cora.responses import Record, ResponseTable
 
 _RATE = 10.0
@@ -323,12 +324,13 @@ class CoraTask(ScoredTask):
             key: value if key == "metadata" else name_callables(value)
             for key, value in self.config.to_dict(keep_callable=True).items()
         }
-        config["probe"] = self.probe.name
         if isinstance(benchmark := (self.config.dataset_kwargs or {}).get("benchmark"), Benchmark):
             config["dataset_kwargs"] = {**self.config.dataset_kwargs, "benchmark": benchmark.name}
+        data = data_of(self._benchmark, self.dataset, self.config.test_split)
+        config |= {"probe": self.probe.name, "metadata": {**(config.get("metadata") or {}), **data.in_metadata()}}
         if not self._records:  # --predict_only
             return config
-        ours = {"signature": self._attempt("the signature", self._signature)}
+        ours = {"signature": self._attempt("the signature", partial(self._signature, data))}
         if len(filters_of(self)) == 1 and self._table.is_whole:  # of several filters this would be the last one's
             by_kinds = [metrics.accuracy_by_kind, metrics.invalid_by_kind]
             if self._form == "generate":
@@ -340,9 +342,9 @@ class CoraTask(ScoredTask):
                     entry["metric"]: for_json(self._attempt(entry["metric"], partial(compute, entry, self._table)))
                     for entry in self._study
                 }
-        return {**config, "metadata": {**(config.get("metadata") or {}), **ours}}
+        return {**config, "metadata": {**config["metadata"], **ours}}
 
-    def _signature(self) -> str:
+    def _signature(self, data: Data) -> str:
         templates = {doc["template"] for doc in self.test_docs() if "template" in doc}
         revision = None if self._options.data_files else (self.config.dataset_kwargs or {}).get("hub_revision")
         shots = self.config.num_fewshot or 0
@@ -351,6 +353,7 @@ class CoraTask(ScoredTask):
             self._table,
             {
                 "task": f"{self.task_name}@{self.VERSION}",
+                **data.in_signature(self.task_name),
                 "probe": self.probe.name,
                 "form": _FORMS.get(self.OUTPUT_TYPE, self.OUTPUT_TYPE),
                 **({"reader": self._options.reader} if self.config.process_results is score_response else {}),

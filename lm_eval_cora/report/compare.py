@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -13,13 +13,21 @@ from lm_eval_cora.metrics.paired import Difference, McNemar, difference, mcnemar
 from lm_eval_cora.question import shorten
 from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.content import Cell, Number, Table, interval
+from lm_eval_cora.report.data import OF_THE_DATA, Data
 from lm_eval_cora.report.files import sent_with
-from lm_eval_cora.report.runs import Run, read_runs
+from lm_eval_cora.report.runs import Run, read_runs, with_labels
 from lm_eval_cora.report.samples import Key
 from lm_eval_cora.report.signature import HOW_MUCH, WHERE_IT_ENDS, signature_parts
 
-_MAY_DIFFER = (*HOW_MUCH, *WHERE_IT_ENDS, "math-verify", "reader")
+_MAY_DIFFER = (*HOW_MUCH, *OF_THE_DATA, *WHERE_IT_ENDS, "math-verify", "reader")
 """Parts of a signature that say nothing about how a question was asked."""
+
+_MATCHES: tuple[Callable[[Data, Data], bool], ...] = (
+    lambda one, other: one == other,
+    lambda one, other: bool(one.digest) and one.digest == other.digest,  # a file with another name
+    lambda one, other: not (one.digest and other.digest),
+)
+"""How the data of two runs of a task can match, the surest first."""
 
 _NAMED = 3
 
@@ -44,7 +52,9 @@ class Compared:
 
 
 def pair_runs(first: Path, second: Path, reader: Reader | None = None) -> tuple[list[tuple[Run, Run]], list[str]]:
-    """The runs of the same task, which are to be compared.
+    """The runs of the same task on the same questions, which are to be compared.
+
+    A task that each side asked once, on different questions, is a pair too: `compare` refuses it and names both.
 
     Args:
         first: What the harness wrote for one model.
@@ -52,7 +62,7 @@ def pair_runs(first: Path, second: Path, reader: Reader | None = None) -> tuple[
         reader: How written answers are read; None reads those of each run as the run did.
 
     Returns:
-        Pairs, in the order of the first, and the tasks that only one of the two has.
+        Pairs, in the order of the first, and the tasks, or data sets of a task, that only one of the two has.
 
     Raises:
         ReportError: If there are several models on one side, or no task on both.
@@ -65,13 +75,34 @@ def pair_runs(first: Path, second: Path, reader: Reader | None = None) -> tuple[
                 f"{path}: there are {len(models)} models: {', '.join(models)}. Two runs are compared: give the folder "
                 "of one of them"
             )
-    others = {run.task: run for run in after}
-    pairs = [(run, others[run.task]) for run in before if run.task in others]
-    tasks = [{run.task for run in runs} for runs in (before, after)]
+    named = with_labels([*before, *after])  # one name in both may be different data
+    before, after = named[: len(before)], named[len(before) :]
+    pairs = _pairs(before, after)
     if not pairs:
-        named = [", ".join(sorted(names)) for names in tasks]
-        raise ReportError(f"no task is in both: {first} has {named[0]}, {second} has {named[1]}")
-    return pairs, sorted(tasks[0] ^ tasks[1])
+        tasks = [", ".join(sorted(run.task for run in runs)) for runs in (before, after)]
+        raise ReportError(f"no task is in both: {first} has {tasks[0]}, {second} has {tasks[1]}")
+    paired = {run for pair in pairs for run in pair}
+    return pairs, sorted(run.task for run in named if run not in paired)
+
+
+def _pairs(before: Sequence[Run], after: Sequence[Run]) -> list[tuple[Run, Run]]:
+    found: dict[Run, Run] = {}
+    for matches in _MATCHES:
+        for one in before:
+            free = [other for other in _of_its_task(one, after) if other not in found.values()]
+            other = next((other for other in free if matches(one.data, other.data)), None)
+            if one not in found and other is not None:
+                found[one] = other
+    for one in before:
+        own, others = _of_its_task(one, before), _of_its_task(one, after)
+        if one not in found and len(own) == len(others) == 1:
+            found[one] = others[0]
+    return [(one, found[one]) for one in before if one in found]
+
+
+def _of_its_task(run: Run, runs: Sequence[Run]) -> list[Run]:
+    """The runs of the same task, by the same filter."""
+    return [other for other in runs if (other.name, other.part) == (run.name, run.part)]
 
 
 def compare(before: Run, after: Run) -> list[Compared]:
@@ -97,7 +128,12 @@ def compare(before: Run, after: Run) -> list[Compared]:
 
 
 def not_comparable(before: Run, after: Run) -> str:
-    """Why two runs of a task were not asked the same, or nothing."""
+    """Reason why two runs of a task cannot be compared; empty if they can."""
+    if before.data.differs_from(after.data):
+        return (
+            f"they ran on different questions: {before.data} in the first, {after.data} in the second. "
+            "Run both on the same file or data set"
+        )
     if parts := _signature_parts(before, after):
         return f"they were asked otherwise: {'; '.join(parts)}"
     if before.reader and after.reader and before.reader != after.reader:
@@ -174,10 +210,12 @@ def _signature_parts(before: Run, after: Run) -> list[str]:
     if not before.signature or not after.signature:
         return []
     one, other = signature_parts(before.signature), signature_parts(after.signature)
+    same_data = bool(before.data.digest and after.data.digest)  # or `not_comparable` would have said so
+    may_differ = (*_MAY_DIFFER, "data_files") if same_data else _MAY_DIFFER
     return [
         f"{name} {one.get(name, 'not given')} and {other.get(name, 'not given')}"
         for name in dict.fromkeys((*one, *other))
-        if name not in _MAY_DIFFER and one.get(name) != other.get(name)
+        if name not in may_differ and one.get(name) != other.get(name)
     ]
 
 
@@ -208,8 +246,8 @@ def as_json(before: Run, after: Run, compared: Sequence[Compared]) -> dict[str, 
     """A comparison with all digits, undefined numbers as null."""
     return {
         "task": before.task,
-        "before": {"model": before.model, "reader": before.reader, "signature": before.signature or None},
-        "after": {"model": after.model, "reader": after.reader, "signature": after.signature or None},
+        "before": _run_as_json(before),
+        "after": _run_as_json(after),
         "questions": len(before.table.sizes),
         "notes": [f"{run.model}: {note}" for run in (before, after) for note in run.warnings]
         + told_apart(before, after),
@@ -222,4 +260,14 @@ def as_json(before: Run, after: Run, compared: Sequence[Compared]) -> dict[str, 
             }
             for row in compared
         },
+    }
+
+
+def _run_as_json(run: Run) -> dict[str, Any]:
+    return {
+        "model": run.model,
+        "reader": run.reader,
+        "benchmark": run.data.name or None,
+        "data": run.data.digest or None,
+        "signature": run.signature or None,
     }

@@ -12,7 +12,8 @@ from typing import Any
 
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.report import ReportError
-from lm_eval_cora.report.signature import HOW_MUCH, signature_parts
+from lm_eval_cora.report.data import OF_THE_DATA, Data
+from lm_eval_cora.report.signature import HOW_MUCH, WHERE_IT_ENDS, signature_parts
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d+)?")
 _NAME = re.compile(rf"samples_(?P<task>.+)_(?P<date>{_DATE.pattern})\.jsonl")
@@ -47,6 +48,11 @@ class SamplesFile:
         return part_of(part_of(self.results, "configs"), self.task)
 
     @property
+    def data(self) -> Data:
+        """The questions, as far as the results file identifies them."""
+        return Data.of(part_of(self.config, "metadata"))
+
+    @property
     def signature(self) -> str:
         """The signature of the scores; empty without a results file."""
         return str(part_of(self.config, "metadata").get("signature") or "")
@@ -62,7 +68,8 @@ class SamplesFile:
         """How the task was asked; None if no results file says it."""
         if not self.signature:
             return None
-        left_out = (*HOW_MUCH, "reader")
+        # The digest replaces the names of the user's files.
+        left_out = (*HOW_MUCH, *OF_THE_DATA, "reader", *(["data_files"] if self.data.digest else []))
         parts = {name: value for name, value in signature_parts(self.signature).items() if name not in left_out}
         return parts, part_of(self.results, "config").get("model_args"), sent_with(self.results, self.task)
 
@@ -131,6 +138,46 @@ def find_files(path: Path) -> list[SamplesFile]:
         found = [path]
     read = cache(_read)  # the samples files of a run share their results file
     return [_file(samples, read) for samples in found]
+
+
+def grouped(files: Iterable[SamplesFile]) -> list[list[SamplesFile]]:
+    """Group the files that can belong to one run: of one model, one task and the same questions.
+
+    A file without a digest of its questions joins the newest file of its task that has one. There it is left out or
+    hides the older ones, as its date says, but is never merged. Other data sets of the task are not affected.
+
+    Args:
+        files: Samples files of any tasks.
+
+    Returns:
+        The groups by model, task and data; in each the newest file comes first.
+    """
+    by_task: dict[tuple[str, str], list[SamplesFile]] = {}
+    for file in files:
+        by_task.setdefault((file.model, file.task), []).append(file)
+    groups: list[list[SamplesFile]] = []
+    for _, own in sorted(by_task.items()):
+        own.sort(key=lambda file: file.date, reverse=True)
+        newest = next((file.data for file in own if file.data.digest), Data())
+        by_data: dict[Data, list[SamplesFile]] = {}
+        for file in own:
+            by_data.setdefault(file.data if file.data.digest else newest, []).append(file)
+        groups += [by_data[data] for data in sorted(by_data)]
+    return groups
+
+
+def not_mergeable(newest: SamplesFile, older: SamplesFile, reader: Reader | None) -> str:
+    """Reason why the results files forbid to merge two files; empty if they allow it."""
+    if newest.settings is None or older.settings is None:
+        return "without both results files nothing says whether it was asked alike"
+    if bool(newest.data.digest) != bool(older.data.digest):
+        which = "it" if newest.data.digest else "the newer file"
+        return f"{which} has no digest of its questions, so nothing says whether they are the same"
+    if newest.settings == older.settings:
+        return "" if reader or newest.reader == older.reader else f"it was read by the {older.reader} reader"
+    (parts, *_), (others, *_) = newest.settings, older.settings
+    stopped = any(parts.get(name) != others.get(name) for name in WHERE_IT_ENDS)
+    return "one of the two was stopped early" if stopped else "it was asked otherwise"
 
 
 def _file(path: Path, read: Callable[[Path], Mapping[str, Any]]) -> SamplesFile:

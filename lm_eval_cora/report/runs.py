@@ -18,9 +18,10 @@ from lm_eval_cora.options import Options
 from lm_eval_cora.probes import Probe
 from lm_eval_cora.question import Form
 from lm_eval_cora.report import ReportError
-from lm_eval_cora.report.files import SamplesFile, find_files, part_of, short_names
+from lm_eval_cora.report.data import Asked, Data, family_of, labels
+from lm_eval_cora.report.files import SamplesFile, find_files, grouped, not_mergeable, part_of, short_names
 from lm_eval_cora.report.samples import Digest, Key, Place, Samples, compared, probe_of, read_line, read_samples
-from lm_eval_cora.report.signature import WHERE_IT_ENDS, merged_signature
+from lm_eval_cora.report.signature import merged_signature
 from lm_eval_cora.responses import Record, ResponseTable
 from lm_eval_cora.task_files import probe_metrics
 
@@ -33,7 +34,9 @@ class Run:
         model: Its name, short, and unlike that of every other model that is reported.
         name: Name of the task.
         filter: Name of the filter.
-        task: Name of the task, with the filter if there are several.
+        part: The same if the task has several filters, else empty.
+        data: Which questions were asked.
+        label: Name of the data, as far as the name of the task does not tell it; see `with_labels`.
         probe: What made the variants.
         form: How the model was asked.
         files: The samples files, the newest first.
@@ -54,7 +57,9 @@ class Run:
     model: str
     name: str
     filter: str
-    task: str
+    part: str
+    data: Data
+    label: str
     probe: Probe
     form: Form
     files: tuple[Path, ...]
@@ -70,6 +75,20 @@ class Run:
     metrics: frozenset[str]
     unchecked: str = ""
     notes: tuple[str, ...] = ()
+
+    @property
+    def task(self) -> str:
+        """The task as a report names it: with its data and its filter, where there are several."""
+        return self._named(self.name)
+
+    @property
+    def family(self) -> str:
+        """The same without the probe, which is equal for all probes of one benchmark."""
+        return self._named(family_of(self.name, self.probe.name))
+
+    def _named(self, task: str) -> str:
+        details = ", ".join(filter(None, (self.label, self.part)))
+        return f"{task} ({details})" if details else task
 
     @cached_property
     def config(self) -> Mapping[str, Any]:
@@ -170,8 +189,9 @@ def read_runs(
 ) -> list[Run]:
     """Read what the harness wrote.
 
-    Samples of one task by one model in one of the paths are one run: parts of it that were asked alike and have no
-    variant in common are merged, of others the newest is taken, and the run's notes say which.
+    Samples of one task by one model on the same questions in one of the paths are one run: parts of it that were asked
+    alike and have no variant in common are merged, of others the newest is taken, and the run's notes say which.
+    Different questions are different runs.
 
     Args:
         paths: Folders, searched with all below them, or samples or results files. What is in several counts once.
@@ -179,7 +199,7 @@ def read_runs(
         reader: How written answers are read; None reads those of each run as the run did.
 
     Returns:
-        The runs in the order of the paths, within one by model and task.
+        The runs in the order of the paths, within one by model, task and data.
 
     Raises:
         ReportError: If a path does not exist or holds no samples of ours.
@@ -203,13 +223,10 @@ def read_runs(
 
 
 def _runs(files: Iterable[SamplesFile], checker: EquivalenceChecker, reader: Reader | None) -> list[Run]:
-    groups: dict[tuple[str, str], list[SamplesFile]] = {}
-    for file in files:
-        groups.setdefault((file.model, file.task), []).append(file)
     runs: list[Run] = []
     lost: list[str] = []
-    for _, group in sorted(groups.items()):
-        found, notes = _runs_of(sorted(group, key=lambda file: file.date, reverse=True), checker, reader)
+    for group in grouped(files):
+        found, notes = _runs_of(group, checker, reader)
         runs += found
         lost += [] if found else notes
     if runs and lost:  # a task of which nothing is left has no place of its own
@@ -220,14 +237,20 @@ def _runs(files: Iterable[SamplesFile], checker: EquivalenceChecker, reader: Rea
 def _runs_of(
     files: Sequence[SamplesFile], checker: EquivalenceChecker, reader: Reader | None
 ) -> tuple[list[Run], list[str]]:
-    """The run of each filter of a task, from files of which the newest comes first, and what is to be said of them."""
+    """The run of each filter of a task on one data set, and notes.
+
+    Args:
+        files: A group of `grouped`: the newest comes first.
+        checker: As of `read_runs`.
+        reader: As of `read_runs`.
+    """
     used: list[SamplesFile] = []
     parts: dict[str, list[Samples]] = {}
     notes: list[str] = []
     broken: Counter[str] = Counter()
     for file in files:
         found: dict[str, Samples] = {}
-        why = _unlike(used[0], file, reader) if used else ""
+        why = not_mergeable(used[0], file, reader) if used else ""
         if not why:
             found, defects = read_samples(file.path, _reader_of(file, reader))
             if not found:
@@ -260,17 +283,6 @@ def _reader_of(file: SamplesFile, reader: Reader | None) -> Reader:
 
 def _listed(broken: Counter[str]) -> str:
     return ", ".join(f"{count:,} {defect}" for defect, count in broken.most_common())
-
-
-def _unlike(newest: SamplesFile, older: SamplesFile, reader: Reader | None) -> str:
-    """Why an older file is no part of the newest run, as far as the results files say it, or nothing."""
-    if newest.settings is None or older.settings is None:
-        return "without both results files nothing says whether it was asked alike"
-    if newest.settings == older.settings:
-        return "" if reader or newest.reader == older.reader else f"it was read by the {older.reader} reader"
-    (parts, *_), (others, *_) = newest.settings, older.settings
-    stopped = any(parts.get(name) != others.get(name) for name in WHERE_IT_ENDS)
-    return "one of the two was stopped early" if stopped else "it was asked otherwise"
 
 
 def _overlap(parts: Mapping[str, list[Samples]], found: Mapping[str, Samples]) -> str:
@@ -307,7 +319,9 @@ def _run(
         model=newest.model,
         name=newest.task,
         filter=name,
-        task=newest.task if alone else f"{newest.task} ({name})",
+        part="" if alone else name,
+        data=newest.data,
+        label="",
         probe=probe_of(newest.config, records),
         form=parts[0].form,
         files=tuple(file.path for file in files),
@@ -353,13 +367,20 @@ def _same(printed: Any, found: float) -> bool:
 
 def _named_apart(found: Sequence[tuple[Path, Run]]) -> list[Run]:
     """The runs with short names of the models, and their path where the same was run in several."""
-    names = short_names(run.model for _, run in found)
-    tasks = Counter((run.model, run.task) for _, run in found)
+    paths, runs = [path for path, _ in found], with_labels([run for _, run in found])
+    names = short_names(run.model for run in runs)
+    tasks = Counter((run.model, run.task) for run in runs)
     twice = {model for (model, _), count in tasks.items() if count > 1}
     return [
         replace(run, model=f"{names[run.model]} ({path})" if run.model in twice else names[run.model])
-        for path, run in found
+        for path, run in zip(paths, runs, strict=True)
     ]
+
+
+def with_labels(runs: Sequence[Run]) -> list[Run]:
+    """The runs with labels that tell apart the data of one task."""
+    asked = [Asked(run.name, family_of(run.name, run.probe.name), run.data) for run in runs]
+    return [replace(run, label=label) for run, label in zip(runs, labels(asked), strict=True)]
 
 
 def _count(number: int, what: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from lm_eval_cora import metrics
@@ -134,8 +133,7 @@ def aggregated_sections(runs: Iterable[Run]) -> list[Section]:
     benchmarks: dict[str, dict[str, dict[str, Run]]] = {}
     for run in runs:
         if run.probe.in_aggregate and run.form == "generate" and run.table.is_whole:
-            benchmark = re.sub(rf"_{run.probe.name}\b", "", run.task)
-            benchmarks.setdefault(benchmark, {}).setdefault(run.model, {})[run.probe.name] = run
+            benchmarks.setdefault(run.family, {}).setdefault(run.model, {})[run.probe.name] = run
     sections = []
     for benchmark, by_model in benchmarks.items():
         several = {model: parts for model, parts in by_model.items() if len(parts) > 1}

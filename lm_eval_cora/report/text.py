@@ -86,6 +86,8 @@ def _run_as_json(run: Run) -> dict[str, Any]:
         "probe": run.probe.name,
         "form": run.form,
         "reader": run.reader,
+        "benchmark": run.data.name or None,
+        "data": run.data.digest or None,
         "signature": run.signature or None,
         "questions": len(run.table.sizes),
         "answers": run.table.answers,
@@ -97,11 +99,17 @@ def _run_as_json(run: Run) -> dict[str, Any]:
     }
 
 
+_COLUMNS = (
+    *("model", "task", "metric", "value", "stderr"),
+    *("questions", "answers", "signature", "reader", "benchmark", "data"),
+)
+
+
 def as_csv(runs: Sequence[Run]) -> str:
     """A line per model, task and metric; undefined numbers are empty."""
     text = StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["model", "task", "metric", "value", "stderr", "questions", "answers", "signature", "reader"])
+    writer.writerow(_COLUMNS)
     writer.writerows(row for run in runs for row in _rows(run))
     return text.getvalue()
 
@@ -110,4 +118,4 @@ def _rows(run: Run) -> Iterator[list[object]]:
     for name, estimate in run.estimates.items():
         numbers = ["" if isnan(number) else repr(number) for number in estimate]
         counts = [len(run.table.sizes), run.table.answers]
-        yield [run.model, run.task, name, *numbers, *counts, run.signature, run.reader or ""]
+        yield [run.model, run.task, name, *numbers, *counts, run.signature, run.reader or "", *run.data]

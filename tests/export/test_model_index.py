@@ -10,6 +10,7 @@ from huggingface_hub import ModelCard
 
 from lm_eval_cora.export.model_index import model_index
 from lm_eval_cora.report import ReportError
+from lm_eval_cora.report.data import Data
 from lm_eval_cora.report.runs import Run, read_runs
 from tests.support.exported import write
 from tests.support.simulated import knows, run
@@ -58,6 +59,16 @@ def test_data_of_the_hub(runs: list[Run]) -> None:
         "split": "test",
         "revision": "abc",
     }
+
+
+def test_data_of_one_name_stand_apart(runs: list[Run]) -> None:
+    digests = ("1a2b3c4d", "5e6f7a8b")
+    both = [replace(runs[0], data=Data("my", digest), label=f"my {digest}", results={}) for digest in digests]
+    (model,) = yaml.safe_load(model_index(both))["model-index"]
+    assert len(model["results"]) == 2
+    for data, digest in zip(model["results"], digests, strict=True):
+        assert data["dataset"] == {"name": "my", "type": f"my {digest}"}
+        assert {metric["args"]["data"] for metric in data["metrics"]} == {digest}
 
 
 def test_one_model_only(runs: list[Run]) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.compare import Compared, as_json, as_table, compare, pair_runs
+from lm_eval_cora.report.runs import read_runs
 from lm_eval_cora.report.text import table_as_text
 from tests.support.messages import tells
 from tests.support.simulated import knows, says
@@ -221,3 +222,89 @@ def test_invalid_answers_and_versions_may_differ(demo: dict[str, Written], tmp_p
     metadata["signature"] = before.rpartition("|")[0].rpartition("|")[0] + "|invalid:99.0%|v9.9.9"
     written.results.write_text(json.dumps(results))
     assert in_order(demo["cora_demo"].folder, tmp_path)
+
+
+# ---- which data
+
+
+def on_files(tmp_path: Path, *names: str) -> list[Path]:
+    """A folder for each file; the questions of a file are called after its name without digits."""
+    folders = []
+    for number, name in enumerate(names):
+        folder = tmp_path / str(number)
+        words = [f"{name.rstrip('0123456789')} {place}?" for place in range(3)]
+        rows = [{"question": word, "choices": ["Ice", "Fog", "Mud"], "answer": 0} for word in words]
+        path = put(folder / "data" / f"{name}.jsonl", rows)
+        rule = otherwise if number % 2 else varied
+        folders.append(write(folder / "out", rule, "cora_local_order", {"data_files": str(path)}, f"a/{number}").folder)
+    return folders
+
+
+def test_two_models_on_one_file(tmp_path: Path) -> None:
+    assert in_order(*on_files(tmp_path, "my", "my"))
+
+
+def test_two_models_on_one_file_with_another_name(tmp_path: Path) -> None:
+    assert in_order(*on_files(tmp_path, "my1", "my2"))
+
+
+@pytest.mark.parametrize("names", [("my", "other"), ("my", "my")])
+def test_one_task_on_different_data(names: tuple[str, str], tmp_path: Path) -> None:
+    one, other = on_files(tmp_path, "my", "other")
+    for folder, name in zip((one, other), names, strict=True):
+        rename(folder, name)
+    data = [the_run(folder).data for folder in (one, other)]
+    assert tells(refusal(one, other), "cora_local_order", str(data[0]), "first", str(data[1]), "second")
+
+
+def rename(folder: Path, name: str) -> None:
+    """Give the data of the results below a folder a name."""
+    (path,) = folder.rglob("results_*.json")
+    results = json.loads(path.read_text())
+    for config in results["configs"].values():
+        config["metadata"]["benchmark"]["name"] = name
+    path.write_text(json.dumps(results))
+
+
+def test_each_data_set_is_compared_with_itself(tmp_path: Path) -> None:
+    for side, names in (("before", ("b", "a")), ("after", ("a", "c", "b"))):
+        for name in names:
+            rows = [{"question": f"{name}?", "choices": ["Ice", "Fog"], "answer": 0}]
+            path = put(tmp_path / f"{name}.jsonl", rows)
+            folder = tmp_path / side / name
+            write(folder, varied, "cora_local_order", {"data_files": str(path)})
+            rename(folder, name)
+    pairs, alone = pair_runs(tmp_path / "before", tmp_path / "after")
+    assert [(one.data.name, other.data.name) for one, other in pairs] == [("a", "a"), ("b", "b")]
+    assert alone == ["cora_local_order (c)"]
+    for one, other in pairs:
+        assert compare(one, other)
+
+
+def test_several_data_sets_of_which_none_is_in_both(tmp_path: Path) -> None:
+    folders = on_files(tmp_path, "my", "other", "third")
+    for folder in folders:
+        rename(folder, "my")
+    for path in folders[2].rglob("*_*.json*"):
+        path.rename(folders[1] / "a__1" / path.name)
+    results = next((folders[1] / "a__1").glob("results_*.json")).read_text()
+    model = json.loads(results)["model_name"]
+    for path in (folders[1] / "a__1").glob("results_*.json"):
+        path.write_text(json.dumps({**json.loads(path.read_text()), "model_name": model}))
+    with pytest.raises(ReportError) as caught:
+        pair_runs(folders[0], folders[1])
+    digests = [run.data.digest for folder in folders[:2] for run in read_runs([folder])]
+    assert len(set(digests)) == 3
+    assert all(f"cora_local_order (my {digest})" in str(caught.value) for digest in digests)
+
+
+def test_an_old_run_and_a_new_one_are_compared(demo: dict[str, Written], other: Written, tmp_path: Path) -> None:
+    """Whether the questions are the same, the variants tell."""
+    old = copied(demo["cora_demo"], tmp_path)
+    results = json.loads(old.results.read_text())
+    metadata = results["configs"]["cora_demo"]["metadata"]
+    digest = metadata.pop("benchmark")["questions"]
+    metadata["signature"] = metadata["signature"].replace(f"data:{digest}|", "")
+    old.results.write_text(json.dumps(results))
+    assert in_order(old.folder, other.folder)
+    assert in_order(other.folder, old.folder)

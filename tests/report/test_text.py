@@ -63,7 +63,7 @@ def test_hostile_categories_and_models(name: str, demo: dict[str, Written], tmp_
         assert len({len(row) for row in table}) == 1
     strict(as_json(runs))
     rows = list(csv.reader(StringIO(as_csv(runs), newline="")))
-    assert {len(row) for row in rows} == {9}
+    assert {len(row) for row in rows} == {11}
     assert {row[0] for row in rows[1:]} == {name, "plain"}
 
 
@@ -86,12 +86,17 @@ def test_no_rows_and_no_columns() -> None:
 def test_csv_has_every_digit(task: str, demo: dict[str, Written]) -> None:
     run = the_run(demo[task].folder)
     head, *rows = csv.reader(StringIO(as_csv([run]), newline=""))
-    assert head == ["model", "task", "metric", "value", "stderr", "questions", "answers", "signature", "reader"]
+    assert head == [
+        *("model", "task", "metric", "value", "stderr", "questions", "answers", "signature", "reader"),
+        *("benchmark", "data"),
+    ]
     assert [row[2] for row in rows] == list(run.estimates)
     for row, (value, error) in zip(rows, run.estimates.values(), strict=True):
         for text, number in ((row[3], value), (row[4], error)):
             assert text == "" if isnan(number) else float(text) == number
-        assert row[5:] == [str(len(run.table.sizes)), str(len(run.records)), run.signature, run.reader or ""]
+        counts = [str(len(run.table.sizes)), str(len(run.records))]
+        assert row[5:] == [*counts, run.signature, run.reader or "", "demo", run.data.digest]
+    assert f"|data:{run.data.digest}|" in run.signature
 
 
 @pytest.mark.parametrize("task", DEMO)
@@ -104,6 +109,7 @@ def test_json_has_every_metric(task: str, demo: dict[str, Written]) -> None:
         run.form,
         run.signature,
     )
+    assert (found["benchmark"], found["data"]) == ("demo", run.data.digest)
     assert list(found["metrics"]) == list(run.estimates)
     for name, (value, error) in run.estimates.items():
         expected = {"value": None if isnan(value) else value, "stderr": None if isnan(error) else error}

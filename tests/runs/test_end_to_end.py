@@ -33,9 +33,11 @@ def test_the_results_file_and_the_table() -> None:
     config = results["configs"]["cora_demo"]
     assert set(config["metadata"]["accuracy_by_kind"].values()) == {1.0}
     assert len(config["metadata"]["accuracy_by_kind"]) == 8
+    data = config["metadata"]["benchmark"]
+    assert data["name"] == "demo"
     assert config["metadata"]["signature"] == (
-        "cora|task:cora_demo@2|probe:divergent|form:generate|reader:flexible|shots:0|seed:2|questions:3|n:3x26|invalid:0.0%"
-        f"|v{__version__}"
+        f"cora|task:cora_demo@2|data:{data['questions']}|probe:divergent|form:generate|reader:flexible|shots:0|seed:2"
+        f"|questions:3|n:3x26|invalid:0.0%|v{__version__}"
     )
     assert config["dataset_kwargs"] == {"benchmark": "demo"}
     assert config["process_docs"] == "lm_eval_cora.harness.docs.process_docs"

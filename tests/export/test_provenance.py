@@ -1,0 +1,57 @@
+"""What the questions of a run were read from, in results of this version and of older ones."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from lm_eval_cora.export.provenance import Dataset, dataset_of, evaluation_name
+from lm_eval_cora.report.data import Data
+from lm_eval_cora.report.runs import Run
+
+MMLU = {"name": "mmlu", "hub": "cais/mmlu", "config": "all", "split": "test"}
+ON_THE_HUB = Dataset("mmlu", hub=("cais/mmlu",), configs=("all",), split="test")
+
+SOURCES: dict[str, tuple[dict[str, Any], dict[str, Any], str, Dataset]] = {
+    "declared": ({"benchmark": MMLU}, {}, "mmlu", ON_THE_HUB),
+    "revision of the user": ({"benchmark": MMLU}, {"revision": "abc"}, "mmlu", replace(ON_THE_HUB, revision="abc")),
+    "declared by the user": (
+        {"benchmark": {"open": True}},
+        {"hub": "org/riddles", "split": "validation", "question": "riddle"},
+        "riddles",
+        Dataset("riddles", hub=("org/riddles",), split="validation"),
+    ),
+    "file": ({"benchmark": {"open": True}}, {"data_files": "/home/me/my.csv"}, "my", Dataset("my", files=("my.csv",))),
+    "file of the task": (
+        {"benchmark": {"data_files": ["/home/me/my.csv"]}},
+        {},
+        "my",
+        Dataset("my", files=("my.csv",)),
+    ),
+    "package": ({"benchmark": {"name": "demo", "package_file": "x"}}, {}, "demo", Dataset("demo", packaged=True)),
+    "older": (
+        {"dataset_kwargs": {"benchmark": "mmlu", "hub_path": "cais/mmlu", "hub_config": "all", "hub_split": "test"}},
+        {},
+        "",
+        ON_THE_HUB,
+    ),
+    "older package": ({"dataset_kwargs": {"benchmark": "demo"}}, {}, "", Dataset("demo", packaged=True)),
+    "nothing": ({}, {}, "", Dataset("cora_demo")),
+    "altered": ({"benchmark": ["x"]}, {}, "", Dataset("cora_demo")),
+}
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_what_the_questions_were_read_from(name: str, runs: list[Run]) -> None:
+    config, options, benchmark, expected = SOURCES[name]
+    results = {"configs": {runs[0].name: {**config, "metadata": {"cora": options}}}}
+    assert dataset_of(replace(runs[0], results=results, data=Data(benchmark, "1a2b3c4d"))) == expected
+
+
+def test_names_of_what_was_measured(runs: list[Run]) -> None:
+    one = runs[0]
+    assert evaluation_name(one) == "cora_demo"
+    assert evaluation_name(replace(one, part="strict")) == "cora_demo/strict"
+    assert evaluation_name(replace(one, label="my 1a2b3c4d", part="strict")) == "cora_demo/my 1a2b3c4d/strict"

@@ -1,0 +1,108 @@
+"""What the results file says of the data: never an error after inference, and one digest for one set of questions."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import datasets
+import pytest
+
+from lm_eval_cora.benchmarks import Benchmark
+from lm_eval_cora.harness.results_file import data_of, described, in_signature, questions_digest
+from lm_eval_cora.report.data import Data
+from lm_eval_cora.report.signature import signature_parts
+from tests.support.building import build
+from tests.support.simulated import knows, run
+
+ROW = {"id": "q1", "question": "Frozen water?", "choices": ["Ice", "Fog"], "answer": 0, "category": "physics"}
+
+
+def test_the_digest_does_not_depend_on_the_order_of_the_rows() -> None:
+    rows = [{**ROW, "id": f"q{number}"} for number in range(5)]
+    assert questions_digest(rows) == questions_digest(rows[::-1])
+    assert len({questions_digest(rows[:count]) for count in range(6)}) == 6
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"id": "q2"}, {"question": "Frozen  water?"}, {"choices": ["Fog", "Ice"]}, {"answer": 1}, {"category": ""}],
+)
+def test_the_digest_depends_on_all_of_a_question(change: dict[str, Any]) -> None:
+    assert questions_digest([ROW]) != questions_digest([{**ROW, **change}])
+
+
+def test_parts_of_a_row_do_not_run_together() -> None:
+    assert questions_digest([{**ROW, "choices": ["a, b"]}]) != questions_digest([{**ROW, "choices": ["a", "b"]}])
+
+
+def of(**options: Any) -> Data:
+    """The data of a run of the demo, or of `cora_local` on rows."""
+    task = "cora_local_order" if "data_files" in options else "cora_demo_order"
+    results = run(knows, task, options)
+    metadata = results["configs"][task]["metadata"]
+    data = Data.of(metadata)
+    assert signature_parts(metadata["signature"])["data"] == data.digest
+    assert len(data.digest) == 8
+    return data
+
+
+def test_the_options_that_choose_questions_leave_the_digest() -> None:
+    assert of() == of(questions=2, seed=3) == of(categories=["physics"]) == of(skip_option_references=True)
+    assert of().name == "demo"
+
+
+def test_the_digest_of_a_users_file_is_that_of_its_questions(tmp_path: Path) -> None:
+    def written(name: str, *stems: str) -> str:
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        rows = [{"id": stem, "question": stem, "choices": ["Ice", "Fog"], "answer": 0} for stem in stems]
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        return str(path)
+
+    one = of(data_files=written("one/my.jsonl", "a", "b"))
+    assert one == of(data_files=written("two/my.jsonl", "b", "a"))
+    assert one.digest == of(data_files=written("copy.jsonl", "a", "b")).digest
+    assert one.digest != of(data_files=written("three/my.jsonl", "a", "c")).digest
+    assert of(data_files=[written("x.jsonl", "a"), written("y.jsonl", "b")]).digest == one.digest
+
+
+def test_the_data_stand_in_the_results_without_scores_too() -> None:
+    results = run(knows, "cora_demo_order", {"questions": 2}, predict_only=True)
+    metadata = results["configs"]["cora_demo_order"]["metadata"]
+    assert Data.of(metadata) == of()
+    assert "signature" not in metadata
+
+
+@pytest.mark.parametrize(
+    "dataset",
+    [None, {}, {"test": []}, {"test": datasets.Dataset.from_list([ROW])}, {"test": datasets.Dataset}, 5],
+)
+def test_a_dataset_of_another_loader_has_no_digest(dataset: Any) -> None:
+    assert data_of(None, dataset, "test") == Data()
+    assert data_of(None, dataset, None) == Data()
+
+
+@pytest.mark.parametrize("description", ["", "A dataset.", "Digest of all questions: x", 5, None])
+def test_a_description_of_somebody_else_is_no_digest(description: Any) -> None:
+    dataset = datasets.Dataset.from_list([ROW], info=datasets.DatasetInfo(description=description))
+    assert data_of(None, {"test": dataset}, "test") == Data()
+
+
+def test_a_name_that_no_file_can_hold(tmp_path: Path) -> None:
+    task = build("cora_demo_order")
+    assert isinstance(task._benchmark, Benchmark)
+    data = data_of(replace(task._benchmark, name="my\udce9|x"), task.dataset, "test")
+    assert (data.name, data.digest) == ("my?|x", of().digest)
+    (tmp_path / "results.json").write_text(json.dumps(data.in_metadata(), ensure_ascii=False), encoding="utf-8")
+
+
+def test_the_description_comes_back() -> None:
+    dataset = datasets.Dataset.from_list([ROW], info=datasets.DatasetInfo(description=described("1a2b3c4d")))
+    assert data_of(None, {"test": dataset}, "test").digest == "1a2b3c4d"
+
+
+def test_a_table_in_memory_is_named_by_its_type() -> None:
+    assert in_signature("data_files", (Path("/a/b.csv"), datasets.Dataset.from_list([ROW]))) == "b.csv,Dataset"
