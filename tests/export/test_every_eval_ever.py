@@ -15,7 +15,7 @@ from lm_eval_cora.export.every_eval_ever import write_every_eval_ever
 from lm_eval_cora.metrics.estimate import bootstrap
 from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.runs import Run, read_runs
-from tests.support.exported import HOSTILE, Exported, strict, write
+from tests.support.exported import HOSTILE, Exported, cut, strict, write
 from tests.support.facts import RECORD, ROW, ROWS_PATH
 from tests.support.simulated import knows, run
 
@@ -349,7 +349,8 @@ def test_several_models_and_no_results_file(tmp_path: Path) -> None:
 
 
 def test_without_a_complete_question(tmp_path: Path) -> None:
-    write(tmp_path / "runs", run(knows, options={"questions": 1}, limit=5))
+    write(tmp_path / "runs", run(knows, options={"questions": 1}))
+    cut(tmp_path / "runs", lines=5)
     record, rows = export(read_runs([tmp_path / "runs"]), tmp_path)
     assert record["evaluation_results"] == []
     assert "cora_demo/cora" in record["source_metadata"]["additional_details"]["undefined_results"]

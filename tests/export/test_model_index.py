@@ -12,7 +12,7 @@ from lm_eval_cora.export.model_index import model_index
 from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.data import Data
 from lm_eval_cora.report.runs import Run, read_runs
-from tests.support.exported import write
+from tests.support.exported import cut, write
 from tests.support.simulated import knows, run
 
 
@@ -77,6 +77,7 @@ def test_one_model_only(runs: list[Run]) -> None:
 
 
 def test_nothing_that_is_defined(tmp_path: Path) -> None:
-    write(tmp_path, run(knows, options={"questions": 1}, limit=5))
+    write(tmp_path, run(knows, options={"questions": 1}))
+    cut(tmp_path, lines=5)
     with pytest.raises(ReportError, match="undefined"):
         model_index(read_runs([tmp_path]))

@@ -57,5 +57,11 @@ def write(folder: Path, results: dict[str, Any], model: str = "some-org/some-mod
         tracker.save_results_samples(task, lines)
 
 
+def cut(folder: Path, lines: int) -> None:
+    """Keep the first lines of the samples file below a folder."""
+    (path,) = folder.rglob("samples_*.jsonl")
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:lines]))
+
+
 def strict(text: str) -> Any:
     return json.loads(text, parse_constant=lambda name: pytest.fail(f"a bare {name}"))
