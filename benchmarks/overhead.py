@@ -71,11 +71,11 @@ def write_inputs(folder: Path, questions: int) -> None:
     """The questions, the docs made of them in the cache of `datasets`, and the task files."""
     import datasets
 
-    from lm_eval_cora.benchmarks.medqa import MEDQA
     from lm_eval_cora.harness.docs import process_docs
     from lm_eval_cora.harness.loading import load_benchmark
     from lm_eval_cora.options import Options
     from lm_eval_cora.probes import PROBES
+    from lm_eval_cora.task_files import benchmark
 
     rng = random.Random(0)
 
@@ -87,7 +87,7 @@ def write_inputs(folder: Path, questions: int) -> None:
             options = {key: words(rng.randint(1, 6)) for key in OPTIONS}
             row = {"question": words(STEM_WORDS) + "?", "options": options, "answer_idx": rng.choice(OPTIONS)}
             file.write(json.dumps(row) + "\n")
-    data = load_benchmark(benchmark=MEDQA, options=Options(data_files=(str(folder / "medqa.jsonl"),)))
+    data = load_benchmark(benchmark=benchmark("medqa"), options=Options(data_files=(str(folder / "medqa.jsonl"),)))
     docs = process_docs(data["test"], PROBES["divergent"])
     with (folder / "docs.jsonl").open("w") as file:
         file.writelines(json.dumps(doc) + "\n" for doc in docs)

@@ -89,13 +89,13 @@ def our_steps(probe: str) -> None:
     from lm_eval.tasks._yaml_loader import load_yaml
 
     from lm_eval_cora import metrics
-    from lm_eval_cora.benchmarks.mmlu import MMLU
     from lm_eval_cora.harness import docs, loading, scoring
     from lm_eval_cora.harness.fewshot import ExemplarSampler
     from lm_eval_cora.metrics.entries import parameters_of
     from lm_eval_cora.options import Options
     from lm_eval_cora.probes import PROBES
     from lm_eval_cora.responses import ResponseTable
+    from lm_eval_cora.task_files import benchmark
 
     seconds: dict[str, float] = {}
 
@@ -105,10 +105,10 @@ def our_steps(probe: str) -> None:
         yield
         seconds[name] = time.perf_counter() - start
 
-    source = {"benchmark": MMLU, "hub_path": "cais/mmlu", "hub_config": "all", "hub_split": "test"}
+    mmlu = benchmark("mmlu")
     with step("load"):
-        rows = loading.load_benchmark(options=Options(), **source)["test"]
-        pool = loading.load_exemplars(options=Options(), **source, hub_fewshot_split="dev")
+        rows = loading.load_benchmark(options=Options(), benchmark=mmlu)["test"]
+        pool = loading.load_exemplars(options=Options(), benchmark=mmlu)
     with step("expand"):
         variants = docs.process_docs(rows, PROBES[probe])
     with step("exemplars and prompts"):

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from os import PathLike, fspath
 from typing import Any, Literal, get_args
 
+from lm_eval_cora import values
 from lm_eval_cora.answers import Reader
-from lm_eval_cora.question import is_encodable
+from lm_eval_cora.benchmarks.declarations import KEYS
+from lm_eval_cora.suggestions import did_you_mean
+from lm_eval_cora.values import Check
 
 Orders = Literal["swap", "cyclic", "all"]
 """Which orders of the options the order probe asks."""
@@ -22,7 +26,8 @@ class Options:
     """What a run may change about a task.
 
     Attributes:
-        data_files: A local copy of the benchmark (jsonl, csv or parquet), or several.
+        data_files: A local copy of the benchmark (json, jsonl, csv, tsv or parquet), or several; in Python also a
+            pandas DataFrame or a `datasets.Dataset`.
         questions: Run a sample of that many questions, drawn by `seed`; a larger sample holds a smaller one.
         categories: Run the questions of these categories only.
         seed: Seed of the sample and of every reordering.
@@ -34,9 +39,11 @@ class Options:
         request_seeds: Whether the sampling probe sends a seed with each request, another one for each sample. None
             does so where the back end is an API with such a parameter.
         reader: How written answers are read: `flexible`, or `strict` by the papers' rules.
+        declared: What the user declares about the benchmark, with the keys of
+            `lm_eval_cora.benchmarks.declarations.KEYS`.
     """
 
-    data_files: tuple[str, ...] = ()
+    data_files: tuple[Any, ...] = ()
     questions: int | None = None
     categories: tuple[str, ...] = ()
     seed: int = 0
@@ -47,6 +54,7 @@ class Options:
     templates: str | None = None
     request_seeds: bool | None = None
     reader: Reader = "flexible"
+    declared: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def from_metadata(cls, task: str, given: object) -> Options:
@@ -60,15 +68,15 @@ class Options:
             The options, defaults filled in.
 
         Raises:
-            OptionError: If it is no mapping, or holds an unknown key or a wrong value.
+            OptionError: If it is not a mapping, or has an unknown key or a wrong value.
 
         Example:
             >>> Options.from_metadata("cora_demo", {"questions": 20}).questions
             20
-            >>> Options.from_metadata("cora_demo", {"question": 20})
+            >>> Options.from_metadata("cora_demo", {"sed": 20})
             Traceback (most recent call last):
             ...
-            lm_eval_cora.options.OptionError: cora_demo: unknown option 'question'. The options are: categories, data_files, nota_text, orders, questions, reader, request_seeds, seed, skip_option_references, templates, variants. They are given as --metadata '{"cora": {"seed": 1}}'
+            lm_eval_cora.options.OptionError: cora_demo: unknown option 'sed'. Did you mean 'seed'? They are given as --metadata '{"cora": {"seed": 1}}'
         """  # noqa: E501
         if given is None:
             return cls()
@@ -76,96 +84,70 @@ class Options:
             raise OptionError(f"{task}: the options are {given!r}, expected an object. {_HOW}")
         for key in given:
             if key not in _CHECKS:
-                raise OptionError(
-                    f"{task}: unknown option {key!r}. The options are: {', '.join(sorted(_CHECKS))}. {_HOW}"
-                )
-        values = {}
+                meant = did_you_mean(str(key), _CHECKS) or f" The options are: {', '.join(sorted(_CHECKS))}."
+                raise OptionError(f"{task}: unknown option {key!r}.{meant} {_HOW}")
+        read: dict[str, Any] = {}
         for key, value in given.items():
-            expected, read = _CHECKS[key]
+            expected, check = _CHECKS[key]
             try:
-                values[key] = read(value)
+                read[key] = check(value)
             except (TypeError, ValueError):
                 raise OptionError(f"{task}: option {key!r} is {value!r}, expected {expected}. {_HOW}") from None
-        return cls(**values)
+        declared = {key: read.pop(key) for key in KEYS if key in read}
+        return cls(**read, declared=declared)
 
     @classmethod
     def names(cls) -> set[str]:
         """The names of all options."""
-        return {field.name for field in fields(cls)}
+        return set(_CHECKS)
 
     def changed(self) -> dict[str, Any]:
-        """The options that differ from their defaults, by name.
+        """The options that differ from their defaults, by name, without what is declared about the benchmark.
 
         Example:
             >>> Options(seed=1).changed()
             {'seed': 1}
         """
-        given = {field.name: getattr(self, field.name) for field in fields(self)}
+        given = {part.name: getattr(self, part.name) for part in fields(self) if part.name != "declared"}
         return {name: value for name, value in given.items() if value != getattr(Options, name)}
 
 
 _HOW = """They are given as --metadata '{"cora": {"seed": 1}}'"""
 
 
-def _integer(value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError
-    return value
-
-
-def _positive_integer(value: object) -> int:
-    if _integer(value) < 1:
-        raise ValueError
-    return _integer(value)
-
-
 def _one(value: object) -> int:
-    if _integer(value) != 1:
+    if values.integer(value) != 1:
         raise ValueError
     return 1
 
 
-def _one_of(values: Sequence[str]) -> tuple[str, Callable[[object], object]]:
-    def read(value: object) -> object:
-        if value not in values:
-            raise ValueError
+def _sources(value: object) -> tuple[Any, ...]:
+    """Paths, or tables of other libraries: a pandas DataFrame or a dataset."""
+    if isinstance(value, str | list | tuple):
+        several = [value] if isinstance(value, str) else value
+        if not several:
+            raise TypeError
+        return tuple(_source(item) for item in several)
+    return (_source(value),)
+
+
+def _source(value: object) -> object:
+    if hasattr(value, "columns") or hasattr(value, "column_names"):
         return value
-
-    return " or ".join(map(repr, values)), read
-
-
-def _flag(value: object) -> bool:
-    if not isinstance(value, bool):
-        raise TypeError
-    return value
+    return values.line(fspath(value) if isinstance(value, PathLike) else value)
 
 
-def _line(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError
-    if not value.strip() or len(value.splitlines()) != 1 or not is_encodable(value):
-        raise ValueError
-    return value.strip()
-
-
-def _lines(value: object) -> tuple[str, ...]:
-    if isinstance(value, str):
-        return (_line(value),)
-    if not isinstance(value, list | tuple) or not value:
-        raise TypeError
-    return tuple(_line(item) for item in value)
-
-
-_CHECKS: dict[str, tuple[str, Callable[[object], Any]]] = {
-    "data_files": ("a path, or a list of paths", _lines),
-    "questions": ("a whole number from 1", _positive_integer),
-    "categories": ("a category, or a list of categories", _lines),
-    "seed": ("a whole number", _integer),
-    "nota_text": ("a text of one line", _line),
-    "skip_option_references": ("true or false", _flag),
+_CHECKS: dict[str, Check] = {
+    "data_files": ("a path, or a list of paths", _sources),
+    "questions": ("a whole number from 1", values.from_1),
+    "categories": ("a category, or a list of categories", values.lines),
+    "seed": ("a whole number", values.integer),
+    "nota_text": ("a text of one line", values.line),
+    "skip_option_references": ("true or false", values.flag),
     "variants": ("1, or not to be given", _one),
-    "orders": _one_of(get_args(Orders)),
-    "templates": ("a path", _line),
-    "request_seeds": ("true or false", _flag),
-    "reader": _one_of(get_args(Reader)),
+    "orders": values.one_of(get_args(Orders)),
+    "templates": ("a path", values.line),
+    "request_seeds": ("true or false", values.flag),
+    "reader": values.one_of(get_args(Reader)),
+    **KEYS,
 }

@@ -11,6 +11,7 @@ from typing import Any
 import yaml
 
 from lm_eval_cora.benchmarks import Benchmark
+from lm_eval_cora.benchmarks.declarations import declared
 from lm_eval_cora.discovery.location import tasks_folder
 from lm_eval_cora.probes import PROBES, Setting
 from lm_eval_cora.question import Form, OpenQuestion, Question
@@ -79,9 +80,22 @@ def task_list() -> list[TaskFile]:
 
 def _task_file(path: Path) -> TaskFile:
     named = {Path(part).parent.name: Path(part).stem for part in _load(path)["include"]}
-    benchmark = _load(tasks_folder() / "_benchmarks" / f"{named['_benchmarks']}.yaml")["dataset_kwargs"]["benchmark"]
     form: Form = "loglikelihood" if named["_forms"] == "loglikelihood" else "generate"
-    return TaskFile(path.stem, benchmark, named["_probes"], form)
+    return TaskFile(path.stem, benchmark(named["_benchmarks"]), named["_probes"], form)
+
+
+@lru_cache
+def benchmark(name: str) -> Benchmark:
+    """A benchmark of the package, by the name of its fragment.
+
+    Of one with several configurations to choose from it is the first.
+
+    Example:
+        >>> benchmark("medqa").options
+        (5, 5)
+    """
+    given = _load(tasks_folder() / "_benchmarks" / f"{name}.yaml")["benchmark"]
+    return declared(given, {"config": tuple(given["configs"][:1])} if "configs" in given else {})
 
 
 def _load(path: Path) -> Any:

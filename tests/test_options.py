@@ -28,7 +28,7 @@ def test_no_options() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"sed": 1}, "unknown option 'sed'. The options are: categories, data_files"),
+        ({"sed": 1}, "unknown option 'sed'. Did you mean 'seed'?"),
         ({1: 1}, "unknown option 1"),
         ("seed=1", "the options are 'seed=1', expected an object"),
         ([], "the options are [], expected an object"),

@@ -6,10 +6,10 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from lm_eval_cora.benchmarks import Benchmark, BenchmarkError, Row
-from lm_eval_cora.benchmarks.cells import option_index, option_list, parse_cell
+from lm_eval_cora.benchmarks import Benchmark, BenchmarkError, OneByOne, Row
+from lm_eval_cora.benchmarks.cells import parse_cell, read_options
 from lm_eval_cora.benchmarks.repairs import Rule, repaired, without_own_letters
-from lm_eval_cora.question import Question, UnusableQuestion
+from lm_eval_cora.question import LETTERS, Question, UnusableQuestion, shorten
 
 SUBSETS = ("aqua-rat", "logiqa-en", "lsat-ar", "lsat-lr", "lsat-rc", "sat-en", "sat-math")
 
@@ -40,7 +40,7 @@ def to_question(row: Row, default_id: str) -> Question:
         >>> question.stem, question.choices, question.category
         ('Ice floats.\nWhat does ice do?', ('A fall', 'Floats'), 'lsat-rc')
     """
-    printed = option_list(row["choices"])
+    printed = read_options(row["choices"]).texts
     gold = parse_cell(row["gold"])
     if isinstance(gold, Sequence) and not isinstance(gold, str):
         if len(gold) != 1:
@@ -50,9 +50,20 @@ def to_question(row: Row, default_id: str) -> Question:
         id=default_id,
         stem=_stem(row["query"], printed),
         choices=_choices(printed),
-        answer=option_index(gold, "gold", len(printed)),
+        answer=_option_index(gold, len(printed)),
         category=row.get("subset") or "",
     )
+
+
+def _option_index(gold: Any, count: int) -> int:
+    """An index from 0, which in a csv file is text, or a letter."""
+    names = [*range(count), *map(str, range(count)), *LETTERS[:count]]
+    if isinstance(gold, bool) or gold not in names:
+        raise UnusableQuestion(
+            "an answer outside the options",
+            f"gold {shorten(repr(gold))} is not an index from 0 to {count - 1} and not a letter of the {count} options",
+        )
+    return names.index(gold) % count
 
 
 def subset_of(source: str, row: Row) -> str:
@@ -106,14 +117,15 @@ def _without_letter(option: Any, letter: str) -> Any:
     return option[len(prefix) :].lstrip() if isinstance(option, str) and option.startswith(prefix) else option
 
 
+_COLUMNS = ("query", "choices", "gold")
+
 AGIEVAL = Benchmark(
     name="agieval",
-    columns=("query", "choices", "gold"),
-    to_question=to_question,
+    reader=lambda _: OneByOne(_COLUMNS, to_question),
+    columns=(*_COLUMNS, "subset"),
     options=(4, 5),
     published_rows=2340,
     part_of=subset_of,
-    optional_columns=("subset",),
     exemplars_within_category=True,
     score_templates="agi_eval",
 )

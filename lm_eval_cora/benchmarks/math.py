@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from lm_eval_cora.benchmarks import Benchmark, Row
+from lm_eval_cora.benchmarks import Benchmark, OneByOne, Row
 from lm_eval_cora.formats.boxed import boxes
 from lm_eval_cora.question import OpenQuestion, UnusableQuestion, shorten
 
@@ -67,10 +67,12 @@ def _answer(problem: object, solution: object) -> str:
     return ", ".join(found)
 
 
+_COLUMNS = ("problem", "level", "type", "solution")
+
 MATH = Benchmark(
     name="math",
-    columns=("problem", "level", "type", "solution"),
-    to_question=to_question,
+    reader=lambda _: OneByOne(_COLUMNS, to_question),
+    columns=_COLUMNS,
     options=(0, 0),
     published_rows=5000,
     part_of=subject_of,

@@ -1,14 +1,16 @@
 r"""Mend what a file format or an encoding did to published texts, where a rule can tell and no meaning changes.
 
 A defect in some options of a question may give the answer away. Each rule was tried on all rows of the benchmarks that
-use it; the READMEs of their tasks list what is left alone. Ids and answers never change.
+use it; the READMEs of their tasks list what is left alone. Ids and answers never change. A declaration names the
+repairs of `REPAIRS` that its source needs.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from lm_eval_cora.question import LETTERS
@@ -74,3 +76,136 @@ def without_own_letters(options: Sequence[Any]) -> tuple[Any, ...]:
     if any(shorter == option for shorter, option in zip(plain, options, strict=False)):
         plain = [re.sub(rf"\A{letter.lower()}[.)]\s*(?=[A-Z])", "", option) for letter, option in pairs]
     return (*plain, *options[len(pairs) :])
+
+
+_LOOKALIKES = str.maketrans("АОНаеіорсухѕк", "AOHaeiopcyxsκ")
+
+LOOKALIKES: Rule = (re.compile("[АОНаеіорсухѕк]"), lambda found: found[0].translate(_LOOKALIKES))
+"""Cyrillic letters for Latin and Greek ones: in one question only the right answer had the Greek letter."""
+
+TABLES: tuple[Rule, ...] = (
+    (re.compile(r"[ \t]*\$\$\$[ \t]*"), ""),
+    (re.compile(r"\s*%%%\s*"), " | "),
+)
+"""The rows and columns of a table."""
+
+_MARK_ON_A_LINE: Rule = (re.compile(r'\s*\n\s*"\s*\Z'), "")
+
+_ESCAPED = {"\a": "a", "\b": "b", "\v": "v", "\t": "t", "\n": "r"}
+
+ESCAPES: Rule = (
+    re.compile("[\a\b\v](?=[A-Za-z])|\t(?=[a-z])|\n(?=ho(?:[^a-z]|[ad])|ceil|floor|ight)"),
+    lambda found: "\\" + _ESCAPED[found[0]],
+)
+"""LaTeX whose backslash and first letter were read as a control character: a tab for the beginning of "theta"."""
+
+_MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+
+DATES: Rule = (
+    re.compile(rf"\A\s*(\d{{1,2}})-({'|'.join(_MONTHS)})\s*\Z"),
+    lambda found: f"{_MONTHS.index(found[2]) + 1}-{found[1]}",
+)
+"""A range such as 10-15 that a spreadsheet took for a date."""
+
+
+def without_lone_mark(stem: str) -> str:
+    """A question without the quotation mark at its end, if it opens and closes nothing.
+
+    Example:
+        >>> without_lone_mark('Which drug?"'), without_lone_mark('Why does he say "no"')
+        ('Which drug?', 'Why does he say "no"')
+    """
+    text = stem.rstrip()
+    return text[:-1] if text.endswith('"') and text.count('"') % 2 else stem
+
+
+_LINE_END = re.compile(r"(?<=[a-z])rn\Z")
+_NOT_A_WORD = 3
+"""So many options of a question that end in "rn" do so because of a line break; "pattern" ends in it, too."""
+
+
+def without_line_ends(options: Sequence[str]) -> tuple[str, ...]:
+    r"""Options without the "rn" that is left of "\r\n".
+
+    Example:
+        >>> without_line_ends(["Doxorubicinrn", "Bleomycinrn", "Vincristinern", "Imatinib"])
+        ('Doxorubicin', 'Bleomycin', 'Vincristine', 'Imatinib')
+    """
+    if sum(bool(_LINE_END.search(option)) for option in options) < _NOT_A_WORD:
+        return tuple(options)
+    return tuple(_LINE_END.sub("", option) for option in options)
+
+
+@dataclass(frozen=True)
+class Repair:
+    """What a repair does to a question.
+
+    Attributes:
+        stem: Rules for the stem.
+        each: Rules for each option.
+        whole: Mends a stem; for what a rule cannot say.
+        together: Mends the options of a question, which it sees together.
+    """
+
+    stem: tuple[Rule, ...] = ()
+    each: tuple[Rule, ...] = ()
+    whole: Callable[[str], str] | None = None
+    together: Callable[[Sequence[str]], tuple[str, ...]] | None = None
+
+
+def _everywhere(*rules: Rule) -> Repair:
+    return Repair(stem=rules, each=rules)
+
+
+REPAIRS: dict[str, Repair] = {
+    "csv_quoting": _everywhere(CSV_QUOTING),
+    "doubled_quotes": _everywhere(DOUBLED_QUOTES),
+    "encoding": _everywhere(*ENCODING),
+    "ligatures": _everywhere(LIGATURES),
+    "escapes": _everywhere(ESCAPES),
+    "lookalikes": _everywhere(LOOKALIKES),
+    "lone_marks": Repair(each=(_MARK_ON_A_LINE,), whole=without_lone_mark),
+    "line_ends": Repair(together=without_line_ends),
+    "own_letters": Repair(together=without_own_letters),
+    "dates": Repair(each=(DATES,)),
+    "tables": Repair(stem=TABLES),
+    "line_breaks": Repair(stem=((re.compile(r"\s+"), " "),)),  # inside of sentences
+    "question_numbers": Repair(stem=((re.compile(r"\A\s*(?:\d{1,3}[.)]|\.)\s+(?=[A-Z])"), ""),)),  # of a book
+    "soft_hyphens": Repair(stem=((re.compile("(?<=[a-z])!(?=[a-z])"), ""),)),  # printed as "!"
+    "backslashes": Repair(stem=((re.compile(r"\\'"), "'"),)),  # before an apostrophe
+}
+"""The repairs that a declaration may name, by name."""
+
+
+class Mended:
+    """Some repairs as two functions, applied in the order in which they are named.
+
+    Args:
+        names: Names of `REPAIRS`.
+
+    Example:
+        >>> mended = Mended(["doubled_quotes", "own_letters"])
+        >>> mended.stem('""Why?""'), mended.options(["A. Ice", "B. Fog"])
+        ('"Why?"', ('Ice', 'Fog'))
+    """
+
+    def __init__(self, names: Iterable[str]) -> None:
+        repairs = [REPAIRS[name] for name in names]
+        self._stem = tuple(rule for repair in repairs for rule in repair.stem)
+        self._each = tuple(rule for repair in repairs for rule in repair.each)
+        self._whole = [repair.whole for repair in repairs if repair.whole]
+        self._together = [repair.together for repair in repairs if repair.together]
+
+    def stem(self, text: str) -> str:
+        """Mend a stem: by the rules, then as a whole."""
+        text = repaired(text, self._stem)
+        for mend in self._whole:
+            text = mend(text)
+        return text
+
+    def options(self, texts: Sequence[str]) -> tuple[str, ...]:
+        """Mend options: each by the rules, then all together."""
+        options = tuple(repaired(text, self._each) for text in texts) if self._each else tuple(texts)
+        for mend in self._together:
+            options = mend(options)
+        return options

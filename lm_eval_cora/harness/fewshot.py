@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lm_eval_cora.benchmarks import BenchmarkError
+from lm_eval_cora.benchmarks import Benchmark, BenchmarkError
 from lm_eval_cora.exemplars import ExemplarError, ExemplarPool
 from lm_eval_cora.formats import format_of
 from lm_eval_cora.harness.docs import Doc
@@ -58,7 +58,7 @@ def load_sampler(
     shots: object,
     *seeds: int,
     options: Options,
-    source: Mapping[str, Any],
+    benchmark: Benchmark,
     asked_for: bool,
 ) -> ExemplarSampler:
     """Load the exemplars of a task, and see whether there are enough.
@@ -69,7 +69,7 @@ def load_sampler(
         shots: How many exemplars each of them is to have.
         *seeds: Of the draw.
         options: Where `data_files` are named.
-        source: What `load_exemplars` takes besides.
+        benchmark: Whose questions they are.
         asked_for: Whether the user asked for that many. The task's own number is used as far as the split allows.
 
     Returns:
@@ -81,7 +81,7 @@ def load_sampler(
     if not isinstance(shots, int) or shots < 0:
         raise OptionError(f"{task}: --num_fewshot {shots!r}: expected a whole number from 0")
     try:
-        pool = load_exemplars(options=options, **source)
+        pool = load_exemplars(options=options, benchmark=benchmark)
         fewer = {}
         if asked_for:
             pool.check(questions.values(), shots)

@@ -12,7 +12,7 @@ import datasets
 from datasets.table import InMemoryTable
 
 from lm_eval_cora.benchmarks import Benchmark, BenchmarkError, LeftOut, LocatedRow, collect_questions, count_left_out
-from lm_eval_cora.benchmarks.files import read_rows
+from lm_eval_cora.benchmarks.files import read_rows, source_name
 from lm_eval_cora.exemplars import ExemplarPool
 from lm_eval_cora.harness.log import logger
 from lm_eval_cora.harness.results_file import described, questions_digest
@@ -24,30 +24,14 @@ from lm_eval_cora.randomness import draw
 SPLIT = "test"
 """Name of the split that a loaded benchmark has, whatever its source calls it."""
 
-Names = str | Sequence[str] | None
 
-
-def load_benchmark(
-    *,
-    options: Options,
-    benchmark: Benchmark,
-    hub_path: Names = None,
-    hub_config: Names = None,
-    hub_split: str | None = None,
-    hub_fewshot_split: str | None = None,
-    hub_revision: str | None = None,
-) -> datasets.DatasetDict:
+def load_benchmark(*, options: Options, benchmark: Benchmark) -> datasets.DatasetDict:
     """Load the questions of a benchmark.
 
     Args:
         options: `data_files` replaces the source; `categories`, `skip_option_references` and `questions` choose
             among its questions, in this order.
-        benchmark: How its rows become questions.
-        hub_path: Id of the dataset on the Hub, for a benchmark that lies there, or several.
-        hub_config: Its configuration, or several.
-        hub_split: The split that is scored.
-        hub_fewshot_split: The split that exemplars come from; `load_exemplars` reads it, if shots are asked for.
-        hub_revision: A commit or branch of it; None is the newest.
+        benchmark: Where its rows are, and how they become questions.
 
     Returns:
         One split, `test`, with a row per question: id, question, choices (none if the model writes an answer of its
@@ -58,12 +42,12 @@ def load_benchmark(
         BenchmarkError: If the source cannot be loaded or its rows cannot be asked.
         OptionError: If a category does not exist, or no question is left.
     """
-    source = _Source(
-        benchmark, options, hub_path=hub_path, hub_config=hub_config, hub_split=hub_split, hub_revision=hub_revision
-    )
-    questions, left_out = source.load()
+    source = _Rows(benchmark, options, benchmark.source.split)
+    questions, left_out, notes = source.load()
+    for note in notes:
+        logger.warning("%s: %s", benchmark.name, note)
     total = len(questions) + len(left_out)
-    if benchmark.published_rows not in (None, total) and not options.data_files:
+    if benchmark.published_rows not in (None, total) and not source.files:
         logger.warning(
             "%s: got %d rows from %s, the published split has %d",
             benchmark.name,
@@ -83,25 +67,15 @@ def load_benchmark(
     return datasets.DatasetDict({SPLIT: _to_dataset(chosen, info)})
 
 
-def load_exemplars(
-    *,
-    options: Options,
-    benchmark: Benchmark,
-    hub_split: str | None = None,
-    hub_fewshot_split: str | None = None,
-    **hub: Any,
-) -> ExemplarPool:
+def load_exemplars(*, options: Options, benchmark: Benchmark) -> ExemplarPool:
     """Load the questions that few-shot exemplars are drawn from.
 
-    They are those of the few-shot split. Where the benchmark has none, or `data_files` replaces it, they are all
+    They are those of the few-shot split. Where the benchmark has none, or files of the user's replace it, they are all
     questions of the source that is scored; the options that choose among these do not make the pool smaller.
 
     Args:
         options: Where `data_files` are named.
-        benchmark: How its rows become questions.
-        hub_split: The split that is scored.
-        hub_fewshot_split: The split that exemplars come from, if there is one.
-        **hub: The rest of what `load_benchmark` takes.
+        benchmark: Where its rows are, and how they become questions.
 
     Returns:
         The pool.
@@ -109,17 +83,18 @@ def load_exemplars(
     Raises:
         BenchmarkError: If the source cannot be loaded or its rows cannot be asked.
     """
-    split = hub_split if options.data_files else hub_fewshot_split or hub_split
-    source = _Source(benchmark, options, hub_split=split, **hub)
-    questions, left_out = source.load()
-    if options.data_files and hub_fewshot_split:
+    scored, own = benchmark.source.split, benchmark.source.fewshot_split
+    split = scored if options.data_files else own or scored
+    source = _Rows(benchmark, options, split)
+    questions, left_out, _ = source.load()
+    if options.data_files and own:
         logger.warning(
             "%s: exemplars come from the questions that are scored, not from the split %r: 'data_files' replaces both. "
             "--num_fewshot 0 asks without any",
             benchmark.name,
-            hub_fewshot_split,
+            own,
         )
-    if left_out and split != hub_split:  # of the split that is scored it was said before
+    if left_out and split != scored:  # the rows left out of the scored split were reported before
         logger.warning(
             "%s: left out %d of %d possible exemplars: %s",
             benchmark.name,
@@ -136,61 +111,63 @@ def load_exemplars(
     )
 
 
-class _Source:
-    """Where the rows of a split lie: files of the user's, a file in the package, or the Hub."""
+class _Rows:
+    """The rows of a split: in files of the user's, in a file of the package, or on the Hub.
 
-    def __init__(
-        self,
-        benchmark: Benchmark,
-        options: Options,
-        *,
-        hub_path: Names = None,
-        hub_config: Names = None,
-        hub_split: str | None = None,
-        hub_revision: str | None = None,
-    ) -> None:
+    Args:
+        benchmark: Whose rows they are.
+        options: Where `data_files` are named.
+        split: The split, if they are on the Hub.
+    """
+
+    def __init__(self, benchmark: Benchmark, options: Options, split: str | None) -> None:
         self._benchmark = benchmark
-        if options.data_files and benchmark.file:
+        self._split = split
+        if options.data_files and benchmark.package_file:
             raise OptionError(
                 f"{benchmark.name}: option 'data_files': it has its own questions; for yours there is cora_local"
             )
-        self._files = options.data_files or ([str(benchmark.file)] if benchmark.file else [])
-        self._names = self._files or _names(hub_path)
-        self._configs = _names(hub_config)
-        self._split_and_revision = {"split": hub_split, "revision": hub_revision}
-        if not self._names:
-            raise BenchmarkError(f"{benchmark.name}: no questions were given. {self._how_files_replace_it()}")
+        self.files = options.data_files or benchmark.files
+        """Files of the user's."""
+        self._local = self.files or ((str(benchmark.package_file),) if benchmark.package_file else ())
+        if not self._local and not benchmark.source.hub:
+            raise BenchmarkError(f"no questions are given. {_HOW_TO_NAME_THEM}")
 
     def __str__(self) -> str:
-        if self._benchmark.file:
+        if not self.files and self._benchmark.package_file:
             return "the package"
-        names = ", ".join(self._names) if len(self._names) < 4 else f"{self._names[0]} and {len(self._names) - 1} more"
-        details = ", ".join(filter(None, (", ".join(self._configs), *self._split_and_revision.values())))
-        return f"{names} ({details})" if details and not self._files else names
+        names = list(map(_name, self._local or self._benchmark.source.hub))
+        listed = ", ".join(names) if len(names) < 4 else f"{names[0]} and {len(names) - 1} more"
+        if self._local:
+            return listed
+        source = self._benchmark.source
+        details = ", ".join(filter(None, (", ".join(source.config), self._split, source.revision)))
+        return f"{listed} ({details})" if details else listed
 
-    def load(self) -> tuple[list[Question | OpenQuestion], list[LeftOut]]:
+    def load(self) -> tuple[list[Question | OpenQuestion], list[LeftOut], list[str]]:
         """Read all parts and turn their rows into questions."""
         questions: list[Question | OpenQuestion] = []
         left_out: list[LeftOut] = []
+        notes: list[str] = []
         for part, rows in self._parts().items():
             # A local copy has the ids of the source: they seed the reorderings.
-            prefix = "-".join(filter(None, (part, self._split_and_revision["split"] or "row")))
+            prefix = "-".join(filter(None, (part, self._split or "row")))
             try:
                 found = collect_questions(self._benchmark, rows, id_prefix=prefix)
             except BenchmarkError as error:
-                advice = "" if self._files else f"\n{self._how_files_replace_it()}"
-                raise BenchmarkError(f"{error}\n  in {self}{advice}") from None
+                raise BenchmarkError(f"{error}\n  in {self}{self._advice(error)}") from None
             questions += found[0]
             left_out += found[1]
-        return questions, left_out
+            notes += found[2]
+        return questions, left_out, notes
 
     def _parts(self) -> dict[str, Iterable[LocatedRow]]:
         """The rows of each part of the benchmark; most benchmarks are one piece."""
         sources: list[tuple[str, Iterable[LocatedRow]]]
-        if self._files:
-            sources = [(name, read_rows(name)) for name in self._names]
+        if self._local:
+            sources = [(_name(one), read_rows(one)) for one in self._local]
         else:
-            places = product(self._names, self._configs or (None,))
+            places = product(self._benchmark.source.hub, self._benchmark.source.config or (None,))
             sources = [(name, self._hub_rows(name, config)) for name, config in places]
         part_of = self._benchmark.part_of
         if part_of is None:
@@ -206,29 +183,58 @@ class _Source:
         return dict(parts)
 
     def _hub_rows(self, path: str, config: str | None) -> Iterable[LocatedRow]:
-        split, revision = self._split_and_revision.values()
+        revision = self._benchmark.source.revision
         try:
-            dataset = datasets.load_dataset(path, config, split=split, revision=revision)
+            dataset = datasets.load_dataset(path, config, split=self._split, revision=revision)
         except Exception as error:  # the Hub, the network and the disk fail in too many ways to name them
-            given = {"config": config, **self._split_and_revision}
+            given = {"config": config, "split": self._split, "revision": revision}
             details = ", ".join(f"{name} {value!r}" for name, value in given.items() if value)
             raise BenchmarkError(
                 f"{self._benchmark.name}: cannot load {path!r} ({details}) from the Hugging Face Hub.\n"
-                f"  {_describe(error)}\n{self._how_files_replace_it()}"
+                f"  {_describe(error)}{_how_to_get_access(path, error) or self._advice()}"
             ) from None
-        return ((f"row {number}", row) for number, row in enumerate(dataset))
+        rows = ((f"row {number}", row) for number, row in enumerate(dataset))
+        if len(self._benchmark.source.config) < 2 or self._benchmark.part_of:
+            return rows
+        return ((f"{config} {where}", {"config": config, **row}) for where, row in rows)
 
-    def _how_files_replace_it(self) -> str:
-        example = json.dumps({"cora": {"data_files": f"{self._benchmark.name}.jsonl"}})
-        columns = (*self._benchmark.columns, *self._benchmark.optional_columns)
-        return (
-            f"Give a file of your own (jsonl, csv or parquet) with the columns {', '.join(columns)}: "
-            f"--metadata '{example}'"
-        )
+    def _advice(self, error: BenchmarkError | None = None) -> str:
+        """What a user can do about an error, on a line of its own."""
+        benchmark = self._benchmark
+        if self.files:
+            if benchmark.source.hub and "no column" in str(error):
+                return (
+                    f"\n{benchmark.name} expects the columns of its own source: {', '.join(benchmark.columns)}. For "
+                    "other columns use the task cora_local, which takes their names"
+                )
+            return ""
+        if benchmark.package_file:
+            return ""
+        example = json.dumps({"cora": {"data_files": f"{benchmark.name}.jsonl"}})
+        columns = f" with the columns {', '.join(benchmark.columns)}" if benchmark.columns else ""
+        return f"\nGive a file of your own (json, jsonl, csv, tsv or parquet){columns}: --metadata '{example}'"
 
 
-def _names(given: Names) -> list[str]:
-    return [given] if isinstance(given, str) else list(given or [])
+_HOW_TO_NAME_THEM = (
+    """Name a file, --metadata '{"cora": {"data_files": "my.jsonl"}}', or a dataset on the Hub, """
+    """--metadata '{"cora": {"hub": "ORG/NAME", "split": "test"}}' (cora_hub). Name its columns in the same place """
+    "with question, choices and answer, if they have other names"
+)
+
+
+def _name(source: Any) -> str:
+    """A file by its path, a table by its kind."""
+    return source if isinstance(source, str) else source_name(source)
+
+
+def _how_to_get_access(path: str, error: BaseException) -> str:
+    """What to do about a dataset whose authors ask for an agreement; empty for other errors."""
+    if "gated" not in f"{type(error).__name__} {error}".casefold():
+        return ""
+    return (
+        f"\nIts authors ask you to accept their conditions: log in at https://huggingface.co/datasets/{path}, accept "
+        "them there, and give this machine your token: `hf auth login`, or the environment variable HF_TOKEN"
+    )
 
 
 def _describe(error: BaseException) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
 from typing import Any
@@ -13,6 +14,7 @@ from tqdm import tqdm
 
 from lm_eval_cora import metrics
 from lm_eval_cora.benchmarks import Benchmark, BenchmarkError
+from lm_eval_cora.benchmarks.declarations import declared
 from lm_eval_cora.formats import format_of
 from lm_eval_cora.harness import docs
 from lm_eval_cora.harness.asking import AskingLM
@@ -20,6 +22,7 @@ from lm_eval_cora.harness.back_ends import check_replicas, check_scoring
 from lm_eval_cora.harness.checks import (
     check_comparison,
     check_exemplar_settings,
+    check_metadata,
     check_sampling,
     check_seeds,
     check_stopping,
@@ -35,7 +38,7 @@ from lm_eval_cora.harness.compat import (
 from lm_eval_cora.harness.docs import Doc, Docs
 from lm_eval_cora.harness.fewshot import ExemplarSampler, load_sampler
 from lm_eval_cora.harness.forwarding import behind
-from lm_eval_cora.harness.loading import to_question
+from lm_eval_cora.harness.loading import SPLIT, load_benchmark, to_question
 from lm_eval_cora.harness.log import logger
 from lm_eval_cora.harness.notices import describe_cost, describe_cut
 from lm_eval_cora.harness.payloads import formats_chats, needs_seeds
@@ -64,6 +67,12 @@ from lm_eval_cora.responses import Record, ResponseTable
 _RATE = 10.0
 """Requests a second for which the time of a run is told while there is no model. A run tells its own after 20 s."""
 
+_OURS = ("class", "reader", "probe", "benchmark")
+"""Keys of a task file that are for this class and not for the harness."""
+
+_REPLACED = {"custom_dataset", "dataset_path", "dataset_name", "dataset_kwargs", "test_split"}
+"""Keys of the harness that `benchmark` replaces."""
+
 _FORMS: dict[str, Form] = {"generate_until": "generate", "multiple_choice": "loglikelihood"}
 
 
@@ -78,22 +87,20 @@ class CoraTask(ScoredTask):
         metadata = config.get("metadata") or {}
         self._options = Options.from_metadata(config["task"], _given(metadata.get("cora"), config))
         self.probe = _probe_of(config)
-        config = {key: value for key, value in config.items() if key not in ("class", "reader", "probe")}
-        config["process_docs"] = docs.process_docs
-        for name in metadata:
-            # A model argument is called seed, too.
-            if name in Options.names() - {"seed"} or (name != "cora" and str(name).lower().partition(".")[0] == "cora"):
-                logger.warning(
-                    "%s: %r in the metadata is not read; options are given as {'cora': {...}}", config["task"], name
-                )
+        with _naming(config["task"]):
+            self._benchmark = benchmark_of(config, self._options)
+        if self._benchmark.nota_text and self._options.nota_text == Options.nota_text:
+            self._options = replace(self._options, nota_text=self._benchmark.nota_text)
+        self._declared: Mapping[str, Any] = config["benchmark"]
+        config = {key: value for key, value in config.items() if key not in _OURS}
+        config |= {"process_docs": docs.process_docs, "custom_dataset": load_benchmark, "test_split": SPLIT}
+        check_metadata(config["task"], metadata)
         check_exemplar_settings(config)
         check_metrics(config["task"], config.get("metric_list"))
         self._form = _FORMS.get(config.get("output_type", ""), "generate")
-        benchmark = (config.get("dataset_kwargs") or {}).get("benchmark")
-        self._benchmark = benchmark if isinstance(benchmark, Benchmark) else None
         self._samples = self.probe.samples
         self._sends_seeds = False
-        self._writes = self._benchmark is not None and not self._benchmark.has_options
+        self._writes = not self._benchmark.has_options
         if self._writes:
             check_comparison(config["task"])
         sampled = self._options.variants is not None
@@ -138,9 +145,9 @@ class CoraTask(ScoredTask):
 
     # ---- before the first request
 
-    def download(self, dataset_kwargs: Mapping[str, Any] | None = None, **_: Any) -> None:
+    def download(self, *_: Any, **__: Any) -> None:
         """Load the benchmark with our options alone: the metadata also holds every `--model_args` key."""
-        self.dataset = self.config.custom_dataset(options=self._options, **(dataset_kwargs or {}))
+        self.dataset = load_benchmark(options=self._options, benchmark=self._benchmark)
 
     def test_docs(self) -> Docs:
         """The variants. The harness asks for them five times a run; they are made once."""
@@ -158,8 +165,7 @@ class CoraTask(ScoredTask):
         kinds: list[str] = []
         if DROPPED_TEMPLATE in named:
             kinds = [template.name for template in templates_of(self._benchmark, self._options).all]
-        macro = self._benchmark is not None and self._benchmark.macro_average
-        return features_of(is_open=self._writes, macro_average=macro, kinds=kinds)
+        return features_of(is_open=self._writes, macro_average=self._benchmark.macro_average, kinds=kinds)
 
     def fewshot_docs(self) -> None:
         """None: exemplars are loaded when the requests are built, if shots are asked for."""
@@ -285,7 +291,7 @@ class CoraTask(ScoredTask):
             self.config.num_fewshot,
             *self._seeds,
             options=self._options,
-            source=self.config.dataset_kwargs or {},
+            benchmark=self._benchmark,
             asked_for=self._shots_asked_for,
         )
 
@@ -324,8 +330,8 @@ class CoraTask(ScoredTask):
             key: value if key == "metadata" else name_callables(value)
             for key, value in self.config.to_dict(keep_callable=True).items()
         }
-        if isinstance(benchmark := (self.config.dataset_kwargs or {}).get("benchmark"), Benchmark):
-            config["dataset_kwargs"] = {**self.config.dataset_kwargs, "benchmark": benchmark.name}
+        given = {**self._declared, **self._options.declared, "name": self._benchmark.name}
+        config["benchmark"] = {key: getattr(value, "name", value) for key, value in given.items()}  # an adapter
         data = data_of(self._benchmark, self.dataset, self.config.test_split)
         config |= {"probe": self.probe.name, "metadata": {**(config.get("metadata") or {}), **data.in_metadata()}}
         if not self._records:  # --predict_only
@@ -346,7 +352,7 @@ class CoraTask(ScoredTask):
 
     def _signature(self, data: Data) -> str:
         templates = {doc["template"] for doc in self.test_docs() if "template" in doc}
-        revision = None if self._options.data_files else (self.config.dataset_kwargs or {}).get("hub_revision")
+        revision = None if self._options.data_files else self._benchmark.source.revision
         shots = self.config.num_fewshot or 0
         fewest = f"{self.sampler.fewest}-" if shots and self.sampler.fewest < shots else ""
         return signature_of(
@@ -382,6 +388,28 @@ def _probe_of(config: Mapping[str, Any]) -> Probe:
     if not isinstance(name, str) or name not in PROBES:
         raise OptionError(f"{config['task']}: probe: {name!r} in the task file; expected one of {', '.join(PROBES)}")
     return PROBES[name]
+
+
+def benchmark_of(config: Mapping[str, Any], options: Options) -> Benchmark:
+    """The benchmark that a task file declares, with what the user declares besides.
+
+    Raises:
+        OptionError: If there is none, or something about it is wrong.
+    """
+    if "benchmark" not in config:
+        raise OptionError(
+            "the task file has no `benchmark`. Include a benchmark of this package, or give its keys: `hub` or "
+            "`data_files`, `split`, `question`, `choices`, `answer`"
+        )
+    if others := sorted(_REPLACED.intersection(config)):
+        raise OptionError(
+            f"{', '.join(others)} in the task file: since version 0.2 `benchmark` says where the questions are and how "
+            "they are read. Remove the others"
+        )
+    try:
+        return declared(config["benchmark"], options.declared, options.data_files)
+    except BenchmarkError as error:
+        raise OptionError(str(error)) from None
 
 
 def _given(options: Any, config: Mapping[str, Any]) -> Any:

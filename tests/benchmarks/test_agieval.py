@@ -76,7 +76,7 @@ def test_a_csv_file_holds_the_gold_as_text() -> None:
         ({"gold": [4]}, "an answer outside the options: gold 4"),
         ({"query": "Which is frozen?"}, "a query without its options"),
         ({"query": None}, "a question that is not text"),
-        ({"choices": "(A)Ice (B)Fog"}, "options that are no list"),
+        ({"choices": "(A)Ice (B)Fog"}, "options that are not a list"),
         ({"choices": [None, "(B)Ice"]}, "an option that is not text"),
     ],
 )

@@ -1,15 +1,15 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from lm_eval_cora.benchmarks import BenchmarkError, collect_questions, count_left_out
-from lm_eval_cora.benchmarks.local import LOCAL
+from lm_eval_cora.benchmarks.declarations import declared
 from tests.support.messages import tells
+from tests.support.rows import LOCAL
 
-PUBLIC = replace(LOCAL, name="public", strict=False)
+PUBLIC = declared({"open": True}, {"hub": ("somebody/public",), "split": "test"})
 
 
 def rows(*changes: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
@@ -18,13 +18,13 @@ def rows(*changes: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
 
 
 def test_ids_are_stable() -> None:
-    questions, _ = collect_questions(PUBLIC, rows({}, {"question": ""}, {}, {"id": 5}), id_prefix="test")
+    questions, _, _ = collect_questions(PUBLIC, rows({}, {"question": ""}, {}, {"id": 5}), id_prefix="test")
     assert [question.id for question in questions] == ["test-0", "test-2", "5"]
 
 
 def test_a_public_benchmark_leaves_out_and_counts() -> None:
     defects = [{"question": " "}, {"choices": []}, {"answer": 7}, {"choices": ["Ice", "Ice"]}, {"question": ""}]
-    questions, left_out = collect_questions(PUBLIC, rows({}, *defects), id_prefix="test")
+    questions, left_out, _ = collect_questions(PUBLIC, rows({}, *defects), id_prefix="test")
     assert len(questions) == 1
     parts = ("2 with", "stem (line 2, line 6)", "1 with", "(line 3)", "1 with", "(line 4)", "1 with", "(line 5)")
     assert tells(count_left_out(left_out), *parts)
@@ -53,8 +53,7 @@ def test_two_rows_with_one_id() -> None:
 def test_a_missing_column() -> None:
     with pytest.raises(BenchmarkError) as error:
         collect_questions(PUBLIC, [("line 1", {"question": "Which?", "options": []})], id_prefix="row")
-    parts = ("public: line 1", "'choices', 'answer'", "question, choices, answer", "question, options")
-    assert tells(str(error.value), *parts)
+    assert tells(str(error.value), "public: line 1", "answer", "question, options")
 
 
 def test_nothing_to_ask() -> None:

@@ -68,5 +68,5 @@ def test_subjects_are_called_as_on_the_hub() -> None:
 
 
 def test_a_missing_column_is_named() -> None:
-    with pytest.raises(BenchmarkError, match="math: row 1 has no column 'level'"):
+    with pytest.raises(BenchmarkError, match="math: row 1: no column 'level'"):
         collect_questions(MATH, [("row 1", {"problem": "?", "type": "Algebra", "solution": ""})], id_prefix="test")

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from lm_eval_cora.benchmarks import agieval, arc_challenge, math, medmcqa, medqa, mmlu, mmlu_pro
+from lm_eval_cora.benchmarks import agieval, math
 from lm_eval_cora.benchmarks.repairs import CSV_QUOTING, ENCODING, LIGATURES, repaired, without_own_letters
 from lm_eval_cora.question import OpenQuestion, Question
+from tests.support.rows import question_of
 
 
 @pytest.mark.parametrize(
@@ -67,7 +68,7 @@ def test_letters_of_their_own(published: list[str], printed: tuple[str, ...]) ->
 
 def medqa_question(stem: str, *options: str) -> Question:
     pairs = [{"key": letter, "value": option} for letter, option in zip("ABCDE", options, strict=False)]
-    return medqa.to_question({"question": stem, "options": pairs, "answer_idx": "A", "answer": options[0]}, "test-0")
+    return question_of("medqa", {"question": stem, "options": pairs, "answer_idx": "A", "answer": options[0]}, "test-0")
 
 
 def test_medqa() -> None:
@@ -88,7 +89,7 @@ def test_mmlu() -> None:
         "choices": ["a\n b", '"a ""c"""', "d \x80\x93 e", "ﬁsh"],
         "answer": 0,
     }
-    question = mmlu.to_question(row, "test-0")
+    question = question_of("mmlu", row, "test-0")
     assert (question.stem, question.choices) == ("Which?", ("a b", 'a "c"', "d \u2013 e", "fish"))
 
 
@@ -104,12 +105,12 @@ def test_mmlu() -> None:
 )
 def test_mmlu_pro_and_escapes_that_were_eaten(published: str, printed: str) -> None:
     row = {"question_id": 7, "question": "Which?", "options": [published, "other"], "answer": "A", "answer_index": 0}
-    assert mmlu_pro.to_question({**row, "category": "physics"}, "").choices[0] == printed
+    assert question_of("mmlu_pro", {**row, "category": "physics"}).choices[0] == printed
 
 
 def medmcqa_question(stem: str, *options: str) -> Question:
     columns = dict(zip(("opa", "opb", "opc", "opd"), options, strict=True))
-    return medmcqa.to_question({"id": "q", "question": stem, **columns, "cop": 0}, "")
+    return question_of("medmcqa", {"id": "q", "question": stem, **columns, "cop": 0}, "")
 
 
 def test_medmcqa() -> None:
@@ -139,7 +140,7 @@ def test_agieval() -> None:
 def test_arc() -> None:
     choices = {"text": ["Ice", "Fog"], "label": ["A", "B"]}
     row = {"id": "q", "question": 'plant ""Quickgrow""', "choices": choices, "answerKey": "A"}
-    assert arc_challenge.to_question(row, "").stem == 'plant "Quickgrow"'
+    assert question_of("arc_challenge", row, "").stem == 'plant "Quickgrow"'
 
 
 @pytest.mark.parametrize(

@@ -199,12 +199,14 @@ def test_a_fewshot_split_is_only_needed_for_shots(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text(
         "task: mine\n"
         f"include: [{Path(__file__).parents[2]}/tasks/medqa/cora_medqa.yaml]\n"
-        "dataset_kwargs:\n"
-        "  benchmark: !function lm_eval_cora.benchmarks.medqa.MEDQA\n"
-        "  hub_path: lavita/medical-qa-datasets\n"
-        "  hub_config: med-qa-en-5options-source\n"
-        "  hub_split: test\n"
-        "  hub_fewshot_split: dev\n"
+        "benchmark:\n"
+        "  name: medqa\n"
+        "  hub: lavita/medical-qa-datasets\n"
+        "  config: med-qa-en-5options-source\n"
+        "  split: test\n"
+        "  fewshot_split: dev\n"
+        "  choices: options\n"
+        "  answer: answer_idx\n"
         "metadata: {version: 1}\n"
     )
     assert scores(run(knows, "mine", {}, tmp_path), "mine")["cora"] == 1.0

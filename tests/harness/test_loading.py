@@ -3,6 +3,7 @@ from __future__ import annotations
 import csv
 import json
 import logging
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,25 +11,22 @@ import datasets
 import pytest
 
 from lm_eval_cora.benchmarks import Benchmark, BenchmarkError
-from lm_eval_cora.benchmarks.agieval import AGIEVAL
-from lm_eval_cora.benchmarks.demo import DEMO
-from lm_eval_cora.benchmarks.local import LOCAL
-from lm_eval_cora.benchmarks.medqa import MEDQA
-from lm_eval_cora.benchmarks.mmlu import MMLU
-from lm_eval_cora.benchmarks.mmlu_pro import MMLU_PRO
 from lm_eval_cora.harness.docs import doc_to_text, process_docs
 from lm_eval_cora.harness.loading import load_benchmark, load_exemplars
 from lm_eval_cora.options import OptionError, Options
 from lm_eval_cora.probes import PROBES
 from lm_eval_cora.question import Question
+from lm_eval_cora.task_files import benchmark
 from tests.support.messages import tells
+from tests.support.rows import LOCAL
 
-MEDQA_ON_THE_HUB = {
-    "benchmark": MEDQA,
-    "hub_path": "lavita/medical-qa-datasets",
-    "hub_config": "med-qa-en-5options-source",
-    "hub_split": "test",
-}
+DEMO = benchmark("demo")
+MEDQA = benchmark("medqa")
+MMLU = benchmark("mmlu")
+
+
+def on_the_hub(source: Benchmark, **changes: Any) -> Benchmark:
+    return replace(source, source=replace(source.source, **changes))
 
 
 def rows_of(**arguments: Any) -> list[dict[str, Any]]:
@@ -94,8 +92,8 @@ def test_an_empty_file_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("suffix", ["jsonl", "csv", "parquet"])
 def test_texts_of_every_kind_survive_the_way_from_file_to_prompt(suffix: str, tmp_path: Path) -> None:
-    choices = ["None", "N/A", "", '"שלום" $\\frac{1}{2}$\nline two ']
-    printed = ["None", "N/A", "", '"שלום" $\\frac{1}{2}$ line two']
+    choices = ["None", "N/A", "0", '"שלום" $\\frac{1}{2}$\nline two ']
+    printed = ["None", "N/A", "0", '"שלום" $\\frac{1}{2}$ line two']
     row = {"question": "x" * 30_000 + "\n{{ 7 * 7 }}", "subject": "null", "choices": choices, "answer": 3}
     path = tmp_path / f"mine.{suffix}"
     if suffix == "csv":
@@ -111,7 +109,7 @@ def test_texts_of_every_kind_survive_the_way_from_file_to_prompt(suffix: str, tm
     assert (loaded["question"], loaded["choices"], loaded["category"]) == (row["question"], printed, "null")
     doc = process_docs([loaded], PROBES["divergent"])[0]
     assert doc_to_text(doc).endswith(
-        f"Question: {row['question']}\nChoices:\nA. None\nB. N/A\nC. \nD. {printed[3]}\nAnswer:"
+        f"Question: {row['question']}\nChoices:\nA. None\nB. N/A\nC. 0\nD. {printed[3]}\nAnswer:"
     )
 
 
@@ -124,8 +122,8 @@ def test_several_files(tmp_path: Path) -> None:
 def test_local_without_a_file() -> None:
     with pytest.raises(BenchmarkError) as error:
         rows_of(benchmark=LOCAL)
-    how = """--metadata '{"cora": {"data_files": "local.jsonl"}}'"""
-    assert tells(str(error.value), "local: ", "question, choices, answer", how)
+    how = """--metadata '{"cora": {"data_files": "my.jsonl"}}'"""
+    assert tells(str(error.value), how, "question, choices and answer")
 
 
 def test_the_hub_out_of_reach_is_one_error_that_says_what_to_do(
@@ -134,7 +132,7 @@ def test_the_hub_out_of_reach_is_one_error_that_says_what_to_do(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path)
     with pytest.raises(BenchmarkError) as error:
-        rows_of(**MEDQA_ON_THE_HUB, hub_revision="main")
+        rows_of(benchmark=on_the_hub(MEDQA, revision="main"))
     message = str(error.value)
     assert message.startswith(
         "medqa: cannot load 'lavita/medical-qa-datasets' (config 'med-qa-en-5options-source', split 'test', "
@@ -157,7 +155,7 @@ def test_a_hub_set_is_checked_and_says_what_it_got(
     twice = {**row, "options": [{"key": key, "value": "Vitamin"} for key in "ABCDE"]}
     monkeypatch.setattr(datasets, "load_dataset", lambda *_, **__: [row, twice, row])
     caplog.set_level(logging.INFO, logger="lm_eval.cora")
-    assert [one["id"] for one in rows_of(**MEDQA_ON_THE_HUB)] == ["test-0", "test-2"]
+    assert [one["id"] for one in rows_of(benchmark=MEDQA)] == ["test-0", "test-2"]
     source = "lavita/medical-qa-datasets (med-qa-en-5options-source, test)"
     assert f"medqa: got 3 rows from {source}, the published split has 1273" in caplog.text
     assert tells(caplog.text, "medqa: left out 1 of 3 questions: ", "option", "(row 1)")
@@ -172,21 +170,18 @@ def test_what_is_asked_of_the_hub(monkeypatch: pytest.MonkeyPatch) -> None:
         return [{"question": "Which?", "options": {"A": "Ice", "B": "Fog"}, "answer_idx": "A"}]
 
     monkeypatch.setattr(datasets, "load_dataset", load_dataset)
-    rows_of(**MEDQA_ON_THE_HUB, hub_revision="abc")
-    assert asked == [
-        ((MEDQA_ON_THE_HUB["hub_path"], MEDQA_ON_THE_HUB["hub_config"]), {"split": "test", "revision": "abc"})
-    ]
+    rows_of(benchmark=on_the_hub(MEDQA, revision="abc"))
+    assert asked == [((*MEDQA.source.hub, *MEDQA.source.config), {"split": "test", "revision": "abc"})]
 
 
 def test_a_renamed_column_says_where_and_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(datasets, "load_dataset", lambda *_, **__: [{"sent1": "Which?"}])
     with pytest.raises(BenchmarkError) as error:
-        rows_of(**MEDQA_ON_THE_HUB)
+        rows_of(benchmark=MEDQA)
     assert tells(
         str(error.value),
-        "medqa: row 0 ",
-        "'question', 'options', 'answer_idx'",
-        "question, options, answer_idx",
+        "medqa: row 0",
+        "'question'",
         "sent1\n",
         "lavita/medical-qa-datasets (med-qa-en-5options-source, test)\n",
         "question, options, answer_idx",
@@ -198,47 +193,43 @@ def test_a_renamed_column_says_where_and_what_to_do(monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"hub_split": "dev"}, r"\(config 'med-qa-en-5options-source', split 'dev'\) .*\n  ValueError: Unknown split"),
+        ({"split": "dev"}, r"\(config 'med-qa-en-5options-source', split 'dev'\) .*\n  ValueError: Unknown split"),
         (
-            {"hub_config": "v2"},
+            {"config": ("v2",)},
             r"\(config 'v2', split 'test'\) from the Hugging Face Hub\.\n  ValueError: BuilderConfig",
         ),
         (
-            {"hub_path": "lavita/renamed"},
+            {"hub": ("lavita/renamed",)},
             r"medqa: cannot load 'lavita/renamed' \(config .*, split 'test'\) from the Hug",
         ),
     ],
 )
-def test_what_the_hub_no_longer_offers(changed: dict[str, str], message: str) -> None:
+def test_what_the_hub_no_longer_offers(changed: dict[str, Any], message: str) -> None:
     with pytest.raises(BenchmarkError, match=message) as error:
-        rows_of(**{**MEDQA_ON_THE_HUB, **changed})
+        rows_of(benchmark=on_the_hub(MEDQA, **changed))
     assert str(error.value).count("--metadata") == 1
 
 
-AGIEVAL_ON_THE_HUB = {
-    "benchmark": AGIEVAL,
-    "hub_path": ["hails/agieval-sat-en", "hails/agieval-lsat-ar"],
-    "hub_split": "test",
-}
+AGIEVAL = on_the_hub(benchmark("agieval"), hub=("hails/agieval-sat-en", "hails/agieval-lsat-ar"))
 
 
 @pytest.mark.usefixtures("hub")
 def test_a_benchmark_in_several_parts() -> None:
-    rows = rows_of(**AGIEVAL_ON_THE_HUB)
+    rows = rows_of(benchmark=AGIEVAL)
     assert [row["id"] for row in rows] == [f"{part}-test-{n}" for part in ("sat-en", "lsat-ar") for n in range(5)]
     assert {row["id"].partition("-test")[0] == row["category"] for row in rows} == {True}
 
 
 @pytest.mark.usefixtures("hub")
 def test_a_local_copy_in_several_parts_has_the_same_ids(tmp_path: Path) -> None:
-    on_the_hub = rows_of(**AGIEVAL_ON_THE_HUB)
+    on_the_hub = rows_of(benchmark=AGIEVAL)
     for part in ("sat-en", "lsat-ar"):
         for number in range(2):  # each in two files
             (tmp_path / part).mkdir(exist_ok=True)
             rows = datasets.load_dataset(f"hails/agieval-{part}", split="test").to_list()
             write(tmp_path / part / f"{number}.jsonl", *(rows[:3] if number == 0 else rows[3:]))
     files = tuple(str(tmp_path / part / f"{number}.jsonl") for part in ("sat-en", "lsat-ar") for number in range(2))
-    assert rows_of(**AGIEVAL_ON_THE_HUB, options=Options(data_files=files)) == on_the_hub
+    assert rows_of(benchmark=AGIEVAL, options=Options(data_files=files)) == on_the_hub
     # One file for all, in any order: a column says it.
     mixed = [
         {**row, "subset": part}
@@ -249,28 +240,28 @@ def test_a_local_copy_in_several_parts_has_the_same_ids(tmp_path: Path) -> None:
         for part, row in zip(("sat-en", "lsat-ar"), pair, strict=True)
     ]
     path = write(tmp_path / "mine.jsonl", *mixed)
-    assert rows_of(**AGIEVAL_ON_THE_HUB, options=Options(data_files=(path,))) == on_the_hub
+    assert rows_of(benchmark=AGIEVAL, options=Options(data_files=(path,))) == on_the_hub
 
 
 @pytest.mark.usefixtures("hub")
 def test_a_part_that_is_missing_is_an_error_and_not_a_smaller_benchmark() -> None:
-    changed = {**AGIEVAL_ON_THE_HUB, "hub_path": ["hails/agieval-sat-en", "hails/agieval-lsat-xy"]}
+    changed = on_the_hub(AGIEVAL, hub=("hails/agieval-sat-en", "hails/agieval-lsat-xy"))
     with pytest.raises(BenchmarkError, match="agieval: cannot load 'hails/agieval-lsat-xy'"):
-        rows_of(**changed)
+        rows_of(benchmark=changed)
 
 
 def test_a_part_without_rows_is_an_error_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(datasets, "load_dataset", lambda *_, **__: [])
     with pytest.raises(BenchmarkError, match="agieval: there are no rows in hails/agieval-sat-en"):
-        rows_of(**AGIEVAL_ON_THE_HUB)
+        rows_of(benchmark=AGIEVAL)
 
 
 @pytest.mark.usefixtures("hub")
 def test_exemplars_come_from_the_fewshot_split_and_from_the_scored_one_where_there_is_none() -> None:
     asked = Question("x", "Which?", ("Ice", "Fog"), 0, "sat-en")
-    of_medqa = load_exemplars(options=Options(questions=1), **MEDQA_ON_THE_HUB, hub_fewshot_split="train")
+    of_medqa = load_exemplars(options=Options(questions=1), benchmark=MEDQA)
     assert {one.id for one in of_medqa.draw(asked, 8, 0)} == {f"train-{n}" for n in range(8)}
-    of_agieval = load_exemplars(options=Options(questions=1), **AGIEVAL_ON_THE_HUB)
+    of_agieval = load_exemplars(options=Options(questions=1), benchmark=AGIEVAL)
     assert {one.id for one in of_agieval.draw(asked, 5, 0)} == {f"sat-en-test-{n}" for n in range(5)}
 
 
@@ -282,9 +273,11 @@ def test_exemplars_of_a_local_copy_are_scored_questions_and_a_warning_says_so(
         tmp_path / "test.jsonl",
         *({"question": f"Scurvy, {n}?", "options": options, "answer_idx": "C"} for n in range(3)),
     )
-    load_exemplars(options=Options(data_files=(path,)), **MEDQA_ON_THE_HUB)  # no split of its own: nothing to say
+    load_exemplars(
+        options=Options(data_files=(path,)), benchmark=on_the_hub(MEDQA, fewshot_split=None)
+    )  # no split of its own: nothing to say
     assert "scored" not in caplog.text
-    load_exemplars(options=Options(data_files=(path,)), **MEDQA_ON_THE_HUB, hub_fewshot_split="train")
+    load_exemplars(options=Options(data_files=(path,)), benchmark=MEDQA)
     assert tells(caplog.text, "medqa: exemplars", "scored", "'train'")
 
 
@@ -296,7 +289,7 @@ def test_what_caused_an_error_of_the_hub_is_told(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(datasets, "load_dataset", fail)
     with pytest.raises(BenchmarkError, match="generating the dataset\n  ValueError: column names don't match\n"):
-        rows_of(**MEDQA_ON_THE_HUB)
+        rows_of(benchmark=MEDQA)
 
 
 def test_rows_of_mmlu_pro_that_contradict_themselves_are_left_out_with_a_warning(
@@ -305,18 +298,18 @@ def test_rows_of_mmlu_pro_that_contradict_themselves_are_left_out_with_a_warning
     row = {"question": "Which?", "options": ["Ice", "Fog", "Dew"], "answer": "B", "category": "law"}
     rows = [{**row, "question_id": n, "answer_index": 1 + n % 2} for n in range(4)]
     monkeypatch.setattr(datasets, "load_dataset", lambda *_, **__: rows)
-    kept = rows_of(benchmark=MMLU_PRO, hub_path="TIGER-Lab/MMLU-Pro", hub_split="test")
+    kept = rows_of(benchmark=benchmark("mmlu_pro"))
     assert [one["id"] for one in kept] == ["0", "2"]
-    assert tells(caplog.text, "mmlu_pro: left out 2 of 4 questions: ", "letter", "index", "(row 1, row 3)")
+    assert tells(caplog.text, "mmlu_pro: left out 2 of 4 questions: ", "contradict", "(row 1, row 3)")
 
 
 def test_a_local_copy_replaces_the_hub(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     options = {key: f"Vitamin {key}" for key in "ABCDE"}
     path = write(tmp_path / "test.jsonl", {"question": "Scurvy?", "options": options, "answer_idx": "C"})
-    assert rows_of(**MEDQA_ON_THE_HUB, options=Options(data_files=(path,)))[0]["answer"] == 2
+    assert rows_of(benchmark=MEDQA, options=Options(data_files=(path,)))[0]["answer"] == 2
     assert "published" not in caplog.text  # a local copy may be a part
     # The Hub's ids, because they seed the reorderings and the sample.
-    assert rows_of(**MEDQA_ON_THE_HUB, options=Options(data_files=(path,)))[0]["id"] == "test-0"
+    assert rows_of(benchmark=MEDQA, options=Options(data_files=(path,)))[0]["id"] == "test-0"
 
 
 def test_a_row_that_cannot_be_an_exemplar_is_left_out_with_one_line(
@@ -326,8 +319,8 @@ def test_a_row_that_cannot_be_an_exemplar_is_left_out_with_one_line(
     write(tmp_path / "test.jsonl", row)
     write(tmp_path / "train.jsonl", row, {**row, "answer": 1}, {**row, "question": "Why?"})
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
-    source = {"benchmark": MMLU, "hub_path": str(tmp_path), "hub_split": "test", "hub_fewshot_split": "train"}
-    pool = load_exemplars(options=Options(), **source)
+    source = on_the_hub(MMLU, hub=(str(tmp_path),), config=(), fewshot_split="train")
+    pool = load_exemplars(options=Options(), benchmark=source)
     asked = Question("q", "Who?", ("Ice", "Fog"), 0, "law")
     assert [one.stem for one in pool.draw(asked, 5, 0)] == ["Which?", "Why?"]
     lines = [record.getMessage() for record in caplog.records if "possible exemplars" in record.getMessage()]
@@ -338,7 +331,5 @@ def test_a_row_that_cannot_be_an_exemplar_is_left_out_with_one_line(
 def test_a_file_of_ones_own_is_not_shown_as_published(tmp_path: Path) -> None:
     row = {"question": "Which?", "subject": "law", "choices": ["Ice", "Fog", "Dew", "Hail"], "answer": 0}
     path = write(tmp_path / "mine.jsonl", row)
-    pool = load_exemplars(
-        options=Options(data_files=(path,)), benchmark=MMLU, hub_split="test", hub_fewshot_split="dev"
-    )
+    pool = load_exemplars(options=Options(data_files=(path,)), benchmark=MMLU)
     assert not pool.as_published

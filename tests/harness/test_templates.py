@@ -9,15 +9,17 @@ from typing import Any
 import pytest
 
 from lm_eval_cora.benchmarks.agieval import AGIEVAL
-from lm_eval_cora.benchmarks.demo import DEMO
 from lm_eval_cora.benchmarks.math import MATH
-from lm_eval_cora.benchmarks.mmlu_pro import MMLU_PRO
 from lm_eval_cora.harness import templates
 from lm_eval_cora.harness.templates import templates_of
 from lm_eval_cora.options import OptionError, Options
 from lm_eval_cora.probes.prompts import SINGLE_LETTER
 from lm_eval_cora.prompting.template import own_templates
+from lm_eval_cora.task_files import benchmark
 from tests.support.building import build
+
+DEMO = benchmark("demo")
+MMLU_PRO = benchmark("mmlu_pro")
 
 
 @pytest.mark.parametrize("benchmark", [MMLU_PRO, AGIEVAL, MATH], ids=lambda benchmark: benchmark.name)

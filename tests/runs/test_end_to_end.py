@@ -16,8 +16,8 @@ from lm_eval.tasks import TaskManager
 from lm_eval.utils import handle_non_serializable, make_table
 
 from lm_eval_cora import __version__, metrics
-from lm_eval_cora.benchmarks.demo import DEMO
 from lm_eval_cora.responses import ResponseTable
+from lm_eval_cora.task_files import benchmark
 from tests.support.names import METRICS
 from tests.support.simulated import TASKS, Simulated, knows, run, scores
 
@@ -39,7 +39,7 @@ def test_the_results_file_and_the_table() -> None:
         f"cora|task:cora_demo@2|data:{data['questions']}|probe:divergent|form:generate|reader:flexible|shots:0|seed:2"
         f"|questions:3|n:3x26|invalid:0.0%|v{__version__}"
     )
-    assert config["dataset_kwargs"] == {"benchmark": "demo"}
+    assert config["benchmark"]["name"] == "demo"
     assert config["process_docs"] == "lm_eval_cora.harness.docs.process_docs"
     assert config["probe"] == "divergent"
     assert config["metric_list"][6] == {
@@ -215,4 +215,4 @@ def test_the_demo_as_a_users_own_file_gives_the_same_docs() -> None:
         run(model, task, options)
         return model.prompts
 
-    assert asked("cora_local", {"data_files": str(DEMO.file)}) == asked("cora_demo", {})
+    assert asked("cora_local", {"data_files": str(benchmark("demo").package_file)}) == asked("cora_demo", {})

@@ -10,6 +10,7 @@ import datasets
 import pytest
 
 from lm_eval_cora.question import FIRST_FILLER
+from lm_eval_cora.task_files import benchmark
 from tests.support.building import build
 from tests.support.simulated import knows, run, scores
 
@@ -52,20 +53,17 @@ RIGHT = {
 """The right answer's text, read from the row itself."""
 
 
-@pytest.mark.parametrize("benchmark", RIGHT)
-def test_the_right_answer_is_the_sources(benchmark: str) -> None:
-    task = build(f"cora_{benchmark}")
-    kwargs = task.config.dataset_kwargs
-    paths = kwargs["hub_path"] if isinstance(kwargs["hub_path"], list) else [kwargs["hub_path"]]
+@pytest.mark.parametrize("name", RIGHT)
+def test_the_right_answer_is_the_sources(name: str) -> None:
+    task = build(f"cora_{name}")
+    source = benchmark(name).source
     rows = [
-        row
-        for path in paths
-        for row in datasets.load_dataset(path, kwargs.get("hub_config"), split=kwargs["hub_split"]).to_list()
+        row for path in source.hub for row in datasets.load_dataset(path, *source.config, split=source.split).to_list()
     ]
     originals = [doc for doc in task.eval_docs if doc["kind"] == "original"]
     assert len(originals) == len(rows)
     for doc, row in zip(originals, rows, strict=True):
-        on_one_line = " ".join(RIGHT[benchmark](row).split())
+        on_one_line = " ".join(RIGHT[name](row).split())
         assert doc["choices"][doc["printed"].index(doc["answer"])] == on_one_line
 
 

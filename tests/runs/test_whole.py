@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from functools import cache
-from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import datasets
 import pytest
-from lm_eval.tasks._yaml_loader import load_yaml
 
+from lm_eval_cora import task_files
+from lm_eval_cora.benchmarks import agieval
+from lm_eval_cora.benchmarks.columns import Columns
 from lm_eval_cora.exemplars import ExemplarPool
 from lm_eval_cora.harness.docs import doc_to_scored_text, process_docs
 from lm_eval_cora.harness.loading import load_benchmark, load_exemplars, to_question
 from lm_eval_cora.options import Options
 from lm_eval_cora.probes import PROBES
 from lm_eval_cora.question import OpenQuestion, Question
-from tests.support.simulated import TASKS, run, scores
+from tests.support.simulated import run, scores
 from tests.support.whole import WHOLE, Lines, mostly_knows
 
 pytestmark = pytest.mark.skipif(not WHOLE.is_dir(), reason=f"no benchmarks in {WHOLE}")
@@ -72,12 +73,6 @@ def _in_the_folder(cache_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", cache_folder)
 
 
-def source_of(benchmark: str) -> dict[str, Any]:
-    """What the task files say about where a benchmark lies."""
-    kwargs: dict[str, Any] = load_yaml(TASKS / "_benchmarks" / f"{benchmark}.yaml")["dataset_kwargs"]
-    return kwargs
-
-
 @cache
 def loaded(benchmark: str) -> tuple[list[Question | OpenQuestion], list[str]]:
     """Its questions, and the lines about rows that were left out."""
@@ -85,7 +80,7 @@ def loaded(benchmark: str) -> tuple[list[Question | OpenQuestion], list[str]]:
     logger = logging.getLogger("lm_eval.cora")
     logger.addHandler(lines)
     try:
-        rows = load_benchmark(options=Options(), **source_of(benchmark))["test"]
+        rows = load_benchmark(options=Options(), benchmark=task_files.benchmark(benchmark))["test"]
     finally:
         logger.removeHandler(lines)
     return [to_question(row) for row in rows], lines.left_out
@@ -108,7 +103,7 @@ def test_every_row_is_read(benchmark: str) -> None:
 @pytest.mark.parametrize("benchmark", QUESTIONS)
 def test_the_rows_left_out_are_the_known_ones(benchmark: str) -> None:
     rows = LEFT_OUT.get(benchmark, [])
-    reason = "a letter that contradicts the index" if benchmark == "mmlu_pro" else "an option equal to the right one"
+    reason = "two answers that contradict each other" if benchmark == "mmlu_pro" else "an option equal to the right one"
     assert loaded(benchmark)[1] == ([f"{len(rows)} with {reason} ({', '.join(rows)})"] if rows else [])
 
 
@@ -118,10 +113,13 @@ def test_answers_and_identities_are_those_of_the_published_texts(
 ) -> None:
     mended = questions_of(benchmark)
     monkeypatch.setattr("lm_eval_cora.question.one_line", lambda text: text)
-    adapter = import_module(f"lm_eval_cora.benchmarks.{benchmark}")
-    for name in {"repaired", "without_own_letters", "_without_lone_mark", "_without_line_ends"} & vars(adapter).keys():
-        monkeypatch.setattr(adapter, name, lambda texts, *_: texts)
-    published = [to_question(row) for row in load_benchmark(options=Options(), **source_of(benchmark))["test"]]
+    unmended = task_files.benchmark(benchmark)
+    if isinstance(unmended.reader, Columns):
+        unmended = replace(unmended, reader=replace(unmended.reader, repairs=()))
+    else:
+        for name in ("repaired", "without_own_letters"):
+            monkeypatch.setattr(agieval, name, lambda texts, *_: texts)
+    published = [to_question(row) for row in load_benchmark(options=Options(), benchmark=unmended)["test"]]
     assert [(q.id, q.answer, q.category) for q in published] == [(q.id, q.answer, q.category) for q in mended]
     options = stems = 0
     for before, after in zip(published, mended, strict=True):
@@ -163,7 +161,7 @@ def test_texts_that_were_damaged(benchmark: str, row: str, printed: str) -> None
 
 
 def test_the_five_shots_of_mmlu_are_the_published_rows() -> None:
-    pool = load_exemplars(options=Options(), **source_of("mmlu"))
+    pool = load_exemplars(options=Options(), benchmark=task_files.benchmark("mmlu"))
     by_subject: dict[str, list[int]] = {}
     for number, row in enumerate(datasets.load_dataset("cais/mmlu", "all", split="dev")):
         by_subject.setdefault(row["subject"], []).append(number)
@@ -175,7 +173,7 @@ def test_the_five_shots_of_mmlu_are_the_published_rows() -> None:
 
 
 def test_the_shots_of_arc_do_not_repeat() -> None:
-    pool: ExemplarPool = load_exemplars(options=Options(), **source_of("arc_challenge"))
+    pool: ExemplarPool = load_exemplars(options=Options(), benchmark=task_files.benchmark("arc_challenge"))
     for question in questions_of("arc_challenge")[::50]:
         drawn = pool.draw(question, 25, 0, 1234)
         assert len({(one.stem, one.choices) for one in drawn}) == 25

@@ -97,6 +97,103 @@ def agieval(number: int, subset: str) -> Row:
     return {"query": f"{passage}Q: {query} the answer is", "choices": printed, "gold": [right]}
 
 
+def openbookqa(number: int, split: str) -> Row:
+    choices, right = options(number, 4)
+    return {
+        "id": f"{split}-{number}",
+        "question_stem": stem(split, number),
+        "choices": {"text": choices, "label": list("ABCD")},
+        "answerKey": LETTERS[right],
+    }
+
+
+def commonsense_qa(number: int, split: str) -> Row:
+    choices, right = options(number, 5)
+    return {
+        "id": f"{split}{number:032x}",
+        "question": stem(split, number),
+        "question_concept": "number",
+        "choices": {"label": list("ABCDE"), "text": choices},
+        "answerKey": LETTERS[right],
+    }
+
+
+def sciq(number: int, split: str) -> Row:
+    choices, right = options(number, 4)
+    wrong = [choice for choice in choices if choice != choices[right]]
+    return {
+        "question": stem(split, number),
+        **{f"distractor{place}": choice for place, choice in enumerate(wrong, start=1)},
+        "correct_answer": choices[right],
+        "support": "Numbers follow each other." if number % 2 else "",
+    }
+
+
+def gpqa(number: int, split: str) -> Row:
+    choices, right = options(number, 4)
+    wrong = [choice for choice in choices if choice != choices[right]]
+    return {
+        "Question": stem(split, number),
+        "Correct Answer": f"{choices[right]}\n",
+        **{f"Incorrect Answer {place}": choice for place, choice in enumerate(wrong, start=1)},
+        "Record ID": f"rec{number:014}",
+        "High-level domain": ("Physics", "Biology")[number % 2],
+    }
+
+
+def mmlu_redux(number: int, split: str) -> Row:
+    choices, right = options(number, 4)
+    kind = "wrong_groundtruth" if number % 4 == 3 else "ok"
+    return {
+        "question": stem(split, number),
+        "choices": choices,
+        "answer": (right + 1) % 4 if kind != "ok" else right,
+        "error_type": kind,
+        "source": None,
+        "correct_answer": str(right) if kind != "ok" else None,
+        "potential_reason": None,
+    }
+
+
+def global_mmlu(number: int, split: str) -> Row:
+    choices, right = options(number, 4)
+    subject = ("astronomy", "marketing")[number % 2]
+    return {
+        "sample_id": f"{subject}/{split}/{number}",
+        "subject": subject,
+        "subject_category": ("STEM", "Business")[number % 2],
+        "question": stem(f"{split} {subject}", number),
+        **{f"option_{letter}": choice for letter, choice in zip("abcd", choices, strict=True)},
+        "answer": LETTERS[right],
+    }
+
+
+def race(number: int, split: str) -> Row:
+    choices, right = options(number, 4)
+    return {
+        "example_id": f"high{number // 2}.txt",
+        "article": "A passage about numbers.",
+        "answer": LETTERS[right],
+        "question": stem(split, number),
+        "options": choices,
+    }
+
+
+def medxpertqa(number: int, split: str) -> Row:
+    choices, right = options(number, 10)
+    lettered = dict(zip(LETTERS, choices, strict=False))
+    printed = " ".join(f"({letter}) {choice}" for letter, choice in lettered.items())
+    return {
+        "id": f"Text-{number + 100 * (split == 'dev')}",
+        "question": f"{stem(split, number)}\nAnswer Choices: {printed}",
+        "options": lettered,
+        "label": LETTERS[right],
+        "medical_task": "Diagnosis",
+        "body_system": ("Nervous", "Skeletal")[number % 2],
+        "question_type": "Reasoning",
+    }
+
+
 SUBJECTS = {
     "algebra": "Algebra",
     "counting_and_probability": "Counting & Probability",
@@ -124,6 +221,12 @@ SETS: dict[str, tuple[str, dict[str, int], Callable[[int, str], Row]]] = {
     "lavita/medical-qa-datasets": ("med-qa-en-5options-source", {"test": 4, "train": 8}, medqa),
     "openlifescienceai/medmcqa": ("default", {"validation": 4, "train": 8}, medmcqa),
     "TIGER-Lab/MMLU-Pro": ("default", {"test": 8, "validation": 10}, mmlu_pro),
+    "allenai/openbookqa": ("main", {"test": 4, "train": 8}, openbookqa),
+    "tau/commonsense_qa": ("default", {"validation": 4, "train": 8}, commonsense_qa),
+    "allenai/sciq": ("default", {"test": 4, "train": 8}, sciq),
+    "ehovy/race": ("high", {"test": 4, "train": 8}, race),
+    "TsinghuaC3I/MedXpertQA": ("Text", {"test": 4, "dev": 5}, medxpertqa),
+    "CohereForAI/Global-MMLU": ("de", {"test": 8, "dev": 10}, global_mmlu),
     **{
         f"hails/agieval-{subset}": ("default", {"test": 5}, lambda number, _, subset=subset: agieval(number, subset))
         for subset in SUBSETS
@@ -132,8 +235,20 @@ SETS: dict[str, tuple[str, dict[str, int], Callable[[int, str], Row]]] = {
 """Configuration, rows per split, and maker of a row, by id."""
 
 
+NEEDED: dict[str, dict[str, Any]] = {
+    "global_mmlu": {"config": "de"},
+    "mmlu_redux": {"config": ["anatomy", "virology"]},
+    "hub": {"hub": "allenai/openbookqa", "config": "main", "split": "test", "question": "question_stem"}
+    | {"answer": "answerKey"},
+}
+"""Options without which a benchmark cannot be loaded from here."""
+
+
 def make_hub(folder: Path) -> None:
     """Write all sets below a folder."""
+    _write(folder / "Idavidrein/gpqa", dict.fromkeys(("gpqa_main", "gpqa_diamond"), gpqa), {"train": 4})
+    redux = dict.fromkeys(NEEDED["mmlu_redux"]["config"], mmlu_redux)
+    _write(folder / "edinburgh-dawg/mmlu-redux-2.0", redux, {"test": 4})
     for name, (config, splits, make) in SETS.items():
         _write(folder / name, {config: make}, splits)
     makers = {subject: partial(math, subject=subject) for subject in SUBJECTS}

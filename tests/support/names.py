@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-BENCHMARKS = ["agieval", "arc_challenge", "demo", "local", "medmcqa", "medqa", "mmlu", "mmlu_pro", "truthfulqa"]
+BENCHMARKS = ["agieval", "arc_challenge", "demo", "hub", "local", "medmcqa", "medqa", "mmlu", "mmlu_pro", "truthfulqa"]
+
+WITH_FEWER_PROBES = [
+    *("commonsense_qa", "global_mmlu", "gpqa_diamond", "gpqa_main", "medxpertqa", "mmlu_redux", "openbookqa", "race"),
+    "sciq",
+]
+"""Benchmarks with the divergent probe, MCQA+ and the order of SCORE; the other probes are for cora_hub."""
+
+FEWER_PROBES = ("divergent", "plus", "order")
 
 PROBES = {
     "divergent": "",
@@ -28,6 +36,12 @@ NAMES = sorted(
             for form in (("",) if probe in ONE_FORM else ("", "_mc"))
         ),
         *(f"cora_math{PROBES[probe]}" for probe in ONE_FORM),
+        *(
+            f"cora_{benchmark}{PROBES[probe]}{form}"
+            for benchmark in WITH_FEWER_PROBES
+            for probe in FEWER_PROBES
+            for form in ("", "_mc")
+        ),
     ]
 )
 
@@ -80,7 +94,8 @@ LOWER_IS_BETTER = {
 def benchmark_of(name: str) -> str:
     """Of a task: "cora_mmlu_prompts" is of mmlu, not of mmlu_pro."""
     name = name.removesuffix("_mc")
-    return next(one for one in (*BENCHMARKS, "math") for probe in PROBES.values() if name == f"cora_{one}{probe}")
+    every = (*BENCHMARKS, *WITH_FEWER_PROBES, "math")
+    return next(one for one in every for probe in PROBES.values() if name == f"cora_{one}{probe}")
 
 
 def probe_of(name: str) -> str:

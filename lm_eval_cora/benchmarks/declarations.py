@@ -1,0 +1,209 @@
+"""A benchmark in a few keys, as a task file has them under `benchmark` and a user gives them with --metadata."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from lm_eval_cora import values
+from lm_eval_cora.benchmarks import Benchmark, BenchmarkError, Source
+from lm_eval_cora.benchmarks.columns import Columns
+from lm_eval_cora.benchmarks.fields import Field
+from lm_eval_cora.benchmarks.files import source_name
+from lm_eval_cora.benchmarks.repairs import REPAIRS
+from lm_eval_cora.benchmarks.right_option import READINGS, AnswerKey
+from lm_eval_cora.suggestions import did_you_mean
+from lm_eval_cora.values import Check
+
+
+def _pair(value: object) -> tuple[int, int]:
+    if not isinstance(value, list | tuple) or len(value) != 2:
+        raise TypeError
+    low, high = map(values.integer, value)
+    return low, high
+
+
+def _adapter(value: object) -> Benchmark:
+    if not isinstance(value, Benchmark):
+        raise TypeError
+    return value
+
+
+_FIELD = "a column, a path such as choices.text, or a Jinja template"
+
+KEYS: dict[str, Check] = {
+    "name": ("a text of one line", values.line),
+    "hub": ("the id of a dataset on the Hub, or a list of them", values.lines),
+    "config": ("a configuration of the dataset, or a list of them", values.lines),
+    "split": ("a split of the dataset", values.line),
+    "fewshot_split": ("a split of the dataset", values.line),
+    "revision": ("a commit, branch or tag", values.line),
+    "question": (_FIELD, values.text),
+    "choices": (f"{_FIELD}, or a list of at least two", values.texts),
+    "labels": (_FIELD, values.text),
+    "answer": (_FIELD, values.text),
+    "answer_from": ("a whole number, usually 0 or 1", values.integer),
+    "answer_is": values.one_of(READINGS),
+    "answer_check": (_FIELD, values.text),
+    "id": (_FIELD, values.text),
+    "category": (_FIELD, values.text),
+    "separator": ("a text", values.text),
+    "shuffle": ("true or false", values.flag),
+    "repairs": values.some_of(tuple(REPAIRS)),
+    "keep": ("an object of columns and the values to keep", values.mapping),
+    "exemplars_within_category": ("true or false", values.flag),
+    "exemplars_as_published": ("true or false", values.flag),
+}
+"""What a user may declare on the command line, with a check for each value."""
+
+_IN_FILES: dict[str, Check] = {
+    **KEYS,
+    "open": ("true or false", values.flag),
+    "configs": ("a list of configurations to choose one from", values.lines),
+    "data_files": ("a path, or a list of paths", values.lines),
+    "package_file": ("a file of the package", values.line),
+    "adapter": ("a Benchmark", _adapter),
+    "options": ("the least and the largest number of options", _pair),
+    "published_rows": ("a whole number from 1", values.from_1),
+    "score_templates": ("a folder of the harness' SCORE tasks", values.line),
+    "macro_average": ("true or false", values.flag),
+    "nota_text": ("a text, or a text for each configuration", lambda value: value),
+}
+"""What a task file may declare."""
+
+_ALWAYS_OPEN = ("revision",)
+"""What a user may change of any benchmark."""
+
+
+def declared(given: Any, changes: Mapping[str, Any] | None = None, data_files: tuple[Any, ...] = ()) -> Benchmark:
+    """Make a benchmark of its declaration.
+
+    Args:
+        given: The mapping under `benchmark` in a task file.
+        changes: What the user gives besides, with the keys of `KEYS`. A benchmark that is not `open` takes a revision,
+            and of several configurations some of them.
+        data_files: The user's files, which give the benchmark its name if nothing else does.
+
+    Returns:
+        The benchmark.
+
+    Raises:
+        BenchmarkError: If a key or a value is wrong, or the user changes what cannot be changed.
+
+    Example:
+        >>> riddles = declared({"hub": "somebody/riddles", "split": "test", "question": "riddle"})
+        >>> riddles.name, riddles.source.split
+        ('riddles', 'test')
+        >>> declared({"hub": "somebody/riddles", "spilt": "test"})
+        Traceback (most recent call last):
+        ...
+        lm_eval_cora.benchmarks.BenchmarkError: benchmark: unknown key 'spilt'. Did you mean 'split'?
+    """
+    keys = _checked(given)
+    changes = dict(changes or {})
+    is_open = keys.pop("open", False)
+    if not is_open:
+        _check_changes(keys, changes)
+    keys |= changes
+    _choose_language(keys)
+    source = Source(**{part.name: keys.pop(part.name) for part in fields(Source) if part.name in keys})
+    if source.hub and source.split is None and not data_files:
+        raise BenchmarkError(f"benchmark: 'hub' needs a 'split', such as 'test', beside it; got {', '.join(keys)}")
+    adapter: Benchmark | None = keys.pop("adapter", None)
+    if adapter is not None:
+        return replace(adapter, source=source)
+    named_files = tuple(keys.pop("data_files", ()))
+    given_name = keys.pop("name", "questions")
+    own_name = _name_of(source, data_files or named_files) if is_open or "name" not in given else ""
+    name = changes.get("name") or own_name or given_name
+    package_file = keys.pop("package_file", None)
+    about = {part.name: keys.pop(part.name) for part in fields(Benchmark) if part.name in keys}
+    columns = _columns(name, keys, published="published_rows" in about)
+    return Benchmark(
+        name=name,
+        reader=columns,
+        columns=tuple(part.text for part in columns.named),
+        source=source,
+        files=named_files,
+        package_file=Path(str(files("lm_eval_cora.benchmarks") / package_file)) if package_file else None,
+        **about,
+    )
+
+
+def _checked(given: object) -> dict[str, Any]:
+    if not isinstance(given, Mapping):
+        raise BenchmarkError(f"benchmark: expected keys such as 'hub' and 'question', got {given!r}")
+    checked = {}
+    for key, value in given.items():
+        if key not in _IN_FILES:
+            raise BenchmarkError(f"benchmark: unknown key {key!r}.{did_you_mean(str(key), _IN_FILES)}")
+        expected, read = _IN_FILES[key]
+        try:
+            checked[key] = read(value)
+        except (TypeError, ValueError):
+            raise BenchmarkError(f"benchmark: {key!r} is {value!r}, expected {expected}") from None
+    return checked
+
+
+def _check_changes(keys: Mapping[str, Any], changes: Mapping[str, Any]) -> None:
+    """Refuse columns for a benchmark that has its own, and a configuration that it does not have."""
+    name = keys.get("name", "the benchmark")
+    configs = keys.get("configs") or keys.get("config", ())
+    possible = [*_ALWAYS_OPEN, *(["config"] if len(configs) > 1 else [])]
+    for key, value in changes.items():
+        if key not in possible:
+            raise BenchmarkError(
+                f"option {key!r}: {name} has its own source and columns. For others use cora_local (a file) or cora_hub "
+                "(a dataset on the Hub)"
+            )
+        if key == "config" and (unknown := [one for one in value if one not in configs]):
+            raise BenchmarkError(
+                f"option 'config': {name} has no configuration {unknown[0]!r}.{did_you_mean(unknown[0], configs)} "
+                f"It has {', '.join(configs)}"
+            )
+
+
+def _choose_language(keys: dict[str, Any]) -> None:
+    """Of `configs` the user chooses one. The name of the benchmark and "None of the above" go with it."""
+    configs = keys.pop("configs", ())
+    nota = keys.pop("nota_text", "")
+    if configs:
+        if len(chosen := keys.get("config", ())) != 1:
+            raise BenchmarkError(
+                f"option 'config': {keys['name']} needs one of {', '.join(configs)}; got "
+                f'{", ".join(chosen) or "none"}. Give it: --metadata \'{{"cora": {{"config": "{configs[0]}"}}}}\''
+            )
+        keys["name"] = f"{keys['name']}_{chosen[0]}"
+        nota = nota.get(chosen[0], "") if isinstance(nota, Mapping) else nota
+    keys["nota_text"] = nota
+
+
+def _name_of(source: Source, data_files: tuple[Any, ...]) -> str:
+    """Name a benchmark after the user's files, or after its dataset and configuration."""
+    if data_files:
+        names = [source_name(one) for one in data_files]
+        return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
+    tail = [part.rstrip("/").rpartition("/")[2] for part in source.hub[:1]]
+    return "_".join([*tail, *(source.config if len(source.config) == 1 else ())])
+
+
+def _columns(name: str, keys: dict[str, Any], *, published: bool) -> Columns:
+    parts: dict[str, Any] = {}
+    try:
+        for part in ("question", "labels", "answer", "answer_check", "id", "category"):
+            if part in keys:
+                parts[part] = Field(keys.pop(part))
+        if (choices := keys.pop("choices", None)) is not None:
+            parts["choices"] = Field(choices) if isinstance(choices, str) else tuple(map(Field, choices))
+    except BenchmarkError as error:
+        raise BenchmarkError(f"{name}: {error}") from None
+    key = AnswerKey(keys.pop("answer_from", None), keys.pop("answer_is", None))
+    keep = {column: frozenset(map(str, _several(kept))) for column, kept in keys.pop("keep", {}).items()}
+    return Columns(name=name, key=key, keep=keep, published=published, **parts, **keys)
+
+
+def _several(kept: Any) -> Any:
+    return kept if isinstance(kept, list | tuple) else [kept]

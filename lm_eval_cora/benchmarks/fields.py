@@ -1,0 +1,155 @@
+"""Read a field of a declaration from a row: a column, a dotted path, or a Jinja template."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from operator import itemgetter
+from typing import Any
+
+from jinja2 import StrictUndefined, TemplateError, Undefined
+from jinja2.sandbox import SandboxedEnvironment
+
+from lm_eval_cora.benchmarks import BenchmarkError, MissingColumn, Row
+from lm_eval_cora.benchmarks.cells import parse_cell
+from lm_eval_cora.question import UnusableQuestion, shorten
+from lm_eval_cora.suggestions import did_you_mean
+
+Getter = Callable[[Row], Any]
+"""Takes a row and returns the value of a field."""
+
+_SANDBOX = SandboxedEnvironment(undefined=StrictUndefined, keep_trailing_newline=True)
+_EXPRESSION = re.compile(r"\A\s*\{\{((?:(?!\{\{|\}\}|\{%|%\}).)*)\}\}\s*\Z", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Field:
+    """Where a value is in a row.
+
+    Attributes:
+        text: A column, a path such as `choices.text`, or a Jinja template. In a template each column is a variable,
+            and `row` is the whole row. A template that is a single expression keeps the type of its value.
+
+    Raises:
+        BenchmarkError: If the template cannot be compiled.
+
+    Example:
+        >>> row = {"stem": "Frozen?", "choices": {"text": ["Ice", "Fog"]}}
+        >>> [Field(text).getter(row.keys())(row) for text in ("Stem", "choices.text", "Q: {{ stem }}")]
+        ['Frozen?', ['Ice', 'Fog'], 'Q: Frozen?']
+    """
+
+    text: str
+
+    def __post_init__(self) -> None:
+        if self.is_template:
+            _compiled(self.text)
+
+    @property
+    def is_template(self) -> bool:
+        """Whether it is a Jinja template."""
+        return "{{" in self.text or "{%" in self.text
+
+    def getter(self, columns: Sequence[str] | Any) -> Getter:
+        """Find the field among the columns of a source.
+
+        A name matches exactly, or else a single column regardless of case and surrounding white space.
+
+        Args:
+            columns: The columns of the source's first row.
+
+        Returns:
+            A function that reads the field of a row. It raises MissingColumn if a row lacks the column, and
+            UnusableQuestion if the row lacks the rest of a path or the template fails.
+
+        Raises:
+            MissingColumn: If there is no such column.
+        """
+        if self.is_template:
+            return _compiled(self.text)
+        column = find_column(self.text, columns)
+        if column is not None:
+            return partial(_cell, itemgetter(column), column)
+        first, *path = self.text.split(".")
+        column = find_column(first, columns)
+        if column is None or not path:
+            raise MissingColumn(f"no column {self.text!r}.{did_you_mean(self.text, columns)}")
+        return partial(_at_path, column, path)
+
+
+def find_column(name: str, columns: Any) -> str | None:
+    """The column of that name, or else the only one that differs from it in case and white space alone.
+
+    Example:
+        >>> find_column("answer", ["Question", " Answer"]), find_column("answer", ["Answer", "ANSWER"])
+        (' Answer', None)
+    """
+    if name in columns:
+        return name
+    alike = [column for column in columns if isinstance(column, str) and _plain(column) == _plain(name)]
+    return alike[0] if len(alike) == 1 else None
+
+
+def _plain(name: str) -> str:
+    return name.strip().casefold()
+
+
+def _cell(get: Getter, column: str, row: Row) -> Any:
+    try:
+        return get(row)
+    except KeyError:
+        raise MissingColumn(f"no column {column!r}.") from None
+
+
+def _at_path(column: str, path: Sequence[str], row: Row) -> Any:
+    """Walk down mappings and lists; a name below a list is read from each of its items."""
+    value = _cell(itemgetter(column), column, row)
+    walked = column
+    for name in path:
+        value = parse_cell(value)
+        try:
+            if isinstance(value, Mapping):
+                value = value[name]
+            elif name.isdecimal():
+                value = value[int(name)]
+            else:
+                value = [item[name] for item in value]
+        except (LookupError, TypeError):
+            raise UnusableQuestion(
+                f"no {walked}.{name}", f"{walked} is {shorten(repr(value))}, expected a part named {name!r}"
+            ) from None
+        walked = f"{walked}.{name}"
+    return value
+
+
+def _compiled(text: str) -> Getter:
+    """Compile a template in Jinja's sandbox.
+
+    Raises:
+        BenchmarkError: If it is not a template.
+    """
+    single = _EXPRESSION.match(text)
+    try:
+        if single:
+            evaluate: Callable[..., Any] = _SANDBOX.compile_expression(single[1].strip(), undefined_to_none=False)
+        else:
+            evaluate = _SANDBOX.from_string(text).render
+    except TemplateError as error:
+        raise BenchmarkError(f"the template {shorten(text, 80)!r} cannot be compiled: {error}") from None
+    return partial(_evaluated, evaluate, text)
+
+
+def _evaluated(evaluate: Callable[..., Any], text: str, row: Row) -> Any:
+    try:
+        value = evaluate({**row, "row": row})
+        if isinstance(value, Undefined):
+            str(value)  # raises: a column that the row lacks
+    except TemplateError as error:
+        raise UnusableQuestion(f"a template that fails: {error.message}", f"{shorten(text, 80)!r}") from None
+    except Exception as error:
+        raise UnusableQuestion(
+            "a template that fails", f"{type(error).__name__}: {shorten(error, 120)} in {shorten(text, 80)!r}"
+        ) from None
+    return value

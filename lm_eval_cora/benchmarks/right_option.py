@@ -1,0 +1,237 @@
+"""Find out which option an answer column means: a label, a letter, an index, the option's text, or a list of 0 and 1.
+
+A single row cannot always tell: of the options 1, 2, 3 the answer "1" may be a text or an index. So the answers of the
+whole source decide.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from lm_eval_cora.benchmarks import BenchmarkError
+from lm_eval_cora.benchmarks.cells import parse_cell
+from lm_eval_cora.question import LETTERS, UnusableQuestion, one_line, shorten
+
+Reading = Literal["label", "letter", "index", "text"]
+"""What an answer may be."""
+
+LABEL: Reading = "label"
+LETTER: Reading = "letter"
+INDEX: Reading = "index"
+TEXT: Reading = "text"
+READINGS: tuple[Reading, ...] = get_args(Reading)
+
+_FRAME = " \t\r\n()[]{}.:"
+_NUMBER = re.compile(r"-?[0-9]{1,9}(?:\.0+)?")
+_ENOUGH = 10
+"""From this number of rows on, it is suspicious if the first option is never right."""
+
+Meanings = Mapping[Reading, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A question whose answer has not been read yet.
+
+    Attributes:
+        id: Id of the question.
+        stem: Text before the options.
+        options: The options as the source has them, one to 26.
+        labels: What the source calls them, if it does.
+        answer: The cell that says which option is right.
+        check: Another cell that must name the same option; None if there is none.
+        category: Its category.
+        where: Where its row is.
+    """
+
+    id: str
+    stem: Any
+    options: tuple[str, ...]
+    labels: tuple[str, ...] | None
+    answer: Any
+    check: Any
+    category: str
+    where: str
+
+
+def meanings(answer: Any, draft: Draft, first: int = 0) -> Meanings:
+    """Every option that an answer may mean.
+
+    Frames such as in "(C)" and "C." are ignored, and so is case; a number may be a float without a fraction.
+
+    Args:
+        answer: The cell.
+        draft: The question with its options.
+        first: The index of the first option.
+
+    Returns:
+        For each reading that is possible the index of the option, from 0.
+
+    Example:
+        >>> draft = Draft("q", "?", ("1", "2", "Ice"), None, None, None, "", "row 0")
+        >>> meanings("1", draft), meanings("(c)", draft), meanings(2.0, draft), meanings([0, 0, 1], draft)
+        ({'index': 1, 'text': 0}, {'letter': 2}, {'index': 2, 'text': 1}, {'index': 2})
+    """
+    options, labels = draft.options, draft.labels
+    answer = parse_cell(answer) if isinstance(answer, str) and answer[:1] in "[{" else answer
+    if isinstance(answer, list | tuple):
+        if len(answer) == len(options) and Counter(answer) == {0: len(answer) - 1, 1: 1}:
+            return {INDEX: answer.index(1)}
+        if len(answer) != 1:
+            return {}
+        answer = answer[0]
+    if isinstance(answer, bool) or not isinstance(answer, str | int | float):
+        return {}
+    if isinstance(answer, float) and answer.is_integer():
+        answer = int(answer)
+    text = str(answer).strip()
+    bare = text.strip(_FRAME)
+    found: dict[Reading, int] = {}
+    if labels is not None and (place := _only(text, labels, bare)) is not None:
+        found[LABEL] = place
+    if len(bare) == 1 and (upper := bare.upper()) in LETTERS[: len(options)]:
+        found[LETTER] = LETTERS.index(upper)
+    if _NUMBER.fullmatch(bare) and 0 <= (index := int(float(bare)) - first) < len(options):
+        found[INDEX] = index
+    if (place := _only(text, options)) is not None:
+        found[TEXT] = place
+    return found
+
+
+def _only(text: str, texts: Sequence[str], bare: str | None = None) -> int | None:
+    """The place of a text: as it is, or else regardless of case, white space and frames if that leaves only one."""
+    exact = [place for place, other in enumerate(texts) if other.strip() == text]
+    if exact:
+        return exact[0]
+    plain = _plain(text) if bare is None else bare.casefold()
+    alike = [
+        place
+        for place, other in enumerate(texts)
+        if (_plain(other) if bare is None else other.strip(_FRAME).casefold()) == plain
+    ]
+    return alike[0] if len(alike) == 1 else None
+
+
+def _plain(text: str) -> str:
+    return one_line(text).casefold()
+
+
+@dataclass(frozen=True)
+class AnswerKey:
+    """How the answers of a source name the right option.
+
+    Attributes:
+        first: The index of the first option; None if the answers are not known to be indices.
+        reading: What the answers are; None if they themselves must tell.
+    """
+
+    first: int | None = None
+    reading: Reading | None = None
+
+    def settle(self, drafts: Sequence[Draft], name: str) -> tuple[list[int | UnusableQuestion], list[str]]:
+        """Decide how to read the answers of all rows, and read them.
+
+        With labels, an answer is a label if any row's is. Otherwise each row is read by all readings; where they
+        disagree, only those count that every row allows.
+
+        Args:
+            drafts: The questions of the source.
+            name: Name of the benchmark, for messages.
+
+        Returns:
+            For each question the right option, or why it cannot be told; and notes for the user.
+
+        Raises:
+            BenchmarkError: If the answers seem to count from 1.
+        """
+        found = [self._meanings(draft.answer, draft) for draft in drafts]
+        told = [one for one in found if one]
+        if self.reading is None and self.first is None and any(LABEL in one for one in told):
+            allowed = frozenset([LABEL])
+        else:
+            allowed = frozenset(reading for reading in READINGS if told and all(reading in one for one in told))
+        notes = self._suspicious_numbers(drafts, allowed, name)
+        return [self._settled(draft, one, allowed) for draft, one in zip(drafts, found, strict=True)], notes
+
+    def _settled(self, draft: Draft, found: Meanings, allowed: frozenset[Reading]) -> int | UnusableQuestion:
+        try:
+            place = self._choose(found, allowed, draft)
+            if draft.check not in (None, "") and place not in self._meanings(draft.check, draft, check=True).values():
+                raise UnusableQuestion(
+                    "two answers that contradict each other",
+                    f"{shorten(repr(draft.answer))} is {shorten(repr(draft.options[place]))}, the other is "
+                    f"{shorten(repr(draft.check))}",
+                )
+        except UnusableQuestion as error:
+            return error
+        return place
+
+    def _meanings(self, answer: Any, draft: Draft, *, check: bool = False) -> Meanings:
+        if type(answer) is int and self.first is not None and not check:  # most rows of large benchmarks
+            index = answer - self.first
+            return {INDEX: index} if 0 <= index < len(draft.options) else {}
+        every = meanings(answer, draft, self.first or 0)
+        if check:
+            return every
+        if self.reading is not None:
+            return {reading: place for reading, place in every.items() if reading == self.reading}
+        if self.first is not None:
+            return {reading: place for reading, place in every.items() if reading in (INDEX, LETTER)}
+        return every
+
+    def _choose(self, found: Meanings, allowed: frozenset[Reading], draft: Draft) -> int:
+        if allowed == {LABEL}:
+            found = {reading: place for reading, place in found.items() if reading == LABEL}
+        places = set(found.values())
+        if len(places) > 1:
+            places = {place for reading, place in found.items() if reading in allowed} or places
+        if len(places) > 1:
+            readings = " and ".join(f"{reading} of option {place}" for reading, place in found.items())
+            raise UnusableQuestion(
+                "an answer with two meanings",
+                f"{shorten(repr(draft.answer))} is the {readings}. Say which with 'answer_is': "
+                f"{' or '.join(map(repr, found))}",
+            )
+        if not places:
+            raise UnusableQuestion(
+                "an answer outside the options",
+                f"{shorten(repr(draft.answer))} is {self._expected(draft)} of the {len(draft.options)} options",
+            )
+        return places.pop()
+
+    def _expected(self, draft: Draft) -> str:
+        if self.reading:
+            return f"not the {self.reading} of one"
+        first = self.first or 0
+        index = f"not an index from {first} to {first + len(draft.options) - 1}"
+        if self.first is not None:
+            return f"{index} and not a letter"
+        return f"not the label ({', '.join(draft.labels)})" if draft.labels else f"{index}, a letter, or the text"
+
+    def _suspicious_numbers(self, drafts: Sequence[Draft], allowed: frozenset[Reading], name: str) -> list[str]:
+        """Look for indices that count from 1 although 0 is the first."""
+        if self.first or allowed & {LABEL, TEXT, LETTER}:
+            return []
+        numbers = [(number, len(draft.options)) for draft in drafts if (number := _index(draft.answer)) is not None]
+        if not numbers or min(number for number, _ in numbers) < 1:
+            return []
+        if any(number == size for number, size in numbers):
+            raise BenchmarkError(
+                f"{name}: the answers are numbers up to the number of options and never 0: do they count from 1? Then "
+                "give 'answer_from': 1"
+            )
+        if self.first is None and len(numbers) >= _ENOUGH:
+            return ["no answer is 0. If the answers count from 1, give 'answer_from': 1; else 'answer_from': 0"]
+        return []
+
+
+def _index(answer: Any) -> int | None:
+    """The number that an answer is, if it is one."""
+    if isinstance(answer, bool) or not isinstance(answer, str | int | float):
+        return None
+    bare = str(answer).strip().strip(_FRAME)
+    return int(float(bare)) if _NUMBER.fullmatch(bare) else None

@@ -1,0 +1,107 @@
+"""Write the task files: a file for each benchmark, probe and form, with the version and shots that it has.
+
+A new benchmark needs its fragment in `tasks/_benchmarks`, a line in `BENCHMARKS` below, and a run of this script.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import yaml
+
+from lm_eval_cora.probes import PROBES
+
+TASKS = Path(__file__).parents[1] / "tasks"
+
+ENDINGS = {name: "" if name == "divergent" else f"_{name}" for name in PROBES}
+"""What each probe adds to the names of its tasks."""
+
+REASONED = ("prompts", "order", "sampling")
+"""The probes whose written answers have room to reason."""
+
+WRITTEN_ONLY = ("prompts", "sampling")
+"""The probes without a form that scores letters."""
+
+
+class Tasks(NamedTuple):
+    """The tasks of a benchmark.
+
+    Attributes:
+        probes: The probes that it is asked with.
+        shots: The number of exemplars of the divergent probe.
+    """
+
+    probes: tuple[str, ...] = tuple(PROBES)
+    shots: int = 0
+
+
+FEWER = ("divergent", "plus", "order")
+
+BENCHMARKS = {
+    "agieval": Tasks(),
+    "arc_challenge": Tasks(shots=25),
+    "commonsense_qa": Tasks(FEWER),
+    "demo": Tasks(),
+    "global_mmlu": Tasks(FEWER),
+    "gpqa_diamond": Tasks(FEWER),
+    "gpqa_main": Tasks(FEWER),
+    "hub": Tasks(),
+    "local": Tasks(),
+    "math": Tasks(WRITTEN_ONLY),
+    "medmcqa": Tasks(),
+    "medqa": Tasks(),
+    "medxpertqa": Tasks(FEWER),
+    "mmlu": Tasks(shots=5),
+    "mmlu_pro": Tasks(),
+    "mmlu_redux": Tasks(FEWER),
+    "openbookqa": Tasks(FEWER),
+    "race": Tasks(FEWER),
+    "sciq": Tasks(FEWER),
+    "truthfulqa": Tasks(),
+}
+
+
+def task_files() -> Iterator[tuple[Path, str]]:
+    """Yield the path and the content of each task file. The version of an existing file stays."""
+    for benchmark, tasks in BENCHMARKS.items():
+        for probe in tasks.probes:
+            for scored in (False,) if probe in WRITTEN_ONLY else (False, True):
+                name = f"cora_{benchmark}{ENDINGS[probe]}{'_mc' if scored else ''}"
+                path = TASKS / _folder(benchmark) / f"{name}.yaml"
+                form = "loglikelihood" if scored else "reasoned" if probe in REASONED else "generate"
+                shots = tasks.shots if probe == "divergent" else 0
+                yield path, _content(name, form, benchmark, probe, _version(path), shots)
+
+
+def _folder(benchmark: str) -> str:
+    return "gpqa" if benchmark.startswith("gpqa") else benchmark
+
+
+def _version(path: Path) -> int:
+    if not path.is_file():
+        return 1
+    return int(yaml.safe_load(path.read_text(encoding="utf-8"))["metadata"]["version"])
+
+
+def _content(name: str, form: str, benchmark: str, probe: str, version: int, shots: int) -> str:
+    return (
+        f"task: {name}\n"
+        f"include: [../_forms/{form}.yaml, ../_benchmarks/{benchmark}.yaml, ../_probes/{probe}.yaml]\n"
+        f"metadata: {{version: {version}}}\n" + (f"num_fewshot: {shots}\n" if shots else "")
+    )
+
+
+def main() -> None:
+    """Write the files that are missing or out of date, and name them."""
+    for path, content in task_files():
+        if not path.is_file() or path.read_text(encoding="utf-8") != content:
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(content, encoding="utf-8")
+            sys.stdout.write(f"wrote {path.relative_to(TASKS.parent)}\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from lm_eval_cora.benchmarks import BenchmarkError, collect_questions
+from lm_eval_cora.benchmarks.declarations import declared
+from lm_eval_cora.benchmarks.right_option import AnswerKey, Draft, meanings
+from lm_eval_cora.question import UnusableQuestion
+from tests.support.messages import tells
+from tests.support.rows import LOCAL, question_of
+
+
+def right(answer: object, choices: list[str], key: AnswerKey | None = None, labels: list[str] | None = None) -> int:
+    draft = Draft("q", "?", tuple(choices), None if labels is None else tuple(labels), answer, None, "", "row 0")
+    ((place,), _) = (key or AnswerKey()).settle([draft], "mine")
+    if isinstance(place, UnusableQuestion):
+        raise place
+    return place
+
+
+def answers_of(answers: list[Any], choices: list[str], **declaration: Any) -> list[int]:
+    """The right options of a file in which all questions have the same options."""
+    mine = declared({"name": "mine", "open": True}, declaration, ("mine.jsonl",))
+    rows = [
+        (f"line {number}", {"question": f"{number}?", "choices": choices, "answer": answer})
+        for number, answer in enumerate(answers, start=1)
+    ]
+    questions, _, _ = collect_questions(mine, rows, id_prefix="row")
+    return [int(question.answer) for question in questions]
+
+
+@pytest.mark.parametrize(
+    ("answer", "choices", "index"),
+    [
+        (0, ["Ice", "Fog"], 0),
+        ("B", ["Ice", "Fog"], 1),
+        ("b", ["Ice", "Fog"], 1),
+        ("(B)", ["Ice", "Fog"], 1),
+        ("B.", ["Ice", "Fog"], 1),
+        (" b) ", ["Ice", "Fog"], 1),
+        (" Fog ", ["Ice", "Fog"], 1),
+        ("FOG", ["Ice", "Fog"], 1),
+        ("dense  fog", ["Ice", "Dense fog"], 1),
+        ("fog", ["Fog", "fog"], 1),
+        ("1", ["Ice", "Fog"], 1),
+        ("1.0", ["Ice", "Fog"], 1),
+        (1.0, ["Ice", "Fog"], 1),
+        ("A", ["A", "B"], 0),
+        ("4", ["3", "4"], 1),
+        ("1", ["0", "1"], 1),
+        (2, ["0", "1", "2"], 2),
+        (4, ["3", "4"], 1),
+        ([0, 1], ["Ice", "Fog"], 1),
+        ("[0, 1]", ["Ice", "Fog"], 1),
+        ([1], ["Ice", "Fog"], 1),
+        (["Fog"], ["Ice", "Fog"], 1),
+    ],
+)
+def test_what_an_answer_means(answer: object, choices: list[str], index: int) -> None:
+    assert right(answer, choices) == index
+
+
+@pytest.mark.parametrize(
+    ("answer", "choices", "message"),
+    [
+        (3, ["Ice", "Fog"], "an answer outside the options: 3 is not an index from 0 to 1, a letter, or the text"),
+        (-1, ["Ice", "Fog"], "-1 is not an index"),
+        ("C", ["Ice", "Fog"], "'C' is not an index"),
+        ("", ["Ice", "Fog"], "'' is not an index"),
+        (None, ["Ice", "Fog"], "None is not an index"),
+        (True, ["Ice", "Fog"], "True is not an index"),
+        (0.5, ["Ice", "Fog"], "0.5 is not an index"),
+        (float("nan"), ["Ice", "Fog"], "nan is not an index"),
+        ([1, 1], ["Ice", "Fog"], "is not an index"),
+        ([0, 0], ["Ice", "Fog"], "is not an index"),
+        ([], ["Ice", "Fog"], "is not an index"),
+        ("fog", ["FOG", "Fog"], "is not an index"),
+        ("A", ["B", "A"], "an answer with two meanings: 'A' is the letter of option 0 and text of option 1"),
+        ("1", ["1", "2"], "an answer with two meanings: '1' is the index of option 1 and text of option 0"),
+        (2, ["1", "2", "3"], "an answer with two meanings: 2 "),
+        ("1" * 5000, ["Ice", "Fog"], "is not an index from 0 to 1"),
+        ("²", ["Ice", "Fog"], "'²' is not an index"),
+    ],
+)
+def test_an_answer_that_is_none_or_two(answer: object, choices: list[str], message: str) -> None:
+    with pytest.raises(UnusableQuestion) as error:
+        right(answer, choices)
+    assert message in str(error.value)
+
+
+def test_labels_are_what_the_source_calls_the_options() -> None:
+    # "3" is the option labelled 3, not the one with index 3, and not the text "3".
+    assert right("3", ["5", "4", "8", "3"], labels=["1", "2", "3", "4"]) == 2
+    assert right("(c)", ["Ice", "Fog", "Dew"], labels=["A", "B", "C"]) == 2
+    assert right("Fog", ["Ice", "Fog"], labels=["A", "B"]) == 1
+    with pytest.raises(UnusableQuestion, match=r"'5' .* label \(1, 2\)"):
+        right("5", ["Ice", "Fog"], labels=["1", "2"])
+
+
+def test_a_label_that_two_options_have_means_the_first_and_is_not_guessed_regardless_of_case() -> None:
+    draft = Draft("q", "?", ("Ice", "Fog"), ("a", "A"), None, None, "", "row 0")
+    assert meanings("A", draft)["label"] == 1
+    assert meanings("a", draft)["label"] == 0
+
+
+def test_all_rows_decide_what_one_row_leaves_open() -> None:
+    digits = ["1", "2", "3"]
+    assert answers_of(["1", "2", "3"], digits) == [0, 1, 2]  # "3" is not an index
+    assert answers_of(["0", "1", "2"], digits) == [0, 1, 2]  # "0" is not a text
+    assert answers_of(["B", "A", "C"], ["A", "B", "x"]) == [1, 0, 2]  # "C" is not a text
+    assert answers_of(["B", "A", "x"], ["A", "B", "x"]) == [1, 0, 2]  # "x" is not a letter
+    with pytest.raises(BenchmarkError) as error:
+        answers_of(["1", "2"], digits)
+    assert tells(str(error.value), "mine: 2 of 2 rows", "line 1: ", "'1'", "index", "text", "'answer_is'")
+    assert answers_of(["1", "2"], digits, answer_is="index") == [1, 2]
+    assert answers_of(["1", "2"], digits, answer_is="text") == [0, 1]
+    assert answers_of(["1", "2"], digits, answer_from=1) == [0, 1]
+
+
+def test_rows_may_name_the_right_option_in_different_ways_where_each_is_clear() -> None:
+    assert answers_of([0, "B", "(c)", "Ice", "1", 2.0], ["Ice", "Fog", "Dew"]) == [0, 1, 2, 0, 1, 2]
+
+
+@pytest.mark.parametrize("answers", [[1, 3, 2], ["1", "3"], [1.0, 3.0], [3]])
+def test_answers_that_seem_to_count_from_1(answers: list[Any]) -> None:
+    with pytest.raises(BenchmarkError, match=r"mine: .* from 1\?.*'answer_from': 1"):
+        answers_of(answers, ["Ice", "Fog", "Dew"])
+    # The package's own benchmarks declare where the answers begin; a copy that begins elsewhere is refused, too.
+    with pytest.raises(BenchmarkError, match=r"mine: .* from 1\?"):
+        answers_of(answers, ["Ice", "Fog", "Dew"], answer_from=0)
+    assert answers_of(answers, ["Ice", "Fog", "Dew"], answer_from=1) == [int(float(answer)) - 1 for answer in answers]
+
+
+def test_a_0_among_the_answers_settles_where_they_begin() -> None:
+    with pytest.raises(BenchmarkError, match=r"1 of 3 rows cannot be asked:\n  line 3: .* 3 is not an index"):
+        answers_of([0, 1, 3], ["Ice", "Fog", "Dew"])
+
+
+def test_a_note_where_the_first_option_is_never_right() -> None:
+    rows = [(f"line {n}", {"question": f"{n}?", "choices": list("wxyz"), "answer": 1 + n % 2}) for n in range(10)]
+    _, _, notes = collect_questions(LOCAL, rows, id_prefix="row")
+    assert tells(notes[0], "no answer is 0", "'answer_from': 1", "'answer_from': 0")
+    _, _, notes = collect_questions(LOCAL, rows[:9], id_prefix="row")
+    assert not notes
+    told = declared({"open": True}, {"answer_from": 0}, ("mine.jsonl",))
+    assert not collect_questions(told, rows, id_prefix="row")[2]
+
+
+def test_a_second_answer_must_name_the_same_option() -> None:
+    checked = declared({"open": True}, {"answer_check": "text"}, ("mine.jsonl",))
+    row = {"question": "?", "choices": ["Ice", "Fog"], "answer": "B", "text": "Fog"}
+    assert question_of(checked, row).answer == 1
+    assert question_of(checked, {**row, "text": None}).answer == 1
+    with pytest.raises(UnusableQuestion, match=r"two answers that contradict each other: 'B' is 'Fog', .* 'Ice'"):
+        question_of(checked, {**row, "text": "Ice"})
