@@ -2,18 +2,41 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from importlib.util import find_spec
+from shlex import quote
 from typing import Any
+
+from lm_eval.utils import simple_parse_args_string
 
 from lm_eval_cora.equivalence.workers import command
 from lm_eval_cora.harness.asking import AskingLM
+from lm_eval_cora.harness.compat import argument_of_the_run
 from lm_eval_cora.harness.forwarding import behind
+from lm_eval_cora.harness.log import logger
 from lm_eval_cora.harness.scoring import CHECKER
 from lm_eval_cora.metrics import cora
 from lm_eval_cora.metrics.entries import Entry
 from lm_eval_cora.options import OptionError, Options
+from lm_eval_cora.question import shorten
+
+AMBIGUOUS = frozenset(
+    {"answer", "category", "choices", "config", "id", "name", "question", "revision", "seed", "split"}
+)
+"""Options whose names other keys of a task's metadata have, too.
+
+Back ends of the harness have the arguments `revision` and `seed`, and pass `config` on to transformers. The other names
+are common in task files, where anybody may put anything into `metadata`.
+"""
+
+_GIVEN: ContextVar[Mapping[str, Any] | None] = ContextVar("_GIVEN", default=None)
+"""What --metadata holds, where a command of ours knows it."""
+
+_KEY = "cora"
 
 
 def check_comparison(task: str) -> None:
@@ -142,3 +165,88 @@ def check_exemplar_settings(config: Mapping[str, Any]) -> None:
             f"{config['task']}: {', '.join(sorted(given))}: exemplars are drawn by question from the source that "
             "`dataset_kwargs` names, so that all variants of a question see the same ones; remove it"
         )
+
+
+@contextmanager
+def given_metadata(merged: Mapping[str, Any], model_args: Mapping[str, Any] | str | None = None) -> Iterator[None]:
+    """Let `check_metadata` know what --metadata holds, for as long as tasks are loaded.
+
+    Args:
+        merged: The metadata that the tasks get.
+        model_args: The model arguments, which are in it, too.
+    """
+    token = _GIVEN.set(_without(merged, model_args))
+    try:
+        yield
+    finally:
+        _GIVEN.reset(token)
+
+
+def check_metadata(task: str, metadata: Mapping[str, Any]) -> None:
+    """See that no option is beside the key `cora` of --metadata: it would be ignored, and all questions asked.
+
+    Args:
+        task: Name of the task, for the error message.
+        metadata: The task's. The harness merges those of the task file, --model_args and --metadata into it.
+
+    Raises:
+        OptionError: If there is an option, or `cora` is misspelled. Where the sources of the metadata cannot be told
+            apart, names in `AMBIGUOUS` are logged as a warning.
+    """
+    known = _known_metadata()
+    given = metadata if known is None else known
+    misplaced = [name for name in given if _is_misplaced(name)]
+    unsure = [name for name in misplaced if known is None and name in AMBIGUOUS]
+    if wrong := [name for name in misplaced if name not in unsure]:
+        raise OptionError(
+            f"{task}: {', '.join(map(repr, wrong))} in --metadata would be ignored, because options are read only "
+            f"inside of {_KEY!r}. Give --metadata {_corrected(given, wrong, others=known is not None)}"
+        )
+    for name in unsure:
+        logger.warning(
+            "%s: %r in the metadata is not read as an option; options are given as {'cora': {...}}", task, name
+        )
+
+
+def _known_metadata() -> Mapping[str, Any] | None:
+    """What --metadata holds; None if that is not known."""
+    given = _GIVEN.get()
+    manager = argument_of_the_run("task_manager")
+    if given is not None or manager is None:
+        return given
+    return _without(manager.metadata or {}, argument_of_the_run("model_args"))
+
+
+def _without(merged: Mapping[str, Any], model_args: Mapping[str, Any] | str | None) -> Mapping[str, Any]:
+    """The metadata without the model arguments; --metadata wins where both have a name."""
+    args = model_args if isinstance(model_args, Mapping) else simple_parse_args_string(model_args or "")
+    return {
+        name: value
+        for name, value in merged.items()
+        if name not in args or (isinstance(value, str | int | float) and value != args[name])
+    }
+
+
+def _is_misplaced(name: object) -> bool:
+    """Whether a key is an option outside of `cora`, or `cora` misspelled: `CORA`, or `cora.seed`."""
+    return name in Options.names() or (name != _KEY and str(name).strip().lower().partition(".")[0] == _KEY)
+
+
+def _corrected(given: Mapping[str, Any], misplaced: Sequence[str], *, others: bool) -> str:
+    """The metadata with all options inside of `cora`, to be pasted into a shell."""
+    options: dict[str, Any] = dict(given[_KEY]) if isinstance(given.get(_KEY), Mapping) else {}
+    for name in misplaced:
+        for option, value in _options_of(str(name), given[name]).items():
+            options.setdefault(option, value)
+    beside = {name: value for name, value in given.items() if others and name not in (_KEY, *misplaced)}
+    return quote(json.dumps({_KEY: options or {"seed": 1}, **beside}, ensure_ascii=False, default=shorten))
+
+
+def _options_of(name: str, value: Any) -> Mapping[str, Any]:
+    """The options that a misplaced key means."""
+    if name in Options.names():
+        return {name: value}
+    part = name.strip().partition(".")[2]
+    if part:
+        return {part: value}
+    return value if isinstance(value, Mapping) else {}

@@ -48,6 +48,20 @@ def _local_of_the_run(name: str, default: Any) -> Any:
     return default
 
 
+def argument_of_the_run(name: str) -> Any:
+    """Return an argument of `simple_evaluate` by its name, or None.
+
+    `simple_evaluate` passes neither `model_args` nor `predict_only` to the tasks that it loads, and gives them the
+    metadata and `model_args` as one dict.
+    """
+    frame = inspect.currentframe()
+    while frame is not None:
+        if frame.f_code.co_name == "simple_evaluate" and name in frame.f_locals:
+            return frame.f_locals[name]
+        frame = frame.f_back
+    return None
+
+
 def seed_rank(rank: int) -> None:
     """Seed each rank separately so that samples are independent.
 

@@ -85,6 +85,7 @@ class CoraTask(ScoredTask):
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         metadata = config.get("metadata") or {}
+        check_metadata(config["task"], metadata)
         self._options = Options.from_metadata(config["task"], _given(metadata.get("cora"), config))
         self.probe = _probe_of(config)
         with _naming(config["task"]):
@@ -94,7 +95,6 @@ class CoraTask(ScoredTask):
         self._declared: Mapping[str, Any] = config["benchmark"]
         config = {key: value for key, value in config.items() if key not in _OURS}
         config |= {"process_docs": docs.process_docs, "custom_dataset": load_benchmark, "test_split": SPLIT}
-        check_metadata(config["task"], metadata)
         check_exemplar_settings(config)
         check_metrics(config["task"], config.get("metric_list"))
         self._form = _FORMS.get(config.get("output_type", ""), "generate")
