@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from heapq import heapreplace
 from typing import Any
 
+from lm_eval_cora.harness.compat import argument_of_the_run
 from lm_eval_cora.options import OptionError
 from lm_eval_cora.question import is_encodable
 from lm_eval_cora.reading import SKIPPED_IN_SAMPLES, Skipped
@@ -29,6 +31,7 @@ def chosen_docs(
     limit: int | None = None,
     samples: Sequence[int] | None = None,
     world_size: int = 1,
+    scored: bool | None = None,
     **_: Any,
 ) -> list[dict[str, Any]]:
     """Select the docs that --limit and --samples ask for, for all ranks together.
@@ -39,14 +42,17 @@ def chosen_docs(
         limit: The first so many, None for all.
         samples: The numbers of those that are asked, None for all.
         world_size: Number of ranks.
+        scored: Whether metrics will be computed. None asks the harness for --predict_only.
         **_: What else the harness says about a run.
 
     Raises:
-        OptionError: If a number is out of range, or there are fewer docs than ranks.
+        OptionError: If a number is out of range, there are fewer docs than ranks, or no question is complete although
+            metrics will be computed.
 
     Example:
-        >>> [doc["kind"] for doc in chosen_docs("cora_demo", [{"kind": "original"}, {"kind": "shuffled"}], limit=1)]
-        ['original']
+        >>> docs = [{"question_id": question, "variants": 2} for question in "aabb"]
+        >>> [doc["question_id"] for doc in chosen_docs("cora_demo", docs, limit=3)]
+        ['a', 'a', 'b']
     """
     if limit is not None and limit < 1:
         raise OptionError(f"{task}: --limit comes to {limit} variants: expected more than 0")
@@ -59,7 +65,36 @@ def chosen_docs(
             f"{task}: {len(asked)} variants cannot be shared out among {world_size} processes; "
             f"ask more questions, or start at most {len(asked)} processes"
         )
+    if scored is None:
+        scored = not argument_of_the_run("predict_only")
+    if scored and len(asked) < len(docs):
+        _check_cut(task, asked, f"--limit comes to {limit} variants" if samples is None else "--samples")
     return asked
+
+
+def _check_cut(task: str, asked: Sequence[dict[str, Any]], given: str) -> None:
+    """See that all variants of at least one question are asked. Metrics leave all other questions out.
+
+    Args:
+        task: Name of the task, for the error message.
+        asked: The docs that are asked.
+        given: What cut the docs, for the error message.
+
+    Raises:
+        OptionError: If no question is complete.
+    """
+    needed = {doc["question_id"]: doc["variants"] for doc in asked}
+    counts = Counter(doc["question_id"] for doc in asked)
+    if any(counts[question] >= number for question, number in needed.items()):
+        return
+    fewest, most = min(needed.values()), max(needed.values())
+    variants = f"{fewest}" if fewest == most else f"{fewest} to {most}"
+    raise OptionError(
+        f"{task}: {given}: no question would be asked in all of its {variants} variants, and metrics need whole "
+        f"questions. --limit and --samples count variants, not questions. To run {len(needed)} whole "
+        f"question{'' if len(needed) == 1 else 's'}, give instead "
+        f"""--metadata '{{"cora": {{"questions": {len(needed)}}}}}'"""
+    )
 
 
 def deal(docs: Sequence[tuple[int, dict[str, Any]]], ranks: int) -> list[list[tuple[int, dict[str, Any]]]]:

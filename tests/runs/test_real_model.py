@@ -225,7 +225,7 @@ def test_stopping_early(
 
 def test_a_short_limit_first_has_the_answers_of_the_long_one(real: RealModel, written: dict[str, Any]) -> None:
     # It ends most answers by itself, in a few words; the others are asked for once more.
-    limit = 6
+    limit = M
     with patch.object(real.model, "generate_until", wraps=real.model.generate_until) as generate:
         steps = real.run("cora_local", stop_early(real.model, None, max_gen_toks=(12, 32)), limit=limit)
     first, second = (len(call.args[0]) for call in generate.call_args_list)

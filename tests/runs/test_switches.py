@@ -46,22 +46,16 @@ def test_limit_as_a_fraction(task: str, caplog: pytest.LogCaptureFixture) -> Non
 
 
 @both_forms
-def test_a_limit_that_leaves_nothing_to_measure_is_said_before_the_run(
+def test_a_limit_that_leaves_nothing_to_measure_ends_the_run_before_the_first_request(
     task: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    class Looking(Simulated):
-        warned = False
-
-        def generate_until(self, requests: list[Any], disable_tqdm: bool = False) -> list[str]:
-            type(self).warned = "no score will come out" in caplog.text
-            return super().generate_until(requests)
-
-        def loglikelihood(self, requests: list[Any], disable_tqdm: bool = False) -> list[tuple[float, bool]]:
-            type(self).warned = "no score will come out" in caplog.text
-            return super().loglikelihood(requests)
-
-    run(Looking(knows), task, limit=10)
-    assert Looking.warned
+    model = Simulated(knows)
+    with pytest.raises(OptionError) as caught:
+        run(model, task, limit=10)
+    assert tells(str(caught.value), f"{task}: ", "10 variants", "26 variants", '{"questions": 1}')
+    assert model.prompts == []
+    # Responses alone can be had.
+    assert len(run(model, task, limit=10, predict_only=True)["samples"][task]) == 10
     assert tells(caplog.text, f"{task}: 1 of 1 questions ", "no score")
 
 
