@@ -3,18 +3,40 @@
 from __future__ import annotations
 
 import argparse
-import json
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, NoReturn, get_args
 
 from lm_eval_cora import __version__
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.metrics.guessing import CERTAIN
-from lm_eval_cora.question import shorten
 from lm_eval_cora.stopping.rule import EXACT
+from lm_eval_cora.suggestions import did_you_mean
 
 Command = Callable[[argparse.Namespace], None]
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser that suggests commands, options and choices, as `suggest_on_error` of Python 3.14 does."""
+
+    def error(self, message: str) -> NoReturn:
+        self.usage_error(message)
+
+    def usage_error(self, message: str, *, others: Iterable[str] = ()) -> NoReturn:
+        """Print the usage and what is wrong, and end the program.
+
+        Args:
+            message: What is wrong.
+            others: Options that another program takes.
+        """
+        word, known = "", set(others)
+        if chosen := re.search(r"invalid choice: (['\"])(.*)\1 \(choose from (.*)\)$", message, re.DOTALL):
+            word, known = chosen[2], set(re.findall(r"[\w.-]+", chosen[3]))
+        elif unknown := re.search(r"unrecognized arguments: .*?(?<!\S)(--?\w[^\s=]*)", message, re.DOTALL):
+            word, known = unknown[1], known | set(self._option_string_actions)
+        meant = did_you_mean(word, known)
+        super().error(f"{message}.{meant}" if meant else message)
 
 
 def make_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
@@ -27,7 +49,7 @@ def make_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
         A parser whose namespaces hold that function as `command`, and as `usage_error` what says that the arguments
         are wrong and ends the program.
     """
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="lm-eval-cora",
         description="Run `lm_eval` for fewer requests; look at, compare and hand on what it measured.",
         epilog="lm-eval-cora COMMAND --help shows what a command takes, with examples.",
@@ -197,7 +219,12 @@ def make_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
     tasks.add_argument("--path", action="store_true", help="print only the folder of the task files")
     tasks.add_argument("--check", action="store_true", help="load them and build their requests, without a model")
     tasks.add_argument(
-        "--metadata", type=_json_object, default={}, metavar="JSON", help="with --check, as for lm_eval run"
+        "--metadata",
+        nargs="+",
+        action="append",
+        default=[],
+        metavar="ARG",
+        help="with --check, as for lm_eval run: JSON, or key=value for what is not of this package",
     )
     tasks.add_argument("--num_fewshot", type=_between(0, 1_000), metavar="N", help="with --check, as for lm_eval run")
     tasks.add_argument(
@@ -210,7 +237,7 @@ def make_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
 def _command(
     commands: Any, name: str, run: Command, summary: str, examples: str, *, abbreviations: bool = True
 ) -> argparse.ArgumentParser:
-    parser: argparse.ArgumentParser = commands.add_parser(
+    parser: _Parser = commands.add_parser(
         name,
         help=summary,
         description=f"{summary[0].upper()}{summary[1:]}.",
@@ -218,7 +245,7 @@ def _command(
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=abbreviations,
     )
-    parser.set_defaults(command=run, usage_error=parser.error)
+    parser.set_defaults(command=run, usage_error=parser.usage_error)
     return parser
 
 
@@ -260,13 +287,3 @@ def _growing(text: str) -> tuple[int, ...]:
     if not numbers or numbers[0] < 1 or list(numbers) != sorted(set(numbers)):
         raise argparse.ArgumentTypeError(f"{text!r}: expected one whole number, or growing ones such as 32,512")
     return numbers
-
-
-def _json_object(text: str) -> Mapping[str, Any]:
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise argparse.ArgumentTypeError(f"is no JSON: {error}") from None
-    if not isinstance(value, dict):
-        raise argparse.ArgumentTypeError(f"""is {shorten(text)}, not an object such as '{{"cora": {{"seed": 1}}}}'""")
-    return value

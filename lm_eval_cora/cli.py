@@ -16,6 +16,8 @@ from pathlib import Path
 from shlex import join, quote
 from typing import Any
 
+import yaml
+
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.arguments import make_parser
 from lm_eval_cora.benchmarks import BenchmarkError
@@ -32,7 +34,8 @@ from lm_eval_cora.report.plots import check_drawing
 from lm_eval_cora.report.runs import Run, read_runs
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.report.text import as_csv, as_json, as_markdown, table_as_text
-from lm_eval_cora.task_files import task_list
+from lm_eval_cora.suggestions import did_you_mean
+from lm_eval_cora.task_files import TaskFile, task_list
 
 _STDOUT = Path("-")
 
@@ -107,6 +110,7 @@ def _run(given: argparse.Namespace) -> None:
     with _importing_the_harness():
         from lm_eval_cora.harness.run import RunDied, run  # takes seconds
 
+    _as_the_harness_parses(given, given.others)
     try:
         run(
             given.others,
@@ -123,6 +127,22 @@ def _run(given: argparse.Namespace) -> None:
             raise died.__cause__ from None
         _say("")  # ends the line of a progress bar
         raise ReportError(str(died)) from died.__cause__
+
+
+def _as_the_harness_parses(given: argparse.Namespace, arguments: Sequence[str]) -> argparse.Namespace:
+    """What the harness makes of arguments of its own; if it refuses them, the program ends with our usage."""
+    with _importing_the_harness():
+        from lm_eval_cora.harness.dry_run import UsageError, harness_arguments, harness_options  # takes seconds
+
+    try:
+        return harness_arguments(arguments)
+    except UsageError as error:
+        how = f". {_HOW}" if "--metadata" in arguments and "recognized" not in str(error) else ""
+        given.usage_error(f"{error}{how}", others=harness_options())
+        raise
+
+
+_HOW = """The options of this package are given as JSON: --metadata '{"cora": {"seed": 1}}'"""
 
 
 def _report(given: argparse.Namespace) -> None:
@@ -252,13 +272,14 @@ def _guess(given: argparse.Namespace) -> None:
 
 
 def _tasks(given: argparse.Namespace) -> None:
+    metadata, names = _metadata(given) if given.metadata else ({}, given.names)
     if given.path:
-        if given.check or given.names:
+        if given.check or names:
             given.usage_error("--path: expected neither TASK nor --check beside it")
         print(tasks_folder())
         return
     if given.check:
-        if not given.names:
+        if not names:
             given.usage_error("--check: name the tasks or groups: lm-eval-cora tasks --check cora_medqa")
         if given.include_path and not given.include_path.is_dir():
             raise ReportError(f"--include_path {given.include_path}: there is no such folder")
@@ -266,8 +287,8 @@ def _tasks(given: argparse.Namespace) -> None:
             from lm_eval_cora.harness.dry_run import dry_run  # takes seconds
 
         costs = dry_run(
-            [name for names in given.names for name in names.split(",")],
-            given.metadata,
+            [name for part in names for name in part.split(",")],
+            metadata,
             num_fewshot=given.num_fewshot,
             limit=given.limit,
             include_path=given.include_path,
@@ -276,14 +297,49 @@ def _tasks(given: argparse.Namespace) -> None:
             print(f"{name}: {cost}")
         return
     rows: list[list[str | int]] = []
-    for task in task_list():
-        if given.names and not any(part in task.name for part in given.names):
-            continue
+    for task in _matching(names):
         fewest, most = task.docs_per_question()
         docs: str | int = most if fewest == most else f"{fewest} to {most}"
         rows.append([task.name, task.benchmark.published_rows or "yours", docs])
     print(table_as_text(["task", "questions", "docs per question"], rows))
     print(f"\nA doc is a variant of a question, and a request. The task files are in {tasks_folder()}")
+
+
+def _metadata(given: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
+    """What --metadata holds, read as the harness reads it, and the names of all tasks, also of those after it."""
+    arguments = ["--tasks", "any"]
+    names = list(given.names)
+    for first, *words in given.metadata:
+        arguments += ["--metadata", first, *(word for word in words if "=" in word)]
+        names += [word for word in words if "=" not in word]
+    metadata = _as_the_harness_parses(given, arguments).metadata or {}
+    if not isinstance(metadata, dict):  # the harness 0.4.12 takes any JSON
+        given.usage_error(f"argument --metadata: expected an object, got {metadata!r}. {_HOW}")
+    return metadata, names
+
+
+def _matching(parts: Sequence[str]) -> list[TaskFile]:
+    """The tasks whose names contain one of the parts, or that are in a group of this name; without parts all tasks.
+
+    Raises:
+        ReportError: If a part fits nothing.
+    """
+    tasks = task_list()
+    groups = {path.stem: path for path in (tasks_folder() / "_groups").glob("*.yaml")}
+    chosen = set() if parts else {task.name for task in tasks}
+    for part in parts:
+        found = {task.name for task in tasks if part in task.name}
+        if not found and part in groups:
+            found = set(yaml.safe_load(groups[part].read_text(encoding="utf-8"))["task"])
+        if not found:
+            known = [*groups, *(task.name for task in tasks)]
+            meant = did_you_mean(part, known) or did_you_mean(f"cora_{part}", known)
+            raise ReportError(
+                f"there is no task with {part!r} in its name, and no such group.{meant} Without a name this command "
+                "lists all tasks"
+            )
+        chosen |= found
+    return [task for task in tasks if task.name in chosen]
 
 
 def _print_json(value: Any) -> None:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import logging
+import re
+from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr
+from dataclasses import fields
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +19,44 @@ from lm_eval.tasks import TaskManager
 from lm_eval_cora.benchmarks import BenchmarkError
 from lm_eval_cora.discovery.location import with_tasks_folder
 from lm_eval_cora.harness.asking import AskingLM
+from lm_eval_cora.harness.back_ends import in_a_line
+from lm_eval_cora.harness.checks import given_metadata
+from lm_eval_cora.harness.compat import parsed
 from lm_eval_cora.harness.task import CoraTask
 from lm_eval_cora.options import OptionError
+from lm_eval_cora.question import shorten
+from lm_eval_cora.suggestions import did_you_mean
+
+
+class UsageError(Exception):
+    """Arguments that the harness' own parser refuses; the message is what the parser says."""
+
+
+def harness_arguments(arguments: Sequence[str]) -> Namespace:
+    """Parse arguments as `lm_eval run` does.
+
+    Args:
+        arguments: Those of `lm_eval run`.
+
+    Raises:
+        UsageError: If it refuses them.
+    """
+    said = StringIO()
+    try:
+        with redirect_stderr(said):
+            given: Namespace = parsed(arguments)[1]
+    except SystemExit as ended:
+        if not ended.code:  # it has printed a help text
+            raise
+        raise UsageError(said.getvalue().rpartition("error: ")[2].strip()) from None
+    except (ValueError, RecursionError) as error:  # its parser does not expect them
+        raise UsageError(shorten(" ".join(str(error).split()), 400).removesuffix(".")) from None
+    return given
+
+
+def harness_options() -> list[str]:
+    """Return the options of `lm_eval run`."""
+    return [f"--{field.name}" for field in fields(EvaluatorConfig)]
 
 
 def dry_run(
@@ -45,13 +85,11 @@ def dry_run(
     """
     folders = with_tasks_folder([include_path] if include_path else [])
     manager = TaskManager(include_path=folders, include_defaults=False, metadata=dict(metadata))
-    unknown = [name for name in names if name not in manager.all_tasks]
-    if unknown:
-        raise OptionError(
-            f"there is no task {', '.join(map(repr, unknown))}; `lm-eval-cora tasks` lists them, and the groups are "
-            f"{', '.join(manager.all_groups)}. The harness skips task files that it cannot read"
-        )
-    return {name: _cost(task, num_fewshot, limit) for name, task in _loaded(manager, names).items()}
+    if unknown := [name for name in names if name not in manager.all_tasks]:
+        raise _not_found(unknown, manager, folders)
+    with given_metadata(metadata):
+        tasks = _loaded(manager, names)
+    return {name: _cost(task, num_fewshot, limit) for name, task in tasks.items()}
 
 
 def check_tasks(settings: EvaluatorConfig, model: AskingLM) -> tuple[TaskManager, dict[str, str]]:
@@ -76,16 +114,14 @@ def check_tasks(settings: EvaluatorConfig, model: AskingLM) -> tuple[TaskManager
         # Explicitly, so that this command does not depend on the start-up module.
         given = settings.include_path or []  # a list in a --config file
         settings.include_path = with_tasks_folder(given if isinstance(given, list) else [given])
-        try:
-            manager = settings.process_tasks(settings.metadata)
-        except ValueError as error:
-            raise OptionError(f"{error}. `lm-eval-cora tasks` lists the tasks of this package") from None
+        manager = _manager(settings, settings.include_path)
         if not isinstance(settings.samples or {}, dict) or not all(map(_is_list, (settings.samples or {}).values())):
             raise OptionError(
                 f"--samples {settings.samples!r}: expected an object such as '{{\"cora_demo\": [0, 1, 2]}}', or a "
                 "file that holds one"
             )
-        ours = [task for task in _loaded(manager, settings.tasks).values() if isinstance(task, CoraTask)]
+        with given_metadata(settings.metadata, settings.model_args):
+            ours = [task for task in _loaded(manager, settings.tasks).values() if isinstance(task, CoraTask)]
         for task in ours:
             _set(task, settings.num_fewshot)
             if task.get_config("output_type") == "generate_until" and settings.gen_kwargs:
@@ -93,12 +129,66 @@ def check_tasks(settings: EvaluatorConfig, model: AskingLM) -> tuple[TaskManager
             if settings.predict_only:
                 task.override_metric("bypass")
             samples = (settings.samples or {}).get(task.task_name)
-            task.prepare(model, limit=get_sample_size(task, settings.limit), samples=samples)
+            size = get_sample_size(task, settings.limit)
+            task.prepare(model, limit=size, samples=samples, scored=not settings.predict_only)
     if not ours and model.leaves_out:
         options = ", ".join(f"--{name}" for name in model.settings())
         raise OptionError(f"{options}: none of the tasks is one of ours; `lm-eval-cora tasks` lists them")
     model.check(ours)
     return manager, {task.task_name: task.OUTPUT_TYPE for task in ours}
+
+
+def _manager(settings: EvaluatorConfig, folders: Sequence[str | Path]) -> TaskManager:
+    """Let the harness find the tasks.
+
+    Raises:
+        OptionError: If there is no such task, or a task file that is named by its path cannot be read.
+    """
+    try:
+        return settings.process_tasks(settings.metadata)
+    except Exception as error:  # reading a task file may do anything
+        unknown = str(error).removeprefix(_NOT_FOUND)
+        if not isinstance(error, ValueError) or unknown == str(error):
+            raise OptionError(f"--tasks: a task file cannot be read: {in_a_line(error)}") from error
+    # All tasks of the harness would take ten seconds.
+    raise _not_found(unknown.split(", "), TaskManager(include_path=folders, include_defaults=False), folders)
+
+
+_NOT_FOUND = "Tasks not found: "
+
+
+def _not_found(names: Sequence[str], manager: TaskManager, folders: Sequence[str | Path]) -> OptionError:
+    """The error for tasks that do not exist: why the harness skipped the task file, or which name may be meant."""
+    told = []
+    for name in names:
+        if name.endswith(".yaml"):
+            told.append(f"there is no file {name}.")
+        elif reason := _why_skipped(name, manager, folders):
+            told.append(f"the task {name!r} cannot be used: {reason}.")
+        else:
+            meant = did_you_mean(name, manager.all_tasks) or did_you_mean(f"cora_{name}", manager.all_tasks)
+            told.append(f"there is no task {name!r}.{meant}")
+    sentences = " ".join([told[0], *(text[0].upper() + text[1:] for text in told[1:])])
+    return OptionError(
+        f"{sentences} `lm-eval-cora tasks` lists the tasks of this package; the groups are "
+        f"{', '.join(manager.all_groups)}"
+    )
+
+
+def _why_skipped(name: str, manager: TaskManager, folders: Sequence[str | Path]) -> str:
+    """Why the harness skipped the file of a task, which it does in silence; empty if no file says that it is of it."""
+    line = re.compile(rf"""^(task|group)\s*:\s*["']?{re.escape(name)}["']?\s*(#.*)?$""", re.MULTILINE)
+    files = (path for folder in folders for path in sorted(Path(folder).rglob("*.y*ml")) if path.is_file())
+    for path in files:
+        if not line.search(path.read_text(encoding="utf-8", errors="replace")):
+            continue
+        if path.suffix != ".yaml":
+            return f"{path}: the harness reads only files whose names end in .yaml"
+        try:
+            manager.load([str(path)])
+        except Exception as error:  # reading a task file may do anything
+            return f"{path}: the harness cannot read the file: {in_a_line(error)}"
+    return ""
 
 
 def _is_list(value: object) -> bool:

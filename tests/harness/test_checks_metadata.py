@@ -1,0 +1,158 @@
+"""Options that are given beside the key `cora` of --metadata, where they would be ignored."""
+
+from __future__ import annotations
+
+import ast
+import json
+import shlex
+from collections.abc import Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import lm_eval.models
+import pytest
+from lm_eval import simple_evaluate
+from lm_eval.tasks import TaskManager
+
+from lm_eval_cora.harness.checks import AMBIGUOUS, check_metadata, given_metadata
+from lm_eval_cora.harness.dry_run import dry_run
+from lm_eval_cora.options import OptionError, Options
+from tests.support.commands import Commands, KnowsSome
+from tests.support.messages import tells
+from tests.support.simulated import TASKS, Simulated, knows
+
+
+@pytest.fixture
+def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Commands]:
+    KnowsSome.built = []
+    with (
+        patch("lm_eval.evaluator.add_env_info"),
+        patch("lm_eval.tasks.TaskManager", partial(TaskManager, include_defaults=False)),
+        patch("logging.raiseExceptions", False),  # the harness' handler writes to the stderr of an earlier test
+    ):
+        yield Commands(tmp_path, capsys)
+
+
+def told(metadata: Mapping[str, Any], model_args: Mapping[str, Any] | str | None = None) -> str:
+    """The error for a run with this metadata, or nothing."""
+    model = metadata if isinstance(model_args, str) else {**(model_args or {}), **metadata}
+    try:
+        with given_metadata(model, model_args):
+            check_metadata("mine", {"version": 1, **model})
+    except OptionError as error:
+        return str(error)
+    return ""
+
+
+def pasted(message: str) -> Any:
+    """The metadata that a message tells to give, as a shell reads it."""
+    words = shlex.split(message.partition("Give ")[2])
+    assert words[0] == "--metadata"
+    return json.loads(words[1])
+
+
+CORRECTED: list[tuple[dict[str, Any], dict[str, Any]]] = [
+    ({"questions": 10}, {"cora": {"questions": 10}}),
+    ({"questions": 10, "cora": {"seed": 1}, "other": 5}, {"cora": {"seed": 1, "questions": 10}, "other": 5}),
+    ({"seed": 3}, {"cora": {"seed": 3}}),
+    ({"CORA": {"questions": 1}, "cora": {"seed": 2}}, {"cora": {"seed": 2, "questions": 1}}),
+    ({"Cora.questions": 4, "cora.seed": 1}, {"cora": {"questions": 4, "seed": 1}}),
+    ({"seed": 1, "cora": {"seed": 2}}, {"cora": {"seed": 2}}),
+    ({"Cora": "x"}, {"cora": {"seed": 1}}),  # nothing to correct: an example
+    ({"nota_text": 'Nobody\'s "fault" é'}, {"cora": {"nota_text": 'Nobody\'s "fault" é'}}),
+]
+
+
+@pytest.mark.parametrize(("given", "expected"), CORRECTED, ids=str)
+def test_the_error_prints_what_to_paste(given: dict[str, Any], expected: dict[str, Any]) -> None:
+    message = told(given)
+    assert tells(message, "mine: ", "--metadata", "'cora'")
+    assert pasted(message) == expected
+    for name in given:
+        assert repr(name) in message or name in ("cora", "other")
+    assert told(pasted(message)) == ""
+
+
+@pytest.mark.parametrize(
+    "given", [{}, {"cora": {"seed": 1}}, {"max_seq_lengths": [1]}, {"corazon": 1}, {"cora_": 1}, {"options": 1}]
+)
+def test_other_metadata_is_no_error(given: dict[str, Any]) -> None:
+    assert told(given) == ""
+
+
+def test_model_arguments_are_no_mistake() -> None:
+    every = dict.fromkeys(Options.names(), 1)
+    assert told({"cora": {}}, every) == ""
+    assert pasted(told({"questions": 2}, {"seed": 1, "revision": "main"})) == {"cora": {"questions": 2}}
+    assert pasted(told({"seed": 2}, {"seed": 1})) == {"cora": {"seed": 2}}
+    assert told({"seed": 1, "revision": "main"}, "seed=1,revision=main") == ""
+
+
+def test_what_is_no_json_can_be_an_option_too() -> None:
+    # In Python an option may be an object of another library.
+    assert pasted(told({"data_files": Path("my.jsonl")})) == {"cora": {"data_files": "my.jsonl"}}
+
+
+def test_names_that_a_back_end_takes_are_ambiguous() -> None:
+    taken: set[str] = set()
+    for path in Path(lm_eval.models.__file__).parent.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef) and node.name == "__init__":
+                taken |= {argument.arg for argument in node.args.args + node.args.kwonlyargs}
+    assert {"seed", "revision", "pretrained"} <= taken
+    assert taken & Options.names() <= AMBIGUOUS
+
+
+@pytest.mark.parametrize("name", ["questions", "data_files", "CORA"])
+def test_a_task_that_is_loaded_by_hand_refuses_what_no_back_end_takes(name: str) -> None:
+    manager = TaskManager(include_path=TASKS, include_defaults=False, metadata={name: {}, "pretrained": "x"})
+    with pytest.raises(OptionError) as caught:
+        manager.load(["cora_demo"])
+    assert tells(str(caught.value), "cora_demo: ", repr(name), '{"cora": ')
+    assert "pretrained" not in str(caught.value)  # it may hold a secret, or a model
+
+
+@pytest.mark.parametrize("name", sorted(AMBIGUOUS & Options.names()))
+def test_a_task_that_is_loaded_by_hand_warns_of_what_a_back_end_takes(
+    name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    check_metadata("mine", {"version": 1, name: 5})
+    assert tells(caplog.text, f"mine: {name!r} ", "metadata", "{'cora': {...}}")
+
+
+def test_a_run_in_python_tells_model_arguments_apart() -> None:
+    def evaluate(metadata: dict[str, Any], **more: Any) -> Any:
+        manager = TaskManager(include_path=TASKS, include_defaults=False, metadata=metadata)
+        model = Simulated(knows)
+        with patch("lm_eval.evaluator.add_env_info"), patch("lm_eval.evaluator.set_torch_seed"):
+            return simple_evaluate(model=model, tasks=["cora_demo"], task_manager=manager, bootstrap_iters=0, **more)
+
+    with pytest.raises(OptionError) as caught:
+        evaluate({"seed": 1, "other": 5}, model_args="dtype=auto")
+    assert pasted(str(caught.value)) == {"cora": {"seed": 1}, "other": 5}
+    assert evaluate({"seed": 1, "cora": {"questions": 1}}, model_args={"seed": 1})["n-samples"]
+
+
+@pytest.mark.parametrize("given", ['{"questions": 10}', '{"seed": 1}', "questions=10", "cora.questions=10"])
+def test_both_commands_refuse_before_the_first_request(run: Commands, given: str) -> None:
+    with pytest.raises(OptionError, match=r"cora_demo: .*--metadata .*{\"cora\": {\""):
+        run.plain("--metadata", given, questions=0)
+    assert not [prompt for model in KnowsSome.built for prompt in model.prompts]
+    ran = run.ours("--metadata", given, questions=0)
+    assert (ran.code, ran.models) == (1, [])
+    (line,) = [line for line in ran.err.splitlines() if line.startswith("lm-eval-cora run: ")]
+    assert tells(line, "cora_demo: ", "--metadata", '{"cora": {')
+
+
+def test_both_commands_let_model_arguments_pass(run: Commands, caplog: pytest.LogCaptureFixture) -> None:
+    arguments = ["--model_args", "seed=5,revision=main", "--metadata", '{"cora": {"questions": 1}}']
+    assert run.plain(*arguments, questions=0).results == run.ours(*arguments, questions=0).results
+    assert "is not read" not in caplog.text
+
+
+def test_a_check_refuses_too() -> None:
+    with pytest.raises(OptionError) as caught:
+        dry_run(["cora_demo"], {"seed": 1, "other": 2})
+    assert pasted(str(caught.value)) == {"cora": {"seed": 1}, "other": 2}

@@ -1,0 +1,136 @@
+"""What is said of tasks that do not exist, and of arguments that the harness' parser refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+from lm_eval._cli import HarnessCLI
+from lm_eval.tasks import TaskManager
+
+from lm_eval_cora.cli import main
+from lm_eval_cora.harness.dry_run import UsageError, harness_arguments, harness_options
+from tests.support.messages import tells
+from tests.support.simulated import TASKS
+
+
+@pytest.fixture(autouse=True)
+def quick() -> Iterator[None]:
+    with patch("lm_eval.tasks.TaskManager", partial(TaskManager, include_defaults=False)):
+        yield
+
+
+class Said:
+    """What a command says of tasks that it cannot find."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str], command: str) -> None:
+        self.capsys = capsys
+        self.command = command
+
+    def __call__(self, names: str, folder: Path) -> str:
+        arguments = ["tasks", "--check", *names.split(",")]
+        if self.command == "run":
+            arguments = ["run", "--model", "dummy", "--tasks", names]
+        assert main([*arguments, "--include_path", str(folder)]) == 1
+        out, err = self.capsys.readouterr()
+        assert out == ""
+        assert "Traceback" not in err
+        (line,) = [line for line in err.splitlines() if line.startswith(f"lm-eval-cora {self.command}: ")]
+        return line
+
+
+@pytest.fixture(params=["tasks", "run"])
+def error(request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]) -> Said:
+    return Said(capsys, request.param)
+
+
+def test_a_name_like_it_is_suggested(error: Said, tmp_path: Path) -> None:
+    assert tells(error("cora_medqqa", tmp_path), "'cora_medqqa'", "Did you mean 'cora_medqa'")
+    assert tells(error("medqua", tmp_path), "'medqua'", "Did you mean 'cora_medqa'")
+    assert tells(error("cora_scoree", tmp_path), "Did you mean 'cora_score'")
+    assert "mean" not in error("zzzz", tmp_path)
+
+
+def test_each_unknown_name_has_its_own_suggestion(error: Said, tmp_path: Path) -> None:
+    line = error("cora_dmeo,cora_demo,cora_mmluu", tmp_path)
+    assert tells(line, "'cora_dmeo'", "mean 'cora_demo'", "'cora_mmluu'", "mean 'cora_mmlu'")
+
+
+def test_a_task_of_the_users_own_is_suggested(error: Said, tmp_path: Path) -> None:
+    (tmp_path / "riddles.yaml").write_text(f"task: my_riddles\ninclude: {TASKS}/demo/cora_demo.yaml\n")
+    assert tells(error("my_ridles", tmp_path), "Did you mean 'my_riddles'?")
+
+
+BROKEN = {
+    "include": ("task: mine\ninclude: nowhere.yaml\n", "nowhere.yaml"),
+    "quotes": ('task: "mine"  # a comment\ndoc_to_text: "{{question}}\n', "line 2"),
+    "tabs": ("task: mine\n\tgroup: x\n", "line 2"),
+    "not a mapping": ("task: mine\n---\n- 1\n", "document"),
+    "a group": ("group: mine\ntask: [cora_demo\n", "line 2"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_file_that_the_harness_cannot_read_is_named(error: Said, tmp_path: Path, name: str) -> None:
+    text, reason = BROKEN[name]
+    path = tmp_path / "below" / "some.yaml"
+    path.parent.mkdir()
+    path.write_text(text)
+    assert tells(error("mine", tmp_path), "'mine'", str(path), reason)
+
+
+def test_a_file_with_another_ending_is_named(error: Said, tmp_path: Path) -> None:
+    (tmp_path / "mine.yml").write_text(f"task: mine\ninclude: {TASKS}/demo/cora_demo.yaml\n")
+    assert tells(error("mine", tmp_path), "'mine'", "mine.yml", ".yaml")
+
+
+def test_files_about_other_tasks_are_not_blamed(error: Said, tmp_path: Path) -> None:
+    (tmp_path / "one.yaml").write_text("task: mine_too\ninclude: nowhere.yaml\n")
+    (tmp_path / "two.yaml").write_text("# task: mine\ninclude: nowhere.yaml\n")
+    (tmp_path / "three.yaml").write_bytes(b"task: \xff\xfe\n")
+    (tmp_path / "folder.yaml").mkdir()
+    line = error("mine", tmp_path)
+    assert "there is no task 'mine'" in line
+    assert "nowhere.yaml" not in line
+
+
+def test_a_path_that_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    broken = tmp_path / "broken.yaml"
+    broken.write_text('task: mine\ndoc_to_text: "\n')
+    for path, told in ((tmp_path / "none.yaml", "no file"), (broken, "line 2")):
+        assert main(["run", "--model", "dummy", "--tasks", str(path)]) == 1
+        err = capsys.readouterr().err
+        assert told in err
+        assert str(path) in err
+        assert "Traceback" not in err
+
+
+# ---- arguments
+
+
+def test_the_options_of_the_harness() -> None:
+    runs = HarnessCLI()._subparsers.choices["run"]
+    taken = {action.dest for action in runs._actions}
+    assert {option.removeprefix("--") for option in harness_options()} >= taken - {"help"}
+
+
+def test_arguments_that_the_harness_refuses(capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments, told in (
+        (["--tasks", "x", "--sing"], "unrecognized arguments: --sing"),
+        (["--tasks", "x", "--num_fewshot", "few"], "'few'"),
+        (["--tasks", "x", "--model_args", '{"a": '], "Invalid JSON"),
+    ):
+        with pytest.raises(UsageError) as caught:
+            harness_arguments(arguments)
+        assert told in str(caught.value)
+        assert "\n" not in str(caught.value)
+    assert capsys.readouterr().err == ""
+
+
+def test_the_harness_help_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match=r"^0$"):
+        harness_arguments([])
+    assert "--num_fewshot" in capsys.readouterr().out
