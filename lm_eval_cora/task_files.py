@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
@@ -84,18 +85,31 @@ def _task_file(path: Path) -> TaskFile:
     return TaskFile(path.stem, benchmark(named["_benchmarks"]), named["_probes"], form)
 
 
-@lru_cache
-def benchmark(name: str) -> Benchmark:
-    """A benchmark of the package, by the name of its fragment.
+def benchmark(name: str, changes: Mapping[str, Any] | None = None) -> Benchmark:
+    """A benchmark of the package.
 
-    Of one with several configurations to choose from it is the first.
+    Args:
+        name: Name of its fragment.
+        changes: What is declared besides; see `declared`. Without it, a benchmark with several languages is the one in
+            the first.
+
+    Raises:
+        BenchmarkError: If something declared is wrong.
 
     Example:
-        >>> benchmark("medqa").options
-        (5, 5)
+        >>> benchmark("medqa").options, benchmark("global_mmlu", {"config": ("de",)}).name
+        ((5, 5), 'global_mmlu_de')
     """
-    given = _load(tasks_folder() / "_benchmarks" / f"{name}.yaml")["benchmark"]
-    return declared(given, {"config": tuple(given["configs"][:1])} if "configs" in given else {})
+    given = _declaration(name)
+    if changes is None:
+        changes = {"config": tuple(given["configs"][:1])} if "configs" in given else {}
+    return declared(given, changes)
+
+
+@lru_cache
+def _declaration(name: str) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = _load(tasks_folder() / "_benchmarks" / f"{name}.yaml")["benchmark"]
+    return found
 
 
 def _load(path: Path) -> Any:

@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "lm_eval_cora"
 TESTS = ROOT / "tests"
 
-NO_MODULE = {"test_structure.py", "test_benchmarks_run.py", "test_lock.py"}
+NO_MODULE = {"test_structure.py", "test_benchmarks_run.py", "test_lock.py", "test_write_tasks.py"}
 """Test files beside the package's modules that test none of them. Tests of whole runs are in `tests/runs/`."""
 
 

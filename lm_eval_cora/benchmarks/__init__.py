@@ -198,7 +198,7 @@ def collect_questions(
         try:
             reader = reader or benchmark.reader(list(row))
             drafts.append(reader.read(row, f"{id_prefix}-{number}", where))
-        except MissingColumn as error:
+        except MissingColumn as error:  # noqa: PERF203
             raise BenchmarkError(f"{benchmark.name}: {where}: {error} Its columns are: {_listed(row)}") from None
         except UnusableQuestion as error:
             results.append((where, error))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from importlib.resources import files
@@ -156,8 +157,8 @@ def _check_changes(keys: Mapping[str, Any], changes: Mapping[str, Any]) -> None:
     for key, value in changes.items():
         if key not in possible:
             raise BenchmarkError(
-                f"option {key!r}: {name} has its own source and columns. For others use cora_local (a file) or cora_hub "
-                "(a dataset on the Hub)"
+                f"option {key!r}: {name} has its own source and columns. For others use cora_local (a file) or "
+                "cora_hub (a dataset on the Hub)"
             )
         if key == "config" and (unknown := [one for one in value if one not in configs]):
             raise BenchmarkError(
@@ -171,10 +172,12 @@ def _choose_language(keys: dict[str, Any]) -> None:
     configs = keys.pop("configs", ())
     nota = keys.pop("nota_text", "")
     if configs:
-        if len(chosen := keys.get("config", ())) != 1:
+        chosen = keys.get("config", ())
+        if len(chosen) != 1:
+            example = json.dumps({"cora": {"config": configs[0]}})
             raise BenchmarkError(
                 f"option 'config': {keys['name']} needs one of {', '.join(configs)}; got "
-                f'{", ".join(chosen) or "none"}. Give it: --metadata \'{{"cora": {{"config": "{configs[0]}"}}}}\''
+                f"{', '.join(chosen) or 'none'}. Give it: --metadata '{example}'"
             )
         keys["name"] = f"{keys['name']}_{chosen[0]}"
         nota = nota.get(chosen[0], "") if isinstance(nota, Mapping) else nota

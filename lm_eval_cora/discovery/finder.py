@@ -93,6 +93,9 @@ class _Loader:
         self._loader.exec_module(module)
         try:
             _search_our_folder(module)
+            from lm_eval_cora.discovery.fragments import register_tag  # imports yaml, as the harness has by now
+
+            register_tag()
         except Exception as error:
             _warn(error)
 

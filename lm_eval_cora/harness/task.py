@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
 from typing import Any
@@ -13,8 +12,7 @@ from lm_eval.defaults import DEFAULT_OTHER_SEED
 from tqdm import tqdm
 
 from lm_eval_cora import metrics
-from lm_eval_cora.benchmarks import Benchmark, BenchmarkError
-from lm_eval_cora.benchmarks.declarations import declared
+from lm_eval_cora.benchmarks import BenchmarkError
 from lm_eval_cora.formats import format_of
 from lm_eval_cora.harness import docs
 from lm_eval_cora.harness.asking import AskingLM
@@ -46,6 +44,7 @@ from lm_eval_cora.harness.requests import chosen_docs, deal, with_room_for
 from lm_eval_cora.harness.results_file import data_of, digest_of, name_callables, signature_of
 from lm_eval_cora.harness.scored import ScoredTask
 from lm_eval_cora.harness.scoring import CHECKER, metric_keys, score_response
+from lm_eval_cora.harness.task_config import OWN_KEYS, benchmark_of, in_the_language_of, options_of, probe_of
 from lm_eval_cora.harness.templates import templates_of
 from lm_eval_cora.metrics import Estimate
 from lm_eval_cora.metrics.entries import (
@@ -58,20 +57,13 @@ from lm_eval_cora.metrics.entries import (
     is_known_early,
 )
 from lm_eval_cora.metrics.estimate import for_json
-from lm_eval_cora.options import OptionError, Options
-from lm_eval_cora.probes import PROBES, Probe
+from lm_eval_cora.options import OptionError
 from lm_eval_cora.question import Form
 from lm_eval_cora.report.data import Data
 from lm_eval_cora.responses import Record, ResponseTable
 
 _RATE = 10.0
 """Requests a second for which the time of a run is told while there is no model. A run tells its own after 20 s."""
-
-_OURS = ("class", "reader", "probe", "benchmark")
-"""Keys of a task file that are for this class and not for the harness."""
-
-_REPLACED = {"custom_dataset", "dataset_path", "dataset_name", "dataset_kwargs", "test_split"}
-"""Keys of the harness that `benchmark` replaces."""
 
 _FORMS: dict[str, Form] = {"generate_until": "generate", "multiple_choice": "loglikelihood"}
 
@@ -86,14 +78,12 @@ class CoraTask(ScoredTask):
     def __init__(self, config: Mapping[str, Any]) -> None:
         metadata = config.get("metadata") or {}
         check_metadata(config["task"], metadata)
-        self._options = Options.from_metadata(config["task"], _given(metadata.get("cora"), config))
-        self.probe = _probe_of(config)
-        with _naming(config["task"]):
-            self._benchmark = benchmark_of(config, self._options)
-        if self._benchmark.nota_text and self._options.nota_text == Options.nota_text:
-            self._options = replace(self._options, nota_text=self._benchmark.nota_text)
+        options = options_of(config)
+        self.probe = probe_of(config)
+        self._benchmark = benchmark_of(config, options)
+        self._options = in_the_language_of(self._benchmark, options)
         self._declared: Mapping[str, Any] = config["benchmark"]
-        config = {key: value for key, value in config.items() if key not in _OURS}
+        config = {key: value for key, value in config.items() if key not in OWN_KEYS}
         config |= {"process_docs": docs.process_docs, "custom_dataset": load_benchmark, "test_split": SPLIT}
         check_exemplar_settings(config)
         check_metrics(config["task"], config.get("metric_list"))
@@ -373,50 +363,6 @@ class CoraTask(ScoredTask):
             self._left_out,
             alone=len(filters_of(self)) == 1,
         )
-
-
-def _probe_of(config: Mapping[str, Any]) -> Probe:
-    """The probe that a task file names; until version 0.2 its `process_docs` named it."""
-    hook, name = config.get("process_docs"), config.get("probe")
-    if isinstance(hook, Probe):
-        return hook
-    if hook not in (None, docs.process_docs):
-        raise OptionError(
-            f"{config['task']}: process_docs: {hook!r} in the task file; expected {docs.__name__}.process_docs, and "
-            "the name of a probe in `probe`. CONTRIBUTING.md says how to add a probe"
-        )
-    if not isinstance(name, str) or name not in PROBES:
-        raise OptionError(f"{config['task']}: probe: {name!r} in the task file; expected one of {', '.join(PROBES)}")
-    return PROBES[name]
-
-
-def benchmark_of(config: Mapping[str, Any], options: Options) -> Benchmark:
-    """The benchmark that a task file declares, with what the user declares besides.
-
-    Raises:
-        OptionError: If there is none, or something about it is wrong.
-    """
-    if "benchmark" not in config:
-        raise OptionError(
-            "the task file has no `benchmark`. Include a benchmark of this package, or give its keys: `hub` or "
-            "`data_files`, `split`, `question`, `choices`, `answer`"
-        )
-    if others := sorted(_REPLACED.intersection(config)):
-        raise OptionError(
-            f"{', '.join(others)} in the task file: since version 0.2 `benchmark` says where the questions are and how "
-            "they are read. Remove the others"
-        )
-    try:
-        return declared(config["benchmark"], options.declared, options.data_files)
-    except BenchmarkError as error:
-        raise OptionError(str(error)) from None
-
-
-def _given(options: Any, config: Mapping[str, Any]) -> Any:
-    """The options that the user gave, and the reader of the task file if the user named none."""
-    if "reader" not in config or not (options is None or isinstance(options, Mapping)):
-        return options
-    return {"reader": config["reader"], **(options or {})}
 
 
 @contextmanager

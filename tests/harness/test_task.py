@@ -10,13 +10,13 @@ from lm_eval.tasks import TaskManager
 from lm_eval.tasks._yaml_loader import load_yaml
 
 from lm_eval_cora import metrics
-from lm_eval_cora.benchmarks import BenchmarkError
-from lm_eval_cora.benchmarks.medqa import MEDQA
+from lm_eval_cora.benchmarks import BenchmarkError, Source
 from lm_eval_cora.options import OptionError
 from lm_eval_cora.probes.prompts import SINGLE_LETTER
 from lm_eval_cora.question import LETTERS
+from lm_eval_cora.task_files import benchmark
 from tests.support.building import build, manager
-from tests.support.hub import right_answer
+from tests.support.hub import NEEDED, right_answer
 from tests.support.messages import tells
 from tests.support.names import (
     BENCHMARKS,
@@ -25,6 +25,7 @@ from tests.support.names import (
     NAMES,
     PROBES,
     SHOTS,
+    WITH_FEWER_PROBES,
     benchmark_of,
     printed,
     probe_of,
@@ -35,7 +36,7 @@ from tests.support.simulated import TASKS, knows, run, scores
 def test_exactly_these_names_are_registered() -> None:
     # A broken YAML is skipped by the harness without a word, so the whole list is compared.
     assert manager().all_tasks == sorted([*GROUPS, *NAMES])
-    assert {path.stem for path in (TASKS / "_benchmarks").iterdir()} == {*BENCHMARKS, "math"}
+    assert {path.stem for path in (TASKS / "_benchmarks").iterdir()} == {*BENCHMARKS, *WITH_FEWER_PROBES, "math"}
     assert {path.stem for path in (TASKS / "_probes").iterdir()} == set(PROBES)
 
 
@@ -50,8 +51,10 @@ def local_file(tmp_path: Path) -> str:
 @pytest.mark.parametrize("name", NAMES)
 def test_every_task_builds_and_renders(name: str, local_file: str) -> None:
     form = "multiple_choice" if name.endswith("_mc") else "generate_until"
-    task = build(name, **({"data_files": local_file} if "local" in name else {}))
+    options = {"local": {"data_files": local_file}, **NEEDED}.get(benchmark_of(name), {})
+    task = build(name, **options)
     docs = task.eval_docs
+    nota_text = "Keine der oben genannten Antworten" if "global_mmlu" in name else "None of the above"
     first = [doc for doc in docs if doc["ordinal"] == 0]
     assert sum(doc["variants"] for doc in first) == len(docs)
     assert sum(doc["original"] for doc in docs) == (0 if probe_of(name) == "sampling" else len(first))
@@ -79,7 +82,7 @@ def test_every_task_builds_and_renders(name: str, local_file: str) -> None:
         if "local" not in name and "demo" not in name:
             # The questions say which answer is right: not what the adapter made of the row.
             nota = doc["kind"].startswith("nota_answer")
-            assert (choice == ("None of the above" if nota else right_answer(doc["question"]))) == says_right
+            assert (choice == (nota_text if nota else right_answer(doc["question"]))) == says_right
             assert not nota or right_answer(doc["question"]) not in doc["choices"]
     assert form == task.OUTPUT_TYPE
     expected = printed(name)
@@ -87,7 +90,10 @@ def test_every_task_builds_and_renders(name: str, local_file: str) -> None:
     lower = [metric for metric, higher in task.higher_is_better().items() if higher is False]
     assert lower == [metric for metric in expected if metric in LOWER_IS_BETTER]
     assert list(task.aggregation()) == [*expected, *(f"{metric}_stderr" for metric in expected)]
-    assert (1 if "demo" in name else 2) + (not name.endswith("_mc")) == task.VERSION
+    if benchmark_of(name) in (*WITH_FEWER_PROBES, "hub"):
+        assert task.VERSION == 1
+    else:
+        assert (1 if "demo" in name else 2) + (not name.endswith("_mc")) == task.VERSION
     assert task.config.num_fewshot == SHOTS.get(name)
 
 
@@ -209,13 +215,10 @@ def test_a_doc_says_what_the_samples_file_needs(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("hub")
 def test_medqa_is_the_published_test_split() -> None:
-    assert build("cora_medqa").config.dataset_kwargs == {
-        "benchmark": MEDQA,
-        "hub_path": "lavita/medical-qa-datasets",
-        "hub_config": "med-qa-en-5options-source",
-        "hub_split": "test",
-        "hub_fewshot_split": "train",
-    }
+    source = Source(("lavita/medical-qa-datasets",), ("med-qa-en-5options-source",), "test", "train")
+    assert benchmark("medqa").source == source
+    config = build("cora_medqa").dump_config()["benchmark"]
+    assert {config["hub"], config["config"], config["split"]} == {*source.hub, *source.config, source.split}
 
 
 def test_generation_is_greedy_and_short() -> None:
@@ -230,9 +233,9 @@ def test_docs_are_expanded_once() -> None:
 
 
 def test_wrong_options_are_an_error_before_anything_runs() -> None:
-    with pytest.raises(OptionError, match="cora_demo: unknown option 'question'"):
-        build("cora_demo", question=5)
-    with pytest.raises(BenchmarkError, match="local: no questions were given"):
+    with pytest.raises(OptionError, match=r"cora_demo: unknown option 'quesions'.*'questions'"):
+        build("cora_demo", quesions=5)
+    with pytest.raises(BenchmarkError, match="no questions are given"):
         build("cora_local")
 
 
@@ -306,15 +309,9 @@ def test_a_task_file_of_ones_own_may_choose_among_the_metrics(tmp_path: Path) ->
 @pytest.mark.usefixtures("hub")
 def test_a_pinned_revision_is_signed(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text(
-        f"task: mine\ninclude: {TASKS}/medqa/cora_medqa.yaml\nmetadata: {{version: 1}}\n"
-        "dataset_kwargs:\n"
-        "  benchmark: !function lm_eval_cora.benchmarks.medqa.MEDQA\n"
-        "  hub_path: lavita/medical-qa-datasets\n"
-        "  hub_config: med-qa-en-5options-source\n"
-        "  hub_split: test\n"
-        "  hub_revision: 0a1b2c3\n"
+        f"task: mine\ninclude: {TASKS}/medqa/cora_medqa.yaml\nmetadata: {{version: 1, cora: {{revision: 0a1b2c3}}}}\n"
     )
-    signature = run(knows, "mine", {}, tmp_path)["configs"]["mine"]["metadata"]["signature"]
+    signature = run(knows, "mine", None, tmp_path)["configs"]["mine"]["metadata"]["signature"]
     assert "|shots:0|revision:0a1b2c3|seed:0|" in signature
     signature = run(knows, "cora_medqa")["configs"]["cora_medqa"]["metadata"]["signature"]
     assert "revision" not in signature
@@ -357,13 +354,28 @@ def test_a_task_file_that_names_a_former_hook_still_works(probe: str, tmp_path: 
     assert task.probe.name == task.dump_config()["probe"] == probe
 
 
+@pytest.mark.parametrize("key", ["test_split", "dataset_path", "dataset_kwargs", "custom_dataset"])
+def test_a_task_file_with_two_sources_is_refused(key: str, tmp_path: Path) -> None:
+    with pytest.raises(OptionError) as error:
+        own_task(tmp_path, f"{key}: other").load(["mine"])
+    assert tells(str(error.value), "mine: ", key, "`benchmark`")
+
+
+def test_a_task_file_without_a_benchmark_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text(
+        f"task: mine\ninclude: [{TASKS}/_forms/generate.yaml, {TASKS}/_probes/order.yaml]\nmetadata: {{version: 1}}\n"
+    )
+    with pytest.raises(OptionError, match=r"mine: .* no `benchmark`"):
+        TaskManager(include_path=tmp_path, include_defaults=False).load(["mine"])
+
+
 def test_exemplars_in_a_wording_of_ones_own(tmp_path: Path) -> None:
     own_task(tmp_path, "fewshot_config: {doc_to_text: !function lm_eval_cora.harness.docs.doc_to_text}")
     results = run(knows, "mine", {"questions": 1}, tmp_path, num_fewshot=2)
     assert results["samples"]["mine"][0]["arguments"][0][0].count("The first line of your reply") == 3
 
 
-@pytest.mark.parametrize("lines", ["test_split: null", "output_type: multiple_choice"])
+@pytest.mark.parametrize("lines", ["doc_to_text: null", "output_type: multiple_choice"])
 def test_a_task_file_that_does_not_fit_together_names_itself(lines: str, tmp_path: Path) -> None:
     with pytest.raises(OptionError, match=r"mine: the task cannot be built of its file: \w+: .*compare what it sets"):
         own_task(tmp_path, lines).load(["mine"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from dataclasses import replace
 from functools import cache
@@ -9,10 +10,13 @@ from pathlib import Path
 
 import datasets
 import pytest
+import yaml
 
 from lm_eval_cora import task_files
 from lm_eval_cora.benchmarks import agieval
 from lm_eval_cora.benchmarks.columns import Columns
+from lm_eval_cora.benchmarks.declarations import KEYS
+from lm_eval_cora.discovery.location import tasks_folder
 from lm_eval_cora.exemplars import ExemplarPool
 from lm_eval_cora.harness.docs import doc_to_scored_text, process_docs
 from lm_eval_cora.harness.loading import load_benchmark, load_exemplars, to_question
@@ -105,6 +109,20 @@ def test_the_rows_left_out_are_the_known_ones(benchmark: str) -> None:
     rows = LEFT_OUT.get(benchmark, [])
     reason = "two answers that contradict each other" if benchmark == "mmlu_pro" else "an option equal to the right one"
     assert loaded(benchmark)[1] == ([f"{len(rows)} with {reason} ({', '.join(rows)})"] if rows else [])
+
+
+@pytest.mark.parametrize("name", [name for name in QUESTIONS if name not in ("agieval", "math")])
+def test_the_same_docs_come_through_cora_hub(name: str) -> None:
+    fragment = yaml.safe_load((tasks_folder() / "_benchmarks" / f"{name}.yaml").read_text(encoding="utf-8"))[
+        "benchmark"
+    ]
+    given = json.loads(json.dumps({key: value for key, value in fragment.items() if key in KEYS}))  # as --metadata
+    options = Options.from_metadata("cora_hub", given)
+    found = load_benchmark(options=options, benchmark=task_files.benchmark("hub", options.declared))["test"]
+    own = load_benchmark(options=Options(), benchmark=task_files.benchmark(name))["test"]
+    assert found.to_list() == own.to_list()
+    for probe in PROBES.values():  # of each 200th question, because all docs are made of the question alone
+        assert process_docs(found.to_list()[::200], probe) == process_docs(own.to_list()[::200], probe)
 
 
 @pytest.mark.parametrize("benchmark", MENDED)
