@@ -85,13 +85,14 @@ def _task_file(path: Path) -> TaskFile:
     return TaskFile(path.stem, benchmark(named["_benchmarks"]), named["_probes"], form)
 
 
-def benchmark(name: str, changes: Mapping[str, Any] | None = None) -> Benchmark:
+def benchmark(name: str, changes: Mapping[str, Any] | None = None, data_files: tuple[Any, ...] = ()) -> Benchmark:
     """A benchmark of the package.
 
     Args:
         name: Name of its fragment.
         changes: What is declared besides; see `declared`. Without it, a benchmark with several languages is the one in
             the first.
+        data_files: The user's files.
 
     Raises:
         BenchmarkError: If something declared is wrong.
@@ -103,7 +104,7 @@ def benchmark(name: str, changes: Mapping[str, Any] | None = None) -> Benchmark:
     given = _declaration(name)
     if changes is None:
         changes = {"config": tuple(given["configs"][:1])} if "configs" in given else {}
-    return declared(given, changes)
+    return declared(given, changes, data_files)
 
 
 @lru_cache

@@ -155,7 +155,8 @@ class _Rows:
             try:
                 found = collect_questions(self._benchmark, rows, id_prefix=prefix)
             except BenchmarkError as error:
-                raise BenchmarkError(f"{error}\n  in {self}{self._advice(error)}") from None
+                where = "" if str(error).startswith("data_files: ") else f"\n  in {self}"  # it names the file
+                raise BenchmarkError(f"{error}{where}{self._advice(error)}") from None
             questions += found[0]
             left_out += found[1]
             notes += found[2]
