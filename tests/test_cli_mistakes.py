@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
+from lm_eval_cora.arguments import make_parser
 from lm_eval_cora.cli import main
-from lm_eval_cora.harness.dry_run import UsageError, harness_arguments
+from lm_eval_cora.harness.dry_run import harness_arguments
 from tests.support.messages import tells
+from tests.support.pairs import pairs
 
 SUGGESTED: list[tuple[str, str, str]] = [
     ("raport out", "'raport'", "'report'"),
@@ -44,6 +46,14 @@ def test_nothing_is_suggested_where_nothing_is_close(line: str, capsys: pytest.C
     with pytest.raises(SystemExit, match=r"^2$"):
         main(line.split())
     assert "Did you mean" not in capsys.readouterr().err
+
+
+def test_choices_as_each_python_prints_them(capsys: pytest.CaptureFixture[str]) -> None:
+    parser = make_parser(dict.fromkeys(["run", "report", "compare", "score", "export", "guess", "tasks"], print))
+    for choices in ("'html', 'md', 'every-eval-ever'", "html, md, every-eval-ever"):  # since 3.12 without quotes
+        with pytest.raises(SystemExit):
+            parser.error(f"argument --format: invalid choice: 'every_eval' (choose from {choices})")
+        assert "Did you mean 'every-eval-ever'?" in capsys.readouterr().err
 
 
 # ---- lm-eval-cora tasks
@@ -93,15 +103,6 @@ def checked(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> tuple[list[str]
     return names, metadata
 
 
-def takes_pairs() -> bool:
-    try:
-        harness_arguments(["--tasks", "x", "--metadata", "a=1"])
-    except UsageError:
-        return False
-    return True
-
-
-pairs = pytest.mark.skipif(not takes_pairs(), reason="lm-eval 0.4.12 takes JSON only")
 METADATA: list[Any] = [
     ['{"cora": {"seed": 1}, "a": [1]}'],
     pytest.param(["a=1"], marks=pairs),

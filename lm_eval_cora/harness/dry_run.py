@@ -51,6 +51,8 @@ def harness_arguments(arguments: Sequence[str]) -> Namespace:
         raise UsageError(said.getvalue().rpartition("error: ")[2].strip()) from None
     except (ValueError, RecursionError) as error:  # its parser does not expect them
         raise UsageError(shorten(" ".join(str(error).split()), 400).removesuffix(".")) from None
+    if not isinstance(given.metadata or {}, dict):  # lm-eval 0.4.12 takes any JSON
+        raise UsageError(f"argument --metadata: expected an object, got {shorten(given.metadata)}")
     return given
 
 
@@ -176,11 +178,14 @@ def _not_found(names: Sequence[str], manager: TaskManager, folders: Sequence[str
 
 
 def _why_skipped(name: str, manager: TaskManager, folders: Sequence[str | Path]) -> str:
-    """Why the harness skipped the file of a task, which it does in silence; empty if no file says that it is of it."""
-    line = re.compile(rf"""^(task|group)\s*:\s*["']?{re.escape(name)}["']?\s*(#.*)?$""", re.MULTILINE)
-    files = (path for folder in folders for path in sorted(Path(folder).rglob("*.y*ml")) if path.is_file())
-    for path in files:
-        if not line.search(path.read_text(encoding="utf-8", errors="replace")):
+    """Why the harness skipped the file of a task, which it does in silence; empty if there is no such file."""
+    says_so = re.compile(rf"""^(task|group)\s*:\s*["']?{re.escape(name)}["']?\s*(#.*)?$""", re.MULTILINE)
+    for path in (path for folder in folders for path in sorted(Path(folder).rglob("*.y*ml"))):
+        try:
+            text = path.read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            continue
+        if not says_so.search(text):
             continue
         if path.suffix != ".yaml":
             return f"{path}: the harness reads only files whose names end in .yaml"

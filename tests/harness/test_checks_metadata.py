@@ -21,6 +21,7 @@ from lm_eval_cora.harness.dry_run import dry_run
 from lm_eval_cora.options import OptionError, Options
 from tests.support.commands import Commands, KnowsSome
 from tests.support.messages import tells
+from tests.support.pairs import pairs
 from tests.support.simulated import TASKS, Simulated, knows
 
 
@@ -135,7 +136,15 @@ def test_a_run_in_python_tells_model_arguments_apart() -> None:
     assert evaluate({"seed": 1, "cora": {"questions": 1}}, model_args={"seed": 1})["n-samples"]
 
 
-@pytest.mark.parametrize("given", ['{"questions": 10}', '{"seed": 1}', "questions=10", "cora.questions=10"])
+@pytest.mark.parametrize(
+    "given",
+    [
+        '{"questions": 10}',
+        '{"seed": 1}',
+        pytest.param("questions=10", marks=pairs),
+        pytest.param("cora.questions=10", marks=pairs),
+    ],
+)
 def test_both_commands_refuse_before_the_first_request(run: Commands, given: str) -> None:
     with pytest.raises(OptionError, match=r"cora_demo: .*--metadata .*{\"cora\": {\""):
         run.plain("--metadata", given, questions=0)

@@ -1,0 +1,18 @@
+"""Whether the harness takes `--metadata key=value`."""
+
+from __future__ import annotations
+
+import pytest
+
+from lm_eval_cora.harness.dry_run import UsageError, harness_arguments
+
+
+def _are_taken() -> bool:
+    try:
+        harness_arguments(["--tasks", "x", "--metadata", "a=1"])
+    except UsageError:
+        return False
+    return True
+
+
+pairs = pytest.mark.skipif(not _are_taken(), reason="lm-eval 0.4.12 takes JSON only")
