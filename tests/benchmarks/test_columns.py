@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from lm_eval_cora.benchmarks import Benchmark, BenchmarkError, MissingColumn, collect_questions
+from lm_eval_cora.benchmarks.declarations import declared
+from lm_eval_cora.question import UnusableQuestion
+from tests.support.messages import tells
+from tests.support.rows import LOCAL, question_of
+
+ROW: dict[str, Any] = {"question": "Frozen?", "choices": ["Ice", "Fog", "Dew"], "answer": 0}
+
+
+def mine(**declaration: Any) -> Benchmark:
+    return declared({"name": "mine", "open": True}, {"name": "mine", **declaration}, ("mine.jsonl",))
+
+
+def test_parts_under_their_usual_names() -> None:
+    row = {"ID": 7, "Stem": "Frozen?", "OPTIONS": ["Ice", "Fog"], "AnswerKey": "B", "Category": "physics"}
+    question = question_of(LOCAL, row)
+    assert (question.id, question.stem, question.choices) == ("7", "Frozen?", ("Ice", "Fog"))
+    assert (question.answer, question.category) == (1, "physics")
+
+
+@pytest.mark.parametrize(
+    ("row", "parts"),
+    [
+        ({"Frage": "?", "choices": [], "answer": 0}, ("question", "'question'")),
+        ({"question": "?", "choises": [], "answer": 0}, ("choices", "A, B, C", "'choises'")),
+        ({"question": "?", "choices": []}, ("answer", "'answer'")),
+        ({"question": "?", "A": "Ice", "answer": 0}, ("choices",)),  # one column is no list
+        ({"question": "?", "B": "Ice", "C": "Fog", "answer": 0}, ("choices",)),  # not from A on
+    ],
+)
+def test_a_part_that_is_missing(row: dict[str, Any], parts: tuple[str, ...]) -> None:
+    with pytest.raises(MissingColumn) as error:
+        question_of(LOCAL, row)
+    assert tells(str(error.value), *parts)
+
+
+@pytest.mark.parametrize("names", ["ABC", ["a", "b", "c"], ["option_a", "option_b", "option_c"], ["opa", "opb", "opc"]])
+def test_a_column_for_each_option(names: list[str]) -> None:
+    row = {"question": "?", **dict(zip(names, ["Ice", "Fog", "Dew"], strict=True)), "answer": "C"}
+    assert question_of(LOCAL, row).choices == ("Ice", "Fog", "Dew")
+
+
+def test_the_last_options_may_be_missing_and_others_not() -> None:
+    row = {"question": "?", "A": "Ice", "B": "Fog", "C": None, "D": " ", "answer": "B"}
+    assert question_of(LOCAL, row).choices == ("Ice", "Fog")
+    with pytest.raises(UnusableQuestion, match="an empty option"):
+        question_of(LOCAL, {**row, "D": "Dew"})
+    with pytest.raises(UnusableQuestion, match="an answer outside the options"):
+        question_of(LOCAL, {**row, "answer": "C"})
+
+
+def test_without_an_answer_the_first_column_is_right_and_the_order_is_drawn() -> None:
+    source = mine(choices=("right", "wrong 1", "wrong 2"))
+    row = {"question": "?", "right": "Ice", "wrong 1": "Fog", "wrong 2": "Dew"}
+    found = [question_of(source, row, f"row-{number}") for number in range(60)]
+    assert {question.choices[int(question.answer)] for question in found} == {"Ice"}
+    assert {question.answer for question in found} == {0, 1, 2}
+    assert question_of(source, row, "row-3") == found[3]
+
+
+def test_a_forgotten_answer_column_is_an_error() -> None:
+    source = mine(choices=("a", "b", "c"))
+    row = {"question": "?", "a": "Ice", "b": "Fog", "c": "Dew", "Answer": "B"}
+    with pytest.raises(BenchmarkError) as error:
+        question_of(source, row)
+    assert tells(str(error.value), "mine: ", "'Answer'", "'answer': 'Answer'")
+    # A column that is the right option is not an answer that was forgotten.
+    named = mine(choices=("correct_answer", "b"))
+    assert question_of(named, {"question": "?", "correct_answer": "Ice", "b": "Fog"}).answer in (0, 1)
+
+
+def test_labels_in_a_column_of_their_own() -> None:
+    source = mine(labels="names")
+    row = {**ROW, "names": ["x", "y", "z"], "answer": "z"}
+    assert question_of(source, row).answer == 2
+    with pytest.raises(UnusableQuestion, match="2 labels for 3 options"):
+        question_of(source, {**row, "names": ["x", "y"]})
+
+
+def test_rows_that_are_not_kept_are_counted_and_do_not_refuse_a_file() -> None:
+    rows = [(f"line {n}", {**ROW, "question": f"{n}?", "kind": kind}) for n, kind in enumerate(["ok", "bad", "ok", 3])]
+    questions, left_out, _ = collect_questions(mine(keep={"kind": ["ok"]}), rows, id_prefix="row")
+    assert [question.id for question in questions] == ["row-0", "row-2"]
+    assert [(row.where, row.reason) for row in left_out] == [("line 1", "kind 'bad'"), ("line 3", "kind 3")]
+    with pytest.raises(BenchmarkError, match=r"mine: no row is kept: 2 with kind 'ok' \(line 0, line 2\)"):
+        collect_questions(mine(keep={"kind": "good"}), rows, id_prefix="row")
+
+
+@pytest.mark.parametrize(
+    ("choices", "noted"),
+    [
+        (["AA", "Aa"], True),
+        (["ice cream", "icecream"], True),
+        (["Ice", "Fog"], False),
+        (["Fog", "Dew", "Dew"], False),  # equal distractors are one option
+        (["x  y", "x y", "z"], False),  # printed alike: one option
+    ],
+)
+def test_a_note_on_options_that_are_almost_equal(choices: list[str], noted: bool) -> None:
+    row = {"question": "?", "choices": choices, "answer": len(choices) - 1}
+    if choices[0] == "Fog":
+        row["answer"] = 0
+    _, _, notes = collect_questions(LOCAL, [("line 5", row)], id_prefix="row")
+    assert bool(notes) == noted
+    assert tells(" ".join(notes), *(("1 of 1", "case or white space", "line 5") if noted else ()))
+
+
+def test_a_note_where_the_right_option_is_always_at_the_same_place() -> None:
+    rows = [(f"line {n}", {**ROW, "question": f"{n}?"}) for n in range(10)]
+    assert tells(collect_questions(LOCAL, rows, id_prefix="row")[2][0], "always A", "'shuffle': true")
+    assert not collect_questions(LOCAL, rows[:9], id_prefix="row")[2]
+    assert not collect_questions(mine(shuffle=True), rows, id_prefix="row")[2]
+    published = declared({"hub": "a/b", "split": "test", "published_rows": 10})
+    assert not collect_questions(published, rows, id_prefix="row")[2]
+
+
+def test_a_question_that_is_not_text() -> None:
+    with pytest.raises(UnusableQuestion, match="a question that is not text: it is 5"):
+        question_of(LOCAL, {**ROW, "question": 5})
+
+
+def test_numbers_become_text_and_ids_too() -> None:
+    question = question_of(LOCAL, {**ROW, "choices": [3, 4, 2.5], "id": 9})
+    assert (question.choices, question.id) == (("3", "4", "2.5"), "9")
+    assert question_of(LOCAL, {**ROW, "id": "", "category": None}, "row-0").id == "row-0"
