@@ -1,0 +1,94 @@
+"""The script that writes the task files: they are exactly what it writes."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+TASKS = ROOT / "tasks"
+
+
+def load_script() -> ModuleType:
+    """Import the script by its path; `scripts` is not a package."""
+    spec = importlib.util.spec_from_file_location("write_tasks", ROOT / "scripts" / "write_tasks.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def script() -> ModuleType:
+    return load_script()
+
+
+@pytest.fixture
+def copy(script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the task files, which the script writes to."""
+    folder = tmp_path / "tasks"
+    for path in TASKS.glob("[a-z]*/cora_*.yaml"):
+        target = folder / path.relative_to(TASKS)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(path.read_text(encoding="utf-8"), encoding="utf-8")
+    monkeypatch.setattr(script, "TASKS", folder)
+    return folder
+
+
+def written(folder: Path) -> dict[str, str]:
+    """The content of each task file by its path in the folder."""
+    return {
+        str(path.relative_to(folder)): path.read_text(encoding="utf-8") for path in folder.glob("[a-z]*/cora_*.yaml")
+    }
+
+
+def test_the_task_files_are_those_of_the_script(script: ModuleType) -> None:
+    expected = {str(path.relative_to(TASKS)): content for path, content in script.task_files()}
+    assert written(TASKS) == expected
+
+
+def test_each_task_file_is_written_once(script: ModuleType) -> None:
+    paths = [path for path, _ in script.task_files()]
+    assert len(paths) == len(set(paths))
+
+
+def test_each_benchmark_has_a_fragment(script: ModuleType) -> None:
+    assert set(script.BENCHMARKS) == {path.stem for path in (TASKS / "_benchmarks").glob("*.yaml")}
+
+
+def test_nothing_is_written_if_all_files_are_up_to_date(
+    script: ModuleType, copy: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script.main()
+    assert capsys.readouterr().out == ""
+    assert written(copy) == written(TASKS)
+
+
+def test_a_deleted_file_is_written_again(script: ModuleType, copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (copy / "openbookqa/cora_openbookqa_order.yaml").unlink()
+    script.main()
+    assert capsys.readouterr().out == "wrote tasks/openbookqa/cora_openbookqa_order.yaml\n"
+    assert written(copy) == written(TASKS)
+
+
+def test_a_folder_is_made_for_a_new_benchmark(script: ModuleType, copy: Path) -> None:
+    for path in (copy / "openbookqa").iterdir():
+        path.unlink()
+    (copy / "openbookqa").rmdir()
+    script.main()
+    assert written(copy) == written(TASKS)
+
+
+def test_a_changed_file_is_corrected_and_keeps_its_version(script: ModuleType, copy: Path) -> None:
+    path = copy / "mmlu/cora_mmlu_plus.yaml"
+    path.write_text("task: something_else\nmetadata: {version: 17}\n", encoding="utf-8")
+    script.main()
+    assert path.read_text(encoding="utf-8") == (
+        "task: cora_mmlu_plus\n"
+        "include: [../_forms/generate.yaml, ../_benchmarks/mmlu.yaml, ../_probes/plus.yaml]\n"
+        "metadata: {version: 17}\n"
+    )
