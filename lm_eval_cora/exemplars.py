@@ -107,8 +107,8 @@ class ExemplarPool:
             identifier, count = min(fewer.items(), key=lambda item: item[1])
             where = f" of the category {by_id[identifier].category!r}" if self._within_category else ""
             raise ExemplarError(
-                f"question {identifier!r} can have {count} exemplars at most: the other questions{where} of "
-                f"{self.source}; ask with --num_fewshot {count}"
+                f"question {identifier!r} can have {count} exemplars at most: those{where} in "
+                f"{self.source}, without itself; ask with --num_fewshot {count}"
             )
 
     def _pool_of(self, question: Question | OpenQuestion) -> str:

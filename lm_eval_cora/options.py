@@ -92,7 +92,10 @@ class Options:
             try:
                 read[key] = check(value)
             except (TypeError, ValueError):
-                raise OptionError(f"{task}: option {key!r} is {value!r}, expected {expected}. {_HOW}") from None
+                raise OptionError(
+                    f"{task}: option {key!r} is {value!r}, expected {expected}. It is given as "
+                    f"""--metadata '{{"cora": {{"{key}": ...}}}}'"""
+                ) from None
         declared = {key: read.pop(key) for key in KEYS if key in read}
         return cls(**read, declared=declared)
 

@@ -12,12 +12,13 @@ from typing import NamedTuple
 
 import yaml
 
-from lm_eval_cora.probes import PROBES
-
 TASKS = Path(__file__).parents[1] / "tasks"
 
-ENDINGS = {name: "" if name == "divergent" else f"_{name}" for name in PROBES}
-"""What each probe adds to the names of its tasks."""
+ALL = ("divergent", "plus", "revas", "prompts", "order", "sampling")
+"""The probes that a benchmark has by default."""
+
+FEWER = ("divergent", "plus", "order")
+"""The probes of the benchmarks that no paper of the probes uses; cora_hub has the others."""
 
 REASONED = ("prompts", "order", "sampling")
 """The probes whose written answers have room to reason."""
@@ -34,11 +35,9 @@ class Tasks(NamedTuple):
         shots: The number of exemplars of the divergent probe.
     """
 
-    probes: tuple[str, ...] = tuple(PROBES)
+    probes: tuple[str, ...] = ALL
     shots: int = 0
 
-
-FEWER = ("divergent", "plus", "order")
 
 BENCHMARKS = {
     "agieval": Tasks(),
@@ -69,7 +68,8 @@ def task_files() -> Iterator[tuple[Path, str]]:
     for benchmark, tasks in BENCHMARKS.items():
         for probe in tasks.probes:
             for scored in (False,) if probe in WRITTEN_ONLY else (False, True):
-                name = f"cora_{benchmark}{ENDINGS[probe]}{'_mc' if scored else ''}"
+                ending = "" if probe == "divergent" else f"_{probe}"
+                name = f"cora_{benchmark}{ending}{'_mc' if scored else ''}"
                 path = TASKS / _folder(benchmark) / f"{name}.yaml"
                 form = "loglikelihood" if scored else "reasoned" if probe in REASONED else "generate"
                 shots = tasks.shots if probe == "divergent" else 0

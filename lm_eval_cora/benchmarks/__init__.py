@@ -95,6 +95,8 @@ class Source:
         config: Its configuration, or several.
         split: The split that is scored.
         fewshot_split: The split that exemplars come from, if there is one.
+        by_config: Whether it is made of several configurations. Ids then begin with the configuration, and rows have it
+            in the column `config`.
         revision: A commit, branch or tag; None is the newest.
     """
 
@@ -103,6 +105,7 @@ class Source:
     split: str | None = None
     fewshot_split: str | None = None
     revision: str | None = None
+    by_config: bool = False
 
 
 @dataclass(frozen=True)
@@ -116,6 +119,7 @@ class Benchmark:
         source: Where it is on the Hub.
         files: Files of the user's, if the declaration names some.
         package_file: Where the rows are if they come with the package.
+        published: Whether it is a published benchmark of this package, whose layout and defects are known.
         published_rows: Number of rows of the published split, if there is one.
         part_of: Of a benchmark that is made of several datasets: takes the name of a dataset or of a file and a row of
             it, and returns the part that the row is of. Rows have it in the column `subset`, and ids begin with it.
@@ -135,6 +139,7 @@ class Benchmark:
     source: Source = Source()
     files: tuple[Any, ...] = ()
     package_file: Path | None = None
+    published: bool = True
     published_rows: int | None = None
     part_of: Callable[[str, Row], str] | None = None
     exemplars_within_category: bool = False

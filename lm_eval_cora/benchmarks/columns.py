@@ -11,7 +11,7 @@ from lm_eval_cora.benchmarks import BenchmarkError, MissingColumn, NotKept, Resu
 from lm_eval_cora.benchmarks.cells import Options, option_text, read_options
 from lm_eval_cora.benchmarks.fields import Field, Getter, find_column
 from lm_eval_cora.benchmarks.repairs import Mended
-from lm_eval_cora.benchmarks.right_option import AnswerKey, Draft
+from lm_eval_cora.benchmarks.right_option import FIRST, AnswerKey, Draft
 from lm_eval_cora.question import LETTERS, Question, UnusableQuestion, one_line, shorten
 from lm_eval_cora.randomness import in_random_order
 from lm_eval_cora.suggestions import did_you_mean
@@ -19,6 +19,9 @@ from lm_eval_cora.suggestions import did_you_mean
 _QUESTIONS = ("question", "question_stem", "stem")
 _CHOICES = ("choices", "options")
 _ANSWERS = ("answer", "answerkey", "answer_key", "answer_idx", "answer_index", "correct_answer", "correct", "label")
+_RIGHT = re.compile("correct|right|true|gold|best|answer|solution", re.IGNORECASE)
+"""Part of the name of a column with right answers."""
+
 _OF_AN_OPTION = re.compile(r"(?:option|choice|op|)[ _-]?([a-z])", re.IGNORECASE)
 
 _ENOUGH = 10
@@ -36,7 +39,8 @@ class Columns:
     Attributes:
         name: Name of the benchmark. With `shuffle` the orders depend on it.
         question: The text before the options.
-        choices: All options, or one field for each. Without an answer the first of several fields is the right one.
+        choices: All options, or one field for each. Without an answer the first of several fields is the right one, if
+            its name says so.
         labels: What the source calls the options, such as "A" or "1".
         answer: What says which option is right.
         answer_check: Another field that must name the same option.
@@ -82,18 +86,37 @@ class Columns:
 
     def _complete(self, columns: Sequence[str]) -> Columns:
         """The same with all fields that the source has."""
-        right_first = isinstance(self.choices, tuple) and self.answer is None
-        if right_first and (answer := _first(_ANSWERS, columns)) and Field(answer) not in self.named:
-            raise BenchmarkError(
-                f"{self.name}: 'choices' names a column for each option, and 'answer' is not given, so that the first "
-                f"would be right. But there is a column {answer!r}: give 'answer': {answer!r}"
-            )
+        right_first = self.key.reading == FIRST
+        if isinstance(self.choices, tuple) and self.answer is None and not right_first:
+            self._check_first(self.choices[0].text, _first(_ANSWERS, columns))
+            right_first = True
         return replace(
             self,
             question=self.question or _found("question", _QUESTIONS, columns),
             choices=self.choices or _found_choices(columns),
             answer=None if right_first else self.answer or _found("answer", _ANSWERS, columns),
             shuffle=self.shuffle or right_first,
+        )
+
+    def _check_first(self, first: str, answer: str | None) -> None:
+        """See that the first of several columns is meant to be the right answer.
+
+        Args:
+            first: Its name.
+            answer: A column that may be the answer, if there is one.
+
+        Raises:
+            BenchmarkError: If nothing says that it is.
+        """
+        if answer not in (None, *(part.text for part in self.named)):
+            instead = f"There is a column {answer!r}: give 'answer': {answer!r}"
+        elif not _RIGHT.search(first):
+            instead = "Name the column of the answer with 'answer'"
+        else:
+            return
+        raise BenchmarkError(
+            f"{self.name}: 'choices' names a column for each option, and 'answer' is missing. {instead}. If the first "
+            f"column, {first!r}, is always right, give 'answer_is': 'first'"
         )
 
     @property
@@ -183,7 +206,7 @@ class ColumnReader:
             stem=stem,
             options=tuple(map(option_text, options.texts)),
             labels=None if labels is None else tuple(labels),
-            answer=0 if self._columns.answer is None else self._answer(row),
+            answer=self._answer(row),
             check=self._check(row),
             category=_text_or(self._category(row), ""),
             where=where,
@@ -200,7 +223,7 @@ class ColumnReader:
     def finish(self, drafts: Sequence[Draft]) -> tuple[list[Result], list[str]]:
         """Read the answers and make the questions."""
         columns = self._columns
-        key = columns.key if columns.answer else AnswerKey(first=0)
+        key = columns.key if columns.answer else AnswerKey(reading=FIRST)
         places, notes = key.settle(drafts, columns.name)
         results = [self._question(draft, place) for draft, place in zip(drafts, places, strict=True)]
         if not columns.published:

@@ -108,11 +108,19 @@ def declared(given: Any, changes: Mapping[str, Any] | None = None, data_files: t
     is_open = keys.pop("open", False)
     if not is_open:
         _check_changes(keys, changes)
+    every = keys.get("config", ())
+    published = "published_rows" in keys
     keys |= changes
+    if len(every) > 1 and keys["config"] != every:  # some of its parts
+        keys.pop("published_rows", None)
     _choose_language(keys)
-    source = Source(**{part.name: keys.pop(part.name) for part in fields(Source) if part.name in keys})
+    by_config = max(len(every), len(keys.get("config", ()))) > 1
+    source = Source(
+        **{part.name: keys.pop(part.name) for part in fields(Source) if part.name in keys},
+        by_config=by_config,
+    )
     if source.hub and source.split is None and not data_files:
-        raise BenchmarkError(f"benchmark: 'hub' needs a 'split', such as 'test', beside it; got {', '.join(keys)}")
+        raise BenchmarkError("'hub' needs the key 'split' beside it, such as 'split': 'test'")
     adapter: Benchmark | None = keys.pop("adapter", None)
     if adapter is not None:
         return replace(adapter, source=source)
@@ -122,13 +130,14 @@ def declared(given: Any, changes: Mapping[str, Any] | None = None, data_files: t
     name = changes.get("name") or own_name or given_name
     package_file = keys.pop("package_file", None)
     about = {part.name: keys.pop(part.name) for part in fields(Benchmark) if part.name in keys}
-    columns = _columns(name, keys, published="published_rows" in about)
+    columns = _columns(name, keys, published=published)
     return Benchmark(
         name=name,
         reader=columns,
         columns=tuple(part.text for part in columns.named),
         source=source,
         files=named_files,
+        published=published,
         package_file=Path(str(files("lm_eval_cora.benchmarks") / package_file)) if package_file else None,
         **about,
     )

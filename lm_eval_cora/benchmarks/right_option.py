@@ -16,13 +16,14 @@ from lm_eval_cora.benchmarks import BenchmarkError
 from lm_eval_cora.benchmarks.cells import parse_cell
 from lm_eval_cora.question import LETTERS, UnusableQuestion, one_line, shorten
 
-Reading = Literal["label", "letter", "index", "text"]
-"""What an answer may be."""
+Reading = Literal["label", "letter", "index", "text", "first"]
+"""What an answer may be. With "first" there is no answer: the first option is right."""
 
 LABEL: Reading = "label"
 LETTER: Reading = "letter"
 INDEX: Reading = "index"
 TEXT: Reading = "text"
+FIRST: Reading = "first"
 READINGS: tuple[Reading, ...] = get_args(Reading)
 
 _FRAME = " \t\r\n()[]{}.:"
@@ -146,7 +147,7 @@ class AnswerKey:
             For each question the right option, or why it cannot be told; and notes for the user.
 
         Raises:
-            BenchmarkError: If the answers seem to count from 1.
+            BenchmarkError: If the answers seem to count from 1, or an answer has two meanings.
         """
         found = [self._meanings(draft.answer, draft) for draft in drafts]
         told = [one for one in found if one]
@@ -155,7 +156,10 @@ class AnswerKey:
         else:
             allowed = frozenset(reading for reading in READINGS if told and all(reading in one for one in told))
         notes = self._suspicious_numbers(drafts, allowed, name)
-        return [self._settled(draft, one, allowed) for draft, one in zip(drafts, found, strict=True)], notes
+        try:
+            return [self._settled(draft, one, allowed) for draft, one in zip(drafts, found, strict=True)], notes
+        except BenchmarkError as error:
+            raise BenchmarkError(f"{name}: {error}") from None
 
     def _settled(self, draft: Draft, found: Meanings, allowed: frozenset[Reading]) -> int | UnusableQuestion:
         try:
@@ -184,6 +188,8 @@ class AnswerKey:
         return every
 
     def _choose(self, found: Meanings, allowed: frozenset[Reading], draft: Draft) -> int:
+        if self.reading == FIRST:
+            return 0
         if allowed == {LABEL}:
             found = {reading: place for reading, place in found.items() if reading == LABEL}
         places = set(found.values())
@@ -191,10 +197,9 @@ class AnswerKey:
             places = {place for reading, place in found.items() if reading in allowed} or places
         if len(places) > 1:
             readings = " and ".join(f"{reading} of option {place}" for reading, place in found.items())
-            raise UnusableQuestion(
-                "an answer with two meanings",
-                f"{shorten(repr(draft.answer))} is the {readings}. Say which with 'answer_is': "
-                f"{' or '.join(map(repr, found))}",
+            raise BenchmarkError(
+                f"{draft.where}: an answer with two meanings: {shorten(repr(draft.answer))} is the {readings}. Say "
+                f"which with 'answer_is': {' or '.join(map(repr, found))}"
             )
         if not places:
             raise UnusableQuestion(

@@ -163,7 +163,7 @@ def check_exemplar_settings(config: Mapping[str, Any]) -> None:
     if given:
         raise OptionError(
             f"{config['task']}: {', '.join(sorted(given))}: exemplars are drawn by question from the source that "
-            "`dataset_kwargs` names, so that all variants of a question see the same ones; remove it"
+            "`benchmark` names, so that all variants of a question see the same ones; remove it"
         )
 
 

@@ -17,6 +17,7 @@ from lm_eval.evaluator_utils import get_sample_size
 from lm_eval.tasks import TaskManager
 
 from lm_eval_cora.benchmarks import BenchmarkError
+from lm_eval_cora.discovery.fragments import register_tag
 from lm_eval_cora.discovery.location import with_tasks_folder
 from lm_eval_cora.harness.asking import AskingLM
 from lm_eval_cora.harness.back_ends import in_a_line
@@ -85,6 +86,7 @@ def dry_run(
         OptionError: If a name is unknown, or a task or an option is not as it must be.
         BenchmarkError: If the questions cannot be had.
     """
+    register_tag()
     folders = with_tasks_folder([include_path] if include_path else [])
     manager = TaskManager(include_path=folders, include_defaults=False, metadata=dict(metadata))
     if unknown := [name for name in names if name not in manager.all_tasks]:
@@ -114,6 +116,7 @@ def check_tasks(settings: EvaluatorConfig, model: AskingLM) -> tuple[TaskManager
     """
     with silence():
         # Explicitly, so that this command does not depend on the start-up module.
+        register_tag()
         given = settings.include_path or []  # a list in a --config file
         settings.include_path = with_tasks_folder(given if isinstance(given, list) else [given])
         manager = _manager(settings, settings.include_path)

@@ -168,7 +168,13 @@ class _Rows:
         if self._local:
             sources = [(_name(one), read_rows(one)) for one in self._local]
         else:
-            places = product(self._benchmark.source.hub, self._benchmark.source.config or (None,))
+            source = self._benchmark.source
+            if source.by_config and self._benchmark.part_of is None:
+                return {
+                    config: chain.from_iterable(self._hub_rows(name, config) for name in source.hub)
+                    for config in source.config
+                }
+            places = product(source.hub, source.config or (None,))
             sources = [(name, self._hub_rows(name, config)) for name, config in places]
         part_of = self._benchmark.part_of
         if part_of is None:
@@ -195,15 +201,17 @@ class _Rows:
                 f"  {_describe(error)}{_how_to_get_access(path, error) or self._advice()}"
             ) from None
         rows = ((f"row {number}", row) for number, row in enumerate(dataset))
-        if len(self._benchmark.source.config) < 2 or self._benchmark.part_of:
+        if not self._benchmark.source.by_config or self._benchmark.part_of:
             return rows
         return ((f"{config} {where}", {"config": config, **row}) for where, row in rows)
 
     def _advice(self, error: BenchmarkError | None = None) -> str:
-        """What a user can do about an error, on a line of its own."""
+        """What a user can do about an error, on a line of its own; empty where the error says it."""
         benchmark = self._benchmark
+        if not benchmark.published:
+            return "" if error else "\nCheck the keys 'hub', 'config', 'split' and 'revision'"
         if self.files:
-            if benchmark.source.hub and "no column" in str(error):
+            if "no column" in str(error):
                 return (
                     f"\n{benchmark.name} expects the columns of its own source: {', '.join(benchmark.columns)}. For "
                     "other columns use the task cora_local, which takes their names"

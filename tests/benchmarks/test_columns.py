@@ -56,8 +56,8 @@ def test_the_last_options_may_be_missing_and_others_not() -> None:
 
 
 def test_without_an_answer_the_first_column_is_right_and_the_order_is_drawn() -> None:
-    source = mine(choices=("right", "wrong 1", "wrong 2"))
-    row = {"question": "?", "right": "Ice", "wrong 1": "Fog", "wrong 2": "Dew"}
+    source = mine(choices=("Right one", "wrong 1", "wrong 2"))
+    row = {"question": "?", "Right one": "Ice", "wrong 1": "Fog", "wrong 2": "Dew"}
     found = [question_of(source, row, f"row-{number}") for number in range(60)]
     assert {question.choices[int(question.answer)] for question in found} == {"Ice"}
     assert {question.answer for question in found} == {0, 1, 2}
@@ -70,6 +70,11 @@ def test_a_forgotten_answer_column_is_an_error() -> None:
     with pytest.raises(BenchmarkError) as error:
         question_of(source, row)
     assert tells(str(error.value), "mine: ", "'Answer'", "'answer': 'Answer'")
+    with pytest.raises(BenchmarkError) as error:  # the first column may be any option
+        question_of(source, {name: value for name, value in row.items() if name != "Answer"})
+    assert tells(str(error.value), "mine: ", "'answer'", "'a'", "'answer_is': 'first'")
+    first = mine(choices=("a", "b", "c"), answer_is="first")
+    assert "Ice" in {question_of(first, row).choices[int(question_of(first, row).answer)]}
     # A column that is the right option is not an answer that was forgotten.
     named = mine(choices=("correct_answer", "b"))
     assert question_of(named, {"question": "?", "correct_answer": "Ice", "b": "Fog"}).answer in (0, 1)

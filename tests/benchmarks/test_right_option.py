@@ -85,7 +85,8 @@ def test_what_an_answer_means(answer: object, choices: list[str], index: int) ->
     ],
 )
 def test_an_answer_that_is_none_or_two(answer: object, choices: list[str], message: str) -> None:
-    with pytest.raises(UnusableQuestion) as error:
+    kind = BenchmarkError if "two meanings" in message else UnusableQuestion
+    with pytest.raises(kind) as error:
         right(answer, choices)
     assert message in str(error.value)
 
@@ -113,7 +114,7 @@ def test_all_rows_decide_what_one_row_leaves_open() -> None:
     assert answers_of(["B", "A", "x"], ["A", "B", "x"]) == [1, 0, 2]  # "x" is not a letter
     with pytest.raises(BenchmarkError) as error:
         answers_of(["1", "2"], digits)
-    assert tells(str(error.value), "mine: 2 of 2 rows", "line 1: ", "'1'", "index", "text", "'answer_is'")
+    assert tells(str(error.value), "mine: ", "line 1: ", "'1'", "index", "text", "'answer_is'")
     assert answers_of(["1", "2"], digits, answer_is="index") == [1, 2]
     assert answers_of(["1", "2"], digits, answer_is="text") == [0, 1]
     assert answers_of(["1", "2"], digits, answer_from=1) == [0, 1]

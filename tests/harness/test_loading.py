@@ -333,3 +333,51 @@ def test_a_file_of_ones_own_is_not_shown_as_published(tmp_path: Path) -> None:
     path = write(tmp_path / "mine.jsonl", row)
     pool = load_exemplars(options=Options(data_files=(path,)), benchmark=MMLU)
     assert not pool.as_published
+
+
+@pytest.mark.usefixtures("hub")
+def test_a_benchmark_of_several_configurations_has_them_in_its_ids(caplog: pytest.LogCaptureFixture) -> None:
+    both = rows_of(benchmark=benchmark("mmlu_redux", {"config": ("anatomy", "virology")}))
+    assert [row["id"] for row in both] == [f"{part}-test-{n}" for part in ("anatomy", "virology") for n in range(3)]
+    assert [row["category"] for row in both] == ["anatomy"] * 3 + ["virology"] * 3
+    assert tells(caplog.text, "left out 2 of 8", "error_type 'wrong_groundtruth'", "(anatomy row 3, virology row 3)")
+    assert "published" not in caplog.text  # it is a part of the benchmark
+    # The ids of a part do not depend on the others: they seed the variants.
+    assert rows_of(benchmark=benchmark("mmlu_redux", {"config": ("virology",)})) == both[3:]
+
+
+def test_a_dataset_that_is_declared_wrongly_says_which_keys_to_check(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(BenchmarkError) as error:
+        rows_of(benchmark=benchmark("hub", {"hub": ("nobody/nothing",), "split": "test"}))
+    assert tells(str(error.value), "nothing: cannot load 'nobody/nothing'", "'hub', 'config', 'split' and 'revision'")
+    monkeypatch.setattr(datasets, "load_dataset", lambda *_, **__: [{"Stem": "Which?"}])
+    with pytest.raises(BenchmarkError) as error:
+        rows_of(benchmark=benchmark("hub", {"hub": ("a/riddles",), "split": "test", "question": "stm"}))
+    assert tells(str(error.value), "riddles: row 0: no column 'stm'. Did you mean 'Stem'?", "columns are: Stem")
+    assert "data_files" not in str(error.value)
+
+
+def test_a_gated_dataset_says_how_to_get_access(monkeypatch: pytest.MonkeyPatch) -> None:
+    class DatasetNotFoundError(Exception):
+        pass
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise DatasetNotFoundError("Dataset 'Idavidrein/gpqa' is a gated dataset on the Hub. You must be authenticated")
+
+    monkeypatch.setattr(datasets, "load_dataset", fail)
+    with pytest.raises(BenchmarkError) as error:
+        rows_of(benchmark=benchmark("gpqa_main"))
+    parts = ("gpqa_main: cannot load 'Idavidrein/gpqa'", "https://huggingface.co/datasets/Idavidrein/gpqa", "HF_TOKEN")
+    assert tells(str(error.value), *parts)
+    assert "data_files" not in str(error.value)
+
+
+def test_columns_of_another_source_point_to_the_task_for_them(tmp_path: Path) -> None:
+    path = write(tmp_path / "mine.jsonl", {"question": "Which?", "A": "Ice", "B": "Fog", "answer": "A"})
+    with pytest.raises(BenchmarkError) as error:
+        rows_of(benchmark=MEDQA, options=Options(data_files=(path,)))
+    assert tells(str(error.value), "medqa: ", "'options'", "question, A, B, answer", "mine.jsonl", "cora_local")

@@ -15,6 +15,7 @@ import datasets
 import pytest
 
 from lm_eval_cora import benchmarks, formats, probes, task_files
+from lm_eval_cora.benchmarks import declarations
 from lm_eval_cora.cli import main
 from lm_eval_cora.formats import FORMATS
 from lm_eval_cora.probes import PROBES
@@ -55,22 +56,32 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (hub / f"{split}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows[split == "train" :]))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
-    # The adapter is a module of the package; here it lies in the temporary folder.
+    # The adapter is a module of the package; here it is in the temporary folder.
     monkeypatch.setattr(benchmarks, "__path__", [*benchmarks.__path__, str(tmp_path / "lm_eval_cora" / "benchmarks")])
-    monkeypatch.delitem(sys.modules, "lm_eval_cora.benchmarks.riddles", raising=False)
+    monkeypatch.delitem(sys.modules, "lm_eval_cora.benchmarks.rhymes", raising=False)
     return tmp_path
 
 
-def test_one_adapter_one_fragment_and_the_task_files_are_enough(folder: Path) -> None:
+def test_one_fragment_and_the_task_files_are_enough(folder: Path) -> None:
     names = files_of_the_guide("a benchmark")
     assert [Path(name).name for name in names] == [
-        *("riddles.py", "riddles.yaml", "cora_riddles.yaml", "cora_riddles_mc.yaml")
+        *("riddles.yaml", "cora_riddles.yaml", "cora_riddles_mc.yaml", "rhymes.py")
     ]
     for task in ("cora_riddles", "cora_riddles_mc"):
         results = run(knows, task, {"questions": 4}, folder / "tasks", num_fewshot=2)
         assert scores(results, task)["cora"] == 1.0
         assert results["n-samples"][task]["effective"] == 4 * 14
         assert all(sample["arguments"][0][0].count("\nAnswer: ") == 2 for sample in results["samples"][task])
+
+
+@pytest.mark.usefixtures("folder")
+def test_an_adapter_reads_rows_that_need_code() -> None:
+    rhymes = import_module("lm_eval_cora.benchmarks.rhymes").RHYMES
+    rows = [("row 0", {"text": "moon: spoon, table, fork"}), ("row 1", {"text": "moon"})]
+    found = declarations.declared({"adapter": rhymes, "hub": "somebody/rhymes", "split": "test"})
+    questions, left_out, _ = benchmarks.collect_questions(found, rows, id_prefix="test")
+    assert [(question.stem, question.choices[0]) for question in questions] == [("What rhymes with moon?", "spoon")]
+    assert [row.where for row in left_out] == ["row 1"]
 
 
 @pytest.fixture
