@@ -82,6 +82,8 @@ class Columns:
             MissingColumn: If a column is missing.
             BenchmarkError: If it is not clear which option is right.
         """
+        for part in self.named:  # what the user names, before anything is looked for
+            part.getter(columns)
         return ColumnReader(self._complete(columns), columns)
 
     def _complete(self, columns: Sequence[str]) -> Columns:

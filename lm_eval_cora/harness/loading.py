@@ -171,7 +171,7 @@ class _Rows:
             source = self._benchmark.source
             if source.by_config and self._benchmark.part_of is None:
                 return {
-                    config: chain.from_iterable(self._hub_rows(name, config) for name in source.hub)
+                    config: chain.from_iterable([self._hub_rows(name, config) for name in source.hub])
                     for config in source.config
                 }
             places = product(source.hub, source.config or (None,))
