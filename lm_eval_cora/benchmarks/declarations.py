@@ -111,25 +111,23 @@ def declared(given: Any, changes: Mapping[str, Any] | None = None, data_files: t
     every = keys.get("config", ())
     published = "published_rows" in keys
     keys |= changes
-    if len(every) > 1 and keys["config"] != every:  # some of its parts
-        keys.pop("published_rows", None)
+    is_whole = keys.get("config", ()) == every
     _choose_language(keys)
     by_config = max(len(every), len(keys.get("config", ()))) > 1
-    source = Source(
-        **{part.name: keys.pop(part.name) for part in fields(Source) if part.name in keys},
-        by_config=by_config,
-    )
+    source = Source(**_taken(keys, Source), by_config=by_config)
     if source.hub and source.split is None and not data_files:
         raise BenchmarkError("'hub' needs the key 'split' beside it, such as 'split': 'test'")
     adapter: Benchmark | None = keys.pop("adapter", None)
     if adapter is not None:
-        return replace(adapter, source=source)
+        return replace(adapter, source=source, published_rows=adapter.published_rows if is_whole else None)
     named_files = tuple(keys.pop("data_files", ()))
     given_name = keys.pop("name", "questions")
     own_name = _name_of(source, data_files or named_files) if is_open or "name" not in given else ""
     name = changes.get("name") or own_name or given_name
     package_file = keys.pop("package_file", None)
-    about = {part.name: keys.pop(part.name) for part in fields(Benchmark) if part.name in keys}
+    about = _taken(keys, Benchmark)
+    if by_config and not is_whole:
+        about["published_rows"] = None
     columns = _columns(name, keys, published=published)
     return Benchmark(
         name=name,
@@ -141,6 +139,11 @@ def declared(given: Any, changes: Mapping[str, Any] | None = None, data_files: t
         package_file=Path(str(files("lm_eval_cora.benchmarks") / package_file)) if package_file else None,
         **about,
     )
+
+
+def _taken(keys: dict[str, Any], kind: type[Any]) -> dict[str, Any]:
+    """Take the keys that are fields of a dataclass."""
+    return {part.name: keys.pop(part.name) for part in fields(kind) if part.name in keys}
 
 
 def _checked(given: object) -> dict[str, Any]:
