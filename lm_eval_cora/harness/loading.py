@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from itertools import chain, product
@@ -160,6 +161,11 @@ class _Rows:
             questions += found[0]
             left_out += found[1]
             notes += found[2]
+        if repeated := next((id for id, count in Counter(one.id for one in questions).items() if count > 1), None):
+            raise BenchmarkError(
+                f"{self._benchmark.name}: the id {repeated!r} is in several parts of {self}, whose answers would count "
+                "as those of one question. Leave 'id' out, or make it a template with {{ config }} in it"
+            )
         return questions, left_out, notes
 
     def _parts(self) -> dict[str, Iterable[LocatedRow]]:

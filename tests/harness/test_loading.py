@@ -381,3 +381,14 @@ def test_columns_of_another_source_point_to_the_task_for_them(tmp_path: Path) ->
     with pytest.raises(BenchmarkError) as error:
         rows_of(benchmark=MEDQA, options=Options(data_files=(path,)))
     assert tells(str(error.value), "medqa: ", "'options'", "question, A, B, answer", "mine.jsonl", "cora_local")
+
+
+def test_an_id_in_two_configurations_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = {"id": 1, "question": "Which?", "choices": ["Ice", "Fog"], "answer": "A"}
+    monkeypatch.setattr(datasets, "load_dataset", lambda *_, **__: [row])
+    declared = {"hub": ("a/riddles",), "config": ("one", "two"), "split": "test"}
+    with pytest.raises(BenchmarkError) as error:
+        rows_of(benchmark=benchmark("hub", declared))
+    assert tells(str(error.value), "riddles: ", "'1'", "one, two", "{{ config }}")
+    found = rows_of(benchmark=benchmark("hub", {**declared, "id": "{{ config }}-{{ id }}"}))
+    assert [one["id"] for one in found] == ["one-1", "two-1"]
