@@ -1,10 +1,11 @@
 """Every task on the whole public benchmarks, each in a process of its own, with a model that answers at once.
 
-    python -m tests.support.whole                  # all 92, as a table: what `nox -s whole` runs
+    python -m tests.support.whole                  # all 102, as a table: what `nox -s whole` runs
     python -m tests.support.whole mmlu_pro _revas  # those with one of these words in their name
 
 The benchmarks are read from a folder in the layout of their Hub ids, `../shared/whole` beside the checkout or the one
-that --folder names. `local` asks the questions of TruthfulQA from a file. Requests are what reaches the model, prompt
+that --folder names. `local` asks the questions of TruthfulQA from a file, `hub` those of ARC-Challenge. The tasks of
+`WITH_FEWER_PROBES` are left out: their datasets are not in the folder. Requests are what reaches the model, prompt
 tokens are estimated at four bytes each, time and memory are those of the whole process, the harness included.
 """
 
@@ -26,7 +27,7 @@ from zlib import crc32
 
 from tabulate import tabulate
 
-from tests.support.names import NAMES
+from tests.support.names import NAMES, WITH_FEWER_PROBES, benchmark_of
 
 REPOSITORY = Path(__file__).parents[2]
 WHOLE = REPOSITORY.parent / "shared" / "whole"
@@ -150,7 +151,8 @@ def main() -> int:
         return 0
     if not given.folder.is_dir():
         parser.error(f"there is no folder {given.folder}; name the one that holds the benchmarks with --folder")
-    tasks = [name for name in NAMES if not given.words or any(word in name for word in given.words)]
+    known = [name for name in NAMES if benchmark_of(name) not in WITH_FEWER_PROBES]
+    tasks = [name for name in known if not given.words or any(word in name for word in given.words)]
     rows, failed = [], 0
     for task in tasks:
         row = run_in_a_process(task, given.folder)
@@ -172,9 +174,12 @@ def run_in_a_process(task: str, whole: Path) -> dict[str, Any]:
         "PYTHONPATH": str(REPOSITORY),
     }
     with tempfile.TemporaryDirectory() as temporary:
-        local = task.startswith("cora_local")
-        files = {"data_files": str(local_file(Path(temporary), whole))} if local else {}
-        metadata = json.dumps({"cora": files})
+        options: dict[str, Any] = {}
+        if benchmark_of(task) == "local":
+            options = {"data_files": str(local_file(Path(temporary), whole))}
+        elif benchmark_of(task) == "hub":
+            options = {"hub": "allenai/ai2_arc", "config": "ARC-Challenge", "split": "test"}
+        metadata = json.dumps({"cora": options})
         command = [sys.executable, "-m", "tests.support.whole", "--task", task, "--metadata", metadata]
         done = subprocess.run(command, cwd=whole, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
