@@ -7,7 +7,6 @@ whole source decide.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
@@ -80,8 +79,8 @@ def meanings(answer: Any, draft: Draft, first: int = 0) -> Meanings:
     options, labels = draft.options, draft.labels
     answer = parse_cell(answer) if isinstance(answer, str) and answer[:1] in "[{" else answer
     if isinstance(answer, list | tuple):
-        if len(answer) == len(options) and Counter(answer) == {0: len(answer) - 1, 1: 1}:
-            return {INDEX: answer.index(1)}
+        if len(answer) == len(options) and all(one in (0, 1) for one in answer) and sum(answer) == 1:
+            return {INDEX: list(answer).index(1)}
         if len(answer) != 1:
             return {}
         answer = answer[0]
@@ -94,7 +93,7 @@ def meanings(answer: Any, draft: Draft, first: int = 0) -> Meanings:
     found: dict[Reading, int] = {}
     if labels is not None and (place := _only(text, labels, bare)) is not None:
         found[LABEL] = place
-    if len(bare) == 1 and (upper := bare.upper()) in LETTERS[: len(options)]:
+    if len(bare) == 1 and bare.isascii() and (upper := bare.upper()) in LETTERS[: len(options)]:
         found[LETTER] = LETTERS.index(upper)
     if _NUMBER.fullmatch(bare) and 0 <= (index := int(float(bare)) - first) < len(options):
         found[INDEX] = index
@@ -136,8 +135,8 @@ class AnswerKey:
     def settle(self, drafts: Sequence[Draft], name: str) -> tuple[list[int | UnusableQuestion], list[str]]:
         """Decide how to read the answers of all rows, and read them.
 
-        With labels, an answer is a label if any row's is. Otherwise each row is read by all readings; where they
-        disagree, only those count that every row allows.
+        With labels, all answers are labels or none is. Otherwise each row is read by all readings; where they disagree,
+        only those count that every row allows.
 
         Args:
             drafts: The questions of the source.
@@ -147,11 +146,13 @@ class AnswerKey:
             For each question the right option, or why it cannot be told; and notes for the user.
 
         Raises:
-            BenchmarkError: If the answers seem to count from 1, or an answer has two meanings.
+            BenchmarkError: If the answers seem to count from 1, an answer has two meanings, or some are labels and some
+                are not.
         """
         found = [self._meanings(draft.answer, draft) for draft in drafts]
         told = [one for one in found if one]
-        if self.reading is None and self.first is None and any(LABEL in one for one in told):
+        if any(LABEL in one for one in told):
+            _check_labels(drafts, found, name)
             allowed = frozenset([LABEL])
         else:
             allowed = frozenset(reading for reading in READINGS if told and all(reading in one for one in told))
@@ -232,6 +233,20 @@ class AnswerKey:
         if self.first is None and len(numbers) >= _ENOUGH:
             return ["no answer is 0. If the answers count from 1, give 'answer_from': 1; else 'answer_from': 0"]
         return []
+
+
+def _check_labels(drafts: Sequence[Draft], found: Sequence[Meanings], name: str) -> None:
+    """See that no answer means an option without being its label, where others are labels.
+
+    Of the labels 1 to 4 an index from 0 would be read as a label in three rows of four.
+    """
+    for draft, one in zip(drafts, found, strict=True):
+        if one and LABEL not in one:
+            raise BenchmarkError(
+                f"{name}: {draft.where}: the answer {shorten(repr(draft.answer))} is not a label "
+                f"({', '.join(draft.labels or ())}) but the {next(iter(one))} of an option, and other answers are "
+                f"labels. Say what they are with 'answer_is': {' or '.join(map(repr, (LABEL, *one)))}"
+            )
 
 
 def _index(answer: Any) -> int | None:

@@ -76,6 +76,10 @@ def test_what_an_answer_means(answer: object, choices: list[str], index: int) ->
         ([1, 1], ["Ice", "Fog"], "is not an index"),
         ([0, 0], ["Ice", "Fog"], "is not an index"),
         ([], ["Ice", "Fog"], "is not an index"),
+        ([[1], [0]], ["Ice", "Fog"], "is not an index"),
+        ([{}, {}], ["Ice", "Fog"], "is not an index"),
+        ({"a": 1}, ["Ice", "Fog"], "is not an index"),
+        ("\ufb06", [f"option {n}" for n in range(26)], "is not an index"),  # its upper case is "ST"
         ("fog", ["FOG", "Fog"], "is not an index"),
         ("A", ["B", "A"], "an answer with two meanings: 'A' is the letter of option 0 and text of option 1"),
         ("1", ["1", "2"], "an answer with two meanings: '1' is the index of option 1 and text of option 0"),
@@ -98,6 +102,22 @@ def test_labels_are_what_the_source_calls_the_options() -> None:
     assert right("Fog", ["Ice", "Fog"], labels=["A", "B"]) == 1
     with pytest.raises(UnusableQuestion, match=r"'5' .* label \(1, 2\)"):
         right("5", ["Ice", "Fog"], labels=["1", "2"])
+
+
+def test_answers_that_are_labels_in_some_rows_only_are_an_error() -> None:
+    # Indices from 0 beside the labels 1 to 4: three of four would be read as labels.
+    rows = [
+        (f"row {n}", {"question": f"{n}?", "choices": {"text": list("wxyz"), "label": list("1234")}, "answer": n})
+        for n in range(4)
+    ]
+    source = declared({"open": True}, {"hub": ("a/mine",), "split": "test"})
+    with pytest.raises(BenchmarkError) as error:
+        collect_questions(source, rows, id_prefix="row")
+    assert tells(
+        str(error.value), "mine: row 0: ", "0", "label (1, 2, 3, 4)", "index", "'answer_is': 'label' or 'index'"
+    )
+    indices = declared({"open": True}, {"hub": ("a/mine",), "split": "test", "answer_is": "index"})
+    assert [question.answer for question in collect_questions(indices, rows, id_prefix="row")[0]] == [0, 1, 2, 3]
 
 
 def test_a_label_that_two_options_have_means_the_first_and_is_not_guessed_regardless_of_case() -> None:
