@@ -59,7 +59,7 @@ def install(session: nox.Session) -> None:
 
 @nox.session(python="3.12")
 def whole(session: nox.Session) -> None:
-    """An hour: a process for each of the 92 tasks. Needs a folder with the benchmarks, see tests/support/whole.py."""
+    """An hour: a process for each of 102 tasks. Needs a folder with the benchmarks, see tests/support/whole.py."""
     session.install(".[dev]")
     session.run("python", "-m", "tests.support.whole", *session.posargs)
 
