@@ -3,6 +3,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import event, given
+from hypothesis import strategies as st
 
 from lm_eval_cora.benchmarks import BenchmarkError, collect_questions
 from lm_eval_cora.benchmarks.declarations import declared
@@ -176,3 +178,39 @@ def test_a_second_answer_must_name_the_same_option() -> None:
     assert question_of(checked, {**row, "text": None}).answer == 1
     with pytest.raises(UnusableQuestion, match=r"two answers that contradict each other: 'B' is 'Fog', .* 'Ice'"):
         question_of(checked, {**row, "text": "Ice"})
+
+
+WRITTEN = {
+    "index": lambda right, options, labels: right,
+    "digits": lambda right, options, labels: str(right),
+    "float": lambda right, options, labels: float(right),
+    "letter": lambda right, options, labels: "ABCDEF"[right],
+    "framed": lambda right, options, labels: f"({'abcdef'[right]})",
+    "text": lambda right, options, labels: options[right],
+    "label": lambda right, options, labels: labels[right],
+    "one": lambda right, options, labels: [int(place == right) for place in range(len(options))],
+}
+"""How a source may write which option is right."""
+
+TEXTS = st.lists(
+    st.sampled_from([*"0123", *"ABCab", "Ice", "ICE", "fog", "1.0", "(a)"]), min_size=2, max_size=6, unique=True
+)
+
+
+@given(rows=st.lists(st.tuples(TEXTS, st.integers(0, 5)), min_size=1, max_size=6), how=st.sampled_from(sorted(WRITTEN)))
+def test_an_answer_is_read_as_it_was_written_or_not_at_all(rows: list[tuple[list[str], int]], how: str) -> None:
+    """All rows write the answer in one way. Options that look like letters or numbers may make it an error only."""
+    located = []
+    for number, (options, place) in enumerate(rows):
+        right, labels = place % len(options), "123456"[: len(options)]
+        choices: Any = dict(zip(labels, options, strict=True)) if how == "label" else options
+        answer = WRITTEN[how](right, options, labels)
+        located.append((f"row {number}", {"question": "?", "choices": choices, "answer": answer, "right": right}))
+    try:
+        questions, left_out, _ = collect_questions(LOCAL, located, id_prefix="row")
+    except BenchmarkError:
+        event(f"{how}: error")
+        return
+    event(f"{how}: read")
+    assert not left_out
+    assert [question.answer for question in questions] == [row["right"] for _, row in located]
