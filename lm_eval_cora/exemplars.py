@@ -22,6 +22,7 @@ class ExemplarPool:
         within_category: Whether the exemplars of a question are of its own category.
         as_published: Whether the split was made for few-shot use. Its first questions are then the exemplars, in its
             own order and with its repeats. Otherwise they are drawn at random, and none comes twice.
+        digest: Digest of the questions.
     """
 
     def __init__(
@@ -31,8 +32,13 @@ class ExemplarPool:
         source: str,
         within_category: bool,
         as_published: bool = False,
+        digest: str = "",
     ) -> None:
         self.source = source
+        self.signature = "-".join(
+            filter(None, [digest, "category" * within_category, "published" * as_published]),
+        )
+        """What the exemplars are drawn from and how, for the signature of a score."""
         self._within_category = within_category
         self.as_published = as_published
         self._pools: dict[str, list[Question | OpenQuestion]] = {}

@@ -18,6 +18,7 @@ Result = Question | OpenQuestion | UnusableQuestion
 
 _NAMED = 5
 _SHOWN = 40
+_KINDS = 10
 
 
 class BenchmarkError(ValueError):
@@ -258,7 +259,9 @@ def count_left_out(left_out: Iterable[LeftOut]) -> str:
     by_reason: dict[str, list[str]] = {}
     for row in left_out:
         by_reason.setdefault(row.reason, []).append(row.where)
-    return "; ".join(
+    told = [
         f"{len(places)} with {reason} ({', '.join(places[:_NAMED])}{', …' if len(places) > _NAMED else ''})"
-        for reason, places in by_reason.items()
-    )
+        for reason, places in sorted(by_reason.items(), key=lambda item: -len(item[1]))
+    ]
+    more = f"; {len(told) - _KINDS} more kinds" if len(told) > _KINDS else ""
+    return "; ".join(told[:_KINDS]) + more

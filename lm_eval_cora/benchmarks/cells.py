@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from math import isfinite
 from typing import Any, NamedTuple
 
 from lm_eval_cora.benchmarks.literals import parse_literal
@@ -15,6 +14,9 @@ _SHAPES = (
     "a list of texts, a mapping from label to text, {text, label}, a list of {key, value}, one of these as JSON or as "
     "Python prints it, or a text with a `separator`"
 )
+_LARGEST = 1e300
+"""Larger numbers are no options; infinity and nan are not either."""
+
 _TEXT_NAMES = ("text", "texts", "value", "choices", "choice", "option")
 _LABEL_NAMES = ("label", "labels", "key", "id", "letter")
 
@@ -41,10 +43,17 @@ def parse_cell(cell: Any) -> Any:
     if not isinstance(cell, str):
         return cell
     with suppress(ValueError, RecursionError):
-        return json.loads(cell)
+        return json.loads(cell, object_pairs_hook=_object)
     with suppress(ValueError):
         return parse_literal(cell)
     return cell
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object without repeated keys: of two options with one label, one would vanish."""
+    if len(found := dict(pairs)) < len(pairs):
+        raise ValueError("a key twice")
+    return found
 
 
 def read_options(cell: Any, separator: str | None = None) -> Options:
@@ -91,10 +100,12 @@ def _of_mapping(value: Mapping[str, Any]) -> Options:
                 "as many labels as options are needed", f"got {shorten(repr(value[labels]))} for {len(value[texts])}"
             )
         return Options(value[texts], [str(label) for label in value[labels]])
-    if any(_is_list(text) or isinstance(text, Mapping) for text in value.values()):
+    if (texts and labels) or any(_is_list(text) or isinstance(text, Mapping) for text in value.values()):
         raise UnusableQuestion("options of another shape", f"expected {_SHAPES}; got {shorten(repr(value))}")
-    # Tables store a mapping with the keys of all rows: an option that a question does not have is None.
-    present = {str(label): text for label, text in value.items() if text is not None}
+    present = {str(label): text for label, text in value.items()}
+    # Tables store a mapping with the keys of all rows: a question with fewer options has None in the last ones.
+    while present and next(reversed(present.values())) is None:
+        present.popitem()
     return Options(list(present.values()), list(present))
 
 
@@ -135,6 +146,6 @@ def option_text(option: object) -> str:
         return option
     if option is None:
         raise UnusableQuestion("an empty option")
-    if isinstance(option, bool) or not isinstance(option, int | float) or not isfinite(option):
+    if isinstance(option, bool) or not isinstance(option, int | float) or not -_LARGEST < option < _LARGEST:
         raise UnusableQuestion("an option that is not text", f"it is {shorten(repr(option))}")
     return str(option)

@@ -20,7 +20,7 @@ _QUESTIONS = ("question", "question_stem", "stem")
 _CHOICES = ("choices", "options")
 _ANSWERS = ("answer", "answerkey", "answer_key", "answer_idx", "answer_index", "correct_answer", "correct", "label")
 _RIGHT = re.compile("correct|right|true|gold|best|answer|solution", re.IGNORECASE)
-"""Part of the name of a column with right answers."""
+_WRONG = re.compile("incorrect|wrong|untrue|false|distract|not", re.IGNORECASE)
 
 _OF_AN_OPTION = re.compile(r"(?:option|choice|op|)[ _-]?([a-z])", re.IGNORECASE)
 
@@ -84,13 +84,16 @@ class Columns:
         """
         for part in self.named:  # what the user names, before anything is looked for
             part.getter(columns)
-        return ColumnReader(self._complete(columns), columns)
+        complete = self._complete(columns)
+        found = complete.choices if self.choices is None else None
+        beyond = _next_column(found[-1].text) if isinstance(found, tuple) else None
+        return ColumnReader(complete, columns, beyond)
 
     def _complete(self, columns: Sequence[str]) -> Columns:
         """The same with all fields that the source has."""
         right_first = self.key.reading == FIRST
         if isinstance(self.choices, tuple) and self.answer is None and not right_first:
-            self._check_first(self.choices[0].text, _first(_ANSWERS, columns))
+            self._check_first([part.text for part in self.choices], _first(_ANSWERS, columns))
             right_first = True
         return replace(
             self,
@@ -100,19 +103,20 @@ class Columns:
             shuffle=self.shuffle or right_first,
         )
 
-    def _check_first(self, first: str, answer: str | None) -> None:
+    def _check_first(self, choices: Sequence[str], answer: str | None) -> None:
         """See that the first of several columns is meant to be the right answer.
 
         Args:
-            first: Its name.
+            choices: The columns of the options.
             answer: A column that may be the answer, if there is one.
 
         Raises:
             BenchmarkError: If nothing says that it is.
         """
-        if answer not in (None, *(part.text for part in self.named)):
+        first, *others = choices
+        if answer is not None and answer not in choices:
             instead = f"There is a column {answer!r}: give 'answer': {answer!r}"
-        elif not _RIGHT.search(first):
+        elif not _is_right(first) or any(map(_is_right, others)):
             instead = "Name the column of the answer with 'answer'"
         else:
             return
@@ -126,6 +130,11 @@ class Columns:
         """The fields that hold the question, its options and the answer."""
         choices = self.choices if isinstance(self.choices, tuple) else (self.choices,)
         return [part for part in (self.question, *choices, self.answer) if part is not None]
+
+
+def _is_right(column: str) -> bool:
+    """Whether the name of a column says that it holds right answers."""
+    return _RIGHT.search(column) is not None and _WRONG.search(column) is None
 
 
 def _first(names: Iterable[str], columns: Sequence[str]) -> str | None:
@@ -169,10 +178,12 @@ class ColumnReader:
     Args:
         columns: Where the parts are, complete.
         names: The columns of the first row.
+        beyond: The column that would hold one more option, where columns of options were found and not named.
     """
 
-    def __init__(self, columns: Columns, names: Sequence[str]) -> None:
+    def __init__(self, columns: Columns, names: Sequence[str], beyond: str | None = None) -> None:
         self._columns = columns
+        self._beyond = beyond
         self._mended = Mended(columns.repairs)
         self._keep = [(column, Field(column).getter(names), values) for column, values in columns.keep.items()]
         self._stem = _getter(columns.question, names)
@@ -190,11 +201,16 @@ class ColumnReader:
     def read(self, row: Row, default_id: str, where: str) -> Draft:
         """Take the parts of a question from a row."""
         for column, get, values in self._keep:
-            if str(value := get(row)) not in values:
+            if _kept(value := get(row)) not in values:
                 raise NotKept(f"{column} {shorten(repr(value))}")
         stem = self._stem(row)
         if not isinstance(stem, str):
             raise UnusableQuestion("a question that is not text", f"it is {shorten(repr(stem))}")
+        if self._beyond is not None and not _is_blank(row.get(self._beyond)):
+            raise MissingColumn(
+                f"a column {self._beyond!r} with an option, which the first row lacks. Name all columns of options "
+                "with 'choices'."
+            )
         options = self._options(row)
         if not options.texts:
             raise UnusableQuestion("no options", f"in {shorten(stem)!r}")
@@ -203,6 +219,8 @@ class ColumnReader:
             raise UnusableQuestion(
                 "as many labels as options are needed", f"{len(labels)} labels for {len(options.texts)} options"
             )
+        if labels is not None and len(set(labels)) < len(labels):
+            raise UnusableQuestion("labels that are repeated", shorten(", ".join(labels)))
         return Draft(
             id=_text_or(self._id(row), default_id),
             stem=stem,
@@ -218,7 +236,7 @@ class ColumnReader:
         if not self._each:
             return read_options(self._choices(row), self._columns.separator)
         cells = [get(row) for get in self._each]
-        while cells and (cells[-1] is None or (isinstance(cells[-1], str) and not cells[-1].strip())):
+        while cells and _is_blank(cells[-1]):
             cells.pop()  # a question with fewer options than others
         return Options(cells)
 
@@ -243,6 +261,20 @@ class ColumnReader:
             return Question(draft.id, self._mended.stem(draft.stem), options, place, draft.category)
         except UnusableQuestion as error:
             return error
+
+
+def _is_blank(cell: Any) -> bool:
+    return cell is None or (isinstance(cell, str) and not cell.strip())
+
+
+def _next_column(last: str) -> str:
+    """The column of the next option: after "option_d" comes "option_e"."""
+    return last[:-1] + chr(ord(last[-1]) + 1)
+
+
+def _kept(value: object) -> str:
+    """A value as `keep` compares it: 1.0 is 1."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def _getter(part: Any, names: Sequence[str]) -> Getter:

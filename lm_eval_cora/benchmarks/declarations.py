@@ -15,7 +15,7 @@ from lm_eval_cora.benchmarks.columns import Columns
 from lm_eval_cora.benchmarks.fields import Field
 from lm_eval_cora.benchmarks.files import source_name
 from lm_eval_cora.benchmarks.repairs import REPAIRS
-from lm_eval_cora.benchmarks.right_option import READINGS, AnswerKey
+from lm_eval_cora.benchmarks.right_option import FIRST, INDEX, READINGS, AnswerKey
 from lm_eval_cora.suggestions import did_you_mean
 from lm_eval_cora.values import Check
 
@@ -121,6 +121,9 @@ def declared(given: Any, changes: Mapping[str, Any] | None = None, data_files: t
     if adapter is not None:
         return replace(adapter, source=source, published_rows=adapter.published_rows if is_whole else None)
     named_files = tuple(keys.pop("data_files", ()))
+    if source.hub and (named_files or (is_open and data_files)):
+        raise BenchmarkError("'hub' and 'data_files' name two sources; give one of them")
+    _check_answer(keys)
     given_name = keys.pop("name", "questions")
     own_name = _name_of(source, data_files or named_files) if is_open or "name" not in given else ""
     name = changes.get("name") or own_name or given_name
@@ -139,6 +142,15 @@ def declared(given: Any, changes: Mapping[str, Any] | None = None, data_files: t
         package_file=Path(str(files("lm_eval_cora.benchmarks") / package_file)) if package_file else None,
         **about,
     )
+
+
+def _check_answer(keys: Mapping[str, Any]) -> None:
+    """Refuse keys that contradict each other on where the right option is."""
+    reading = keys.get("answer_is")
+    if reading == FIRST and "answer" in keys:
+        raise BenchmarkError("'answer_is': 'first' means that there is no answer to read; leave 'answer' out")
+    if "answer_from" in keys and reading not in (None, INDEX):
+        raise BenchmarkError(f"'answer_from' is for indices, but 'answer_is' is {reading!r}; leave one of them out")
 
 
 def _taken(keys: dict[str, Any], kind: type[Any]) -> dict[str, Any]:
@@ -170,7 +182,7 @@ def _check_changes(keys: Mapping[str, Any], changes: Mapping[str, Any]) -> None:
         if key not in possible:
             raise BenchmarkError(
                 f"option {key!r}: {name} has its own source and columns. For others use cora_local (a file) or "
-                "cora_hub (a dataset on the Hub)"
+                "cora_hub (a dataset on the Hub), or change the `benchmark` of your task file"
             )
         if key == "config" and (unknown := [one for one in value if one not in configs]):
             raise BenchmarkError(
@@ -201,8 +213,18 @@ def _name_of(source: Source, data_files: tuple[Any, ...]) -> str:
     if data_files:
         names = [source_name(one) for one in data_files]
         return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
-    tail = [part.rstrip("/").rpartition("/")[2] for part in source.hub[:1]]
-    return "_".join([*tail, *(source.config if len(source.config) == 1 else ())])
+    name = "_".join([*(tail(part) for part in source.hub[:1]), *(source.config if len(source.config) == 1 else ())])
+    return f"{name} and {len(source.hub) - 1} more" if len(source.hub) > 1 else name
+
+
+def tail(hub: str) -> str:
+    """The name of a dataset without its owner.
+
+    Example:
+        >>> tail("allenai/openbookqa")
+        'openbookqa'
+    """
+    return hub.rstrip("/").rpartition("/")[2]
 
 
 def _columns(name: str, keys: dict[str, Any], *, published: bool) -> Columns:

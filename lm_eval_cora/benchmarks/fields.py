@@ -9,8 +9,8 @@ from functools import partial
 from operator import itemgetter
 from typing import Any
 
-from jinja2 import StrictUndefined, TemplateError, Undefined
-from jinja2.sandbox import SandboxedEnvironment
+from jinja2 import StrictUndefined, TemplateError, TemplateRuntimeError, Undefined
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from lm_eval_cora.benchmarks import BenchmarkError, MissingColumn, Row
 from lm_eval_cora.benchmarks.cells import parse_cell
@@ -20,8 +20,24 @@ from lm_eval_cora.suggestions import did_you_mean
 Getter = Callable[[Row], Any]
 """Takes a row and returns the value of a field."""
 
-_SANDBOX = SandboxedEnvironment(undefined=StrictUndefined, keep_trailing_newline=True)
-_EXPRESSION = re.compile(r"\A\s*\{\{((?:(?!\{\{|\}\}|\{%|%\}).)*)\}\}\s*\Z", re.DOTALL)
+
+def _printable(value: Any) -> Any:
+    """Refuse to print a missing value, which Jinja prints as "None"."""
+    if value is None:
+        raise TemplateRuntimeError("it prints a column without a value")
+    return value
+
+
+_SANDBOX = ImmutableSandboxedEnvironment(
+    undefined=StrictUndefined, keep_trailing_newline=True, finalize=_printable, extensions=[]
+)
+for _name in ("random", "lipsum"):  # the ranks of a run would disagree
+    _SANDBOX.filters.pop(_name, None)
+    _SANDBOX.globals.pop(_name, None)
+
+_EXPRESSION = re.compile(r"\A\s*\{\{[-+]?((?:(?!\{\{|\}\}|\{%|%\}).)*?)[-+]?\}\}\s*\Z", re.DOTALL)
+_MOST_BITS = 64
+"""Of a number that a template makes."""
 
 
 @dataclass(frozen=True)
@@ -110,6 +126,8 @@ def _at_path(column: str, path: Sequence[str], row: Row) -> Any:
     for name in path:
         value = parse_cell(value)
         try:
+            if isinstance(value, str):
+                raise TypeError
             if isinstance(value, Mapping):
                 value = value[name]
             elif name.isdecimal():
@@ -136,8 +154,8 @@ def _compiled(text: str) -> Getter:
             evaluate: Callable[..., Any] = _SANDBOX.compile_expression(single[1].strip(), undefined_to_none=False)
         else:
             evaluate = _SANDBOX.from_string(text).render
-    except TemplateError as error:
-        raise BenchmarkError(f"the template {shorten(text, 80)!r} cannot be compiled: {error}") from None
+    except (TemplateError, SyntaxError, RecursionError, MemoryError, OverflowError, ValueError) as error:
+        raise BenchmarkError(f"the template {shorten(text, 80)!r} cannot be compiled: {shorten(error, 200)}") from None
     return partial(_evaluated, evaluate, text)
 
 
@@ -146,8 +164,12 @@ def _evaluated(evaluate: Callable[..., Any], text: str, row: Row) -> Any:
         value = evaluate({**row, "row": row})
         if isinstance(value, Undefined):
             str(value)  # raises: a column that the row lacks
+        if isinstance(value, int) and value.bit_length() > _MOST_BITS:
+            raise OverflowError("a number of more than 64 bits")
     except TemplateError as error:
-        raise UnusableQuestion(f"a template that fails: {error.message}", f"{shorten(text, 80)!r}") from None
+        raise UnusableQuestion(
+            "a template that fails", f"{shorten(error.message, 120)} in {shorten(text, 80)!r}"
+        ) from None
     except Exception as error:
         raise UnusableQuestion(
             "a template that fails", f"{type(error).__name__}: {shorten(error, 120)} in {shorten(text, 80)!r}"

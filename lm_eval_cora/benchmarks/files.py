@@ -23,7 +23,7 @@ _logger = logging.getLogger("lm_eval.cora")  # the logger of lm_eval_cora.harnes
 
 _EXAMPLE = '{"question": "..."}'
 
-_SEPARATORS = {",": "comma", "\t": "tab", ";": "semicolon"}
+_SEPARATORS = {",": "comma", "\t": "tab", ";": "semicolon", "|": "bar"}
 
 _HEADER = re.compile(r'(?:"[^"]*"|[^"\r\n]+)*')
 """The first line. A quoted name may contain line breaks."""
@@ -256,8 +256,13 @@ def _parquet(path: Path) -> Iterator[LocatedRow]:
     try:
         _check_names(pyarrow.parquet.read_schema(path).names, path.name)
         rows = pyarrow.parquet.read_table(path).to_pylist()
-    except (pyarrow.ArrowException, UnicodeDecodeError) as error:
-        raise BenchmarkError(f"data_files: cannot read {path}: {error}. Write the parquet file again.") from error
+    except BenchmarkError:
+        raise
+    except Exception as error:  # a date out of range, an unknown time zone: too many ways to name them
+        raise BenchmarkError(
+            f"data_files: cannot read {path}: {type(error).__name__}: {error}. Write the parquet file again, with "
+            "columns of texts, numbers and lists only."
+        ) from error
     for number, row in enumerate(rows):
         yield f"{path.name} row {number}", row
 

@@ -55,8 +55,8 @@ def parse_literal(text: str) -> Any:
         ValueError: numpy shortened the list: '...' replaces items that the text does not contain
     """
     text = text.strip()
-    if text[:1] not in _OPENING:
-        raise ValueError("expected a list, tuple or dict, which begins with one of [ ( {")
+    if text[:1] not in _OPENING or "\0" in text:
+        raise ValueError("expected a list, tuple or dict without null bytes, which begins with one of [ ( {")
     try:
         value = _value(ast.parse(" ".join(_with_commas(text)), mode="eval").body)
     except (SyntaxError, tokenize.TokenError, RecursionError, MemoryError, SystemError, TypeError) as error:

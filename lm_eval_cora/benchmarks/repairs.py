@@ -84,12 +84,10 @@ LOOKALIKES: Rule = (re.compile("[АОНаеіорсухѕк]"), lambda found: fo
 """Cyrillic letters for Latin and Greek ones: in one question only the right answer had the Greek letter."""
 
 TABLES: tuple[Rule, ...] = (
-    (re.compile(r"[ \t]*\$\$\$[ \t]*"), ""),
-    (re.compile(r"\s*%%%\s*"), " | "),
+    (re.compile(r"(?<![ \t])[ \t]*\$\$\$[ \t]*"), ""),
+    (re.compile(r"(?<!\s)\s*%%%\s*"), " | "),
 )
 """The rows and columns of a table."""
-
-_MARK_ON_A_LINE: Rule = (re.compile(r'\s*\n\s*"\s*\Z'), "")
 
 _ESCAPED = {"\a": "a", "\b": "b", "\v": "v", "\t": "t", "\n": "r"}
 
@@ -117,6 +115,24 @@ def without_lone_mark(stem: str) -> str:
     """
     text = stem.rstrip()
     return text[:-1] if text.endswith('"') and text.count('"') % 2 else stem
+
+
+def without_marks_on_lines(options: Sequence[str]) -> tuple[str, ...]:
+    r"""Options without a last line that is only a quotation mark.
+
+    Example:
+        >>> without_marks_on_lines(['Propranolol\n"', 'the "word"'])
+        ('Propranolol', 'the "word"')
+    """
+    return tuple(map(_without_mark_on_a_line, options))
+
+
+def _without_mark_on_a_line(option: str) -> str:
+    text = option.rstrip()
+    if not text.endswith('"'):
+        return option
+    before = text[:-1].rstrip()
+    return before if "\n" in text[len(before) : -1] else option
 
 
 _LINE_END = re.compile(r"(?<=[a-z])rn\Z")
@@ -164,7 +180,7 @@ REPAIRS: dict[str, Repair] = {
     "ligatures": _everywhere(LIGATURES),
     "escapes": _everywhere(ESCAPES),
     "lookalikes": _everywhere(LOOKALIKES),
-    "lone_marks": Repair(each=(_MARK_ON_A_LINE,), whole=without_lone_mark),
+    "lone_marks": Repair(whole=without_lone_mark, together=without_marks_on_lines),
     "line_ends": Repair(together=without_line_ends),
     "own_letters": Repair(together=without_own_letters),
     "dates": Repair(each=(DATES,)),

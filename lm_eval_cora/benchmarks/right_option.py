@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NoReturn, get_args
 
 from lm_eval_cora.benchmarks import BenchmarkError
 from lm_eval_cora.benchmarks.cells import parse_cell
@@ -27,6 +27,7 @@ READINGS: tuple[Reading, ...] = get_args(Reading)
 
 _FRAME = " \t\r\n()[]{}.:"
 _NUMBER = re.compile(r"-?[0-9]{1,9}(?:\.0+)?")
+_DECIMAL = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,15})?")
 _ENOUGH = 10
 """From this number of rows on, it is suspicious if the first option is never right."""
 
@@ -86,8 +87,6 @@ def meanings(answer: Any, draft: Draft, first: int = 0) -> Meanings:
         answer = answer[0]
     if isinstance(answer, bool) or not isinstance(answer, str | int | float):
         return {}
-    if isinstance(answer, float) and answer.is_integer():
-        answer = int(answer)
     text = str(answer).strip()
     bare = text.strip(_FRAME)
     found: dict[Reading, int] = {}
@@ -103,21 +102,24 @@ def meanings(answer: Any, draft: Draft, first: int = 0) -> Meanings:
 
 
 def _only(text: str, texts: Sequence[str], bare: str | None = None) -> int | None:
-    """The place of a text: as it is, or else regardless of case, white space and frames if that leaves only one."""
+    """The place of a text: as it is, or else regardless of case, white space and frames if that leaves only one.
+
+    Numbers are compared as numbers: 2 is 2.0.
+    """
     exact = [place for place, other in enumerate(texts) if other.strip() == text]
     if exact:
         return exact[0]
-    plain = _plain(text) if bare is None else bare.casefold()
+    plain = _plain(text if bare is None else bare)
     alike = [
-        place
-        for place, other in enumerate(texts)
-        if (_plain(other) if bare is None else other.strip(_FRAME).casefold()) == plain
+        place for place, other in enumerate(texts) if _plain(other if bare is None else other.strip(_FRAME)) == plain
     ]
     return alike[0] if len(alike) == 1 else None
 
 
-def _plain(text: str) -> str:
-    return one_line(text).casefold()
+def _plain(text: str) -> str | float:
+    """What counts of a text: its words without case, or its value if it is a number."""
+    plain = one_line(text).casefold()
+    return float(plain) if _DECIMAL.fullmatch(plain) else plain
 
 
 @dataclass(frozen=True)
@@ -135,8 +137,7 @@ class AnswerKey:
     def settle(self, drafts: Sequence[Draft], name: str) -> tuple[list[int | UnusableQuestion], list[str]]:
         """Decide how to read the answers of all rows, and read them.
 
-        With labels, all answers are labels or none is. Otherwise each row is read by all readings; where they disagree,
-        only those count that every row allows.
+        With labels, all answers are labels or none is. Otherwise the readings count that every row allows.
 
         Args:
             drafts: The questions of the source.
@@ -146,8 +147,8 @@ class AnswerKey:
             For each question the right option, or why it cannot be told; and notes for the user.
 
         Raises:
-            BenchmarkError: If the answers seem to count from 1, an answer has two meanings, or some are labels and some
-                are not.
+            BenchmarkError: If the answers seem to begin at another number, an answer has two meanings, or the answers
+                are of different kinds.
         """
         found = [self._meanings(draft.answer, draft) for draft in drafts]
         told = [one for one in found if one]
@@ -157,6 +158,8 @@ class AnswerKey:
         else:
             allowed = frozenset(reading for reading in READINGS if told and all(reading in one for one in told))
         notes = self._suspicious_numbers(drafts, allowed, name)
+        if told and not allowed:
+            _refuse_a_mixture(drafts, found, name)
         try:
             return [self._settled(draft, one, allowed) for draft, one in zip(drafts, found, strict=True)], notes
         except BenchmarkError as error:
@@ -195,7 +198,7 @@ class AnswerKey:
             found = {reading: place for reading, place in found.items() if reading == LABEL}
         places = set(found.values())
         if len(places) > 1:
-            places = {place for reading, place in found.items() if reading in allowed} or places
+            places = {place for reading, place in found.items() if reading in allowed}
         if len(places) > 1:
             readings = " and ".join(f"{reading} of option {place}" for reading, place in found.items())
             raise BenchmarkError(
@@ -216,23 +219,46 @@ class AnswerKey:
         index = f"not an index from {first} to {first + len(draft.options) - 1}"
         if self.first is not None:
             return f"{index} and not a letter"
-        return f"not the label ({', '.join(draft.labels)})" if draft.labels else f"{index}, a letter, or the text"
+        return (
+            f"not the label ({shorten(', '.join(draft.labels), 80)})"
+            if draft.labels
+            else f"{index}, a letter, or the text"
+        )
 
     def _suspicious_numbers(self, drafts: Sequence[Draft], allowed: frozenset[Reading], name: str) -> list[str]:
-        """Look for indices that count from 1 although 0 is the first."""
-        if self.first or allowed & {LABEL, TEXT, LETTER}:
+        """Look for indices that begin at another number: more of them are past one end than at the other end.
+
+        A few rows past the end are defects of the source.
+        """
+        if allowed & {LABEL, TEXT, LETTER} or self.reading not in (None, INDEX):
             return []
+        first = self.first or 0
         numbers = [(number, len(draft.options)) for draft in drafts if (number := _index(draft.answer)) is not None]
-        if not numbers or min(number for number, _ in numbers) < 1:
-            return []
-        if any(number == size for number, size in numbers):
+        lowest = sum(number == first for number, _ in numbers)
+        above = sum(number == first + size for number, size in numbers)
+        below = sum(number == first - 1 for number, _ in numbers) if first else 0
+        if above > lowest or below > sum(number == first + size - 1 for number, size in numbers):
+            begin = first + 1 if above > lowest else first - 1
             raise BenchmarkError(
-                f"{name}: the answers are numbers up to the number of options and never 0: do they count from 1? Then "
-                "give 'answer_from': 1"
+                f"{name}: the answers are numbers that do not fit the options if the first one is {first}: do they "
+                f"count from {begin}? Then give 'answer_from': {begin}"
             )
-        if self.first is None and len(numbers) >= _ENOUGH:
+        if self.first is None and not lowest and len(numbers) >= _ENOUGH:
             return ["no answer is 0. If the answers count from 1, give 'answer_from': 1; else 'answer_from': 0"]
         return []
+
+
+def _refuse_a_mixture(drafts: Sequence[Draft], found: Sequence[Meanings], name: str) -> NoReturn:
+    """Raise an error for answers of which no reading fits all: a letter in one row, an index in another."""
+    kinds: dict[Reading, str] = {}
+    for draft, one in zip(drafts, found, strict=True):
+        for reading in one:
+            kinds.setdefault(reading, f"{draft.where}: {shorten(repr(draft.answer))}")
+    listed = ", ".join(f"{reading} ({example})" for reading, example in kinds.items())
+    raise BenchmarkError(
+        f"{name}: the answers are of different kinds: {listed}. Write them alike, or say which count with "
+        f"'answer_is': {' or '.join(map(repr, kinds))}"
+    )
 
 
 def _check_labels(drafts: Sequence[Draft], found: Sequence[Meanings], name: str) -> None:
@@ -244,8 +270,8 @@ def _check_labels(drafts: Sequence[Draft], found: Sequence[Meanings], name: str)
         if one and LABEL not in one:
             raise BenchmarkError(
                 f"{name}: {draft.where}: the answer {shorten(repr(draft.answer))} is not a label "
-                f"({', '.join(draft.labels or ())}) but the {next(iter(one))} of an option, and other answers are "
-                f"labels. Say what they are with 'answer_is': {' or '.join(map(repr, (LABEL, *one)))}"
+                f"({shorten(', '.join(draft.labels or ()), 80)}) but the {next(iter(one))} of an option, and other "
+                f"answers are labels. Say what they are with 'answer_is': {' or '.join(map(repr, (LABEL, *one)))}"
             )
 
 

@@ -55,6 +55,8 @@ def _paths(loader: Any, node: yaml.Node) -> str | list[str]:
     try:
         if isinstance(node, yaml.SequenceNode):
             return [str(fragment(str(name))) for name in loader.construct_sequence(node)]
+        if not isinstance(node, yaml.ScalarNode):
+            raise KeyError("!cora: expected a name or a list of names, such as !cora [generate, divergent]")
         return str(fragment(str(loader.construct_scalar(node))))
     except KeyError as error:
         raise yaml.constructor.ConstructorError(None, None, error.args[0], node.start_mark) from None

@@ -31,6 +31,8 @@ class ExemplarSampler:
         self._seeds = seeds
         self._last: object = None
         self._exemplars: list[Doc] = []
+        self.signature = pool.signature
+        """What the exemplars are drawn from and how."""
         self.fewest = 0
         """The number of exemplars of the question that has the fewest."""
         self.doc: Doc = {}

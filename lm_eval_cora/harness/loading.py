@@ -7,12 +7,14 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from itertools import chain, product
+from pathlib import Path
 from typing import Any
 
 import datasets
 from datasets.table import InMemoryTable
 
 from lm_eval_cora.benchmarks import Benchmark, BenchmarkError, LeftOut, LocatedRow, collect_questions, count_left_out
+from lm_eval_cora.benchmarks.declarations import tail
 from lm_eval_cora.benchmarks.files import read_rows, source_name
 from lm_eval_cora.exemplars import ExemplarPool
 from lm_eval_cora.harness.log import logger
@@ -87,7 +89,10 @@ def load_exemplars(*, options: Options, benchmark: Benchmark) -> ExemplarPool:
     scored, own = benchmark.source.split, benchmark.source.fewshot_split
     split = scored if options.data_files else own or scored
     source = _Rows(benchmark, options, split)
-    questions, left_out, _ = source.load()
+    questions, left_out, notes = source.load()
+    if split != scored:  # of the scored split they were given before
+        for note in notes:
+            logger.warning("%s: exemplars: %s", benchmark.name, note)
     if options.data_files and own:
         logger.warning(
             "%s: exemplars come from the questions that are scored, not from the split %r: 'data_files' replaces both. "
@@ -109,6 +114,7 @@ def load_exemplars(*, options: Options, benchmark: Benchmark) -> ExemplarPool:
         source=str(source),
         within_category=benchmark.exemplars_within_category,
         as_published=benchmark.exemplars_as_published and not options.data_files,
+        digest=questions_digest(map(_to_row, questions)),
     )
 
 
@@ -131,6 +137,9 @@ class _Rows:
         self.files = options.data_files or benchmark.files
         """Files of the user's."""
         self._local = self.files or ((str(benchmark.package_file),) if benchmark.package_file else ())
+        files = [Path(one).expanduser().absolute() for one in self.files if isinstance(one, str)]
+        if repeated := [path for path, count in Counter(files).items() if count > 1]:
+            raise BenchmarkError(f"data_files: {repeated[0]} is named twice; its questions would count twice")
         if not self._local and not benchmark.source.hub:
             raise BenchmarkError(f"no questions are given. {_HOW_TO_NAME_THEM}")
 
@@ -175,12 +184,9 @@ class _Rows:
             sources = [(_name(one), read_rows(one)) for one in self._local]
         else:
             source = self._benchmark.source
-            if source.by_config and self._benchmark.part_of is None:
-                return {
-                    config: chain.from_iterable([self._hub_rows(name, config) for name in source.hub])
-                    for config in source.config
-                }
-            places = product(source.hub, source.config or (None,))
+            places = list(product(source.hub, source.config or (None,)))
+            if self._benchmark.part_of is None:
+                return {self._part(*place): self._hub_rows(*place) for place in places}
             sources = [(name, self._hub_rows(name, config)) for name, config in places]
         part_of = self._benchmark.part_of
         if part_of is None:
@@ -195,6 +201,12 @@ class _Rows:
                 parts.setdefault(part, []).append((f"{part} {where}", {**row, "subset": part}))
         return dict(parts)
 
+    def _part(self, path: str, config: str | None) -> str:
+        """The part that a dataset and configuration are; empty if there is only one."""
+        source = self._benchmark.source
+        named = [tail(path)] * (len(source.hub) > 1) + [str(config)] * source.by_config
+        return "-".join(named)
+
     def _hub_rows(self, path: str, config: str | None) -> Iterable[LocatedRow]:
         revision = self._benchmark.source.revision
         try:
@@ -207,9 +219,10 @@ class _Rows:
                 f"  {_describe(error)}{_how_to_get_access(path, error) or self._advice()}"
             ) from None
         rows = ((f"row {number}", row) for number, row in enumerate(dataset))
-        if not self._benchmark.source.by_config or self._benchmark.part_of:
+        part = "" if self._benchmark.part_of else self._part(path, config)
+        if not part:
             return rows
-        return ((f"{config} {where}", {"config": config, **row}) for where, row in rows)
+        return ((f"{part} {where}", {"config": config, **row}) for where, row in rows)
 
     def _advice(self, error: BenchmarkError | None = None) -> str:
         """What a user can do about an error, on a line of its own; empty where the error says it."""

@@ -354,6 +354,7 @@ class CoraTask(ScoredTask):
                 "form": _FORMS.get(self.OUTPUT_TYPE, self.OUTPUT_TYPE),
                 **({"reader": self._options.reader} if self.config.process_results is score_response else {}),
                 "shots": f"{fewest}{shots}@{self._fewshot_seed}" if shots else 0,
+                **({"exemplars": self.sampler.signature} if shots else {}),
                 **({"revision": revision} if revision else {}),
                 **({"math-verify": version("math-verify")} if self._writes else {}),
                 **({"prompts": digest_of(templates)} if templates else {}),

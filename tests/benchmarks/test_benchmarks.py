@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from lm_eval_cora.benchmarks import BenchmarkError, collect_questions, count_left_out
+from lm_eval_cora.benchmarks import BenchmarkError, LeftOut, collect_questions, count_left_out
 from lm_eval_cora.benchmarks.declarations import declared
 from tests.support.messages import tells
 from tests.support.rows import LOCAL
@@ -61,3 +61,9 @@ def test_nothing_to_ask() -> None:
         collect_questions(PUBLIC, [], id_prefix="row")
     with pytest.raises(BenchmarkError, match="public: 1 of 1 rows cannot be asked"):
         collect_questions(PUBLIC, rows({"answer": 7}), id_prefix="row")
+
+
+def test_many_kinds_of_defects_are_not_all_printed() -> None:
+    found = [LeftOut(f"row {number}", f"kind {number}", "") for number in range(6000)]
+    assert len(count_left_out(found)) < 1000
+    assert count_left_out(found).endswith("; 5990 more kinds")

@@ -33,6 +33,11 @@ def test_shapes_of_options(cell: object, labels: list[str] | None, write: object
     assert (list(found.texts), found.labels) == (TEXTS, labels)
 
 
+def test_only_the_last_options_of_a_mapping_may_be_missing() -> None:
+    assert read_options({"A": "Ice", "B": "Fog", "C": None, "D": None}).labels == ["A", "B"]
+    assert read_options({"A": None, "B": "Ice", "C": "Fog"}).texts == [None, "Ice", "Fog"]
+
+
 def test_a_separator() -> None:
     assert read_options("Ice | Fog|Dew ", "|").texts == ["Ice", "Fog", "Dew"]
     assert read_options(["Ice", "Fog"], "|").texts == ["Ice", "Fog"]
@@ -48,6 +53,8 @@ def test_what_is_not_a_list(cell: object) -> None:
     "cell",
     [
         {"text": ["Ice", "Fog"], "label": ["A"]},
+        {"text": "Ice; Fog", "label": "A; B"},
+        '{"A": "Ice", "A": "Hot", "B": "Fog"}',
         {"text": ["Ice", "Fog"], "label": "AB"},
         {"A": ["Ice"], "B": ["Fog"]},
         [{"key": "A"}],
@@ -64,7 +71,7 @@ def test_options_are_texts_and_numbers() -> None:
     assert [option_text(option) for option in ("nan", "null", 3, 2.5, -0.0)] == ["nan", "null", "3", "2.5", "-0.0"]
 
 
-@pytest.mark.parametrize("option", [None, "", " \n", ["Ice"], True, {"a": "Ice"}, float("nan"), float("inf")])
+@pytest.mark.parametrize("option", [None, "", " \n", ["Ice"], True, {"a": "Ice"}, float("nan"), float("inf"), 10**400])
 def test_what_is_not_an_option(option: object) -> None:
     with pytest.raises(UnusableQuestion, match=r"an empty option|an option that is not text"):
         option_text(option)

@@ -134,3 +134,41 @@ def test_numbers_become_text_and_ids_too() -> None:
     question = question_of(LOCAL, {**ROW, "choices": [3, 4, 2.5], "id": 9})
     assert (question.choices, question.id) == (("3", "4", "2.5"), "9")
     assert question_of(LOCAL, {**ROW, "id": "", "category": None}, "row-0").id == "row-0"
+
+
+@pytest.mark.parametrize(
+    "choices",
+    [
+        ("incorrect 1", "incorrect 2", "truth"),
+        ("answer_a", "answer_b"),
+        ("Answer 1", "Answer 2", "Answer 3"),
+        ("not true", "true"),
+    ],
+)
+def test_a_first_column_that_does_not_say_that_it_is_right(choices: tuple[str, ...]) -> None:
+    row = {"question": "?", **dict(zip(choices, ["Ice", "Fog", "Dew"], strict=False))}
+    with pytest.raises(BenchmarkError, match="'answer_is': 'first'"):
+        question_of(mine(choices=choices), row)
+
+
+def test_a_later_row_with_more_options_than_the_first_is_an_error() -> None:
+    rows = [
+        ("line 1", {"question": "?", "A": "Ice", "B": "Fog", "answer": "A"}),
+        ("line 2", {"question": "!", "A": "Ice", "B": "Fog", "C": "Dew", "answer": "B"}),
+    ]
+    with pytest.raises(BenchmarkError) as error:
+        collect_questions(LOCAL, rows, id_prefix="row")
+    assert tells(str(error.value), "local: line 2", "'C'", "first row", "'choices'")
+    rows[1][1]["C"] = None
+    assert len(collect_questions(LOCAL, rows, id_prefix="row")[0]) == 2
+
+
+def test_repeated_labels_name_no_option() -> None:
+    row = {"question": "?", "choices": {"choices": ["Ice", "Fog", "Dew"], "labels": [1, 0, 0]}, "answer": 0}
+    with pytest.raises(UnusableQuestion, match="labels that are repeated: 1, 0, 0"):
+        question_of(LOCAL, row)
+
+
+def test_numbers_are_kept_as_numbers() -> None:
+    rows = [("line 1", {**ROW, "kind": 1.0}), ("line 2", {**ROW, "question": "!", "kind": 2.0})]
+    assert len(collect_questions(mine(keep={"kind": 1}), rows, id_prefix="row")[0]) == 1

@@ -66,6 +66,9 @@ def test_an_adapter_takes_its_source_from_the_declaration() -> None:
         ({**ON_THE_HUB, "options": [4]}, ("'options' is [4]",)),
         ({**ON_THE_HUB, "adapter": "agieval"}, ("'adapter' is 'agieval'",)),
         ({"hub": "somebody/riddles"}, ("'hub'", "'split'")),
+        ({**ON_THE_HUB, "data_files": "my.jsonl"}, ("'hub'", "'data_files'")),
+        ({**ON_THE_HUB, "answer": "key", "answer_is": "first"}, ("'first'", "'answer'")),
+        ({**ON_THE_HUB, "answer_from": 1, "answer_is": "letter"}, ("'answer_from'", "'letter'")),
         ({**ON_THE_HUB, "question": "{{ riddle"}, ("riddles", "template", "{{ riddle")),
         ("somebody/riddles", ("'hub'", "'somebody/riddles'")),
         (None, ("None",)),
@@ -115,3 +118,9 @@ def test_a_language_is_chosen_and_brings_its_text() -> None:
         assert tells(str(error.value), "global_mmlu", "am, ar, bn", """--metadata '{"cora": {"config": "am"}}'""")
     with pytest.raises(BenchmarkError, match="no configuration 'xx'"):
         benchmark("global_mmlu", {"config": ("xx",)})
+
+
+def test_a_file_and_a_dataset_are_two_sources() -> None:
+    with pytest.raises(BenchmarkError, match="'hub' and 'data_files'"):
+        benchmark("local", {"hub": ("a/b",), "split": "test"}, ("my.jsonl",))
+    assert benchmark("medqa", None, ("my.jsonl",)).name == "medqa"  # a copy of a published benchmark

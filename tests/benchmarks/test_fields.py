@@ -17,8 +17,12 @@ ROW: dict[str, Any] = {
     "a.b": "dotted",
     "Correct Answer": "Ice",
     "index": 1,
+    "nothing": None,
     "text": "{{ 7 * 7 }}",
 }
+
+
+DEEP = f"{{{{ {'(' * 500}1{')' * 500} }}}}"
 
 
 def value(text: str, row: dict[str, Any] = ROW) -> Any:
@@ -48,6 +52,9 @@ def value(text: str, row: dict[str, Any] = ROW) -> Any:
         ("{{ text }}", "{{ 7 * 7 }}"),
         ("{% for one in choices.text %}{{ one }};{% endfor %}", "Ice;Fog;"),
         ("{{ Question }}{{ index }}", "Frozen?1"),
+        ("{{- index -}}", 1),
+        ("{{- Question }} ", "Frozen?"),
+        ("{{ nothing }}", None),
     ],
 )
 def test_where_a_value_is(text: str, expected: object) -> None:
@@ -78,6 +85,10 @@ def test_a_row_without_a_column_that_the_first_row_has() -> None:
         ("choices.text.7", "no choices.text.7"),
         ("Question.text", "no Question.text"),
         ("index.text", "no index.text"),
+        ("Question.0", "no Question.0"),  # not the first letter
+        ("Q: {{ nothing }}", "a template that fails: it prints a column without a value"),
+        ("{{ 10 ** (index * 5000) }}", "64 bits"),
+        ("{{ choices.text.pop() }}", "unsafe|pop"),
         ("{{ answer }}", "'answer' is undefined"),
         ("Q: {{ answer }}", "'answer' is undefined"),
         ("{{ index / 0 }}", "ZeroDivisionError"),
@@ -90,7 +101,18 @@ def test_a_row_that_lacks_the_rest(text: str, message: str) -> None:
         value(text)
 
 
-@pytest.mark.parametrize("text", ["{{ question", "{{ question | nofilter }}", "{% if %}", "{{ }}{{"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{{ question",
+        "{{ question | nofilter }}",
+        "{% if %}",
+        "{{ }}{{",
+        "{{ [1] | random }}",
+        DEEP,
+        "{{ 10 ** 5000 }}",
+    ],
+)
 def test_a_template_that_cannot_be_compiled_is_an_error_at_once(text: str) -> None:
     with pytest.raises(BenchmarkError) as error:
         Field(text)

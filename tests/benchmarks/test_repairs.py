@@ -7,7 +7,15 @@ from typing import Any
 import pytest
 
 from lm_eval_cora.benchmarks import agieval, math
-from lm_eval_cora.benchmarks.repairs import CSV_QUOTING, ENCODING, LIGATURES, repaired, without_own_letters
+from lm_eval_cora.benchmarks.repairs import (
+    CSV_QUOTING,
+    ENCODING,
+    LIGATURES,
+    REPAIRS,
+    Mended,
+    repaired,
+    without_own_letters,
+)
 from lm_eval_cora.question import OpenQuestion, Question
 from tests.support.rows import question_of
 
@@ -45,6 +53,11 @@ def test_text_of_any_size_is_read_in_time_proportional_to_it() -> None:
     # Quadratic time would be hours here.
     hostile = '"' + '""a' * 300_000
     assert len(repaired(hostile, (CSV_QUOTING, *ENCODING, LIGATURES))) == len(hostile)
+    every = Mended(REPAIRS)
+    for blank in (" " * 100_000, "\n" * 100_000, "\t " * 50_000):
+        for text in (f"a{blank}b", f'a{blank}"', f"{blank}a"):
+            assert every.stem(text).strip()
+            assert len(every.options([text, text])) == 2
 
 
 @pytest.mark.parametrize(

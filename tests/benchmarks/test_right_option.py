@@ -142,8 +142,21 @@ def test_all_rows_decide_what_one_row_leaves_open() -> None:
     assert answers_of(["1", "2"], digits, answer_from=1) == [0, 1]
 
 
-def test_rows_may_name_the_right_option_in_different_ways_where_each_is_clear() -> None:
-    assert answers_of([0, "B", "(c)", "Ice", "1", 2.0], ["Ice", "Fog", "Dew"]) == [0, 1, 2, 0, 1, 2]
+def test_answers_of_different_kinds_are_an_error() -> None:
+    # "1" may be an index from 0, or from 1, or a label that nobody declared.
+    with pytest.raises(BenchmarkError) as error:
+        answers_of(["A", "B", "1", "2"], ["Ice", "Fog", "Dew", "Sun"])
+    assert tells(str(error.value), "mine: ", "letter (line 1: 'A')", "index (line 3: '1')", "'answer_is'")
+    with pytest.raises(BenchmarkError, match="different kinds"):
+        answers_of(["Ice", "Fog", "2"], ["Ice", "Fog", "Dew"])
+    with pytest.raises(BenchmarkError, match=r"1 of 3 rows cannot be asked:\n  line 3: .*'2' is not the text of one"):
+        answers_of(["Ice", "Fog", "2"], ["Ice", "Fog", "Dew"], answer_is="text")
+
+
+def test_numbers_are_compared_as_numbers() -> None:
+    assert answers_of([1.5, 2.0, 3.5], [1.5, 2.0, 3.5]) == [0, 1, 2]  # type: ignore[list-item]
+    assert answers_of([2, 4, 8], [2.0, 4.0, 8.0]) == [0, 1, 2]  # type: ignore[list-item]
+    assert right(2, ["Ice", "Fog", "Dew"], labels=["1.0", "2.0", "3.0"]) == 1
 
 
 @pytest.mark.parametrize("answers", [[1, 3, 2], ["1", "3"], [1.0, 3.0], [3]])
@@ -154,6 +167,23 @@ def test_answers_that_seem_to_count_from_1(answers: list[Any]) -> None:
     with pytest.raises(BenchmarkError, match=r"mine: .* from 1\?"):
         answers_of(answers, ["Ice", "Fog", "Dew"], answer_from=0)
     assert answers_of(answers, ["Ice", "Fog", "Dew"], answer_from=1) == [int(float(answer)) - 1 for answer in answers]
+
+
+def test_a_few_zeros_or_missing_answers_do_not_hide_answers_from_1() -> None:
+    choices = list("wxyz")
+    for answers in ([1, 2, 3, 4, 4, -1], [1, 2, 3, 4, 4, 0]):
+        with pytest.raises(BenchmarkError, match="from 1"):
+            answers_of(answers, choices)
+    # Many zeros and a few too large are defects of rows.
+    source = declared({"open": True}, {"hub": ("a/mine",), "split": "test"})
+    rows = [(f"row {n}", {"question": f"{n}?", "choices": choices, "answer": n % 4}) for n in range(8)]
+    questions, left_out, _ = collect_questions(source, [*rows, ("row 8", {**rows[0][1], "answer": 4})], id_prefix="t")
+    assert (len(questions), [row.where for row in left_out]) == (8, ["row 8"])
+
+
+def test_answers_from_0_although_declared_from_1() -> None:
+    with pytest.raises(BenchmarkError, match=r"mine: .*from 0\?.*'answer_from': 0"):
+        answers_of([0, 1, 2, 0], ["Ice", "Fog", "Dew"], answer_from=1)
 
 
 def test_a_0_among_the_answers_settles_where_they_begin() -> None:

@@ -63,3 +63,5 @@ def test_every_fragment_has_a_name_of_its_own() -> None:
 def test_an_unknown_fragment_is_named_with_its_place() -> None:
     with pytest.raises(yaml.YAMLError, match=r"'divergant'.*'divergent'(.|\n)*line 1"):
         yaml.safe_load("include: !cora [generate, divergant]")
+    with pytest.raises(yaml.YAMLError, match=r"a name or a list of names(.|\n)*line 1"):
+        yaml.safe_load("include: !cora {generate: 1}")

@@ -392,3 +392,35 @@ def test_an_id_in_two_configurations_is_an_error(monkeypatch: pytest.MonkeyPatch
     assert tells(str(error.value), "riddles: ", "'1'", "one, two", "{{ config }}")
     found = rows_of(benchmark=benchmark("hub", {**declared, "id": "{{ config }}-{{ id }}"}))
     assert [one["id"] for one in found] == ["one-1", "two-1"]
+
+
+def test_two_datasets_are_parts_and_their_ids_do_not_meet(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = {"question": "Which?", "choices": ["Ice", "Fog"], "answer": "A"}
+    monkeypatch.setattr(datasets, "load_dataset", lambda path, *_, **__: [{**row, "question": f"{path}?"}] * 2)
+    both = benchmark("hub", {"hub": ("a/one", "a/two"), "split": "test"})
+    assert both.name == "one and 1 more"
+    assert [one["id"] for one in rows_of(benchmark=both)] == ["one-test-0", "one-test-1", "two-test-0", "two-test-1"]
+
+
+def test_a_file_that_is_named_twice(tmp_path: Path) -> None:
+    path = write(tmp_path / "mine.jsonl", {"question": "Which?", "choices": ["Ice", "Fog"], "answer": "A"})
+    with pytest.raises(BenchmarkError, match=r"mine\.jsonl is named twice"):
+        rows_of(benchmark=LOCAL, options=Options(data_files=(path, path)))
+
+
+def test_notes_on_exemplars_are_given(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    row = {"choices": ["Ice", "Fog", "Dew"]}
+    splits = {
+        "test": [{**row, "question": f"{n}?", "answer": "ABC"[n % 3]} for n in range(12)],
+        "train": [{**row, "question": f"{n}!", "answer": 1} for n in range(12)],
+    }
+    monkeypatch.setattr(datasets, "load_dataset", lambda *_, split, **__: splits[split])
+    source = benchmark("hub", {"hub": ("a/riddles",), "split": "test", "fewshot_split": "train"})
+    rows_of(benchmark=source)
+    assert not caplog.text
+    with_train = load_exemplars(options=Options(), benchmark=source)
+    assert tells(caplog.text, "riddles: exemplars: ", "'answer_from': 1")
+    # What the exemplars are drawn from, and how, is part of the signature.
+    of_test = load_exemplars(options=Options(), benchmark=on_the_hub(source, fewshot_split=None))
+    as_published = load_exemplars(options=Options(), benchmark=replace(source, exemplars_as_published=True))
+    assert len({with_train.signature, of_test.signature, as_published.signature}) == 3
