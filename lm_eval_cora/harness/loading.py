@@ -228,7 +228,10 @@ class _Rows:
         """What a user can do about an error, on a line of its own; empty where the error says it."""
         benchmark = self._benchmark
         if not benchmark.published:
-            return "" if error else "\nCheck the keys 'hub', 'config', 'split' and 'revision'"
+            if error is None:
+                return "\nCheck the keys 'hub', 'config', 'split' and 'revision'"
+            tables = [name for name in map(_name, self.files) if name.lower().endswith((".csv", ".tsv"))]
+            return "\nThe first line of a csv file must be its header" if tables and "no column" in str(error) else ""
         if self.files:
             if "no column" in str(error):
                 return (
