@@ -12,9 +12,9 @@ from typing import Any
 
 from lm_eval_cora import __version__
 from lm_eval_cora.benchmarks import Benchmark
+from lm_eval_cora.data import Data
 from lm_eval_cora.options import Options
 from lm_eval_cora.prompting.template import Template
-from lm_eval_cora.report.data import Data
 from lm_eval_cora.responses import Record, ResponseTable
 
 

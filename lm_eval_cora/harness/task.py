@@ -13,6 +13,7 @@ from tqdm import tqdm
 
 from lm_eval_cora import metrics
 from lm_eval_cora.benchmarks import BenchmarkError
+from lm_eval_cora.data import Data
 from lm_eval_cora.formats import format_of
 from lm_eval_cora.harness import docs
 from lm_eval_cora.harness.asking import AskingLM
@@ -59,7 +60,6 @@ from lm_eval_cora.metrics.entries import (
 from lm_eval_cora.metrics.estimate import for_json
 from lm_eval_cora.options import OptionError
 from lm_eval_cora.question import Form
-from lm_eval_cora.report.data import Data
 from lm_eval_cora.responses import Record, ResponseTable
 
 _RATE = 10.0

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from lm_eval_cora.answers import Reader
+from lm_eval_cora.data import OF_THE_DATA, Data
 from lm_eval_cora.metrics.estimate import Estimate, for_json
 from lm_eval_cora.metrics.paired import Difference, McNemar, difference, mcnemar
 from lm_eval_cora.question import shorten
 from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.content import Cell, Number, Table, interval
-from lm_eval_cora.report.data import OF_THE_DATA, Data
 from lm_eval_cora.report.files import sent_with
 from lm_eval_cora.report.runs import Run, read_runs, with_labels
 from lm_eval_cora.report.samples import Key

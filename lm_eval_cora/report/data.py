@@ -1,76 +1,12 @@
-"""Identity of the data: the name of a benchmark and the digest of its questions, and how reports show them."""
+"""How reports name the data of a task."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
-_ENTRY = "benchmark"
-"""Entry of `configs.<task>.metadata` in a results file that identifies the data."""
-
-_KEYS = ("name", "questions")
-"""Keys of this entry."""
-
-OF_THE_DATA = ("benchmark", "data")
-"""Parts of a signature that identify the data. Reports compare `Data` instead, which older runs lack."""
-
-
-class Data(NamedTuple):
-    """The questions of a run.
-
-    Attributes:
-        name: Name of the benchmark; empty if the results file does not have it.
-        digest: Digest of all questions of the source; empty if the results file does not have it, as in runs of older
-            versions. Equal digests mean equal questions, whatever the file is called.
-    """
-
-    name: str = ""
-    digest: str = ""
-
-    @classmethod
-    def of(cls, metadata: Mapping[str, Any]) -> Data:
-        """Read the data from the metadata of a task. Values of the wrong type count as missing.
-
-        Example:
-            >>> Data.of({"benchmark": {"name": "my", "questions": "1a2b3c4d"}})
-            Data(name='my', digest='1a2b3c4d')
-            >>> Data.of({"benchmark": "mine"})
-            Data(name='', digest='')
-        """
-        entry = metadata.get(_ENTRY)
-        found = entry if isinstance(entry, Mapping) else {}
-        return cls(*(value if isinstance(value := found.get(key), str) else "" for key in _KEYS))
-
-    def in_metadata(self) -> dict[str, dict[str, str]]:
-        """The entry of the metadata that `of` reads; empty if nothing is known."""
-        known = {key: value for key, value in zip(_KEYS, self, strict=True) if value}
-        return {_ENTRY: known} if known else {}
-
-    def in_signature(self, task: str) -> dict[str, str]:
-        """The parts of a signature; the name is one of them only if the name of the task does not contain it."""
-        name = "" if is_in_task_name(self.name, task) else self.name
-        return {key: value for key, value in zip(OF_THE_DATA, (name, self.digest), strict=True) if value}
-
-    def __str__(self) -> str:
-        """Name and digest, as messages print them."""
-        return " ".join(filter(None, self)) or "unknown questions"
-
-    def differs_from(self, other: Data) -> bool:
-        """Whether the questions are known to differ; False if a digest is missing."""
-        return bool(self.digest and other.digest) and self.digest != other.digest
-
-
-def is_in_task_name(benchmark: str, task: str) -> bool:
-    """Whether the name of a task says which benchmark it asks.
-
-    Example:
-        >>> is_in_task_name("mmlu", "cora_mmlu_order"), is_in_task_name("my", "cora_local")
-        (True, False)
-        >>> is_in_task_name("order", "cora_local_order")  # a file of the user that is called order.jsonl
-        False
-    """
-    return f"{task.removeprefix('cora_')}_".startswith(f"{benchmark}_")
+from lm_eval_cora.data import Data, is_in_task_name
 
 
 def family_of(task: str, probe: str) -> str:

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from lm_eval_cora.answers import Reader
+from lm_eval_cora.data import OF_THE_DATA, Data
 from lm_eval_cora.report import ReportError
-from lm_eval_cora.report.data import OF_THE_DATA, Data
 from lm_eval_cora.report.signature import HOW_MUCH, WHERE_IT_ENDS, signature_parts
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d+)?")

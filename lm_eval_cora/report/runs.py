@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from lm_eval_cora.answers import FEW_FOLLOWED, Reader
+from lm_eval_cora.data import Data
 from lm_eval_cora.equivalence import EquivalenceChecker
 from lm_eval_cora.metrics.entries import applies_to, compute, features_of, is_in_table
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
@@ -18,7 +19,7 @@ from lm_eval_cora.options import Options
 from lm_eval_cora.probes import Probe
 from lm_eval_cora.question import Form
 from lm_eval_cora.report import ReportError
-from lm_eval_cora.report.data import Asked, Data, family_of, labels
+from lm_eval_cora.report.data import Asked, family_of, labels
 from lm_eval_cora.report.files import SamplesFile, find_files, grouped, not_mergeable, part_of, short_names
 from lm_eval_cora.report.samples import Digest, Key, Place, Samples, compared, probe_of, read_line, read_samples
 from lm_eval_cora.report.signature import merged_signature

@@ -11,8 +11,8 @@ import datasets
 import pytest
 
 from lm_eval_cora.benchmarks import Benchmark
+from lm_eval_cora.data import Data
 from lm_eval_cora.harness.results_file import data_of, described, in_signature, questions_digest
-from lm_eval_cora.report.data import Data
 from lm_eval_cora.report.signature import signature_parts
 from tests.support.building import build
 from tests.support.simulated import knows, run

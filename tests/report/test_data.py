@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from lm_eval_cora.data import Data
 from lm_eval_cora.harness.results_file import signature_of
 from lm_eval_cora.options import Options
-from lm_eval_cora.report.data import Asked, Data, labels
+from lm_eval_cora.report.data import Asked, labels
 from lm_eval_cora.report.signature import merged_signature, signature_parts
 from lm_eval_cora.responses import Record, ResponseTable
 

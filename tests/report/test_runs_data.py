@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from lm_eval_cora.data import Data
 from lm_eval_cora.export.every_eval_ever import write_every_eval_ever
-from lm_eval_cora.report.data import Data
 from lm_eval_cora.report.runs import Run, read_runs
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.report.text import as_csv, as_json, as_markdown
