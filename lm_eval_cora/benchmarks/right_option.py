@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NoReturn, get_args
+from typing import Any, Literal, NamedTuple, NoReturn, get_args
 
 from lm_eval_cora.benchmarks import BenchmarkError
 from lm_eval_cora.benchmarks.cells import parse_cell
@@ -34,8 +34,7 @@ _ENOUGH = 10
 Meanings = Mapping[Reading, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(NamedTuple):
     """A question whose answer has not been read yet.
 
     Attributes:

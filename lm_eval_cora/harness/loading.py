@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from itertools import chain, product
 from pathlib import Path
@@ -64,10 +64,9 @@ def load_benchmark(*, options: Options, benchmark: Benchmark) -> datasets.Datase
         )
     chosen = choose_questions(questions, options, benchmark.name)
     logger.info("%s: %d of %d questions from %s", benchmark.name, len(chosen), total, source)
-    info = datasets.DatasetInfo(
-        dataset_name=benchmark.name, description=described(questions_digest(map(_to_row, questions)))
-    )
-    return datasets.DatasetDict({SPLIT: _to_dataset(chosen, info)})
+    rows = {question.id: _to_row(question) for question in questions}
+    info = datasets.DatasetInfo(dataset_name=benchmark.name, description=described(questions_digest(rows.values())))
+    return datasets.DatasetDict({SPLIT: _to_dataset([rows[question.id] for question in chosen], info)})
 
 
 def load_exemplars(*, options: Options, benchmark: Benchmark) -> ExemplarPool:
@@ -318,13 +317,12 @@ def to_question(row: Mapping[str, Any]) -> Question | OpenQuestion:
     return Question(row["id"], row["question"], tuple(row["choices"]), row["answer"], row["category"])
 
 
-def _to_dataset(questions: Sequence[Question | OpenQuestion], info: datasets.DatasetInfo) -> datasets.Dataset:
+def _to_dataset(rows: list[dict[str, object]], info: datasets.DatasetInfo) -> datasets.Dataset:
     """Make a dataset with a row per question.
 
     The fingerprint is passed because `datasets` cannot compute one where it is installed in a `pip install --target`
     folder: it pickles modules that are outside Python's own folders, and some of pyarrow's classes cannot be pickled.
     """
-    rows = [_to_row(question) for question in questions]
     fingerprint = sha256(json.dumps(rows).encode()).hexdigest()[:16]
     return datasets.Dataset(InMemoryTable.from_pylist(rows), info=info, fingerprint=fingerprint)
 

@@ -203,7 +203,8 @@ def test_all_of_them_on_the_command_line(tmp_path: Path, hub: Path) -> None:
     for task, (version, form) in forms.items():
         signature = results["configs"][task]["metadata"]["signature"]
         assert signature.startswith(f"cora|task:{task}@{version}|data:")
-        assert f"|probe:divergent|form:{form}|shots:2@4|exemplars:ff6e55db-category-published|seed:4|questions:3|n:1x20|invalid:" in signature
+        assert f"|probe:divergent|form:{form}|shots:2@4|exemplars:ff6e55db-category-published|seed:4|" in signature
+        assert "|questions:3|n:1x20|invalid:" in signature
         (samples,) = (tmp_path / "out").rglob(f"samples_{task}_2*.jsonl")
         lines = [json.loads(line) for line in samples.read_text().splitlines()]
         assert len(lines) == 24
