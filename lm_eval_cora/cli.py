@@ -130,7 +130,7 @@ def _run(given: argparse.Namespace) -> None:
 
 
 def _as_the_harness_parses(given: argparse.Namespace, arguments: Sequence[str]) -> argparse.Namespace:
-    """What the harness makes of arguments of its own; if it refuses them, the program ends with our usage."""
+    """Parse arguments with the harness' own parser. If it refuses them, print our usage and exit."""
     with _importing_the_harness():
         from lm_eval_cora.harness.dry_run import UsageError, harness_arguments, harness_options  # takes seconds
 

@@ -15,7 +15,7 @@ _SHAPES = (
     "Python prints it, or a text with a `separator`"
 )
 _LARGEST = 1e300
-"""Larger numbers are no options; infinity and nan are not either."""
+"""Limit of a number that is an option. Infinity and NaN are refused, too."""
 
 _TEXT_NAMES = ("text", "texts", "value", "choices", "choice", "option")
 _LABEL_NAMES = ("label", "labels", "key", "id", "letter")

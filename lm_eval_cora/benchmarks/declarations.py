@@ -148,7 +148,7 @@ def _check_answer(keys: Mapping[str, Any]) -> None:
     """Refuse keys that contradict each other on where the right option is."""
     reading = keys.get("answer_is")
     if reading == FIRST and "answer" in keys:
-        raise BenchmarkError("'answer_is': 'first' means that there is no answer to read; leave 'answer' out")
+        raise BenchmarkError("'answer_is': 'first' does not read an answer. Remove 'answer' or 'answer_is'")
     if "answer_from" in keys and reading not in (None, INDEX):
         raise BenchmarkError(f"'answer_from' is for indices, but 'answer_is' is {reading!r}; leave one of them out")
 

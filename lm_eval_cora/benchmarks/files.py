@@ -12,12 +12,12 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from lm_eval_cora.benchmarks import BenchmarkError, LocatedRow
 from lm_eval_cora.question import shorten
+from lm_eval_cora.suggestions import did_you_mean
 
 _logger = logging.getLogger("lm_eval.cora")  # the logger of lm_eval_cora.harness.log, without importing the harness
 
@@ -90,7 +90,8 @@ def _similar(path: Path, exists: bool) -> str:
         names = [] if exists else [name for name in os.listdir(path.parent) if Path(name).suffix.lower() in _READERS]
     except (OSError, ValueError):
         names = []
-    return "".join(f". Did you mean {name!r}?" for name in get_close_matches(path.name, names, n=1))
+    meant = did_you_mean(path.name, names)
+    return f".{meant}" if meant else ""
 
 
 def _text(path: Path) -> str:

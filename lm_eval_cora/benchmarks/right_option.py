@@ -16,7 +16,7 @@ from lm_eval_cora.benchmarks.cells import parse_cell
 from lm_eval_cora.question import LETTERS, UnusableQuestion, one_line, shorten
 
 Reading = Literal["label", "letter", "index", "text", "first"]
-"""What an answer may be. With "first" there is no answer: the first option is right."""
+"""What an answer may be. With "first" no answer is read, and the first option is right."""
 
 LABEL: Reading = "label"
 LETTER: Reading = "letter"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from lm_eval_cora.benchmarks import Benchmark
@@ -22,3 +25,12 @@ def question_of(source: Benchmark | str, row: dict[str, Any], default_id: str = 
         raise result
     assert isinstance(result, Question)
     return result
+
+
+def on_the_hub(source: Benchmark, **changes: Any) -> Benchmark:
+    return replace(source, source=replace(source.source, **changes))
+
+
+def write(path: Path, *rows: dict[str, Any]) -> str:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return str(path)
