@@ -228,7 +228,7 @@ def silence() -> Iterator[None]:
 
 def _cost(task: Any, num_fewshot: int | None, limit: int | None) -> str:
     if not isinstance(task, CoraTask):
-        raise OptionError(f"{task.task_name}: is no task of ours: its class is {type(task).__name__}")
+        raise OptionError(f"{task.task_name}: is not a lm-eval-cora task: its class is {type(task).__name__}")
     _set(task, num_fewshot)
     return task.cost(limit)
 
