@@ -18,7 +18,7 @@ from lm_eval_cora.benchmarks.declarations import tail
 from lm_eval_cora.benchmarks.files import read_rows, source_name
 from lm_eval_cora.exemplars import ExemplarPool
 from lm_eval_cora.harness.log import logger
-from lm_eval_cora.harness.results_file import described, questions_digest
+from lm_eval_cora.harness.results_file import questions_digest
 from lm_eval_cora.option_references import refers_to_options
 from lm_eval_cora.options import OptionError, Options
 from lm_eval_cora.question import OpenQuestion, Question, shorten
@@ -38,7 +38,7 @@ def load_benchmark(*, options: Options, benchmark: Benchmark) -> datasets.Datase
 
     Returns:
         One split, `test`, with a row per question: id, question, choices (none if the model writes an answer of its
-        own), answer (index, or the reference), category. Its `info` has the name of the benchmark, and in the
+        own), answer (index, or the reference), category. Its `info` has the name of the benchmark, and as
         description the digest of all questions of the source, before the options choose among them.
 
     Raises:
@@ -65,7 +65,7 @@ def load_benchmark(*, options: Options, benchmark: Benchmark) -> datasets.Datase
     chosen = choose_questions(questions, options, benchmark.name)
     logger.info("%s: %d of %d questions from %s", benchmark.name, len(chosen), total, source)
     rows = {question.id: _to_row(question) for question in questions}
-    info = datasets.DatasetInfo(dataset_name=benchmark.name, description=described(questions_digest(rows.values())))
+    info = datasets.DatasetInfo(dataset_name=benchmark.name, description=questions_digest(rows.values()))
     return datasets.DatasetDict({SPLIT: _to_dataset([rows[question.id] for question in chosen], info)})
 
 

@@ -10,6 +10,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+import datasets
+
 from lm_eval_cora import __version__
 from lm_eval_cora.benchmarks import Benchmark
 from lm_eval_cora.data import Data
@@ -119,28 +121,7 @@ def questions_digest(rows: Iterable[Mapping[str, object]]) -> str:
     return blake2b(b"".join(digests), digest_size=4).hexdigest()
 
 
-_DESCRIPTION = re.compile(r"Digest of all questions: ([0-9a-f]{8})")
-
-
-def described(digest: str) -> str:
-    """Description of a dataset that carries the digest of its source to the task."""
-    return f"Digest of all questions: {digest}"
-
-
-def data_of(benchmark: Benchmark | None, dataset: Any, split: str | None) -> Data:
-    """Identify the data of a task by its benchmark and the description of its dataset.
-
-    It is called after inference and never raises: what is unknown is empty. A loader of the user's own may return
-    anything.
-
-    Example:
-        >>> data_of(None, {"test": [{"id": "q1"}]}, "test")
-        Data(name='', digest='')
-    """
-    try:
-        found = _DESCRIPTION.fullmatch(dataset[split].info.description)
-    except Exception:
-        found = None
+def data_of(benchmark: Benchmark, dataset: datasets.Dataset) -> Data:
+    """Identify the data of a task by its benchmark and the digest that `load_benchmark` puts into the description."""
     # No file can hold the lone surrogates that a file name may have.
-    name = "" if benchmark is None else str(benchmark.name).encode("utf-8", "replace").decode()
-    return Data(name, found[1] if found else "")
+    return Data(benchmark.name.encode("utf-8", "replace").decode(), dataset.info.description)

@@ -13,7 +13,6 @@ from tqdm import tqdm
 
 from lm_eval_cora import metrics
 from lm_eval_cora.benchmarks import BenchmarkError
-from lm_eval_cora.data import Data
 from lm_eval_cora.formats import format_of
 from lm_eval_cora.harness import docs
 from lm_eval_cora.harness.asking import AskingLM
@@ -138,6 +137,7 @@ class CoraTask(ScoredTask):
     def download(self, *_: Any, **__: Any) -> None:
         """Load the benchmark with our options alone: the metadata also holds every `--model_args` key."""
         self.dataset = load_benchmark(options=self._options, benchmark=self._benchmark)
+        self._data = data_of(self._benchmark, self.dataset[SPLIT])
 
     def test_docs(self) -> Docs:
         """The variants. The harness asks for them five times a run; they are made once."""
@@ -322,11 +322,10 @@ class CoraTask(ScoredTask):
         }
         given = {**self._declared, **self._options.declared, "name": self._benchmark.name}
         config["benchmark"] = {key: getattr(value, "name", value) for key, value in given.items()}  # an adapter
-        data = data_of(self._benchmark, self.dataset, self.config.test_split)
-        config |= {"probe": self.probe.name, "metadata": {**(config.get("metadata") or {}), **data.in_metadata()}}
+        config |= {"probe": self.probe.name, "metadata": {**(config.get("metadata") or {}), **self._data.in_metadata()}}
         if not self._records:  # --predict_only
             return config
-        ours = {"signature": self._attempt("the signature", partial(self._signature, data))}
+        ours = {"signature": self._attempt("the signature", self._signature)}
         if len(filters_of(self)) == 1 and self._table.is_whole:  # of several filters this would be the last one's
             by_kinds = [metrics.accuracy_by_kind, metrics.invalid_by_kind]
             if self._form == "generate":
@@ -340,7 +339,7 @@ class CoraTask(ScoredTask):
                 }
         return {**config, "metadata": {**config["metadata"], **ours}}
 
-    def _signature(self, data: Data) -> str:
+    def _signature(self) -> str:
         templates = {doc["template"] for doc in self.test_docs() if "template" in doc}
         revision = None if self._options.data_files else self._benchmark.source.revision
         shots = self.config.num_fewshot or 0
@@ -349,7 +348,7 @@ class CoraTask(ScoredTask):
             self._table,
             {
                 "task": f"{self.task_name}@{self.VERSION}",
-                **data.in_signature(self.task_name),
+                **self._data.in_signature(self.task_name),
                 "probe": self.probe.name,
                 "form": _FORMS.get(self.OUTPUT_TYPE, self.OUTPUT_TYPE),
                 **({"reader": self._options.reader} if self.config.process_results is score_response else {}),

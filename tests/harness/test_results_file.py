@@ -12,7 +12,7 @@ import pytest
 
 from lm_eval_cora.benchmarks import Benchmark
 from lm_eval_cora.data import Data
-from lm_eval_cora.harness.results_file import data_of, described, in_signature, questions_digest
+from lm_eval_cora.harness.results_file import data_of, in_signature, questions_digest
 from lm_eval_cora.report.signature import signature_parts
 from tests.support.building import build
 from tests.support.simulated import knows, run
@@ -76,32 +76,12 @@ def test_the_data_stand_in_the_results_without_scores_too() -> None:
     assert "signature" not in metadata
 
 
-@pytest.mark.parametrize(
-    "dataset",
-    [None, {}, {"test": []}, {"test": datasets.Dataset.from_list([ROW])}, {"test": datasets.Dataset}, 5],
-)
-def test_a_dataset_of_another_loader_has_no_digest(dataset: Any) -> None:
-    assert data_of(None, dataset, "test") == Data()
-    assert data_of(None, dataset, None) == Data()
-
-
-@pytest.mark.parametrize("description", ["", "A dataset.", "Digest of all questions: x", 5, None])
-def test_a_description_of_somebody_else_is_no_digest(description: Any) -> None:
-    dataset = datasets.Dataset.from_list([ROW], info=datasets.DatasetInfo(description=description))
-    assert data_of(None, {"test": dataset}, "test") == Data()
-
-
 def test_a_name_that_no_file_can_hold(tmp_path: Path) -> None:
     task = build("cora_demo_order")
     assert isinstance(task._benchmark, Benchmark)
-    data = data_of(replace(task._benchmark, name="my\udce9|x"), task.dataset, "test")
+    data = data_of(replace(task._benchmark, name="my\udce9|x"), task.dataset["test"])
     assert (data.name, data.digest) == ("my?|x", of().digest)
     (tmp_path / "results.json").write_text(json.dumps(data.in_metadata(), ensure_ascii=False), encoding="utf-8")
-
-
-def test_the_description_comes_back() -> None:
-    dataset = datasets.Dataset.from_list([ROW], info=datasets.DatasetInfo(description=described("1a2b3c4d")))
-    assert data_of(None, {"test": dataset}, "test").digest == "1a2b3c4d"
 
 
 def test_a_table_in_memory_is_named_by_its_type() -> None:
