@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from hashlib import sha256
-from itertools import chain, product
-from pathlib import Path
 from typing import Any
 
 import datasets
 from datasets.table import InMemoryTable
 
-from lm_eval_cora.benchmarks import Benchmark, BenchmarkError, LeftOut, LocatedRow, collect_questions, count_left_out
-from lm_eval_cora.benchmarks.declarations import tail
-from lm_eval_cora.benchmarks.files import read_rows, source_name
+from lm_eval_cora.benchmarks import Benchmark, count_left_out
 from lm_eval_cora.exemplars import ExemplarPool
 from lm_eval_cora.harness.log import logger
 from lm_eval_cora.harness.results_file import questions_digest
-from lm_eval_cora.option_references import refers_to_options
-from lm_eval_cora.options import OptionError, Options
-from lm_eval_cora.question import OpenQuestion, Question, shorten
-from lm_eval_cora.randomness import draw
+from lm_eval_cora.loading import QuestionSource, load_questions
+from lm_eval_cora.options import Options
+from lm_eval_cora.question import OpenQuestion, Question
 
 SPLIT = "test"
 """Name of the split that a loaded benchmark has, whatever its source calls it."""
@@ -45,25 +39,7 @@ def load_benchmark(*, options: Options, benchmark: Benchmark) -> datasets.Datase
         BenchmarkError: If the source cannot be loaded or its rows cannot be asked.
         OptionError: If a category does not exist, or no question is left.
     """
-    source = _Rows(benchmark, options, benchmark.source.split)
-    questions, left_out, notes = source.load()
-    for note in notes:
-        logger.warning("%s: %s", benchmark.name, note)
-    total = len(questions) + len(left_out)
-    if benchmark.published_rows not in (None, total) and not source.files:
-        logger.warning(
-            "%s: got %d rows from %s, the published split has %d",
-            benchmark.name,
-            total,
-            source,
-            benchmark.published_rows,
-        )
-    if left_out:
-        logger.warning(
-            "%s: left out %d of %d questions: %s", benchmark.name, len(left_out), total, count_left_out(left_out)
-        )
-    chosen = choose_questions(questions, options, benchmark.name)
-    logger.info("%s: %d of %d questions from %s", benchmark.name, len(chosen), total, source)
+    chosen, questions = load_questions(benchmark, options)
     rows = {question.id: _to_row(question) for question in questions}
     info = datasets.DatasetInfo(dataset_name=benchmark.name, description=questions_digest(rows.values()))
     return datasets.DatasetDict({SPLIT: _to_dataset([rows[question.id] for question in chosen], info)})
@@ -87,7 +63,7 @@ def load_exemplars(*, options: Options, benchmark: Benchmark) -> ExemplarPool:
     """
     scored, own = benchmark.source.split, benchmark.source.fewshot_split
     split = scored if options.data_files else own or scored
-    source = _Rows(benchmark, options, split)
+    source = QuestionSource(benchmark, options, split)
     questions, left_out, notes = source.load()
     if split != scored:  # of the scored split they were given before
         for note in notes:
@@ -115,199 +91,6 @@ def load_exemplars(*, options: Options, benchmark: Benchmark) -> ExemplarPool:
         as_published=benchmark.exemplars_as_published and not options.data_files,
         digest=questions_digest(map(_to_row, questions)),
     )
-
-
-class _Rows:
-    """The rows of a split: in files of the user's, in a file of the package, or on the Hub.
-
-    Args:
-        benchmark: Whose rows they are.
-        options: Where `data_files` are named.
-        split: The split, if they are on the Hub.
-    """
-
-    def __init__(self, benchmark: Benchmark, options: Options, split: str | None) -> None:
-        self._benchmark = benchmark
-        self._split = split
-        if options.data_files and benchmark.package_file:
-            raise OptionError(
-                f"{benchmark.name}: option 'data_files': it has its own questions; for yours there is cora_local"
-            )
-        self.files = options.data_files or benchmark.files
-        """Files of the user's."""
-        self._local = self.files or ((str(benchmark.package_file),) if benchmark.package_file else ())
-        files = [Path(one).expanduser().absolute() for one in self.files if isinstance(one, str)]
-        if repeated := [path for path, count in Counter(files).items() if count > 1]:
-            raise BenchmarkError(f"data_files: {repeated[0]} is named twice; its questions would count twice")
-        if not self._local and not benchmark.source.hub:
-            raise BenchmarkError(f"no questions are given. {_HOW_TO_NAME_THEM}")
-
-    def __str__(self) -> str:
-        if not self.files and self._benchmark.package_file:
-            return "the package"
-        names = list(map(_name, self._local or self._benchmark.source.hub))
-        listed = ", ".join(names) if len(names) < 4 else f"{names[0]} and {len(names) - 1} more"
-        if self._local:
-            return listed
-        source = self._benchmark.source
-        details = ", ".join(filter(None, (", ".join(source.config), self._split, source.revision)))
-        return f"{listed} ({details})" if details else listed
-
-    def load(self) -> tuple[list[Question | OpenQuestion], list[LeftOut], list[str]]:
-        """Read all parts and turn their rows into questions."""
-        questions: list[Question | OpenQuestion] = []
-        left_out: list[LeftOut] = []
-        notes: list[str] = []
-        for part, rows in self._parts().items():
-            # A local copy has the ids of the source: they seed the reorderings.
-            prefix = "-".join(filter(None, (part, self._split or "row")))
-            try:
-                found = collect_questions(self._benchmark, rows, id_prefix=prefix)
-            except BenchmarkError as error:
-                where = "" if str(error).startswith("data_files: ") else f"\n  in {self}"  # it names the file
-                raise BenchmarkError(f"{error}{where}{self._advice(error)}") from None
-            questions += found[0]
-            left_out += found[1]
-            notes += found[2]
-        if repeated := next((id for id, count in Counter(one.id for one in questions).items() if count > 1), None):
-            raise BenchmarkError(
-                f"{self._benchmark.name}: the id {repeated!r} is in several parts of {self}, whose answers would count "
-                "as those of one question. Leave 'id' out, or make it a template with {{ config }} in it"
-            )
-        return questions, left_out, notes
-
-    def _parts(self) -> dict[str, Iterable[LocatedRow]]:
-        """The rows of each part of the benchmark; most benchmarks are one piece."""
-        sources: list[tuple[str, Iterable[LocatedRow]]]
-        if self._local:
-            sources = [(_name(one), read_rows(one)) for one in self._local]
-        else:
-            source = self._benchmark.source
-            places = list(product(source.hub, source.config or (None,)))
-            if self._benchmark.part_of is None:
-                return {self._part(*place): self._hub_rows(*place) for place in places}
-            sources = [(name, self._hub_rows(name, config)) for name, config in places]
-        part_of = self._benchmark.part_of
-        if part_of is None:
-            return {"": chain.from_iterable(rows for _, rows in sources)}
-        parts: dict[str, list[LocatedRow]] = {}
-        for name, located in sources:
-            rows = list(located)
-            if not rows:
-                raise BenchmarkError(f"{self._benchmark.name}: there are no rows in {name}")
-            for where, row in rows:
-                part = part_of(name, row)
-                parts.setdefault(part, []).append((f"{part} {where}", {**row, "subset": part}))
-        return dict(parts)
-
-    def _part(self, path: str, config: str | None) -> str:
-        """The part that a dataset and configuration are; empty if there is only one."""
-        source = self._benchmark.source
-        named = [tail(path)] * (len(source.hub) > 1) + [str(config)] * source.by_config
-        return "-".join(named)
-
-    def _hub_rows(self, path: str, config: str | None) -> Iterable[LocatedRow]:
-        revision = self._benchmark.source.revision
-        try:
-            dataset = datasets.load_dataset(path, config, split=self._split, revision=revision)
-        except Exception as error:  # the Hub, the network and the disk fail in too many ways to name them
-            given = {"config": config, "split": self._split, "revision": revision}
-            details = ", ".join(f"{name} {value!r}" for name, value in given.items() if value)
-            raise BenchmarkError(
-                f"{self._benchmark.name}: cannot load {path!r} ({details}) from the Hugging Face Hub.\n"
-                f"  {_describe(error)}{_how_to_get_access(path, error) or self._advice()}"
-            ) from None
-        rows = ((f"row {number}", row) for number, row in enumerate(dataset))
-        part = "" if self._benchmark.part_of else self._part(path, config)
-        if not part:
-            return rows
-        return ((f"{part} {where}", {"config": config, **row}) for where, row in rows)
-
-    def _advice(self, error: BenchmarkError | None = None) -> str:
-        """What a user can do about an error, on a line of its own; empty where the error says it."""
-        benchmark = self._benchmark
-        if not benchmark.published:
-            if error is None:
-                return "\nCheck the keys 'hub', 'config', 'split' and 'revision'"
-            tables = [name for name in map(_name, self.files) if name.lower().endswith((".csv", ".tsv"))]
-            return "\nThe first line of a csv file must be its header" if tables and "no column" in str(error) else ""
-        if self.files:
-            if "no column" in str(error):
-                return (
-                    f"\n{benchmark.name} expects the columns of its own source: {', '.join(benchmark.columns)}. For "
-                    "other columns use the task cora_local, which takes their names"
-                )
-            return ""
-        if benchmark.package_file:
-            return ""
-        example = json.dumps({"cora": {"data_files": f"{benchmark.name}.jsonl"}})
-        columns = f" with the columns {', '.join(benchmark.columns)}" if benchmark.columns else ""
-        return f"\nGive a file of your own (json, jsonl, csv, tsv or parquet){columns}: --metadata '{example}'"
-
-
-_HOW_TO_NAME_THEM = (
-    """Name a file, --metadata '{"cora": {"data_files": "my.jsonl"}}', or a dataset on the Hub, """
-    """--metadata '{"cora": {"hub": "ORG/NAME", "split": "test"}}' (cora_hub). Name its columns in the same place """
-    "with question, choices and answer, if they have other names"
-)
-
-
-def _name(source: Any) -> str:
-    """A file by its path, a table by its kind."""
-    return source if isinstance(source, str) else source_name(source)
-
-
-def _how_to_get_access(path: str, error: BaseException) -> str:
-    """What to do about a dataset whose authors ask for an agreement; empty for other errors."""
-    if "gated" not in f"{type(error).__name__} {error}".casefold():
-        return ""
-    return (
-        f"\nIts authors ask you to accept their conditions: log in at https://huggingface.co/datasets/{path}, accept "
-        "them there, and give this machine your token: `hf auth login`, or the environment variable HF_TOKEN"
-    )
-
-
-def _describe(error: BaseException) -> str:
-    """An error of another library, and what caused it: that is where some of them say what is wrong."""
-    text = f"{type(error).__name__}: {str(error).strip()}"
-    return f"{text}\n  {shorten(_describe(error.__cause__), 500)}" if error.__cause__ else text
-
-
-def choose_questions(
-    questions: list[Question | OpenQuestion], options: Options, benchmark: str
-) -> list[Question | OpenQuestion]:
-    """Keep the questions that the options ask for, in their order.
-
-    A sample is drawn by a hash of seed and id: it does not depend on the order of the questions, and a sample of 200
-    holds the sample of 100.
-    """
-    if options.categories:
-        known = sorted({question.category for question in questions})
-        unknown = [category for category in options.categories if category not in known]
-        if unknown:
-            raise OptionError(
-                f"{benchmark}: option 'categories': no question has the category {', '.join(map(repr, unknown))}. "
-                f"The categories are: {', '.join(known) if any(known) else 'none, the source has none'}"
-            )
-        questions = [question for question in questions if question.category in options.categories]
-    if options.skip_option_references:
-        kept = [question for question in questions if not refers_to_options(question.choices)]
-        logger.info("%s: skipped %d questions with option references", benchmark, len(questions) - len(kept))
-        questions = kept
-    if not questions:
-        raise OptionError(f"{benchmark}: no question is left by the options {options.changed()}")
-    if options.questions is None:
-        return questions
-    if options.questions > len(questions):
-        logger.warning(
-            "%s: option 'questions': asked for %d, there are %d: all are used",
-            benchmark,
-            options.questions,
-            len(questions),
-        )
-    ranked = sorted(questions, key=lambda question: draw(2**64, options.seed, "questions", question.id))
-    sample = {question.id for question in ranked[: options.questions]}
-    return [question for question in questions if question.id in sample]
 
 
 def to_question(row: Mapping[str, Any]) -> Question | OpenQuestion:
