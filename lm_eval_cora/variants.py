@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from lm_eval_cora.formats import FORMATS
 from lm_eval_cora.option_references import refers_to_options
 from lm_eval_cora.prompting.template import Template
 from lm_eval_cora.question import OpenQuestion, Question
@@ -47,6 +48,11 @@ class Variant:
     printed: tuple[int, ...]
     answer: int | str
     template: Template | None = field(default=None, init=False)
+
+    @property
+    def prompt(self) -> str:
+        """The text to send to the model."""
+        return FORMATS[self.ask].prompt(vars(self))
 
 
 @dataclass(frozen=True)

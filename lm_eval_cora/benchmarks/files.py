@@ -37,7 +37,8 @@ def read_rows(source: Any) -> Iterator[LocatedRow]:
 
     Args:
         source: The path of a .jsonl, .ndjson, .json, .csv, .tsv or .parquet file; `~` is the home folder. Or a pandas
-            DataFrame, a `datasets.Dataset`, or a `DatasetDict` with one split. Missing values of these become None.
+            DataFrame, a `datasets.Dataset`, a `DatasetDict` with one split, or a list of dicts. Missing values of
+            these become None.
 
     Yields:
         The place of the row, and the row. Places are "my.jsonl line 18" and "my.csv line 18" from 1, and
@@ -283,10 +284,12 @@ def _table(source: Any) -> Iterator[LocatedRow]:
         elif _is(source, "pandas", "DataFrame"):
             _check_names([str(name) for name in source.columns], "the DataFrame")
             rows = source.to_dict(orient="records")
+        elif isinstance(source, (list, tuple)) and all(isinstance(row, Mapping) for row in source):
+            rows = source
         else:
             raise BenchmarkError(
-                "data_files: expected the path of a file, a pandas DataFrame or a datasets.Dataset, got "
-                f"{type(source).__name__}."
+                "data_files: expected the path of a file, a pandas DataFrame, a datasets.Dataset or a list of dicts, "
+                f"got {type(source).__name__}."
             )
         for number, row in enumerate(rows):
             yield f"row {number}", {str(name): _plain(value) for name, value in row.items()}

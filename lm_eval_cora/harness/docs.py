@@ -7,12 +7,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from lm_eval_cora.benchmarks import Benchmark
-from lm_eval_cora.formats import FORMATS, format_of
+from lm_eval_cora.expansion import uses_templates, variants_of_all
+from lm_eval_cora.formats import format_of
 from lm_eval_cora.harness.loading import to_question
 from lm_eval_cora.harness.templates import templates_of
-from lm_eval_cora.options import OptionError, Options
-from lm_eval_cora.probes import PROBES, Probe, Setting
-from lm_eval_cora.question import Form, OpenQuestion
+from lm_eval_cora.options import Options
+from lm_eval_cora.probes import PROBES, Probe
+from lm_eval_cora.question import Form
 
 Doc = dict[str, Any]
 
@@ -56,46 +57,8 @@ def process_docs(
         (8, 'original', ('Air', 'Water'))
     """
     options = options or Options()
-    check_options(probe, options, form)
-    setting = Setting(options, form)
-    if uses_templates(probe, form):
-        setting = Setting(options, form, templates_of(benchmark, options))
-    docs = Docs()
-    for row in rows:
-        question = to_question(row)
-        if isinstance(question, OpenQuestion) and not probe.open_questions:
-            raise OptionError(
-                f"question {question.id!r} has no options, and the probe {probe.name!r} alters options; probes for "
-                f"such questions are {', '.join(other.name for other in PROBES.values() if other.open_questions)}"
-            )
-        docs += (vars(variant) for variant in probe.expand(question, setting))
-    return docs
-
-
-def uses_templates(probe: Probe, form: Form) -> bool:
-    """Whether a probe asks with the templates of a benchmark."""
-    return form in probe.formats and FORMATS[probe.formats[form]].uses_templates
-
-
-def check_options(probe: Probe, options: Options, form: Form) -> None:
-    """Refuse an option that would make no difference: the user expects one.
-
-    The probes of a study are run together, and take each other's options.
-
-    Raises:
-        OptionError: If there is one.
-    """
-    taken = {name for other in PROBES.values() if other.study == probe.study for name in other.options}
-    if not uses_templates(probe, form):
-        taken.discard("templates")
-    for name in options.changed():
-        those = [other.name for other in PROBES.values() if name in other.options]
-        if those and name not in taken:
-            scored = " where answers are scored" if name in probe.options else ""
-            raise OptionError(
-                f"option {name!r}: the probe {probe.name!r} does not have it{scored}; it belongs to "
-                f"{', '.join(those)}. An option holds for all tasks of a run: run these tasks separately"
-            )
+    templates = templates_of(benchmark, options) if uses_templates(probe, form) else None
+    return Docs(map(vars, variants_of_all(map(to_question, rows), probe, options, form=form, templates=templates)))
 
 
 def __getattr__(name: str) -> Probe:

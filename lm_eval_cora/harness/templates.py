@@ -5,25 +5,16 @@ from __future__ import annotations
 import json
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 import lm_eval.tasks
 
 from lm_eval_cora.benchmarks import Benchmark
-from lm_eval_cora.harness.log import logger
+from lm_eval_cora.expansion import read_templates
 from lm_eval_cora.options import OptionError, Options
 from lm_eval_cora.probes.prompts import SINGLE_LETTER
 from lm_eval_cora.prompting.template import TemplateError, Templates, make_templates, own_templates
 
 _SCORE = Path(lm_eval.tasks.__file__).parent / "score"
-
-_EXAMPLE = {
-    True: r"""[{"name": "brief", "prompt": "{question}{options}\nEnd with: The best answer is <letter>."}]""",
-    False: r"""[{"name": "brief", "prompt": "{question}\nEnd with: The answer is $\\boxed{{answer}}$"}]""",
-}
-"""By whether the questions have options."""
-
-_READ_FROM = {True: "best answer is", False: r"\boxed"}
 
 _FIXED = ("option_order_robustness", "non_greedy_robustness")
 """Where the file has the fixed template; MATH, whose problems have no options, has the second only."""
@@ -43,7 +34,7 @@ def templates_of(benchmark: Benchmark | None, options: Options) -> Templates:
         OptionError: If a file is missing or holds something else.
     """
     if options.templates is not None:
-        return _read(Path(options.templates), has_options=benchmark is None or benchmark.has_options)
+        return read_templates(Path(options.templates), has_options=benchmark is None or benchmark.has_options)
     if benchmark is None or benchmark.score_templates is None:
         return own_templates()
     return score_templates(benchmark)
@@ -76,23 +67,3 @@ def score_templates(benchmark: Benchmark) -> Templates:
             f"{where}: cannot be read: {type(error).__name__}: {error}. They came with lm-eval 0.4.12 and 0.4.13: "
             "install one of these, or name a file of your own in the option 'templates'"
         ) from None
-
-
-def _read(path: Path, *, has_options: bool) -> Templates:
-    try:
-        entries: Any = json.loads(path.read_text(encoding="utf-8"))
-        templates = make_templates(entries, has_options=has_options)
-    except (OSError, ValueError) as error:
-        raise OptionError(
-            f"option 'templates': {path}: {error}. Expected a JSON file with a list such as "
-            f"{_EXAMPLE[has_options]}. A file is for questions with options or for MATH: these take two runs"
-        ) from None
-    wanted = _READ_FROM[has_options]
-    if silent := [template.name for template in templates.all if wanted not in template.prompt.lower()]:
-        logger.warning(
-            "option 'templates': %s: %s: the answer is read from what follows %r, and that is not asked for",
-            path,
-            ", ".join(silent),
-            wanted,
-        )
-    return templates
