@@ -1,4 +1,4 @@
-"""What a response says: an option identity, an answer of its own, or why there is none."""
+"""The result of parsing a response: picked or selected options, a written answer, or the reason why it is invalid."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from enum import Enum
 from typing import Literal
 
 Reader = Literal["flexible", "strict"]
-"""How responses are read: as a careful person reads them, or by the papers' rules."""
+"""How responses are parsed: `flexible` reads them as a careful person would, `strict` applies the papers' rules."""
 
 FEW_FOLLOWED = 0.9
-"""With a smaller share of responses that follow the format, the reader decides much of the scores."""
+"""Below this share of responses that follow the format, the scores depend strongly on the reader."""
 
 TOO_MANY_INVALID = 0.1
-"""A larger share of invalid answers, and the scores say little about what a model knows."""
+"""Above this share of invalid answers, the scores say little about what a model knows."""
 
 
 class Reason(str, Enum):
-    """Why a response says no option."""
+    """Why a response has no valid answer."""
 
     EMPTY = "empty"
     CUT_OFF = "cut off while reasoning"
@@ -45,19 +45,22 @@ class Reason(str, Enum):
 
 @dataclass(kw_only=True)
 class Answer:
-    """A parsed response: an option was picked, some were selected, an answer was written, or why none of it is so.
+    """A parsed response.
+
+    Which attributes are set depends on the answer format.
 
     Attributes:
-        picked: Identity of the option picked, where one letter was asked for.
-        position: Where that option is printed, from 0.
-        reason: Why there is no answer. An invalid answer is never correct and agrees with nothing.
-        tied: Whether another answer was exactly as likely; in the loglikelihood form only.
-        selected: Identities of the options that are said to be right, in printed order, where all right letters were
-            asked for or whether an option is right: a "no" selects none.
-        yes: Log-likelihood of "yes", where that was scored.
-        no: Log-likelihood of "no", where that was scored.
-        written: The answer in a box, where that was asked for.
-        settled: Whether more text after the response would leave the answer as it is, unless it takes it back.
+        picked: Identity of the picked option, if the prompt asks for one letter.
+        position: Printed position of the picked option, from 0.
+        reason: Why the answer is invalid; None if it is valid. An invalid answer is never correct and agrees with no
+            other answer.
+        tied: Whether another answer was exactly as likely (loglikelihood form only).
+        selected: Identities of the selected options, in printed order, if the prompt asks for all right letters or
+            for yes or no. Empty for "no".
+        yes: Log-likelihood of "yes", if it was scored.
+        no: Log-likelihood of "no", if it was scored.
+        written: The model's own answer, if the prompt asks for one in a box.
+        settled: Whether only an explicit correction later in the response could change the answer.
     """
 
     picked: int | None = None

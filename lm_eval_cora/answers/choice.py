@@ -1,4 +1,4 @@
-"""The option that a response chooses, as a careful person reads it."""
+"""Find the option that a response chooses, as a careful person would read it."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from lm_eval_cora.answers.head import after_reasoning, is_reasoning, why_nothing
 from lm_eval_cora.question import LETTERS
 
 _WINDOW = 200
-"""Characters before an answer that may take another one back."""
+"""Number of characters before a later answer that are searched for a correction of the first one."""
 
 _SHORT = 80
-"""A response of so many characters may end without a full stop."""
+"""Up to this many characters, a response may end without a full stop and does not count as cut off."""
 
 _BEGUN = 2
-"""So many characters of a paragraph tell what it is."""
+"""Number of characters after a line break that show that a new line has begun."""
 
 _CONCLUDES = re.compile(
     r"\b(?:therefore|thus|hence|so|final|finally|conclusion|conclude|overall|consequently|in summary)\b", re.IGNORECASE
@@ -38,34 +38,35 @@ _FINISHED = re.compile(r"[.!?:)\]\"'}%]\s*$")
 
 
 def find_letter(response: str, printed: Sequence[int], choices: Sequence[str]) -> Answer:
-    r"""Find which of the printed options a response chooses.
+    r"""Find the printed option that a response chooses.
 
-    What counts, the weightier first:
+    These count as a choice, in order of precedence:
 
-    1. A letter at the very front, and an option that is stated to be the answer: "The answer is (B)", "I would choose
+    1. A letter at the very beginning, or an option that is stated as the answer: "The answer is (B)", "I would choose
        option B", "**Answer:** B", "\boxed{B}", "So the answer is fog".
-    2. An option that is said to be right: "Option B is correct", and a letter with its text after "is" or a colon.
-    3. A letter with its text, "option B", or a letter at the front of a line.
-    4. Without any letter, the text of exactly one option.
+    2. An option that is called right: "Option B is correct", or a letter with its text directly after "is" or "are".
+    3. A letter with its text, "option B", or a letter at the beginning of a line.
+    4. If no letter is named, the text of exactly one option.
 
-    Of several options of the same weight none is chosen, with two exceptions: an answer in the first sentence stands
-    unless its line states another one or an explicit correction ("Wait, ...") takes it back, and a conclusion
-    ("Therefore ...") beats what came before it. The first option of an analysis option by option has no precedence.
+    If several options have the same precedence, none of them is chosen, with two exceptions. An answer in the first
+    sentence is kept unless the same line states another option or an explicit correction ("Wait, ...") follows. A
+    conclusion ("Therefore ...") overrides earlier answers. If the response discusses the options one by one, the first
+    of them has no precedence.
 
-    A letter does not count where it is rejected ("B is wrong"), where another one follows it ("B or C"), and where the
-    text beside it is another option's ("B. Ice" where A is ice), or only a part of its own where the options combine
-    the same parts. Lines that repeat the options count for nothing. What is only mentioned does not count in a refusal
-    and in a response that breaks off. What stands before a last "</think>" (or the like of other models) is reasoning,
-    not the response.
+    A letter does not count if it is rejected ("B is wrong"), if another letter follows it ("B or C"), or if the text
+    next to it belongs to another option ("B. Ice" where A is ice). If the options combine the same parts ("1, 3" and
+    "1, 4"), that text must be complete. Lines that repeat the options do not count. In a refusal, or in a response
+    that breaks off, an option that is only mentioned does not count. Text before the last "</think>", or another
+    model's equivalent, is reasoning and is ignored.
 
     Args:
-        response: What the model wrote; any text of any length. Of more than 20,000 characters the first and the last
+        response: The response, of any length. If it has more than 20,000 characters, only the first and the last
             10,000 are read.
         printed: Identity of each printed option, in printed order.
         choices: Text of each printed option, in the same order.
 
     Returns:
-        The identity of the option chosen, or the reason why none is.
+        The identity of the chosen option, or the reason why none is chosen.
 
     Example:
         >>> find_letter("Sure! The correct answer is:\n\nB. Fog", [0, 4], ["Ice", "Fog"]).picked
@@ -75,19 +76,20 @@ def find_letter(response: str, printed: Sequence[int], choices: Sequence[str]) -
         >>> find_letter("It is fog.", [0, 4], ["Ice", "Fog"]).picked
         4
 
-    Source: the rules are ours; `read_letter` has the paper's.
+    Source: our own rules. `read_letter` applies those of the paper.
     """
     return choose(after_reasoning(response), printed, choices)
 
 
 def choose(said: str, printed: Sequence[int], choices: Sequence[str], *, at_the_end: bool = False) -> Answer:
-    """The option that a text chooses, by the rules of `find_letter`.
+    """Find the option that a text chooses, by the rules of `find_letter`.
 
     Args:
-        said: A response without the reasoning before it.
+        said: A response without its reasoning.
         printed: Identity of each printed option, in printed order.
         choices: Text of each printed option, in the same order.
-        at_the_end: Whether an answer is expected at the end: then one at the very front has no precedence.
+        at_the_end: Whether the prompt asks for the answer at the end. If so, an answer at the very beginning has no
+            precedence.
 
     Example:
         >>> choose("A. Ice is cold. So the answer is B.", [0, 4], ["Ice", "Fog"], at_the_end=True).picked
@@ -96,7 +98,7 @@ def choose(said: str, printed: Sequence[int], choices: Sequence[str], *, at_the_
     if not said or is_reasoning(said):
         return Answer(reason=why_nothing(said, Reason.EMPTY))
     if said[0] in LETTERS[: len(printed)] and said[1:] in ("", "."):
-        # The commonest response. The rules below come to the same answer, whatever the options are.
+        # A shortcut for the most common response. The rules below give the same answer for all options.
         return Answer(picked=printed[LETTERS.index(said[0])], position=LETTERS.index(said[0]))
     before, *after = _NEXT_QUESTION.split(said, maxsplit=1)
     if after and before.strip():  # base models often continue with new questions
@@ -130,7 +132,7 @@ def _chosen(text: Text, printed: Sequence[int], *, at_the_end: bool) -> Claim | 
 
 
 def _why_void(claims: Sequence[Claim], size: int) -> Reason | None:
-    """Why none of some weighty claims counts, where that leaves no room for others."""
+    """Return the reason that invalidates the response; None if claims with less weight may still count."""
     for claim in claims:
         if claim.position >= size:
             return Reason.OUT_OF_RANGE
@@ -140,7 +142,7 @@ def _why_void(claims: Sequence[Claim], size: int) -> Reason | None:
 
 
 def _without_contradicted(claims: Sequence[Claim]) -> list[Claim]:
-    """The claims, void where the same letter stands elsewhere beside another option's text."""
+    """Void the claims whose letter appears elsewhere next to the text of another option."""
     contradicted = {claim.position for claim in claims if claim.void is Reason.CONTRADICTION}
     return [
         replace(claim, void=Reason.CONTRADICTION)
@@ -151,7 +153,7 @@ def _without_contradicted(claims: Sequence[Claim]) -> list[Claim]:
 
 
 def _front(text: Text, claims: Sequence[Claim]) -> Claim | None:
-    """The answer at the very front: a letter before everything else, or a statement in the first sentence."""
+    """Return the answer at the beginning: a letter before all other words, or a statement in the first sentence."""
     for claim in claims:
         before = text.text[: claim.start]
         if not any(map(str.isalnum, before)):
@@ -162,7 +164,10 @@ def _front(text: Text, claims: Sequence[Claim]) -> Claim | None:
 
 
 def _analysis(text: Text, claims: Sequence[Claim]) -> set[int]:
-    """Where a response goes through the options in their order, each on lines of its own, before it states one."""
+    """Return the starts of the claims that discuss the options in order, each on its own lines; empty if none.
+
+    The response must also state an option as the answer elsewhere.
+    """
     steps: list[Claim] = []
     for claim in claims:
         if claim.position == len(steps) and text.begins_line(claim.start) and (steps or text.is_with_text(claim)):
@@ -173,7 +178,7 @@ def _analysis(text: Text, claims: Sequence[Claim]) -> set[int]:
 
 
 def _of_several(text: Text, claims: Sequence[Claim], front: Claim | None, printed: Sequence[int]) -> Claim | Reason:
-    """The claim that counts among some of one weight."""
+    """Return the claim that counts among claims of the same weight."""
     first, last = claims[0], claims[-1]
     if first.weight == MENTIONED and why_nothing(text.text, Reason.NO_LETTER) is Reason.REFUSED:
         return Reason.REFUSED
@@ -189,16 +194,16 @@ def _of_several(text: Text, claims: Sequence[Claim], front: Claim | None, printe
 
 
 def last_counts(text: str, end: int, start: int, *, at_front: bool) -> bool | None:
-    """Whether the last of two answers that disagree counts, or the first, or neither.
+    """Decide between the first and the last of several answers that disagree.
 
     Args:
-        text: The response, plain.
-        end: Where the first answer ends.
-        start: Where the last one starts.
-        at_front: Whether the first one is at the very front.
+        text: The response as plain text.
+        end: End of the first answer.
+        start: Start of the last answer.
+        at_front: Whether the first answer is at the very beginning of the response.
 
     Returns:
-        True for the last, False for the first, None for neither.
+        True if the last answer counts, False if the first one counts, None if neither counts.
 
     Example:
         >>> last_counts("Yes. Wait, it is wrong", 3, 11, at_front=True)
@@ -215,7 +220,7 @@ def last_counts(text: str, end: int, start: int, *, at_front: bool) -> bool | No
 
 
 def _by_text(text: Text, printed: Sequence[int]) -> Claim | Reason:
-    """The option whose text a response holds, if it holds that of no other."""
+    """Return the option whose text occurs in the response, if only one option's text does."""
     reason = why_nothing(text.text, Reason.NO_LETTER)
     if reason is not Reason.NO_LETTER:
         return reason
@@ -230,14 +235,14 @@ def _by_text(text: Text, printed: Sequence[int]) -> Claim | Reason:
 
 
 def _breaks_off(text: Text) -> bool:
-    """Whether a response of more than a line ends within a sentence."""
+    """Whether a response of more than 80 characters ends within a sentence."""
     return len(text.text) > _SHORT and not _FINISHED.search(text.text[-1:])
 
 
 def _is_settled(text: Text, claim: Claim) -> bool:
-    """Whether the answer is at the very front, and another line has begun.
+    """Whether the answer is at the beginning of the response and another line has begun.
 
-    A letter A with its text may begin an analysis of all options.
+    A letter A with its text does not count, because an analysis of all options may begin with it.
     """
     starts_analysis = (
         claim.position == 0 and text.is_with_text(claim) and not any(map(str.isalnum, text.text[: claim.start]))

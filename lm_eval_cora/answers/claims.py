@@ -1,4 +1,4 @@
-"""What a response says about the printed options: which it announces, mentions, rejects or contradicts itself about."""
+"""Find where a response names printed options, and whether it states, affirms, mentions or rejects them."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class Claim:
     """A place where a response names an option.
 
     Attributes:
-        position: Where the option is printed, from 0; beyond the printed ones if there is no such letter.
-        start: Where its letter or text begins.
-        end: Where its letter, or the text behind the letter, ends.
-        weight: STATED where it is said to be the answer, AFFIRMED where it is said to be right, else MENTIONED.
-        void: Why it does not count, None if it does.
+        position: Printed position of the option, from 0. At least the number of options if its letter is not printed.
+        start: Start of its letter or text in the response.
+        end: End of its letter, or of the option text that follows the letter.
+        weight: STATED if the option is stated as the answer, AFFIRMED if it is called right, else MENTIONED.
+        void: Why the claim does not count; None if it counts.
     """
 
     position: int
@@ -37,21 +37,21 @@ class Claim:
 MENTIONED, AFFIRMED, STATED = range(3)
 
 _WINDOW = 160
-"""Characters before or behind a letter that say what it is meant as."""
+"""Number of characters before or after a letter that are searched for its context."""
 
 _NEAR = 40
-"""Characters of the same kind for a few words only."""
+"""The same, if the context is only a few words."""
 
 _SHORTEST_TEXT = 3
-"""Letters of an option's text that counts wherever it stands."""
+"""An option text with at least this many letters counts anywhere in a response."""
 
 _LONGEST_PART = 4
-"""Words of a part of an option that is a list, such as "wrong, not wrong"."""
+"""Maximum number of words in each further part of an option that is a list, such as "wrong, not wrong"."""
 
 
 @lru_cache(maxsize=65_536)  # a question's options are printed in each of its variants
 def text_of_option(choice: str) -> str:
-    """The text of an option as it is looked for: plain, in lower case, without a full stop.
+    """Return an option text in the form that is searched for: plain, in lower case, without a final full stop.
 
     Example:
         >>> text_of_option("**Fog**.")
@@ -61,7 +61,7 @@ def text_of_option(choice: str) -> str:
 
 
 class Text:
-    """A response beside the options that it may name."""
+    """A response, prepared for finding the printed options in it."""
 
     def __init__(self, response: str, choices: Sequence[str]) -> None:
         text = phrases.OPENING.sub("", plain(response))
@@ -69,12 +69,12 @@ class Text:
         self.lower = lowered(self.text)
         self.options = [text_of_option(choice) for choice in choices]
         exact = [plain(choice).rstrip(" .") for choice in choices] if len(set(self.options)) < len(set(choices)) else []
-        if len(set(exact)) > len(set(self.options)):  # "Aa" and "AA": their case tells them apart
+        if len(set(exact)) > len(set(self.options)):  # compare case, too, if only case differs: "Aa" and "AA"
             self.lower, self.options = self.text, exact
         self._last_line = self.text.rfind("\n")
 
     def claims(self) -> list[Claim]:
-        """All claims about options, in order; of several at one place the weightiest."""
+        """Return all claims in the order of the text; of several claims at one place, the one with most weight."""
         found: dict[int, Claim] = {}
         for claim in (*self._stated(), *self._mentioned()):
             known = found.get(claim.start)
@@ -82,23 +82,26 @@ class Text:
                 found[claim.start] = claim
         claims: list[Claim] = []
         for _, claim in sorted(found.items()):
-            if not claims or claim.start >= claims[-1].end:  # else it is the text behind a letter
+            if not claims or claim.start >= claims[-1].end:  # otherwise it is the text of the claim before it
                 claims.append(claim)
         claims = [claims[0], *(self._after(one, other) for one, other in pairwise(claims))] if claims else []
         listed = self._listed(claims)
         return [replace(claim, void=listed[claim.start]) if claim.start in listed else claim for claim in claims]
 
     def _after(self, one: Claim, other: Claim) -> Claim:
-        """The second of two claims, void if the first one says "or" before it."""
+        """Return the second claim; it is void if the first claim is void and joined to it ("B or C")."""
         joined = one.void is Reason.SEVERAL and phrases.AND.fullmatch(self.text, one.end, other.start) is not None
         return replace(other, void=Reason.SEVERAL) if joined else other
 
     def _listed(self, claims: Sequence[Claim]) -> dict[int, Reason]:
-        """The claims, by their start, that follow each other directly, each with the text of its option.
+        """Find lists of options: adjacent claims, each with the text of its option.
 
-        In the order of the options on lines of their own they repeat the question. So does the first one below
-        "Options:", and each line that goes on in this order. All others are several answers. The last text may be cut
-        off.
+        A list in printed order on separate lines repeats the question. So does the first option below "Options:", and
+        each line that continues it in printed order. Any other list names several answers. The text of the last option
+        may be cut off.
+
+        Returns:
+            Why each claim of a list does not count, by the start of the claim.
         """
         listed = {claim.start: Reason.REPEATED for claim in claims if self._is_under_heading(claim.start)}
         for one, other in pairwise(claims):
@@ -121,7 +124,7 @@ class Text:
     def _is_in_last_line(self, start: int) -> bool:
         return start > self._last_line
 
-    # ---- the answer is B
+    # ---- stated: "the answer is B"
 
     def _stated(self) -> Iterator[Claim]:
         for opener in phrases.OPENER.finditer(self.text):
@@ -140,7 +143,7 @@ class Text:
                 yield replace(claim, weight=AFFIRMED)
 
     def _states(self, opener: re.Match[str], claim: Claim) -> bool:
-        """Whether the words before an opener make what follows it the answer."""
+        """Whether the words before an opener state the option after it as the answer."""
         word = opener.group().lower()
         before = self._sentence_before(opener.start())
         stops = phrases.STOP.match(self.text, claim.end) is not None
@@ -166,7 +169,7 @@ class Text:
         last = last_match(phrases.SENTENCE_END, window)
         return window[last.end() :] if last else window
 
-    # ---- B. Fog
+    # ---- mentioned: "B. Fog"
 
     def _mentioned(self) -> Iterator[Claim]:
         first = phrases.FRONT.match(self.text)
@@ -191,29 +194,29 @@ class Text:
             yield replace(claim, weight=AFFIRMED) if affirmed and not doubted else claim
 
     def is_with_text(self, claim: Claim) -> bool:
-        """Whether a claim is a letter with the text of its option behind it."""
+        """Whether a claim is a letter followed by the text of its option."""
         option = self.options[claim.position] if claim.position < len(self.options) else ""
         return claim.end > claim.start + 1 and claim.end - claim.start > len(option)
 
     def begins_line(self, start: int) -> bool:
-        """Whether nothing but marks and a label such as "option" stands before a place on its line."""
+        """Whether a place begins a line; marks and a label such as "option" may precede it."""
         return phrases.LINE_START.search(self.text[max(0, start - _NEAR) : start]) is not None or start == 0
 
     def _follows_its_text(self, claim: Claim) -> bool:
-        """Whether a letter in brackets stands behind the text of its option: "Fog (B)"."""
+        """Whether a letter in brackets follows the text of its option: "Fog (B)"."""
         if claim.position >= len(self.options) or self.text[claim.start - 1 : claim.start] not in ("(", "["):
             return False
         option = self.options[claim.position]
         before = self.lower[max(0, claim.start - len(option) - _NEAR) : claim.start]
         return bool(option) and before.rstrip(" ([\"'").endswith(option)
 
-    # ---- Fog
+    # ---- named by text alone: "Fog"
 
     def texts(self) -> list[Claim]:
-        """Where the text of an option stands, in order, but not within that of a longer one.
+        """Find the texts of options, in the order of the response; a text within a longer one is skipped.
 
-        A text of less than three letters counts only where the response begins with it; a number as a whole line, and
-        in a single sentence that ends with an option.
+        A text with fewer than three letters counts only as the whole first line or first sentence. A number counts
+        only as the whole first line, or in a single sentence that ends with an option.
         """
         place, end = self.option_at(0)
         alone = end == len(self.lower.partition("\n")[0].rstrip(" ."))
@@ -247,7 +250,7 @@ class Text:
     # ---- an option at a place
 
     def named_at(self, start: int) -> Claim | None:
-        """The option that is named at a place, by its letter or its text."""
+        """Return the option that is named at a place, by its letter or its text; None if there is none."""
         place, end = self.option_at(start)
         if end - start > 1 or (end > start and not self.text[start].isalpha()):
             return Claim(place, start, end, MENTIONED, self._void(start, end))
@@ -270,7 +273,7 @@ class Text:
         return Claim(position, start, end, MENTIONED, void or self._void(start, end))
 
     def _is_word(self, letter: re.Match[str]) -> bool:
-        """Whether a letter is the word "a" or "I"."""
+        """Whether a matched letter is the word "a" or "I" instead of an option."""
         if letter.group() in "ai":
             alone = letter.group() == self.text
             return not alone and self.text[letter.end() : letter.end() + 1] not in (")", "]")
@@ -280,7 +283,7 @@ class Text:
         return not goes_on or (letter.group() == "I" and phrases.I_SAY.match(self.text, letter.end()) is not None)
 
     def _contradicts(self, position: int, start: int, end: int) -> bool:
-        """Whether another option than that of a letter stands beside it: its text, a number, "none of the above"."""
+        """Whether the text after a letter belongs to another option: its text, a number, "none of the above"."""
         if end > start:
             return phrases.STOP.match(self.text, end) is not None
         if phrases.ABOUT_THE_OTHERS.match(self.lower, start):
@@ -293,7 +296,7 @@ class Text:
         return _value(own) != _value(said)
 
     def _leaves_out_parts(self, position: int, start: int) -> bool:
-        """Whether options combine the same parts ("1, 3" and "1, 4"), and the text beside a letter lacks some."""
+        """Whether the options combine the same parts ("1, 3" and "1, 4") and the text after a letter lacks some."""
         option = self.options[position]
         first, *others = phrases.PARTS.split(option)
         line = self.lower[start : start + _WINDOW].partition("\n")[0]
@@ -305,7 +308,7 @@ class Text:
         )
 
     def _void(self, start: int, end: int) -> Reason | None:
-        """Why what is named at a place does not count, as far as the words behind it say."""
+        """Return why a named option does not count, judging by the words after it; None if it counts."""
         if phrases.IS_A_SYMBOL.match(self.text, end):
             return Reason.SEVERAL
         if phrases.IS_ASKED.match(self.text, end) or phrases.REJECTS.match(self.text, end):
@@ -318,7 +321,7 @@ class Text:
         return None
 
     def option_at(self, start: int, prefer: int | None = None) -> tuple[int, int]:
-        """The option whose text stands at a place, the longest one, and where it ends; the place itself if none."""
+        """Return the position of the longest option text at a place, and its end; (-1, start) if there is none."""
         best, end = -1, start
         for place, option in enumerate(self.options):
             stop = start + len(option)
@@ -329,7 +332,7 @@ class Text:
         return best, end
 
     def _ends_at(self, option: str, stop: int) -> bool:
-        """Whether the text of an option may end at a place: 5 does not in "5.5" and "5/2", nor acid in "acid-free"."""
+        """Whether an option text may end at a place: "5" may not in "5.5" or "5/2", nor "acid" in "acid-free"."""
         return not option[-1].isalnum() or phrases.GOES_ON.match(self.lower, stop) is None
 
 

@@ -1,4 +1,4 @@
-"""The part of a response that answers, and why another part does not."""
+"""Separate the answer of a response from its reasoning, and name the reason if there is no answer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _REASONING = re.compile(
     r"analysis(?-i:(?=[A-Z\"']))",
     re.IGNORECASE,
 )
-# No alternative begins with a case-insensitive character: the search can skip to the few characters that begin one.
+# Each alternative begins with a case-sensitive character, so that the search can skip to these few characters.
 _END_OF_REASONING = re.compile(
     r"<(?i:/(?:think(?:ing)?|thoughts?|reason(?:ing)?|scratchpad|seed:think)>|\|end_of_thought\|>|"
     r"\|channel\|>final(?: ?<\|constrain\|>\w{1,20})?<\|message\|>)|"
@@ -21,7 +21,7 @@ LABEL = re.compile(
     r"\W*(?:(?:the|my|all|final|right|correct)\s+)*(?:answer|choice|option|letter)s?(?:\W*[:：]|\s+(?:are|is)\b\W*?[:：]?)",
     re.IGNORECASE,
 )
-"""What may stand before an answer of more than a letter: "Answer:", "The right answers are"."""
+"""A label before a selection, or before yes or no: "Answer:", "The right answers are"."""
 
 _REFUSAL = re.compile(
     r"(?:i['’]?m sorry|i am sorry|sorry\b|i apologi[sz]e|as an ai\b|"
@@ -31,7 +31,7 @@ _REFUSAL = re.compile(
 
 
 def last_match(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
-    """The last place where a pattern matches, None if there is none.
+    """Return the last match of a pattern in a text; None if there is none.
 
     Example:
         >>> last_match(re.compile("[a-z]"), "a b").start()
@@ -44,14 +44,14 @@ def last_match(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
 
 
 def head_of(response: str, length: int) -> str:
-    """The beginning of a response, without the reasoning that ends in a "</think>" or the like of other models.
+    """Return the beginning of a response, without its reasoning and without leading white space.
 
     Args:
-        response: What the model wrote; any text of any length, looked at in linear time.
-        length: Characters that decide. A response may be megabytes long; its answer stands at the front or nowhere.
+        response: The response, of any length. It is read in linear time.
+        length: Maximum number of characters to return.
 
     Returns:
-        At most that many characters, the first one no white space; empty if the response says nothing.
+        The beginning; empty if the response is empty.
 
     Example:
         >>> head_of("<think>Ice is water.</think> B. Ice", 1)
@@ -61,7 +61,9 @@ def head_of(response: str, length: int) -> str:
 
 
 def after_reasoning(response: str) -> str:
-    """A response without the reasoning before it, and without the white space there.
+    """Return a response without its reasoning and without leading white space.
+
+    Reasoning ends with the last "</think>" or another model's equivalent.
 
     Example:
         >>> after_reasoning("<think>Ice is water.</think> B. Ice")
@@ -72,7 +74,7 @@ def after_reasoning(response: str) -> str:
 
 
 def is_reasoning(head: str) -> bool:
-    """Whether a response begins with reasoning that did not come to an end.
+    """Whether a response, without its finished reasoning, begins with reasoning that was cut off.
 
     Example:
         >>> is_reasoning("<think>Let me see"), is_reasoning("Let me see")
@@ -82,7 +84,7 @@ def is_reasoning(head: str) -> bool:
 
 
 def why_nothing(head: str, otherwise: Reason) -> Reason:
-    """The reason why the head of a response holds no answer.
+    """Return why a response has no answer: empty, cut off while reasoning, refused, or else `otherwise`.
 
     Example:
         >>> why_nothing("<think>Let me see", Reason.NO_LETTER).value

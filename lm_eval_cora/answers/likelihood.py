@@ -1,4 +1,4 @@
-"""Read the most likely of the answers that were scored."""
+"""Pick the most likely of the scored answers."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from lm_eval_cora.answers import Answer, Reason
 
 
 def most_likely(loglikelihoods: Sequence[Any], printed: Sequence[int]) -> Answer:
-    """Pick the option whose letter is the most likely.
+    """Pick the option whose letter has the highest log-likelihood.
 
-    Of letters that are exactly as likely the first is picked, and the answer is marked as tied: in bfloat16, with
-    its eight bits of precision, this is common. Two letters of one option (equal distractors) are no tie.
+    If several letters have exactly the same log-likelihood, the first one is picked and the answer is marked as tied.
+    This is common in bfloat16, which has eight bits of precision. Two letters of the same option (equal distractors)
+    do not count as a tie.
 
     Args:
         loglikelihoods: Log-likelihood of each printed letter, in printed order.
         printed: Identity of each printed option, in printed order.
 
     Returns:
-        The identity of the option picked. A model that overflows gives no number, and a likelihood may be missing:
-        then the answer is invalid instead of a pick by chance.
+        The identity of the picked option. If a log-likelihood is missing or NaN, the answer is invalid.
 
     Example:
         >>> most_likely([-2.0, -0.5, -1.0], printed=[0, 4, 2]).picked
@@ -32,7 +32,7 @@ def most_likely(loglikelihoods: Sequence[Any], printed: Sequence[int]) -> Answer
         >>> most_likely([float("nan"), -0.5], printed=[0, 4]).reason.value
         'no likelihood'
 
-    Source: what the harness' own multiple choice tasks do; counting the ties and refusing what is no number is ours.
+    Source: the harness' own multiple choice tasks. Marking ties and rejecting NaN are our additions.
     """
     values = [_number(value) for value in loglikelihoods]
     if len(values) != len(printed) or any(map(isnan, values)):
@@ -44,15 +44,15 @@ def most_likely(loglikelihoods: Sequence[Any], printed: Sequence[int]) -> Answer
 
 
 def yes_or_no(loglikelihoods: Sequence[Any], printed: Sequence[int]) -> Answer:
-    """Read whether "yes" is more likely than "no".
+    """Compare the log-likelihoods of "yes" and "no".
 
     Args:
-        loglikelihoods: Log-likelihood of "yes" and of "no".
-        printed: Identity of the option that the question is about, alone.
+        loglikelihoods: Log-likelihood of "yes", then of "no".
+        printed: Identity of the proposed option, as a sequence of length one.
 
     Returns:
-        The option as selected if "yes" is at least as likely, none selected if "no" is, and both log-likelihoods. If
-        both are equal the answer is marked as tied; what is no number makes it invalid.
+        Both log-likelihoods, and the option as selected if "yes" is at least as likely as "no". If they are equal, the
+        answer is marked as tied. If one of them is missing or NaN, the answer is invalid.
 
     Example:
         >>> yes_or_no([-0.25, -1.5], printed=[4]).selected, yes_or_no([-1.5, -0.25], printed=[4]).selected
@@ -68,10 +68,10 @@ def yes_or_no(loglikelihoods: Sequence[Any], printed: Sequence[int]) -> Answer:
 
 
 def _number(value: Any) -> float:
-    """A back end's number: Python's own, or a scalar of numpy or torch."""
+    """Convert a number of Python, numpy or torch to float; NaN if it is not a number."""
     if value is None or isinstance(value, str | bytes | bool):
         return nan
     try:
         return float(value)
-    except Exception:  # whatever it is, the answers have been paid for
+    except Exception:  # no value may raise after the inference
         return nan

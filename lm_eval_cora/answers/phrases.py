@@ -1,4 +1,4 @@
-"""The words around a letter that say what it is meant as, as patterns for plain text."""
+"""Patterns for the words around a letter, which tell what the letter means. They apply to plain text."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import re
 OPENING = re.compile(
     r"^(?:sure|certainly|of course|okay|ok|absolutely|great question)\b[^\n.!:,]{0,60}[!.:,]\s?(?=\S)", re.IGNORECASE
 )
-"""A friendly beginning that says nothing: "Sure!", "Of course, here is the answer:"."""
+"""An opening phrase without content: "Sure!", "Of course, here is the answer:"."""
 
-# What may announce an answer: an opener, fillers, and then the letter or the text of an option.
+# Words that announce an answer: an opener, then fillers, then the letter or the text of an option.
 OPENER = re.compile(
     r"\b(?:is|are|was|were|be|being|becomes?|choose|chose|select(?:ed)?|pick(?:ed)?|with|for|on|believe|think|say|guess"
     r"|it's|that's|therefore|so|thus|hence|answer|option|choice|letter)\b|[:=]",
@@ -41,7 +41,7 @@ LABEL_LINE = re.compile(
     r"(?:^|\n)[\s>#\"'(\[•-]*(?:(?:the|my|final|correct|right|best) )*(?:answer|choice|option|letter)$", re.IGNORECASE
 )
 
-# What takes the weight from an announcement.
+# Words that negate or doubt an announcement, and the ends of clauses and sentences.
 NEGATION = re.compile(r"\b(?:not|never|cannot|neither|nor|without|except|\w{1,8}n't|none)\b", re.IGNORECASE)
 DOUBT = re.compile(
     r"\b(?:if|whether|could|might|may|perhaps|maybe|possibly|either|suppose|assum\w{1,4}|unless|why|between)\b",
@@ -50,7 +50,7 @@ DOUBT = re.compile(
 CLAUSE = re.compile(r"[,;:]")
 SENTENCE_END = re.compile(r"[.!?;]\s|\n")
 
-# A letter, and the words "a" and "I".
+# Letters, and the words "a" and "I".
 LETTER = re.compile(r"[A-Z](?!\w|'\w|-\w)|[a-z](?=[)\].]|:\s|\s?\n)(?!\.\w)")
 CAPITAL = re.compile(r"(?<![\w/.+-])(?<!\w')[A-Z](?![\w+])(?!'\w)(?!-\w)")
 WORD = re.compile(r" +[a-z]")
@@ -59,7 +59,7 @@ CONJUNCTION = re.compile(
 )
 I_SAY = re.compile(r" +(?:would|was|and|am)\b")
 
-# What stands before a letter.
+# Text before a letter.
 FRONT = re.compile(r"[\W_]{0,10}")
 LINE_START = re.compile(
     r"(?:^|\n)(?:[\s>#\"'(\[•-]|\d\.)*(?:(?:option|choice|answer|letter) )?[\"'(\[]{0,2}$", re.IGNORECASE
@@ -74,7 +74,7 @@ REJECTED_BEFORE = re.compile(
     re.IGNORECASE,
 )
 
-# What stands behind it.
+# Text after a letter.
 AROUND = re.compile(r"(?:[\s.):(\[\]\"',]|-(?! ?\d)){0,6}")
 MARK = re.compile(r"[ \"'*]{0,2}(?:[.):\]\"',-]|[^\w\s\x00-\x7f]|\n|$)")
 STOP = re.compile(r"\s?(?:[.,;!?()\]\n\"]|$)")

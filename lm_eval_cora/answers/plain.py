@@ -1,11 +1,11 @@
-"""A response or an option as plain text: without markup, with one kind of quotation mark, dash and space."""
+"""Convert a response or an option to plain text: no markup, one kind of quotation mark, dash and space."""
 
 from __future__ import annotations
 
 import re
 
 _LONGEST = 20_000
-"""In characters. Of a longer text the first and the last half of that many are read."""
+"""Maximum number of characters that are read; half of them from each end of a longer text."""
 
 _SAME = str.maketrans(
     {
@@ -35,14 +35,14 @@ _BREAK = re.compile(r" ?\n[ \n]*|  +")
 def plain(text: str) -> str:
     r"""Strip the markup of Markdown, LaTeX and HTML, and unify quotation marks, dashes and spaces.
 
-    A box (\boxed) and an answer tag (<answer>) become the label "answer:". Blank lines stay, as one. The text
-    ends with the first turn.
+    A box (\boxed) and an answer tag (<answer>) become the label "answer:". Several blank lines become one. Text after
+    the first end-of-turn token is dropped.
 
     Args:
-        text: Any text. Of more than 20,000 characters the first and the last 10,000 are read.
+        text: Any text. If it has more than 20,000 characters, only the first and the last 10,000 are read.
 
     Returns:
-        The plain text, without white space at both ends.
+        The plain text, without white space at its ends.
 
     Example:
         >>> plain(r"**Answer:** $\boxed{\text{B}}$  *Fog*")
@@ -62,7 +62,7 @@ def _shorter(blank: re.Match[str]) -> str:
 
 
 def both_ends(text: str) -> str:
-    """A text without its middle, if it has more than 20,000 characters: an answer stands at one of its ends.
+    """Drop the middle of a text that has more than 20,000 characters; answers are at the beginning or the end.
 
     Example:
         >>> len(both_ends("x" * 1_000_000))
@@ -72,7 +72,7 @@ def both_ends(text: str) -> str:
 
 
 def lowered(text: str) -> str:
-    """A text in lower case, each character in its place.
+    """Convert a text to lower case without changing its length.
 
     Example:
         >>> lowered("The FOG"), len(lowered("\u0130"))
