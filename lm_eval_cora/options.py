@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from os import PathLike, fspath
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from lm_eval_cora import values
 from lm_eval_cora.answers import Reader
@@ -140,17 +140,97 @@ def _source(value: object) -> object:
     return values.line(fspath(value) if isinstance(value, PathLike) else value)
 
 
-_CHECKS: dict[str, Check] = {
-    "data_files": ("a path, or a list of paths", _sources),
-    "questions": ("a whole number from 1", values.from_1),
-    "categories": ("a category, or a list of categories", values.lines),
-    "seed": ("a whole number", values.integer),
-    "nota_text": ("a text of one line", values.line),
-    "skip_option_references": ("true or false", values.flag),
-    "variants": ("1, or not to be given", _one),
-    "orders": values.one_of(get_args(Orders)),
-    "templates": ("a path", values.line),
-    "request_seeds": ("true or false", values.flag),
-    "reader": values.one_of(get_args(Reader)),
-    **KEYS,
+class Option(NamedTuple):
+    """An option as the documentation describes it.
+
+    Attributes:
+        expected: Accepted values.
+        read: Returns the value of an accepted one, or raises TypeError or ValueError.
+        meaning: What the option does, as a phrase in Markdown.
+        unset: What happens without the option, where its default is no value.
+    """
+
+    expected: str
+    read: Callable[[Any], Any]
+    meaning: str
+    unset: str = ""
+
+
+OPTIONS: dict[str, Option] = {
+    "questions": Option(
+        "a whole number from 1",
+        values.from_1,
+        "Number of questions, drawn by `seed`. Samples are nested: a larger sample contains every smaller one.",
+        "all questions",
+    ),
+    "categories": Option(
+        "a category, or a list of categories",
+        values.lines,
+        "Categories whose questions are asked.",
+        "all categories",
+    ),
+    "seed": Option(
+        "a whole number",
+        values.integer,
+        "Seed of the sample, of every reordering and of the exemplars.",
+    ),
+    "data_files": Option(
+        "a path, or a list of paths",
+        _sources,
+        "A local copy of the benchmark, as json, jsonl, csv, tsv or parquet; in Python also a DataFrame or a "
+        "`datasets.Dataset`. The exemplars are other questions of the same files.",
+        "the benchmark's source",
+    ),
+    "revision": Option(
+        *KEYS["revision"],
+        "Version of the dataset on the Hub.",
+        "the newest version",
+    ),
+    "config": Option(
+        *KEYS["config"],
+        "Subjects of `cora_mmlu_redux`, or the language of `cora_global_mmlu`, which is required.",
+        "all subjects",
+    ),
+    "nota_text": Option(
+        "a text of one line",
+        values.line,
+        'Text of the option "None of the above".',
+    ),
+    "skip_option_references": Option(
+        "true or false",
+        values.flag,
+        'Whether to leave out questions with options that refer to other options, such as "All of the above" or '
+        '"Both A and B".',
+    ),
+    "variants": Option(
+        "1, or not to be given",
+        _one,
+        "1 asks one variant of each question, drawn by `seed`.",
+        "all variants",
+    ),
+    "orders": Option(
+        *values.one_of(get_args(Orders)),
+        "Orders of the options. `swap`: the right option changes places with each of the others. `cyclic`: all "
+        "rotations. `all`: all orders, for questions with up to five options.",
+    ),
+    "templates": Option(
+        "a path",
+        values.line,
+        "A JSON file with [prompts of your own](../tasks/README.md#prompts-of-your-own).",
+        "SCORE's templates for its benchmarks, ten of ours for the others",
+    ),
+    "request_seeds": Option(
+        "true or false",
+        values.flag,
+        "Whether each request has a seed, a different one for each sample.",
+        "true for APIs with a seed parameter and for replicas of vLLM, else false",
+    ),
+    "reader": Option(
+        *values.one_of(get_args(Reader)),
+        "[How responses are read](reading.md): `flexible` finds the answer wherever the response gives it, `strict` "
+        "follows the papers' rules.",
+    ),
 }
+"""The options of every task, with what the documentation says about them."""
+
+_CHECKS: dict[str, Check] = {**KEYS, **{name: (option.expected, option.read) for name, option in OPTIONS.items()}}
