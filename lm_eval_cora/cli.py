@@ -1,4 +1,4 @@
-"""The command line: what each command does, and what goes where: results to stdout or a file, all else to stderr."""
+"""The commands of `lm-eval-cora`. Results go to stdout or a file, messages to stderr."""
 
 from __future__ import annotations
 
@@ -47,13 +47,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command.
 
     Args:
-        arguments: As on the command line, without the program's name.
+        arguments: The arguments of the command line, without the program's name; None reads `sys.argv`.
 
     Returns:
-        The exit status: 0, 1 after an error, 130 after Ctrl-C. Bad usage ends in 2, by argparse.
+        The exit status: 0 on success, 1 after an error, 130 after Ctrl-C.
+
+    Raises:
+        SystemExit: With status 2 if the usage is wrong, and with 0 after `--help` and `--version`.
     """
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):  # a terminal that cannot print a character must not end a report
+        if isinstance(stream, TextIOWrapper):  # escape what the terminal cannot print
             stream.reconfigure(errors="backslashreplace")
     given, others = make_parser(_COMMANDS).parse_known_args(arguments)
     if others and given.command is not _run:
@@ -74,12 +77,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     except OSError as error:
-        if isinstance(error, BrokenPipeError):  # `| head` has seen enough
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what Python flushes at its end
+        if isinstance(error, BrokenPipeError):  # for example after `| head`
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes stdout at exit
             return 0
         where = error.filename or getattr(given, "output", None) or "standard output"
-        told = f"{where}: {error.strerror}" if error.strerror else error  # one of our own says all by itself
-        print(f"lm-eval-cora {given.name}: {told}", file=sys.stderr)
+        message = f"{where}: {error.strerror}" if error.strerror else error  # our own errors name the file
+        print(f"lm-eval-cora {given.name}: {message}", file=sys.stderr)
         return 1
     return 0
 
@@ -88,15 +91,15 @@ _SECRET = re.compile(r"(token|key|header)=", re.IGNORECASE)
 
 
 def _typed(arguments: Sequence[str]) -> str:
-    """What the user typed, for a message that may end up in a log; not if it holds a secret."""
+    """The command line as typed, for messages and logs; replaced by a placeholder if an argument contains a secret."""
     if any(_SECRET.search(argument) for argument in arguments):
-        return "(it holds a secret and is not shown)"
+        return "(not shown, because it contains a secret)"
     return join(["lm-eval-cora", *arguments])
 
 
 @contextmanager
 def _importing_the_harness() -> Iterator[None]:
-    """Turn a harness that is missing, hidden or too old into an error of one line."""
+    """Turn the ImportError of a missing, shadowed or outdated harness into a one-line error."""
     try:
         yield
     except ImportError as error:
@@ -125,7 +128,7 @@ def _run(given: argparse.Namespace) -> None:
         if isinstance(died.__cause__, KeyboardInterrupt):
             _say(f"\nlm-eval-cora run: {died}")
             raise died.__cause__ from None
-        _say("")  # ends the line of a progress bar
+        _say("")  # end the line of a progress bar
         raise ReportError(str(died)) from died.__cause__
 
 
@@ -142,13 +145,13 @@ def _as_the_harness_parses(given: argparse.Namespace, arguments: Sequence[str]) 
         raise
 
 
-_HOW = """The options of this package are given as JSON: --metadata '{"cora": {"seed": 1}}'"""
+_HOW = """Pass the options of lm-eval-cora as JSON: --metadata '{"cora": {"seed": 1}}'"""
 
 
 def _report(given: argparse.Namespace) -> None:
     kind = given.format or _FORMAT_OF.get(given.output.suffix.lower() if given.output else "", "html")
     if kind == "html":
-        check_drawing()  # before minutes of reading
+        check_drawing()  # reading the runs may take minutes
     output = given.output or (Path("report.html") if kind == "html" else _STDOUT)
     _check_output(output)
     runs = _runs(given.out, given.reader)
@@ -166,7 +169,7 @@ _FORMAT_OF = {".md": "md", ".json": "json", ".csv": "csv"}
 
 
 def _runs(paths: Sequence[Path], reader: Reader | None) -> list[Run]:
-    """The runs, and on stderr what the reader must know about them."""
+    """Read the runs and print their warnings to stderr."""
     runs = read_runs(paths, reader=reader)
     for run in runs:
         _warn(run)
@@ -192,7 +195,7 @@ def _compare(given: argparse.Namespace) -> None:
         except ReportError as error:
             refused.append(str(error))
     if alone:
-        _say(f"only in one of the two: {', '.join(alone)}")
+        _say(f"not compared, because only one of the two has it: {', '.join(alone)}")
     if compared and given.json:
         _print_json([comparison_as_json(*row) for row in compared])
     elif compared:
@@ -232,7 +235,7 @@ def _export(given: argparse.Namespace) -> None:
     if given.format == "every-eval-ever":
         folder = given.output or Path("every_eval_ever")
         if folder == _STDOUT or folder.is_file():
-            raise ReportError(f"-o {folder}: every-eval-ever writes several files; name a folder")
+            raise ReportError(f"-o {folder}: expected a folder, because every-eval-ever writes several files")
     else:
         _check_output(given.output or _STDOUT)
     runs = _runs(given.out, given.reader)
@@ -260,10 +263,11 @@ def _guess(given: argparse.Namespace) -> None:
         _print_json({"variants": given.variants, "rate": rate, "certain": given.certain, "rows": rows})
         return
     print(
-        f"{given.variants} variants, each right with probability {rate:.4g}: the chance that at least p are right; and "
-        f"MSGR(p), the success rate from which at least p are right with probability {given.certain:g}.\n"
+        f"{given.variants} variants of a question, each answered correctly with probability {rate:.4g}.\n"
+        "P(at least p): probability that at least p variants are correct.\n"
+        f"MSGR(p): lowest success rate at which at least p variants are correct with probability {given.certain:g}.\n"
     )
-    # Truncated, as the paper prints it: a rate is not reached by rounding up.
+    # Truncated instead of rounded, as in the paper's table.
     table: list[list[str | int]] = [
         [p, f"{chance:.7f}" if chance >= 1e-7 else f"{chance:.1e}", f"{floor(least * 1e4) / 1e4:.4f}"]
         for p, (chance, least) in enumerate(zip(chances, rates, strict=True))
@@ -275,12 +279,12 @@ def _tasks(given: argparse.Namespace) -> None:
     metadata, names = _metadata(given) if given.metadata else ({}, given.names)
     if given.path:
         if given.check or names:
-            given.usage_error("--path: expected neither TASK nor --check beside it")
+            given.usage_error("--path: expected neither TASK nor --check. Use --path alone")
         print(tasks_folder())
         return
     if given.check:
         if not names:
-            given.usage_error("--check: name the tasks or groups: lm-eval-cora tasks --check cora_medqa")
+            given.usage_error("--check: expected a task or group, for example: lm-eval-cora tasks --check cora_medqa")
         if given.include_path and not given.include_path.is_dir():
             raise ReportError(f"--include_path {given.include_path}: there is no such folder")
         with _importing_the_harness():
@@ -302,11 +306,11 @@ def _tasks(given: argparse.Namespace) -> None:
         docs: str | int = most if fewest == most else f"{fewest} to {most}"
         rows.append([task.name, task.benchmark.published_rows or "yours", docs])
     print(table_as_text(["task", "questions", "docs per question"], rows))
-    print(f"\nA doc is a variant of a question, and a request. The task files are in {tasks_folder()}")
+    print(f"\nA doc is one variant of a question. The task files are in {tasks_folder()}")
 
 
 def _metadata(given: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
-    """What --metadata holds, read as the harness reads it, and the names of all tasks, also of those after it."""
+    """Parse `--metadata` as the harness does; return it and all task names, including those typed after it."""
     arguments = ["--tasks", "any"]
     names = list(given.names)
     for first, *words in given.metadata:
@@ -316,10 +320,10 @@ def _metadata(given: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
 
 
 def _matching(parts: Sequence[str]) -> list[TaskFile]:
-    """The tasks whose names contain one of the parts, or that are in a group of this name; without parts all tasks.
+    """Find the tasks whose names contain one of the parts or that belong to a group of that name; without parts all.
 
     Raises:
-        ReportError: If a part fits nothing.
+        ReportError: If a part matches no task and no group.
     """
     tasks = task_list()
     groups = {path.stem: path for path in (tasks_folder() / "_groups").glob("*.yaml")}
@@ -331,10 +335,7 @@ def _matching(parts: Sequence[str]) -> list[TaskFile]:
         if not found:
             known = [*groups, *(task.name for task in tasks)]
             meant = did_you_mean(part, known) or did_you_mean(f"cora_{part}", known)
-            raise ReportError(
-                f"there is no task with {part!r} in its name, and no such group.{meant} Without a name this command "
-                "lists all tasks"
-            )
+            raise ReportError(f"{part!r} matches no task and no group.{meant} To list all tasks: lm-eval-cora tasks")
         chosen |= found
     return [task for task in tasks if task.name in chosen]
 
@@ -347,14 +348,14 @@ def _write(text: str, path: Path) -> None:
     if path == _STDOUT:
         sys.stdout.write(text)
         return
-    path.write_text(text, encoding="utf-8", errors="backslashreplace")  # half an emoji is no text of a file
+    path.write_text(text, encoding="utf-8", errors="backslashreplace")  # lone surrogates cannot be encoded
     _say(f"wrote {path}")
 
 
 def _check_output(path: Path) -> None:
-    """See that a file can be written, before minutes of reading."""
+    """Check the output path before the runs are read, which may take minutes."""
     if path.is_dir():
-        raise ReportError(f"-o {path}: is a folder; name a file in it")
+        raise ReportError(f"-o {path}: expected a file, got a folder")
     if path != _STDOUT:
         path.parent.mkdir(parents=True, exist_ok=True)
 

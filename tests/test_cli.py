@@ -1,4 +1,4 @@
-"""The command line: what it prints, where, and with which exit status."""
+"""The commands: what they print to stdout and stderr, and their exit status."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ import pytest
 
 from lm_eval_cora import __version__
 from lm_eval_cora.cli import main
+from tests.support.messages import tells
 from tests.support.names import NAMES
 from tests.support.simulated import TASKS, Simulated, knows, run
 from tests.support.written import Written, copied, lines_of, otherwise, put, strict, varied, write
@@ -70,7 +71,7 @@ def table(text: str) -> list[list[str]]:
 
 
 def other_notes(text: str) -> list[str]:
-    """What is said beside that some of the made-up responses follow no format."""
+    """The messages except the warning that few of the simulated responses follow the format."""
     return [line for line in text.splitlines() if "of the responses follow the format" not in line]
 
 
@@ -210,7 +211,7 @@ def test_an_export_is_the_report_as_csv(cli: Cli, out: Written, tmp_path: Path) 
 
 
 def test_text_that_no_file_can_hold(cli: Cli, out: Written, tmp_path: Path) -> None:
-    """Half an emoji as an escape: the harness writes none, but others do."""
+    """An escaped lone surrogate (half an emoji). The harness writes none, other programs do."""
     lines = lines_of(out.samples)
     for line in lines:
         line["doc"]["category"] = line["doc"]["question_id"] + "\ud83d"
@@ -240,7 +241,8 @@ def test_tasks_of_one_side_are_named(cli: Cli, out: Written, second: Written, tm
     copied(out, tmp_path)
     write(tmp_path, varied, "cora_demo_order", {"questions": 1})
     assert cli("compare", tmp_path, second.folder) == 0
-    assert other_notes(cli.err) == ["only in one of the two: cora_demo_order"]
+    (note,) = other_notes(cli.err)
+    assert tells(note, "only one of the two", "cora_demo_order")
 
 
 def test_scores(cli: Cli, answers: Path) -> None:

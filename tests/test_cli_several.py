@@ -1,4 +1,4 @@
-"""The command line where there is more than one thing to do, or a place to write to that is none."""
+"""The commands on several tasks, and with paths that cannot be used."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ def test_the_format_follows_the_name_of_the_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["report", "OUT", "-o", "OUT"], "is a folder; name a file in it"),
+        (["report", "OUT", "-o", "OUT"], "expected a file, got a folder"),
         (["report", "OUT", "--format", "csv", "-o", "/dev/full"], "/dev/full: No space left on device"),
-        (["export", "OUT", "--format", "every-eval-ever", "-o", "-"], "writes several files; name a folder"),
+        (["export", "OUT", "--format", "every-eval-ever", "-o", "-"], "expected a folder"),
         (["tasks", "--check", "cora_demo", "--include_path", "OUT/nowhere"], "there is no such folder"),
     ],
 )
@@ -80,7 +80,7 @@ def test_checking_needs_names(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["tasks", "--check"])
     assert ended.value.code == 2
-    assert "name the tasks or groups" in capsys.readouterr().err
+    assert tells(capsys.readouterr().err, "--check", "task or group", "tasks --check cora_medqa")
 
 
 def test_a_foreign_task_ends_the_check(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""Two runs on the same questions, side by side: what differs, and how sure that is."""
+"""Compare two runs on the same questions: the difference of each metric, its interval and a test."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ from lm_eval_cora.report.samples import Key
 from lm_eval_cora.report.signature import HOW_MUCH, WHERE_IT_ENDS, signature_parts
 
 _MAY_DIFFER = (*HOW_MUCH, *OF_THE_DATA, *WHERE_IT_ENDS, "math-verify", "reader")
-"""Parts of a signature that say nothing about how a question was asked."""
+"""Parts of a signature that do not describe how a question was asked."""
 
 _MATCHES: tuple[Callable[[Data, Data], bool], ...] = (
     lambda one, other: one == other,
-    lambda one, other: bool(one.digest) and one.digest == other.digest,  # a file with another name
+    lambda one, other: bool(one.digest) and one.digest == other.digest,  # the same questions in a renamed file
     lambda one, other: not (one.digest and other.digest),
 )
-"""How the data of two runs of a task can match, the surest first."""
+"""Ways in which the data of two runs of a task can match, the strictest first."""
 
 _NAMED = 3
 
 
 @dataclass(frozen=True)
 class Compared:
-    """A metric in two runs.
+    """The values of a metric in two runs, and their difference.
 
     Attributes:
-        metric: Its name.
-        before: What it is in the first run.
-        after: What it is in the second.
-        change: After - before, paired by question.
-        test: McNemar's test, for a share of questions; else None.
+        metric: Name of the metric.
+        before: Estimate in the first run.
+        after: Estimate in the second run.
+        change: `after` - `before`, paired by question.
+        test: McNemar's test if the metric is a share of questions; else None.
     """
 
     metric: str
@@ -52,35 +52,35 @@ class Compared:
 
 
 def pair_runs(first: Path, second: Path, reader: Reader | None = None) -> tuple[list[tuple[Run, Run]], list[str]]:
-    """The runs of the same task on the same questions, which are to be compared.
+    """Pair the runs of two folders that ran the same task on the same questions.
 
-    A task that each side asked once, on different questions, is a pair too: `compare` refuses it and names both.
+    If each folder has a single run of a task, but on different questions, the two are a pair as well. `compare` then
+    raises an error that names both data sets.
 
     Args:
-        first: What the harness wrote for one model.
-        second: The same for another, or for the same model asked otherwise.
-        reader: How written answers are read; None reads those of each run as the run did.
+        first: Output of the harness for one model.
+        second: Output for another model, or for the same model with other settings.
+        reader: How to read written answers; None uses the reader of each run.
 
     Returns:
-        Pairs, in the order of the first, and the tasks, or data sets of a task, that only one of the two has.
+        The pairs, in the order of the first folder; and the tasks, with their data, that have no partner.
 
     Raises:
-        ReportError: If there are several models on one side, or no task on both.
+        ReportError: If a folder has several models, or the folders have no task in common.
     """
     before, after = read_runs([first], reader=reader), read_runs([second], reader=reader)
     for path, runs in ((first, before), (second, after)):
         models = dict.fromkeys(run.model for run in runs)
         if len(models) > 1:
             raise ReportError(
-                f"{path}: there are {len(models)} models: {', '.join(models)}. Two runs are compared: give the folder "
-                "of one of them"
+                f"{path}: expected one model, got {len(models)}: {', '.join(models)}. Pass the folder of one model"
             )
-    named = with_labels([*before, *after])  # one name in both may be different data
+    named = with_labels([*before, *after])  # the same name may mean different data in the two folders
     before, after = named[: len(before)], named[len(before) :]
     pairs = _pairs(before, after)
     if not pairs:
         tasks = [", ".join(sorted(run.task for run in runs)) for runs in (before, after)]
-        raise ReportError(f"no task is in both: {first} has {tasks[0]}, {second} has {tasks[1]}")
+        raise ReportError(f"there is no task in common: {first} has {tasks[0]}, {second} has {tasks[1]}")
     paired = {run for pair in pairs for run in pair}
     return pairs, sorted(run.task for run in named if run not in paired)
 
@@ -101,22 +101,22 @@ def _pairs(before: Sequence[Run], after: Sequence[Run]) -> list[tuple[Run, Run]]
 
 
 def _of_its_task(run: Run, runs: Sequence[Run]) -> list[Run]:
-    """The runs of the same task, by the same filter."""
+    """The runs of the same task and the same filter."""
     return [other for other in runs if (other.name, other.part) == (run.name, run.part)]
 
 
 def compare(before: Run, after: Run) -> list[Compared]:
-    """The difference of every metric of two runs, paired by question.
+    """Compute the difference of every metric between two runs, paired by question.
 
     Args:
         before: A run.
         after: A run of the same task.
 
     Returns:
-        A comparison per metric, in the order of the task file.
+        One comparison per metric, in the order of the task file.
 
     Raises:
-        ReportError: If the two were not asked the same.
+        ReportError: If the runs differ in their questions, settings, form or reader.
     """
     if reason := not_comparable(before, after):
         raise ReportError(f"{before.task}: the two runs cannot be compared: {reason}")
@@ -135,14 +135,14 @@ def not_comparable(before: Run, after: Run) -> str:
             "Run both on the same file or data set"
         )
     if parts := _signature_parts(before, after):
-        return f"they were asked otherwise: {'; '.join(parts)}"
+        return f"their settings differ: {'; '.join(parts)}"
     if before.reader and after.reader and before.reader != after.reader:
         return (
-            f"the responses of the first were read by the {before.reader} reader, those of the second by the "
-            f"{after.reader} one. Read both alike: --reader {before.reader}, or --reader {after.reader}"
+            f"the {before.reader} reader read the responses of the first, the {after.reader} reader those of the "
+            f"second. Use one reader for both: --reader {before.reader} or --reader {after.reader}"
         )
     if before.form != after.form:
-        return f"the first has answers {_FORMS[before.form]}, the second {_FORMS[after.form]}"
+        return f"the first has {_FORMS[before.form]} answers, the second has {_FORMS[after.form]} answers"
     one, other = before.table.question_ids, after.table.question_ids
     if one != other:
         only = [sorted(set(one) - set(other)), sorted(set(other) - set(one))]
@@ -151,20 +151,20 @@ def not_comparable(before: Run, after: Run) -> str:
             for which, ids, own in zip(("first", "second"), only, (one, other), strict=True)
             if ids
         ]
-        ended = " A budget or a target ends each run elsewhere." if _ended_itself(before, after) else ""
-        return f"{'; '.join(told)}.{ended} Run both with the same questions (option 'questions' or 'categories')"
+        ended = " A budget or target ends each run at another question." if _ended_itself(before, after) else ""
+        return f"{'; '.join(told)}.{ended} Run both on the same questions (option 'questions' or 'categories')"
     ids = set(one)
     keys = {key for key in before.digests.keys() | after.digests.keys() if key[0] in ids}
     if unlike := _unlike(before, after, keys, "doc"):
         return (
-            f"{len(unlike):,} of {len(keys):,} variants are not the same ({_named(unlike)}): another seed, other "
-            "options, or another version of the task"
+            f"{len(unlike):,} of {len(keys):,} variants differ ({_named(unlike)}). The runs have different seeds, "
+            "different options or different versions of the task"
         )
     if not (before.signature and after.signature) and (unlike := _unlike(before, after, keys, "prompt")):
         return (
-            f"{len(unlike):,} of {len(keys):,} prompts are not the same ({_named(unlike)}), and without both results "
-            "files nothing says whether that is the chat template alone, or other exemplars. Put results_<date>.json "
-            "beside the samples"
+            f"{len(unlike):,} of {len(keys):,} prompts differ ({_named(unlike)}). Only the results files of both runs "
+            "can show whether the chat template or the exemplars differ. Put each results_<date>.json beside its "
+            "samples"
         )
     return ""
 
@@ -174,20 +174,20 @@ def _ended_itself(*runs: Run) -> bool:
 
 
 def told_apart(before: Run, after: Run) -> list[str]:
-    """What else differs between two runs on the same questions: how the model was prompted and made to write."""
+    """Differences in generation and prompt settings; such runs can still be compared."""
     if not before.results or not after.results:
         return []
     one, other = sent_with(before.results, before.name), sent_with(after.results, after.name)
     return [
         f"{name} is {shorten(repr(one[name]), 90)} in the first, {shorten(repr(other[name]), 90)} in the second"
         for name in one
-        # Each model has a chat template of its own.
+        # Two models usually have different chat templates.
         if one[name] != other[name] and not (name == "chat_template_sha" and one[name] and other[name])
     ]
 
 
 def _unlike(before: Run, after: Run, keys: Collection[Key], part: Literal["doc", "prompt"]) -> list[Key]:
-    """The variants of which a digest differs, or is missing on one side."""
+    """The variants whose digest differs between the runs or is missing in one of them."""
     one, other = (
         {key: getattr(run.digests[key], part) for key in keys if key in run.digests} for run in (before, after)
     )
@@ -206,14 +206,14 @@ _FORMS = {"generate": "written", "loglikelihood": "scored"}
 
 
 def _signature_parts(before: Run, after: Run) -> list[str]:
-    """What differs in the signatures, of what says how the questions were asked."""
+    """Differences between the signatures in the parts that describe how questions were asked."""
     if not before.signature or not after.signature:
         return []
     one, other = signature_parts(before.signature), signature_parts(after.signature)
-    same_data = bool(before.data.digest and after.data.digest)  # or `not_comparable` would have said so
+    same_data = bool(before.data.digest and after.data.digest)  # equal: `not_comparable` checks them first
     may_differ = (*_MAY_DIFFER, "data_files") if same_data else _MAY_DIFFER
     return [
-        f"{name} {one.get(name, 'not given')} and {other.get(name, 'not given')}"
+        f"{name} is {one.get(name, 'not given')} in the first, {other.get(name, 'not given')} in the second"
         for name in dict.fromkeys((*one, *other))
         if name not in may_differ and one.get(name) != other.get(name)
     ]
@@ -236,9 +236,10 @@ def as_table(before: Run, after: Run, compared: Sequence[Compared]) -> Table:
 
 
 NOTE = (
-    "The difference is the second - the first, paired by question. Of shares of all questions, how many were lost and "
-    "gained, and McNemar's exact test of that. What stands on the questions that a model itself got right or wrong is "
-    "about other questions in each, and then has no test."
+    "The difference is the second run minus the first, paired by question. For metrics that are a share of all "
+    "questions, `lost : gained` counts the questions that changed, and p is McNemar's exact test. Metrics computed "
+    "only on the questions that a model answered correctly or wrongly may use different questions in each run. They "
+    "then have no test."
 )
 
 

@@ -1,4 +1,4 @@
-"""The charts of a report, as SVG that goes into a page: in the page's colours, light or dark, and as wide as it is."""
+"""Charts of a report as SVG elements that adopt the colours (light or dark) and the width of the page."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _WIDTH = 4.4
-"""Inches: 10 points of them are as large on a phone, which shows about as many pixels as this has points."""
+"""Width of a chart in inches. Its 317 points are about the pixels of a phone's width, so text keeps its size there."""
 
 _LINE = 0.19
 """Height of a line of text in inches."""
 
 _FULL, _HALF = 42, 18
-"""Characters that fit into the width of the drawing, and into half a legend or the names on the left."""
+"""Number of characters that fit into the whole width of a chart, and into a legend column or the labels on the left."""
 
-# Colours that nothing else has; they are replaced by what the page's style sheet defines.
+# Placeholder colours. `_style` replaces them with the colours of the page's style sheet.
 _INK = "#0b0a01"
 _SERIES = tuple(f"#0b0a1{number}" for number in range(1, 9))
 _COLOURS = {_INK: "currentColor"} | {mark: f"var(--series-{number})" for number, mark in enumerate(_SERIES, 1)}
 
-# Models are told apart by these as well, marks such as MCQA by the dashes.
+# Markers distinguish models without colour; dashes distinguish levels such as MCQA.
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 _DASHES: tuple[Any, ...] = ((0, (6, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)), (0, (3, 3)))
 
@@ -63,27 +63,28 @@ _STYLE: dict[Any, Any] = {
 
 @dataclass
 class _Drawing:
-    """What is being drawn: the axes, what the legend says, and what is told of each point under the mouse."""
+    """A chart under construction: its axes, its legend entries and the tooltips of its points."""
 
     axes: Axes
     legend: list[tuple[Artist, str]] = field(default_factory=list)
     tips: list[str] = field(default_factory=list)
 
     def point(self, x: float, y: float, tip: str, **look: Any) -> None:
-        """Draw a marker that says something; at the edge of the axes it is not cut in half."""
+        """Draw a marker with a tooltip. The edge of the axes does not clip it."""
         self.axes.plot([x], [y], gid=f"tip-{len(self.tips)}", linestyle="none", clip_on=False, **look)
         self.tips.append(tip)
 
 
 def check_drawing() -> None:
-    """See that charts can be drawn.
+    """Check that charts can be drawn.
 
     Raises:
         ReportError: If matplotlib is not installed.
     """
     if find_spec("matplotlib") is None:
         raise ReportError(
-            "the page needs matplotlib: pip install 'lm-eval-cora[report]'; or --format md, which needs none"
+            "the HTML page needs matplotlib, which is not installed: pip install 'lm-eval-cora[report]'. Or use "
+            "--format md, which does not need it"
         )
 
 
@@ -94,8 +95,8 @@ def draw(chart: Chart) -> str:
         chart: What to draw.
 
     Returns:
-        An `<svg>` for a page that defines `--series-1` to `--series-8`. Text and axes have the colour of the text
-        around it. Equal charts give equal drawings, and its ids are those of no other chart.
+        An `<svg>` element for a page whose CSS defines `--series-1` to `--series-8`. Text and axes have the page's
+        text colour. Equal charts give identical elements; different charts have different ids.
 
     Raises:
         ReportError: If matplotlib is not installed.
@@ -124,14 +125,14 @@ def draw(chart: Chart) -> str:
 
 @contextmanager
 def _no_warnings_of_fonts() -> Iterator[None]:
-    # The text remains text, so it does not matter which characters the font has that matplotlib measures it with.
+    # matplotlib only measures the text. The browser draws it, so matplotlib's font need not have every character.
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph", category=UserWarning)
         yield
 
 
 def _fill(drawing: _Drawing, chart: Chart) -> float:
-    """Draw into the axes; returns the height of the figure without the legend, in inches."""
+    """Draw a chart into the axes; return the height of the figure in inches, without the legend."""
     if not any(not isnan(value) for value in _values(chart)):
         drawing.axes.set_axis_off()
         drawing.axes.text(0.5, 0.5, "nothing to show", ha="center", va="center", transform=drawing.axes.transAxes)
@@ -183,14 +184,14 @@ def _line(drawing: _Drawing, line: Line, series: int, marks: Sequence[str]) -> N
         if not isnan(number.value):
             dashes = _DASHES[marks.index(name) % len(_DASHES)]
             drawing.axes.axhline(number.value, color=colour, linestyle=dashes, linewidth=1.4)
-            # The model's marker at the end of the line tells whose it is without its colour.
+            # The marker at the end of the line identifies the model without colour.
             look = {"color": colour, "marker": marker, "markersize": 6, "fillstyle": "none"}
             drawing.point(1.05, number.value, f"{line.name}, {name}: {number}", **look)
     drawing.legend.append((_handle(color=colour, marker=marker), line.name))
 
 
 def _ranges(drawing: _Drawing, chart: Ranges) -> float:
-    """A row per model, its name above it: a name beside or below the row would leave no room on a phone."""
+    """Draw a row per model, with its name above the row so that the row has the full width on a phone."""
     axes = drawing.axes
     top = 0.0
     for series, spread in enumerate(chart.spreads):
@@ -201,9 +202,9 @@ def _ranges(drawing: _Drawing, chart: Ranges) -> float:
         _beside(drawing, spread.name, chart.beside_label, spread.beside, top + 0.48, series)
         top += 0.66
     drawing.legend.append((_handle(marker="o", markersize=4, alpha=0.7, linestyle="none"), "one value"))
-    drawing.legend.append((_handle(linewidth=5, alpha=0.3), "from the lowest to the highest"))
+    drawing.legend.append((_handle(linewidth=5, alpha=0.3), "lowest to highest value"))
     if any(_is_boxed(spread) for spread in chart.spreads):
-        drawing.legend.append((_handle(linewidth=10, alpha=0.45), "the middle half, with the median"))
+        drawing.legend.append((_handle(linewidth=10, alpha=0.45), "middle half and median"))
     drawing.legend.append((_handle(marker="D"), f"{chart.beside_label}, 95% interval"))
     axes.set(xlim=(0, 1), xlabel=_name(chart.y_label))
     return _rows(axes, top)
@@ -226,7 +227,7 @@ def _box(drawing: _Drawing, spread: Spread, y: float, series: int) -> None:
         plot([low, high], [y, y], color=colour, linewidth=16, alpha=0.35, solid_capstyle="butt")
         plot([middle, middle], [y - 0.13, y + 0.13], color=colour, linewidth=2)
     for index, (name, number) in enumerate(known):
-        # Equal values are seen as several points.
+        # Shift equal values so that each point is visible.
         beside = y + (index % 3 - 1) * 0.05
         tip = f"{spread.name}, {name}: {number}"
         drawing.point(number.value, beside, tip, color=colour, marker="o", markersize=4, alpha=0.8)
@@ -282,7 +283,7 @@ def _dot(drawing: _Drawing, name: str, number: Number, y: float, series: int) ->
 
 
 def _rows(axes: Axes, height: float) -> float:
-    """Rows from top to bottom, measured in inches; returns the height of the figure."""
+    """Set up the axes for rows from top to bottom; return the height of the figure in inches."""
     axes.set_ylim(height, 0)
     axes.set_yticks([])
     axes.tick_params(axis="y", length=0)
@@ -292,7 +293,7 @@ def _rows(axes: Axes, height: float) -> float:
 
 
 def _look(series: int) -> tuple[str, str]:
-    # Past eight models, colours come again with other markers.
+    # After eight models the colours repeat with other markers.
     return _SERIES[series % len(_SERIES)], _MARKERS[(series + series // len(_SERIES)) % len(_MARKERS)]
 
 
@@ -303,7 +304,7 @@ def _handle(**look: Any) -> Artist:
 
 
 def _interval(number: Number) -> tuple[float, float]:
-    """95% interval within [0, 1]; of nan if the error is not known."""
+    """95% interval, clipped to [0, 1]; (nan, nan) if the standard error is unknown."""
     low, high = np.clip(
         [number.value - IN_95_PERCENT * number.stderr, number.value + IN_95_PERCENT * number.stderr], 0, 1
     )
@@ -315,20 +316,20 @@ def _columns(text: str) -> int:
 
 
 def _printable(text: str) -> str:
-    # XML cannot hold control characters, and one that turns the direction of writing would turn the whole drawing's.
+    # XML does not allow control characters, and a text-direction character would affect the whole chart.
     return "".join(character if character.isprintable() else "\ufffd" for character in " ".join(text.split()))
 
 
 def _name(text: str, width: int = _FULL) -> str:
-    """A name as it is written into a drawing, in as many lines as it takes."""
+    """Replace the unprintable characters of a name and wrap it into lines."""
     text = _printable(text) or "-"
-    # matplotlib leaves names with an underscore in front out of legends.
+    # matplotlib drops legend entries that start with an underscore.
     text = f" {text}" if text.startswith("_") else text
     return "\n".join(_wrapped(text, max(8, width * len(text) // _columns(text))))
 
 
 def _wrapped(text: str, width: int) -> list[str]:
-    """Lines that end after a blank, an underscore, a slash or a hyphen, or where nothing else helps."""
+    """Wrap a text after blanks, underscores, slashes and hyphens; split a longer piece anywhere."""
     lines = [""]
     for piece in _PIECE.findall(text):
         if len((lines[-1] + piece).rstrip()) > width and lines[-1]:
@@ -341,13 +342,13 @@ def _wrapped(text: str, width: int) -> list[str]:
 
 _PIECE = re.compile(r"[^\s_/-]*[\s_/-]|[^\s_/-]+")
 
-# Versions of matplotlib write the family on its own or after the size.
+# Depending on its version, matplotlib writes the font family alone or after the size.
 _FAMILY = re.compile(r"(font-family: |font: [^;]*?px )[^;]*")
 _REFERENCE = re.compile(r"(?<=url\(#)[^)]+|(?<=^#).+")
 
 
 def _for_a_page(svg: bytes, title: str, tips: Sequence[str]) -> str:
-    """What matplotlib wrote, as a part of a page: it shares ids, styles, colours and fonts with the rest."""
+    """Turn matplotlib's SVG file into an element with unique ids and with the colours and fonts of the page."""
     root = ElementTree.fromstring(svg)
     for parent in list(root.iter()):
         for child in list(parent):
@@ -364,7 +365,7 @@ def _for_a_page(svg: bytes, title: str, tips: Sequence[str]) -> str:
     _rename(list(root.iter()), f"c{sha256(svg).hexdigest()[:10]}-")
     box = root.attrib["viewBox"]
     root.attrib.clear()
-    # matplotlib's style element would have said how lines are joined, of the whole page.
+    # These replace matplotlib's style element, which would apply to the whole page.
     shape = {"stroke-linejoin": "round", "stroke-linecap": "butt"}
     page = {"xmlns": "http://www.w3.org/2000/svg", "class": "chart", "role": "img", "width": "100%"}
     root.attrib |= {**page, "aria-label": _printable(title), "viewBox": box, **shape}
@@ -372,7 +373,7 @@ def _for_a_page(svg: bytes, title: str, tips: Sequence[str]) -> str:
 
 
 def _local(name: str) -> str:
-    """A name without its namespace, which a page does not know."""
+    """A tag or attribute name without its XML namespace."""
     return name.rpartition("}")[2]
 
 
@@ -382,7 +383,7 @@ def _style(value: str) -> str:
 
 
 def _rename(elements: Sequence[ElementTree.Element], prefix: str) -> None:
-    """Keep the ids that something refers to, in a form that no other drawing uses."""
+    """Add a prefix to the ids that are referenced and remove all other ids."""
     used = {found for element in elements for value in element.attrib.values() for found in _REFERENCE.findall(value)}
     for element in elements:
         if element.get("id") not in used:
