@@ -1,4 +1,4 @@
-"""Benchmarks: dataset row -> Question. Most are declared in a YAML file, see `declarations`; two have an adapter."""
+"""Convert dataset rows to questions. YAML files declare most benchmarks (see `declarations`); two use an adapter."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from lm_eval_cora.question import MAX_OPTIONS, OpenQuestion, Question, UnusableQ
 
 Row = Mapping[str, Any]
 LocatedRow = tuple[str, Row]
-"""Where a row is, for error messages ("row 17", "my.jsonl line 18"), and the row."""
+"""The place of a row for error messages ("row 17", "my.jsonl line 18"), and the row."""
 
 Result = Question | OpenQuestion | UnusableQuestion
-"""What became of a row: a question, or why it cannot be asked."""
+"""The outcome for one row: a question, or the reason why the row is left out."""
 
 _NAMED = 5
 _SHOWN = 40
@@ -22,7 +22,7 @@ _KINDS = 10
 
 
 class BenchmarkError(ValueError):
-    """The questions cannot be loaded: no source, a missing column, rows that cannot be asked."""
+    """The questions cannot be loaded, for example because a source or column is missing or rows are not valid."""
 
 
 class MissingColumn(LookupError):
@@ -34,71 +34,75 @@ class NotKept(UnusableQuestion):
 
 
 class RowReader(Protocol):
-    """Turns the rows of a source into questions, in two steps: some decisions need all rows."""
+    """Converts rows to questions in two steps, because some decisions depend on all rows."""
 
     def read(self, row: Row, default_id: str, where: str) -> Any:
-        """Take from a row what is needed of it.
+        """Extract the parts of a question from a row.
 
         Args:
             row: The row.
             default_id: The id to use if the row has none.
-            where: Where the row is.
+            where: The place of the row, for messages.
+
+        Returns:
+            A draft for `finish`.
 
         Raises:
-            UnusableQuestion: If the row cannot be asked.
-            MissingColumn: If it lacks a column.
+            UnusableQuestion: If the row is not a valid question.
+            MissingColumn: If the row lacks a column.
         """
 
     def finish(self, drafts: Sequence[Any]) -> tuple[list[Result], list[str]]:
-        """Make the questions.
+        """Convert the drafts of all rows to questions.
 
         Args:
-            drafts: What `read` returned.
+            drafts: The values that `read` returned.
 
         Returns:
-            A result for each draft, and notes for the user.
+            One result per draft, and notes for the user.
 
         Raises:
-            BenchmarkError: If the rows together make no sense.
+            BenchmarkError: If the answers of the rows are ambiguous or inconsistent.
         """
 
 
 @dataclass(frozen=True)
 class OneByOne:
-    """Reader of an adapter: each row is a question by itself.
+    """Reader for adapters. It converts each row independently of the others.
 
     Attributes:
         columns: Columns that every row must have.
-        to_question: Takes a row and the id to use if it has none; raises UnusableQuestion.
+        to_question: Converts a row to a question, or raises UnusableQuestion. Its second argument is the id to use if
+            the row has none.
     """
 
     columns: tuple[str, ...]
     to_question: Callable[[Row, str], Question | OpenQuestion]
 
     def read(self, row: Row, default_id: str, where: str) -> Question | OpenQuestion:
-        """Turn a row into a question."""
+        """Convert a row to a question."""
         missing = [column for column in self.columns if column not in row]
         if missing:
             raise MissingColumn(f"no column {', '.join(map(repr, missing))}.")
         return self.to_question(row, default_id)
 
     def finish(self, drafts: Sequence[Question | OpenQuestion]) -> tuple[list[Result], list[str]]:
-        """Return the questions."""
+        """Return the questions unchanged."""
         return list(drafts), []
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where a benchmark is on the Hugging Face Hub.
+    """The source of a benchmark on the Hugging Face Hub.
 
     Attributes:
-        hub: Id of the dataset, or of several. Empty if it is not on the Hub.
-        config: Its configuration, or several.
+        hub: Ids of one or more datasets; empty if the benchmark is not on the Hub.
+        config: Configurations to load; empty for the default one.
         split: The split that is scored.
-        fewshot_split: The split that exemplars come from, if there is one.
-        by_config: Whether it is made of several configurations. Ids then begin with the configuration, and rows have it
-            in the column `config`.
-        revision: A commit, branch or tag; None is the newest.
+        fewshot_split: The split that provides exemplars; None if there is none.
+        revision: A commit, branch or tag; None loads the newest version.
+        by_config: Whether the benchmark has several configurations. If so, question ids start with the configuration,
+            and each row has it in the column `config`.
     """
 
     hub: tuple[str, ...] = ()
@@ -111,27 +115,27 @@ class Source:
 
 @dataclass(frozen=True)
 class Benchmark:
-    """How the rows of a source become questions.
+    """A benchmark: the source of its rows and their conversion to questions.
 
     Attributes:
-        name: As in the task names, or the name of the user's data.
+        name: Name of the benchmark, as in the task names, or of the user's data.
         reader: Takes the columns of the first row and returns the reader of all rows.
         columns: The columns that a row should have, for messages.
-        source: Where it is on the Hub.
-        files: Files of the user's, if the declaration names some.
-        package_file: Where the rows are if they come with the package.
+        source: The source on the Hub.
+        files: Files of the user that the declaration names.
+        package_file: Path of the rows if they come with the package.
         published: Whether it is a published benchmark of this package, whose layout and defects are known.
-        published_rows: Number of rows of the published split, if there is one.
-        part_of: Of a benchmark that is made of several datasets: takes the name of a dataset or of a file and a row of
-            it, and returns the part that the row is of. Rows have it in the column `subset`, and ids begin with it.
+        published_rows: Number of rows of the published split; None if unknown.
+        part_of: Function for a benchmark with several parts, such as AGIEval's subsets. It takes the name of a dataset
+            or file and one of its rows, and returns the name of the part. Rows get this name in the column `subset`,
+            and question ids start with it.
         exemplars_within_category: Whether few-shot exemplars come from the question's own category.
-        exemplars_as_published: Whether its few-shot split was made for that use: its rows are shown in its order, with
-            its repeats.
-        options: How many options its questions have, at least and at most; none, and the model writes an answer of its
-            own.
-        score_templates: Where SCORE's task for it is in the harness, if there is one.
-        macro_average: Whether its papers average accuracies over categories.
-        nota_text: "None of the above" in its language; empty for English.
+        exemplars_as_published: Whether the few-shot split was published as a list of exemplars. If so, the exemplars
+            keep its order and its repeats.
+        options: Smallest and largest number of options of a question; (0, 0) if the model writes its own answer.
+        score_templates: Folder of the harness' SCORE task for this benchmark; None if there is none.
+        macro_average: Whether the papers on this benchmark report the mean accuracy over categories.
+        nota_text: "None of the above" in the language of the benchmark; empty for English.
     """
 
     name: str
@@ -152,27 +156,27 @@ class Benchmark:
 
     @property
     def has_options(self) -> bool:
-        """Whether its questions have options."""
+        """Whether the questions have options."""
         return self.options != (0, 0)
 
     @property
     def strict(self) -> bool:
-        """Whether a row that cannot be asked is an error.
+        """Whether a row that is not a valid question is an error.
 
-        It is in a user's own file. A public dataset has such rows; they are left out and counted.
+        It is an error in a user's own file. In a dataset on the Hub such rows are left out and counted.
         """
         return not self.source.hub
 
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A row that is not asked.
+    """A row that is left out.
 
     Attributes:
-        where: Where it is.
-        reason: The kind of defect.
-        detail: The defect in full.
-        on_purpose: Whether the declaration excludes it.
+        where: The place of the row.
+        reason: The kind of defect, for counting.
+        detail: The full description of the defect.
+        on_purpose: Whether the declaration excludes the row.
     """
 
     where: str
@@ -184,18 +188,19 @@ class LeftOut:
 def collect_questions(
     benchmark: Benchmark, rows: Iterable[LocatedRow], *, id_prefix: str
 ) -> tuple[list[Question | OpenQuestion], list[LeftOut], list[str]]:
-    """Turn rows into questions.
+    """Convert rows to questions.
 
     Args:
-        benchmark: Whose rows they are.
-        rows: Rows and where they are.
-        id_prefix: Questions without an id of their own are called `<id_prefix>-<row number from 0>`.
+        benchmark: The benchmark that the rows belong to.
+        rows: The rows and their places.
+        id_prefix: A question without an id gets the id `<id_prefix>-<row number from 0>`.
 
     Returns:
-        The questions in the source's order, the rows left out, and notes for the user.
+        The questions in the order of the source, the rows left out, and notes for the user.
 
     Raises:
-        BenchmarkError: If a column is missing, no question can be used, or, for a strict benchmark, one cannot.
+        BenchmarkError: If a column is missing, no row is a valid question, or the benchmark is strict and any row is
+            not valid.
     """
     reader: RowReader | None = None
     results: list[tuple[str, Result | None]] = []
@@ -205,7 +210,7 @@ def collect_questions(
             reader = reader or benchmark.reader(list(row))
             drafts.append(reader.read(row, f"{id_prefix}-{number}", where))
         except MissingColumn as error:  # noqa: PERF203
-            raise BenchmarkError(f"{benchmark.name}: {where}: {error} Its columns are: {_listed(row)}") from None
+            raise BenchmarkError(f"{benchmark.name}: {where}: {error} The columns are: {_listed(row)}") from None
         except UnusableQuestion as error:
             results.append((where, error))
         else:
@@ -219,22 +224,24 @@ def collect_questions(
     if broken and (benchmark.strict or not questions):
         named = "\n".join(f"  {row.where}: {row.detail}" for row in broken[:_NAMED])
         more = f"\n  and {len(broken) - _NAMED} more" if len(broken) > _NAMED else ""
-        raise BenchmarkError(f"{benchmark.name}: {len(broken)} of {len(results)} rows cannot be asked:\n{named}{more}")
+        raise BenchmarkError(
+            f"{benchmark.name}: {len(broken)} of {len(results)} rows are not valid questions:\n{named}{more}"
+        )
     if not questions:
-        raise BenchmarkError(f"{benchmark.name}: no row is kept: {count_left_out(left_out)}")
+        raise BenchmarkError(f"{benchmark.name}: 'keep' leaves out all rows: {count_left_out(left_out)}")
     return questions, left_out, notes
 
 
 def _without_repeats(
     results: Iterable[tuple[str, Result]],
 ) -> tuple[list[Question | OpenQuestion], list[LeftOut]]:
-    """Part the questions from the rows left out; a second question with the same id is left out, too."""
+    """Separate the questions from the rows left out. A question that repeats an earlier id is left out, too."""
     questions: dict[str, Question | OpenQuestion] = {}
     places: dict[str, str] = {}
     left_out: list[LeftOut] = []
     for where, result in results:
         if not isinstance(result, UnusableQuestion) and result.id in questions:
-            result = UnusableQuestion("an id that another row has", f"{result.id!r}, as {places[result.id]}")
+            result = UnusableQuestion("a repeated id", f"{result.id!r} is also the id of {places[result.id]}")
         if isinstance(result, UnusableQuestion):
             left_out.append(LeftOut(where, result.reason, str(result), isinstance(result, NotKept)))
         else:
@@ -244,13 +251,13 @@ def _without_repeats(
 
 
 def _listed(columns: Iterable[object]) -> str:
-    """The columns of a row for an error message."""
+    """List the columns of a row for an error message."""
     names = list(map(str, columns))
     return ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
 
 
 def count_left_out(left_out: Iterable[LeftOut]) -> str:
-    """Sum up the rows left out, by kind of defect, the first few of each named.
+    """Count the rows left out by kind of defect, the most frequent first, with the first few places of each kind.
 
     Example:
         >>> count_left_out([LeftOut("row 4", "empty stem", ""), LeftOut("row 9", "empty stem", "")])
@@ -259,9 +266,9 @@ def count_left_out(left_out: Iterable[LeftOut]) -> str:
     by_reason: dict[str, list[str]] = {}
     for row in left_out:
         by_reason.setdefault(row.reason, []).append(row.where)
-    told = [
+    counts = [
         f"{len(places)} with {reason} ({', '.join(places[:_NAMED])}{', …' if len(places) > _NAMED else ''})"
         for reason, places in sorted(by_reason.items(), key=lambda item: -len(item[1]))
     ]
-    more = f"; {len(told) - _KINDS} more kinds" if len(told) > _KINDS else ""
-    return "; ".join(told[:_KINDS]) + more
+    more = f"; {len(counts) - _KINDS} more kinds" if len(counts) > _KINDS else ""
+    return "; ".join(counts[:_KINDS]) + more

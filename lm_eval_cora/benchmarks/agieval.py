@@ -1,4 +1,4 @@
-"""AGIEval's seven English multiple choice subsets, as `hails/agieval-*` has them: one benchmark of 4 or 5 options."""
+"""The seven English multiple choice subsets of AGIEval, read from `hails/agieval-*`, with 4 or 5 options."""
 
 from __future__ import annotations
 
@@ -14,24 +14,27 @@ from lm_eval_cora.question import LETTERS, Question, UnusableQuestion, shorten
 SUBSETS = ("aqua-rat", "logiqa-en", "lsat-ar", "lsat-lr", "lsat-rc", "sat-en", "sat-math")
 
 _OPTIONS_FOLLOW = "Answer Choices:"
-# The source joins passage and question without a space: "...makes a spy succeedQ: Which one". An "IQ: " is none.
 _IN_OPTIONS: tuple[Rule, ...] = (
     (re.compile(r"\A\$\\quad\s*"), "$"),
-    (re.compile(r" DIRECTIONS\Z"), ""),  # what stood below the last option in the test booklet
+    (re.compile(r" DIRECTIONS\Z"), ""),  # the text below the last option in the test booklet
 )
-# Of 90 questions of sat-en the line ends became full stops: "larger than the.brains of other apes".
+# In 90 questions of sat-en, full stops replace the line ends: "larger than the.brains of other apes".
 _STOP_IN_A_SENTENCE = re.compile("(?<=[a-z,;’])\\.(?=[a-z])")
-_NOT_A_SLIP = 20
+_FEWEST_STOPS = 20
+"""A stem with fewer such stops is not repaired: they may be single typing errors or web addresses."""
 _LINE_ENDS: tuple[Rule, ...] = (
     (re.compile(r"(?<=[a-z])-\.(?=\w)"), "-"),
     (re.compile(r"(?<!\.)\.\.(?=[A-Z“\"])"), ".\n"),
     (_STOP_IN_A_SENTENCE, " "),
 )
+# The source joins passage and question without a space: "...makes a spy succeedQ: Which one". "IQ: " does not match.
 _QUESTION_FOLLOWS = re.compile(r"(?<=[^\sA-Z])Q: ")
 
 
 def to_question(row: Row, default_id: str) -> Question:
-    r"""Read a row: its query holds a passage, the question and the options once more; gold is a list of one index.
+    r"""Convert a row to a question.
+
+    `query` contains the passage, the question and, again, the options. `gold` is a list with one index.
 
     Example:
         >>> query = "Ice floats.Q: What does ice do? Answer Choices: (A)A fall (B)Floats\nA: Among A through B, ..."
@@ -44,7 +47,7 @@ def to_question(row: Row, default_id: str) -> Question:
     gold = parse_cell(row["gold"])
     if isinstance(gold, Sequence) and not isinstance(gold, str):
         if len(gold) != 1:
-            raise UnusableQuestion("no single right answer", f"gold {list(gold)!r}")
+            raise UnusableQuestion("no single right answer", f"expected a gold list of length 1, got {list(gold)!r}")
         gold = gold[0]
     return Question(
         id=default_id,
@@ -56,21 +59,23 @@ def to_question(row: Row, default_id: str) -> Question:
 
 
 def _option_index(gold: Any, count: int) -> int:
-    """An index from 0, which in a csv file is text, or a letter."""
+    """Convert the gold answer to an index. It is an index from 0 (text in a csv file) or a letter."""
     names = [*range(count), *map(str, range(count)), *LETTERS[:count]]
     if isinstance(gold, bool) or gold not in names:
         raise UnusableQuestion(
             "an answer outside the options",
-            f"gold {shorten(repr(gold))} is not an index from 0 to {count - 1} and not a letter of the {count} options",
+            f"gold {shorten(repr(gold))}, expected an index from 0 to {count - 1} or the letter of one of the options",
         )
     return names.index(gold) % count
 
 
 def subset_of(source: str, row: Row) -> str:
-    """Find the subset of a row: in its own column `subset`, or in the name of the dataset or the path of the file.
+    """Return the subset of a row, from its column `subset` or else from the name of the dataset or file.
+
+    Ids, categories and exemplars depend on the subset.
 
     Raises:
-        BenchmarkError: If neither names one: ids, categories and exemplars depend on it.
+        BenchmarkError: If neither names a subset.
 
     Example:
         >>> subset_of("hails/agieval-sat-en", {}), subset_of("copies/lsat-ar/test.parquet", {})
@@ -82,16 +87,16 @@ def subset_of(source: str, row: Row) -> str:
     subset = row.get("subset") or max(named, key=source.rfind, default="")
     if subset not in SUBSETS:
         raise BenchmarkError(
-            f"agieval: {source}: which subset? Expected a column 'subset' or a path that holds one of "
-            f"{', '.join(SUBSETS)}; got {subset!r}"
+            f"agieval: {source}: expected the name of a subset in the column 'subset' or in the path, got {subset!r}. "
+            f"The subsets are {', '.join(SUBSETS)}"
         )
     return str(subset)
 
 
 def _stem(query: object, printed: Sequence[object]) -> str:
-    """The query up to its options. The passage stays, on a line of its own before the question."""
+    """Remove the options from a query. A passage is separated from the question by a line break."""
     if not isinstance(query, str):
-        raise UnusableQuestion("a question that is not text", f"query is {query!r}")
+        raise UnusableQuestion("a question that is not text", f"query is {shorten(repr(query))}")
     in_full = f"{_OPTIONS_FOLLOW} {' '.join(map(str, printed))}"
     stem, found, _ = query.rpartition(in_full if in_full in query else _OPTIONS_FOLLOW)
     if not found:
@@ -99,9 +104,9 @@ def _stem(query: object, printed: Sequence[object]) -> str:
     passage_and_question = _QUESTION_FOLLOWS.split(stem)
     if stem.startswith("Q: "):  # no passage
         stem = stem.removeprefix("Q: ")
-    elif len(passage_and_question) == 2:  # with more of them it cannot be told where the question begins
+    elif len(passage_and_question) == 2:  # with more matches, the start of the question is unknown
         stem = "\n".join(passage_and_question)
-    if len(_STOP_IN_A_SENTENCE.findall(stem)) >= _NOT_A_SLIP:
+    if len(_STOP_IN_A_SENTENCE.findall(stem)) >= _FEWEST_STOPS:
         stem = str(repaired(stem, _LINE_ENDS))
     return stem.rstrip()
 
@@ -112,7 +117,7 @@ def _choices(printed: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def _without_letter(option: Any, letter: str) -> Any:
-    """An option without its "(A)". The article stays: "(A)A fall" is "A fall", and "A fall" is untouched."""
+    """Remove the "(A)" before an option. The article stays: both "(A)A fall" and "A fall" become "A fall"."""
     prefix = f"({letter})"
     return option[len(prefix) :].lstrip() if isinstance(option, str) and option.startswith(prefix) else option
 

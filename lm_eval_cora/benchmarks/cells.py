@@ -1,4 +1,4 @@
-"""Read the options of a question from the cells of a row, whatever shape they have there."""
+"""Read the options of a question from the cells of a row, in any of several formats."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 from lm_eval_cora.benchmarks.literals import parse_literal
 from lm_eval_cora.question import UnusableQuestion, shorten
 
-_SHAPES = (
+_FORMATS = (
     "a list of texts, a mapping from label to text, {text, label}, a list of {key, value}, one of these as JSON or as "
     "Python prints it, or a text with a `separator`"
 )
 _LARGEST = 1e300
-"""Limit of a number that is an option. Infinity and NaN are refused, too."""
+"""Upper limit of the absolute value of a numeric option. It also excludes infinity and NaN."""
 
 _TEXT_NAMES = ("text", "texts", "value", "choices", "choice", "option")
 _LABEL_NAMES = ("label", "labels", "key", "id", "letter")
@@ -25,8 +25,8 @@ class Options(NamedTuple):
     """The options of a row.
 
     Attributes:
-        texts: As the row has them.
-        labels: What the source calls them, such as "A" or "1"; None if it does not name them.
+        texts: The texts, unchanged.
+        labels: The labels in the source, such as "A" or "1"; None if it has no labels.
     """
 
     texts: Sequence[Any]
@@ -34,7 +34,7 @@ class Options(NamedTuple):
 
 
 def parse_cell(cell: Any) -> Any:
-    """Read the JSON, or the Python literal, in the cell of a csv file. Anything else stays as it is.
+    """Parse a cell that contains JSON or a Python literal, as csv files do. Return any other cell unchanged.
 
     Example:
         >>> parse_cell('["Ice", "Fog"]'), parse_cell("['Ice' 'Fog']"), parse_cell("Ice, Fog"), parse_cell(None)
@@ -50,25 +50,26 @@ def parse_cell(cell: Any) -> Any:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object without repeated keys: of two options with one label, one would vanish."""
+    """Build a dict, and refuse repeated keys: they would drop one of two options with the same label."""
     if len(found := dict(pairs)) < len(pairs):
-        raise ValueError("a key twice")
+        raise ValueError("expected an object with different keys")
     return found
 
 
 def read_options(cell: Any, separator: str | None = None) -> Options:
-    """Read the options in one cell.
+    """Read the options from one cell.
 
     Args:
-        cell: A list of texts; a mapping from label to text; a mapping of two lists, texts and labels; a list of
-            mappings, each with a text and perhaps a label; or one of these as text.
-        separator: What separates the options if the cell is a text.
+        cell: A list of texts; a mapping from label to text; a mapping with a list of texts and optionally a list of
+            labels; a list of mappings, each with a text and optionally a label; or any of these as JSON or printed by
+            Python.
+        separator: Separator of the options, for a cell that is a plain text.
 
     Returns:
-        The options in the cell's order.
+        The options in the order of the cell.
 
     Raises:
-        UnusableQuestion: If the cell has another shape.
+        UnusableQuestion: If the cell has another format.
 
     Example:
         >>> read_options({"A": "Ice", "B": "Fog"})
@@ -84,7 +85,7 @@ def read_options(cell: Any, separator: str | None = None) -> Options:
     if isinstance(value, Mapping):
         return _of_mapping(value)
     if not isinstance(value, Sequence) or isinstance(value, str | bytes):
-        raise UnusableQuestion("options that are not a list", f"expected {_SHAPES}; got {shorten(repr(cell))}")
+        raise UnusableQuestion("options that are not a list", f"expected {_FORMATS}; got {shorten(repr(cell))}")
     if value and all(isinstance(item, Mapping) for item in value):
         return _of_mappings(value)
     return Options(value)
@@ -97,13 +98,14 @@ def _of_mapping(value: Mapping[str, Any]) -> Options:
             return Options(value[texts])
         if not _is_list(value[labels]) or len(value[labels]) != len(value[texts]):
             raise UnusableQuestion(
-                "as many labels as options are needed", f"got {shorten(repr(value[labels]))} for {len(value[texts])}"
+                "not as many labels as options",
+                f"expected {len(value[texts])} labels, got {shorten(repr(value[labels]))}",
             )
         return Options(value[texts], [str(label) for label in value[labels]])
     if (texts and labels) or any(_is_list(text) or isinstance(text, Mapping) for text in value.values()):
-        raise UnusableQuestion("options of another shape", f"expected {_SHAPES}; got {shorten(repr(value))}")
+        raise UnusableQuestion("options in an unknown format", f"expected {_FORMATS}; got {shorten(repr(value))}")
     present = {str(label): text for label, text in value.items()}
-    # Tables store a mapping with the keys of all rows: a question with fewer options has None in the last ones.
+    # In a table every mapping has the keys of all rows. A question with fewer options has None for the last keys.
     while present and next(reversed(present.values())) is None:
         present.popitem()
     return Options(list(present.values()), list(present))
@@ -118,7 +120,7 @@ def _of_mappings(value: Sequence[Mapping[str, Any]]) -> Options:
         return Options(found, None if labels is None else [str(item[labels]) for item in value])
     except KeyError:
         raise UnusableQuestion(
-            "options of another shape", f"expected a list of {{key, value}}, got {shorten(repr(value))}"
+            "options in an unknown format", f"expected a list of {{key, value}}, got {shorten(repr(value))}"
         ) from None
 
 
@@ -131,10 +133,10 @@ def _is_list(value: object) -> bool:
 
 
 def option_text(option: object) -> str:
-    """The text of an option. Numbers become text.
+    """Return an option as text. Numbers are converted.
 
     Raises:
-        UnusableQuestion: If it is empty or not a text.
+        UnusableQuestion: If the option is empty or neither a text nor a finite number.
 
     Example:
         >>> option_text("Ice"), option_text(2.5)

@@ -1,4 +1,4 @@
-"""Read rows as a declaration says: which columns hold the question, its options, and the right answer."""
+"""Read questions from the columns that a declaration names, or that have a usual name."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from lm_eval_cora.benchmarks import BenchmarkError, MissingColumn, NotKept, Result, Row
 from lm_eval_cora.benchmarks.cells import Options, option_text, read_options
 from lm_eval_cora.benchmarks.fields import Field, Getter, find_column
-from lm_eval_cora.benchmarks.repairs import Mended
+from lm_eval_cora.benchmarks.repairs import Repairer
 from lm_eval_cora.benchmarks.right_option import FIRST, AnswerKey, Draft
 from lm_eval_cora.question import LETTERS, Question, UnusableQuestion, one_line, shorten
 from lm_eval_cora.randomness import in_random_order
@@ -25,33 +25,33 @@ _WRONG = re.compile("incorrect|wrong|untrue|false|distract|not", re.IGNORECASE)
 _OF_AN_OPTION = re.compile(r"(?:option|choice|op|)[ _-]?([a-z])", re.IGNORECASE)
 
 _ENOUGH = 10
-"""From this number of questions on, it is suspicious if the right option is always at the same place."""
+"""With this many questions or more, a right option that is always in the same position is suspicious."""
 
 _NAMED = 5
 
 
 @dataclass(frozen=True)
 class Columns:
-    """Where a source has the parts of a question.
+    """The fields of a row that contain the parts of a question.
 
-    A part that is None is looked for under its usual names.
+    A question, choices or answer field that is None is searched under its usual names.
 
     Attributes:
-        name: Name of the benchmark. With `shuffle` the orders depend on it.
+        name: Name of the benchmark. With `shuffle`, the orders depend on it.
         question: The text before the options.
-        choices: All options, or one field for each. Without an answer the first of several fields is the right one, if
-            its name says so.
-        labels: What the source calls the options, such as "A" or "1".
-        answer: What says which option is right.
-        answer_check: Another field that must name the same option.
-        id: The question's id. Without it split and row number.
-        category: Subject or subset.
+        choices: One field with all options, or one field per option. Without an answer field, the first of several
+            fields is the right option if its name says so, as in "correct_answer".
+        labels: The labels of the options in the source, such as "A" or "1".
+        answer: The field that names the right option.
+        answer_check: A second field that must name the same option.
+        id: Id of the question; by default the column `id`, else split and row number.
+        category: Subject or subset; by default the column `category`.
         key: How answers name the right option.
-        separator: What separates the options if they are one text.
-        shuffle: Whether the options of each question get an order of their own, drawn by name and id.
-        repairs: What is mended, by name.
-        keep: Values that a row must have in some columns; other rows are left out.
-        published: Whether it is a published set, whose defects are known. Other sources get warnings.
+        separator: Separator of the options if they are one text.
+        shuffle: Whether to put the options of each question in a random order that depends on `name` and id.
+        repairs: Names of the repairs to apply.
+        keep: Allowed values by column. Rows with other values are left out.
+        published: Whether the dataset is published and its defects are known. Other sources get warnings.
     """
 
     name: str
@@ -70,19 +70,19 @@ class Columns:
     published: bool = False
 
     def __call__(self, columns: Sequence[str]) -> ColumnReader:
-        """Find the parts among the columns of a source.
+        """Find the fields among the columns of a source.
 
         Args:
-            columns: The columns of its first row.
+            columns: The columns of the first row.
 
         Returns:
-            The reader of its rows.
+            The reader of the rows.
 
         Raises:
             MissingColumn: If a column is missing.
-            BenchmarkError: If it is not clear which option is right.
+            BenchmarkError: If the columns do not show which option is right.
         """
-        for part in self.named:  # what the user names, before anything is looked for
+        for part in self.named:  # report wrong names of the user before searching for the other fields
             part.getter(columns)
         complete = self._complete(columns)
         found = complete.choices if self.choices is None else None
@@ -90,7 +90,7 @@ class Columns:
         return ColumnReader(complete, columns, beyond)
 
     def _complete(self, columns: Sequence[str]) -> Columns:
-        """The same with all fields that the source has."""
+        """Return a copy in which the question, choices and answer fields are set."""
         right_first = self.key.reading == FIRST
         if isinstance(self.choices, tuple) and self.answer is None and not right_first:
             self._check_first([part.text for part in self.choices], _first(_ANSWERS, columns))
@@ -104,36 +104,36 @@ class Columns:
         )
 
     def _check_first(self, choices: Sequence[str], answer: str | None) -> None:
-        """See that the first of several columns is meant to be the right answer.
+        """Check that the name of the first option column alone says that it contains the right answers.
 
         Args:
             choices: The columns of the options.
-            answer: A column that may be the answer, if there is one.
+            answer: A column with a usual name for the answer; None if there is none.
 
         Raises:
-            BenchmarkError: If nothing says that it is.
+            BenchmarkError: If the name does not say so, or another column may be the answer.
         """
         first, *others = choices
         if answer is not None and answer not in choices:
-            instead = f"There is a column {answer!r}: give 'answer': {answer!r}"
+            instead = f"If the column {answer!r} is the answer, set 'answer': {answer!r}"
         elif not _is_right(first) or any(map(_is_right, others)):
             instead = "Name the column of the answer with 'answer'"
         else:
             return
         raise BenchmarkError(
-            f"{self.name}: 'choices' names a column for each option, and 'answer' is missing. {instead}. If the first "
-            f"column, {first!r}, is always right, give 'answer_is': 'first'"
+            f"{self.name}: 'choices' names one column per option, but 'answer' is missing. {instead}. If the first "
+            f"column, {first!r}, always contains the right option, set 'answer_is': 'first'"
         )
 
     @property
     def named(self) -> list[Field]:
-        """The fields that hold the question, its options and the answer."""
+        """The fields of the question, the options and the answer that are set."""
         choices = self.choices if isinstance(self.choices, tuple) else (self.choices,)
         return [part for part in (self.question, *choices, self.answer) if part is not None]
 
 
 def _is_right(column: str) -> bool:
-    """Whether the name of a column says that it holds right answers."""
+    """Whether the name of a column says that it contains right answers."""
     return _RIGHT.search(column) is not None and _WRONG.search(column) is None
 
 
@@ -146,7 +146,7 @@ def _found(part: str, names: Sequence[str], columns: Sequence[str]) -> Field:
     if column is None:
         expected = " or ".join(map(repr, names[:2])) + (", or A, B, C, ..." if part == "choices" else "")
         raise MissingColumn(
-            f"no column for the {part}: expected {expected}. Name it with '{part}': 'COLUMN'."
+            f"no column for the {part}: expected {expected}. If it has another name, set '{part}': 'COLUMN'."
             f"{did_you_mean(part, columns)}"
         )
     return Field(column)
@@ -159,7 +159,7 @@ def _found_choices(columns: Sequence[str]) -> Field | tuple[Field, ...]:
 
 
 def _option_columns(columns: Sequence[str]) -> tuple[Field, ...]:
-    """The columns A, B, C, ... or option_a, option_b, ..., if there are at least two from A on."""
+    """Return the columns A, B, C, ... or option_a, option_b, ..., if there are at least two and none is skipped."""
     by_prefix: dict[str, dict[str, str]] = {}
     for column in columns:
         if isinstance(column, str) and (found := _OF_AN_OPTION.fullmatch(column.strip())):
@@ -173,18 +173,18 @@ def _option_columns(columns: Sequence[str]) -> tuple[Field, ...]:
 
 
 class ColumnReader:
-    """Reader of a source whose columns are known; see RowReader.
+    """Reader of rows with known columns; see RowReader.
 
     Args:
-        columns: Where the parts are, complete.
+        columns: The fields, none of them left to search.
         names: The columns of the first row.
-        beyond: The column that would hold one more option, where columns of options were found and not named.
+        beyond: The name that the column of one more option would have, if the option columns were found by search.
     """
 
     def __init__(self, columns: Columns, names: Sequence[str], beyond: str | None = None) -> None:
         self._columns = columns
         self._beyond = beyond
-        self._mended = Mended(columns.repairs)
+        self._repairer = Repairer(columns.repairs)
         self._keep = [(column, Field(column).getter(names), values) for column, values in columns.keep.items()]
         self._stem = _getter(columns.question, names)
         self._each: list[Getter] = []
@@ -199,7 +199,7 @@ class ColumnReader:
         self._category = columns.category.getter(names) if columns.category else _optional("category", names)
 
     def read(self, row: Row, default_id: str, where: str) -> Draft:
-        """Take the parts of a question from a row."""
+        """Extract the parts of a question from a row."""
         for column, get, values in self._keep:
             if _kept(value := get(row)) not in values:
                 raise NotKept(f"{column} {shorten(repr(value))}")
@@ -208,8 +208,8 @@ class ColumnReader:
             raise UnusableQuestion("a question that is not text", f"it is {shorten(repr(stem))}")
         if self._beyond is not None and not _is_blank(row.get(self._beyond)):
             raise MissingColumn(
-                f"a column {self._beyond!r} with an option, which the first row lacks. Name all columns of options "
-                "with 'choices'."
+                f"expected the option columns of the first row, got an option in the column {self._beyond!r}, too. "
+                "Name all option columns with 'choices'."
             )
         options = self._options(row)
         if not options.texts:
@@ -217,10 +217,10 @@ class ColumnReader:
         labels = _texts(self._labels(row), "labels") if self._columns.labels else options.labels
         if labels is not None and len(labels) != len(options.texts):
             raise UnusableQuestion(
-                "as many labels as options are needed", f"{len(labels)} labels for {len(options.texts)} options"
+                "not as many labels as options", f"expected {len(options.texts)} labels, got {len(labels)}"
             )
         if labels is not None and len(set(labels)) < len(labels):
-            raise UnusableQuestion("labels that are repeated", shorten(", ".join(labels)))
+            raise UnusableQuestion("repeated labels", shorten(", ".join(labels)))
         return Draft(
             id=_text_or(self._id(row), default_id),
             stem=stem,
@@ -237,28 +237,28 @@ class ColumnReader:
             return read_options(self._choices(row), self._columns.separator)
         cells = [get(row) for get in self._each]
         while cells and _is_blank(cells[-1]):
-            cells.pop()  # a question with fewer options than others
+            cells.pop()  # this question has fewer options than others
         return Options(cells)
 
     def finish(self, drafts: Sequence[Draft]) -> tuple[list[Result], list[str]]:
-        """Read the answers and make the questions."""
+        """Read the answers of all drafts and convert the drafts to questions."""
         columns = self._columns
         key = columns.key if columns.answer else AnswerKey(reading=FIRST)
         places, notes = key.settle(drafts, columns.name)
         results = [self._question(draft, place) for draft, place in zip(drafts, places, strict=True)]
         if not columns.published:
-            notes += [*_alike(drafts), *_always_there(results)]
+            notes += [*_alike(drafts), *_always_same_position(results)]
         return results, notes
 
     def _question(self, draft: Draft, place: int | UnusableQuestion) -> Result:
         if isinstance(place, UnusableQuestion):
             return place
-        options = self._mended.options(draft.options)
+        options = self._repairer.options(draft.options)
         if self._columns.shuffle:
             order = list(in_random_order(range(len(options)), self._columns.name, draft.id))
             options, place = tuple(options[index] for index in order), order.index(place)
         try:
-            return Question(draft.id, self._mended.stem(draft.stem), options, place, draft.category)
+            return Question(draft.id, self._repairer.stem(draft.stem), options, place, draft.category)
         except UnusableQuestion as error:
             return error
 
@@ -268,12 +268,12 @@ def _is_blank(cell: Any) -> bool:
 
 
 def _next_column(last: str) -> str:
-    """The column of the next option: after "option_d" comes "option_e"."""
+    """Return the name of the next option column: "option_e" after "option_d"."""
     return last[:-1] + chr(ord(last[-1]) + 1)
 
 
 def _kept(value: object) -> str:
-    """A value as `keep` compares it: 1.0 is 1."""
+    """Convert a value to the text that `keep` compares. 1.0 becomes "1"."""
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
@@ -282,19 +282,19 @@ def _getter(part: Any, names: Sequence[str]) -> Getter:
 
 
 def _optional(name: str, names: Sequence[str]) -> Getter:
-    """Read a column that rows may lack."""
+    """Return a getter for a column that rows may lack."""
     column = find_column(name, names) or name
     return lambda row: row.get(column)
 
 
 def _nothing(row: Row) -> None:
-    """The value of a part that a source does not have."""
+    """Return None, the value of a part that the source does not have."""
 
 
 def _texts(cell: Any, part: str) -> list[str]:
     found = read_options(cell).texts
     if any(isinstance(item, list | dict) for item in found):
-        raise UnusableQuestion(f"{part} of another shape", f"expected a list of texts, got {shorten(repr(cell))}")
+        raise UnusableQuestion(f"{part} in an unknown format", f"expected a list of texts, got {shorten(repr(cell))}")
     return [str(item) for item in found]
 
 
@@ -303,7 +303,7 @@ def _text_or(value: object, default: str) -> str:
 
 
 def _alike(drafts: Sequence[Draft]) -> list[str]:
-    """A note if some questions have options that only case or white space tells apart."""
+    """Return a note if options of a question differ only in case or white space."""
     places = []
     for draft in drafts:
         printed = {one_line(option) for option in draft.options}
@@ -315,12 +315,12 @@ def _alike(drafts: Sequence[Draft]) -> list[str]:
     return [f"{len(places)} of {len(drafts)} questions have options that differ only in case or white space ({listed})"]
 
 
-def _always_there(results: Sequence[Result]) -> list[str]:
-    """A note if the right option is always at the same place."""
+def _always_same_position(results: Sequence[Result]) -> list[str]:
+    """Return a note if the right option is always in the same position."""
     places = {result.answer for result in results if isinstance(result, Question)}
     if len(results) < _ENOUGH or len(places) != 1:
         return []
     return [
-        f"the right option is always {LETTERS[int(places.pop())]}, so a model that always picks this letter would be "
-        "right in the original. 'shuffle': true gives the options of each question an order of their own"
+        f"the right option is always {LETTERS[int(places.pop())]}, so a model that always picks this letter answers "
+        "every original variant correctly. Set 'shuffle': true to put the options of each question in a random order"
     ]

@@ -1,4 +1,4 @@
-"""A benchmark in a few keys, as a task file has them under `benchmark` and a user gives them with --metadata."""
+"""Create benchmarks from declarations: the keys under `benchmark` in a task file, or in the user's --metadata."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ KEYS: dict[str, Check] = {
     "fewshot_split": ("a split of the dataset", values.line),
     "revision": ("a commit, branch or tag", values.line),
     "question": (_FIELD, values.text),
-    "choices": (f"{_FIELD}, or a list of at least two", values.texts),
+    "choices": (f"{_FIELD}, or a list of at least two of them", values.texts),
     "labels": (_FIELD, values.text),
     "answer": (_FIELD, values.text),
     "answer_from": ("a whole number, usually 0 or 1", values.integer),
@@ -54,45 +54,46 @@ KEYS: dict[str, Check] = {
     "separator": ("a text", values.text),
     "shuffle": ("true or false", values.flag),
     "repairs": values.some_of(tuple(REPAIRS)),
-    "keep": ("an object of columns and the values to keep", values.mapping),
+    "keep": ("an object with the values to keep of each column", values.mapping),
     "exemplars_within_category": ("true or false", values.flag),
     "exemplars_as_published": ("true or false", values.flag),
 }
-"""What a user may declare on the command line, with a check for each value."""
+"""The keys that users may set on the command line, with a check for each value."""
 
 _IN_FILES: dict[str, Check] = {
     **KEYS,
     "open": ("true or false", values.flag),
-    "configs": ("a list of configurations to choose one from", values.lines),
+    "configs": ("a list of configurations, of which the user chooses one", values.lines),
     "data_files": ("a path, or a list of paths", values.lines),
     "package_file": ("a file of the package", values.line),
     "adapter": ("a Benchmark", _adapter),
-    "options": ("the least and the largest number of options", _pair),
+    "options": ("the smallest and the largest number of options", _pair),
     "published_rows": ("a whole number from 1", values.from_1),
     "score_templates": ("a folder of the harness' SCORE tasks", values.line),
     "macro_average": ("true or false", values.flag),
     "nota_text": ("a text, or a text for each configuration", lambda value: value),
 }
-"""What a task file may declare."""
+"""The keys that task files may set."""
 
 _ALWAYS_OPEN = ("revision",)
-"""What a user may change of any benchmark."""
+"""Keys that users may set for every benchmark."""
 
 
 def declared(given: Any, changes: Mapping[str, Any] | None = None, data_files: tuple[Any, ...] = ()) -> Benchmark:
-    """Make a benchmark of its declaration.
+    """Create a benchmark from its declaration.
 
     Args:
         given: The mapping under `benchmark` in a task file.
-        changes: What the user gives besides, with the keys of `KEYS`. A benchmark that is not `open` takes a revision,
-            and of several configurations some of them.
-        data_files: The user's files, which give the benchmark its name if nothing else does.
+        changes: The user's keys, out of `KEYS`. For a benchmark that is not `open`, only `revision` may be set and, if
+            it has several configurations, `config`.
+        data_files: The user's files. Unless the user sets `name`, a benchmark that is `open` or has no name is named
+            after them.
 
     Returns:
         The benchmark.
 
     Raises:
-        BenchmarkError: If a key or a value is wrong, or the user changes what cannot be changed.
+        BenchmarkError: If a key or value is not valid, or the user sets a key that this benchmark does not allow.
 
     Example:
         >>> riddles = declared({"hub": "somebody/riddles", "split": "test", "question": "riddle"})
@@ -116,13 +117,13 @@ def declared(given: Any, changes: Mapping[str, Any] | None = None, data_files: t
     by_config = max(len(every), len(keys.get("config", ()))) > 1
     source = Source(**_taken(keys, Source), by_config=by_config)
     if source.hub and source.split is None and not data_files:
-        raise BenchmarkError("'hub' needs the key 'split' beside it, such as 'split': 'test'")
+        raise BenchmarkError("'hub' is set, but 'split' is missing. Add it, such as 'split': 'test'")
     adapter: Benchmark | None = keys.pop("adapter", None)
     if adapter is not None:
         return replace(adapter, source=source, published_rows=adapter.published_rows if is_whole else None)
     named_files = tuple(keys.pop("data_files", ()))
     if source.hub and (named_files or (is_open and data_files)):
-        raise BenchmarkError("'hub' and 'data_files' name two sources; give one of them")
+        raise BenchmarkError("expected one source, got both 'hub' and 'data_files'. Remove one of them")
     _check_answer(keys)
     given_name = keys.pop("name", "questions")
     own_name = _name_of(source, data_files or named_files) if is_open or "name" not in given else ""
@@ -145,22 +146,22 @@ def declared(given: Any, changes: Mapping[str, Any] | None = None, data_files: t
 
 
 def _check_answer(keys: Mapping[str, Any]) -> None:
-    """Refuse keys that contradict each other on where the right option is."""
+    """Raise an error if the keys that describe the answer contradict each other."""
     reading = keys.get("answer_is")
     if reading == FIRST and "answer" in keys:
-        raise BenchmarkError("'answer_is': 'first' does not read an answer. Remove 'answer' or 'answer_is'")
+        raise BenchmarkError("'answer_is': 'first' ignores the key 'answer'. Remove 'answer' or 'answer_is'")
     if "answer_from" in keys and reading not in (None, INDEX):
-        raise BenchmarkError(f"'answer_from' is for indices, but 'answer_is' is {reading!r}; leave one of them out")
+        raise BenchmarkError(f"'answer_from' is for indices, but 'answer_is' is {reading!r}. Remove one of them")
 
 
 def _taken(keys: dict[str, Any], kind: type[Any]) -> dict[str, Any]:
-    """Take the keys that are fields of a dataclass."""
+    """Remove the keys that are fields of a dataclass, and return them with their values."""
     return {part.name: keys.pop(part.name) for part in fields(kind) if part.name in keys}
 
 
 def _checked(given: object) -> dict[str, Any]:
     if not isinstance(given, Mapping):
-        raise BenchmarkError(f"benchmark: expected keys such as 'hub' and 'question', got {given!r}")
+        raise BenchmarkError(f"benchmark: expected a mapping with keys such as 'hub' and 'question', got {given!r}")
     checked = {}
     for key, value in given.items():
         if key not in _IN_FILES:
@@ -174,25 +175,25 @@ def _checked(given: object) -> dict[str, Any]:
 
 
 def _check_changes(keys: Mapping[str, Any], changes: Mapping[str, Any]) -> None:
-    """Refuse columns for a benchmark that has its own, and a configuration that it does not have."""
+    """Raise an error if the user sets a key that this benchmark does not allow, or an unknown configuration."""
     name = keys.get("name", "the benchmark")
     configs = keys.get("configs") or keys.get("config", ())
     possible = [*_ALWAYS_OPEN, *(["config"] if len(configs) > 1 else [])]
     for key, value in changes.items():
         if key not in possible:
             raise BenchmarkError(
-                f"option {key!r}: {name} has its own source and columns. For others use cora_local (a file) or "
-                "cora_hub (a dataset on the Hub), or change the `benchmark` of your task file"
+                f"option {key!r}: the source and the columns of {name} are fixed. For other data use cora_local (a "
+                "file) or cora_hub (a dataset on the Hub), or change `benchmark` in your own task file"
             )
         if key == "config" and (unknown := [one for one in value if one not in configs]):
             raise BenchmarkError(
                 f"option 'config': {name} has no configuration {unknown[0]!r}.{did_you_mean(unknown[0], configs)} "
-                f"It has {', '.join(configs)}"
+                f"The configurations are: {', '.join(configs)}"
             )
 
 
 def _choose_language(keys: dict[str, Any]) -> None:
-    """Of `configs` the user chooses one. The name of the benchmark and "None of the above" go with it."""
+    """Set the name and "None of the above" to those of the language that the user chose among `configs`."""
     configs = keys.pop("configs", ())
     nota = keys.pop("nota_text", "")
     if configs:
@@ -200,8 +201,8 @@ def _choose_language(keys: dict[str, Any]) -> None:
         if len(chosen) != 1:
             example = json.dumps({"cora": {"config": configs[0]}})
             raise BenchmarkError(
-                f"option 'config': {keys['name']} needs one of {', '.join(configs)}; got "
-                f"{', '.join(chosen) or 'none'}. Give it: --metadata '{example}'"
+                f"option 'config': {keys['name']}: expected one of {', '.join(configs)}; got "
+                f"{', '.join(chosen) or 'none'}. Set it with --metadata '{example}'"
             )
         keys["name"] = f"{keys['name']}_{chosen[0]}"
         nota = nota.get(chosen[0], "") if isinstance(nota, Mapping) else nota
@@ -218,7 +219,7 @@ def _name_of(source: Source, data_files: tuple[Any, ...]) -> str:
 
 
 def tail(hub: str) -> str:
-    """The name of a dataset without its owner.
+    """Return the name of a dataset without its owner.
 
     Example:
         >>> tail("allenai/openbookqa")

@@ -18,35 +18,35 @@ from lm_eval_cora.question import UnusableQuestion, shorten
 from lm_eval_cora.suggestions import did_you_mean
 
 Getter = Callable[[Row], Any]
-"""Takes a row and returns the value of a field."""
+"""Function that returns the value of a field in a row."""
 
 
 def _printable(value: Any) -> Any:
-    """Refuse to print a missing value, which Jinja prints as "None"."""
+    """Raise an error for a missing value, which Jinja would print as "None"."""
     if value is None:
-        raise TemplateRuntimeError("it prints a column without a value")
+        raise TemplateRuntimeError("it prints a missing value (None)")
     return value
 
 
 _SANDBOX = ImmutableSandboxedEnvironment(
     undefined=StrictUndefined, keep_trailing_newline=True, finalize=_printable, extensions=[]
 )
-for _name in ("random", "lipsum"):  # the ranks of a run would disagree
+for _name in ("random", "lipsum"):  # their results would differ between the ranks of a run
     _SANDBOX.filters.pop(_name, None)
     _SANDBOX.globals.pop(_name, None)
 
 _EXPRESSION = re.compile(r"\A\s*\{\{[-+]?((?:(?!\{\{|\}\}|\{%|%\}).)*?)[-+]?\}\}\s*\Z", re.DOTALL)
 _MOST_BITS = 64
-"""Of a number that a template makes."""
+"""Largest size, in bits, of a number that a template returns."""
 
 
 @dataclass(frozen=True)
 class Field:
-    """Where a value is in a row.
+    """A field of a row.
 
     Attributes:
         text: A column, a path such as `choices.text`, or a Jinja template. In a template each column is a variable,
-            and `row` is the whole row. A template that is a single expression keeps the type of its value.
+            and `row` is the whole row. The value of a template with a single expression keeps its type.
 
     Raises:
         BenchmarkError: If the template cannot be compiled.
@@ -65,23 +65,24 @@ class Field:
 
     @property
     def is_template(self) -> bool:
-        """Whether it is a Jinja template."""
+        """Whether the field is a Jinja template."""
         return "{{" in self.text or "{%" in self.text
 
     def getter(self, columns: Sequence[str] | Any) -> Getter:
         """Find the field among the columns of a source.
 
-        A name matches exactly, or else a single column regardless of case and surrounding white space.
+        A column with exactly this name comes first. Otherwise case and surrounding white space are ignored, if only
+        one column then matches.
 
         Args:
-            columns: The columns of the source's first row.
+            columns: The columns of the first row.
 
         Returns:
-            A function that reads the field of a row. It raises MissingColumn if a row lacks the column, and
-            UnusableQuestion if the row lacks the rest of a path or the template fails.
+            A function that reads the field from a row. It raises MissingColumn if the row lacks the column, and
+            UnusableQuestion if the row lacks a later part of the path or if the template fails.
 
         Raises:
-            MissingColumn: If there is no such column.
+            MissingColumn: If no column matches.
         """
         if self.is_template:
             return _compiled(self.text)
@@ -96,7 +97,7 @@ class Field:
 
 
 def find_column(name: str, columns: Any) -> str | None:
-    """The column of that name, or else the only one that differs from it in case and white space alone.
+    """Find a column by name: an exact match, or else the only match if case and outer white space are ignored.
 
     Example:
         >>> find_column("answer", ["Question", " Answer"]), find_column("answer", ["Answer", "ANSWER"])
@@ -120,7 +121,7 @@ def _cell(get: Getter, column: str, row: Row) -> Any:
 
 
 def _at_path(column: str, path: Sequence[str], row: Row) -> Any:
-    """Walk down mappings and lists; a name below a list is read from each of its items."""
+    """Follow a path through mappings and lists. A name after a list is looked up in each item of the list."""
     value = _cell(itemgetter(column), column, row)
     walked = column
     for name in path:
@@ -136,7 +137,7 @@ def _at_path(column: str, path: Sequence[str], row: Row) -> Any:
                 value = [item[name] for item in value]
         except (LookupError, TypeError):
             raise UnusableQuestion(
-                f"no {walked}.{name}", f"{walked} is {shorten(repr(value))}, expected a part named {name!r}"
+                f"no {walked}.{name}", f"expected {name!r} in {walked}, got {shorten(repr(value))}"
             ) from None
         walked = f"{walked}.{name}"
     return value
@@ -146,7 +147,7 @@ def _compiled(text: str) -> Getter:
     """Compile a template in Jinja's sandbox.
 
     Raises:
-        BenchmarkError: If it is not a template.
+        BenchmarkError: If the template is not valid.
     """
     single = _EXPRESSION.match(text)
     try:
@@ -163,9 +164,9 @@ def _evaluated(evaluate: Callable[..., Any], text: str, row: Row) -> Any:
     try:
         value = evaluate({**row, "row": row})
         if isinstance(value, Undefined):
-            str(value)  # raises: a column that the row lacks
+            str(value)  # raises an error that names the missing column
         if isinstance(value, int) and value.bit_length() > _MOST_BITS:
-            raise OverflowError("a number of more than 64 bits")
+            raise OverflowError(f"a number with more than {_MOST_BITS} bits")
     except TemplateError as error:
         raise UnusableQuestion(
             "a template that fails", f"{shorten(error.message, 120)} in {shorten(text, 80)!r}"

@@ -26,7 +26,7 @@ _EXAMPLE = '{"question": "..."}'
 _SEPARATORS = {",": "comma", "\t": "tab", ";": "semicolon", "|": "bar"}
 
 _HEADER = re.compile(r'(?:"[^"]*"|[^"\r\n]+)*')
-"""The first line. A quoted name may contain line breaks."""
+"""The header line. A quoted name may contain line breaks."""
 
 
 def read_rows(source: Any) -> Iterator[LocatedRow]:
@@ -59,7 +59,7 @@ def read_rows(source: Any) -> Iterator[LocatedRow]:
             )
         if not exists:
             raise BenchmarkError(
-                f"data_files: there is no file {path} (looked for it in {Path.cwd()}){_similar(path, exists)}"
+                f"data_files: there is no file {path} (working directory: {Path.cwd()}){_similar(path, exists)}"
             )
         yield from _READERS[path.suffix.lower()](path)
     except (OSError, RuntimeError) as error:  # RuntimeError: the home folder of an unknown user
@@ -96,7 +96,7 @@ def _similar(path: Path, exists: bool) -> str:
 
 
 def _text(path: Path) -> str:
-    """Decode a text file as UTF-8, or as UTF-16 if a byte order mark says so."""
+    """Decode a text file as UTF-8, or as UTF-16 if it has that byte order mark."""
     data = path.read_bytes()
     is_utf_16 = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) and not data.startswith(codecs.BOM_UTF32_LE)
     encoding = "utf-16" if is_utf_16 else "utf-8"
@@ -116,7 +116,7 @@ def _text(path: Path) -> str:
 
 
 class _Repeated(str):
-    """A key that an object has twice; takes the object's place until its row is known."""
+    """A repeated key. It replaces the object until the row, which the error message names, is known."""
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any] | _Repeated:
@@ -125,7 +125,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any] | _Repeated:
 
 
 def _parse(text: str, name: str, first_line: int = 1) -> Any:
-    """Parse the JSON text that begins in this line of the file."""
+    """Parse JSON text that starts in line `first_line` of the file."""
     try:
         return json.loads(text, object_pairs_hook=_object)
     except json.JSONDecodeError as error:
@@ -186,7 +186,7 @@ def _json(path: Path) -> Iterator[LocatedRow]:
 
 
 def _has_an_object_per_line(text: str) -> bool:
-    """Whether the first line is an object by itself, and not one that contains the list of all rows."""
+    """Whether the first line is a complete object, other than an object whose only value is the list of all rows."""
     first = next(filter(str.strip, io.StringIO(text, newline=None)), "")
     try:
         value = json.loads(first, object_pairs_hook=_object)
@@ -206,7 +206,7 @@ def _cells(path: Path) -> Iterator[LocatedRow]:
     csv.field_size_limit(2**31 - 1)  # a passage may be longer than the 131,072 characters of the default
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=_separator(path, text), strict=True)
     try:
-        lines = filter(None, reader)  # without empty lines
+        lines = filter(None, reader)  # skip empty lines
         header = [name.strip() for name in next(lines, [])]
         first = 1 if header[:1] in ([""], ["Unnamed: 0"]) else 0  # the index that pandas writes
         _check_names(header[first:], f"{path.name} line {reader.line_num}")
@@ -226,7 +226,7 @@ def _cells(path: Path) -> Iterator[LocatedRow]:
 
 
 def _separator(path: Path, text: str) -> str:
-    """Choose the separator that the suffix stands for, unless the header line contains only another one."""
+    """Choose the usual separator for the suffix, unless the header line contains only a different one."""
     own = "\t" if path.suffix.lower() == ".tsv" else ","
     header = re.match(_HEADER, text.lstrip("\r\n"))
     unquoted = re.sub(r'"[^"]*"', "", header[0] if header else "")
@@ -234,7 +234,8 @@ def _separator(path: Path, text: str) -> str:
     if own in found or len(found) != 1:
         return own
     _logger.warning(
-        "data_files: expected the header line of %s to be %s-separated, but it is %s-separated; the file is read so",
+        "data_files: %s: expected a %s-separated header line, got a %s-separated one. The file is read with the "
+        "separator of the header line",
         path.name,
         _SEPARATORS[own],
         _SEPARATORS[found[0]],
@@ -260,7 +261,7 @@ def _parquet(path: Path) -> Iterator[LocatedRow]:
         rows = pyarrow.parquet.read_table(path).to_pylist()
     except BenchmarkError:
         raise
-    except Exception as error:  # a date out of range, an unknown time zone: too many ways to name them
+    except Exception as error:  # many types, for example for a date out of range or an unknown time zone
         raise BenchmarkError(
             f"data_files: cannot read {path}: {type(error).__name__}: {error}. Write the parquet file again, with "
             "columns of texts, numbers and lists only."
@@ -295,7 +296,7 @@ def _table(source: Any) -> Iterator[LocatedRow]:
             yield f"row {number}", {str(name): _plain(value) for name, value in row.items()}
     except BenchmarkError:
         raise
-    except Exception as error:  # decoding an image, nested too deeply: too many ways to name them
+    except Exception as error:  # many types, for example for an image that cannot be decoded or deep nesting
         raise BenchmarkError(
             f"data_files: cannot read the rows of the {source_name(source)}: {type(error).__name__}: {error}. "
             "Keep only columns of texts, numbers and lists."
@@ -303,7 +304,10 @@ def _table(source: Any) -> Iterator[LocatedRow]:
 
 
 def _is(source: Any, module: str, *names: str) -> bool:
-    """Whether an object is of one of these classes. An object of a module that was never imported does not exist."""
+    """Whether an object is an instance of one of these classes, without importing the module.
+
+    If the module has not been imported, no instance of its classes exists.
+    """
     kinds = [getattr(sys.modules.get(module), name, None) for name in names]
     return any(isinstance(kind, type) and isinstance(source, kind) for kind in kinds)
 

@@ -18,7 +18,7 @@ _MARKS = (*_OPENING, *_CLOSING, ",", ":", "=", "-", ".")
 _MISSING = ("nan", "NaN", "NaT")
 
 _CALLED = re.compile(r"array|list|object|bool_?|str_?|u?int\d*|float\d*")
-"""Names that numpy prints before a value or as its type: `array(['Ice'], dtype=object)`, `np.float64(0.5)`."""
+"""Names that numpy prints before a value or as a type, as in `array(['Ice'], dtype=object)` or `np.float64(0.5)`."""
 
 _NAME = re.compile(rf"None|(?:True|False)_?|{'|'.join(_MISSING)}|inf|np|dtype|shape|{_CALLED.pattern}")
 
@@ -26,21 +26,21 @@ _TEXT = re.compile(
     r"""u?(?:'(?!'')|"(?!""))[^\\]*(?:\\(?:[\\'"nrt]|x..|u.{4}|U.{8})[^\\]*)*""",
     re.DOTALL,
 )
-"""A text with no prefix but u, no triple quotes, and only the escapes that Python prints."""
+"""A string literal without triple quotes. It may have the prefix u and the escapes that Python prints."""
 
 
 def parse_literal(text: str) -> Any:
     r"""Parse a printed list, tuple or dict of texts, numbers, True, False and None.
 
-    Nothing is executed. Arrays become lists, and nan becomes None. numpy prints spaces between the items of an array.
-    They separate items here, while Python's own parser would join the texts to one.
+    No code is executed. Arrays become lists, and nan becomes None. numpy prints spaces between the items of an array.
+    This function treats them as separators, whereas Python's parser would concatenate the texts.
 
     Args:
-        text: The whole list, tuple or dict. A text between the quotes may only have the escapes that Python prints:
-            `'\frac'` is an error, because Python would read a form feed.
+        text: The whole list, tuple or dict. Quoted texts may contain only the escapes that Python prints: `'\frac'` is
+            an error, because Python would read a form feed.
 
     Raises:
-        ValueError: If the text is something else, or numpy left out items.
+        ValueError: If the text is not such a literal, or if numpy shortened it.
 
     Example:
         >>> parse_literal("{'A': 'Ice', 'B': nan}")
@@ -80,7 +80,7 @@ def _with_commas(text: str) -> Iterator[str]:
             continue
         _check(token, before)
         separator = "," if token.string == "," else " " if _ends_value(before) and _begins_value(token) else ""
-        if separator == " " and token.start == before.end:  # nothing but a call may be without a space
+        if separator == " " and token.start == before.end:  # only a call has no space here
             if token.string != "(" or not _CALLED.fullmatch(before.string):
                 raise ValueError(f"expected a separator between {before.string!r} and {token.string!r}")
             separator = ""
@@ -110,7 +110,7 @@ def _ends_value(token: tokenize.TokenInfo) -> bool:
 
 
 def _check(token: tokenize.TokenInfo, before: tokenize.TokenInfo) -> None:
-    """Check that a token can be part of a literal, and follow this one."""
+    """Check that a token can be part of a literal and can follow the token before it."""
     string = token.string
     if string == "...":
         raise ValueError("numpy shortened the list: '...' replaces items that the text does not contain")

@@ -1,4 +1,4 @@
-r"""MATH, as `EleutherAI/hendrycks_math` has it: seven subjects, five levels, the answer in a \boxed of the solution."""
+r"""MATH, read from `EleutherAI/hendrycks_math`: seven subjects, five levels, answers in the solutions' \boxed."""
 
 from __future__ import annotations
 
@@ -19,18 +19,19 @@ _ONE_OF_SEVERAL = {
     "On a particular map, $3$ inches on the map equates to $10$ miles": r"\frac{639}{40}",
     r"Find the coordinates of either of the vertices of the hyperbola \[16x^2": r"\left(-\tfrac52, -\tfrac52\right)",
     r"Find the coordinates of one of the foci of the hyperbola \[x^2 - 10x": "(0,0)",
-    # Its solution boxes 3 as "also accepted".
+    # The solution also boxes 3, as "also accepted".
     "The sum of a 15-term arithmetic series with first term 7": "-3",
     "The graph of $y = f(x)$ passes through the point $(-3,5)": "(0,0)",
 }
-"""Problems whose solution boxes more than its answer, by how they begin. Several boxes are a list of answers elsewhere.
+"""Answers of the problems whose solution boxes more than the answer, by the beginning of the problem.
 
-All but the arithmetic series are known from the harness' SCORE task, which corrects the same eleven.
+In all other solutions, several boxes are a list of answers. The harness' SCORE task corrects the same problems except
+for the arithmetic series.
 """
 
 
 def to_question(row: Row, default_id: str) -> OpenQuestion:
-    r"""Read a row; its category is the level.
+    r"""Convert a row to a question. Its category is the level.
 
     Example:
         >>> row = {"problem": "Solve $x^2 = x$.", "level": "Level 1", "type": "Algebra"}
@@ -43,7 +44,7 @@ def to_question(row: Row, default_id: str) -> OpenQuestion:
 
 
 def subject_of(name: str, row: Row) -> str:
-    """The subject as the Hub calls it: each is a configuration of its own there.
+    """Return the subject of a row, spelled as its configuration on the Hub.
 
     Example:
         >>> subject_of("", {"type": "Counting & Probability"})
@@ -56,7 +57,7 @@ def _answer(problem: object, solution: object) -> str:
     if not isinstance(solution, str) or not isinstance(problem, str):
         raise UnusableQuestion("a problem or solution that is not text", f"{shorten(repr((problem, solution)))}")
     spellings: dict[str, str] = {}
-    for box in boxes(solution):  # an answer may be boxed twice in two spellings: \frac32 and \frac{3}{2}
+    for box in boxes(solution):  # a solution may box the answer in two spellings: \frac32 and \frac{3}{2}
         spellings.setdefault(re.sub(r"[\s{}]", "", box), box)
     found = list(spellings.values())
     if not any(found):

@@ -1,8 +1,8 @@
-r"""Mend what a file format or an encoding did to published texts, where a rule can tell and no meaning changes.
+r"""Repair damage that file formats and encodings did to published texts, by rules that do not change the meaning.
 
-A defect in some options of a question may give the answer away. Each rule was tried on all rows of the benchmarks that
-use it; the READMEs of their tasks list what is left alone. Ids and answers never change. A declaration names the
-repairs of `REPAIRS` that its source needs.
+A defect in only some options of a question can reveal the answer. Each rule was tested on all rows of the benchmarks
+that use it; the READMEs of the tasks list the defects that remain. Ids and answers never change. A declaration names
+the repairs that its source needs, out of `REPAIRS`.
 """
 
 from __future__ import annotations
@@ -40,28 +40,29 @@ def _unquoted(found: re.Match[str]) -> str:
 
 
 CSV_QUOTING: Rule = (re.compile(r'\A\s*"(.*)"\s*\Z', re.DOTALL), _unquoted)
-"""The text is still quoted as in a csv file: in quotation marks, and those inside it doubled."""
+"""Text quoted as in a csv file: enclosed in quotation marks, with doubled quotation marks inside."""
 
 DOUBLED_QUOTES: Rule = (re.compile(r'"{2,}'), '"')
-"""Quotation marks are doubled, as in a csv file."""
+"""Doubled quotation marks, as in a csv file."""
 
 LIGATURES: Rule = (re.compile("[\ufb00-\ufb04]"), lambda found: unicodedata.normalize("NFKC", found[0]))
 """ff, fi, fl, ffi, ffl as one character."""
 
 ENCODING: tuple[Rule, ...] = (
-    # UTF-8 read as Latin-1: two characters for one.
+    # UTF-8 decoded as Latin-1: two characters instead of one.
     (re.compile("[\u00c2\u00c3][\x80-\xbf]"), lambda found: found[0].encode("latin-1").decode("utf-8", "replace")),
-    # The first of three bytes became a space: dashes, quotation marks, bullets.
+    # A space replaced the first of three bytes: dashes, quotation marks, bullets.
     (re.compile("\x80([\x80-\xbf])"), lambda found: chr(0x2000 + ord(found[1]) - 0x80)),
     (re.compile("[\x80-\x84\x86-\x9f\ufeff]"), ""),
 )
-"""Characters outside ASCII that were decoded wrongly, and control characters that are left of them."""
+"""Wrongly decoded characters outside ASCII, and the control characters that remain of such characters."""
 
 
 def without_own_letters(options: Sequence[Any]) -> tuple[Any, ...]:
-    """Options without letters of their own, which would contradict the printed ones.
+    """Remove letters such as "A." from the option texts, because the prompt prints its own letters.
 
-    Capital letters go where every option has its own, because "B. F. Skinner" is a name. Small ones go in any option.
+    Capital letters are removed if each option starts with its own letter, because "B. F. Skinner" is a name. Otherwise
+    small letters are removed from any option that starts with its own letter.
 
     Example:
         >>> without_own_letters(["A. Ice", "B. Fog"]), without_own_letters(["A. Smith", "Jones"])
@@ -81,13 +82,13 @@ def without_own_letters(options: Sequence[Any]) -> tuple[Any, ...]:
 _LOOKALIKES = str.maketrans("АОНаеіорсухѕк", "AOHaeiopcyxsκ")
 
 LOOKALIKES: Rule = (re.compile("[АОНаеіорсухѕк]"), lambda found: found[0].translate(_LOOKALIKES))
-"""Cyrillic letters for Latin and Greek ones: in one question only the right answer had the Greek letter."""
+"""Cyrillic letters in place of Latin and Greek ones: in one question only the right answer had the Greek letter."""
 
 TABLES: tuple[Rule, ...] = (
     (re.compile(r"(?<![ \t])[ \t]*\$\$\$[ \t]*"), ""),
     (re.compile(r"(?<!\s)\s*%%%\s*"), " | "),
 )
-"""The rows and columns of a table."""
+"""Markup of the rows and columns of a table."""
 
 _ESCAPED = {"\a": "a", "\b": "b", "\v": "v", "\t": "t", "\n": "r"}
 
@@ -95,7 +96,7 @@ ESCAPES: Rule = (
     re.compile("[\a\b\v](?=[A-Za-z])|\t(?=[a-z])|\n(?=ho(?:[^a-z]|[ad])|ceil|floor|ight)"),
     lambda found: "\\" + _ESCAPED[found[0]],
 )
-"""LaTeX whose backslash and first letter were read as a control character: a tab for the beginning of "theta"."""
+"""LaTeX commands whose backslash and first letter became a control character, such as a tab in place of "\\t"."""
 
 _MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
@@ -103,11 +104,11 @@ DATES: Rule = (
     re.compile(rf"\A\s*(\d{{1,2}})-({'|'.join(_MONTHS)})\s*\Z"),
     lambda found: f"{_MONTHS.index(found[2]) + 1}-{found[1]}",
 )
-"""A range such as 10-15 that a spreadsheet took for a date."""
+"""A range such as 1-10 that a spreadsheet converted to a date ("10-Jan")."""
 
 
 def without_lone_mark(stem: str) -> str:
-    """A question without the quotation mark at its end, if it opens and closes nothing.
+    """Remove a quotation mark at the end of a question if the number of quotation marks is odd.
 
     Example:
         >>> without_lone_mark('Which drug?"'), without_lone_mark('Why does he say "no"')
@@ -118,7 +119,7 @@ def without_lone_mark(stem: str) -> str:
 
 
 def without_marks_on_lines(options: Sequence[str]) -> tuple[str, ...]:
-    r"""Options without a last line that is only a quotation mark.
+    r"""Remove the last line of an option if it is only a quotation mark.
 
     Example:
         >>> without_marks_on_lines(['Propranolol\n"', 'the "word"'])
@@ -136,31 +137,31 @@ def _without_mark_on_a_line(option: str) -> str:
 
 
 _LINE_END = re.compile(r"(?<=[a-z])rn\Z")
-_NOT_A_WORD = 3
-"""So many options of a question that end in "rn" do so because of a line break; "pattern" ends in it, too."""
+_FEWEST_LINE_ENDS = 3
+"""If fewer options of a question end in "rn", they are not repaired: words such as "pattern" end in it, too."""
 
 
 def without_line_ends(options: Sequence[str]) -> tuple[str, ...]:
-    r"""Options without the "rn" that is left of "\r\n".
+    r"""Remove the "rn" that remains of "\r\n" at the end of options.
 
     Example:
         >>> without_line_ends(["Doxorubicinrn", "Bleomycinrn", "Vincristinern", "Imatinib"])
         ('Doxorubicin', 'Bleomycin', 'Vincristine', 'Imatinib')
     """
-    if sum(bool(_LINE_END.search(option)) for option in options) < _NOT_A_WORD:
+    if sum(bool(_LINE_END.search(option)) for option in options) < _FEWEST_LINE_ENDS:
         return tuple(options)
     return tuple(_LINE_END.sub("", option) for option in options)
 
 
 @dataclass(frozen=True)
 class Repair:
-    """What a repair does to a question.
+    """The rules and functions of a repair.
 
     Attributes:
         stem: Rules for the stem.
         each: Rules for each option.
-        whole: Mends a stem; for what a rule cannot say.
-        together: Mends the options of a question, which it sees together.
+        whole: Function that repairs a stem, for defects that a rule cannot describe.
+        together: Function that repairs all options of a question together.
     """
 
     stem: tuple[Rule, ...] = ()
@@ -185,23 +186,23 @@ REPAIRS: dict[str, Repair] = {
     "own_letters": Repair(together=without_own_letters),
     "dates": Repair(each=(DATES,)),
     "tables": Repair(stem=TABLES),
-    "line_breaks": Repair(stem=((re.compile(r"\s+"), " "),)),  # inside of sentences
-    "question_numbers": Repair(stem=((re.compile(r"\A\s*(?:\d{1,3}[.)]|\.)\s+(?=[A-Z])"), ""),)),  # of a book
-    "soft_hyphens": Repair(stem=((re.compile("(?<=[a-z])!(?=[a-z])"), ""),)),  # printed as "!"
+    "line_breaks": Repair(stem=((re.compile(r"\s+"), " "),)),  # inside sentences
+    "question_numbers": Repair(stem=((re.compile(r"\A\s*(?:\d{1,3}[.)]|\.)\s+(?=[A-Z])"), ""),)),  # from a book
+    "soft_hyphens": Repair(stem=((re.compile("(?<=[a-z])!(?=[a-z])"), ""),)),  # stored as "!"
     "backslashes": Repair(stem=((re.compile(r"\\'"), "'"),)),  # before an apostrophe
 }
 """The repairs that a declaration may name, by name."""
 
 
-class Mended:
-    """Some repairs as two functions, applied in the order in which they are named.
+class Repairer:
+    """Applies several repairs, in the given order.
 
     Args:
-        names: Names of `REPAIRS`.
+        names: Keys of `REPAIRS`.
 
     Example:
-        >>> mended = Mended(["doubled_quotes", "own_letters"])
-        >>> mended.stem('""Why?""'), mended.options(["A. Ice", "B. Fog"])
+        >>> repairer = Repairer(["doubled_quotes", "own_letters"])
+        >>> repairer.stem('""Why?""'), repairer.options(["A. Ice", "B. Fog"])
         ('"Why?"', ('Ice', 'Fog'))
     """
 
@@ -213,15 +214,15 @@ class Mended:
         self._together = [repair.together for repair in repairs if repair.together]
 
     def stem(self, text: str) -> str:
-        """Mend a stem: by the rules, then as a whole."""
+        """Repair a stem: apply the rules, then the functions."""
         text = repaired(text, self._stem)
-        for mend in self._whole:
-            text = mend(text)
+        for repair in self._whole:
+            text = repair(text)
         return text
 
     def options(self, texts: Sequence[str]) -> tuple[str, ...]:
-        """Mend options: each by the rules, then all together."""
+        """Repair the options: apply the rules to each option, then the functions to all options together."""
         options = tuple(repaired(text, self._each) for text in texts) if self._each else tuple(texts)
-        for mend in self._together:
-            options = mend(options)
+        for repair in self._together:
+            options = repair(options)
         return options

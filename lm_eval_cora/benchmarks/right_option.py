@@ -1,7 +1,7 @@
-"""Find out which option an answer column means: a label, a letter, an index, the option's text, or a list of 0 and 1.
+"""Find the right option from the answer column: a label, a letter, an index, the option's text, or a list of 0 and 1.
 
-A single row cannot always tell: of the options 1, 2, 3 the answer "1" may be a text or an index. So the answers of the
-whole source decide.
+A single row may be ambiguous: for the options 1, 2, 3 the answer "1" is either a text or an index. The answers of all
+rows therefore decide together.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from lm_eval_cora.benchmarks.cells import parse_cell
 from lm_eval_cora.question import LETTERS, UnusableQuestion, one_line, shorten
 
 Reading = Literal["label", "letter", "index", "text", "first"]
-"""What an answer may be. With "first" no answer is read, and the first option is right."""
+"""How to interpret an answer. With "first" the first option is right, and the answer is ignored."""
 
 LABEL: Reading = "label"
 LETTER: Reading = "letter"
@@ -29,9 +29,10 @@ _FRAME = " \t\r\n()[]{}.:"
 _NUMBER = re.compile(r"-?[0-9]{1,9}(?:\.0+)?")
 _DECIMAL = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,15})?")
 _ENOUGH = 10
-"""From this number of rows on, it is suspicious if the first option is never right."""
+"""With this many rows or more, it is suspicious if the first option is never right."""
 
 Meanings = Mapping[Reading, int]
+"""The index of the option for each possible reading of an answer."""
 
 
 class Draft(NamedTuple):
@@ -40,12 +41,12 @@ class Draft(NamedTuple):
     Attributes:
         id: Id of the question.
         stem: Text before the options.
-        options: The options as the source has them, one to 26.
-        labels: What the source calls them, if it does.
-        answer: The cell that says which option is right.
-        check: Another cell that must name the same option; None if there is none.
-        category: Its category.
-        where: Where its row is.
+        options: The options, unchanged; at least one.
+        labels: The labels of the options in the source; None if there are none.
+        answer: The cell that names the right option.
+        check: A second cell that must name the same option; None if there is none.
+        category: Category of the question.
+        where: The place of the row, for messages.
     """
 
     id: str
@@ -59,17 +60,17 @@ class Draft(NamedTuple):
 
 
 def meanings(answer: Any, draft: Draft, first: int = 0) -> Meanings:
-    """Every option that an answer may mean.
+    """Return every option that an answer may mean.
 
-    Frames such as in "(C)" and "C." are ignored, and so is case; a number may be a float without a fraction.
+    Case and the punctuation in "(C)" and "C." are ignored. A number may be a float without a fractional part.
 
     Args:
         answer: The cell.
         draft: The question with its options.
-        first: The index of the first option.
+        first: The number that the source uses for the first option.
 
     Returns:
-        For each reading that is possible the index of the option, from 0.
+        The index of the option, from 0, for each possible reading.
 
     Example:
         >>> draft = Draft("q", "?", ("1", "2", "Ice"), None, None, None, "", "row 0")
@@ -101,9 +102,10 @@ def meanings(answer: Any, draft: Draft, first: int = 0) -> Meanings:
 
 
 def _only(text: str, texts: Sequence[str], bare: str | None = None) -> int | None:
-    """The place of a text: as it is, or else regardless of case, white space and frames if that leaves only one.
+    """Return the index of a text among others.
 
-    Numbers are compared as numbers: 2 is 2.0.
+    An exact match comes first. Otherwise case, white space and surrounding punctuation are ignored, if only one text
+    then matches. Numbers are compared by value: 2 equals 2.0.
     """
     exact = [place for place, other in enumerate(texts) if other.strip() == text]
     if exact:
@@ -116,49 +118,49 @@ def _only(text: str, texts: Sequence[str], bare: str | None = None) -> int | Non
 
 
 def _plain(text: str) -> str | float:
-    """What counts of a text: its words without case, or its value if it is a number."""
+    """Normalise a text for comparison: its value if it is a number, otherwise its words without case."""
     plain = one_line(text).casefold()
     return float(plain) if _DECIMAL.fullmatch(plain) else plain
 
 
 @dataclass(frozen=True)
 class AnswerKey:
-    """How the answers of a source name the right option.
+    """The way in which the answers of a source name the right option.
 
     Attributes:
-        first: The index of the first option; None if the answers are not known to be indices.
-        reading: What the answers are; None if they themselves must tell.
+        first: The number that the source uses for the first option, if declared. Answers are then indices or letters.
+        reading: The kind of the answers, if declared. By default it is determined from the answers.
     """
 
     first: int | None = None
     reading: Reading | None = None
 
     def settle(self, drafts: Sequence[Draft], name: str) -> tuple[list[int | UnusableQuestion], list[str]]:
-        """Decide how to read the answers of all rows, and read them.
+        """Determine how to read the answers of all rows, and read them.
 
-        With labels, all answers are labels or none is. Otherwise the readings count that every row allows.
+        If one answer is a label, all must be labels. Otherwise the readings that are possible in every row count.
 
         Args:
             drafts: The questions of the source.
             name: Name of the benchmark, for messages.
 
         Returns:
-            For each question the right option, or why it cannot be told; and notes for the user.
+            The right option of each question, or the reason why it is unknown; and notes for the user.
 
         Raises:
-            BenchmarkError: If the answers seem to begin at another number, an answer has two meanings, or the answers
+            BenchmarkError: If the answers seem to count from another number, an answer has two meanings, or the answers
                 are of different kinds.
         """
         found = [self._meanings(draft.answer, draft) for draft in drafts]
-        told = [one for one in found if one]
-        if any(LABEL in one for one in told):
+        readable = [one for one in found if one]
+        if any(LABEL in one for one in readable):
             _check_labels(drafts, found, name)
             allowed = frozenset([LABEL])
         else:
-            allowed = frozenset(reading for reading in READINGS if told and all(reading in one for one in told))
+            allowed = frozenset(reading for reading in READINGS if readable and all(reading in one for one in readable))
         notes = self._suspicious_numbers(drafts, allowed, name)
-        if told and not allowed:
-            _refuse_a_mixture(drafts, found, name)
+        if readable and not allowed:
+            _raise_for_mixture(drafts, found, name)
         try:
             return [self._settled(draft, one, allowed) for draft, one in zip(drafts, found, strict=True)], notes
         except BenchmarkError as error:
@@ -170,7 +172,7 @@ class AnswerKey:
             if draft.check not in (None, "") and place not in self._meanings(draft.check, draft, check=True).values():
                 raise UnusableQuestion(
                     "two answers that contradict each other",
-                    f"{shorten(repr(draft.answer))} is {shorten(repr(draft.options[place]))}, the other is "
+                    f"{shorten(repr(draft.answer))} is {shorten(repr(draft.options[place]))}, but 'answer_check' is "
                     f"{shorten(repr(draft.check))}",
                 )
         except UnusableQuestion as error:
@@ -201,33 +203,33 @@ class AnswerKey:
         if len(places) > 1:
             readings = " and ".join(f"{reading} of option {place}" for reading, place in found.items())
             raise BenchmarkError(
-                f"{draft.where}: an answer with two meanings: {shorten(repr(draft.answer))} is the {readings}. Say "
-                f"which with 'answer_is': {' or '.join(map(repr, found))}"
+                f"{draft.where}: an answer with two meanings: {shorten(repr(draft.answer))} is the {readings}. Set "
+                f"'answer_is': {' or '.join(map(repr, found))}"
             )
         if not places:
             raise UnusableQuestion(
                 "an answer outside the options",
-                f"{shorten(repr(draft.answer))} is {self._expected(draft)} of the {len(draft.options)} options",
+                f"{shorten(repr(draft.answer))} is not {self._expected(draft)} of one of the {len(draft.options)} "
+                "options",
             )
         return places.pop()
 
     def _expected(self, draft: Draft) -> str:
         if self.reading:
-            return f"not the {self.reading} of one"
+            return f"the {self.reading}"
         first = self.first or 0
-        index = f"not an index from {first} to {first + len(draft.options) - 1}"
+        index = f"an index from {first} to {first + len(draft.options) - 1}"
         if self.first is not None:
-            return f"{index} and not a letter"
-        return (
-            f"not the label ({shorten(', '.join(draft.labels), 80)})"
-            if draft.labels
-            else f"{index}, a letter, or the text"
-        )
+            return f"{index} or the letter"
+        if draft.labels:
+            return f"the label ({shorten(', '.join(draft.labels), 80)})"
+        return f"{index}, the letter or the text"
 
     def _suspicious_numbers(self, drafts: Sequence[Draft], allowed: frozenset[Reading], name: str) -> list[str]:
-        """Look for indices that begin at another number: more of them are past one end than at the other end.
+        """Check for indices that count from another number than expected.
 
-        A few rows past the end are defects of the source.
+        They do if more answers lie just beyond one end of the range than at the opposite end. A few answers beyond the
+        end are defects of single rows.
         """
         if allowed & {LABEL, TEXT, LETTER} or self.reading not in (None, INDEX):
             return []
@@ -239,43 +241,43 @@ class AnswerKey:
         if above > lowest or below > sum(number == first + size - 1 for number, size in numbers):
             begin = first + 1 if above > lowest else first - 1
             raise BenchmarkError(
-                f"{name}: the answers are numbers that do not fit the options if the first one is {first}: do they "
-                f"count from {begin}? Then give 'answer_from': {begin}"
+                f"{name}: expected answers that count the options from {first}, got numbers that seem to count from "
+                f"{begin}. If they do, set 'answer_from': {begin}"
             )
         if self.first is None and not lowest and len(numbers) >= _ENOUGH:
-            return ["no answer is 0. If the answers count from 1, give 'answer_from': 1; else 'answer_from': 0"]
+            return ["no answer is 0. If the answers count from 1, set 'answer_from': 1; otherwise set 'answer_from': 0"]
         return []
 
 
-def _refuse_a_mixture(drafts: Sequence[Draft], found: Sequence[Meanings], name: str) -> NoReturn:
-    """Raise an error for answers of which no reading fits all: a letter in one row, an index in another."""
+def _raise_for_mixture(drafts: Sequence[Draft], found: Sequence[Meanings], name: str) -> NoReturn:
+    """Raise an error because no reading fits all answers, such as a letter in one row and an index in another."""
     kinds: dict[Reading, str] = {}
     for draft, one in zip(drafts, found, strict=True):
         for reading in one:
             kinds.setdefault(reading, f"{draft.where}: {shorten(repr(draft.answer))}")
     listed = ", ".join(f"{reading} ({example})" for reading, example in kinds.items())
     raise BenchmarkError(
-        f"{name}: the answers are of different kinds: {listed}. Write them alike, or say which count with "
-        f"'answer_is': {' or '.join(map(repr, kinds))}"
+        f"{name}: the answers are of different kinds: {listed}. Write all answers in the same way, or set 'answer_is' "
+        f"to the kind to read: {' or '.join(map(repr, kinds))}"
     )
 
 
 def _check_labels(drafts: Sequence[Draft], found: Sequence[Meanings], name: str) -> None:
-    """See that no answer means an option without being its label, where others are labels.
+    """Raise an error if some answers are labels and others are not.
 
-    Of the labels 1 to 4 an index from 0 would be read as a label in three rows of four.
+    With the labels 1 to 4 and indices from 0, three of four answers would wrongly be read as labels.
     """
     for draft, one in zip(drafts, found, strict=True):
         if one and LABEL not in one:
             raise BenchmarkError(
-                f"{name}: {draft.where}: the answer {shorten(repr(draft.answer))} is not a label "
-                f"({shorten(', '.join(draft.labels or ()), 80)}) but the {next(iter(one))} of an option, and other "
-                f"answers are labels. Say what they are with 'answer_is': {' or '.join(map(repr, (LABEL, *one)))}"
+                f"{name}: {draft.where}: expected a label ({shorten(', '.join(draft.labels or ()), 80)}), as in other "
+                f"rows, got {shorten(repr(draft.answer))}, the {next(iter(one))} of an option. Set 'answer_is' to the "
+                f"kind of the answers: {' or '.join(map(repr, (LABEL, *one)))}"
             )
 
 
 def _index(answer: Any) -> int | None:
-    """The number that an answer is, if it is one."""
+    """Return the number that an answer contains, or None."""
     if isinstance(answer, bool) or not isinstance(answer, str | int | float):
         return None
     bare = str(answer).strip().strip(_FRAME)

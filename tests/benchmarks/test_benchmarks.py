@@ -59,7 +59,7 @@ def test_a_missing_column() -> None:
 def test_nothing_to_ask() -> None:
     with pytest.raises(BenchmarkError, match="public: there are no rows"):
         collect_questions(PUBLIC, [], id_prefix="row")
-    with pytest.raises(BenchmarkError, match="public: 1 of 1 rows cannot be asked"):
+    with pytest.raises(BenchmarkError, match="public: 1 of 1 rows"):
         collect_questions(PUBLIC, rows({"answer": 7}), id_prefix="row")
 
 

@@ -61,7 +61,7 @@ def test_an_adapter_takes_its_source_from_the_declaration() -> None:
         ({**ON_THE_HUB, "answer_from": "1"}, ("'answer_from' is '1'", "whole number")),
         ({**ON_THE_HUB, "answer_is": "number"}, ("'answer_is' is 'number'", "'label' or 'letter'")),
         ({**ON_THE_HUB, "repairs": ["everything"]}, ("'repairs'", "'ligatures'")),
-        ({**ON_THE_HUB, "keep": "ok"}, ("'keep' is 'ok'", "columns")),
+        ({**ON_THE_HUB, "keep": "ok"}, ("'keep' is 'ok'", "column")),
         ({**ON_THE_HUB, "shuffle": "yes"}, ("'shuffle' is 'yes'", "true or false")),
         ({**ON_THE_HUB, "options": [4]}, ("'options' is [4]",)),
         ({**ON_THE_HUB, "adapter": "agieval"}, ("'adapter' is 'agieval'",)),

@@ -342,7 +342,7 @@ DATASET = datasets.Dataset.from_list([{"a": 1}])
     ("source", "parts"),
     [
         (None, ["path", "DataFrame", "Dataset", "NoneType"]),
-        ([{"question": "Ice?"}], ["path", "DataFrame", "Dataset", "list"]),
+        (["Ice?"], ["path", "DataFrame", "Dataset", "list of dicts", "got list"]),
         (b"my.jsonl", ["path", "bytes"]),
         (pandas.Series(["Ice?"]), ["DataFrame", "Series"]),
         (pandas.DataFrame([[1, 2]], columns=["a", "a"]), ["DataFrame", "'a'"]),

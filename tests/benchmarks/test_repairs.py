@@ -12,7 +12,7 @@ from lm_eval_cora.benchmarks.repairs import (
     ENCODING,
     LIGATURES,
     REPAIRS,
-    Mended,
+    Repairer,
     repaired,
     without_own_letters,
 )
@@ -53,7 +53,7 @@ def test_text_of_any_size_is_read_in_time_proportional_to_it() -> None:
     # Quadratic time would be hours here.
     hostile = '"' + '""a' * 300_000
     assert len(repaired(hostile, (CSV_QUOTING, *ENCODING, LIGATURES))) == len(hostile)
-    every = Mended(REPAIRS)
+    every = Repairer(REPAIRS)
     for blank in (" " * 100_000, "\n" * 100_000, "\t " * 50_000):
         for text in (f"a{blank}b", f'a{blank}"', f"{blank}a"):
             assert every.stem(text).strip()
