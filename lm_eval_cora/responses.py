@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from lm_eval_cora.answers import Answer
 from lm_eval_cora.formats import FORMATS, Doc
+from lm_eval_cora.hits import flatten
 from lm_eval_cora.variants import Variant
 
 INVALID = -1
@@ -219,35 +220,83 @@ class ResponseTable:
         )
 
     @classmethod
-    def from_hits(cls, hits: Sequence[Sequence[bool | int]]) -> ResponseTable:
+    def from_columns(cls, question_ids: Sequence[str], sizes: Ints, correct: Bools, **columns: Any) -> ResponseTable:
+        """Make a table from columns, sorted by question and within a question by variant.
+
+        Args:
+            question_ids: N ids.
+            sizes: (N,) number of variants of each question.
+            correct: (R,) whether each answer is right.
+            **columns: Other attributes of the table. Without them there is one kind, no original and no pick.
+
+        Returns:
+            The table.
+
+        Example:
+            >>> ResponseTable.from_columns(["q1"], np.array([2]), np.array([True, False])).hits
+            array([1])
+        """
+        shape = len(correct)
+        unknown = np.full(shape, nan)
+        neutral = {
+            "categories": ("",) * len(sizes),
+            "kinds": ("variant",),
+            **dict.fromkeys(("kind", "answer", "options"), np.zeros(shape, dtype=np.int64)),
+            "picked": np.full(shape, NO_PICK, dtype=np.int64),
+            "position": np.full(shape, INVALID, dtype=np.int64),
+            **dict.fromkeys(("selected", "printed"), np.zeros(shape, dtype=np.uint64)),
+            **dict.fromkeys(("invalid", "tied", "original", "written", "skipped"), np.zeros(shape, dtype=np.bool_)),
+            **dict.fromkeys(("yes", "no", "followed"), unknown),
+            **dict.fromkeys(("pairs", "ran_out"), np.zeros((0, 2), dtype=np.int64)),
+        }
+        return cls(question_ids=tuple(question_ids), sizes=sizes, correct=correct, **{**neutral, **columns})
+
+    @classmethod
+    def from_hits(cls, hits: Any, *, original: int | None = 0) -> ResponseTable:
         """Make a table from right and wrong alone: option 0 is right, option 1 was picked where it is wrong.
 
         Args:
-            hits: A row per question, a value per variant; the first variant is the original.
+            hits: Array of shape (N, M), or N rows of different lengths: True or 1 for a right answer, False or 0 for a
+                wrong one, NaN or None for a skipped variant. A question with skipped variants only is left out.
+            original: Place of the original among the variants of each question, from 0; None if there is none.
 
         Returns:
-            A table for the metrics that look at correctness only.
+            A table for metrics of correctness only.
+
+        Raises:
+            ValueError: If a value is not one of these, the shape is wrong, or a question has no such original.
 
         Example:
             >>> ResponseTable.from_hits([[1, 0, 1], [0, 0]]).hits
             array([2, 0])
         """
-        return cls.from_records(
-            Record(
-                question_id=f"{number:09d}",
-                kind="variant" if ordinal else "original",
-                ordinal=ordinal,
-                variants=len(row),
-                printed=(0, 1),
-                answer=0,
-                picked=0 if hit else 1,
-                position=0 if hit else 1,
-                original=not ordinal,
-                followed=True,
+        values, sizes = flatten(hits)
+        ordinal = np.arange(len(values)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        if original is not None and not (0 <= original < sizes.min(initial=original + 1)):
+            shortest = int(sizes.argmin())
+            raise ValueError(
+                f"original: expected the place of a variant that each question has, got {original}; question "
+                f"{shortest} has {sizes[shortest]} variants. Pass original=None if there is no original"
             )
-            for number, row in enumerate(hits)
-            for ordinal, hit in enumerate(row)
+        skipped = np.isnan(values)
+        right = values == 1
+        first = ordinal == (-1 if original is None else original)
+        table = cls.from_columns(
+            [f"{number:09d}" for number in range(len(sizes))],
+            sizes,
+            right,
+            kinds=("original", "variant"),
+            kind=(~first).astype(np.int64),
+            original=first,
+            skipped=skipped,
+            picked=np.where(skipped, NO_PICK, ~right).astype(np.int64),
+            position=np.where(skipped, INVALID, ~right).astype(np.int64),
+            printed=np.full(len(values), 0b11, dtype=np.uint64),
+            options=np.full(len(values), 2, dtype=np.int64),
+            followed=np.where(skipped, nan, 1.0),
         )
+        begun = table.any_by_question(~skipped)
+        return table if begun.all() else replace(table.where(begun[table.question]), not_begun=int((~begun).sum()))
 
     @cached_property
     def question(self) -> Ints:

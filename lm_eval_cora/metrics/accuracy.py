@@ -6,117 +6,132 @@ from fractions import Fraction
 
 import numpy as np
 
+from lm_eval_cora.metrics.arrays import takes_arrays
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of, ratio_of, share_of
 from lm_eval_cora.responses import ResponseTable
 
 
-def acc(table: ResponseTable) -> Estimate:
+@takes_arrays
+def acc(answers: ResponseTable) -> Estimate:
     """Share of correct answers, the variants of all questions pooled: sum K_i / sum M_i.
 
     Args:
-        table: N questions.
+        answers: Right and wrong answers to N questions: an array of shape (questions, variants), or a list of rows of
+            different lengths. NaN is a skipped variant.
 
     Returns:
         A share from 0 to 1 with the standard error of a pooled share; nan without questions.
 
     Example:
-        >>> acc(ResponseTable.from_hits([[1, 1, 1, 1], [0, 0, 0, 0]])).value
+        >>> acc([[1, 1, 1, 1], [0, 0, 0, 0]]).value
         0.5
     """
-    return ratio_of(table.hits.astype(np.float64), table.sizes.astype(np.float64))
+    return ratio_of(answers.hits.astype(np.float64), answers.sizes.astype(np.float64))
 
 
-def mcqa(table: ResponseTable) -> Estimate:
+@takes_arrays
+def mcqa(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
     """Share of questions whose original is answered correctly: what a benchmark usually reports.
 
     Args:
-        table: N questions.
+        answers: Right and wrong answers to N questions: an array of shape (questions, variants), or a list of rows of
+            different lengths. NaN is a skipped variant.
+        original: Place of the original in the rows of an array, from 0. A table marks its originals.
 
     Returns:
         A share from 0 to 1; nan without questions or if a question has no original.
 
     Example:
-        >>> mcqa(ResponseTable.from_hits([[1, 0], [0, 1], [1, 1], [1, 1]])).value
+        >>> mcqa([[1, 0], [0, 1], [1, 1], [1, 1]]).value
         0.75
 
     Source: CoRA, eq. 1.
     """
-    if table.original_correct is None:
+    if answers.original_correct is None:
         return UNDEFINED
-    return share_of(table.original_correct)
+    return share_of(answers.original_correct)
 
 
-def mcqa_plus(table: ResponseTable) -> Estimate:
+@takes_arrays
+def mcqa_plus(answers: ResponseTable) -> Estimate:
     """Mean over questions of RC(i) = K_i / M_i, the share of a question's variants answered correctly.
 
     With the same M for all questions this is CoRA's eq. 2 and equals `acc`; with different ones every question keeps
     the same weight.
 
     Args:
-        table: N questions.
+        answers: Right and wrong answers to N questions: an array of shape (questions, variants), or a list of rows of
+            different lengths. NaN is a skipped variant.
 
     Returns:
         A share from 0 to 1; nan without questions.
 
     Example:
-        >>> mcqa_plus(ResponseTable.from_hits([[1, 1, 1, 1], [0, 0]])).value
+        >>> mcqa_plus([[1, 1, 1, 1], [0, 0]]).value
         0.5
 
     Source: MCQA+; CoRA, eq. 2 and 3.
     """
-    return mean_of(table.hits / table.sizes)
+    return mean_of(answers.hits / answers.sizes)
 
 
-def mcqa_plus_diff(table: ResponseTable) -> Estimate:
+@takes_arrays
+def mcqa_plus_diff(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
     """What the variants take from the score: mcqa_plus - mcqa, paired by question.
 
     The standard error is that of the mean of RC(i) - x_i, with x_i = original correct: smaller than that of two
     independent numbers, because a question that is hard is hard in all its variants.
 
     Args:
-        table: N questions.
+        answers: Right and wrong answers to N questions: an array of shape (questions, variants), or a list of rows of
+            different lengths. NaN is a skipped variant.
+        original: Place of the original in the rows of an array, from 0. A table marks its originals.
 
     Returns:
         A difference from -1 to 1; nan without questions or if a question has no original.
 
     Example:
-        >>> mcqa_plus_diff(ResponseTable.from_hits([[1, 1, 0, 0], [1, 1, 1, 1]])).value
+        >>> mcqa_plus_diff([[1, 1, 0, 0], [1, 1, 1, 1]]).value
         -0.25
 
     Source: MCQA+, table 7, in brackets.
     """
-    if table.original_correct is None:
+    if answers.original_correct is None:
         return UNDEFINED
-    return mean_of(table.hits / table.sizes - table.original_correct)
+    return mean_of(answers.hits / answers.sizes - answers.original_correct)
 
 
-def mv(table: ResponseTable) -> Estimate:
+@takes_arrays
+def mv(answers: ResponseTable) -> Estimate:
     """Majority voting: share of questions with more than half of their variants answered correctly, RC(i) > 0.5.
 
     Half is not a majority. Compared in integers, 2 K_i > M_i.
 
     Args:
-        table: N questions.
+        answers: Right and wrong answers to N questions: an array of shape (questions, variants), or a list of rows of
+            different lengths. NaN is a skipped variant.
 
     Returns:
         A share from 0 to 1; nan without questions.
 
     Example:
-        >>> mv(ResponseTable.from_hits([[1, 1, 0, 0], [1, 1, 1, 0]])).value
+        >>> mv([[1, 1, 0, 0], [1, 1, 1, 0]]).value
         0.5
 
     Source: CoRA, eq. 4.
     """
-    return share_of(2 * table.hits > table.sizes)
+    return share_of(2 * answers.hits > answers.sizes)
 
 
-def bmca(table: ResponseTable, level: float) -> Estimate:
+@takes_arrays
+def bmca(answers: ResponseTable, level: float) -> Estimate:
     """Bare-minimum-consistency accuracy: share of questions with RC(i) >= level.
 
     Compared in integers, never in floats: 7 of 10 reach level 0.7.
 
     Args:
-        table: N questions.
+        answers: Right and wrong answers to N questions: an array of shape (questions, variants), or a list of rows of
+            different lengths. NaN is a skipped variant.
         level: From 0 to 1, read as the decimal fraction that it prints as.
 
     Returns:
@@ -126,14 +141,14 @@ def bmca(table: ResponseTable, level: float) -> Estimate:
         ValueError: If the level is not from 0 to 1.
 
     Example:
-        >>> table = ResponseTable.from_hits([[1, 1, 1, 1], [1, 1, 1, 0]])
-        >>> bmca(table, level=0.7).value, bmca(table, level=1.0).value
+        >>> answers = [[1, 1, 1, 1], [1, 1, 1, 0]]
+        >>> bmca(answers, level=0.7).value, bmca(answers, level=1.0).value
         (1.0, 0.5)
 
     Source: CoRA, eq. 5.
     """
     exact = exact_level(level)
-    return share_of(table.hits * exact.denominator >= table.sizes * exact.numerator)
+    return share_of(answers.hits * exact.denominator >= answers.sizes * exact.numerator)
 
 
 def exact_level(level: float) -> Fraction:

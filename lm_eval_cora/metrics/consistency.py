@@ -5,59 +5,66 @@ from __future__ import annotations
 import numpy as np
 
 from lm_eval_cora.metrics.accuracy import exact_level
+from lm_eval_cora.metrics.arrays import takes_arrays
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, by_influence, mean_of, ratio_of, share_of
 from lm_eval_cora.responses import NO_PICK, Floats, Ints, ResponseTable, Sets, contains
 
 _PAIRS_AT_A_TIME = 4_000_000
 
 
-def ci(table: ResponseTable) -> Estimate:
+@takes_arrays
+def ci(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
     """Consistency index: 1 - (mcqa - bmca@1.0).
 
     The gap is the share of questions that are right in the original but not in all variants. The standard error is
     that of the mean of 1 - x_i + y_i, with x_i = original correct and y_i = all correct.
 
     Args:
-        table: N questions.
+        answers: Right and wrong answers to N questions: an array of shape (questions, variants), or a list of rows of
+            different lengths. NaN is a skipped variant.
+        original: Place of the original in the rows of an array, from 0. A table marks its originals.
 
     Returns:
         A value from 0 to 1; nan without questions or if a question has no original.
 
     Example:
-        >>> ci(ResponseTable.from_hits([[1, 1], [1, 1], [1, 0], [0, 1]])).value
+        >>> ci([[1, 1], [1, 1], [1, 0], [0, 1]]).value
         0.75
 
     Source: CoRA, eq. 6.
     """
-    original, full = _original_and_full(table)
-    if original is None:
+    right, full = _original_and_full(answers)
+    if right is None:
         return UNDEFINED
-    return share_of(original <= full)  # 1 - x + y is 0 or 1: what is right in all variants is right in the original
+    return share_of(right <= full)  # 1 - x + y is 0 or 1: what is right in all variants is right in the original
 
 
-def cora(table: ResponseTable) -> Estimate:
+@takes_arrays
+def cora(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
     """Consistency-rebalanced accuracy: mcqa * ci.
 
     With m = mcqa and b = bmca@1.0 it is m(1 - m + b). The standard error is the delta method's, from the influence
     (1 - 2m + b)(x_i - m) + m(y_i - b) of each question.
 
     Args:
-        table: N questions.
+        answers: Right and wrong answers to N questions: an array of shape (questions, variants), or a list of rows of
+            different lengths. NaN is a skipped variant.
+        original: Place of the original in the rows of an array, from 0. A table marks its originals.
 
     Returns:
         A value from 0 to 1; nan without questions or if a question has no original.
 
     Example:
-        >>> cora(ResponseTable.from_hits([[1, 1], [1, 0], [0, 1], [0, 0]])).value
+        >>> cora([[1, 1], [1, 0], [0, 1], [0, 0]]).value
         0.375
 
     Source: CoRA, eq. 7.
     """
-    original, full = _original_and_full(table)
-    if original is None:
+    right, full = _original_and_full(answers)
+    if right is None:
         return UNDEFINED
-    m, b = original.mean(), full.mean()
-    return by_influence(m * (1 - m + b), influence_on_cora(original, full, m, b))
+    m, b = right.mean(), full.mean()
+    return by_influence(m * (1 - m + b), influence_on_cora(right, full, m, b))
 
 
 def influence_on_cora(original: Floats, full: Floats, m: float, b: float) -> Floats:
@@ -72,7 +79,8 @@ def influence_on_cora(original: Floats, full: Floats, m: float, b: float) -> Flo
     return (1 - 2 * m + b) * (original - m) + m * (full - b)
 
 
-def core(table: ResponseTable) -> Estimate:
+@takes_arrays
+def core(answers: ResponseTable) -> Estimate:
     """Area under the BMCA curve times its mean height: (trapezoids over bmca@0 ... 1.0) * (mean of bmca@0.1 ... 1.0).
 
     The closed form of the authors' product of area and dynamic time warping. Both factors are means over questions:
@@ -80,20 +88,21 @@ def core(table: ResponseTable) -> Estimate:
     The standard error is the delta method's for their product.
 
     Args:
-        table: N questions.
+        answers: Right and wrong answers to N questions: an array of shape (questions, variants), or a list of rows of
+            different lengths. NaN is a skipped variant.
 
     Returns:
         A value from 0 to 1; nan without questions.
 
     Example:
-        >>> core(ResponseTable.from_hits([[1, 1], [1, 1]])).value
+        >>> core([[1, 1], [1, 1]]).value
         1.0
-        >>> core(ResponseTable.from_hits([[0, 0], [0, 0]])).value
+        >>> core([[0, 0], [0, 0]]).value
         0.0
     """
-    if not len(table.sizes):
+    if not len(answers.sizes):
         return UNDEFINED
-    reached = 10 * table.hits // table.sizes
+    reached = 10 * answers.hits // answers.sizes
     areas, heights = np.minimum((reached + 0.5) / 10, 1.0), reached / 10
     area, height = areas.mean(), heights.mean()
     return by_influence(area * height, height * (areas - area) + area * (heights - height))

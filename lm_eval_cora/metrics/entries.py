@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any, get_args
 
 from lm_eval_cora.formats import BOXED
 from lm_eval_cora.metrics.accuracy import bmca, exact_level, mcqa
+from lm_eval_cora.metrics.arrays import despite_skipped
 from lm_eval_cora.metrics.consistency import ci, cora
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.metrics.orders import acc_h
@@ -115,20 +115,9 @@ def compute(entry: Entry, table: ResponseTable) -> Any:
     if "without" in entry:
         table = _without(table, entry["without"])
     function = partial(entry["aggregation"], **parameters_of(entry))
-    if table.is_whole:
-        return function(table)
-    if not is_known_early(entry) or (table.original & table.skipped).any():
-        return UNDEFINED
-    # With the originals known, such a metric only grows with more right answers.
-    lowest, highest = function(table), function(replace(table, correct=table.correct | table.skipped))
-    return lowest if _is_same(lowest, highest) else UNDEFINED
-
-
-def _is_same(one: Estimate, other: Estimate) -> bool:
-    """Whether two estimates are the same for every question, not only by chance in sum."""
-    if one.influence is None or other.influence is None:  # of a single question
-        return one.value == other.value
-    return one.value == other.value and bool((one.influence == other.influence).all())
+    if table.is_whole or is_known_early(entry):
+        return despite_skipped(function, table)
+    return UNDEFINED
 
 
 @lru_cache(maxsize=1)  # such metrics follow each other, and what they share is kept by table

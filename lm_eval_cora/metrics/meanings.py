@@ -1,14 +1,14 @@
-"""What each metric means, in one sentence: for the glossary of a report and for exported records.
+"""The meaning of each metric in one sentence, for the glossary of a report and for exported records.
 
-These texts are not taken from the docstrings, which `python -OO` removes.
+The docstrings are not used for this, because `python -OO` removes them.
 """
 
 from __future__ import annotations
 
 MEANINGS = {
-    "acc": "Share of correct answers, the variants of all questions pooled.",
-    "acc_at": "Accuracy with a number of options in the first order: the source's order, with fillers last.",
-    "acc_h": "Hard accuracy: share of questions answered correctly in all orders of a number of options.",
+    "acc": "Share of correct answers among all variants of all questions.",
+    "acc_at": "Accuracy with a given number of options in the first order: the source's order, with fillers last.",
+    "acc_h": "Hard accuracy: share of questions answered correctly in all orders of a given number of options.",
     "acc_max": "Highest accuracy among the kinds of variants.",
     "acc_mean": "Mean accuracy of the kinds of variants: the mean over questions of the mean within a question.",
     "acc_min": "Lowest accuracy among the kinds of variants.",
@@ -26,13 +26,13 @@ MEANINGS = {
     "core": "Area under the BMCA curve times its mean height.",
     "each_kind": "Accuracy of each kind of variant.",
     "equal_at": "Share of questions with at least a given share of variants that get the same answer, right or wrong.",
-    "followed": "Share of responses that follow the format: those that the strict reader can read.",
-    "invalid": "Share of responses without a valid answer, the variants of all questions pooled.",
-    "macro_acc": "Mean over categories of the category's mean accuracy; each category has the same weight.",
+    "followed": "Share of responses in the requested format: the strict reader can read them.",
+    "invalid": "Share of responses without a valid answer, among all variants of all questions.",
+    "macro_acc": "Mean of the accuracies of the categories; each category has the same weight.",
     "mcqa": "Share of questions whose original is answered correctly: the usual accuracy of a benchmark.",
     "mcqa_plus": "Mean over questions of RC(i), the share of a question's variants answered correctly.",
     "mcqa_plus_diff": "Effect of the variants on the score: mcqa_plus - mcqa, paired by question.",
-    "multi_share": "Share of misled questions with several options selected when all right ones are asked for.",
+    "multi_share": "Share of misled questions on which the model selects several options if asked for all right ones.",
     "mv": "Majority voting: share of questions with more than half of their variants answered correctly.",
     "nota_acc": "Accuracy where NOTA replaces the right option and is printed last.",
     "nota_acc_diff": "Effect of NOTA on the accuracy: nota_acc - mcqa, paired by question.",
@@ -41,17 +41,17 @@ MEANINGS = {
     "picks_by_letter": "Share of picks of each letter, and the share expected if letters were picked equally often.",
     "position_chi_square": "Chi-square statistic of the picks by letter, compared with equal shares.",
     "recall_misleading": (
-        "Share of misled questions whose misleading option is selected again when all right ones are asked for."
+        "Share of misled questions on which the model selects the misleading option again if asked for all right ones."
     ),
-    "recall_right": "Share of misled questions whose right option is selected when all right ones are asked for.",
+    "recall_right": "Share of misled questions on which the model selects the right option if asked for all right ones.",
     "replaced_acc": "Accuracy on misled questions after a filler has replaced the misleading option.",
-    "sc": "Consistency score: how often the most frequent pick is given, over the orders of a number of options.",
-    "sc_buckets": "Questions by how often their most frequent pick is given in the original orders.",
+    "sc": "Consistency score: share of the orders, of a given number of options, that get the most frequent pick.",
+    "sc_buckets": "Questions grouped by how often their most frequent pick occurs in the original orders.",
     "subset_sizes": "Number of questions in each part of the study.",
-    "tf_right": "True or false on the right option, for questions always answered correctly: share of “yes”.",
-    "tf_wrong": "True or false on the wrong options, for questions always answered correctly: share of “no”.",
-    "ties": "Share of answers for which another answer was exactly as likely, the variants of all questions pooled.",
+    "tf_right": "Share of “yes” when asked whether the right option is right, on questions always answered correctly.",
+    "tf_wrong": "Share of “no” when asked whether a wrong option is right, on questions always answered correctly.",
+    "ties": "Share of answers for which another answer was exactly as likely, among all variants of all questions.",
     "timeouts": "Share of comparisons of answers that ran out of time or memory; they count as not equivalent.",
-    "yes_no_mass": "Mean of P(yes) + P(no), all true-or-false variants pooled.",
+    "yes_no_mass": "Mean of P(yes) + P(no) over all true-or-false variants.",
 }
 """Meaning by the name of the metric's function. RC(i) is the share of the variants of question i answered correctly."""
