@@ -1,4 +1,4 @@
-"""The arguments of the command line: what may stand there, and what --help says of it."""
+"""The argument parser of `lm-eval-cora`, with the texts of `--help`."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class _Parser(argparse.ArgumentParser):
         self.usage_error(message)
 
     def usage_error(self, message: str, *, others: Iterable[str] = ()) -> NoReturn:
-        """Print the usage and what is wrong, and end the program.
+        """Print the usage and an error message, and exit with status 2.
 
         Args:
-            message: What is wrong.
-            others: Options that another program takes.
+            message: The error message.
+            others: Options of another program, for suggestions.
         """
         word, known = "", set(others)
         if chosen := re.search(r"invalid choice: (['\"])(.*)\1 \(choose from (.*)\)$", message, re.DOTALL):
@@ -40,19 +40,19 @@ class _Parser(argparse.ArgumentParser):
 
 
 def make_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
-    """The parser of the command line.
+    """Make the parser of the command line.
 
     Args:
         run: The function of each command.
 
     Returns:
-        A parser whose namespaces hold that function as `command`, and as `usage_error` what says that the arguments
-        are wrong and ends the program.
+        A parser. Its namespaces contain the function as `command`, and as `usage_error` the function that reports
+        wrong arguments and exits.
     """
     parser = _Parser(
         prog="lm-eval-cora",
-        description="Run `lm_eval` for fewer requests; look at, compare and hand on what it measured.",
-        epilog="lm-eval-cora COMMAND --help shows what a command takes, with examples.",
+        description="Run `lm_eval` with fewer requests, and report, compare and export its results.",
+        epilog="lm-eval-cora COMMAND --help shows the arguments of a command, with examples.",
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, dest="name")
@@ -61,13 +61,13 @@ def make_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
         commands,
         "run",
         run["run"],
-        "what `lm_eval run` does, with as few requests as it takes",
+        "run `lm_eval` with fewer requests",
         "lm-eval-cora run --model hf --model_args pretrained=ORG/MODEL --tasks cora_medqa --stop exact\n"
         "  lm-eval-cora run --model hf --model_args pretrained=ORG/MODEL --tasks cora_mmlu --stop exact "
         "--target-stderr 0.01\n\n"
-        "All other options are those of `lm_eval run`: lm_eval run --help. No text is sent twice, also without the\n"
-        "options above. docs/cost.md says what each of them saves.",
-        abbreviations=False,  # --s would be the harness' --samples
+        "All options of `lm_eval run` work here, too: lm_eval run --help. Identical requests are sent once, with or\n"
+        "without the options above. docs/cost.md explains what each option saves.",
+        abbreviations=False,  # otherwise --s would mean our --stop, not the harness' --samples
     )
     running.usage = (
         "%(prog)s [-h] [--stop exact] [--budget N | --target-stderr E] [--max_gen_toks N,N] [--no_cache] [--verbose] "
@@ -76,45 +76,46 @@ def make_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
     running.add_argument(
         "--stop",
         choices=[EXACT],
-        help="ask each question only until its first wrong answer: cora, ci, mcqa and bmca@1.0 are those of the full "
-        "run, other metrics are not printed",
+        help="stop each question at its first wrong answer. cora, ci, mcqa and bmca@1.0 equal those of the full run; "
+        "other metrics are not printed",
     )
     running.add_argument(
         "--budget",
         type=_between(1, 10**12),
         metavar="N",
-        help="ask whole questions, drawn by the seed, for at most N requests, of all tasks together; where letters are "
-        "scored (_mc) each is one",
+        help="send at most N requests, for all tasks together, on a random sample of questions (see the option seed). "
+        "In tasks that score letters (_mc) each letter is one request",
     )
     running.add_argument(
-        *("--target-stderr", "--target_stderr"),  # the harness' options have the other line
+        *("--target-stderr", "--target_stderr"),  # the harness writes its options with underscores
         type=_between(1e-6, 1, float),
         metavar="E",
-        help="ask whole questions, drawn by the seed, until the standard error of cora is below E, which is looked at "
-        "after 100 and each further quarter",
+        help="add randomly drawn questions (see the option seed) until the standard error of cora is below E. The "
+        "error is tested after 100 questions and after each increase by a quarter",
     )
 
     running.add_argument(
         *("--max_gen_toks", "--max-gen-toks"),
-        type=_growing,
+        type=_increasing,
         default=(),
         metavar="N,N",
-        help="tokens of a written answer: with 32,512 all are asked for with 32, and those that are cut off before "
-        "their answer is settled again with 512; the scores are those of 512",
+        help="token limits of a written answer. With 32,512 every answer is first limited to 32 tokens. If it is cut "
+        "off before it is settled, it is requested again with 512. The scores are those of 512",
     )
 
     running.add_argument(
         *("--no_cache", "--no-cache"),
         action="store_true",
-        help="do not keep greedy answers in a file in the folder of --output_path, from which a run that died goes on",
+        help="do not save greedy answers in the folder of --output_path. An interrupted run resumes from the saved "
+        "answers",
     )
-    running.add_argument("--verbose", action="store_true", help="show the traceback of an error, too")
+    running.add_argument("--verbose", action="store_true", help="print the traceback of an error")
 
     report = _command(
         commands,
         "report",
         run["report"],
-        "a page (or text) of one run or several, models side by side",
+        "make a page (or text) of one or more runs, with the models side by side",
         "lm-eval-cora report out/\n"
         "  lm-eval-cora report out/small out/large -o both.html\n"
         "  lm-eval-cora report out/ --format md",
@@ -125,25 +126,26 @@ def make_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
         "--output",
         type=Path,
         metavar="FILE",
-        help="where to write; - is stdout. Default: report.html, text formats to stdout",
+        help="output file; - is stdout. Default: report.html for html, stdout for the other formats",
     )
     report.add_argument(
         "--format",
         choices=["html", "md", "json", "csv"],
-        help="html: a page with plots; md: its tables; json, csv: every metric. Default: as -o ends, else html",
+        help="html: a page with charts; md: its tables; json, csv: every metric. Default: by the file name of -o, else "
+        "html",
     )
     _add_reader(report)
-    report.add_argument("--title", default="Consistency of the answers", help="title of the page and of md")
+    report.add_argument("--title", default="Consistency of the answers", help="title of the html or md report")
 
     comparing = _command(
         commands,
         "compare",
         run["compare"],
-        "the difference of two runs on the same questions, with errors",
+        "compare two runs on the same questions, with standard errors and tests",
         "lm-eval-cora compare out/small out/large",
     )
-    comparing.add_argument("first", type=Path, metavar="A", help="output folder of the harness, one model")
-    comparing.add_argument("second", type=Path, metavar="B", help="another; the difference is B - A")
+    comparing.add_argument("first", type=Path, metavar="A", help="folder of the first run, with one model")
+    comparing.add_argument("second", type=Path, metavar="B", help="folder of the second run; the difference is B - A")
     _add_reader(comparing)
     _add_json(comparing)
 
@@ -151,27 +153,27 @@ def make_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
         commands,
         "score",
         run["score"],
-        "the metrics of answers got without the harness",
+        "compute the metrics of answers that were not collected with the harness",
         "lm-eval-cora score answers.jsonl --json\n\n"
-        "lines of the file:\n"
+        "example of the file:\n"
         '{"question_id": 1, "kind": "original", "ordinal": 0, '
         '"picked": "Ice", "answer": "Ice", "options": ["Ice", "Fog"]}\n'
         '{"question_id": 1, "kind": "shuffled", "ordinal": 1, '
         '"picked": "Fog", "answer": "Ice", "options": ["Fog", "Ice"]}\n\n'
-        "picked is null where the answer is invalid. options, category, followed (true or false) and\n"
-        "reader (a name) may be left out; without options all pairs of variants count as comparable.\n"
-        "A variant of the kind original is needed for mcqa, ci and cora.",
+        "picked is null if the answer is invalid. Optional keys: options, category, followed (true or false)\n"
+        "and reader (a name). Without options, all pairs of variants count as comparable.\n"
+        "mcqa, ci and cora need a variant of the kind original.",
     )
-    score.add_argument("file", type=Path, metavar="FILE.jsonl")
+    score.add_argument("file", type=Path, metavar="FILE.jsonl", help="the answers, one JSON object per line")
     _add_json(score)
 
     export = _command(
         commands,
         "export",
         run["export"],
-        "the numbers as leaderboards and model cards take them",
+        "export results in the formats of leaderboards and model cards",
         "lm-eval-cora export out/ --format every-eval-ever -o records/\n"
-        "  lm-eval-cora export out/ --format model-index -o card.yml     # goes between the --- of a model card\n"
+        "  lm-eval-cora export out/ --format model-index -o card.yml     # paste it between the --- of a model card\n"
         "  lm-eval-cora export out/ --format csv -o scores.csv",
     )
     _add_out(export)
@@ -189,17 +191,17 @@ def make_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
         commands,
         "guess",
         run["guess"],
-        "how far guessing gets, and the minimum success guessing rate, MSGR (CoRA, appendix A)",
+        "show what guessing achieves, and the minimum success guessing rate, MSGR (CoRA, appendix A)",
         "lm-eval-cora guess --options 5 --variants 10",
     )
-    guess.add_argument("--options", type=_between(2, 1_000_000), default=5, help="options of a question (default: 5)")
-    guess.add_argument("--variants", type=_between(1, 1_000), default=10, help="variants of a question (default: 10)")
-    guess.add_argument("--rate", type=_between(0, 1, float), help="chance of a right answer, instead of 1 / options")
+    guess.add_argument("--options", type=_between(2, 1_000_000), default=5, help="options per question (default: 5)")
+    guess.add_argument("--variants", type=_between(1, 1_000), default=10, help="variants per question (default: 10)")
+    guess.add_argument("--rate", type=_between(0, 1, float), help="chance of a correct answer (default: 1 / options)")
     guess.add_argument(
         "--certain",
         type=_between(1e-9, 1 - 1e-9, float),
         default=CERTAIN,
-        help=f"probability that counts as always (default: {CERTAIN})",
+        help=f"probability that counts as certain, for MSGR (default: {CERTAIN})",
     )
     _add_json(guess)
 
@@ -207,30 +209,30 @@ def make_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
         commands,
         "tasks",
         run["tasks"],
-        "the tasks; what a run would cost, and whether it would start",
+        "list the tasks, or check that they would run and what they would cost",
         "lm-eval-cora tasks medqa\n"
         '  lm_eval ls tasks --include_path "$(lm-eval-cora tasks --path)"\n'
         "  lm-eval-cora tasks --check cora_medqa\n"
         """  lm-eval-cora tasks --check cora_local --metadata '{"cora": {"data_files": "my.jsonl"}}'""",
     )
     tasks.add_argument(
-        "names", nargs="*", metavar="TASK", help="tasks or groups; without --check a part of the name will do"
+        "names", nargs="*", metavar="TASK", help="tasks or groups; without --check, part of a name is enough"
     )
     tasks.add_argument("--path", action="store_true", help="print only the folder of the task files")
-    tasks.add_argument("--check", action="store_true", help="load them and build their requests, without a model")
+    tasks.add_argument("--check", action="store_true", help="load the tasks and build their requests, without a model")
     tasks.add_argument(
         "--metadata",
         nargs="+",
         action="append",
         default=[],
         metavar="ARG",
-        help="with --check, as for lm_eval run: JSON, or key=value for what is not of this package",
+        help="with --check, as for lm_eval run: options as JSON; key=value for other packages",
     )
     tasks.add_argument("--num_fewshot", type=_between(0, 1_000), metavar="N", help="with --check, as for lm_eval run")
     tasks.add_argument(
-        "--limit", type=_between(1, 10**9), metavar="N", help="with --check, as for lm_eval run: variants"
+        "--limit", type=_between(1, 10**9), metavar="N", help="with --check, as for lm_eval run: number of variants"
     )
-    tasks.add_argument("--include_path", type=Path, metavar="FOLDER", help="with --check: task files of your own")
+    tasks.add_argument("--include_path", type=Path, metavar="FOLDER", help="with --check: folder of your task files")
     return parser
 
 
@@ -251,7 +253,7 @@ def _command(
 
 def _add_out(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "out", nargs="+", type=Path, metavar="OUT", help="what --output_path named, or files in it; with --log_samples"
+        "out", nargs="+", type=Path, metavar="OUT", help="the --output_path of a run with --log_samples, or files in it"
     )
 
 
@@ -259,31 +261,31 @@ def _add_reader(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--reader",
         choices=get_args(Reader),
-        help="read the responses of the samples again: as a careful person does, or by the papers' rules. "
-        "Default: as each run read them",
+        help="how to read the saved responses: as a careful person would (flexible) or by the papers' rules (strict). "
+        "Default: the reader of each run",
     )
 
 
 def _add_json(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="all digits, as JSON")
+    parser.add_argument("--json", action="store_true", help="print JSON with all digits")
 
 
 def _between(low: float, high: float, read: Callable[[str], float] = int) -> Callable[[str], float]:
     def checked(text: str) -> float:
         number = read(text)
         if not low <= number <= high:
-            raise argparse.ArgumentTypeError(f"{text} is not from {low:,} to {high:,}")
+            raise argparse.ArgumentTypeError(f"expected a number from {low:,} to {high:,}, got {text}")
         return number
 
     checked.__name__ = "whole number" if read is int else "number"  # argparse: "invalid whole number value"
     return checked
 
 
-def _growing(text: str) -> tuple[int, ...]:
+def _increasing(text: str) -> tuple[int, ...]:
     try:
         numbers = tuple(int(part) for part in text.split(","))
     except ValueError:
         numbers = ()
     if not numbers or numbers[0] < 1 or list(numbers) != sorted(set(numbers)):
-        raise argparse.ArgumentTypeError(f"{text!r}: expected one whole number, or growing ones such as 32,512")
+        raise argparse.ArgumentTypeError(f"expected one whole number or increasing ones such as 32,512, got {text!r}")
     return numbers

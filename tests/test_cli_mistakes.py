@@ -1,4 +1,4 @@
-"""Mistakes on the command line: what is suggested, and how --metadata is read."""
+"""Suggestions for mistyped commands, options and tasks, and how `--metadata` is parsed."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_names_and_groups_that_fit(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def checked(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> tuple[list[str], Any]:
-    """The tasks and the metadata that a check is made with."""
+    """The tasks and the metadata that `tasks --check` passes to the dry run."""
     found: list[Any] = []
 
     def dry_run(names: list[str], metadata: Any, **_: Any) -> dict[str, str]:

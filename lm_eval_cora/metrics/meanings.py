@@ -43,7 +43,7 @@ MEANINGS = {
     "recall_misleading": (
         "Share of misled questions on which the model selects the misleading option again if asked for all right ones."
     ),
-    "recall_right": "Share of misled questions on which the model selects the right option if asked for all right ones.",
+    "recall_right": "Share of misled questions whose right option the model selects if asked for all right ones.",
     "replaced_acc": "Accuracy on misled questions after a filler has replaced the misleading option.",
     "sc": "Consistency score: share of the orders, of a given number of options, that get the most frequent pick.",
     "sc_buckets": "Questions grouped by how often their most frequent pick occurs in the original orders.",
