@@ -1,4 +1,4 @@
-"""Answer formats: what a variant asks for, and how the answer is read. A file each."""
+"""Answer formats: which answer a prompt asks for, and how it is read and scored. One file for each format."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ FORMATS: dict[str, AnswerFormat] = {
 
 
 def format_of(doc: Doc) -> AnswerFormat:
-    """The answer format of a variant.
+    """Return the answer format of a variant.
 
     Raises:
-        KeyError: If no format has that name.
+        KeyError: If the variant names an unknown format.
 
     Example:
         >>> format_of({"ask": "yes_no"}).description

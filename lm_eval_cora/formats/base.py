@@ -1,4 +1,4 @@
-"""What an answer format is."""
+"""Base class of the answer formats."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ if TYPE_CHECKING:
     from lm_eval_cora.responses import Record
 
 Doc = Mapping[str, Any]
-"""A Variant as a mapping: what the harness hands to its hooks, and what a samples line holds."""
+"""A Variant as a mapping, as the harness passes it to its hooks and writes it to the samples file."""
 
 
 class AnswerFormat(ABC):
-    """What a variant asks for, and how the answer to it is read, scored and shown.
+    """Which answer a variant asks for, and how that answer is read, scored and shown.
 
-    The defaults are those of a format that asks for the letter of one option. Responses are hostile text: no method
-    that reads one raises.
+    The defaults fit a format that asks for the letter of one option. A response may contain anything, so the methods
+    that read responses never raise.
 
     Attributes:
-        name: As the docs, the samples and the task files have it.
-        description: What is asked for, after "where ... was asked for".
-        instruction: A system instruction that makes models keep to the format.
-        answer_first: Whether the answer comes first in the response; otherwise it comes at the end.
-        picks_one: Whether one of the printed options is the answer.
-        is_open: Whether the question has no options, and the answer is compared with the reference.
-        uses_templates: Whether the prompt is one of the templates of the benchmark.
+        name: Name of the format in docs, samples files and task files.
+        description: Noun phrase for the answer, which completes "where ... was asked for".
+        instruction: System instruction that makes models follow the format.
+        answer_first: Whether the prompt asks for the answer at the beginning of the response, not at the end.
+        picks_one: Whether the answer is one of the printed options.
+        is_open: Whether the question has no options and the answer is compared with a reference answer.
+        uses_templates: Whether the prompt is rendered with a template of the benchmark.
     """
 
     name: ClassVar[str]
@@ -42,36 +42,36 @@ class AnswerFormat(ABC):
     is_open: ClassVar[bool] = False
     uses_templates: ClassVar[bool] = False
 
-    # ---- what is asked
+    # ---- the prompt
 
     def prompt(self, doc: Doc) -> str:
-        """The prompt where the model writes: the template of the variant with the question and its options."""
+        """Return the prompt of the generate form: the variant's template with the question and its options."""
         prompt: str = doc["template"].render(doc["question"], doc["choices"], doc["category"])
         return prompt
 
     def context(self, doc: Doc) -> str:
-        """The question where answers are scored, and an exemplar before its answer: without an instruction."""
+        """Return the question without an instruction, for exemplars and for the loglikelihood form."""
         return self.prompt(doc) if self.uses_templates else question_block(doc["question"], doc["choices"])
 
     def scored(self, doc: Doc) -> list[str]:
-        """The answers that are scored instead of written."""
+        """Return the answers whose log-likelihoods are scored."""
         return list(LETTERS[: len(doc["printed"])])
 
     def target(self, doc: Doc) -> str:
-        """The right answer as it should be written; exemplars end with it."""
+        """Return the right answer as the model should write it; exemplars end with it."""
         return LETTERS[doc["printed"].index(doc["answer"])]
 
     def tokens(self, doc: Doc) -> int:
-        """How many tokens an answer may take; 0 where the limit of the task file is enough."""
+        """Return how many tokens an answer needs; 0 if the limit in the task file is enough."""
         return 0
 
     def exemplar(self, question: Question | OpenQuestion, like: Doc, claimed: int = 0) -> dict[str, Any]:
-        """A question with its answer as a doc, its text rendered once for all variants that it precedes.
+        """Make the doc of an exemplar. Its text is rendered once, for all variants that it precedes.
 
         Args:
             question: The exemplar, in its original form.
-            like: A variant that it precedes: both use the same words.
-            claimed: Position of the option that a true-or-false exemplar is about.
+            like: A variant that the exemplar precedes; both use the same template.
+            claimed: Position of the proposed option in a true-or-false exemplar.
         """
         return self._exemplar(question, like, slice(None))
 
@@ -90,35 +90,35 @@ class AnswerFormat(ABC):
     # ---- how the answer is read
 
     def read(self, response: str, doc: Doc, reader: Reader) -> Answer:
-        """Read a response by one of the readers."""
+        """Parse a response with one of the readers."""
         return self.strict(response, doc) if reader == "strict" else self.flexible(response, doc)
 
     @abstractmethod
     def strict(self, response: str, doc: Doc) -> Answer:
-        """Read a response by the rules of the papers."""
+        """Parse a response by the rules of the papers."""
 
     @abstractmethod
     def flexible(self, response: str, doc: Doc) -> Answer:
-        """Read a response as a careful person does."""
+        """Parse a response as a careful person would read it."""
 
     def pick(self, loglikelihoods: Sequence[Any], doc: Doc) -> Answer:
-        """Pick the most likely of the answers that were scored."""
+        """Pick the most likely of the scored answers."""
         return most_likely(loglikelihoods, doc["printed"])
 
     def is_correct(self, record: Record) -> bool:
-        """Whether the answer is right, by identity; an invalid one never is."""
+        """Whether the answer is right, compared by identity. An invalid answer is never right."""
         return record.picked == record.answer
 
     # ---- how the answer is shown
 
     def said(self, record: Record, *, letters: bool) -> str | None:
-        """What the response says: in letters for people, by identity in a samples line; None if it is invalid."""
+        """Return the answer as text: as letters (for readers) or as identities (in a samples file); None if invalid."""
         if letters:
             return None if record.position is None else LETTERS[record.position]
         return None if record.picked is None else str(record.picked)
 
     def reference(self, doc: Doc) -> list[str]:
-        """What is right, as texts; empty if it is not printed."""
+        """Return the letter and the text of the right option; empty if it is not printed."""
         if doc["answer"] not in doc["printed"]:
             return []
         position = doc["printed"].index(doc["answer"])

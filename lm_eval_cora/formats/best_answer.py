@@ -1,4 +1,4 @@
-"""Asks for a sentence at the end, "The best answer is B": the format of SCORE."""
+"""The format of SCORE, which asks for a final sentence: "The best answer is B"."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lm_eval_cora.question import LETTERS
 _ANNOUNCEMENT = re.compile(r"best\s+answer\s+is", re.IGNORECASE)
 
 _WINDOW = 200
-"""Characters that are looked at: after the announcement for the letter, at the front for why there is none."""
+"""Number of characters searched for the letter after the announcement, or for a refusal at the beginning."""
 
 _WRAPPER = re.compile(
     r"\\(?:boxed|fbox|text(?:bf|it|rm|sf)?|math(?:bf|it|rm|sf))\b|&nbsp;|</?(?:b|i|u|em|strong|code|p|br|div|span) ?/?>"
@@ -27,24 +27,24 @@ _ORDINARY_WORD = re.compile(
     r"[ai][ \t]+[a-z]|I[ \t]+(?:am|believe|can|cannot|choose|do|feel|guess|have|know|need|say|suppose|think|will|would"
     r"|\w{2,7}n['’]?t)\b"
 )
-"""What begins like a letter that stands alone: "a diet", "I think", "I don't know"."""
+"""A word that looks like a single letter: "a diet", "I think", "I don't know"."""
 
 
 def read_best_answer(response: str, printed: Sequence[int]) -> Answer:
-    r"""Read which of the printed options a response ends on.
+    r"""Read the letter after the last "best answer is" of a response.
 
-    It is the letter after the last "best answer is", whatever their case, with or without a colon, a line break,
-    brackets, "option", markup of Markdown, LaTeX or HTML, and punctuation: "The best answer is: **(B)**." says B.
-    "[the_answer_letter]", which repeats the prompt, says nothing, and neither does "a" or "i" before another word ("a
-    balanced diet") or "I" before what one says of oneself ("I think"). What stands before a last "</think>" (or the
-    like of other models) is reasoning, not the response.
+    Upper and lower case are equivalent. A colon, line breaks, brackets, the word "option", punctuation and the markup
+    of Markdown, LaTeX or HTML are ignored: "The best answer is: **(B)**." is read as B. These are not letters of an
+    option: "[the_answer_letter]", which repeats the prompt; "a" or "i" before another word ("a balanced diet"); "I"
+    before a verb ("I think"). Text before the last "</think>", or another model's equivalent, is reasoning and is
+    ignored.
 
     Args:
-        response: What the model wrote; any text of any length, looked at in linear time.
-        printed: Identity of each printed option, in printed order; its length says which letters were printed.
+        response: The response, of any length. It is read in linear time.
+        printed: Identity of each printed option, in printed order. Its length tells which letters are printed.
 
     Returns:
-        The identity of the option named, or the reason why none is.
+        The identity of the named option, or the reason why none is named.
 
     Example:
         >>> read_best_answer("Steam is hot, so the best answer is [B].", printed=[0, 4]).picked
@@ -54,8 +54,8 @@ def read_best_answer(response: str, printed: Sequence[int]) -> Answer:
         >>> read_best_answer("B", printed=[0, 4]).reason.value
         'no best answer named'
 
-    Source: SCORE, appendix B; the harness' own tasks want one space after "is" and take a response without these words
-    for an answer as a whole.
+    Source: SCORE, appendix B. The harness' own tasks require one space after "is", and take the whole response as the
+    answer if it lacks these words.
     """
     said = after_reasoning(response)
     announced = None if is_reasoning(said[:_WINDOW]) else last_match(_ANNOUNCEMENT, said)
@@ -71,18 +71,19 @@ def read_best_answer(response: str, printed: Sequence[int]) -> Answer:
 
 
 def find_best_answer(response: str, printed: Sequence[int], choices: Sequence[str]) -> Answer:
-    """Find which of the printed options a response ends on.
+    """Find the printed option that a response names as the best answer.
 
-    What follows the last "best answer is" is read by the rules of `find_letter`; without these words, or if nothing is
-    chosen after them, the whole response is. An answer at the very front has no precedence here: reasons come first.
+    The text after the last "best answer is" is read by the rules of `find_letter`. If these words are missing, or no
+    option is chosen after them, the whole response is read. An answer at the very beginning has no precedence here,
+    because the prompt asks for the answer at the end.
 
     Args:
-        response: What the model wrote; any text of any length.
+        response: The response, of any length.
         printed: Identity of each printed option, in printed order.
         choices: Text of each printed option, in the same order.
 
     Returns:
-        The identity of the option chosen, or the reason why none is.
+        The identity of the chosen option, or the reason why none is chosen.
 
     Example:
         >>> find_best_answer("Steam is hot, so the best answer is fog.", [0, 4], ["Ice", "Fog"]).picked
@@ -92,7 +93,7 @@ def find_best_answer(response: str, printed: Sequence[int], choices: Sequence[st
         >>> find_best_answer("The best answer is B. Ice", [0, 4], ["Ice", "Fog"]).reason.value
         'letter and text disagree'
 
-    Source: the rules are ours; `read_best_answer` has the paper's.
+    Source: our own rules. `read_best_answer` applies those of the paper.
     """
     said = after_reasoning(response)
     announced = None if is_reasoning(said) else last_match(_ANNOUNCEMENT, said)
@@ -112,7 +113,7 @@ def _letter_of(text: str) -> str | None:
 
 
 class BestAnswer(AnswerFormat):
-    """A letter at the end of the response, in the words of one of the benchmark's templates.
+    """A letter at the end of the response. The prompt is one of the benchmark's templates.
 
     Source: SCORE, section 3.2 and appendix B.
     """
@@ -125,7 +126,7 @@ class BestAnswer(AnswerFormat):
     uses_templates = True
 
     def target(self, doc: Doc) -> str:
-        """The sentence with the right letter."""
+        """Return the final sentence with the right letter."""
         return f"The best answer is {super().target(doc)}."
 
     def strict(self, response: str, doc: Doc) -> Answer:

@@ -1,4 +1,4 @@
-r"""Asks for an answer in a box, "\boxed{\frac{1}{2}}": MATH in SCORE."""
+r"""The format of MATH in SCORE, which asks for an answer in a box: "\boxed{\frac{1}{2}}"."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from lm_eval_cora.responses import Record
 
 _LONGEST = 1_000
-"""In characters. The longest answer of MATH has less than 200."""
+"""Maximum number of characters of an answer. The longest one of MATH has fewer than 200."""
 
 _BOX = re.compile(r"\\(?:boxed|fbox)(?![a-zA-Z])\s*")
 _BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
@@ -41,22 +41,23 @@ _NO_ANSWER = re.compile(
 _LEAVES_OPEN = re.compile(r"\b(?:if|whether|hope|suppose|find|assume|not)\b[^.\n]{0,30}$", re.IGNORECASE)
 
 _DEPTHS = {"{": 1, "}": -1}
-"""An escaped brace changes nothing."""
+"""Change of nesting depth at each brace; an escaped brace does not change it."""
 
 
 def read_boxed(response: str) -> Answer:
     r"""Read the answer in the last \boxed or \fbox of a response.
 
-    Braces inside are balanced, escaped ones (\{) are no braces. "\boxed 5", as TeX allows it, is 5; \boxed before
-    anything else is a word, not a box. "\boxed{answer}", which repeats the prompt, is no answer. If the last box is
-    not closed the response was cut off in it, and says nothing, whatever was boxed before. What stands before a last
-    "</think>" (or the like of other models) is reasoning, not the response.
+    Braces inside the box must be balanced; escaped braces (\{) do not count. Braces may be missing as TeX allows:
+    "\boxed 5" is 5. In any other case, \boxed without a brace is a word and not a box. "\boxed{answer}", which repeats
+    the prompt, is not an answer. If the last box is not closed, the response was cut off and is invalid, even if it has
+    earlier boxes. Text before the last "</think>", or another model's equivalent, is reasoning and is ignored.
 
     Args:
-        response: What the model wrote; any text of any length, looked at in linear time.
+        response: The response, of any length. It is read in linear time.
 
     Returns:
-        The answer as it was written, or the reason why there is none. Over 1,000 characters there is none.
+        The answer as the model wrote it, or the reason why there is none. An answer of more than 1,000 characters is
+        invalid.
 
     Example:
         >>> read_boxed(r"So $\boxed{2}$ halves make $\boxed{\frac{2}{2}}$.").written
@@ -83,16 +84,16 @@ def read_boxed(response: str) -> Answer:
 
 
 def find_boxed(response: str) -> Answer:
-    r"""Find the answer of a response: in its last box, or else announced.
+    r"""Find the answer of a response: in its last box, or after "answer is".
 
-    Where there is no box at all, it is what stands behind the last "answer is" or "answer:": the formula ("$5$"), or
-    the words up to the end of the sentence or a comma.
+    If the response has no box, the answer follows the last "answer is" or "answer:". It is the formula there ("$5$"),
+    or the words up to a comma or the end of the sentence.
 
     Args:
-        response: What the model wrote; any text of any length, looked at in linear time.
+        response: The response, of any length. It is read in linear time.
 
     Returns:
-        The answer as it was written, or the reason why there is none.
+        The answer as the model wrote it, or the reason why there is none.
 
     Example:
         >>> find_boxed(r"So $\boxed{2}$ it is.").written
@@ -100,7 +101,7 @@ def find_boxed(response: str) -> Answer:
         >>> find_boxed(r"Therefore, the final answer is $\frac{1}{2}$. I hope it is right.").written
         '\\frac{1}{2}'
 
-    Source: the rules are ours; `read_boxed` has the paper's.
+    Source: our own rules. `read_boxed` applies those of the paper.
     """
     boxed = read_boxed(response)
     if boxed.reason is not Reason.NO_BOX:
@@ -118,7 +119,7 @@ def find_boxed(response: str) -> Answer:
 
 
 def _announced(said: str, start: int) -> str:
-    """The answer that is announced before a place: a formula, or a phrase; empty if there is none."""
+    """Return the formula or phrase at a place where an answer is announced; empty if there is none."""
     formula = _FORMULA.match(said, start)
     if formula:
         return (formula[1] or formula[2]).strip()
@@ -129,7 +130,7 @@ def _announced(said: str, start: int) -> str:
 
 
 def boxes(text: str) -> list[str]:
-    r"""The contents of all boxes of a text that are closed, in order; a box in a box is part of it.
+    r"""Return the contents of all closed boxes of a text, in order; a nested box is part of the outer one.
 
     Example:
         >>> boxes(r"Either $\boxed{-2}$ or $\boxed{1}$.")
@@ -149,7 +150,7 @@ def _begins(text: str, start: int) -> bool:
 
 
 def _content(text: str, start: int) -> str | None:
-    """What a box holds that begins here, or None if it is not closed."""
+    """Return the content of the box that begins at a place; None if the box is not closed."""
     if not text.startswith("{", start):
         without = _WITHOUT_BRACES.match(text, start)
         return without.group() if without else ""
@@ -162,7 +163,7 @@ def _content(text: str, start: int) -> str | None:
 
 
 class Boxed(AnswerFormat):
-    """An answer of the model's own, in a box at the end; it is compared with the reference.
+    """The model's own answer in a box at the end of the response, compared with the reference answer.
 
     Source: SCORE, section 3.2 and appendix B (MATH).
     """
@@ -175,7 +176,7 @@ class Boxed(AnswerFormat):
     uses_templates = True
 
     def target(self, doc: Doc) -> str:
-        """The sentence with the reference in a box."""
+        """Return the final sentence with the reference answer in a box."""
         return f"The final answer is: $\\boxed{{{doc['answer']}}}$"
 
     def strict(self, response: str, doc: Doc) -> Answer:
@@ -191,11 +192,11 @@ class Boxed(AnswerFormat):
         return record.written is not None and record.matches is True
 
     def said(self, record: Record, *, letters: bool) -> str | None:
-        """What was written."""
+        """Return the written answer."""
         return record.written
 
     def reference(self, doc: Doc) -> list[str]:
-        """The reference answer."""
+        """Return the reference answer."""
         return [str(doc["answer"])]
 
 

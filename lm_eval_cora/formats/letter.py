@@ -1,4 +1,4 @@
-"""Asks for the letter of one option first: the format of CoRA, MCQA+ and REVAS."""
+"""The format of CoRA, MCQA+ and REVAS, which asks for the letter of one option at the beginning."""
 
 from __future__ import annotations
 
@@ -19,26 +19,25 @@ _ANSWER_LABEL = re.compile(r"[\W_]*answer[\W_]*?[:：][\s*_]*", re.IGNORECASE)
 
 
 def read_letter(response: str, printed: Sequence[int]) -> Answer:
-    r"""Read which of the printed options a response names.
+    r"""Read the letter at the beginning of a response.
 
-    The first white-space token, stripped of everything but letters and digits, must be exactly one of the printed
-    letters: "B", "(B)", "**B**", "B." and "b)" say B, "Based on" says nothing. This is the rule of the paper (CoRA,
-    section 5), with four departures:
+    The letters and digits of the first token (up to white space) must be exactly one of the printed letters: "B",
+    "(B)", "**B**", "B." and "b)" are read as B, "Based on" is invalid. This is the rule of the paper (CoRA, section 5),
+    with four changes:
 
-    - "Answer: B" on the first line says B.
-    - A bare "A" or "I" followed on its line by a lower-case word is the English word ("A patient with"), not a letter.
-    - A lower-case letter counts only alone on its line or with punctuation: "b" and "b)", not "b cells".
-    - What stands before a last "</think>" (or the like of other models) is reasoning, not the response.
+    - "Answer: B" on the first line is read as B.
+    - A bare "A" or "I" before a lower-case word on the same line is the English word ("A patient with"), not a letter.
+    - A lower-case letter counts only if it is alone on its line or has punctuation: "b" and "b)", but not "b cells".
+    - Text before the last "</think>", or another model's equivalent, is reasoning and is ignored.
 
-    Letters of other scripts that look alike (Cyrillic, fullwidth) are not the printed ones. Any text is accepted,
-    of any length; only the first 256 characters after leading white space are looked at, in linear time.
+    Similar letters of other scripts (Cyrillic, fullwidth) do not count.
 
     Args:
-        response: What the model wrote.
-        printed: Identity of each printed option, in printed order; its length says which letters were printed.
+        response: The response, of any length. Only its first 256 characters after leading white space are read.
+        printed: Identity of each printed option, in printed order. Its length tells which letters are printed.
 
     Returns:
-        The identity of the option named, or the reason why none is.
+        The identity of the named option, or the reason why none is named.
 
     Example:
         >>> read_letter("(B) because ...", printed=[0, 4]).picked
@@ -62,7 +61,7 @@ def read_letter(response: str, printed: Sequence[int]) -> Answer:
 
 
 def _leading_letter(line: str) -> str | None:
-    """The capital letter that a line begins with, printed or not."""
+    """Return the letter at the beginning of a line as a capital, printed or not; None if there is none."""
     token, *rest = line.split(maxsplit=1) or [""]
     letter = "".join(character for character in token if character.isalnum())
     if len(letter) != 1 or letter not in ascii_letters:
@@ -75,9 +74,9 @@ def _leading_letter(line: str) -> str | None:
 
 
 class Letter(AnswerFormat):
-    """One letter first, then an explanation.
+    """The letter of one option, then an explanation.
 
-    The prompt keeps the paper's contract in our words: it names the letters that are printed, and no others.
+    The prompt states the paper's instruction in our own words and names the printed letters.
 
     Source: CoRA, section 5.
     """
@@ -88,7 +87,7 @@ class Letter(AnswerFormat):
     picks_one = True
 
     def prompt(self, doc: Doc) -> str:
-        """The instruction, the question and its options."""
+        """Return the instruction, the question and its options."""
         return render("letter", doc["question"], doc["choices"])
 
     def strict(self, response: str, doc: Doc) -> Answer:

@@ -1,4 +1,4 @@
-"""Asks for the letters of all right options: multi-selection in REVAS and MCQA+."""
+"""The format of multi-selection in REVAS and MCQA+, which asks for the letters of all right options."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ if TYPE_CHECKING:
 _HEAD = 4096
 
 _TOKENS_AROUND, _TOKENS_OF_A_LETTER, _BYTES_OF_A_TOKEN = 8, 4, 3
-"""Of an answer that names several letters, with or without the texts of their options."""
+"""Estimated length of an answer that names several letters, with or without the texts of their options."""
 
 _STEP_OF_ROOM, _MOST_ROOM = 32, 128
-"""In tokens. Back ends batch requests with the same limit, and take the room off a long prompt."""
+"""In tokens. Few different limits, because back ends batch requests with the same limit; and a low maximum, because
+back ends shorten a long prompt by the limit."""
 
-# What stands between letters. No dash: "A-C" may mean three of them.
+# Text between letters. Without a dash, because "A-C" may mean three letters.
 _BETWEEN = re.compile(
     r"(?:[\s,;/\\&+|·，、.:)(\[\]{}*_\"'`$#>!]"
     r"|\b(?:and|plus|both|as well as|options?|choices?)\b"
@@ -61,7 +62,7 @@ _NOT_SELECTED = re.compile(
 
 
 class _Named(NamedTuple):
-    """A letter that a response names, with or without the text of its option: where both together begin and end."""
+    """A letter that a response names; `start` and `end` include the text of its option if that follows."""
 
     letter: str
     start: int
@@ -70,29 +71,29 @@ class _Named(NamedTuple):
 
 
 class _Unclear(Exception):
-    """Letters are named, but not as a selection."""
+    """The response names letters, but it is not clear which of them it selects."""
 
 
 def read_selection(response: str, printed: Sequence[int], choices: Sequence[str]) -> Answer:
-    r"""Read which of the printed options a response selects: one letter or more.
+    r"""Read the selected options, one or more, at the beginning of a response.
 
-    The letters that a response begins with count, each alone or with the text of its option: "A", "A and C", "A, C",
-    "(A) (C)", "ACD", "A\nC", "B. Fog, C. Dew", "- B (Fog)\n- C (Dew)". A label before them is skipped ("The right
-    answers are: A, C"), and so is reasoning that ends in "</think>" or the like. As in `read_letter`, a bare "A" or "I"
-    before a lower-case word is a word, and a bare lower-case letter before other words is none.
+    The response must begin with the letters, each alone or with the text of its option: "A", "A and C", "A, C",
+    "(A) (C)", "ACD", "A\nC", "B. Fog, C. Dew", "- B (Fog)\n- C (Dew)". A label before them ("The right answers are:
+    A, C") and reasoning that ends with "</think>" or similar are skipped. As in `read_letter`, a bare "A" or "I" before
+    a lower-case word is the English word, and a bare lower-case letter before other words does not count.
 
-    Letters in an explanation do not count. Where they may be meant as part of the selection or not, on the same line,
-    nothing is read: "A-C", "A, B or D", "C (A and B are wrong)", "A: Yes, B: No". "All of the above" names no letter.
+    Letters in an explanation do not count. If it is unclear whether a letter on the same line is part of the selection,
+    the answer is invalid: "A-C", "A, B or D", "C (A and B are wrong)", "A: Yes, B: No". "All of the above" is invalid,
+    too, because it does not name a letter.
 
     Args:
-        response: What the model wrote. Any text is accepted, of any length; only the first 4,096 characters after
-            leading white space are looked at.
+        response: The response, of any length. Only its first 4,096 characters after leading white space are read.
         printed: Identity of each printed option, in printed order.
         choices: Text of each printed option, in the same order.
 
     Returns:
-        The options named, in printed order, or the reason why there are none; a letter that was not printed makes the
-        whole answer invalid.
+        The identities of the selected options, in printed order, or the reason why there are none. A letter that is
+        not printed makes the whole answer invalid.
 
     Example:
         >>> read_selection("A and C", [0, 4, 2], ["Ice", "Fog", "Dew"]).selected
@@ -102,7 +103,7 @@ def read_selection(response: str, printed: Sequence[int], choices: Sequence[str]
         >>> read_selection("A-C", [0, 4, 2], ["Ice", "Fog", "Dew"]).reason.value
         'unclear selection'
 
-    Source: REVAS, section 4 (multi-selection); the rule is ours.
+    Source: REVAS, section 4 (multi-selection). The rules are our own.
     """
     head = head_of(response, _HEAD)
     try:
@@ -118,18 +119,18 @@ def read_selection(response: str, printed: Sequence[int], choices: Sequence[str]
 
 
 def find_selection(response: str, printed: Sequence[int], choices: Sequence[str]) -> Answer:
-    r"""Find which of the printed options a response selects, also where the selection is not at its beginning.
+    r"""Find the selected options anywhere in a response.
 
-    Where `read_selection` reads nothing, the last announcement that it can read counts: "Based on the text, the right
-    answers are A and C." Without any letter, it is the options whose texts stand alone, one on each line.
+    If `read_selection` finds no letter at the beginning, the last announced selection counts: "Based on the text, the
+    right answers are A and C." If there is none, and each line is the text of an option, these options are selected.
 
     Args:
-        response: What the model wrote; any text of any length.
+        response: The response, of any length.
         printed: Identity of each printed option, in printed order.
         choices: Text of each printed option, in the same order.
 
     Returns:
-        The options selected, in printed order, or the reason why there are none.
+        The identities of the selected options, in printed order, or the reason why there are none.
 
     Example:
         >>> find_selection("After some thought, the answers are A and C.", [0, 4, 2], ["Ice", "Fog", "Dew"]).selected
@@ -137,7 +138,7 @@ def find_selection(response: str, printed: Sequence[int], choices: Sequence[str]
         >>> find_selection("Ice\nDew", [0, 4, 2], ["Ice", "Fog", "Dew"]).selected
         (0, 2)
 
-    Source: the rules are ours.
+    Source: our own rules.
     """
     strict = read_selection(response, printed, choices)
     if strict.reason not in (Reason.NO_LETTER, Reason.REFUSED):
@@ -159,7 +160,7 @@ def find_selection(response: str, printed: Sequence[int], choices: Sequence[str]
 
 
 def _letters(text: str, choices: Sequence[str]) -> list[str]:
-    """The letters that a text begins with; those after a label, if one stands before them or after a list."""
+    """Return the letters at the beginning of a text; after a label, the letters that follow it."""
     parts: list[tuple[str, list[_Named]]] = []
     while True:
         named = _named(text, choices)
@@ -173,17 +174,17 @@ def _letters(text: str, choices: Sequence[str]) -> list[str]:
 
 
 def _in_one_word(text: str) -> list[str]:
-    """The letters of a first line such as "ACD"."""
+    """Return the letters of a first line such as "ACD"; empty if it is not such a line."""
     word = _IN_ONE_WORD.fullmatch(text.strip().partition("\n")[0])
     letters = list(word.group(1)) if word else []
     return letters if letters == sorted(set(letters)) else []
 
 
 def _named(text: str, choices: Sequence[str]) -> list[_Named]:
-    """All letters that stand one after another at the beginning of a text; on later lines, in the same style.
+    """Return the successive letters at the beginning of a text; later lines must have the style of the first one.
 
     Raises:
-        _Unclear: If a later line has another text for its letter, where the first has its option's.
+        _Unclear: If the first letter has the text of its option and a letter on a later line has another text.
     """
     named: list[_Named] = []
     position = 0
@@ -197,14 +198,14 @@ def _named(text: str, choices: Sequence[str]) -> list[_Named]:
             return named
         if named and bool(end) != named[0].with_text and "\n" in text[position:start]:
             if named[0].with_text and text[match.end() : match.end() + 1] in (".", ")", ":"):
-                raise _Unclear  # "A. Steam\nB. vapour": another text than the option's, or a remark on it
+                raise _Unclear  # "A. Steam\nB. vapour": not the text of the option, or a remark on it
             return named  # "A\nA. Steam ...": the explanation
         position = end or match.end()
         named.append(_Named(match.group(1), start, position, bool(end)))
 
 
 def _text_of(match: re.Match[str], text: str, choices: Sequence[str]) -> int:
-    """Where the text of a letter's option ends, if it stands behind the letter; else 0."""
+    """Return the end of the option text that follows a letter; 0 if it does not follow."""
     if _place(match) >= len(choices):
         return 0
     wanted = choices[_place(match)].strip().rstrip(".")
@@ -223,10 +224,10 @@ def _place(letter: re.Match[str]) -> int:
 
 
 def _selected(text: str, named: list[_Named], choices: Sequence[str]) -> list[str]:
-    """The letters named that are the selection, given what follows them.
+    """Return the named letters that are selected, judging by the text after them.
 
     Raises:
-        _Unclear: If the words on the same line leave it open.
+        _Unclear: If the words on the same line leave open which letters are selected.
     """
     if not named:
         return []
@@ -245,7 +246,7 @@ def _selected(text: str, named: list[_Named], choices: Sequence[str]) -> list[st
         return []  # a word
     confirmed = _CONFIRMS.match(rest) is not None
     denied = not confirmed and _DENIES.search(rest) is not None
-    # Other words than the option's behind a mark: a line of several?
+    # If other words than the option text follow, this may be a remark, and more letters with remarks may follow.
     several = bool(_named(below, choices)) if not bare else len(named) > 1 and not confirmed
     if denied or several or any(LETTERS.index(letter) < len(choices) for letter in _ALONE.findall(rest)):
         raise _Unclear
@@ -258,9 +259,9 @@ def _skip(pattern: re.Pattern[str], text: str, position: int) -> int:
 
 
 class SelectAll(AnswerFormat):
-    """The letters of all right options first, then an explanation.
+    """The letters of all right options, then an explanation.
 
-    Source: REVAS, section 4 (multi-selection); the wording is ours.
+    Source: REVAS, section 4 (multi-selection). The wording is our own.
     """
 
     name = "select_all"
@@ -268,11 +269,11 @@ class SelectAll(AnswerFormat):
     instruction = "Reply with the letters first."
 
     def prompt(self, doc: Doc) -> str:
-        """The instruction, the question and its options."""
+        """Return the instruction, the question and its options."""
         return render("select_all", doc["question"], doc["choices"])
 
     def tokens(self, doc: Doc) -> int:
-        """Room to name every letter with the text of its option.
+        """Return the number of tokens that name every letter with the text of its option, at most 128.
 
         Example:
             >>> SELECT_ALL.tokens({"choices": ["Ice", "Fog"]}), SELECT_ALL.tokens({"choices": ["Ice" * 500]})
@@ -291,11 +292,11 @@ class SelectAll(AnswerFormat):
         return find_selection(response, doc["printed"], doc["choices"])
 
     def is_correct(self, record: Record) -> bool:
-        """Whether the right option was selected and no other; nothing, if the right one is not printed."""
+        """Whether exactly the right option is selected, or nothing if the right option is not printed."""
         return record.selected is not None and set(record.selected) == {record.answer}.intersection(record.printed)
 
     def said(self, record: Record, *, letters: bool) -> str | None:
-        """The letters, or identities, that were selected."""
+        """Return the selected letters or identities."""
         if record.selected is None:
             return None
         if not letters:

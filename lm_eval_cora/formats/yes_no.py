@@ -1,4 +1,4 @@
-"""Asks whether one option is the right answer, yes or no: true or false in MCQA+ and REVAS."""
+"""The true-or-false format of MCQA+ and REVAS, which asks whether one option is the right answer, yes or no."""
 
 from __future__ import annotations
 
@@ -27,18 +27,19 @@ _OTHER_WORD = re.compile(r"(?:\s*/\s*|\s+(?:or|and)\s+)(?:yes|no)\b", re.IGNOREC
 
 
 def read_yes_no(response: str, printed: Sequence[int]) -> Answer:
-    r"""Read whether the option that a question is about is said to be right.
+    r"""Read yes or no at the beginning of a response.
 
-    The first word decides, whatever its case: "Yes", "**No**,", "yes. Because". A label before it is skipped ("Answer:
-    yes", "The right answer is yes"), and so is reasoning that ends in "</think>" or the like. "True", "Correct" and
-    other languages say nothing: yes or no was asked for. Nor does "yes or no", which repeats the question.
+    The first word decides, in upper or lower case: "Yes", "**No**,", "yes. Because". A label before it ("Answer: yes",
+    "The right answer is yes") and reasoning that ends with "</think>" or similar are skipped. "True", "Correct" and
+    words of other languages are invalid, because the prompt asks for yes or no. "Yes or no" repeats the question and
+    is invalid, too.
 
     Args:
-        response: What the model wrote; any text of any length.
-        printed: Identity of the option that the question is about, alone.
+        response: The response, of any length.
+        printed: Identity of the proposed option, as a sequence of length one.
 
     Returns:
-        The option as selected for yes, none selected for no, or the reason why neither was said.
+        The proposed option as selected for "yes", nothing selected for "no", or the reason why there is neither.
 
     Example:
         >>> read_yes_no("Yes, because ...", printed=[4]).selected, read_yes_no("**No**", printed=[4]).selected
@@ -56,7 +57,7 @@ def read_yes_no(response: str, printed: Sequence[int]) -> Answer:
 
 
 _PROPOSED = "\x01"
-"""Stands for the text of the proposed answer."""
+"""Placeholder for the text of the proposed answer."""
 
 _STOPS = r"(?=\s?(?:[.,;:!)\]\n\"'*]|$|- )|\s(?:because|since|as|and|given|answer|choice|option|one|response)\b)"
 _OPENING = re.compile(
@@ -83,20 +84,21 @@ _OPENS = re.compile(r"\b(?:determine|doubt|doubtful|unclear|check|asks?|sure|see
 
 
 def find_yes_no(response: str, printed: Sequence[int], choices: Sequence[str]) -> Answer:
-    r"""Find whether a response says that the proposed answer is right.
+    r"""Find whether a response calls the proposed answer right.
 
-    Its first word says so ("Yes", "Correct.", "False,"), or a statement about the proposed answer: "The proposed answer
-    is correct", "It isn't right" at the beginning, "The answer is no", "So, yes." A statement about another answer says
-    nothing, and neither does one after "if", "whether" or "I don't think". Where these disagree, the first word stands
-    unless its line names the other or an explicit correction takes it back, and else a conclusion counts.
+    Two things count: the first word ("Yes", "Correct.", "False,"), and a statement about the proposed answer: "The
+    proposed answer is correct", "It isn't right" at the beginning, "The answer is no", "So, yes." A statement about
+    another answer does not count, nor does one after "if", "whether" or "I don't think". If several of these disagree,
+    the first word is kept unless the same line disagrees with it or an explicit correction follows. Otherwise a
+    conclusion counts.
 
     Args:
-        response: What the model wrote; any text of any length.
-        printed: Identity of the option that the question is about, alone.
-        choices: Its text, alone.
+        response: The response, of any length.
+        printed: Identity of the proposed option, as a sequence of length one.
+        choices: Text of the proposed option, as a sequence of length one.
 
     Returns:
-        The option as selected for yes, none selected for no, or the reason why neither was said.
+        The proposed option as selected for "yes", nothing selected for "no", or the reason why there is neither.
 
     Example:
         >>> find_yes_no("The proposed answer is correct.", [4], ["Fog"]).selected
@@ -104,7 +106,7 @@ def find_yes_no(response: str, printed: Sequence[int], choices: Sequence[str]) -
         >>> find_yes_no("Fog is not right. Ice is the right answer.", [4], ["Fog"]).selected
         ()
 
-    Source: the rules are ours.
+    Source: our own rules.
     """
     said = after_reasoning(response)
     if not said or is_reasoning(said):
@@ -132,7 +134,7 @@ def find_yes_no(response: str, printed: Sequence[int], choices: Sequence[str]) -
 
 
 def _is_open(text: str, start: int) -> bool:
-    """Whether the clause before a statement leaves it open, or denies it."""
+    """Whether the clause before a statement doubts or negates it."""
     clause = _CLAUSE.split(text[max(0, start - _NEAR) : start])[-1]
     return leaves_open(clause) or _OPENS.search(clause) is not None
 
@@ -144,11 +146,11 @@ def _says_yes(claim: re.Match[str]) -> bool:
 
 
 class YesNo(AnswerFormat):
-    """Yes or no first, then an explanation.
+    """Yes or no, then an explanation.
 
-    The paper had a chat model rewrite question and option as a statement; the template here keeps both.
+    In the paper a chat model rewrites question and option as a statement. Here a template prints both unchanged.
 
-    Source: MCQA+, section 3.2 (true or false); the wording is ours.
+    Source: MCQA+, section 3.2 (true or false). The wording is our own.
     """
 
     name = "yes_no"
@@ -156,23 +158,23 @@ class YesNo(AnswerFormat):
     instruction = "Reply with yes or no first."
 
     def prompt(self, doc: Doc) -> str:
-        """The instruction, the question and the proposed answer."""
+        """Return the instruction, the question and the proposed answer."""
         return render("yes_no", doc["question"], doc["choices"])
 
     def context(self, doc: Doc) -> str:
-        """The question and the proposed answer."""
+        """Return the question and the proposed answer."""
         return render("claim", doc["question"], doc["choices"])
 
     def scored(self, doc: Doc) -> list[str]:
-        """The two words."""
+        """Return the two words."""
         return ["yes", "no"]
 
     def target(self, doc: Doc) -> str:
-        """Yes if the option is the right one."""
+        """Return "yes" if the proposed option is right, otherwise "no"."""
         return "yes" if doc["answer"] in doc["printed"] else "no"
 
     def exemplar(self, question: Question | OpenQuestion, like: Doc, claimed: int = 0) -> dict[str, Any]:
-        """An exemplar about one option."""
+        """Make the doc of an exemplar that proposes one option."""
         return self._exemplar(question, like, slice(claimed, claimed + 1))
 
     def strict(self, response: str, doc: Doc) -> Answer:
@@ -188,15 +190,15 @@ class YesNo(AnswerFormat):
         return yes_or_no(loglikelihoods, doc["printed"])
 
     def is_correct(self, record: Record) -> bool:
-        """Whether yes was said to the right option, or no to a wrong one."""
+        """Whether the answer is "yes" for the right option, or "no" for a wrong one."""
         return record.selected is not None and bool(record.selected) is (record.answer in record.printed)
 
     def said(self, record: Record, *, letters: bool) -> str | None:
-        """The word."""
+        """Return "yes" or "no"."""
         return None if record.selected is None else "yes" if record.selected else "no"
 
     def reference(self, doc: Doc) -> list[str]:
-        """The right word."""
+        """Return the right word."""
         return [self.target(doc)]
 
 

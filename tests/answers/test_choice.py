@@ -1,4 +1,4 @@
-"""The option that a response chooses, as a careful person reads it."""
+"""The flexible reader finds the option that a response chooses."""
 
 from __future__ import annotations
 
@@ -34,22 +34,24 @@ AWKWARD = [
     st.sampled_from(["", "."]),
     st.booleans(),
 )
-def test_a_bare_letter_is_read_as_by_all_rules(options: list[str], place: int, end: str, at_the_end: bool) -> None:
+def test_the_shortcut_for_a_bare_letter_agrees_with_the_rules(
+    options: list[str], place: int, end: str, at_the_end: bool
+) -> None:
     response, printed = LETTERS[place] + end, [*PRINTED, 5]
     answer = choice.choose(response, printed[: len(options)], options, at_the_end=at_the_end)
     assert answer.position == (place if place < len(options) else None)
-    with patch.object(choice, "LETTERS", ""):  # without the short cut
+    with patch.object(choice, "LETTERS", ""):  # without the shortcut
         assert choice.choose(response, printed[: len(options)], options, at_the_end=at_the_end) == answer
 
 
 @pytest.mark.parametrize(
     "response",
     [
-        # At the very front.
+        # At the very beginning.
         *("C", "C.", "(C)", "[C]", "'C'", "**C**", "`C`", "c", "c)", "C) Dew", "C: Dew", "C - Dew", "C.Dew", "- C"),
         *("> C", "1. C", "C because it is", "C\n\nDew forms.", "(c)", "**C. Dew**", "C</s>", "C<|im_end|>", "Option C"),
         "C. Dew\n\nThe other options are wrong:\nA. Ice is cold\nB. Fog is wet",
-        # Announced.
+        # Stated as the answer.
         *("The answer is C.", "The answer is: C", "The answer is (c).", "answer is c.", 'The answer is "C".'),
         *("**Answer:** C", "Answer C", "Answer - C", "Answer:\nC", "### Answer\nC", "## Answer: C", "Final Answer: C"),
         *("Letter: C", "Solution: C", "Response: C", "My answer is: C", "Correct option: C", "Choice: C"),
@@ -64,13 +66,13 @@ def test_a_bare_letter_is_read_as_by_all_rules(options: list[str], place: int, e
         # Chosen.
         *("I would choose option C: Dew, since", "I choose C", "I'd go with C.", "I'll pick C.", "I think it's C"),
         *("It's C.", "So, C.", "Therefore C", "As an AI, I would say C.", "I believe the answer to be C."),
-        # Affirmed.
+        # Called right.
         *("Option C is correct.", "Choice C is the best answer.", "C is the correct answer.", "Dew (C)"),
         "Of these, option C seems to be the most accurate.",
         "Among the options, C. Dew is the most appropriate.",
         "Based on my analysis, I must conclude that C is the correct choice.",
         "What is being described is C. Dew",
-        # Beside others, which are rejected or repeated.
+        # Next to others, which are rejected or repeated.
         "A. is not an option. Therefore, the correct answer is: C. Dew",
         "A is wrong because ice is cold. B is wrong too. The answer is C.",
         "It can't be A. Ice. So the answer is C. Dew.",
@@ -81,11 +83,11 @@ def test_a_bare_letter_is_read_as_by_all_rules(options: list[str], place: int, e
         "Correct answer: C. Dew\n\nExplanation: A. Ice is cold. B. Fog is wet.",
         "Let's analyze each option:\n\nA. Ice - no\nB. Fog - no\nC. Dew - yes\n\nTherefore, the correct answer is C.",
         "The correct answer is **C) Dew**.\n\nHere's why:\n\n* **A) Ice** is cold.\n* **B) Fog** is wet.",
-        # A conclusion, and what takes an answer back.
+        # Conclusions and corrections.
         "Let's think step by step. Option A is tempting. Therefore, the answer is C.",
         "The answer is A. Wait, actually the answer is C.",
         "A\n\nWait, that is a mistake. The correct answer is C.",
-        # The text of the option.
+        # Other wordings, and the text of the option.
         "This must be C.",
         "Certainly! C\n\nOthers say that the answer is A.",
         "Sure, here is my answer: C",
@@ -147,13 +149,13 @@ def test_nothing_is_chosen(response: str, reason: Reason) -> None:
 
 
 @pytest.mark.parametrize("response", ["If the answer is C, then", "The incorrect answer is C", "The answer could be A"])
-def test_what_is_left_open_is_not_chosen_for_sure(response: str) -> None:
-    # Alone in its response, it may count as mentioned; beside an announced answer it does not.
+def test_a_doubted_answer_does_not_count_next_to_a_stated_one(response: str) -> None:
+    # Without a conclusion, the doubted option may leave several answers.
     assert found(f"{response}. But the answer is B.").position in (1, None)
     assert found(f"{response}. Therefore, the answer is B.").position == 1
 
 
-def test_i_do_not_know_is_not_option_i_of_nine() -> None:
+def test_the_pronoun_i_is_not_option_i() -> None:
     nine = [f"weather {number}" for number in range(9)]
     for response in (
         "The best answer is I don't know",
@@ -168,11 +170,11 @@ def test_i_do_not_know_is_not_option_i_of_nine() -> None:
 
 
 @pytest.mark.parametrize("response", ["A", "A.", "The answer is A because", "The answer is A, since", "A because ice"])
-def test_the_letter_a_and_the_word(response: str) -> None:
+def test_the_letter_a_is_not_read_as_the_word(response: str) -> None:
     assert found(response).position == 0
 
 
-def test_a_number_beside_a_letter_is_that_of_its_option() -> None:
+def test_a_number_after_a_letter_must_match_its_option() -> None:
     shares = ["40", "1,000", "50", "-3"]
     assert found("A: 50", shares).reason is Reason.CONTRADICTION
     assert found("A. 1234 (see above)", shares).reason is Reason.CONTRADICTION
@@ -198,32 +200,32 @@ def test_a_number_beside_a_letter_is_that_of_its_option() -> None:
         *((other, None) for other in ("3*6", "5/2", "5%", "5.25", "-5", "136", "36.5", "5^2", "5°")),
     ],
 )
-def test_a_number_is_not_a_part_of_another(said: str, position: int | None) -> None:
+def test_a_number_within_another_number_does_not_count(said: str, position: int | None) -> None:
     assert found(f"The answer is {said}", ["36", "-36", "5", "5.5", "1/5"]).position == position
 
 
 @pytest.mark.parametrize("said", ["acid-free", "carbon-14", "Newton's law", "non-acid", "1,000,000", "carbonate"])
-def test_a_text_is_not_a_part_of_a_longer_word(said: str) -> None:
+def test_a_text_within_a_longer_word_does_not_count(said: str) -> None:
     substances = ["acid", "carbon", "Newton", "1,000"]
     assert found(f"The answer is {said}.", substances).position is None
     assert found(f"It is {said}.", substances).position is None
 
 
-def test_of_options_that_combine_parts_all_parts_are_needed() -> None:
+def test_if_options_combine_parts_the_text_must_be_complete() -> None:
     pairs = ["True, False", "False, True", "True, True"]
     assert found("A. True for the first statement", pairs).reason is Reason.CONTRADICTION
     assert found("A. True, False", pairs).position == 0
     assert found("A. Tr", pairs).position == 0  # cut off
 
 
-def test_the_longer_of_two_texts_wins() -> None:
+def test_the_longer_of_two_overlapping_texts_counts() -> None:
     acids = ["acid", "acid rain", "rain"]
     assert found("It is acid rain.", acids).position == 1
     assert found("The answer is acid.", acids).position == 0
     assert found("A. acid rain", acids).reason is Reason.CONTRADICTION
 
 
-def test_a_number_alone_is_a_text_and_a_number_in_a_sentence_is_not() -> None:
+def test_a_number_counts_alone_or_at_the_end_of_a_single_sentence() -> None:
     numbers = ["5", "12", "70"]
     assert found("12", numbers).position == 1
     assert found("The answer is 12.", numbers).position == 1
@@ -236,14 +238,14 @@ def test_a_number_alone_is_a_text_and_a_number_in_a_sentence_is_not() -> None:
     assert found("Half of 24 makes 12. Then add 5.", numbers).position is None
 
 
-def test_equal_texts_are_one_option_only_if_their_identity_is() -> None:
+def test_equal_texts_are_one_option_only_if_they_have_the_same_identity() -> None:
     twice = ["rain", "rain", "snow"]
     assert find_letter("It is rain.", [7, 7, 2], twice).picked == 7
     assert find_letter("A. rain", [6, 7, 2], twice).picked == 6
     assert find_letter("B. rain", [6, 7, 2], twice).picked == 7
 
 
-def test_the_identity_is_that_of_the_printed_option() -> None:
+def test_the_answer_has_the_identity_of_the_printed_option() -> None:
     assert find_letter("The answer is C.", PRINTED, WEATHER).picked == 26
     assert find_letter("It is dew.", PRINTED, WEATHER).picked == 26
 
@@ -262,7 +264,7 @@ def test_the_identity_is_that_of_the_printed_option() -> None:
         ("Let me think.\n\nThe answer is C.\n\nDew is water", False),
     ],
 )
-def test_an_answer_at_the_front_is_settled_when_its_paragraph_is_over(response: str, settled: bool) -> None:
+def test_an_answer_at_the_beginning_is_settled_once_another_line_has_begun(response: str, settled: bool) -> None:
     assert found(response).settled is settled
 
 
@@ -284,14 +286,14 @@ def test_any_response_has_an_answer_or_a_reason(pieces: list[str], spaced: bool)
 
 
 @given(st.permutations(range(5)), st.sampled_from("ABCDE"), st.sampled_from(["{}", "The answer is {}.", "({}) "]))
-def test_the_letter_alone_says_which_position(printed: list[int], letter: str, style: str) -> None:
+def test_the_letter_alone_determines_the_position(printed: list[int], letter: str, style: str) -> None:
     answer = find_letter(style.format(letter), printed, WEATHER)
     assert answer.position == "ABCDE".index(letter)
     assert answer.picked == printed["ABCDE".index(letter)]
 
 
 @given(st.sampled_from("ABCDE"), st.text(max_size=40))
-def test_what_the_strict_reader_reads_is_not_read_as_something_else(letter: str, rest: str) -> None:
+def test_the_flexible_reader_does_not_contradict_the_strict_one(letter: str, rest: str) -> None:
     response = f"{letter}\n\n{rest}"
     strict, flexible = read_letter(response, range(5)), found(response)
     assert strict.position == "ABCDE".index(letter)
@@ -302,12 +304,12 @@ def test_what_the_strict_reader_reads_is_not_read_as_something_else(letter: str,
 @pytest.mark.parametrize(
     "piece", ["A ", "the answer is ", "A. Ice\n", "answer: ", "is ", "\\boxed{", "A, ", "not A ", " \n", "(", "n't "]
 )
-def test_a_response_of_megabytes_is_read(piece: str, size: int) -> None:
+def test_megabytes_are_read_in_linear_time(piece: str, size: int) -> None:
     answer = found(piece * (size // len(piece)))
     assert (answer.picked is None) is (answer.reason is not None)
 
 
-def test_a_response_is_not_a_pattern() -> None:
+def test_a_response_is_not_used_as_a_pattern() -> None:
     for response in ("(?P<a>", "[a-", "\\", "(((((", "*+?", "{5,}", "\\1\\g<0>"):
         assert found(response).picked is None
         assert found("It is dew.", [response, "Dew"]).position == 1

@@ -1,4 +1,4 @@
-"""Where reasoning ends, in the notation of each family of models."""
+"""The end of reasoning in the notation of each family of models."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ ENDS = [
 
 @pytest.mark.parametrize("end", ENDS)
 @pytest.mark.parametrize("written", [str.lower, str.upper, str.title])
-def test_the_answer_stands_behind_the_last_end_in_any_case(end: str, written: Callable[[str], str]) -> None:
+def test_the_answer_follows_the_last_end_marker_in_upper_or_lower_case(end: str, written: Callable[[str], str]) -> None:
     end = written(end)
     assert after_reasoning(f"A{end} B < C{end}\n D") == "D"
 
 
 @pytest.mark.parametrize("end", ENDS)
-def test_a_part_of_an_end_ends_nothing(end: str) -> None:
+def test_an_incomplete_end_marker_does_not_end_the_reasoning(end: str) -> None:
     for part in (end[:-1], end[1:]):
         assert after_reasoning(f"1 {part} D") == f"1 {part} D"

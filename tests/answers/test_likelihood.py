@@ -20,16 +20,16 @@ def test_the_most_likely_letter() -> None:
     assert (answer.picked, answer.tied, answer.reason) == (0, False, None)
 
 
-def test_a_tie_takes_the_first_and_is_marked() -> None:
+def test_the_first_of_tied_letters_is_picked_and_marked() -> None:
     answer = most_likely([-3.0, -0.5, -0.5], [4, 0, 26])
     assert (answer.picked, answer.tied) == (0, True)
-    # A tie below the highest is none.
+    # Equal values below the highest one are not a tie.
     assert not most_likely([-0.5, -3.0, -3.0], [4, 0, 26]).tied
-    # Two letters that stand for one option cannot contradict each other.
+    # Two letters of the same option are not a tie.
     assert not most_likely([-0.5, -0.5, -3.0], [1, 1, 0]).tied
 
 
-def test_minus_infinity_is_a_likelihood() -> None:
+def test_minus_infinity_is_a_valid_log_likelihood() -> None:
     assert most_likely([-inf, -9.0], [0, 1]).picked == 1
     assert most_likely([-inf, -inf], [0, 1]).tied
 
@@ -40,7 +40,7 @@ def test_numbers_of_other_libraries() -> None:
 
 
 class Overflowing:
-    """A number that fails as those of a library may."""
+    """A number of another library that fails to convert."""
 
     def __float__(self) -> float:
         raise RuntimeError("value cannot be converted without overflow")
@@ -54,7 +54,7 @@ class Overflowing:
         [Overflowing(), -1.0],
     ],
 )
-def test_what_is_no_likelihood_is_invalid_and_not_a_pick_by_chance(values: list[Any]) -> None:
+def test_a_value_that_is_not_a_likelihood_makes_the_answer_invalid(values: list[Any]) -> None:
     answer = most_likely(values, [0, 1])
     assert (answer.picked, answer.reason) == (None, Reason.NO_LIKELIHOOD)
 
@@ -77,12 +77,12 @@ def test_yes_or_no() -> None:
     assert (answer.picked, answer.reason) == (None, None)
 
 
-def test_yes_and_no_as_likely_is_a_yes_that_is_marked() -> None:
+def test_equal_likelihoods_of_yes_and_no_are_a_marked_yes() -> None:
     answer = yes_or_no([-0.5, -0.5], [26])
     assert (answer.selected, answer.yes, answer.no, answer.tied) == ((26,), -0.5, -0.5, True)
 
 
-def test_minus_infinity_is_a_likelihood_of_yes_and_no() -> None:
+def test_minus_infinity_is_a_valid_log_likelihood_of_yes_and_no() -> None:
     assert yes_or_no([-inf, -9.0], [4]).selected == ()
     assert yes_or_no([-9.0, -inf], [4]).selected == (4,)
     answer = yes_or_no([-inf, -inf], [4])
@@ -90,7 +90,7 @@ def test_minus_infinity_is_a_likelihood_of_yes_and_no() -> None:
 
 
 class TorchLike:
-    """A scalar as torch has them: a number by way of `float` only."""
+    """A scalar like those of torch, which only `float` converts."""
 
     def __init__(self, value: float) -> None:
         self.value = value
@@ -103,7 +103,7 @@ class TorchLike:
 def test_yes_or_no_reads_numbers_of_other_libraries(scalar: Callable[[float], Any]) -> None:
     answer = yes_or_no([scalar(-2.0), scalar(-0.5)], [4])
     assert (answer.selected, answer.yes, answer.no) == ((), -2.0, -0.5)
-    # What goes into tables and files is Python's own number.
+    # Tables and files need Python's own types.
     assert (type(answer.yes), type(answer.no), type(answer.tied)) == (float, float, bool)
     assert yes_or_no([scalar(-0.5), -2], [4]).selected == (4,)
     assert yes_or_no([scalar(-0.5), scalar(-0.5)], [4]).tied is True
@@ -118,14 +118,14 @@ def test_yes_or_no_reads_numbers_of_other_libraries(scalar: Callable[[float], An
         *([Overflowing(), -1.0], [-1.0, Overflowing()], [TorchLike(nan), -1.0]),
     ],
 )
-def test_what_is_no_likelihood_says_neither_yes_nor_no(values: list[Any]) -> None:
+def test_a_value_that_is_not_a_likelihood_makes_yes_or_no_invalid(values: list[Any]) -> None:
     answer = yes_or_no(values, [4])
     assert (answer.selected, answer.reason) == (None, Reason.NO_LIKELIHOOD)
     assert (answer.yes, answer.no, answer.tied) == (None, None, False)
 
 
 @given(st.floats(max_value=0, allow_nan=False), st.floats(max_value=0, allow_nan=False))
-def test_yes_is_selected_exactly_when_no_is_not_more_likely(yes: float, no: float) -> None:
+def test_yes_is_selected_unless_no_is_more_likely(yes: float, no: float) -> None:
     answer = yes_or_no([yes, no], [7])
     assert answer.selected == (() if no > yes else (7,))
     assert answer.tied == (yes == no)

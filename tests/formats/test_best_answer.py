@@ -88,7 +88,7 @@ PRINTED = [3, 0, 26, 1]  # A is option 3, B option 0, C is NOTA, D option 1
         ("The second best answer is A. The best answer is B", 0),
         ('Write "The best answer is [the_answer_letter]". The best answer is B', 0),
         ("The best answer is B" * 1000, 0),
-        # What follows.
+        # Text after the answer.
         ("The best answer is B</s>", 0),
         ("The best answer is B<|im_end|>", 0),
         ("The best answer is B\x00", 0),
@@ -98,7 +98,7 @@ PRINTED = [3, 0, 26, 1]  # A is option 3, B option 0, C is NOTA, D option 1
         ("the best answer is A</think>\nThe best answer is B", 0),
         ("[THINK]the best answer is A[/THINK]The best answer is B", 0),
         ("<|channel|>analysis<|message|>A?<|end|><|start|>assistant<|channel|>final<|message|>The best answer is B", 0),
-        # Long s folds to s; in the words it does no harm.
+        # A long s (ſ) matches s in the announcement.
         ("The beſt anſwer iſ B", 0),
         (" " * 1_000_000 + "The best answer is B" + " x" * 1_000_000, 0),
     ],
@@ -117,7 +117,7 @@ def test_letters(response: str, picked: int) -> None:
         (" \n\t ", Reason.EMPTY),
         ("\u3000", Reason.EMPTY),
         ("<think>The best answer is B</think>\n", Reason.EMPTY),
-        # Not said.
+        # No announcement.
         ("B", Reason.NO_BEST_ANSWER),
         ("Answer: B", Reason.NO_BEST_ANSWER),
         ("The answer is B", Reason.NO_BEST_ANSWER),
@@ -129,7 +129,7 @@ def test_letters(response: str, picked: int) -> None:
         ("The bеst answer is B", Reason.NO_BEST_ANSWER),  # a Cyrillic e
         ("Ｔｈｅ ｂｅｓｔ ａｎｓｗｅｒ ｉｓ Ｂ", Reason.NO_BEST_ANSWER),
         ("最佳答案是 B", Reason.NO_BEST_ANSWER),
-        # Cut off, or something else behind it.
+        # Cut off, or other text after the announcement.
         ("The best answer is", Reason.NO_LETTER),
         ("The best answer is: ", Reason.NO_LETTER),
         ("The best answer is **", Reason.NO_LETTER),
@@ -149,7 +149,7 @@ def test_letters(response: str, picked: int) -> None:
         ("The best answer is A-type", Reason.NO_LETTER),
         ("The best answer is 2", Reason.NO_LETTER),
         ("The best answer is" + "\n" * 500 + "B", Reason.NO_LETTER),
-        # Letters of other scripts, and such as fold to ours.
+        # Letters of other scripts, and letters that case folding turns into Latin ones.
         ("The best answer is \u212a", Reason.NO_LETTER),  # Kelvin sign
         ("The best answer is ſ", Reason.NO_LETTER),  # long s
         ("The best answer is ı", Reason.NO_LETTER),  # dotless i
@@ -164,19 +164,19 @@ def test_letters(response: str, picked: int) -> None:
         ("The best answer is \ud83d", Reason.NO_LETTER),
         ("The best answer is __import__('os').system('true')", Reason.NO_LETTER),
         ("The best answer is {{ 7 * 7 }}", Reason.NO_LETTER),
-        # Beyond the letters printed.
+        # Letters that are not printed.
         ("The best answer is E", Reason.OUT_OF_RANGE),
         ("The best answer is (z)", Reason.OUT_OF_RANGE),
         ("The best answer is K", Reason.OUT_OF_RANGE),
         ("The best answer is B. Or the best answer is E", Reason.OUT_OF_RANGE),
-        # Refused, or not done reasoning.
+        # Refused, or cut off while reasoning.
         ("I'm sorry, but", Reason.REFUSED),
         ("I cannot answer", Reason.REFUSED),
         ("<think>The best answer is B", Reason.CUT_OFF),
         ("<|channel|>analysis<|message|>The best answer is B", Reason.CUT_OFF),
     ],
 )
-def test_no_letter_and_why(response: str, reason: Reason) -> None:
+def test_reason_why_there_is_no_letter(response: str, reason: Reason) -> None:
     answer = read_best_answer(response, PRINTED)
     assert (answer.picked, answer.position, answer.reason) == (None, None, reason)
 
@@ -218,7 +218,7 @@ def test_any_text_is_accepted(response: str, options: int) -> None:
 def test_a_planted_letter_is_read_back(before: str, options: int, wrapped: str, data: st.DataObject) -> None:
     identities = data.draw(st.permutations(range(options)))
     position = data.draw(st.integers(0, options - 1))
-    # What opens reasoning decides by itself, and is in the tables above.
+    # Without "<": markers of reasoning are tested above.
     response = before.replace("<", "") + "\nThe best answer is " + wrapped.format(LETTERS[position])
     assert read_best_answer(response, identities).picked == identities[position]
 
@@ -239,11 +239,11 @@ def test_a_planted_letter_is_read_back(before: str, options: int, wrapped: str, 
     ],
 )
 def test_ten_megabytes_are_read_in_linear_time(unit: str, reason: Reason) -> None:
-    # A rule in quadratic time would not come back from this.
+    # With a rule that takes quadratic time this would not end.
     assert read_best_answer(unit * (10_000_000 // len(unit)), PRINTED).reason is reason
 
 
-def test_ten_megabytes_between_and_behind_the_words_do_no_harm() -> None:
+def test_ten_megabytes_within_and_after_the_announcement_are_read() -> None:
     assert read_best_answer("best" + " " * 5_000_000 + "answer is B" + "?" * 5_000_000, PRINTED).picked == 0
 
 
@@ -269,7 +269,7 @@ def test_the_best_answer_is_found(response: str, position: int | None) -> None:
     assert find_best_answer(response, [0, 1, 2], WEATHER).position == position
 
 
-def test_i_do_not_know_is_not_option_i() -> None:
+def test_the_pronoun_i_is_not_option_i() -> None:
     nine = [f"weather {number}" for number in range(9)]
     for response in ("The best answer is I don't know", "the best answer is I can't tell"):
         assert read_best_answer(response, range(9)).position is None

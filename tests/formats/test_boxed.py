@@ -26,7 +26,7 @@ from lm_eval_cora.formats.boxed import _LONGEST, boxes, find_boxed, read_boxed
         ("```latex\n\\boxed{5}\n```", "5"),
         (r"\boxed{5}</s>", "5"),
         (r"\boxed{5}<|im_end|>", "5"),
-        # Nested braces, and such as are none.
+        # Nested and escaped braces.
         (r"\boxed{\frac{1}{2}}", r"\frac{1}{2}"),
         (r"\boxed\frac{1}{2}", r"\frac{1}{2}"),
         (r"\boxed{\frac{\sqrt{3}}{2^{n_{1}}}}", r"\frac{\sqrt{3}}{2^{n_{1}}}"),
@@ -40,7 +40,7 @@ from lm_eval_cora.formats.boxed import _LONGEST, boxes, find_boxed, read_boxed
         (r"\boxed{\text{Evelyn}}", r"\text{Evelyn}"),
         ("\\boxed{x\n+ y}", "x\n+ y"),
         (r"\boxed{" + "{" * 400 + "5" + "}" * 401, "{" * 400 + "5" + "}" * 400),
-        # The last one.
+        # The last box counts.
         (r"$\boxed{1}$ and $\boxed{2}$", "2"),
         (r"\boxed{1} or \fbox{2}", "2"),
         (r"\fbox{1} or \boxed{2}", "2"),
@@ -53,7 +53,7 @@ from lm_eval_cora.formats.boxed import _LONGEST, boxes, find_boxed, read_boxed
         (r"<think>\boxed{1}</think>\boxed{2}", "2"),
         (r"\boxed{1}</think> \boxed{2}", "2"),
         (r"[THINK]\boxed{1}[/THINK]\boxed{2}", "2"),
-        # Nothing of it is run or looked into.
+        # The content is neither evaluated nor interpreted.
         (r"\boxed{__import__('os').mkdir('x')}", "__import__('os').mkdir('x')"),
         (r"\boxed{9**9**9**9}", "9**9**9**9"),
         ("\\boxed{\ud83d\x00}", "\ud83d\x00"),
@@ -94,7 +94,7 @@ def test_boxes(response: str, written: str) -> None:
         (r"\boxed{ }", Reason.EMPTY_BOX),
         (r"\boxed", Reason.NO_BOX),
         (r"\boxed as asked", Reason.NO_BOX),
-        # The prompt's own: "The final answer is: $\boxed{answer}$".
+        # The prompt's own box: "The final answer is: $\boxed{answer}$".
         (r"\boxed{answer}", Reason.PLACEHOLDER),
         (r"\boxed{\text{answer}}", Reason.PLACEHOLDER),
         (r"\boxed{[answer]}", Reason.PLACEHOLDER),
@@ -108,7 +108,7 @@ def test_boxes(response: str, written: str) -> None:
         (r"<|channel|>analysis<|message|>\boxed{1}", Reason.CUT_OFF),
     ],
 )
-def test_no_answer_and_why(response: str, reason: Reason) -> None:
+def test_reason_why_there_is_no_answer(response: str, reason: Reason) -> None:
     answer = read_boxed(response)
     assert (answer.written, answer.reason) == (None, reason)
 
@@ -146,7 +146,7 @@ def test_any_text_is_accepted(response: str) -> None:
     assert all(content in response for content in boxes(response))
 
 
-# Balanced: letters, escaped braces, and braces around more of it.
+# Texts with balanced braces, which are nested, and escaped ones, which need not be balanced.
 BALANCED = st.recursive(
     st.lists(st.sampled_from([r"\{", r"\}", r"\\", *"5x+,^ "]), max_size=5).map("".join),
     lambda inner: st.tuples(inner, inner).map(lambda two: f"{two[0]}{{{two[1]}}}"),
@@ -158,11 +158,11 @@ BALANCED = st.recursive(
     SOME_TEXT, BALANCED, st.sampled_from([r"\boxed{{{}}}", r"\fbox{{{}}}", r"$\boxed{{{}}}$.", "**\\boxed {{{}}}**\n"])
 )
 def test_a_planted_answer_is_read_back(before: str, content: str, box: str) -> None:
-    # What opens reasoning decides by itself, and is in the tables above.
+    # Without "<": markers of reasoning are tested above.
     assert read_boxed(before.replace("<", "") + "\n" + box.format(content)).written == content.strip()
 
 
-def test_a_mention_of_boxes_is_no_box() -> None:
+def test_a_mention_of_the_command_is_not_a_box() -> None:
     assert read_boxed(r"$\boxed{5}$ I used \boxed as asked.").written == "5"
     assert read_boxed(r"$\boxed{5}$. (The command is **\boxed**.)").written == "5"
 
@@ -182,7 +182,7 @@ def test_a_mention_of_boxes_is_no_box() -> None:
     ],
 )
 def test_ten_megabytes_are_read_in_linear_time(unit: str, said: Reason | str) -> None:
-    # A rule in quadratic time would not come back from this.
+    # With a rule that takes quadratic time this would not end.
     answer = read_boxed(unit * (10_000_000 // len(unit)))
     assert (answer.written or answer.reason) == said
 
@@ -213,6 +213,6 @@ def test_a_box_of_ten_megabytes_is_too_long() -> None:
         ("Five.", None),
     ],
 )
-def test_an_answer_is_found_where_it_is_announced(response: str, written: str | None) -> None:
+def test_an_announced_answer_is_found_without_a_box(response: str, written: str | None) -> None:
     answer = find_boxed(response)
     assert (answer.written, answer.reason is None) == (written, written is not None)

@@ -42,7 +42,7 @@ def first_of(probe: str, kind: str) -> Variant:
 
 @pytest.mark.parametrize("kind", FIRST_OF_KIND)
 def test_prompt_of_each_kind_of_the_divergent_probe(kind: str) -> None:
-    # A prompt that changes changes scores: if this fails on purpose, raise the version in the task files.
+    # A changed prompt changes scores: if you change it on purpose, raise the version in the task files.
     assert prompt_of(FIRST_OF_KIND[kind]) == kept(f"divergent_{kind}")
 
 
@@ -60,7 +60,7 @@ def test_prompt_of_each_kind_of_the_divergent_probe(kind: str) -> None:
     ],
 )
 def test_prompts_that_ask_for_one_letter(probe: str, kind: str) -> None:
-    # A prompt that changes changes scores: if this fails on purpose, raise the version in the task files.
+    # A changed prompt changes scores: if you change it on purpose, raise the version in the task files.
     assert prompt_of(first_of(probe, kind)) == kept(f"{probe}_{kind}")
 
 
@@ -79,12 +79,12 @@ def test_text_before_scored_answers() -> None:
 
 
 @pytest.mark.parametrize("template", own_templates().all, ids=str)
-def test_the_ten_templates_of_ours(template: Template) -> None:
-    # SCORE's own are read from the installed harness, and so not kept here.
+def test_our_own_ten_templates(template: Template) -> None:
+    # The templates of SCORE are not kept here, because they are read from the installed harness.
     assert template.render(QUESTION.stem, QUESTION.choices) == kept(f"prompts_{template.name}")
 
 
-def test_the_letters_named_are_those_printed() -> None:
+def test_the_instruction_names_the_printed_letters() -> None:
     assert "(A, B or C)" in LETTER.prompt(doc_of("Which?", ["1", "2", "3"]))
     assert "Y or Z)" in LETTER.prompt(doc_of("Which?", list(map(str, range(26)))))
     assert "(out of A and B)" in SELECT_ALL.prompt(doc_of("Which?", ["1", "2"]))
@@ -102,7 +102,7 @@ def test_an_instruction_does_not_depend_on_the_question(text: str) -> None:
 
 
 @pytest.mark.parametrize("render", [LETTER.prompt, LETTER.context, SELECT_ALL.prompt])
-def test_an_option_without_a_letter_is_not_dropped(render: Callable[[dict[str, object]], str]) -> None:
+def test_more_options_than_letters_are_an_error(render: Callable[[dict[str, object]], str]) -> None:
     with pytest.raises(ValueError, match="longer"):
         render(doc_of("Which?", list(map(str, range(27)))))
 
@@ -132,7 +132,7 @@ def test_question_and_options_reach_the_model_unchanged(text: str) -> None:
     assert SELECT_ALL.prompt(doc_of(text, [text, "other"])).endswith(f"\n\n{block}")
 
 
-def test_each_format_has_a_name_of_its_own_and_says_what_it_asks_for() -> None:
+def test_each_format_has_its_own_description_and_an_instruction() -> None:
     assert len({answer_format.description for answer_format in FORMATS.values()}) == len(FORMATS)
     assert all(answer_format.instruction for answer_format in FORMATS.values())
 
@@ -151,7 +151,7 @@ def test_each_reader_reads_the_target_of_an_exemplar(name: str, reader: Reader) 
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_a_wrong_answer_an_invalid_one_and_what_they_say(name: str) -> None:
+def test_wrong_and_invalid_answers_and_how_they_are_shown(name: str) -> None:
     answer_format = FORMATS[name]
     doc = {**SOURCE, "ask": name, "printed": (0, 1), "choices": ("Ice", "Fog"), "answer": "1" if name == "boxed" else 0}
     invalid = Record.of(doc, Answer(reason=Reason.EMPTY))

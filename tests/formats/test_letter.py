@@ -115,13 +115,13 @@ def test_letters(response: str, picked: int) -> None:
         ("[THINK]Okay", Reason.CUT_OFF),
     ],
 )
-def test_no_letter_and_why(response: str, reason: Reason) -> None:
+def test_reason_why_there_is_no_letter(response: str, reason: Reason) -> None:
     answer = read_letter(response, PRINTED)
     assert answer.picked is None
     assert answer.reason is reason
 
 
-def test_a_pronoun_is_a_letter_only_where_nothing_speaks_against_it() -> None:
+def test_a_bare_i_is_a_letter_unless_a_lower_case_word_follows() -> None:
     ten = list(range(10))
     assert read_letter("I", ten).picked == 8
     assert read_letter("I. Because", ten).picked == 8
@@ -148,5 +148,5 @@ def test_a_printed_letter_is_read_back(options: int, data: st.DataObject) -> Non
     [("*", Reason.NO_LETTER), ("answer", Reason.NO_LETTER), ("\n", Reason.EMPTY), ("</think>", Reason.EMPTY)],
 )
 def test_ten_megabytes_are_read_in_linear_time(unit: str, reason: Reason) -> None:
-    # A rule in quadratic time would not come back from this.
+    # With a rule that takes quadratic time this would not end.
     assert read_letter(unit * (10_000_000 // len(unit)), PRINTED).reason is reason

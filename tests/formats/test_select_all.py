@@ -243,7 +243,7 @@ def test_letters(response: str, letters: str) -> None:
         ("[THINK]Okay", Reason.CUT_OFF),
     ],
 )
-def test_no_letters_and_why(response: str, reason: Reason) -> None:
+def test_reason_why_there_are_no_letters(response: str, reason: Reason) -> None:
     answer = read_selection(response, PRINTED, CHOICES)
     assert (answer.selected, answer.picked) == (None, None)
     assert answer.reason is reason
@@ -255,7 +255,7 @@ def test_the_last_letter_printed_is_in_range_and_the_next_is_not() -> None:
     assert read_selection("A, Z", list(range(26)), ["-"] * 26).selected == (0, 25)
 
 
-def test_a_pronoun_is_a_letter_only_where_nothing_speaks_against_it() -> None:
+def test_a_bare_i_is_a_letter_unless_a_lower_case_word_follows() -> None:
     def selected(response: str) -> tuple[int, ...] | None:
         return read_selection(response, list(range(10)), ["-"] * 10).selected
 
@@ -308,7 +308,7 @@ def test_any_text_is_accepted(response: str, printed: list[int]) -> None:
     if answer.selected is not None:
         assert answer.selected
         assert len(set(answer.selected)) == len(answer.selected)
-        # A part of what is printed, in printed order.
+        # A subset of the printed options, in printed order.
         once_each = list(dict.fromkeys(printed))
         assert list(answer.selected) == [identity for identity in once_each if identity in answer.selected]
 
@@ -347,20 +347,20 @@ def test_printed_letters_are_read_back_as_identities(options: int, data: st.Data
 @pytest.mark.parametrize(
     "response",
     [
-        # Letters on the same line that may be part of the selection or not.
+        # Letters on the same line that may or may not be part of the selection.
         *("A-C", "A–C", "A - C", "B to D", "B through D", "B or C", "A, B or D", "A, B, not C", "A, I think", "A's, B"),
         *("C (A and B are wrong)", "C; A and B are wrong", "A, B are wrong; C is right", "B because of C"),
         *("A, C because B is wrong", "A, C (because B is wrong)", "A, C - B is wrong", "A, C. B is wrong"),
         *("B. Fog, because C. is wrong", "B. Fog, unlike C (dew)", "B. Fog (unlike A and C) is right", "B C is wrong"),
         *("b, c cells", "a and b cells", "A, C explained"),
-        # Another text than the option's, or a remark.
+        # A text that is not the option's, or a remark.
         *("A. Steam\nB. a kind of cloud", "B. Fog\nA: wrong\nC: wrong", "A. Steam\nC. Dew\nE. Hai\n"),
         # A verdict on each option.
         *("A: Yes\nB: No\nC: Yes", "A. Correct\nB. Incorrect", "A: True, B: False", "A. Right.\nB. Wrong."),
         *("A. Steam is right.\nB. Fog is right.", "A. Steam (yes)\nB. Fog (no)", "B is incorrect", "B is not right"),
     ],
 )
-def test_what_may_mean_this_or_that_is_not_read(response: str) -> None:
+def test_an_ambiguous_selection_is_invalid(response: str) -> None:
     answer = read_selection(response, PRINTED, CHOICES)
     assert (answer.selected, answer.reason) in ((None, Reason.UNCLEAR), (None, Reason.NO_LETTER))
 
@@ -378,7 +378,7 @@ def test_what_may_mean_this_or_that_is_not_read(response: str) -> None:
             ('"B. Fog", "C. Dew"', "BC"),
         ),
         *(("A. Steam\n\nC. Dew", "AC"), ("The correct answers are:\n\n**B. Fog**\n\n**C. Dew**", "BC")),
-        # Cut off by the limit of tokens.
+        # Cut off by the token limit.
         *(("B. Fo", "B"), ("A. Steam, B. Fo", "AB"), ("A. Steam\nC. D", "AC")),
         *(
             ("A，C", "AC"),
@@ -417,7 +417,7 @@ def test_notations_of_real_models(response: str, letters: str) -> None:
 @pytest.mark.parametrize(
     ("choices", "response", "letters"),
     [
-        # The text of an option begins with a letter and a mark, as many in medicine do, or is one.
+        # The text of an option is a letter, or begins with a letter and a mark, which is common in medicine.
         (("Fog", "E. coli", "Dew", "Ice", "S. aureus"), "B. E. coli", "B"),
         (("Fog", "E. coli", "Dew", "Ice", "S. aureus"), "(B) E. coli", "B"),
         (("Fog", "E. coli", "Dew", "Ice", "S. aureus"), "B. E. coli\nE. S. aureus", "BE"),
@@ -471,5 +471,5 @@ def test_ten_megabytes_are_read_in_linear_time(unit: str, reason: Reason | None)
     response = unit * (10_000_000 // len(unit))
     start = process_time()
     assert read_selection(response, PRINTED, CHOICES).reason is reason
-    # Some hundredths of a second; a rule in quadratic time would not come back from this.
+    # It takes some hundredths of a second. With a rule that takes quadratic time this would not end.
     assert process_time() - start < 5

@@ -1,4 +1,4 @@
-"""Selections that do not stand at the beginning of a response."""
+"""The flexible reader finds selections that are not at the beginning of a response."""
 
 from __future__ import annotations
 

@@ -119,7 +119,7 @@ def test_the_first_word_decides(response: str, word: str, selected: tuple[int, .
         ("[THINK]yes", Reason.CUT_OFF),
     ],
 )
-def test_neither_yes_nor_no_and_why(response: str, reason: Reason) -> None:
+def test_reason_why_there_is_neither_yes_nor_no(response: str, reason: Reason) -> None:
     answer = read_yes_no(response, PRINTED)
     assert (answer.selected, answer.picked) == (None, None)
     assert answer.reason is reason
@@ -128,7 +128,7 @@ def test_neither_yes_nor_no_and_why(response: str, reason: Reason) -> None:
 @pytest.mark.parametrize(
     "response", ["Yes/No", "yes or no", "Yes or no: no", "No and yes", "Answer: yes or no?\nNo", "yeſ"]
 )
-def test_a_repeated_question_is_no_answer(response: str) -> None:
+def test_repeating_the_question_is_not_an_answer(response: str) -> None:
     assert read_yes_no(response, PRINTED).reason is Reason.NO_YES_OR_NO
 
 
@@ -142,16 +142,16 @@ def test_a_repeated_question_is_no_answer(response: str) -> None:
         ("The correct answer is no.", ()),
     ],
 )
-def test_the_word_may_stand_below_its_label(response: str, selected: tuple[int, ...]) -> None:
+def test_the_word_may_follow_a_label(response: str, selected: tuple[int, ...]) -> None:
     assert read_yes_no(response, PRINTED).selected == selected
 
 
-def test_the_option_is_the_one_that_was_asked_about() -> None:
+def test_yes_selects_the_proposed_option() -> None:
     assert read_yes_no("yes", (26,)).selected == (26,)
     assert read_yes_no("no", (26,)).selected == ()
 
 
-def test_only_the_beginning_of_a_response_is_looked_at() -> None:
+def test_only_the_beginning_of_a_response_is_read() -> None:
     assert read_yes_no("*" * 200 + "yes", PRINTED).selected == (4,)
     assert read_yes_no("*" * 300 + "yes", PRINTED).selected is None
 
@@ -187,7 +187,7 @@ def test_any_text_is_accepted(response: str) -> None:
     ],
 )
 def test_ten_megabytes_are_read_in_linear_time(unit: str, reason: Reason) -> None:
-    # A rule in quadratic time would not come back from this.
+    # With a rule that takes quadratic time this would not end.
     assert read_yes_no(unit * (10_000_000 // len(unit)), PRINTED).reason is reason
 
 
@@ -232,11 +232,11 @@ def test_a_verdict_is_found(response: str, selected: tuple[int, ...] | None) -> 
 
 
 @pytest.mark.parametrize("text", ["Yes", "No", "True", "False"])
-def test_a_verdict_is_found_where_the_proposed_answer_is_one(text: str) -> None:
+def test_a_verdict_is_found_if_the_proposed_answer_is_itself_yes_or_no(text: str) -> None:
     assert find_yes_no("Yes", PRINTED, [text]).selected == YES
     assert find_yes_no("The answer is no.", PRINTED, [text]).selected == NO
 
 
-def test_a_verdict_is_settled_when_its_line_is_over() -> None:
+def test_a_verdict_is_settled_once_another_line_has_begun() -> None:
     assert find_yes_no("Yes\n\nExplanation", PRINTED, ["Fog"]).settled
     assert not find_yes_no("Yes, because", PRINTED, ["Fog"]).settled
