@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 _ENTRY = "benchmark"
-"""Entry of `configs.<task>.metadata` in a results file that identifies the data."""
+"""Key in `configs.<task>.metadata` of a results file. Its value identifies the data."""
 
 _KEYS = ("name", "questions")
-"""Keys of this entry."""
+"""Keys of this value."""
 
 OF_THE_DATA = ("benchmark", "data")
-"""Parts of a signature that identify the data. Reports compare `Data` instead, which older runs lack."""
+"""Parts of a signature that identify the data. Reports compare `Data` instead, because older signatures lack these."""
 
 
 class Data(NamedTuple):
@@ -21,7 +21,7 @@ class Data(NamedTuple):
     Attributes:
         name: Name of the benchmark; empty if the results file does not have it.
         digest: Digest of all questions of the source; empty if the results file does not have it, as in runs of older
-            versions. Equal digests mean equal questions, whatever the file is called.
+            versions. Equal digests mean equal questions, even if the files have different names.
     """
 
     name: str = ""
@@ -42,17 +42,17 @@ class Data(NamedTuple):
         return cls(*(value if isinstance(value := found.get(key), str) else "" for key in _KEYS))
 
     def in_metadata(self) -> dict[str, dict[str, str]]:
-        """The entry of the metadata that `of` reads; empty if nothing is known."""
+        """Return the metadata that `of` reads; empty if neither name nor digest is known."""
         known = {key: value for key, value in zip(_KEYS, self, strict=True) if value}
         return {_ENTRY: known} if known else {}
 
     def in_signature(self, task: str) -> dict[str, str]:
-        """The parts of a signature; the name is one of them only if the name of the task does not contain it."""
+        """Return the parts of a signature. The name is omitted if the name of the task contains it."""
         name = "" if is_in_task_name(self.name, task) else self.name
         return {key: value for key, value in zip(OF_THE_DATA, (name, self.digest), strict=True) if value}
 
     def __str__(self) -> str:
-        """Name and digest, as messages print them."""
+        """Return name and digest for messages."""
         return " ".join(filter(None, self)) or "unknown questions"
 
     def differs_from(self, other: Data) -> bool:
@@ -61,12 +61,12 @@ class Data(NamedTuple):
 
 
 def is_in_task_name(benchmark: str, task: str) -> bool:
-    """Whether the name of a task says which benchmark it asks.
+    """Whether the name of a task contains the name of its benchmark.
 
     Example:
         >>> is_in_task_name("mmlu", "cora_mmlu_order"), is_in_task_name("my", "cora_local")
         (True, False)
-        >>> is_in_task_name("order", "cora_local_order")  # a file of the user that is called order.jsonl
+        >>> is_in_task_name("order", "cora_local_order")  # the user's file order.jsonl
         False
     """
     return f"{task.removeprefix('cora_')}_".startswith(f"{benchmark}_")

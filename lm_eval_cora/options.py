@@ -14,32 +14,34 @@ from lm_eval_cora.suggestions import did_you_mean
 from lm_eval_cora.values import Check
 
 Orders = Literal["swap", "cyclic", "all"]
-"""Which orders of the options the order probe asks."""
+"""The orders of the options that the order probe asks."""
 
 
 class OptionError(ValueError):
-    """An option that does not exist or has a value that it cannot have."""
+    """An option is unknown or has a value that is not valid."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """What a run may change about a task.
+    """The settings that a user can change for a run.
 
     Attributes:
-        data_files: A local copy of the benchmark (json, jsonl, csv, tsv or parquet), or several; in Python also a
+        data_files: Files (json, jsonl, csv, tsv or parquet) that replace the benchmark's source; in Python also a
             pandas DataFrame or a `datasets.Dataset`.
-        questions: Run a sample of that many questions, drawn by `seed`; a larger sample holds a smaller one.
-        categories: Run the questions of these categories only.
-        seed: Seed of the sample and of every reordering.
-        nota_text: How the option "None of the above" is printed.
-        skip_option_references: Leave out questions with options such as "All of the above" or "Both A and B".
-        variants: 1 asks one variant of each question, drawn by `seed`: the cheap MCQA+. None asks all of them.
-        orders: Which orders of the options the order probe asks.
-        templates: A file with prompts of the user's own for the prompts, order and sampling probes.
-        request_seeds: Whether the sampling probe sends a seed with each request, another one for each sample. None
-            does so where the back end is an API with such a parameter.
-        reader: How written answers are read: `flexible`, or `strict` by the papers' rules.
-        declared: What the user declares about the benchmark, with the keys of
+        questions: Number of questions to draw by `seed`; None asks all. Samples are nested: a larger one contains
+            every smaller one.
+        categories: Categories whose questions are asked; empty for all.
+        seed: Seed of the sample, of every reordering and of the exemplars.
+        nota_text: Text of the option "None of the above".
+        skip_option_references: Whether to leave out questions with options such as "All of the above" or "Both A and
+            B".
+        variants: 1 asks one variant of each question, drawn by `seed`, as in the cheap MCQA+. None asks all variants.
+        orders: The orders of the options that the order probe asks.
+        templates: Path of a file with the user's prompts for the prompts, order and sampling probes.
+        request_seeds: Whether the sampling probe sends a different seed with each sample. None sends seeds to APIs with
+            a seed parameter and to replicas of vLLM.
+        reader: How responses are read: `flexible`, or `strict` by the papers' rules.
+        declared: The user's declaration of the benchmark, with the keys of
             `lm_eval_cora.benchmarks.declarations.KEYS`.
     """
 
@@ -58,17 +60,17 @@ class Options:
 
     @classmethod
     def from_metadata(cls, task: str, given: object) -> Options:
-        """Check the value of the key `cora` in the harness' metadata.
+        """Create options from the value of the key `cora` in the harness' metadata.
 
         Args:
             task: Name of the task, for the error message.
-            given: A mapping, or None if the user gave no options.
+            given: A mapping, or None for the defaults.
 
         Returns:
-            The options, defaults filled in.
+            The options, with defaults where the mapping has no value.
 
         Raises:
-            OptionError: If it is not a mapping, or has an unknown key or a wrong value.
+            OptionError: If `given` is not a mapping, or has an unknown key or a value that is not valid.
 
         Example:
             >>> Options.from_metadata("cora_demo", {"questions": 20}).questions
@@ -76,12 +78,12 @@ class Options:
             >>> Options.from_metadata("cora_demo", {"sed": 20})
             Traceback (most recent call last):
             ...
-            lm_eval_cora.options.OptionError: cora_demo: unknown option 'sed'. Did you mean 'seed'? They are given as --metadata '{"cora": {"seed": 1}}'
+            lm_eval_cora.options.OptionError: cora_demo: unknown option 'sed'. Did you mean 'seed'? Set options with --metadata '{"cora": {"seed": 1}}'
         """  # noqa: E501
         if given is None:
             return cls()
         if not isinstance(given, Mapping):
-            raise OptionError(f"{task}: the options are {given!r}, expected an object. {_HOW}")
+            raise OptionError(f"{task}: expected an object with options, got {given!r}. {_HOW}")
         for key in given:
             if key not in _CHECKS:
                 meant = did_you_mean(str(key), _CHECKS) or f" The options are: {', '.join(sorted(_CHECKS))}."
@@ -93,7 +95,7 @@ class Options:
                 read[key] = check(value)
             except (TypeError, ValueError):
                 raise OptionError(
-                    f"{task}: option {key!r} is {value!r}, expected {expected}. It is given as "
+                    f"{task}: option {key!r} is {value!r}, expected {expected}. Set it with "
                     f"""--metadata '{{"cora": {{"{key}": ...}}}}'"""
                 ) from None
         declared = {key: read.pop(key) for key in KEYS if key in read}
@@ -105,7 +107,7 @@ class Options:
         return set(_CHECKS)
 
     def changed(self) -> dict[str, Any]:
-        """The options that differ from their defaults, by name, without what is declared about the benchmark.
+        """Return the options that differ from their defaults, by name, without the declaration of the benchmark.
 
         Example:
             >>> Options(seed=1).changed()
@@ -115,7 +117,7 @@ class Options:
         return {name: value for name, value in given.items() if value != getattr(Options, name)}
 
 
-_HOW = """They are given as --metadata '{"cora": {"seed": 1}}'"""
+_HOW = """Set options with --metadata '{"cora": {"seed": 1}}'"""
 
 
 def _one(value: object) -> int:
@@ -125,7 +127,7 @@ def _one(value: object) -> int:
 
 
 def _sources(value: object) -> tuple[Any, ...]:
-    """Paths, or tables of other libraries: a pandas DataFrame or a dataset."""
+    """Accept a path, a DataFrame or a dataset, or a list of them."""
     if isinstance(value, str | list | tuple):
         several = [value] if isinstance(value, str) else value
         if not several:
@@ -141,13 +143,13 @@ def _source(value: object) -> object:
 
 
 class Option(NamedTuple):
-    """An option as the documentation describes it.
+    """An option with its check and its text in the documentation.
 
     Attributes:
-        expected: Accepted values.
-        read: Returns the value of an accepted one, or raises TypeError or ValueError.
-        meaning: What the option does, as a phrase in Markdown.
-        unset: What happens without the option, where its default is no value.
+        expected: Description of the accepted values.
+        read: Function that returns the checked value, or raises TypeError or ValueError.
+        meaning: Effect of the option, in Markdown.
+        unset: Effect of leaving the option out, if its default is None or empty.
     """
 
     expected: str
@@ -203,7 +205,7 @@ OPTIONS: dict[str, Option] = {
         '"Both A and B".',
     ),
     "variants": Option(
-        "1, or not to be given",
+        "1",
         _one,
         "1 asks one variant of each question, drawn by `seed`.",
         "all variants",
@@ -231,6 +233,6 @@ OPTIONS: dict[str, Option] = {
         "follows the papers' rules.",
     ),
 }
-"""The options of every task, with what the documentation says about them."""
+"""The options of all tasks. The documentation is generated from them."""
 
 _CHECKS: dict[str, Check] = {**KEYS, **{name: (option.expected, option.read) for name, option in OPTIONS.items()}}

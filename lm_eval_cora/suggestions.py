@@ -1,4 +1,4 @@
-"""What a user may have meant by a word that is not known."""
+"""Suggestions for unknown words in error messages."""
 
 from __future__ import annotations
 
@@ -6,30 +6,29 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 _SHOWN = 3
-"""How many words are suggested at most."""
+"""Largest number of suggestions."""
 
 _LONGEST = 100
-"""Longer words get no suggestion: they are no typing mistakes, and comparing them takes long."""
-
+"""Longer words get no suggestion: they are not typing errors, and comparing them is slow."""
 
 _CLOSE = 0.7
-"""How similar a suggested word is at least, from 0 to 1. The names of our tasks have a part in common."""
+"""Smallest similarity of a suggested word, from 0 to 1. It is high because all our task names share a prefix."""
 
 _SHORTEST_PART = 3
-"""Shorter words are not looked for inside of longer ones."""
+"""Shorter words are not searched inside longer ones."""
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Suggest known words that are close to an unknown one; if none is close, words that contain it.
+    """Suggest known words that are similar to an unknown one or, if there are none, that contain it.
 
-    Upper and lower case count as equal. The order of `known` does not matter.
+    Case is ignored. The order of `known` does not matter.
 
     Args:
-        word: What the user wrote.
-        known: The words that would have been right.
+        word: The unknown word.
+        known: The known words.
 
     Returns:
-        A sentence that begins with a space, to be added to an error message. It is empty if nothing is close.
+        A sentence to append to an error message; it starts with a space. Empty if there is no suggestion.
 
     Example:
         >>> did_you_mean("cora_medqq", ["cora_medqa", "cora_math"])
@@ -44,7 +43,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     if len(word) > _LONGEST:
         return ""
     spelled: dict[str, str] = {}
-    for name in sorted(set(known), reverse=True):  # of two that differ in case only, the first one stays
+    for name in sorted(set(known), reverse=True):  # of words that differ only in case, keep the first
         spelled[name.casefold()] = name
     folded = word.casefold()
     close = get_close_matches(folded, sorted(spelled), n=_SHOWN, cutoff=_CLOSE)

@@ -1,4 +1,4 @@
-"""Which tasks the task files define, and which metrics they give a probe."""
+"""The tasks that the task files define, and the metrics of each probe."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PACKAGE = "lm_eval_cora"
 
 @lru_cache
 def probe_metrics(probe: str) -> tuple[dict[str, Any], ...]:
-    """The `metric_list` of a probe, its aggregations as functions.
+    """Return the `metric_list` of a probe, with the aggregations as functions.
 
     Args:
         probe: Name of the probe.
@@ -36,13 +36,13 @@ def probe_metrics(probe: str) -> tuple[dict[str, Any], ...]:
 
 @dataclass(frozen=True)
 class TaskFile:
-    """What a task file says.
+    """The content of a task file.
 
     Attributes:
         name: Name of the task.
-        benchmark: Whose questions it asks.
-        probe: Name of its probe.
-        form: How the model is asked.
+        benchmark: Benchmark of the task.
+        probe: Name of the probe.
+        form: Whether the model writes its answer or its answers are scored.
     """
 
     name: str
@@ -51,7 +51,7 @@ class TaskFile:
     form: Form
 
     def docs_per_question(self) -> tuple[int, int]:
-        """How many variants a question has, at least and at most, with as many options as the benchmark's have.
+        """Return the smallest and the largest number of variants of a question of this benchmark.
 
         Example:
             >>> {task.name: task.docs_per_question() for task in task_list()}["cora_truthfulqa"]
@@ -69,7 +69,7 @@ class TaskFile:
 
 
 def task_list() -> list[TaskFile]:
-    """The tasks, by name.
+    """Return the tasks, sorted by name.
 
     Example:
         >>> [task.probe for task in task_list() if task.name == "cora_medqa_plus_mc"]
@@ -86,16 +86,15 @@ def _task_file(path: Path) -> TaskFile:
 
 
 def benchmark(name: str, changes: Mapping[str, Any] | None = None, data_files: tuple[Any, ...] = ()) -> Benchmark:
-    """A benchmark of the package.
+    """Return a benchmark of the package.
 
     Args:
-        name: Name of its fragment.
-        changes: What is declared besides; see `declared`. Without it, a benchmark with several languages is the one in
-            the first.
+        name: Name of the benchmark's fragment.
+        changes: The user's declaration; see `declared`. By default, a benchmark in several languages has the first one.
         data_files: The user's files.
 
     Raises:
-        BenchmarkError: If something declared is wrong.
+        BenchmarkError: If a key or value of the declaration is not valid.
 
     Example:
         >>> benchmark("medqa").options, benchmark("global_mmlu", {"config": ("de",)}).name
@@ -118,14 +117,16 @@ def _load(path: Path) -> Any:
 
 
 class _TaskFileLoader(yaml.SafeLoader):  # type: ignore[misc]  # PyYAML ships no types
-    """Reads `!function` where it names something of this package."""
+    """YAML loader that resolves `!function` for names in this package."""
 
 
 def _function(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> Any:
     module, _, name = str(loader.construct_scalar(node)).rpartition(".")
     if module.partition(".")[0] != _PACKAGE:
-        raise yaml.constructor.ConstructorError(None, None, f"{module}.{name} is not of {_PACKAGE}", node.start_mark)
-    # The task class and the hooks need the harness, which takes seconds to import; the metrics do not.
+        raise yaml.constructor.ConstructorError(
+            None, None, f"expected a name in {_PACKAGE}, got {module}.{name}", node.start_mark
+        )
+    # Names in `lm_eval_cora.harness` stay text, because importing the harness takes seconds.
     return getattr(import_module(module), name) if ".harness" not in module else f"{module}.{name}"
 
 

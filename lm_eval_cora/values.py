@@ -1,4 +1,4 @@
-"""Checks of the values that users write as options or in declarations: each returns the value or raises."""
+"""Checks for the values of options and declarations. Each returns the checked value or raises an error."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from lm_eval_cora.question import is_encodable
 
 Check = tuple[str, Callable[[Any], Any]]
-"""What is expected, for an error message, and a function that returns the value or raises TypeError or ValueError."""
+"""Description of the expected value, for errors, and a function that returns it or raises TypeError or ValueError."""
 
 
 def integer(value: object) -> int:
@@ -24,7 +24,7 @@ def integer(value: object) -> int:
 
 
 def from_1(value: object) -> int:
-    """Accept a whole number from 1."""
+    """Accept a whole number that is at least 1."""
     if integer(value) < 1:
         raise ValueError
     return integer(value)
@@ -38,7 +38,7 @@ def flag(value: object) -> bool:
 
 
 def text(value: object) -> str:
-    """Accept a text that a file can hold and that is not blank."""
+    """Accept a text that is not blank and that can be encoded as UTF-8."""
     if not isinstance(value, str):
         raise TypeError
     if not value.strip() or not is_encodable(value):
@@ -59,7 +59,7 @@ def line(value: object) -> str:
 
 
 def lines(value: object) -> tuple[str, ...]:
-    """Accept a text of one line, or a list of them.
+    """Accept a text of one line or a list of such texts, and return a tuple.
 
     Example:
         >>> lines("test"), lines(["one", "two"])
@@ -73,7 +73,7 @@ def lines(value: object) -> tuple[str, ...]:
 
 
 def texts(value: object) -> str | tuple[str, ...]:
-    """Accept a text, or a list of at least two.
+    """Accept a text or a list of at least two texts.
 
     Example:
         >>> texts("choices"), texts(["A", "B"])
@@ -89,14 +89,14 @@ def texts(value: object) -> str | tuple[str, ...]:
 
 
 def mapping(value: object) -> Mapping[str, Any]:
-    """Accept an object whose keys are texts."""
+    """Accept a mapping that is not empty and whose keys are texts."""
     if not isinstance(value, Mapping) or not value:
         raise TypeError
     return {text(key): item for key, item in value.items()}
 
 
 def one_of(values: Sequence[str]) -> Check:
-    """Make the check for one of some texts."""
+    """Return a check that accepts one of these texts."""
 
     def read(value: object) -> object:
         if value not in values:
@@ -107,7 +107,7 @@ def one_of(values: Sequence[str]) -> Check:
 
 
 def some_of(values: Sequence[str]) -> Check:
-    """Make the check for a list of some texts."""
+    """Return a check that accepts one of these texts or a list of them."""
 
     def read(value: object) -> tuple[str, ...]:
         found = lines(value)

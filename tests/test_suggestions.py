@@ -1,4 +1,4 @@
-"""Words that a user may have meant."""
+"""Suggestions for unknown words."""
 
 from __future__ import annotations
 

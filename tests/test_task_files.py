@@ -1,4 +1,4 @@
-"""What is known of the tasks without the harness is what they do."""
+"""The descriptions of the tasks, read without the harness, agree with the runs of the tasks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TASKS = {task.name: task for task in task_list()}
 
 @pytest.fixture(autouse=True)
 def _no_inventory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The harness asks pip what is installed, which takes longer than a run of ours."""
+    """Skip the list of installed packages that the harness requests from pip: it takes longer than our runs."""
     monkeypatch.setattr("lm_eval.evaluator.add_env_info", lambda results: None)
 
 
