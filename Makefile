@@ -1,5 +1,7 @@
-# `make demo` runs the demo, `make test` runs lint, types and tests. Both first make a virtual environment in .venv with
-# the versions in constraints.txt. `make lock` updates that file to the newest versions that fit pyproject.toml.
+# `make demo` runs the demo, `make test` runs lint, types and tests, `make docs` builds the documentation in build/site.
+# Each first makes a virtual environment in .venv with the versions in constraints.txt. `make lock` updates that file to
+# the newest versions that fit pyproject.toml. `make docs-links` checks the links of the documentation to other sites.
+# `make docs-example` makes the documentation's example report from the run of `make demo`.
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -17,10 +19,11 @@ LOCK := constraints.txt
 SOURCES := pyproject.toml README.md $(shell find lm_eval_cora tasks -type f -not -name '*.pyc')
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+SPHINX := $(BIN)/python -m sphinx -c docs -d build/doctrees -E -q
 PIP := PIP_CONSTRAINT=$(LOCK) PIP_BUILD_CONSTRAINT=$(LOCK) $(INSTALL)
 
 .NOTPARALLEL:
-.PHONY: demo test lint types lock clean
+.PHONY: demo test lint types docs docs-links docs-example lock clean
 
 demo: $(VENV)/.demo
 	@$(BIN)/python scripts/demo.py --questions $(QUESTIONS)
@@ -34,6 +37,19 @@ lint: $(VENV)/.dev
 
 types: $(VENV)/.dev
 	$(BIN)/mypy
+
+# From scratch each time: Sphinx reports the warnings of a page only when it reads the page.
+docs: $(VENV)/.docs
+	@$(BIN)/python scripts/write_docs.py
+	@rm -rf build/site
+	@$(SPHINX) -W --keep-going -b html . build/site
+	@echo "The documentation: file://$(CURDIR)/build/site/docs/index.html"
+
+docs-links: $(VENV)/.docs
+	@$(SPHINX) -b linkcheck . build/links
+
+docs-example: $(VENV)/.demo
+	@$(BIN)/python -m lm_eval_cora report out/demo -o docs/example-report.html
 
 # Leave out torch and the dependencies of its CUDA builds, because the build depends on the machine.
 lock: $(VENV)/.made
@@ -64,6 +80,11 @@ $(VENV)/.demo: $(SOURCES) $(LOCK) | $(VENV)/.model
 $(VENV)/.dev: pyproject.toml $(LOCK) | $(VENV)/.made
 	@echo "Installing what the tests need ..."
 	@$(PIP) ".[dev]"
+	@touch $@
+
+$(VENV)/.docs: pyproject.toml $(LOCK) | $(VENV)/.made
+	@echo "Installing what the documentation needs ..."
+	@$(PIP) ".[docs]"
 	@touch $@
 
 clean:
