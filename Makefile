@@ -40,7 +40,7 @@ types: $(VENV)/.dev
 
 # From scratch each time: Sphinx reports the warnings of a page only when it reads the page.
 docs: $(VENV)/.docs
-	@$(BIN)/python scripts/write_docs.py
+	@PYTHONPATH=. $(BIN)/python scripts/write_docs.py
 	@rm -rf build/site
 	@$(SPHINX) -W --keep-going -b html . build/site
 	@echo "The documentation: file://$(CURDIR)/build/site/docs/index.html"
