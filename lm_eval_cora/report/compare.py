@@ -139,7 +139,7 @@ def not_comparable(before: Run, after: Run) -> str:
     if before.reader and after.reader and before.reader != after.reader:
         return (
             f"the {before.reader} reader read the responses of the first, the {after.reader} reader those of the "
-            f"second. Use one reader for both: --reader {before.reader} or --reader {after.reader}"
+            f"second. Use one reader for both: --reader {before.reader}, or --reader {after.reader}"
         )
     if before.form != after.form:
         return f"the first has {_FORMS[before.form]} answers, the second has {_FORMS[after.form]} answers"
