@@ -1,4 +1,4 @@
-"""The only package that imports lm_eval: loading, docs, the task class, scoring and what a run says about itself."""
+"""Integration with lm-evaluation-harness: the task class, its hooks, and wrappers of models."""
 
 from lm_eval_cora.harness.asking import stop_early
 

@@ -1,4 +1,4 @@
-"""What to change about a run where many answers are invalid."""
+"""Advice for runs with many invalid answers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lm_eval_cora.formats import FORMATS, AnswerFormat
 from lm_eval_cora.responses import Record
 
 _ROOM = 4096
-"""Tokens that are enough for most models that reason."""
+"""Token limit that is enough for most reasoning models."""
 
 _CHOOSES_NOTHING = (Reason.SEVERAL, Reason.REPEATED, Reason.CONTRADICTION, Reason.REJECTED, Reason.NONE_FITS)
 
@@ -20,12 +20,12 @@ _RESPONSES = "`filtered_resps` in the samples file"
 
 @dataclass(frozen=True)
 class Conditions:
-    """How answers were got.
+    """How the model was asked and how its answers were read.
 
     Attributes:
-        chat: Whether a chat template was applied, here or by the server.
+        chat: Whether a chat template was applied, by the harness or by the server.
         reader: How the answers were read.
-        limit: Tokens that an answer may have, None if that is unknown.
+        limit: Token limit of an answer, None if unknown.
     """
 
     chat: bool
@@ -34,17 +34,17 @@ class Conditions:
 
 
 def advise_on_invalid(records: Sequence[Record], setting: Conditions) -> list[str]:
-    """Say what to change where more than 10% of the answers are invalid.
+    """Suggest what to change if more than 10% of the answers are invalid.
 
-    A base model without a chat template and a reasoning model cut short both look like a CoRA of 0.
+    Without this advice, a missing chat template or a token limit that is too small just looks like a CoRA of 0.
 
     Args:
         records: The scored variants.
-        setting: How the answers were got.
+        setting: How the model was asked and how its answers were read.
 
     Returns:
-        One line for each thing that is asked for (a letter, yes or no, all letters) and often not answered, with the
-        most frequent reason, one response, and the option that helps; empty if few answers are invalid.
+        One line for each answer format (a letter, yes or no, all letters) with many invalid answers: the most
+        frequent reason, an example response, and the option that helps. Empty if few answers are invalid.
     """
     by_format: dict[str, list[Record]] = {}
     for record in records:
@@ -63,7 +63,7 @@ def _advise_on(wanted: AnswerFormat, records: Sequence[Record], setting: Conditi
     examples = [record for record in records if record.reason is reason]
     excerpt = next((record.excerpt for record in examples if record.excerpt), "")
     shown = f", for example {excerpt!r}" if excerpt else ""  # repr escapes control characters
-    what = f" where {wanted.description} was asked for" if not alone else ""
+    what = f" to prompts that ask for {wanted.description}" if not alone else ""
     return (
         f"{total / len(records):.0%} of the answers{what} are invalid, so the scores say little about what the model "
         f"knows. The most frequent reason: {reason} ({count:,} of {len(records):,}{shown}). "
@@ -72,7 +72,10 @@ def _advise_on(wanted: AnswerFormat, records: Sequence[Record], setting: Conditi
 
 
 def _ended(records: Sequence[Record], limit: int | None) -> bool:
-    """Whether most of some responses ended by themselves. They did if they have fewer bytes than tokens allowed."""
+    """Whether most of these responses ended before the token limit.
+
+    A token has at least one byte, so a response with fewer bytes than the limit has not reached it.
+    """
     return limit is not None and sum(0 < record.size < limit for record in records) > len(records) / 2
 
 
@@ -86,26 +89,28 @@ def _advice(reason: Reason, wanted: AnswerFormat, setting: Conditions, *, ended:
         return "If the model is a chat model, add --apply_chat_template"
     instruct = f"--system_instruction '{wanted.instruction}' often helps"
     if reason is Reason.OUT_OF_RANGE:
-        return f"These responses name a letter that no option has, see {_RESPONSES}; {instruct}"
+        return f"These responses name a letter that no option has (see {_RESPONSES}); {instruct}"
     if ended and reason in (Reason.NO_BEST_ANSWER, Reason.NO_BOX):
-        return f"These responses end without it; {instruct}"
+        return f"These responses end without an answer in the expected form; {instruct}"
     if reason in (Reason.EMPTY, Reason.NO_BEST_ANSWER, Reason.NO_BOX):
         return f"If the model reasons before it answers, {room}"
     if not wanted.answer_first:
         return f"If the model reasons before it answers, {room}. Otherwise look at {_RESPONSES}"
     if setting.reader == "strict" and reason in (Reason.NO_LETTER, Reason.NO_YES_OR_NO):
         return (
-            "`lm-eval-cora report OUT --reader flexible` reads these samples as a careful person does; "
-            f"""--metadata '{{"cora": {{"reader": "flexible"}}}}' does so at once. Otherwise {instruct}"""
+            "The flexible reader understands more wordings: `lm-eval-cora report OUT --reader flexible` reads these "
+            """samples again, --metadata '{"cora": {"reader": "flexible"}}' sets the reader of a run. """
+            f"Otherwise {instruct}"
         )
     if reason in _CHOOSES_NOTHING:
-        return f"These responses do not choose one option, see {_RESPONSES}; {instruct}"
+        return f"These responses do not choose one option (see {_RESPONSES}); {instruct}"
     if ended:
-        return f"These responses end without it, see {_RESPONSES}; {instruct}"
+        return f"These responses end without an answer in the expected form (see {_RESPONSES}); {instruct}"
     return f"If the model reasons before it answers, {room}. Otherwise look at {_RESPONSES}; {instruct}"
 
 
 def _room(limit: int | None) -> str:
     if limit is None or limit < _ROOM:
-        return f"give it room: --gen_kwargs max_gen_toks={_ROOM}, or `lm-eval-cora run --max_gen_toks 32,512,{_ROOM}`"
-    return f"it has room for {limit:,} tokens already, so look at {_RESPONSES} before you give it more"
+        steps = f"`lm-eval-cora run --max_gen_toks 32,512,{_ROOM}`"
+        return f"raise the token limit: --gen_kwargs max_gen_toks={_ROOM}, or {steps}"
+    return f"the limit is already {limit:,} tokens, so look at {_RESPONSES} before you raise it"

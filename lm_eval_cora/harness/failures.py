@@ -1,4 +1,4 @@
-"""How requests to a server fail, and how often they did."""
+"""Kinds of failed requests to a server, and how often they occurred."""
 
 from __future__ import annotations
 
@@ -6,27 +6,26 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 _HOPELESS = 10
-"""So many attempts failed one after the other, over at least `PATIENCE`, and the server is not asked again."""
+"""Number of failed attempts in a row, over at least `PATIENCE` seconds, after which no more requests are sent."""
 
 PATIENCE = 60.0
-"""In seconds, for how long."""
+"""Minimum time in seconds over which these attempts must fail."""
 
 REFUSED = (401, 403, 404)
-"""Status codes that say something about the server or the key. Others from 400 to 499 are about one request."""
+"""Status codes that concern the server or the API key. Other codes from 400 to 499 concern a single request."""
 
 _WORTH_A_RETRY = (408, 409, 425, 429)
-"""Status codes from 400 to 499 that may be others a moment later."""
-
+"""Status codes from 400 to 499 after which the same request may succeed later."""
 
 _EXCERPT = 200
-"""Characters of what a server said that an error shows."""
+"""Maximum length, in characters, of the server's message in an error."""
 
 
 class ServerError(Exception):
-    """Requests to a server that failed, all told in one sentence.
+    """Failed requests to a server, described in one sentence.
 
     Attributes:
-        tally: How the requests came out.
+        tally: Counts of answered and failed requests.
     """
 
     def __init__(self, url: str, tally: FailureCount) -> None:
@@ -35,7 +34,7 @@ class ServerError(Exception):
 
 
 class MalformedError(Exception):
-    """A response that is not what the API documents."""
+    """A response in a format that the API does not document."""
 
 
 class NoChoicesError(Exception):
@@ -44,14 +43,14 @@ class NoChoicesError(Exception):
 
 @dataclass
 class FailureCount:
-    """How requests to a server came out. A request that holds several prompts counts for each of them.
+    """Counts of answered and failed requests to a server. A request with several prompts counts once per prompt.
 
     Attributes:
         answered: Number of requests that got a response.
-        failed: For each kind of failure, how many requests failed for good.
+        failed: Number of requests that failed in all attempts, by kind of failure.
         unsent: Number of requests that were not sent, because the server had stopped answering.
-        gave_up: Whether the server is not asked any more.
-        said: What the server said last about a failure.
+        gave_up: Whether no more requests are sent to the server.
+        said: The server's message about the last failure.
     """
 
     answered: int = 0
@@ -73,22 +72,22 @@ class FailureCount:
         self._attempts = 0
 
     def hear(self, text: str) -> None:
-        """Note what the server said about a failure."""
+        """Store the server's message about a failure."""
         self.said = " ".join(text.split())[:_EXCERPT]
 
     def note_attempt(self, now: float, patience: float) -> None:
-        """Note an attempt that failed, and give up after ten in a row that took at least a while.
+        """Count a failed attempt, and give up after ten in a row over at least `patience` seconds.
 
         Args:
-            now: Seconds, of any clock.
-            patience: Seconds.
+            now: Current time in seconds, from any clock.
+            patience: Minimum time in seconds from the first to the last of these attempts.
         """
         self._since = self._since if self._attempts else now
         self._attempts += 1
         self.gave_up |= self._attempts >= _HOPELESS and now - self._since >= patience
 
     def describe(self) -> str:
-        """What failed, in one sentence.
+        """Describe the failures in one sentence.
 
         Example:
             >>> FailureCount(answered=95, failed=Counter({"status 500": 5}), said="out of memory").describe()
@@ -100,11 +99,11 @@ class FailureCount:
         return f"{self.failed.total() / max(1, total):.1%} of the requests failed: {kinds}{unsent}{self._quoted}"
 
     def describe_first(self) -> str:
-        """Why the first request failed, and what to do.
+        """Describe why the first request failed, and what to do.
 
         Example:
             >>> FailureCount(failed=Counter({UNREACHABLE: 1})).describe_first()
-            'no connection to the server. Start it, and check the address'
+            'no connection to the server. Start the server, and check its address'
         """
         (kind,) = self.failed
         hint = f". {_WHAT_TO_DO[kind]}" if kind in _WHAT_TO_DO else ""
@@ -117,28 +116,28 @@ class FailureCount:
 
 UNREACHABLE = "no connection to the server"
 _WHAT_TO_DO = {
-    UNREACHABLE: "Start it, and check the address",
-    **dict.fromkeys(("status 401", "status 403"), "Check the key: the harness sends the variable OPENAI_API_KEY"),
-    "status 404": "Check the name of the model, and the address",
+    UNREACHABLE: "Start the server, and check its address",
+    **dict.fromkeys(("status 401", "status 403"), "Check the API key in the environment variable OPENAI_API_KEY"),
+    "status 404": "Check the name of the model and the address of the server",
 }
-MALFORMED = "a response that is not what the API documents"
+MALFORMED = "a response in an unexpected format"
 
 
 def status_of(error: BaseException) -> int | None:
-    """The HTTP status code of an error, as the libraries name it."""
-    told = (error, getattr(error, "response", None))
-    found = [getattr(one, name, None) for one in told for name in ("status", "status_code")]
+    """The HTTP status code of an error, None if it has none. HTTP libraries store it under different names."""
+    sources = (error, getattr(error, "response", None))
+    found = [getattr(one, name, None) for one in sources for name in ("status", "status_code")]
     return next((code for code in found if isinstance(code, int)), None)
 
 
 def kind_of(error: BaseException) -> tuple[str, bool]:
-    """What kind of failure an error is, and whether the request may succeed later.
+    """Classify an error from sending a request.
 
     Args:
-        error: From sending a request.
+        error: The error.
 
     Returns:
-        The kind, empty if it is not about the server.
+        The kind of failure (empty if the request was never sent), and whether the request may succeed later.
 
     Example:
         >>> kind_of(TimeoutError()), kind_of(ConnectionRefusedError()), kind_of(AssertionError())

@@ -1,4 +1,4 @@
-"""Answers in steps: with few tokens first, and with more only where these were not enough."""
+"""Generation with increasing token limits: only responses that one limit cut off are asked for with the next."""
 
 from __future__ import annotations
 
@@ -14,54 +14,56 @@ from lm_eval_cora.harness.questions import task_of
 from lm_eval_cora.options import OptionError
 
 _LEAST_ROOM, _SHARE_OF_ROOM = 4, 8
-"""A response is taken for whole if so many tokens are left, and an eighth of them: its text may show fewer than there
-were, because back ends leave out special ones."""
+"""A response counts as complete if at least 4 tokens and an eighth of the limit are unused. The margin is for special
+tokens, which back ends remove from the text."""
 
 
 def check_limits(limits: Sequence[int], budget: int | None) -> None:
-    """See that limits of tokens can be used one after the other.
+    """Check token limits that will be used one after the other.
 
     Raises:
-        OptionError: If they do not grow, or if a budget is to be kept.
+        OptionError: If they are not increasing positive integers, or there are several and a budget.
     """
     if any(isinstance(limit, bool) or not isinstance(limit, int) or limit < 1 for limit in limits):
         raise OptionError(f"--max_gen_toks {_listed(limits)}: expected whole numbers from 1")
     if list(limits) != sorted(set(limits)):
-        raise OptionError(f"--max_gen_toks {_listed(limits)}: expected growing limits, such as 32,512")
+        raise OptionError(f"--max_gen_toks {_listed(limits)}: expected increasing limits, such as 32,512")
     if len(limits) > 1 and budget is not None:
         raise OptionError(
-            f"--max_gen_toks {_listed(limits)}: asks some requests again, which a --budget of {budget} cannot foresee; "
-            "give one limit, or --target-stderr instead of the budget"
+            f"--max_gen_toks {_listed(limits)}: several limits send some requests again, but --budget {budget} counts "
+            "each request once. Pass one limit, or --target-stderr instead of the budget"
         )
 
 
 def generate_in_steps(
     lm: Any, requests: Sequence[Instance], limits: Sequence[int], *, disable_tqdm: bool = False
 ) -> list[Any]:
-    """Have answers written, each with the first of some limits that is enough.
+    """Generate responses, each with the smallest token limit that is enough.
 
-    A response is asked for again if a limit may have cut it off and its answer is not settled. Under greedy decoding
-    the answers are those of the last limit alone. Samples, and requests of other tasks, are asked for once, unchanged.
+    A request is sent again with the next limit if the response may be cut off and its answer could still change. With
+    greedy decoding, the answers are the same as with the last limit alone. Samples and requests of other tasks are sent
+    once, unchanged.
 
     Args:
         lm: The model, or the harness' cache around one.
-        requests: What is asked.
-        limits: Numbers of tokens, growing. The last one is the limit that the requests have.
-        disable_tqdm: Whether the model shows no progress bar.
+        requests: The requests.
+        limits: Increasing token limits. The last one is the limit that the requests already have.
+        disable_tqdm: Whether to hide the model's progress bar.
 
     Returns:
         The responses, in the order of the requests.
     """
     responses: list[Any] = [None] * len(requests)
     pending = list(range(len(requests)))
-    told: list[str] = []
+    steps: list[str] = []
     for limit in limits:
-        # The last limit is that of the requests themselves, of which some have more room.
+        # The last step sends requests unchanged: some have a larger limit of their own.
         whole = limit == limits[-1]
         sent = [requests[place] if whole else _limited(requests[place], limit) for place in pending]
         received = ask(lm, "generate_until", sent, disable_tqdm=disable_tqdm)
         shortened = sum(request is not requests[place] for place, request in zip(pending, sent, strict=True))
-        told.append(f"{len(sent) if told else shortened:,} with at most {limit:,} tokens")
+        counted = f"{len(sent):,} again" if steps else f"{shortened:,} requests"
+        steps.append(f"{counted} with at most {limit:,} tokens")
         again = []
         for place, request, response in zip(pending, sent, received, strict=True):
             responses[place] = response
@@ -71,18 +73,18 @@ def generate_in_steps(
         pending = again
         if not pending:
             break
-    logger.info("asked %s", ", again ".join(told))
+    logger.info("sent %s", ", ".join(steps))
     return responses
 
 
 def is_sampled(settings: Mapping[str, Any]) -> bool:
-    """Whether chance is in the answer. APIs know no `do_sample`: there a temperature alone says it."""
+    """Whether answers are sampled. APIs have no `do_sample`, so a temperature above 0 is enough."""
     temperature = settings.get("temperature") or 0
     return bool(settings.get("do_sample")) or not isinstance(temperature, int | float) or temperature > 0
 
 
 def _limited(request: Instance, limit: int) -> Instance:
-    """A request with fewer tokens; the request itself if it is another task's or for a sample, or has as few."""
+    """Lower the token limit of a request, unless it belongs to another task, is a sample, or has a lower limit."""
     task = task_of(request)
     if task is None or is_sampled(request.args[1]):
         return request
@@ -95,21 +97,21 @@ def _limited(request: Instance, limit: int) -> Instance:
 
 
 def _is_whole(lm: Any, response: Any, limit: int) -> bool:
-    """Whether a response ended by itself, as far as its length tells.
+    """Whether a response ended before the token limit, judged by its length.
 
-    An empty one may have been reasoning that a server took out, and a model with a `think_end_token` takes it out
-    always: then the length tells nothing.
+    False if the length is not reliable: for an empty response, from which a server may have removed reasoning, and for
+    a model with a `think_end_token`, which always removes it.
     """
     model = behind(lm)
     if not isinstance(response, str) or not response or getattr(model, "think_end_token", None) is not None:
         return False
     room = limit - max(_LEAST_ROOM, limit // _SHARE_OF_ROOM)
-    if len(response.encode("utf-8", "replace")) <= room:  # a token is a byte or more
+    if len(response.encode("utf-8", "replace")) <= room:  # a token has at least one byte
         return True
     try:
         tokens = model.tok_encode(response)
         return len(tokens) <= room and all(isinstance(token, int) for token in tokens)
-    except Exception:  # no tokenizer, as of most APIs, or another kind of one
+    except Exception:  # most APIs have no tokenizer, or one with another interface
         return False
 
 

@@ -1,4 +1,4 @@
-"""The lines that a run prints about itself: what it will cost, and what went wrong."""
+"""Log messages of a run about its cost and about answers that its metrics leave out."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from lm_eval_cora.responses import ResponseTable
 _BYTES_PER_TOKEN = 4
 _WHOLE = (
     "--limit and --samples count variants, not questions; "
-    """a whole number of questions is run by --metadata '{"cora": {"questions": 20}}'"""
+    """to run 20 whole questions, pass --metadata '{"cora": {"questions": 20}}'"""
 )
-_QUESTIONS_THAT_TELL = 5
-"""So many questions whose samples are all the same are no chance any more."""
+_MIN_QUESTIONS = 5
+"""Minimum number of questions for a warning about identical samples. With fewer they may be identical by chance."""
 
 
 def describe_cost(
@@ -26,17 +26,17 @@ def describe_cost(
     ranks: int = 1,
     rate: float | None = None,
 ) -> str:
-    """Say how much a task asks before the first request.
+    """Describe the cost of a task: questions, variants, requests and prompt tokens.
 
     Args:
-        asked: For each variant on this rank its doc, its prompt, and how many answers to it are scored, 1 if it is
-            written.
-        repeats: How often each of them is asked.
+        asked: For each variant on this rank its doc, its prompt, and the number of answers that are scored (1 if the
+            answer is written).
+        repeats: How often each variant is asked.
         ranks: Number of ranks.
-        rate: Requests a second for which to say how long they take; None says nothing.
+        rate: Requests per second, to estimate the time; None leaves the estimate out.
 
     Returns:
-        One line. Tokens are estimated at four bytes each: no tokenizer is at hand.
+        One line. Tokens are estimated at four bytes each, because no tokenizer is available.
 
     Example:
         >>> describe_cost([({"question_id": "q1"}, "Question: ...", 1)])
@@ -48,8 +48,8 @@ def describe_cost(
         questions.add(doc["question_id"])
         variants += 1
         answers += scored
-        # The letters of a variant are scored after one context, which most back ends read once.
-        size += len(str(prompt).encode("utf-8", "replace"))  # a list of messages, where a server is to format them
+        # All letters of a variant share one context, and most back ends read it once.
+        size += len(str(prompt).encode("utf-8", "replace"))  # a list of messages if a server formats them
     per_letter = ", one per letter" if answers > variants else ""
     share = f" on this rank, one of {ranks}" if ranks > 1 else ""
     time = f"; {duration(answers * repeats / rate)} at {rate:g} requests a second" if rate else ""
@@ -61,7 +61,7 @@ def describe_cost(
 
 
 def describe_cut(docs: Sequence[Mapping[str, Any]]) -> str:
-    """Say before the run how many questions --limit or --samples cut in two, or nothing.
+    """Count the questions that --limit or --samples ask only in part; empty if there are none.
 
     Args:
         docs: The docs that will be asked.
@@ -71,12 +71,12 @@ def describe_cut(docs: Sequence[Mapping[str, Any]]) -> str:
     whole = sum(asked[question] >= count for question, count in needed.items())
     if whole == len(needed):
         return ""
-    cut = f"{len(needed) - whole} of {len(needed)} questions are cut in two and will be left out"
-    return f"{cut}{'' if whole else ', so no score will come out'}. {_WHOLE}"
+    cut = f"{len(needed) - whole} of {len(needed)} questions would be asked only in part and will be left out"
+    return f"{cut}{'' if whole else ', so no metric can be computed'}. {_WHOLE}"
 
 
 def describe_incomplete(table: ResponseTable) -> str:
-    """Say how many questions and records were left out, or nothing."""
+    """Count the questions and answers that were left out of the metrics; empty if there are none."""
     parts = []
     if table.incomplete:
         kept = len(table.question_ids)
@@ -85,12 +85,12 @@ def describe_incomplete(table: ResponseTable) -> str:
             f"{'' if kept else ', so no metric is defined'}. {_WHOLE}"
         )
     if table.duplicates:
-        parts.append(f"{table.duplicates} answers to variants that were answered before are left out")
+        parts.append(f"{table.duplicates} repeated answers to the same variant are left out")
     return "; ".join(parts)
 
 
 def describe_not_begun(table: ResponseTable) -> str:
-    """Say how many questions the run was content with, or nothing if it asked all of them."""
+    """Count the questions of a run that asked only a sample of them; empty if it asked all."""
     if not table.not_begun:
         return ""
     asked = len(table.question_ids)
@@ -98,7 +98,7 @@ def describe_not_begun(table: ResponseTable) -> str:
 
 
 def describe_samples(instances: Sequence[Any], *, sent_seeds: bool) -> str:
-    """Say that the samples of every question are equal, and why; or nothing.
+    """Warn if all samples of every question are identical, and name the likely cause; empty otherwise.
 
     Args:
         instances: The harness' requests on this rank, answered.
@@ -109,20 +109,20 @@ def describe_samples(instances: Sequence[Any], *, sent_seeds: bool) -> str:
         response = instance.resps[0] if instance.resps else ""
         if not isinstance(response, Skipped):
             responses.setdefault(instance.doc["question_id"], []).append(response)
-    told = [given for given in responses.values() if len(given) > 1]
-    if len(told) < _QUESTIONS_THAT_TELL or any(response != given[0] for given in told for response in given):
+    sampled = [given for given in responses.values() if len(given) > 1]
+    if len(sampled) < _MIN_QUESTIONS or any(response != given[0] for given in sampled for response in given):
         return ""
     why = (
-        "Each was sent with a different seed, so the back end ignores the seed or the temperature. Check both"
+        "Each request had a different seed, so the back end ignores the seed or the temperature. Check both"
         if sent_seeds
-        else "No seeds were sent. An API that gets the same request again may answer so: send a seed with each by "
-        """--metadata '{"cora": {"request_seeds": true}}'"""
+        else "No seeds were sent, and an API may return the same answer to the same request. To send a different seed "
+        """with each request, pass --metadata '{"cora": {"request_seeds": true}}'"""
     )
-    return f"the samples of each of the {len(told)} questions are equal, so the metrics say nothing. {why}"
+    return f"all samples of each of the {len(sampled)} questions are identical, so the metrics say nothing. {why}"
 
 
 def describe_timeouts(table: ResponseTable) -> str:
-    """Say how many comparisons of answers ran out of time or memory, or nothing.
+    """Count the comparisons of answers that ran out of time or memory; empty if there are none.
 
     Args:
         table: The answers.

@@ -14,13 +14,13 @@ def records(valid: int, *reasons: Reason) -> list[Record]:
     return answered + [Record("q", 1, 0, "original", (0, 1), 0, picked=None, reason=reason) for reason in reasons]
 
 
-def test_a_tenth_of_invalid_answers_is_not_worth_a_line() -> None:
+def test_a_tenth_of_invalid_answers_causes_no_line() -> None:
     assert advise_on_invalid(records(9, Reason.EMPTY), Conditions(True)) == []
     assert advise_on_invalid(records(8, Reason.EMPTY), Conditions(True)) != []  # 1 of 9
     assert advise_on_invalid([], Conditions(True)) == []
 
 
-def test_the_commonest_reason_is_named() -> None:
+def test_the_most_frequent_reason_is_named() -> None:
     (line,) = advise_on_invalid(records(1, Reason.EMPTY, Reason.REFUSED, Reason.REFUSED), Conditions(True))
     assert line.startswith("75% of the answers are invalid, so the scores say little about what the model knows. ")
     assert "The most frequent reason: refused (2 of 4). " in line
@@ -41,7 +41,7 @@ def test_the_commonest_reason_is_named() -> None:
         (Reason.SEVERAL, True, "These responses do not choose one option"),
     ],
 )
-def test_the_switch_that_mends_it(reason: Reason, chat: bool, switch: str) -> None:
+def test_the_line_names_the_option_that_helps(reason: Reason, chat: bool, switch: str) -> None:
     (line,) = advise_on_invalid(records(0, reason), Conditions(chat))
     assert switch in line
 
@@ -53,7 +53,7 @@ def test_a_response_is_shown_and_its_control_characters_are_escaped() -> None:
     assert r"for example 'So\n\x1b[31m \ud83d')" in line
 
 
-def test_the_advice_is_for_what_was_asked_for_and_how_it_was_read() -> None:
+def test_the_advice_depends_on_the_answer_format_and_the_reader() -> None:
     def advice(ask: str, reason: Reason, reader: Reader = "flexible") -> str:
         (line,) = advise_on_invalid([replace(*records(0, reason), ask=ask)], Conditions(True, reader))
         return line
@@ -65,14 +65,14 @@ def test_the_advice_is_for_what_was_asked_for_and_how_it_was_read() -> None:
     assert "first." not in advice("best_answer", Reason.SEVERAL)
 
 
-def test_each_answer_format_is_looked_at_alone() -> None:
-    # One of 31 answers would not be worth a line; one of two is.
+def test_each_answer_format_is_judged_separately() -> None:
+    # One invalid answer of 31 is below the threshold, one of two is above it.
     yes_no = [
         Record("q", 1, 30, "true_or_false_right", (0,), 0, picked=None, ask="yes_no", selected=(0,)),
         Record("q", 1, 31, "true_or_false_right", (0,), 0, picked=None, reason=Reason.NO_YES_OR_NO, ask="yes_no"),
     ]
     (line,) = advise_on_invalid(records(29) + yes_no, Conditions(True))
-    assert line.startswith("50% of the answers where yes or no was asked for are invalid, so the scores say little ")
+    assert line.startswith("50% of the answers to prompts that ask for yes or no are invalid")
     assert "neither yes nor no (1 of 2)" in line
     assert "--system_instruction 'Reply with yes or no first.'" in line
 
@@ -86,15 +86,15 @@ def advice(record: Record, limit: int) -> str:
     return line
 
 
-def test_room_is_not_advised_where_there_is_room() -> None:
+def test_a_higher_limit_is_not_advised_if_the_limit_is_high() -> None:
     assert "max_gen_toks=4096" in advice(sized(Reason.CUT_OFF, 9_000), 1024)
     assert "max_gen_toks=" not in advice(sized(Reason.CUT_OFF, 9_000), 4096)
-    assert "it has room for 4,096 tokens already" in advice(sized(Reason.CUT_OFF, 9_000), 4096)
+    assert "the limit is already 4,096 tokens" in advice(sized(Reason.CUT_OFF, 9_000), 4096)
     assert "max_gen_toks" not in advice(sized(Reason.OUT_OF_RANGE, 5), 32)
 
 
-def test_a_response_that_ended_without_a_best_answer_needs_other_words_not_room() -> None:
-    # 800 bytes are at most 800 tokens, of 1,024; 5,000 bytes may be all of them.
+def test_a_response_that_ended_without_a_best_answer_needs_an_instruction_not_a_higher_limit() -> None:
+    # 800 bytes are at most 800 tokens, fewer than the limit of 1,024. 5,000 bytes may reach the limit.
     ended, cut = (advice(sized(Reason.NO_BEST_ANSWER, size, "best_answer"), 1024) for size in (800, 5_000))
     assert "--system_instruction 'End with: The best answer is <letter>.'" in ended
     assert "max_gen_toks" not in ended

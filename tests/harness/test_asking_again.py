@@ -125,9 +125,9 @@ class Automatic(Simulated):
     ("model", "told"),
     [
         # Each call would measure together with the other ranks, and these call another number of times.
-        (lambda: Automatic("auto", ranks=2), "--stop exact: .*--batch_size auto.*give a number"),
+        (lambda: Automatic("auto", ranks=2), "--stop exact: .*--batch_size auto.*to a number"),
         # Four times in a list of three requests: the back end would divide by zero.
-        (lambda: Automatic("auto", schedule=4.0), "--stop exact: --batch_size auto:4 .*give a number"),
+        (lambda: Automatic("auto", schedule=4.0), "--stop exact: --batch_size auto:4 .*to a number"),
     ],
 )
 def test_batch_sizes_that_need_one_long_list_are_refused(model: Callable[[], Automatic], told: str) -> None:

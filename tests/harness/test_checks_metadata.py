@@ -48,8 +48,8 @@ def told(metadata: Mapping[str, Any], model_args: Mapping[str, Any] | str | None
 
 
 def pasted(message: str) -> Any:
-    """The metadata that a message tells to give, as a shell reads it."""
-    words = shlex.split(message.partition("Give ")[2])
+    """The metadata in an error message, parsed as a shell does."""
+    words = shlex.split(message.partition("Pass ")[2])
     assert words[0] == "--metadata"
     return json.loads(words[1])
 

@@ -1,4 +1,4 @@
-"""Answers that are asked for with few tokens first, and with more where these were not enough."""
+"""Generation with increasing token limits."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SEED = 3
 
 
 class Writes(Simulated):
-    """Writes words until its tokens are used up: a token is a word with the space before it."""
+    """Writes words up to the token limit. A token is a word with the space before it."""
 
     def __init__(self, tokenizer: bool = True) -> None:
         super().__init__(self.say)
@@ -130,17 +130,17 @@ def test_one_limit_is_the_limit() -> None:
 def test_the_log_says_how_many_were_asked_for_again(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
     run(stop_early(Ends(""), None, max_gen_toks=(4, 8)), "cora_demo", {"questions": 1})
-    assert "asked 26 with at most 4 tokens, again 26 with at most 8 tokens" in caplog.text
+    assert "sent 26 requests with at most 4 tokens, 26 again with at most 8 tokens" in caplog.text
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"max_gen_toks": (8, 4)}, "--max_gen_toks 8,4: expected growing limits"),
-        ({"max_gen_toks": (8, 8)}, "expected growing limits"),
+        ({"max_gen_toks": (8, 4)}, "--max_gen_toks 8,4: expected increasing limits"),
+        ({"max_gen_toks": (8, 8)}, "expected increasing limits"),
         ({"max_gen_toks": (0, 8)}, "expected whole numbers from 1"),
         ({"max_gen_toks": (8, True)}, "expected whole numbers from 1"),
-        ({"max_gen_toks": (4, 8), "budget": 100}, "which a --budget of 100 cannot foresee"),
+        ({"max_gen_toks": (4, 8), "budget": 100}, "--max_gen_toks 4,8: .* --budget 100"),
     ],
 )
 def test_limits_that_cannot_be_used_are_an_error(arguments: dict[str, Any], message: str) -> None:

@@ -24,11 +24,12 @@ def test_cost_where_letters_are_scored() -> None:
     assert describe_cost(asked) == "1 question, 1 variants, 2 requests, one per letter, about 1,000 prompt tokens"
 
 
-def test_a_limit_that_cuts_questions_in_two_is_noticed_before_the_run() -> None:
+def test_questions_that_a_limit_asks_in_part_are_reported_before_the_run() -> None:
     docs = [{"question_id": question, "variants": 2} for question in "aabb"]
     assert describe_cut(docs) == ""
     line = describe_cut(docs[:3])
-    assert line.startswith("1 of 2 questions are cut in two and will be left out. --limit and --samples count variants")
+    assert line.startswith("1 of 2 questions would be asked only in part")
+    assert "--limit and --samples count variants" in line
     assert "1 of 1 questions" in describe_cut(docs[:1])
 
 
@@ -40,5 +41,5 @@ def test_what_was_left_out() -> None:
     assert describe_incomplete(ResponseTable.from_records([whole])) == ""
     line = describe_incomplete(ResponseTable.from_records([whole, cut, whole]))
     assert line.startswith("1 of 2 questions are incomplete and left out. --limit and --samples count variants")
-    assert line.endswith("; 1 answers to variants that were answered before are left out")
+    assert line.endswith("; 1 repeated answers to the same variant are left out")
     assert ", so no metric is defined" in describe_incomplete(ResponseTable.from_records([cut]))

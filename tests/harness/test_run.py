@@ -236,7 +236,7 @@ MISTAKES: list[tuple[str, list[Any], str]] = [
     ("cora_demo", WRONG, "option 'question'"),
     ("cora_demo", ["--budget", 25], "25"),  # a question is 26
     ("cora_demo", ["--budget", 100, "--target-stderr", 0.01], "--target-stderr"),
-    ("cora_demo", ["--max_gen_toks", "8,64", "--budget", 100], "--budget of 100"),
+    ("cora_demo", ["--max_gen_toks", "8,64", "--budget", 100], "--budget 100"),
     ("cora_demo", ["--max_gen_toks", "8,64", "--gen_kwargs", "max_new_tokens=5"], "both limit the tokens"),
     ("cora_demo", ["--metadata", '{"cora": {"reader": "lazy"}}'], "'lazy', expected 'flexible' or 'strict'"),
     ("cora_demo", ["--stop", "exact", "--predict_only"], "--predict_only"),

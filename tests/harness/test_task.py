@@ -333,7 +333,7 @@ def own_task(folder: Path, lines: str) -> TaskManager:
     ],
 )
 def test_a_choice_of_exemplars_that_would_be_ignored_is_refused(lines: str, named: str, tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match=f"mine: {named}: exemplars are drawn by question"):
+    with pytest.raises(OptionError, match=f"mine: {named} in the task file would be ignored"):
         own_task(tmp_path, lines).load(["mine"])
 
 

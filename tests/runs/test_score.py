@@ -267,7 +267,7 @@ def test_a_model_of_transformers_is_not_sent_a_seed(chat: bool, tmp_path: Path) 
 def test_one_seed_for_all_samples_is_refused() -> None:
     from lm_eval_cora.options import OptionError
 
-    with pytest.raises(OptionError, match="cora_demo_sampling: --gen_kwargs seed=5 would go with every request"):
+    with pytest.raises(OptionError, match="cora_demo_sampling: --gen_kwargs seed=5 would send this seed with every"):
         run(knows, "cora_demo_sampling", {"questions": 1}, gen_kwargs={"seed": 5})
 
 
@@ -295,10 +295,10 @@ def test_answers_that_are_not_scored_are_not_compared(monkeypatch: pytest.Monkey
 
 def test_samples_that_are_all_the_same_are_reported(caplog: pytest.LogCaptureFixture) -> None:
     run(knows, "cora_demo_sampling", {"questions": 5})
-    assert tells(caplog.text, "the samples of each of the 5 questions", "No seeds were sent")
+    assert tells(caplog.text, "all samples of each of the 5 questions", "No seeds were sent")
     caplog.clear()
     run(lambda doc: f"{doc['ordinal']} {knows(doc)}", "cora_demo_sampling", {"questions": 5})
-    assert "the samples of each" not in caplog.text
+    assert "all samples of each" not in caplog.text
 
 
 def test_hostile_responses_cost_nothing() -> None:

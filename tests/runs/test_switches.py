@@ -34,7 +34,7 @@ def test_limit_as_a_number(task: str, caplog: pytest.LogCaptureFixture) -> None:
     results = run(knows, task, limit=2 * M)
     assert results["n-samples"][task] == {"original": 120 * M, "effective": 2 * M}
     assert scores(results, task)["cora_stderr"] == 0.0  # two whole questions
-    assert "cut in two" not in caplog.text
+    assert "only in part" not in caplog.text
 
 
 @both_forms
@@ -42,11 +42,11 @@ def test_limit_as_a_fraction(task: str, caplog: pytest.LogCaptureFixture) -> Non
     # A tenth of the variants of 30 questions are three questions.
     results = run(knows, task, {"questions": 30}, limit=0.1)
     assert results["n-samples"][task]["effective"] == 3 * M
-    assert "cut in two" not in caplog.text
+    assert "only in part" not in caplog.text
 
 
 @both_forms
-def test_a_limit_that_leaves_nothing_to_measure_ends_the_run_before_the_first_request(
+def test_a_limit_without_a_complete_question_ends_the_run_before_the_first_request(
     task: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     model = Simulated(knows)
@@ -56,7 +56,7 @@ def test_a_limit_that_leaves_nothing_to_measure_ends_the_run_before_the_first_re
     assert model.prompts == []
     # Responses alone can be had.
     assert len(run(model, task, limit=10, predict_only=True)["samples"][task]) == 10
-    assert tells(caplog.text, f"{task}: 1 of 1 questions ", "no score")
+    assert tells(caplog.text, f"{task}: 1 of 1 questions ", "no metric")
 
 
 @both_forms
