@@ -1,10 +1,10 @@
-"""Start-up module. Every start of Python pays for it, so it imports only `sys`; the work is in `finder`."""
+"""Start-up module. It slows down every start of Python, so it imports only `sys`; `finder` does the work."""
 
 import sys
 
 
-def find_spec(name, path=None, target=None):  # type: ignore[no-untyped-def]  # `typing` would have to be imported
-    """Leave every import to the other finders of `sys.meta_path`; hand those of the harness to `finder` first."""
+def find_spec(name, path=None, target=None):  # type: ignore[no-untyped-def]  # no `typing` import
+    """Pass imports of the harness to `finder`. Leave all other imports to the other finders of `sys.meta_path`."""
     if name in ("lm_eval", "lm_eval.tasks.manager"):
         try:
             from lm_eval_cora.discovery import finder

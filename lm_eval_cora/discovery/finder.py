@@ -1,4 +1,4 @@
-"""Make `TaskManager` search our folder. Nothing here may raise: plain `lm_eval` runs it for every task."""
+"""Make `TaskManager` search our folder. This code must not raise: plain `lm_eval` runs it with every task."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MANAGER = "lm_eval.tasks.manager"
 """The module that defines `TaskManager`."""
 
 SWITCH = "LM_EVAL_CORA_AUTOLOAD"
-"""The environment variable that turns discovery off if it is "0"."""
+"""The environment variable that disables discovery if its value is "0"."""
 
 
 class _State(threading.local):
@@ -35,12 +35,12 @@ def find_spec(name: str, path: Sequence[str] | None, target: ModuleType | None) 
 
     Args:
         name: Name of the module.
-        path: Where the import system searches for it.
-        target: Module to be reloaded, if any.
+        path: The search path that the import system passes.
+        target: The module to reload, or None.
 
     Returns:
-        For the module of `TaskManager`, the spec that the other finders return, with a loader that patches the module
-        after loading it. Otherwise None, which leaves the import to the other finders.
+        For the module of `TaskManager`, the spec of the other finders with a loader that patches the module. Otherwise
+        None, which leaves the import to the other finders.
     """
     if _state.searching or os.environ.get(SWITCH) == "0":
         return None
@@ -59,7 +59,7 @@ def find_spec(name: str, path: Sequence[str] | None, target: ModuleType | None) 
 
 
 def _spec_of_others(name: str, path: Sequence[str] | None, target: ModuleType | None) -> ModuleSpec | None:
-    """Ask all finders, as the import system would. While this runs, our own returns None."""
+    """Query all finders as the import system does. Our own finder returns None during this search."""
     for finder in sys.meta_path:
         find = getattr(finder, "find_spec", None)
         spec: ModuleSpec | None = find and find(name, path, target)
@@ -81,19 +81,19 @@ class _Loader:
         self._loader = loader
 
     def __getattr__(self, name: str) -> Any:
-        if name == "_loader":  # of an object that is being copied
+        if name == "_loader":  # while the object is copied, before the attribute exists
             raise AttributeError(name)
         return getattr(self._loader, name)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Execute the module, and leave no trace of this loader on it."""
+        """Execute the module with its original loader, and patch it. The module does not refer to this loader."""
         module.__loader__ = self._loader
         if module.__spec__ is not None:
             module.__spec__.loader = self._loader
         self._loader.exec_module(module)
         try:
             _search_our_folder(module)
-            from lm_eval_cora.discovery.fragments import register_tag  # imports yaml, as the harness has by now
+            from lm_eval_cora.discovery.fragments import register_tag  # imports yaml, which the harness also imports
 
             register_tag()
         except Exception as error:
@@ -106,9 +106,9 @@ def _search_our_folder(manager: ModuleType) -> None:
     `TaskManager.__init__` of 0.4.12 and 0.4.13 calls `TaskIndex.build` and has no list of folders that a package could
     extend.
 
-    When it is called, the list of folders is complete. If ours is already among them, because the user named it or
-    because the harness reads the entry points of the group `lm_eval.tasks`, nothing changes. Otherwise it comes after
-    the harness' own folder and before those of the user, which may override its tasks.
+    The list of folders is complete when `build` is called. The list stays unchanged if it contains our folder, because
+    the user named it or the harness reads the entry points of the group `lm_eval.tasks`. Otherwise our folder is
+    inserted after the harness' own folder and before the user's folders, whose tasks may override ours.
     """
     index = manager.TaskIndex
 
@@ -126,7 +126,7 @@ def _search_our_folder(manager: ModuleType) -> None:
 
 
 def _warn(error: Exception) -> None:
-    # Below the harness' logger, so that its handler prints the line.
+    # A child of the harness' logger, so that the harness' handler prints the line.
     logging.getLogger("lm_eval.cora").warning(
         'lm-eval-cora: cannot add its tasks (%s: %s). Pass --include_path "$(lm-eval-cora tasks --path)"',
         type(error).__name__,

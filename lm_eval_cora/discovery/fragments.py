@@ -1,4 +1,4 @@
-"""The YAML tag `!cora`: names fragments of this package in task files that are in any other folder."""
+"""The YAML tag `!cora`, with which task files in any folder include fragments of this package."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ _FOLDERS = ("_forms", "_benchmarks", "_probes")
 
 
 def fragment(name: str) -> Path:
-    """Find a fragment of this package.
+    """Return the path of a fragment of this package.
 
     Args:
-        name: Its file name without the suffix: of a form, a benchmark or a probe.
+        name: File name, without suffix, of a form, a benchmark or a probe.
 
     Returns:
-        Its path.
+        The path.
 
     Raises:
-        KeyError: If there is none.
+        KeyError: If there is no such fragment.
 
     Example:
         >>> fragment("generate").relative_to(tasks_folder()).as_posix()
@@ -31,22 +31,22 @@ def fragment(name: str) -> Path:
         >>> fragment("divergant")
         Traceback (most recent call last):
         ...
-        KeyError: "!cora: there is no fragment 'divergant'. Did you mean 'divergent'?"
+        KeyError: "!cora: unknown fragment 'divergant'. Did you mean 'divergent'?"
     """
     paths = {path.stem: path for folder in _FOLDERS for path in sorted((tasks_folder() / folder).glob("*.yaml"))}
     if name not in paths:
-        meant = did_you_mean(name, paths) or f" There are {', '.join(paths)}"
-        raise KeyError(f"!cora: there is no fragment {name!r}.{meant}")
+        meant = did_you_mean(name, paths) or f" The fragments are: {', '.join(paths)}"
+        raise KeyError(f"!cora: unknown fragment {name!r}.{meant}")
     return paths[name]
 
 
 def register_tag() -> None:
-    """Teach PyYAML's loaders the tag, so that the harness reads `include: !cora [generate, divergent]`.
+    """Register the tag with PyYAML's loaders, so that the harness reads `include: !cora [generate, divergent]`.
 
-    The harness derives its loader from one of these three and resolves an include against the folder of the file that
-    has it. An absolute path works everywhere, so the tag stands for the paths of the fragments.
+    The harness derives its loader from one of these loaders. It resolves an included path relative to the file that
+    includes it, so the tag is replaced by absolute paths, which work everywhere.
     """
-    for name in ("SafeLoader", "FullLoader", "CSafeLoader"):  # the last one only with the C library
+    for name in ("SafeLoader", "FullLoader", "CSafeLoader"):  # CSafeLoader needs PyYAML's C library
         if (loader := getattr(yaml, name, None)) is not None:
             loader.add_constructor("!cora", _paths)
 

@@ -1,4 +1,4 @@
-"""Where the task files are, and where version 0.1.0 put them."""
+"""The folder of the task files, and the cleanup of the folders that version 0.1.0 left."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 STARTUP = "lm_eval_cora_startup.pth"
-"""The file that imports the start-up module. It is in each folder where the package is installed."""
+"""The file that imports the start-up module. It is in every folder in which the package is installed."""
 
 
 def tasks_folder() -> Path:
@@ -33,21 +33,22 @@ def tasks_folder() -> Path:
         if (place / "_probes").is_dir():
             return place
     raise FileNotFoundError(
-        f"cannot find the task files: looked in {' and '.join(map(str, places))}. Install lm-eval-cora again"
+        f"cannot find the task files: expected them in {' or '.join(map(str, places))}. Install lm-eval-cora again"
     )
 
 
 def with_tasks_folder(folders: Iterable[str | Path]) -> list[str | Path]:
     """Put our folder before the folders that the harness searches for task files.
 
-    The harness lets later folders override earlier ones, so a task of the user's wins over ours of the same name.
+    In the harness, later folders override earlier ones. A user's task therefore overrides our task of the same name.
 
     Args:
-        folders: The user's folders, in any number.
+        folders: The user's folders.
 
     Returns:
-        The same folders with ours in front. They stay as they are if one of them is our folder or contains it, because
-        the harness warns about each task that it finds twice. Folders inside ours are left out for the same reason.
+        Our folder, followed by the user's folders. The user's folders are returned unchanged if one of them is our
+        folder or contains it, because the harness warns about each task that it finds twice. Folders inside ours are
+        left out for the same reason.
 
     Raises:
         FileNotFoundError: If our folder is missing.
@@ -66,22 +67,22 @@ def with_tasks_folder(folders: Iterable[str | Path]) -> list[str | Path]:
 
 
 def remove_leftovers() -> list[Path]:
-    """Clean up after version 0.1.0, which installed its task files as `lm_eval/tasks/cora` into site-packages.
+    """Remove the empty folders that version 0.1.0 left in site-packages.
 
-    When pip upgrades that version, it leaves the folders `lm_eval` and `lm_eval/tasks` behind. Although empty, they
-    hide a harness that is installed from a clone. This function removes them where this package is installed. It
-    never removes a file.
+    Version 0.1.0 installed its task files as `lm_eval/tasks/cora`. When pip upgrades it, the empty folders `lm_eval`
+    and `lm_eval/tasks` remain, and they hide a harness that is installed from a clone. This function removes such
+    folders in each place in which this package is installed. It never removes a file.
 
     Returns:
         The folders that the user must delete: task files of version 0.1.0, and empty folders that could not be removed.
     """
     found = []
     for entry in sys.path:
-        if not isinstance(entry, str) or not entry:  # the import system ignores what is not a string
+        if not isinstance(entry, str) or not entry:  # the import system ignores other types
             continue
         harness = Path(entry) / "lm_eval"
         files = harness / "tasks" / "cora"
-        with suppress(OSError):  # a folder that we may not read
+        with suppress(OSError):  # for example, no permission to read the folder
             if (files / "_probes").is_dir():
                 found.append(files)
             elif (Path(entry) / STARTUP).is_file() and _contains_only_folders(harness):
@@ -96,7 +97,7 @@ def _contains_only_folders(folder: Path) -> bool:
 
 
 def _remove(folder: Path) -> None:
-    """Remove a folder and the folders in it, as far as they are empty and we may."""
+    """Remove a folder and its subfolders. Stop at the first folder that cannot be removed."""
     inner_first = sorted(folder.rglob("*"), reverse=True)
     with suppress(OSError):
         for path in (*inner_first, folder):

@@ -1,4 +1,4 @@
-"""The start-up module beside a harness of a few lines, and once beside the real one."""
+"""The start-up module with a small imitation of the harness, and in one test with the real harness."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class TaskIndex:
         return [str(path) for path in paths]
 
 class TaskManager:
-    '''As the harness' own, without reading anything.'''
+    '''Like the class of the harness, but reads no files.'''
 
     discovers = False  # what the harness' pull request 4015 proposes
 
@@ -57,7 +57,7 @@ def harness(tmp_path: Path) -> Path:
 
 
 def python(*arguments: str, path: tuple[Path, ...] = (), **variables: str) -> tuple[Any, str]:
-    """What a new Python prints as JSON, and on stderr. It has the checkout on its path."""
+    """Run a new Python with the checkout on its path. Return its JSON output and its stderr."""
     environment = {key: value for key, value in os.environ.items() if key != SWITCH}
     environment["PYTHONPATH"] = os.pathsep.join(map(str, (*path, REPOSITORY)))
     done = subprocess.run(
@@ -68,7 +68,7 @@ def python(*arguments: str, path: tuple[Path, ...] = (), **variables: str) -> tu
 
 
 def searched(harness: Path, call: str = "TaskManager()", before: str = "", **variables: str) -> list[str]:
-    """The folders that a TaskManager searches, with the start-up module active."""
+    """Return the folders that a TaskManager searches while the start-up module is active."""
     code = (
         f"import json, sys\nfrom pathlib import Path\nimport _lm_eval_cora_startup\n{before}\n"
         f"from lm_eval.tasks import TaskManager\nprint(json.dumps({call}.searched))"
@@ -120,7 +120,7 @@ def test_a_harness_that_discovers_packages_finds_us_by_itself(harness: Path) -> 
     call = "type('Discovering', (TaskManager,), {'discovers': True})(include_path='mine')"
     expected = [str(harness / "lm_eval" / "tasks"), str(OURS), "mine"]
     assert searched(harness, call) == expected
-    assert searched(harness, call, **{SWITCH: "0"}) == expected  # by the entry point alone
+    assert searched(harness, call, **{SWITCH: "0"}) == expected  # through the entry point
 
 
 def test_the_switch(harness: Path) -> None:
@@ -159,7 +159,7 @@ def test_it_imports_nothing_but_sys() -> None:
 
 
 def test_a_package_that_has_been_removed(harness: Path) -> None:
-    # The start-up module of a Python that still runs, while the package goes away.
+    # The package is removed while a Python with the start-up module still runs.
     before = "sys.modules['lm_eval_cora'] = None"
     assert searched(harness, before=before) == [str(harness / "lm_eval" / "tasks")]
 
@@ -173,7 +173,7 @@ def test_a_damaged_package(harness: Path) -> None:
 
 @pytest.mark.parametrize("place", ["0", "1", "len(sys.meta_path)"])
 def test_another_finder_that_asks_the_others(harness: Path, place: str) -> None:
-    # Ours asks it and it asks ours.
+    # Each of the two finders calls the other.
     before = f"""
 class Asking:
     @classmethod
@@ -183,7 +183,7 @@ class Asking:
 sys.meta_path.insert({place}, Asking)
 """
     assert searched(harness, before=before) == [str(harness / "lm_eval" / "tasks"), str(OURS)]
-    # One replacement of the harness' class.
+    # The harness' class has been replaced only once.
     import_it = "from lm_eval.tasks import manager"
     depth = "type('Found', (), {'searched': [str(len(manager.TaskIndex.mro()))]})"
     assert searched(harness, depth, before=f"{before}\n{import_it}") == ["3"]
@@ -201,7 +201,7 @@ def test_what_only_looks_for_the_harness_does_not_load_it(harness: Path) -> None
 
 
 def test_the_classes_of_the_harness_stay_as_they_are(harness: Path) -> None:
-    # Others may use them to search folders of theirs.
+    # Other programs may use the classes to search their own folders.
     (harness / "lm_eval" / "tasks" / "index.py").write_text(MANAGER)
     (harness / "lm_eval" / "tasks" / "manager.py").write_text(
         MANAGER.replace("class TaskManager", "from lm_eval.tasks.index import TaskIndex\nclass TaskManager")
@@ -214,8 +214,8 @@ def test_the_classes_of_the_harness_stay_as_they_are(harness: Path) -> None:
 @pytest.mark.parametrize(
     ("manager", "expected"),
     [
-        ("import json\nclass TaskManager:\n    searched = ['none']\n", ["none"]),  # another harness altogether
-        (MANAGER.replace("paths]", "paths if path.is_dir()]"), None),  # task files that cannot be found
+        ("import json\nclass TaskManager:\n    searched = ['none']\n", ["none"]),  # a different harness
+        (MANAGER.replace("paths]", "paths if path.is_dir()]"), None),  # missing task files
     ],
 )
 def test_what_goes_wrong_is_said_and_does_not_end_the_harness(
@@ -244,7 +244,7 @@ def test_an_error_of_the_harness_is_its_own(harness: Path) -> None:
 
 
 def test_the_real_harness(tmp_path: Path) -> None:
-    # Its own folder is replaced by an empty one: to search it takes half a minute.
+    # An empty folder replaces the harness' own folder, because searching that takes half a minute.
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "mine.yaml").write_text("task: cora_demo\noutput_type: generate_until\n")
     code = f"""
@@ -259,5 +259,5 @@ print(json.dumps([[one.all_tasks, str(one.task_index["cora_demo"].yaml_path)] fo
     found, said = python("-c", code, path=(STARTUP.parent,), HF_HUB_OFFLINE="1")
     ours, mine = str(OURS / "demo" / "cora_demo.yaml"), str(tmp_path / "mine" / "mine.yaml")
     assert found == [[sorted([*NAMES, *GROUPS]), path] for path in (ours, ours, ours, mine)]
-    # The user's task overrides ours, and the harness warns, as it does when a built-in task is overridden.
+    # The user's task overrides ours. The harness warns about it, as it does for its own tasks.
     assert said.count("overrides existing task") == 1

@@ -1,4 +1,4 @@
-"""Where the task files are, and what version 0.1.0 left behind."""
+"""The folder of the task files, and the folders that version 0.1.0 left."""
 
 from __future__ import annotations
 
