@@ -1,6 +1,6 @@
-"""Write the task files: a file for each benchmark, probe and form, with the version and shots that it has.
+"""Write the task files: one for each benchmark, probe and form. Existing files keep their version.
 
-A new benchmark needs its fragment in `tasks/_benchmarks`, a line in `BENCHMARKS` below, and a run of this script.
+To add a benchmark, write its fragment in `tasks/_benchmarks`, add a line to `BENCHMARKS` below, and run this script.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ import yaml
 TASKS = Path(__file__).parents[1] / "tasks"
 
 ALL = ("divergent", "plus", "revas", "prompts", "order", "sampling")
-"""The probes that a benchmark has by default."""
+"""Default probes of a benchmark."""
 
 FEWER = ("divergent", "plus", "order")
-"""The probes of the benchmarks that no paper of the probes uses; cora_hub has the others."""
+"""Probes of benchmarks that the papers of the probes do not use. cora_hub runs the other probes on them."""
 
 REASONED = ("prompts", "order", "sampling")
-"""The probes whose written answers have room to reason."""
+"""Probes whose token limit leaves room for reasoning."""
 
 WRITTEN_ONLY = ("prompts", "sampling")
-"""The probes without a form that scores letters."""
+"""Probes without the form that scores letters."""
 
 
 class Tasks(NamedTuple):
     """The tasks of a benchmark.
 
     Attributes:
-        probes: The probes that it is asked with.
-        shots: The number of exemplars of the divergent probe.
+        probes: Probes of the benchmark.
+        shots: Number of exemplars in the divergent probe.
     """
 
     probes: tuple[str, ...] = ALL
@@ -64,7 +64,7 @@ BENCHMARKS = {
 
 
 def task_files() -> Iterator[tuple[Path, str]]:
-    """Yield the path and the content of each task file. The version of an existing file stays."""
+    """Yield the path and the content of each task file. An existing file keeps its version."""
     for benchmark, tasks in BENCHMARKS.items():
         for probe in tasks.probes:
             for scored in (False,) if probe in WRITTEN_ONLY else (False, True):
@@ -95,7 +95,7 @@ def _content(name: str, form: str, benchmark: str, probe: str, version: int, sho
 
 
 def main() -> None:
-    """Write the files that are missing or out of date, and name them."""
+    """Write the files that are missing or out of date, and print their paths."""
     for path, content in task_files():
         if not path.is_file() or path.read_text(encoding="utf-8") != content:
             path.parent.mkdir(exist_ok=True)

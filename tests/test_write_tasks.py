@@ -1,4 +1,4 @@
-"""The script that writes the task files: they are exactly what it writes."""
+"""The script that writes the task files. The task files in the repository equal its output."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def script() -> ModuleType:
 
 @pytest.fixture
 def copy(script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of the task files, which the script writes to."""
+    """Copy the task files and make the script write to the copy."""
     folder = tmp_path / "tasks"
     for path in TASKS.glob("[a-z]*/cora_*.yaml"):
         target = folder / path.relative_to(TASKS)
@@ -40,7 +40,7 @@ def copy(script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def written(folder: Path) -> dict[str, str]:
-    """The content of each task file by its path in the folder."""
+    """Return the content of each task file, by its path in the folder."""
     return {
         str(path.relative_to(folder)): path.read_text(encoding="utf-8") for path in folder.glob("[a-z]*/cora_*.yaml")
     }

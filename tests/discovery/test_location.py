@@ -29,7 +29,7 @@ def test_in_a_checkout_it_is_beside_the_package() -> None:
 
 
 def test_installed_it_is_in_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Some other package may have a folder `tasks` beside ours.
+    # Another package may have a folder `tasks` beside ours.
     made(tmp_path, "lm_eval_cora/tasks/_probes/x.yaml", "tasks/_probes/x.yaml")
     monkeypatch.setattr(location, "__file__", str(tmp_path / "lm_eval_cora" / "discovery" / "location.py"))
     assert tasks_folder() == tmp_path / "lm_eval_cora" / "tasks"
