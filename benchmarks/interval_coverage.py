@@ -1,8 +1,9 @@
-"""Whether the intervals of a run that ends itself are what they say: --target-stderr and --budget, simulated.
+"""Simulate runs with --target-stderr or --budget, and measure the coverage of their confidence intervals.
 
-Questions are drawn with the outcomes of models in the CoRA paper's tables (right in all variants, in the original only,
-in neither), asked as --stop exact asks them, and ended by the same code that ends a run. Printed are, over many runs,
-the share of intervals cora +- 1.96 stderr that hold the true CoRA, and the mean error in units of the standard error.
+The questions have the outcomes of models in the CoRA paper's tables: right in all variants, right in the original only,
+or wrong in the original. A simulated run asks them like --stop exact, and the code of real runs decides when it ends.
+The script prints, over many runs, the share of intervals cora +- 1.96 stderr that contain the true CoRA, and the mean
+error in units of the standard error.
 
     python benchmarks/interval_coverage.py [--runs 2000]
 """
@@ -17,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parents[1]))  # the checkout, not what is installed
+sys.path.insert(0, str(Path(__file__).parents[1]))  # the checkout, not an installed version
 
 from lm_eval_cora.stopping.rounds import (
     Observed,
@@ -34,7 +35,7 @@ QUESTIONS = 5_000
 VARIANTS = 26
 TASK = "cora"
 
-# MCQA and BMCA(1.0) of CoRA's tables, from consistent to hardly so, and one that is almost always wrong.
+# MCQA and BMCA(1.0) of CoRA's tables, from consistent to inconsistent; the last model is almost always wrong.
 MODELS = {
     "almost perfect": (0.99, 0.97),
     "GPT4o": (0.85, 0.73),
@@ -45,7 +46,7 @@ MODELS = {
 }
 
 WAYS: dict[str, Callable[[list[Planned]], Rounds]] = {
-    # For comparison: what a number of questions that is fixed before has.
+    # For comparison: samples of a fixed size.
     "100 questions": lambda agenda: everything(agenda[:100]),
     "500 questions": lambda agenda: everything(agenda[:500]),
     "--target-stderr 0.03": lambda agenda: until_precise(agenda, 0.03),
@@ -57,10 +58,10 @@ WAYS: dict[str, Callable[[list[Planned]], Rounds]] = {
 
 
 def one_run(rounds: Rounds, mcqa: float, always: float, rng: np.random.Generator) -> tuple[Outcomes, int]:
-    """The outcomes of the questions that were asked, and the requests."""
+    """Simulate one run; return the outcomes of its questions and its number of requests."""
     drawn = rng.random(QUESTIONS)
     outcome = np.where(drawn < always, 0, np.where(drawn < mcqa, 1, 2))
-    # After the original the first miss is at a place that is drawn: early ones are likelier.
+    # The place of the first miss after the original is random; early places are more likely.
     costs = np.where(outcome == 0, VARIANTS, np.where(outcome == 1, 1 + rng.geometric(0.3, QUESTIONS).clip(1, 25), 1))
     counts = np.stack([np.cumsum(outcome == kind) for kind in range(3)])
     spent = np.cumsum(costs)
@@ -76,7 +77,7 @@ def one_run(rounds: Rounds, mcqa: float, always: float, rng: np.random.Generator
 
 
 def simulate(rounds: Callable[[list[Planned]], Rounds], mcqa: float, always: float, runs: int) -> dict[str, Any]:
-    """What runs that end themselves come to."""
+    """Simulate many runs; return coverage, bias, mean number of questions and largest number of requests."""
     rng = np.random.default_rng(0)
     agenda = [Planned(TASK, str(number), VARIANTS) for number in range(QUESTIONS)]
     truth = mcqa * (1 - mcqa + always)
@@ -99,12 +100,12 @@ def simulate(rounds: Callable[[list[Planned]], Rounds], mcqa: float, always: flo
 
 
 def main() -> None:
-    """Print a row per model and way."""
+    """Print one row for each model and each way to end a run."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=2_000)
     runs = parser.parse_args().runs
-    print(f"{runs:,} runs each, {QUESTIONS:,} questions to draw from\n")
-    print("| model | ended by | questions, mean | requests, most | 95% intervals that hold | mean error / stderr |")
+    print(f"{runs:,} runs each, from {QUESTIONS:,} questions\n")
+    print("| model | ended by | mean questions | most requests | coverage of 95% intervals | mean error / stderr |")
     print("|---|---|---|---|---|---|")
     for name, (mcqa, always) in MODELS.items():
         for way, rounds in WAYS.items():

@@ -1,16 +1,16 @@
-"""What comparing free answers costs and finds: 5,000 questions of 10 answers each, and the harness' own comparison.
+"""Compare our equivalence check of free answers with the harness' check: time, and verdicts on 5,000 questions.
 
-Questions are made up in the manner of MATH. Each answer carries the value that it denotes, so that a verdict on which
-the two sides differ can be said to be right or wrong. Both sides see the same answers in one run:
+The questions imitate MATH and have 10 answers each. Every answer contains the value that it denotes, so the script
+knows which verdict is right. Both checks get the same answers in one run:
 
 - ours: `EquivalenceChecker.settle` on all pairs, then a verdict on each;
-- the harness': `math_equal` of its SCORE tasks on each pair, as their consistency rate calls it. It runs in a process
-  of its own, which is ended if a pair takes more than a minute: its own time limits are signals, and do not end a long
-  multiplication.
+- the harness': `math_equal` of its SCORE tasks on each pair, in the way that their consistency rate calls it. It runs
+  in a separate process, which is killed if a pair takes more than a minute: the harness sets its time limits with
+  signals, which do not interrupt a long multiplication.
 
     python benchmarks/maths.py [--questions 5000] [--answers 10] [--seed 0] [--harness-questions 100]
 
-With `--harness-questions` both sides are timed on these first questions, and ours on all of them besides.
+With `--harness-questions N` both checks are timed on the first N questions, and ours also on all questions.
 Needs math-verify and antlr4-python3-runtime==4.11.
 """
 
@@ -31,7 +31,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-sys.path.insert(0, str(Path(__file__).parents[1]))  # the checkout, not what is installed
+sys.path.insert(0, str(Path(__file__).parents[1]))  # the checkout, not an installed version
 
 from benchmarks.maths_answers import NOTHING, Written, made_up_answers, same
 from lm_eval_cora.equivalence import EquivalenceChecker
@@ -43,7 +43,7 @@ Verdicts = list[bool | None]
 
 
 def ours(questions: list[list[Written]]) -> Verdicts:
-    """Our verdicts on all pairs; no answer equals nothing."""
+    """Return our verdicts on all pairs. A missing answer does not equal any answer."""
     checker = EquivalenceChecker()
     texts = [[answer.text for answer in answers] for answers in questions]
     pairs = [pair for answers in texts for pair in combinations(answers, 2)]
@@ -59,7 +59,7 @@ def _serve_harness(pipe: Any) -> None:
 
 
 def harness(questions: list[list[Written]]) -> Verdicts:
-    """The harness' verdicts on all pairs; None for a pair that had to be ended from outside, or raised."""
+    """Return the harness' verdicts on all pairs; None if the check raised an error or was killed."""
     verdicts: Verdicts = []
     process = None
     pairs = [pair for answers in questions for pair in combinations(answers, 2)]
@@ -85,7 +85,7 @@ def harness(questions: list[list[Written]]) -> Verdicts:
 
 
 def rate(verdicts: Verdicts, questions: list[list[Written]]) -> float:
-    """The consistency rate: the mean over questions of the share of their pairs that agree."""
+    """Return the consistency rate: the share of agreeing pairs of a question, averaged over questions."""
     shares = []
     done = iter(verdicts)
     for answers in questions:
@@ -94,60 +94,58 @@ def rate(verdicts: Verdicts, questions: list[list[Written]]) -> float:
     return sum(shares) / len(shares)
 
 
-NEAR = "numbers within 1e-4 of each other count as equal there"
-BRACKETS = "brackets are dropped there, so a point, an open and a closed interval are the same"
+NEAR = "the harness treats numbers within 1e-4 of each other as equal"
+BRACKETS = "the harness drops brackets, so a point, an open and a closed interval are the same"
 EQUAL_THERE = {
     "integer": NEAR,
     "percent": NEAR,
-    "radical": NEAR + ", so a rounded one is the exact one",
-    "angle": NEAR + ", so a rounded one is the exact one",
-    "polynomial": "outer parentheses are dropped there, and what is left is read as far as it goes: (x+1)(x+2) is x+1",
-    "based": NEAR + ", and the digits count, not the value in the base",
-    "words": r"an \mbox and what is in it are dropped there, so all words in one are the same",
-    "product": "parentheses are dropped there, so 2(x+1) is 2x+1",
+    "radical": NEAR + ", also a rounded and an exact one",
+    "angle": NEAR + ", also a rounded and an exact one",
+    "polynomial": "the harness drops outer parentheses and parses only the beginning: (x+1)(x+2) is x+1",
+    "based": NEAR + ", and compares the digits, not the value in the base",
+    "words": r"the harness drops an \mbox with its content, so all words in one are the same",
+    "product": "the harness drops parentheses, so 2(x+1) is 2x+1",
     "point": BRACKETS,
     "interval": BRACKETS,
-    "line": "an equation is its right side there",
-    "tower": "braces are dropped there, so towers of other heights are the same",
+    "line": "the harness compares only the right side of an equation",
+    "tower": "the harness drops braces, so towers of different heights are the same",
 }
-"""Why the harness finds answers of a kind equal that are not."""
+"""For each kind of answer, why the harness accepts different answers as equal."""
 
 UNEQUAL_THERE = {
-    "integer": "a unit is not taken off there",
-    "percent": "a percent sign is dropped there, and 16 is not 16/100",
-    "decimal": "not read as a number there",
-    "fraction": "not read as a number there",
-    "radical": "not read there",
-    "roots": "lists are compared in order there, and braces or words make another list",
-    "interval": "an inequality is not its interval there",
-    "line": "equations are compared as texts there",
-    "words": "the spaces or the box around a word count there",
-    "letter": "the brackets or the font of a letter count there",
-    "matrix": "matrices are compared as texts there",
+    "integer": "the harness does not remove a unit",
+    "percent": "the harness drops a percent sign, and 16 is not 16/100",
+    "decimal": "the harness does not parse the number",
+    "fraction": "the harness does not parse the number",
+    "radical": "the harness does not parse the number",
+    "roots": "the harness compares lists in order, and treats braces or words as another list",
+    "interval": "the harness does not convert an inequality to an interval",
+    "line": "the harness compares equations as texts",
+    "words": "the harness compares the spaces or the box around a word",
+    "letter": "the harness compares the brackets or the font of a letter",
+    "matrix": "the harness compares matrices as texts",
 }
-"""Why the harness finds answers of a kind unequal that are the same."""
+"""For each kind of answer, why the harness rejects equal answers."""
 
 
 def why(one: Written, other: Written, mine: bool | None, theirs: bool | None) -> str:
-    """Why the two sides differ over a pair, starting with who is right."""
+    """Explain why the two checks differ on a pair: first which one is right, then the reason."""
     if NOTHING in (one.value, other.value):
-        return f"{'OURS WRONG' if mine else 'ours right'}: nothing equals nothing; an empty box equals another there"
+        return f"{'OURS WRONG' if mine else 'ours right'}: no answer; the harness treats two empty boxes as equal"
     truth = same(one, other)
     kind = one.value.split()[0]
     texts = [one.text, other.text]
     if mine is None:
-        return (
-            f"ours ran out of time or memory, and counts it as not equivalent; the harness is {_right(theirs is truth)}"
-        )
+        return f"ours ran out of time or memory and returns not equivalent; the harness is {_right(theirs is truth)}"
     if mine is not truth:
         return f"OURS WRONG: {kind}"
     if theirs is None:
-        return "ours right: the harness does not come back, or raises"
+        return "ours right: the harness does not return, or raises an error"
     reason = (EQUAL_THERE if theirs else UNEQUAL_THERE).get(kind)
     if theirs and kind in ("integer", "percent") and _a_hundred_times(*texts):
-        reason = "a hundred times as much counts as equal there, whether or not there is a percent sign"
+        reason = "the harness treats a hundred times a number as equal, with or without a percent sign"
     if not theirs and kind == "integer" and any("=" in text for text in texts):
-        reason = '"x = 5" is not 5 there'
+        reason = 'the harness does not read "x = 5" as 5'
     return f"ours right: {reason}" if reason else f"UNEXPLAINED: {kind}"
 
 
@@ -161,7 +159,7 @@ def _a_hundred_times(*texts: str) -> bool:
 
 
 def report(questions: list[list[Written]], mine: Verdicts, theirs: Verdicts) -> None:
-    """Print where the two sides differ, and by which right."""
+    """Print the pairs on which the two checks differ, grouped by reason."""
     groups: dict[str, Counter[tuple[str, str]]] = defaultdict(Counter)
     pairs = [pair for answers in questions for pair in combinations(answers, 2)]
     for (one, other), my, their in zip(pairs, mine, theirs, strict=True):
@@ -175,15 +173,15 @@ def report(questions: list[list[Written]], mine: Verdicts, theirs: Verdicts) -> 
             print("                ", *pair)
 
 
-def say_how_right(side: str, questions: list[list[Written]], verdicts: Verdicts) -> None:
-    """Print how often a side is wrong, by the values that the answers denote."""
+def print_errors(side: str, questions: list[list[Written]], verdicts: Verdicts) -> None:
+    """Print how often a check is wrong, judged by the values that the answers denote."""
     wrong: Counter[str] = Counter()
     examples: dict[str, list[str]] = defaultdict(list)
     pairs = [pair for answers in questions for pair in combinations(answers, 2)]
     for (one, other), verdict in zip(pairs, verdicts, strict=True):
         truth = same(one, other)
         if verdict is not None and verdict is not truth:
-            how = f"{one.value.split()[0]}, {'the same, and not equal' if truth else 'equal, and not the same'}"
+            how = f"{one.value.split()[0]}, {'equal answers rejected' if truth else 'different answers accepted'}"
             wrong[how] += 1
             examples[how].append(f"{one.text!r} {other.text!r}")
     print(f"{side}: wrong on {wrong.total():,} of {len(pairs):,} pairs, ran out on {verdicts.count(None):,}")
@@ -192,12 +190,12 @@ def say_how_right(side: str, questions: list[list[Written]], verdicts: Verdicts)
 
 
 def main() -> None:
-    """Measure, and print."""
+    """Compare the two checks and print the results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--questions", type=int, default=5_000)
-    parser.add_argument("--answers", type=int, default=10, help="to each question (default: 10)")
+    parser.add_argument("--answers", type=int, default=10, help="answers to each question (default: 10)")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--harness-questions", type=int, help="so many for the harness (default: all; takes hours)")
+    parser.add_argument("--harness-questions", type=int, help="questions for the harness (default: all; takes hours)")
     given = parser.parse_args()
     rng = random.Random(given.seed)
     questions = [made_up_answers(rng, given.answers) for _ in range(given.questions)]
@@ -215,12 +213,12 @@ def main() -> None:
     name = f"by the values denoted, {len(questions):,} questions"
     print(f"{name:50}{'':12}   consistency rate {rate(denoted, questions):.4f}")
     if len(both) < len(questions):
-        say_how_right("ours", questions, timed(ours, questions)[1])
+        print_errors("ours", questions, timed(ours, questions)[1])
     my_seconds, mine = timed(ours, both)
     their_seconds, theirs = timed(harness, both)
     print(f"the harness takes {their_seconds / my_seconds:.0f} times as long")
-    say_how_right("ours", both, mine)
-    say_how_right("the harness", both, theirs)
+    print_errors("ours", both, mine)
+    print_errors("the harness", both, theirs)
     report(both, mine, theirs)
 
 

@@ -1,4 +1,4 @@
-"""Made-up answers to made-up questions in the manner of MATH, each with the value that it denotes."""
+"""Generate answers to questions in the style of MATH, each with the value that it denotes."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ NOTHING = "nothing"
 
 
 class Written(NamedTuple):
-    """An answer: its text, None if there is none, and what it denotes."""
+    """The text of an answer (None if it is missing) and the value that it denotes."""
 
     text: str | None
     value: str
 
 
 def same(one: Written, other: Written) -> bool:
-    """Whether two answers denote the same; nothing is not the same as anything."""
+    """Return whether two answers denote the same value. A missing answer does not equal any answer."""
     return one.value == other.value != NOTHING
 
 
 Kind = Callable[[random.Random], list[list[str]]]
-"""Makes a question: for each value, the right one first, how it may be written."""
+"""Makes a question: a list of values, the right one first, each as a list of notations."""
 
 
 def integer(rng: random.Random) -> list[list[str]]:
@@ -71,7 +71,7 @@ def fraction(rng: random.Random) -> list[list[str]]:
 
 
 def percent(rng: random.Random) -> list[list[str]]:
-    """Without plain numbers of more than 1: math-verify takes "50" for "50%", too, which may be meant."""
+    """Leave out plain numbers above 1, because math-verify also accepts "50" for "50%", which may be intended."""
 
     def notations(value: int) -> list[str]:
         return [rf"{value}\%", f"{value}%", rf"{value} \%"]
@@ -89,7 +89,7 @@ def radical(rng: random.Random) -> list[list[str]]:
 
     factor, under = rng.randint(2, 12), rng.choice([2, 3, 5, 6, 7])
     near = factor * math.sqrt(under)
-    rounded = [[f"{near:.2f}"], [f"{near:.4f}"]]  # another number, and not the one that was asked for
+    rounded = [[f"{near:.2f}"], [f"{near:.4f}"]]  # other numbers than the exact one
     return [notations(factor, under), *rounded, notations(factor + 1, under), notations(factor, under + 8)]
 
 
@@ -239,18 +239,18 @@ KINDS: dict[Kind, int] = {
     angle: 20,
     tower: 1,
 }
-"""And how many questions in a thousand or so, about as in MATH."""
+"""The kinds of questions, with weights that are roughly their frequencies in MATH."""
 
 
 def made_up_answers(rng: random.Random, count: int) -> list[Written]:
-    """The answers of a model to one question: it knows it more or less, and writes it as it likes."""
+    """Generate the answers of a model to one question, right with a random probability and in random notations."""
     kind = rng.choices(list(KINDS), list(KINDS.values()))[0]
     values = kind(rng)
     knows = rng.choice([0.95, 0.8, 0.5, 0.2])
     answers = []
     for _ in range(count):
         if rng.random() < 0.03:
-            answers.append(Written(None if len(answers) % 3 else "", NOTHING))  # no box, or an empty one
+            answers.append(Written(None if len(answers) % 3 else "", NOTHING))  # a missing or an empty box
             continue
         number = 0 if rng.random() < knows else rng.randrange(1, len(values))
         usual = values[number][0]

@@ -1,4 +1,4 @@
-"""What all metrics cost together: 100,000 records, against plain Python loops over the same records.
+"""Time all metrics together on 100,000 records, compared with plain Python loops over the same records.
 
 python benchmarks/metrics.py [--questions 3847]
 """
@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1]))  # the checkout, not what is installed
+sys.path.insert(0, str(Path(__file__).parents[1]))  # the checkout, not an installed version
 
 from lm_eval_cora.responses import ResponseTable
 from tests.support import oracles
@@ -20,7 +20,7 @@ from tests.support.tables import METRICS, random_questions
 
 
 def seconds(work: Callable[[], object], repeats: int) -> float:
-    """Median wall time."""
+    """Return the median wall time of some work, in seconds."""
     times = []
     for _ in range(repeats):
         start = time.perf_counter()
@@ -30,9 +30,9 @@ def seconds(work: Callable[[], object], repeats: int) -> float:
 
 
 def main() -> None:
-    """Measure, and print the ratio."""
+    """Time the metrics and the loops, and print the ratio."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--questions", type=int, default=3_847, help="of 26 variants (default: 3,847)")
+    parser.add_argument("--questions", type=int, default=3_847, help="with 26 variants each (default: 3,847)")
     questions = random_questions(parser.parse_args().questions)
     records = [record for members in questions for record in members]
     table = ResponseTable.from_records(records)

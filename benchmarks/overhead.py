@@ -1,9 +1,9 @@
-"""What cora_medqa costs beside the harness itself.
+"""Measure the overhead of cora_medqa compared with a plain task of the harness.
 
-A run of the harness with the dummy model over 1,273 questions x 26 variants = 33,098 docs, against a plain task that
-reads the same docs already expanded from a file, with callables and one metric. The two run in alternation, each in a
-separate process, without some slow steps of the harness' start (see `harness`). Questions are made up, in the layout
-and of the length of MedQA's.
+Both tasks run with the dummy model over 1,273 questions x 26 variants = 33,098 docs. The plain task reads the same
+docs, already expanded, from a file, and has callables and one metric. The two run in alternation, each in a separate
+process, without some slow steps of the harness' start (see `harness`). The questions are made up, with the layout and
+the length of MedQA's.
 
     python benchmarks/overhead.py [--repeats 5] [--questions 1273]
 """
@@ -27,11 +27,11 @@ STEM_WORDS = 125  # MedQA's stems have about 120 words, 740 characters
 OPTIONS = "ABCDE"
 HARNESS = "from benchmarks.overhead import harness; harness()"
 
-sys.path.insert(0, str(REPOSITORY))  # the checkout, not what is installed
+sys.path.insert(0, str(REPOSITORY))  # the checkout, not an installed version
 
 
 def score_plainly(doc: dict[str, Any], results: list[str]) -> dict[str, float]:
-    """What a plain task does with a response."""
+    """Score a response like a plain task."""
     return {"acc": float(results[0].strip()[:1] == OPTIONS[doc["printed"].index(doc["answer"])])}
 
 
@@ -52,10 +52,10 @@ metadata: {{version: 1}}
 
 
 def harness() -> None:
-    """The command `lm_eval` without what takes longer than a small run and is the same for every task.
+    """Run the command `lm_eval` without slow steps that are the same for every task.
 
-    That is: the index of the harness' own tasks, the versions of all packages, a tokenizer for the dummy model, and
-    the seed of torch.
+    These steps are the index of the harness' own tasks, the versions of all packages, a tokenizer for the dummy model,
+    and the seed of torch.
     """
     import lm_eval.evaluator
     import lm_eval.tasks
@@ -68,7 +68,7 @@ def harness() -> None:
 
 
 def write_inputs(folder: Path, questions: int) -> None:
-    """The questions, the docs made of them in the cache of `datasets`, and the task files."""
+    """Write the questions, the task files, and the expanded docs; load the docs into the cache of `datasets`."""
     import datasets
 
     from lm_eval_cora.harness.docs import process_docs
@@ -100,7 +100,7 @@ def write_inputs(folder: Path, questions: int) -> None:
 
 
 def measure(folder: Path, *arguments: str) -> tuple[float, float, str]:
-    """Seconds of processor time, peak memory in MiB and output of this Python with some arguments, run in a folder."""
+    """Run this Python in a folder; return processor time in seconds, peak memory in MiB, and output."""
     environment = {
         **os.environ,
         "HF_HUB_OFFLINE": "1",
@@ -117,7 +117,7 @@ def measure(folder: Path, *arguments: str) -> tuple[float, float, str]:
 
 
 def run(folder: Path, task: str, *arguments: str) -> tuple[float, float]:
-    """Seconds of processor time and peak memory in MiB of one run of the harness."""
+    """Run the harness once; return processor time in seconds and peak memory in MiB."""
     options = json.dumps({"cora": {"data_files": str(folder / "medqa.jsonl")}})
     command = [
         *("-c", HARNESS, "run", "--model", "dummy", "--include_path", str(folder)),
@@ -129,15 +129,15 @@ def run(folder: Path, task: str, *arguments: str) -> tuple[float, float]:
 
 
 def samples_bytes(folder: Path, task: str) -> int:
-    """Size of the newest samples file of a task."""
+    """Return the size of the newest samples file of a task."""
     return max(folder.glob(f"{task}_out/*/samples_*"), key=lambda path: path.stat().st_mtime).stat().st_size
 
 
 def main() -> None:
-    """Measure, and print ratios."""
+    """Measure both tasks and print the ratios."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeats", type=int, default=5, help="runs of each task (default: 5)")
-    parser.add_argument("--questions", type=int, default=1_273, help="of five options (default: 1,273)")
+    parser.add_argument("--questions", type=int, default=1_273, help="with five options each (default: 1,273)")
     given = parser.parse_args()
     repeats = given.repeats
     with tempfile.TemporaryDirectory() as name:
@@ -154,7 +154,7 @@ def main() -> None:
         sizes = {task: samples_bytes(folder, task) for task in ("plain", "ours")}
     start = seconds["start"]
     docs = given.questions * 26
-    print(f"\n{docs:,} docs, medians of {repeats} runs in alternation; the harness' own start: {start:.1f} s")
+    print(f"\n{docs:,} docs, medians of {repeats} runs in alternation; start of the harness: {start:.1f} s")
     print(f"{'':24}{'plain':>10}{'ours':>10}{'ratio':>8}{'aim':>8}")
     for label, plain, ours, aim in [
         ("processor time, s", seconds["plain"], seconds["ours"], 1.25),

@@ -1,16 +1,17 @@
-"""What the two readers make of labelled answers of real chat models: right, wrong, missed, and read for no reason.
+"""Measure both readers on labelled answers of real chat models: right, wrong, missed, and read for no reason.
 
 A line of the file is an object with the `model`, the `prompt`, the `options` as printed, the `response`, and the
-`label`: the letter of the option that the response chooses in the judgement of people, or null where it chooses none.
-Lines whose label is the option "I do not know" or "Refused" are left out: there the models refused in their own words.
+`label`: the letter of the option that the response chooses according to people, or null if it chooses none. Lines whose
+label is the option "I do not know" or "Refused" are left out, because the models refused in their own words.
 
 The file is split in half by a hash of the prompt. The rules of the flexible reader were developed on the first half.
 
     python benchmarks/readers.py FILE [--half both|development|held-out] [--show [READER]]
-    python benchmarks/readers.py FILE --tokenizer FOLDER [--gguf_file NAME]   # how many tokens an answer takes
+    python benchmarks/readers.py FILE --tokenizer FOLDER [--gguf_file NAME]   # by number of tokens
 
-`--show` prints up to 20 random responses where a reader (flexible) and the label disagree. With a tokenizer the
-flexible reader reads what limits of tokens leave of the responses; transformers must be installed.
+`--show` prints up to 20 random responses on which a reader (default: flexible) and the label disagree. With
+`--tokenizer` the flexible reader also reads the first tokens of each response, for several limits; this needs
+transformers.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
-sys.path.insert(0, str(Path(__file__).parents[1]))  # the checkout, not what is installed
+sys.path.insert(0, str(Path(__file__).parents[1]))  # the checkout, not an installed version
 
 from lm_eval_cora.answers import Answer
 from lm_eval_cora.answers.choice import find_letter
@@ -46,7 +47,7 @@ READERS: dict[str, Read] = {
 
 
 class Labelled(NamedTuple):
-    """A response, and the position of the option that it chooses; None if it chooses none."""
+    """A response with the position of the option that it chooses (None if it chooses none)."""
 
     model: str
     half: str
@@ -56,7 +57,7 @@ class Labelled(NamedTuple):
 
 
 def labelled(path: Path) -> Iterator[Labelled]:
-    """The lines of a file that count."""
+    """Yield the lines of a file, except those that are left out."""
     for line in path.read_text(encoding="utf-8").splitlines():
         given = json.loads(line)
         label = None if given["label"] is None else LETTERS.index(given["label"])
@@ -65,12 +66,12 @@ def labelled(path: Path) -> Iterator[Labelled]:
 
 
 def half_of(prompt: str) -> str:
-    """The half that a prompt belongs to; the same question asked of two models is in one half."""
+    """Return the half of a prompt. The same question for two models is in the same half."""
     return HALVES[sha256(prompt.encode()).digest()[0] % 2]
 
 
 def outcome(read: Read, line: Labelled) -> str:
-    """What a reader makes of a response."""
+    """Compare a reader with the label of a response."""
     position = read(line.response, line.options).position
     if line.label is None:
         return "nothing" if position is None else "read for no reason"
@@ -78,7 +79,7 @@ def outcome(read: Read, line: Labelled) -> str:
 
 
 def table(lines: Sequence[Labelled]) -> None:
-    """Print the outcomes of both readers, for each model and all."""
+    """Print the outcomes of both readers, for each model and for all models."""
     shares = " ".join(f"{name:>7}" for name in ("answers", "right", "wrong", "missed"))
     print(f"{'half':<12} {'model':<12} {'reader':<9} {shares}  without choice")
     for half in HALVES:
@@ -94,7 +95,7 @@ def table(lines: Sequence[Labelled]) -> None:
 
 
 def disagreements(lines: Sequence[Labelled], name: str, seed: int) -> None:
-    """Print some responses where a reader and the label disagree."""
+    """Print some responses on which a reader and the label disagree."""
     verdicts = [(line, outcome(READERS[name], line)) for line in lines]
     found = [(line, verdict) for line, verdict in verdicts if verdict not in ("right", "nothing")]
     for line, verdict in random.Random(seed).sample(found, min(SHOWN, len(found))):
@@ -107,7 +108,7 @@ def disagreements(lines: Sequence[Labelled], name: str, seed: int) -> None:
 
 
 def lengths(lines: Sequence[Labelled], tokenizer: Any) -> None:
-    """Print what limits of tokens leave of the right answers of the flexible reader, and what they cost."""
+    """Print, for several token limits, the share of right answers that the flexible reader keeps, and the cost."""
     read = READERS["flexible"]
     chosen = [(line, tokenizer.encode(line.response)) for line in lines if line.label is not None]
     final = sum(outcome(read, line) == "right" for line, _ in chosen)
@@ -120,7 +121,7 @@ def lengths(lines: Sequence[Labelled], tokenizer: Any) -> None:
 
 
 def main() -> None:
-    """Read a file."""
+    """Measure the readers on a file and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file", type=Path)
     parser.add_argument("--half", choices=("both", *HALVES), default="both")

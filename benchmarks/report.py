@@ -1,4 +1,4 @@
-"""Reading and reporting a samples file of 500 MB against parsing its lines as JSON alone: processor time, peak memory.
+"""Measure time and memory of a report on a samples file of 500 MB, compared with parsing its lines as JSON.
 
 python benchmarks/report.py [--megabytes 500]
 """
@@ -14,7 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1]))  # the checkout, not what is installed
+sys.path.insert(0, str(Path(__file__).parents[1]))  # the checkout, not an installed version
 
 from lm_eval_cora.metrics import resampled
 from lm_eval_cora.responses import ResponseTable
@@ -28,7 +28,7 @@ REPORTING = "import sys; from lm_eval_cora.cli import main; sys.exit(main(['repo
 
 
 def write_samples(folder: Path, megabytes: float) -> int:
-    """Copies of a run's lines, each with question ids of its own; returns their number."""
+    """Write copies of the lines of a run, with new question ids in each copy; return the number of lines."""
     samples = run(
         lambda doc: "ABCDE"[(doc["ordinal"] * 7 + len(doc["question"])) % len(doc["choices"])], log_samples=True
     )
@@ -50,17 +50,17 @@ def write_samples(folder: Path, megabytes: float) -> int:
 
 
 def measured(code: str, *arguments: str) -> tuple[float, float]:
-    """Processor time in seconds, and peak memory in MiB, of a separate process."""
+    """Run code in a separate process; return processor time in seconds and peak memory in MiB."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     process = subprocess.Popen([sys.executable, "-c", code, *arguments], env=environment, stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     if status:
-        raise SystemExit(f"it ended with the status {status}: {code}")
+        raise SystemExit(f"process failed with status {status}: {code}")
     return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / (1024**2 if sys.platform == "darwin" else 1024)
 
 
 def main() -> None:
-    """Measure, and print the ratios."""
+    """Measure both and print the ratios."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--megabytes", type=float, default=500, help="size of the samples file (default: 500)")
     megabytes = parser.parse_args().megabytes

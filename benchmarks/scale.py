@@ -1,16 +1,17 @@
-"""What cora_mmlu costs at full size: 14,042 questions, 280,840 variants, five shots, the dummy model.
+"""Measure cora_mmlu at full size: 14,042 questions, 280,840 variants, five shots, the dummy model.
 
-It measures three things, each in a separate process:
+The script measures three things, each in a separate process:
 
 - a run of `cora_mmlu`: seconds, peak memory, and how often its documents are expanded;
-- our part of it alone, step by step: load, expand, draw exemplars and render, read the answers, regroup, all metrics;
+- our part of the run, by step: load, expand, draw exemplars and render, read the answers, regroup, all metrics;
 - a run of the harness' own `score_option_order_robustness_mmlu_pro`, which expands MMLU-Pro.
 
-Rows are made up, in the layout, number and length of the two benchmarks' (MMLU: stems of 50 words, MMLU-Pro of 40).
+The rows are made up, with the layout, number and length of those of the two benchmarks (stems of 50 words for MMLU, of
+40 for MMLU-Pro).
 
     python benchmarks/scale.py [--questions 14042] [--probe divergent|plus|revas]
 
-MCQA+ and the REVAS study are asked without shots.
+MCQA+ and the REVAS study have no shots.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[1]))  # the checkout, not what is installed
+sys.path.insert(0, str(Path(__file__).parents[1]))  # the checkout, not an installed version
 
 from benchmarks.overhead import REPOSITORY, harness, measure
 
@@ -38,7 +39,7 @@ SCORE = "score_option_order_robustness_mmlu_pro"
 
 
 def write_hub(folder: Path, questions: int) -> None:
-    """Both sets where `load_dataset("cais/mmlu", "all")` finds them."""
+    """Write both sets where `load_dataset("cais/mmlu", "all")` and its like find them."""
     import datasets
 
     rng = random.Random(0)
@@ -85,7 +86,7 @@ def write_hub(folder: Path, questions: int) -> None:
 
 
 def our_steps(probe: str) -> None:
-    """Our part of the run, in the order of the run, without the harness."""
+    """Time the steps of our part of the run, in their order, without the harness."""
     from lm_eval.tasks._yaml_loader import load_yaml
 
     from lm_eval_cora import metrics
@@ -133,7 +134,7 @@ def our_steps(probe: str) -> None:
 
 
 def counting_harness() -> None:
-    """The command `lm_eval` of the harness; then how often a task expanded its documents."""
+    """Run the command `lm_eval` of the harness; then print how often a task expanded its documents."""
     from lm_eval.config.task import TaskConfig
 
     calls = 0
@@ -156,12 +157,12 @@ def counting_harness() -> None:
 
 
 def last_line(printed: str) -> Any:
-    """The JSON that a process of ours printed last."""
+    """Return the JSON in the last line that a process printed."""
     return json.loads(printed.strip().splitlines()[-1])
 
 
 def main() -> None:
-    """Measure, and print."""
+    """Measure the three runs and print the results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--questions", type=int, default=14042, help="rows of MMLU (default: all 14,042)")
     parser.add_argument("--probe", choices=TASKS, default="divergent")

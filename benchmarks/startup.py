@@ -1,11 +1,11 @@
-"""What the start-up module costs each start of Python, beside an empty module and beside Python itself.
+"""Measure the cost of the start-up module at each start of Python, compared with an empty module and with Python.
 
     python benchmarks/startup.py --repeats 200
 
 Both modules are compiled and imported by a .pth file, each in a separate virtual environment with 150 folders in
-site-packages. Ours is a package with one file, as the wheel installs it. Another .pth file has imported a module from
-there before, as that of an editable harness does; otherwise the module that comes first pays for reading the folder.
-The two environments are started in turn, under `-X importtime`.
+site-packages. Ours is a package with one file, as the wheel installs it. Before it, another .pth file imports a module
+from site-packages, as with an editable harness: the first such import is slower, because it reads the folder. The two
+environments are started in turn, under `-X importtime`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PACKAGES = 150
 
 
 def microseconds(python: Path, module: str) -> tuple[int, int]:
-    """What the import of a module costs at the start of Python, and what all imports of that start cost together."""
+    """Start Python; return the microseconds for the import of a module and for all imports together."""
     command = [str(python), "-X", "importtime", "-c", "pass"]
     environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
     said = subprocess.run(command, env=environment, stderr=subprocess.PIPE, text=True, check=True).stderr
@@ -35,7 +35,7 @@ def microseconds(python: Path, module: str) -> tuple[int, int]:
 
 
 def environment_with(folder: Path, name: str, source: str, file: str) -> Path:
-    """The Python of a new environment that imports a module at its start."""
+    """Create an environment that imports a module at the start of Python; return its Python."""
     venv.create(folder, symlinks=os.name == "posix")
     python = folder / ("bin/python" if os.name == "posix" else "Scripts/python.exe")
     where = "import sysconfig; print(sysconfig.get_path('purelib'))"
@@ -53,7 +53,7 @@ def environment_with(folder: Path, name: str, source: str, file: str) -> Path:
 
 
 def main() -> None:
-    """Measure, and print."""
+    """Time both modules and print the results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeats", type=int, default=100, help="starts with each module (default: 100)")
     repeats = parser.parse_args().repeats
