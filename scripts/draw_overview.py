@@ -1,0 +1,151 @@
+"""Draw docs/_static/overview.svg, the picture of the README: one question in 26 variants, and what CoRA makes of it.
+
+The variants are those that `cora_demo` asks. The two curves are made up.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from html import escape
+from pathlib import Path
+
+from lm_eval_cora.expansion import expand
+from lm_eval_cora.variants import Variant
+
+PICTURE = Path(__file__).resolve().parents[1] / "docs/_static/overview.svg"
+QUESTION = {
+    "id": "geography-08",
+    "question": "Which desert of southern Africa covers much of Botswana?",
+    "choices": ["Gobi", "Negev", "Sahara", "Atacama", "Kalahari"],
+    "answer": "E",
+}
+
+COLUMNS = [
+    ("as published", "original", "shuffled"),
+    ("one wrong replaced", "with_nota", "with_nota_shuffled"),
+    ("only one wrong", "decoupled", "decoupled_shuffled"),
+    ("and a third option", "decoupled_with_nota", "decoupled_with_nota_shuffled"),
+]
+"""What each column shows, and the two kinds of variants in it."""
+
+ROWS = ["in the question's order", "reordered"]
+
+LEVELS = [0.5, 0.6, 0.7, 0.8, 0.9, 1.0]
+MCQA = 0.74
+CURVES = {
+    "A": ("#0b6e4f", [0.79, 0.77, 0.75, 0.73, 0.69, 0.64]),
+    "B": ("#b3261e", [0.78, 0.70, 0.58, 0.45, 0.31, 0.18]),
+}
+"""Colour and BMCA at each level of two made-up models with the same accuracy."""
+
+INK, FAINT, RULE, PAPER, NOTA = "#1f2328", "#59636e", "#d0d7de", "#ffffff", "#0550ae"
+WIDTH, HEIGHT = 980, 430
+
+
+def main() -> int:
+    """Write the picture; with --check, only say whether it is up to date."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="write nothing; exit status 1 if the picture is old")
+    if parser.parse_args().check:
+        return int(not PICTURE.is_file() or PICTURE.read_text(encoding="utf-8") != picture())
+    PICTURE.parent.mkdir(parents=True, exist_ok=True)
+    PICTURE.write_text(picture(), encoding="utf-8")
+    return 0
+
+
+def picture() -> str:
+    """Return the picture as SVG. It has a background of its own, so it is readable on light and dark pages."""
+    title = "One question with five options becomes 26 variants; two models with equal accuracy differ in CoRA."
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{title}" '
+        'font-family="system-ui, -apple-system, Segoe UI, Helvetica, Arial, sans-serif" font-size="13">',
+        f"<title>{title}</title>",
+        f'<rect x="0.5" y="0.5" width="{WIDTH - 1}" height="{HEIGHT - 1}" rx="10" fill="{PAPER}" stroke="{RULE}"/>',
+        *variants(),
+        f'<path d="M634 24V{HEIGHT - 24}" stroke="{RULE}"/>',
+        *curves(),
+        "</svg>",
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def variants() -> list[str]:
+    """Draw the first variant of each kind, with their number."""
+    found = expand([QUESTION])
+    parts = [
+        text(24, 36, f"One question, {len(found)} variants", size=17, bold=True),
+        text(24, 60, str(QUESTION["question"]), fill=FAINT),
+    ]
+    for column, (heading, *kinds) in enumerate(COLUMNS):
+        left = 24 + 151 * column
+        parts.append(text(left, 88, heading, size=12, bold=True))
+        for row, kind in enumerate(kinds):
+            of_kind = [variant for variant in found if variant.kind == kind]
+            top = 112 + 156 * row
+            label = ROWS[row] if column == 0 else f"{len(of_kind)} variants, such as"
+            parts += [text(left, top, label, size=11, fill=FAINT), *card(left, top + 8, of_kind[0])]
+    return parts
+
+
+def card(left: float, top: float, variant: Variant) -> list[str]:
+    """Draw the options of a variant as they are printed."""
+    parts = [f'<rect x="{left}" y="{top}" width="140" height="118" rx="6" fill="none" stroke="{RULE}"/>']
+    for place, (option, identity) in enumerate(zip(variant.choices, variant.printed, strict=True)):
+        right, added = identity == variant.answer, option.startswith("None")
+        fill = CURVES["A"][0] if right else NOTA if added else INK
+        line = f"{'ABCDE'[place]}. {option}{' ✓' if right else ''}"
+        parts.append(text(left + 9, top + 22 + 21 * place, line, size=12, fill=fill, bold=right))
+    return parts
+
+
+def curves() -> list[str]:
+    """Draw the BMCA curves of two models, with their CoRA."""
+    left, right, top, bottom = 690.0, 905.0, 112.0, 330.0
+
+    def place(level: float, share: float) -> tuple[float, float]:
+        return left + (right - left) * (level - 0.5) / 0.5, bottom - (bottom - top) * share
+
+    parts = [
+        text(658, 36, "Same accuracy, other CoRA", size=17, bold=True),
+        text(658, 60, "Share of questions (BMCA) with at least …", fill=FAINT),
+    ]
+    for share in (0.0, 0.5, 1.0):
+        y = place(0.5, share)[1]
+        parts.append(f'<path d="M{left} {y:g}H{right}" stroke="{RULE}"/>')
+        parts.append(text(left - 8, y + 4, f"{share:.1f}", size=11, fill=FAINT, anchor="end"))
+    parts += [
+        text(place(level, 0)[0], bottom + 18, f"{level:.0%}", size=11, fill=FAINT, anchor="middle")
+        for level in (0.5, 0.75, 1.0)
+    ]
+    parts.append(text((left + right) / 2, bottom + 36, "… of its variants right", fill=FAINT, anchor="middle"))
+    y = place(0.5, MCQA)[1]
+    parts.append(f'<path d="M{left} {y:g}H{right}" stroke="{INK}" stroke-dasharray="5 4"/>')
+    parts.append(text(left + 4, y - 20, f"accuracy of both: {MCQA}", size=12))
+    for name, (colour, shares) in CURVES.items():
+        points = [place(level, share) for level, share in zip(LEVELS, shares, strict=True)]
+        line = " ".join(f"{x:g},{y:g}" for x, y in points)
+        parts.append(f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="2.5"/>')
+        parts += [f'<circle cx="{x:g}" cy="{y:g}" r="3.5" fill="{colour}"/>' for x, y in points]
+        x, y = points[-1]
+        parts.append(text(x + 9, y + 5, f"{name} {shares[-1]:.2f}", fill=colour, bold=True))
+    for row, (name, (colour, shares)) in enumerate(CURVES.items()):
+        score = MCQA * (1 - (MCQA - shares[-1]))
+        line = f"CoRA {name} = {MCQA} × (1 − {MCQA - shares[-1]:.2f}) = {score:.2f}"
+        parts.append(text(658, 390 + 20 * row, line, fill=colour, bold=True))
+    return parts
+
+
+def text(
+    x: float, y: float, content: str, *, size: int = 13, fill: str = INK, bold: bool = False, anchor: str = "start"
+) -> str:
+    """Return a line of text."""
+    weight = ' font-weight="600"' if bold else ""
+    return (
+        f'<text x="{x:g}" y="{y:g}" font-size="{size}" fill="{fill}" text-anchor="{anchor}"{weight}>'
+        f"{escape(content)}</text>"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
