@@ -1,4 +1,4 @@
-"""Whether two answers that a model wrote are the same: by their notation, else by math-verify in a worker."""
+"""Compare written answers: first by their notation, then with math-verify in worker processes."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ _PAIRS_WORTH_A_BAR = 200
 
 
 class EquivalenceChecker:
-    r"""Compares answers, and remembers what it found. Its worker processes end with it, or with this process.
+    r"""Compares answers and remembers the verdicts. Its worker processes end with it, or with this process.
 
-    Equivalence is symmetric here: math-verify is asked in both directions, and one yes is enough. It is not made
-    transitive: "x = 5" and "y = 5" are both equivalent to "5", and not to each other.
+    Equivalence is symmetric: math-verify compares in both directions, and one match is enough. It is not transitive:
+    "x = 5" and "y = 5" are both equivalent to "5", but not to each other.
 
     Args:
-        share: Of the machine's processors, 1 / share; for a run in several processes.
-        cpu_seconds: Processor time for a pair.
-        wall_seconds: Time on the clock for a pair.
-        megabytes: Address space of a worker.
+        share: Number of processes that share the processors of this machine; at most 1 / share of them is used.
+        cpu_seconds: Limit on processor time per pair.
+        wall_seconds: Limit on wall-clock time per pair.
+        megabytes: Limit on the address space of a worker.
 
     Example:
         >>> checker = EquivalenceChecker()
@@ -51,11 +51,11 @@ class EquivalenceChecker:
         self._verdicts: dict[Pair, bool | None] = {}
 
     def verdict(self, one: str, other: str) -> bool | None:
-        """Whether two answers are equivalent; None if math-verify ran out of time or memory over them.
+        """Return whether two answers are equivalent; None if math-verify ran out of time or memory.
 
         Args:
-            one: An answer as it was written.
-            other: Another.
+            one: An answer as the model wrote it.
+            other: Another answer.
         """
         pair = _in_order(one, other)
         if pair not in self._verdicts:
@@ -63,18 +63,19 @@ class EquivalenceChecker:
         return self._verdicts[pair]
 
     def settle_within(self, groups: Iterable[Iterable[str]]) -> None:
-        """Find the verdicts on all pairs within groups of answers, such as those to one question and its reference.
+        """Find the verdicts on all pairs within each group of answers.
 
         Args:
-            groups: Answers as they were written; they may repeat.
+            groups: Groups of answers as the model wrote them, such as all answers to one question and its reference.
+                Answers may repeat.
         """
         self.settle(pair for answers in groups for pair in combinations(sorted(set(answers)), 2))
 
     def settle(self, pairs: Iterable[Pair]) -> None:
-        """Find the verdicts on many pairs at once, in several processes, each distinct pair once.
+        """Find the verdicts on many pairs, in parallel. Each distinct pair is compared once.
 
         Args:
-            pairs: Answers as they were written; those to one question stand best side by side.
+            pairs: Pairs of answers as the model wrote them. It is fastest if pairs of the same question are adjacent.
         """
         distinct = dict.fromkeys(_in_order(*pair) for pair in pairs)
         at_once = {pair: _at_once(pair) for pair in distinct if pair not in self._verdicts}
@@ -87,11 +88,11 @@ class EquivalenceChecker:
         bar = tqdm(verdicts, "comparing answers", len(open_pairs), unit="pair", disable=few)
         try:
             self._verdicts.update(zip(open_pairs, bar, strict=True))
-        except RuntimeError:  # no thread can be started; the answers have been paid for
+        except RuntimeError:  # no thread can be started, but nothing may raise after the inference
             self._verdicts = {**dict.fromkeys(open_pairs), **self._verdicts}
 
     def _pool(self) -> Workers:
-        """Return the workers of this process; a fork has its own."""
+        """Return the workers of this process; a forked process starts its own."""
         if self._workers is None or self._process != os.getpid():
             self._workers, self._process = Workers(_MOST_WORKERS, **self._limits), os.getpid()  # type: ignore[arg-type]
             finalize(self, self._workers.close)
@@ -99,9 +100,9 @@ class EquivalenceChecker:
 
 
 def _at_once(pair: Pair) -> bool | None:
-    """What notation alone can tell about two answers in canonical notation; None if it takes math-verify."""
+    """Compare two answers in canonical notation without math-verify; None if math-verify is needed."""
     one, other = pair
-    if one == other or not one:  # the first in order is the empty one
+    if one == other or not one:  # of two different answers, an empty one is sorted first
         return bool(one)
     if max(len(one), len(other)) > LONGEST:
         return False

@@ -1,4 +1,4 @@
-r"""How an answer is written: the differences in notation that mean nothing, plain numbers, and words."""
+r"""Canonical notation of written answers, and the comparison of plain numbers and words."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 LONGEST = 1_000
-"""Characters of the longest answer that is looked into; a longer one is compared as a text alone."""
+"""Maximum number of characters of an answer that is analysed; a longer answer is compared only as text."""
 
 _WRAPPED = re.compile(r"\\(?:text(?:bf|it|rm)?|mbox|math(?:rm|bf|it))\{([^{}\\]*)\}")
 
@@ -24,9 +24,9 @@ _REPLACED = [
     (re.compile("∞"), r"\\infty"),
     (re.compile(r"\s+"), " "),
     (re.compile(r" ?\\(?:text|mbox|mathrm)\{ ?(?:and|or) ?\} ?|(?<=[\d})]) (?:and|or) (?=[\d\\({-])"), ", "),
-    # A space beside anything but a letter or a digit separates nothing.
+    # A space next to anything but a letter or a digit has no meaning.
     (re.compile(r" ?([^\w\s\\,]) ?| (?=,)"), r"\1"),
-    # Unless it shows that a comma separates numbers, too: 100, 200 are two, 100,200 is one.
+    # But a space after a comma shows that the comma separates two numbers: "100, 200" against "100,200".
     (re.compile(r"(?<!\d), |, (?!\d{3}(?!\d))"), ","),
     (re.compile(_WRAPPED.pattern.replace(r"[^{}\\]", r"[^{}\\a-zA-Z]")), r"\1"),
     (re.compile(r"\*\*"), "^"),
@@ -47,13 +47,13 @@ _WORD = re.compile(r"[^\W\d_]{4}|\b(?:yes|no|odd|all|one|two|six|ten)\b", re.IGN
 
 
 def canonical(written: str) -> str:
-    r"""Write an answer without what means nothing: spaces, \left, \dfrac, dollar signs, a full stop, commas in 1,000.
+    r"""Remove notation without meaning: spaces, \left, \dfrac, dollar signs, a final full stop, the comma in 1,000.
 
     Args:
-        written: The content of a box.
+        written: The answer as the model wrote it.
 
     Returns:
-        A text; two answers with the same one are the same answer.
+        The canonical notation. Two answers with the same canonical notation are equal.
 
     Example:
         >>> canonical(r"$\left( 3,\, \dfrac{1}{2} \right)$.")
@@ -71,13 +71,13 @@ def canonical(written: str) -> str:
 def same_number(one: str, other: str) -> bool | None:
     r"""Compare two plain numbers: integers, decimals, fractions, mixed numbers, repeating decimals, numbers in a base.
 
-    A decimal is as exact as it is written: it equals another number that rounds to the same six places and, if both
-    are small, has the same six digits. Two numbers that name a base are compared by value, else the base is read as a
-    remark.
+    A decimal may be rounded. It equals another number if both round to the same six places and their relative
+    difference is at most 1e-6. If both numbers name a base, their values are compared. If only one of them does, the
+    base is ignored.
 
     Args:
         one: An answer in canonical notation.
-        other: Another.
+        other: Another answer in canonical notation.
 
     Returns:
         Whether they are equal; None if one of them is not a plain number.
@@ -101,7 +101,7 @@ def same_number(one: str, other: str) -> bool | None:
 
 @lru_cache(maxsize=100_000)
 def _number(text: str) -> tuple[Fraction, bool] | None:
-    """A plain number, and whether it is written exactly."""
+    """Return the value of a plain number and whether it is exact, not a decimal; None for any other text."""
     if len(text) > LONGEST:
         return None
     if plain := _PLAIN.fullmatch(text):
@@ -122,7 +122,7 @@ def _number(text: str) -> tuple[Fraction, bool] | None:
 
 
 def _same_in_base(one: str, other: str) -> bool | None:
-    """Compare numbers of which one or both name a base."""
+    """Compare two numbers if at least one of them names a base; None if one is not a plain number."""
     first, second = _BASED.fullmatch(one), _BASED.fullmatch(other)
     if (first is None and second is None) or max(len(one), len(other)) > LONGEST:
         return None
@@ -130,21 +130,24 @@ def _same_in_base(one: str, other: str) -> bool | None:
         return same_number(first.group(1) if first else one, second.group(1) if second else other)
     try:
         left, right = (int(match.group(1), int(match.group(2) or match.group(3))) for match in (first, second))
-    except ValueError:  # no such base, or a digit that it does not have
+    except ValueError:  # an invalid base, or a digit that the base does not have
         return one == other
     return left == right
 
 
 def same_words(one: str, other: str) -> bool | None:
-    r"""Compare two answers in words; as LaTeX they would be products of letters, and "east" would equal "seat".
+    r"""Compare two answers that are words.
+
+    math-verify would read them as products of letters, and "east" would equal "seat".
 
     Args:
         one: An answer in canonical notation.
-        other: Another.
+        other: Another answer in canonical notation.
 
     Returns:
-        Whether they are the same words, whatever their case; None if neither is sure to be in words, or one is not in
-        letters. Three letters in a row may be a product, but for "yes", "no" and some more; four are a word.
+        Whether they are the same words, ignoring case; None if neither is certainly a word, or if one has anything but
+        letters. A text in \text{...} and four letters in a row are certainly words. Up to three letters may be a
+        product, except for "yes", "no" and a few others.
 
     Example:
         >>> same_words(r"\text{East}", "east"), same_words("east", "seat"), same_words("abc", "acb")
@@ -163,7 +166,7 @@ class _Words(NamedTuple):
 
 @lru_cache(maxsize=100_000)
 def _words(text: str) -> _Words | None:
-    """The letters of an answer that has nothing else, and whether they are sure to be words."""
+    """Return the letters of an answer and whether they are certainly words; None if it has other characters."""
     bare = " ".join(_WRAPPED.sub(r" \1 ", text).split()).rstrip(".")
     if not _WORDS.fullmatch(bare):
         return None

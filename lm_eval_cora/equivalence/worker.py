@@ -1,7 +1,7 @@
-"""The process that compares answers: reads pairs from standard input, writes a verdict for each, until the input ends.
+"""Worker process that compares answers: it reads pairs from standard input and writes a verdict for each.
 
-Answers are LaTeX that a model wrote, and math-verify may need any time and memory for them. So it runs here, under
-limits of the operating system, and never in the process that holds the run.
+The answers are LaTeX from a model, and math-verify may need any amount of time and memory for them. It therefore runs
+here, under limits of the operating system, and never in the main process.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from zlib import crc32
 
 try:
     import resource
-except ImportError:  # not on Windows: there the time on the clock is the only limit
+except ImportError:  # on Windows, where wall-clock time is the only limit
     resource = None  # type: ignore[assignment]
 
 READY = "ready"
@@ -33,21 +33,21 @@ _LIST = re.compile(r"[^()\[\]{}]*,[^()\[\]{}]*")
 _SET = re.compile(r"\\\{[^()]*\\\}", re.DOTALL)
 
 _APART = 2e-6
-"""Values that are further apart are not equal: math-verify rounds decimals to six places."""
+"""Values that differ by more than this are not equal; math-verify rounds decimals to six places."""
 
 _DIGITS = 1e-9
-"""The same for large values, as a share of them."""
+"""The same for large values, as a relative difference."""
 
 
 def serve(cpu_seconds: int, megabytes: int) -> None:
-    """Answer until the standard input ends.
+    """Compare pairs until standard input ends.
 
     Args:
-        cpu_seconds: Processor time for a pair; the operating system ends the process that takes more.
-        megabytes: Address space of the process; it ends when it needs more.
+        cpu_seconds: Limit on processor time per pair. The operating system ends a process that exceeds it.
+        megabytes: Limit on the address space of the process. The process ends if it needs more.
     """
     replies = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="ascii")
-    sys.stdout = sys.stderr  # a library that prints must not answer for us
+    sys.stdout = sys.stderr  # keep output of libraries out of the replies
     logging.disable(logging.CRITICAL)
     _refuse_python()
     _end_without_memory()
@@ -57,14 +57,14 @@ def serve(cpu_seconds: int, megabytes: int) -> None:
     for line in sys.stdin:
         _limit_time(cpu_seconds)
         one, other = json.loads(line)
-        for answer in (one, other):  # an answer that is too much by itself is known by the missing line
+        for answer in (one, other):  # the missing reply shows which answer alone exceeds the limits
             _value(answer)
             print(READ, file=replies, flush=True)
         print(EQUAL if equivalent(one, other) else DIFFERENT, file=replies, flush=True)
 
 
 def equivalent(one: str, other: str) -> bool:
-    """Compare two answers in canonical notation, either of them as the reference."""
+    """Compare two answers in canonical notation, with each of them as the reference."""
     from math_verify import verify
 
     if _TUPLE.fullmatch(one) and _LIST.fullmatch(other):
@@ -72,25 +72,25 @@ def equivalent(one: str, other: str) -> bool:
     elif _TUPLE.fullmatch(other) and _LIST.fullmatch(one):
         one = f"({one})"
     elif (_TUPLE.fullmatch(one) and _SET.fullmatch(other)) or (_TUPLE.fullmatch(other) and _SET.fullmatch(one)):
-        return False  # a point or an interval is no set of two; math-verify does not look at the braces
+        return False  # math-verify ignores the braces, but a set is not a point or an interval
     first, second = _value(one), _value(other)
     if first is not None and second is not None and _apart(first, second):
         return False
     left, right = _parsed(one), _parsed(other)
     if verify(left, right, timeout_seconds=None):
         return True
-    # Of two expressions the difference is taken, so the other direction would say the same.
+    # math-verify takes the difference of two expressions, so the other direction would give the same result.
     symmetric = first is not None and second is not None
     return not symmetric and bool(verify(right, left, timeout_seconds=None))
 
 
 @lru_cache(maxsize=4096)
 def _parsed(text: str) -> Any:
-    """What math-verify makes of an answer: expressions, and the text itself. Its LaTeX rules alone, nothing else."""
+    """Parse an answer with math-verify, only by its LaTeX rules: into expressions and the text itself."""
     from math_verify import LatexExtractionConfig, parse
 
     latex_only = [LatexExtractionConfig(boxed_match_priority=0)]
-    # math-verify knows a percent sign only behind the dollar sign.
+    # math-verify recognizes a percent sign only after the dollar sign.
     marked = f"${text[:-1]}$\\%" if text.endswith("%") else rf"\boxed{{{text}}}"
     return parse(marked, extraction_config=latex_only, parsing_timeout=None)
 
@@ -99,28 +99,29 @@ def _apart(first: Any, second: Any) -> bool:
     try:
         distance = abs(first - second)
         return bool(distance > _APART and distance > _DIGITS * max(abs(first), abs(second)))
-    except Exception:  # two of sympy's own that cannot be ordered
+    except Exception:  # two sympy numbers that cannot be ordered
         return False
 
 
 @lru_cache(maxsize=4096)
 def _value(text: str) -> Any:
-    """The value of an expression, each symbol being some number: complex, or sympy's own if that is too large.
+    """Evaluate an expression, with a fixed number for each symbol.
 
-    None if the answer is anything else.
+    Expressions with different values are different. This rejects most wrong answers quickly: simplifying the difference
+    of two expressions, as math-verify does, takes a hundred times as long.
 
-    Expressions with different values are different, and most wrong answers are told apart so: simplifying the
-    difference of two expressions, as math-verify does, takes a hundred times as long.
+    Returns:
+        A complex number, or a sympy number if that is too large. None if the answer is not such an expression.
     """
     from sympy import Expr, MatrixExpr, Symbol, UnevaluatedExpr
 
     expression = next(iter(_parsed(text)), None)
-    # Of a symbol the name is compared, whatever its case, and a percentage may stand for its number.
+    # math-verify compares symbols by name, ignoring case, and a percentage may equal its number without the sign.
     if not isinstance(expression, Expr) or isinstance(expression, Symbol | MatrixExpr):
         return None
     if expression.has(UnevaluatedExpr):
         return None
-    # The same number for the same name, between 1 and 2 and of no simple form.
+    # A number from 1 to 2 that depends on the name; two expressions are unlikely to have equal values by chance.
     numbers = {symbol: 1 + crc32(symbol.name.encode()) / 2**32 for symbol in expression.free_symbols}
     try:
         value = expression.evalf(subs=numbers)
@@ -133,10 +134,11 @@ def _value(text: str) -> Any:
 
 
 def _refuse_python() -> None:
-    """Close sympy's way from text to code, `parse_expr`, which ends in Python's `eval`.
+    """Disable sympy's `parse_expr`, which passes text to Python's `eval`.
 
-    math-verify takes it for plain expressions, which are not asked for here; but the numbers in LaTeX take it, too
-    (`sympy.Number(text)` calls `sympify`). So plain numbers get through, without `eval`, and nothing else does.
+    math-verify uses it for plain expressions, which are disabled here. Numbers in LaTeX use it, too, because
+    `sympy.Number(text)` calls `sympify`. The replacement converts plain numbers without `eval` and raises for any other
+    text.
     """
     import math_verify.parser
     import sympy.parsing
@@ -156,7 +158,7 @@ def _refuse_python() -> None:
 
 
 def _end_without_memory() -> None:
-    """End the process where memory runs out: math-verify would take the error for a difference."""
+    """End the process if memory runs out, because math-verify would read the error as a difference."""
     from math_verify import grader, parser
     from sympy import Expr
 
@@ -165,7 +167,7 @@ def _end_without_memory() -> None:
             return expression.doit()
         except MemoryError:
             raise
-        except Exception:  # as math-verify's own
+        except Exception:  # as math-verify does
             return expression
 
     grader.safe_sympy_doit = doit
@@ -195,7 +197,7 @@ def _limit(name: str, value: int) -> None:
 
 
 def _limit_time(cpu_seconds: int) -> None:
-    """Let the process run for that long from now on."""
+    """Limit the processor time from now on; the operating system ends a process that exceeds it."""
     if resource is not None:
         used = resource.getrusage(resource.RUSAGE_SELF)
         _limit("RLIMIT_CPU", int(used.ru_utime + used.ru_stime) + 1 + cpu_seconds)

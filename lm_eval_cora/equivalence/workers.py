@@ -1,4 +1,4 @@
-"""Processes of their own for what may take any time or memory: each has a limit, and one that dies is replaced."""
+"""Worker processes for comparisons that may need any time or memory. They are limited, and replaced if they die."""
 
 from __future__ import annotations
 
@@ -15,23 +15,24 @@ from threading import Event, Thread
 from lm_eval_cora.equivalence.worker import DIFFERENT, EQUAL, READ, READY
 
 CPU_SECONDS = 3
-"""Processor time for a pair: the same on a busy machine. A pair takes some milliseconds, few take more than one."""
+"""Limit on processor time per pair, which does not depend on the load of the machine. Most pairs take milliseconds,
+few take more than a second."""
 
 WALL_SECONDS = 60
-"""Time on the clock, for what waits instead of working, and where processor time cannot be limited (Windows)."""
+"""Limit on wall-clock time per pair: for workers that wait, and for Windows, where processor time is not limited."""
 
 MEGABYTES = 2_048
-"""Address space of a worker, of which the libraries take about 300 (not limited on Windows)."""
+"""Limit on the address space of a worker. The libraries need about 300 of it. There is no limit on Windows."""
 
 _PAUSES = (0.2, 1.0, 3.0, None)
-"""Seconds between attempts to start a process: a busy machine may refuse one for a moment."""
+"""Seconds to wait after each failed attempt to start a process, which a busy machine may refuse for a moment."""
 
 _PAIRS_AT_A_TIME = 32
-"""Neighbours share answers, which a worker reads once."""
+"""Number of pairs that a worker gets at once. Adjacent pairs share answers, which a worker parses once."""
 
 Pair = tuple[str, str]
 
-# Not `-m`, and isolated: the modules must come from where ours came from, whatever the folder and the environment say.
+# Isolated and without `-m`, so that neither the working directory nor the environment changes what the worker imports.
 _START = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
     "from lm_eval_cora.equivalence.worker import serve; serve(*json.loads(sys.argv[2]))"
@@ -39,25 +40,25 @@ _START = (
 
 
 def command(limits: tuple[int, int] = (CPU_SECONDS, MEGABYTES)) -> list[str]:
-    """What starts a worker.
+    """Return the command that starts a worker.
 
     Args:
-        limits: Seconds of processor time for a pair, and megabytes.
+        limits: Seconds of processor time per pair, and megabytes of address space.
     """
     return [sys.executable, "-I", "-c", _START, json.dumps(sys.path), json.dumps(limits)]
 
 
 class Workers:
-    """A number of workers, each started when it is first needed.
+    """A pool of worker processes, each started when it is first needed.
 
-    They are plain subprocesses: a fork would carry an accelerator's state and its address space along, and
-    multiprocessing's other ways run the user's script once more.
+    They are plain subprocesses: a fork would copy the state of an accelerator and its address space, and the other
+    start methods of multiprocessing would run the user's script again.
 
     Args:
-        count: How many, at least 1.
-        cpu_seconds: Processor time for a pair.
-        wall_seconds: Time on the clock for a pair.
-        megabytes: Address space of a worker.
+        count: Number of workers, at least 1.
+        cpu_seconds: Limit on processor time per pair.
+        wall_seconds: Limit on wall-clock time per pair.
+        megabytes: Limit on the address space of a worker.
     """
 
     def __init__(
@@ -70,7 +71,7 @@ class Workers:
     ) -> None:
         endless: set[str] = set()
         self._workers = [_Worker((cpu_seconds, megabytes), wall_seconds, endless) for _ in range(count)]
-        self._free: LifoQueue[_Worker] = LifoQueue()  # the one that was used last is already started
+        self._free: LifoQueue[_Worker] = LifoQueue()  # the worker that was used last is already running
         for worker in self._workers:
             self._free.put(worker)
 
@@ -83,11 +84,11 @@ class Workers:
         """Compare pairs of answers, in their order.
 
         Args:
-            pairs: Answers in canonical notation; pairs with the same answers stand best side by side.
-            at_once: How many workers to use at most.
+            pairs: Pairs of answers in canonical notation. It is fastest if pairs with the same answer are adjacent.
+            at_once: Maximum number of workers to use.
 
         Yields:
-            For each pair whether its answers are equivalent; None if it ran out of time or memory.
+            For each pair, whether its answers are equivalent; None if the worker ran out of time or memory.
 
         Raises:
             RuntimeError: If no thread can be started.
@@ -116,12 +117,12 @@ class Workers:
 
 
 class _Worker:
-    """One process, started when the first pair comes and again after one that it did not survive.
+    """One worker process. It is started for the first pair, and again if a pair ends it.
 
     Args:
-        limits: What the process gets: processor time for a pair, and address space.
-        wall_seconds: Time on the clock for a pair.
-        endless: Answers that were too much by themselves, without another one: pairs with them are not tried again.
+        limits: Limits on processor time per pair (seconds) and on address space (megabytes).
+        wall_seconds: Limit on wall-clock time per pair.
+        endless: Answers that alone exceed the limits, shared by all workers. Pairs with them are not compared again.
     """
 
     def __init__(self, limits: tuple[int, int], wall_seconds: float, endless: set[str]) -> None:
@@ -132,7 +133,7 @@ class _Worker:
         self._late = float("inf")
 
     def compare(self, pairs: Sequence[Pair]) -> list[bool | None]:
-        """Whether the answers of each pair are equivalent, None if that could not be found out."""
+        """Return for each pair whether its answers are equivalent; None if the comparison failed."""
         verdicts: dict[Pair, bool | None] = {}
         while left := [pair for pair in pairs if pair not in verdicts]:
             if hopeless := [pair for pair in left if not self._endless.isdisjoint(pair)]:
@@ -141,7 +142,7 @@ class _Worker:
             replies = self._replies("".join(json.dumps(pair) + "\n" for pair in left))
             for pair in left:
                 verdicts[pair] = self._verdict(pair, replies)
-                if verdicts[pair] is None:  # it died over this pair: the others need another process
+                if verdicts[pair] is None:  # the process died at this pair; the other pairs need a new one
                     self.stop()
                     break
         return [verdicts[pair] for pair in pairs]
@@ -149,21 +150,21 @@ class _Worker:
     def _verdict(self, pair: Pair, replies: Iterator[str]) -> bool | None:
         for answer in pair:
             if next(replies) != READ:
-                if self._process is not None:  # it did start
+                if self._process is not None:  # the process started, so it died at this answer
                     self._endless.add(answer)
                 return None
         return {EQUAL: True, DIFFERENT: False}.get(next(replies))
 
     def _replies(self, lines: str) -> Iterator[str]:
-        """What the process writes, line by line; empty when it has died or could not be started."""
-        if self._process is not None and self._process.poll() is not None:  # it died while it had nothing to do
+        """Send lines to the process and yield its replies; empty ones if it has died or did not start."""
+        if self._process is not None and self._process.poll() is not None:  # it died while idle
             self.stop()
         if self._process is None:
             self._start()
         if self._process is not None:
             self._late = time.monotonic() + self._wall_seconds
             assert self._process.stdin is not None
-            with suppress(OSError):  # it has died: that is seen when it is read
+            with suppress(OSError):  # the process has died; reading its reply will show that
                 self._process.stdin.write(lines)
                 self._process.stdin.flush()
         while True:
@@ -187,7 +188,7 @@ class _Worker:
                 time.sleep(pause)
 
     def _line(self) -> str:
-        """The next line of the process."""
+        """Return the next line that the process writes; empty if it has died."""
         if self._process is None:
             return ""
         assert self._process.stdout is not None
@@ -197,7 +198,7 @@ class _Worker:
         return line.rstrip("\n")
 
     def end_if_late(self) -> None:
-        """End the process if the pair that it is at takes too long on the clock."""
+        """End the process if its current pair exceeds the limit on wall-clock time."""
         if (process := self._process) is not None and time.monotonic() > self._late:
             process.kill()
 
@@ -207,7 +208,7 @@ class _Worker:
         if process is not None:
             process.kill()
             for pipe in (process.stdin, process.stdout):
-                with suppress(OSError):  # what it did not read cannot be written any more
+                with suppress(OSError):  # closing writes the rest of the buffer, which fails if the process has died
                     if pipe is not None:
                         pipe.close()
             process.wait()

@@ -1,4 +1,4 @@
-"""The words around a question. Jinja compiles its templates once, when the module is imported."""
+"""Render prompts. Jinja compiles the templates once, when this module is imported."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ _environment = Environment(
     autoescape=False,
     trim_blocks=True,
     lstrip_blocks=True,
-    auto_reload=False,  # otherwise each prompt looks for a newer version of the template that it includes
+    auto_reload=False,  # otherwise Jinja checks the included templates for changes at each prompt
 )
-_environment.globals.clear()  # Jinja copies them for each prompt, and our templates use none
+_environment.globals.clear()  # our templates use none, and Jinja would copy them for each prompt
 _templates = {name: _environment.get_template(name) for name in _environment.list_templates(extensions=["jinja"])}
 
 
 def render(template: str, stem: str, choices: Sequence[str]) -> str:
-    r"""Render one of the files in `prompting/templates`.
+    r"""Render a template of `prompting/templates`.
 
-    A template gets `stem`, `options` (pairs of letter and text), `letters` (those of the options) and `choice` (the
-    first option).
+    Its variables are `stem`, `options` (pairs of letter and text), `letters` (the letters of the options) and `choice`
+    (the first option).
 
     Args:
-        template: Name of the file, without its ending.
+        template: File name of the template, without its extension.
         stem: The question, printed unchanged.
         choices: 1 to 26 option texts in printed order, printed unchanged.
 
     Returns:
-        The text.
+        The rendered text.
 
     Example:
         >>> render("letter", "What is frozen water?", ["Ice", "Steam"]).splitlines()[-1]
@@ -50,14 +50,14 @@ def render(template: str, stem: str, choices: Sequence[str]) -> str:
 
 
 def question_block(stem: str, choices: Sequence[str]) -> str:
-    """The question and its lettered choices without an instruction.
+    """Render a question and its lettered choices without an instruction.
 
     Args:
         stem: The question, printed unchanged.
         choices: 2 to 26 option texts in printed order, printed unchanged.
 
     Returns:
-        The text. It ends in "Answer:", without a line break.
+        The rendered text, which ends with "Answer:" and without a line break.
 
     Example:
         >>> print(question_block("What is frozen water?", ["Ice", "Steam"]))

@@ -1,4 +1,4 @@
-"""Prompts in other words: what a question is asked with where the wording is what a probe changes, or keeps fixed."""
+"""Prompt templates for the probes that vary the wording of the prompt or keep one wording for all variants."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ _KEYS = {"name", "prompt", "options_format", "fixed"}
 
 
 class TemplateError(ValueError):
-    """A set of templates that cannot be used."""
+    """Invalid prompt templates."""
 
 
 @dataclass(frozen=True)
 class Template:
-    """One wording.
+    """One wording of the prompt.
 
     Attributes:
-        name: What its variants are called.
-        prompt: The text, with {question}, and as needed {options}, {letters} ("A, B or C") and {category}.
-        options_format: What each option becomes, with {letter} and {option}; nothing stands between two options.
+        name: Name of the template. The prompts probe uses it as the kind of the variant.
+        prompt: Text with {question} and, as needed, {options}, {letters} ("A, B or C") and {category}.
+        options_format: Format of each option, with {letter} and {option}. Options are joined without a separator.
     """
 
     name: str
@@ -37,11 +37,11 @@ class Template:
     options_format: str = _OPTION
 
     def render(self, stem: str, choices: Sequence[str], category: str = "") -> str:
-        r"""Ask a question in these words.
+        r"""Render the prompt for a question.
 
         Args:
             stem: The question, printed unchanged.
-            choices: Option texts in printed order, printed unchanged; none for an open question.
+            choices: Option texts in printed order, printed unchanged; empty for an open question.
             category: Category of the question.
 
         Returns:
@@ -67,30 +67,30 @@ class Template:
         )
 
     def __str__(self) -> str:
-        """The name: what the samples file says of it."""
+        """Return the name, which replaces the template in the samples file."""
         return self.name
 
 
 class Templates(NamedTuple):
-    """The wordings of a benchmark, and the fixed one, with which the order and the sampling probe ask."""
+    """The templates of a benchmark, and the fixed one, which the order and sampling probes use."""
 
     all: tuple[Template, ...]
     fixed: Template
 
 
 def make_templates(entries: object, *, has_options: bool) -> Templates:
-    """Check templates and name those without a name.
+    """Check templates, and name those without a name.
 
     Args:
-        entries: A list of mappings with `prompt` and, if wanted, `name`, `options_format`, and `fixed`: true for one
-            of them; it is the first one otherwise.
-        has_options: Whether they are for questions with options.
+        entries: A list of mappings with `prompt` and, optionally, `name`, `options_format` and `fixed`. The template
+            with `fixed: true` is the fixed one; by default it is the first template.
+        has_options: Whether the templates are for questions with options.
 
     Returns:
-        The templates, in their order.
+        The templates, in the given order.
 
     Raises:
-        TemplateError: If something else stands there.
+        TemplateError: If an entry is invalid, two templates have the same name, or more than one is fixed.
 
     Example:
         >>> entries = [{"prompt": "{question}{options} Step by step!"}, {"prompt": "Now: {question}{options}"}]
@@ -112,19 +112,22 @@ def make_templates(entries: object, *, has_options: bool) -> Templates:
     if len(set(names)) < len(names):
         raise TemplateError(f"two templates have the same name: {', '.join(names)}")
     if len(fixed) > 1:
-        raise TemplateError(f"{len(fixed)} templates are marked as fixed, expected one or none")
+        raise TemplateError(f"expected at most one template with 'fixed': true, got {len(fixed)}")
     return Templates(tuple(templates), (fixed or templates)[0])
 
 
 def _make(entry: Any, number: int, has_options: bool) -> Template:
     if not isinstance(entry, Mapping) or not isinstance(entry.get("prompt"), str):
-        raise ValueError(f"expected an object with a text under 'prompt', got {shorten(repr(entry))}")
+        raise ValueError(f"expected an object with a string 'prompt', got {shorten(repr(entry))}")
     if unknown := sorted(map(str, entry.keys() - _KEYS)):
         raise ValueError(f"unknown key {unknown[0]!r}; expected {', '.join(sorted(_KEYS))}")
     prompt, option = entry["prompt"], entry.get("options_format", _OPTION)
     name = entry.get("name", f"{number}_{place_of_question(prompt)}")
     if not isinstance(name, str) or not name.strip() or not isinstance(option, str):
-        raise ValueError("'name' and 'options_format' are texts")
+        raise ValueError(
+            "expected a non-empty string 'name' and a string 'options_format', got "
+            f"{shorten(repr(name))} and {shorten(repr(option))}"
+        )
     if not all(map(is_encodable, (prompt, option, name))):
         raise ValueError("text that is not valid Unicode")
     fields = _fields(prompt, _FIELDS)
@@ -133,33 +136,33 @@ def _make(entry: Any, number: int, has_options: bool) -> Template:
         if fields.count(field) != needed.count(field):
             raise ValueError(f"expected {{{field}}} {needed.count(field)} times, it stands there {fields.count(field)}")
     if has_options and sorted(_fields(option, _OPTION_FIELDS)) != sorted(_OPTION_FIELDS):
-        raise ValueError("'options_format' needs {letter} and {option}, once each")
+        raise ValueError(f"'options_format': expected {{letter}} and {{option}} once each, got {shorten(repr(option))}")
     return Template(name.strip(), prompt, option)
 
 
 def _fields(text: str, allowed: set[str]) -> list[str]:
-    """The names of the fields of a text.
+    """Return the names of the fields of a template.
 
-    Nothing but the bare names is allowed: `{question.__class__}` would be looked up.
+    Only bare names are allowed, because Python would look up the attribute in `{question.__class__}`.
     """
     fields = []
     names = ", ".join(f"{{{name}}}" for name in sorted(allowed))
     try:
         parts = list(Formatter().parse(text))
     except ValueError as error:
-        raise ValueError(f"{error}; expected {names}, and other braces doubled") from None
+        raise ValueError(f"{error}; expected {names}. Double all other braces.") from None
     for _, field, form, conversion in parts:
         if field is None:
             continue
         if field not in allowed or form or conversion:
             written = field + (f"!{conversion}" if conversion else "") + (f":{form}" if form else "")
-            raise ValueError(f"unknown field {{{written}}}; expected {names}, and other braces doubled")
+            raise ValueError(f"unknown field {{{written}}}; expected {names}. Double all other braces.")
         fields.append(field)
     return fields
 
 
 def place_of_question(prompt: str) -> str:
-    """A readable name: where the question stands in a prompt, and whether it asks for steps.
+    """Return a readable name for a prompt: where the question is, and whether it asks to think step by step.
 
     Example:
         >>> place_of_question("Read the question. {question}{options} Think step by step.")
@@ -168,7 +171,7 @@ def place_of_question(prompt: str) -> str:
     before, _, after = prompt.partition("{question}")
     after = after.replace("{options}", "")
     place = "middle" if before.strip() and after.strip() else "first" if after.strip() else "last"
-    # A label before the question is no instruction.
+    # One or two words before the question are a label, not an instruction.
     if place == "middle" and len(before.split()) <= 2:
         place = "first"
     return f"question_{place}" + "_step_by_step" * ("step by step" in prompt.lower().replace("-", " "))
@@ -176,7 +179,9 @@ def place_of_question(prompt: str) -> str:
 
 @cache
 def own_templates() -> Templates:
-    """Ten of our own, for benchmarks that SCORE has none for: the question first, in the middle or last.
+    """Return our own ten templates, for benchmarks without templates in SCORE.
+
+    The question comes first, in the middle or last.
 
     Example:
         >>> len(own_templates().all), own_templates().fixed.name

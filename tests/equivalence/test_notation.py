@@ -42,7 +42,7 @@ from lm_eval_cora.equivalence.notation import canonical, same_number, same_words
         ("x~+~1", "x+1"),
         (r"x \quad + \qquad 1", "x+1"),
         ("−5", "-5"),
-        # What means something stays.
+        # Notation with meaning is kept.
         ("2 1/2", "2 1/2"),
         (r"\text{no solution}", r"\text{no solution}"),
         (r"a\\b", r"a\\b"),
@@ -53,7 +53,7 @@ from lm_eval_cora.equivalence.notation import canonical, same_number, same_words
         ("-.5", "-.5"),
         ("(A)", "(A)"),
         ("Evelyn", "Evelyn"),
-        # Nothing there.
+        # Empty answers.
         ("", ""),
         (" ", ""),
         ("$.$", ""),
@@ -61,7 +61,7 @@ from lm_eval_cora.equivalence.notation import canonical, same_number, same_words
         ("...", ""),
     ],
 )
-def test_notation_that_means_nothing_goes(written: str, text: str) -> None:
+def test_notation_without_meaning_is_removed(written: str, text: str) -> None:
     assert canonical(written) == text
 
 
@@ -87,21 +87,21 @@ WHOLE = [
     "{,}",
     "**",
 ]
-"""Parts of LaTeX that no neighbour makes another one of."""
+"""Parts of LaTeX that adjacent text cannot turn into another command."""
 
 
 @given(st.lists(st.sampled_from([*WHOLE, *".,;:~$ \n()+-−=<^_x12/", "text", "é"]), max_size=12).map("".join))
-def test_canonical_notation_stays_as_it_is(written: str) -> None:
+def test_canonical_notation_is_idempotent(written: str) -> None:
     assert canonical(canonical(written)) == canonical(written)
 
 
 @pytest.mark.parametrize("written", [r"5\\%", "10{ , }000", "10{, }000", "x * * 2", "x \\\n+ 1", r"1\~2"])
-def test_taking_something_away_leaves_nothing_more_to_take_away(written: str) -> None:
+def test_a_removal_does_not_create_text_that_would_be_removed(written: str) -> None:
     assert canonical(canonical(written)) == canonical(written)
 
 
 @given(SOME_TEXT, SOME_TEXT)
-def test_any_text_is_compared_and_the_direction_does_not_matter(one: str, other: str) -> None:
+def test_any_texts_can_be_compared_in_both_directions(one: str, other: str) -> None:
     one, other = canonical(one), canonical(other)
     for same in (same_number, same_words):
         assert same(one, other) in (True, False, None)
@@ -225,7 +225,7 @@ def test_numbers_after_a_comma_and_a_space_are_a_list() -> None:
 
 
 @given(st.integers(-(10**9), 10**9), st.integers(1, 10**6))
-def test_fractions_are_equal_as_fractions_are(over: int, under: int) -> None:
+def test_fractions_are_equal_if_their_values_are(over: int, under: int) -> None:
     value = Fraction(over, under)
     written = rf"\frac{{{over}}}{{{under}}}"
     assert same_number(written, f"{value.numerator}/{value.denominator}") is True
@@ -258,8 +258,8 @@ def test_numbers_in_two_bases_are_equal_if_their_values_are(number: int, one: in
 @given(
     st.text("0123456789", max_size=3), st.text("0123456789", max_size=4), st.text("0123456789", min_size=1, max_size=4)
 )
-def test_a_repeating_decimal_is_its_series(whole: str, before: str, period: str) -> None:
-    # Far enough out the next digits no longer count.
+def test_a_repeating_decimal_equals_its_fraction(whole: str, before: str, period: str) -> None:
+    # Twenty periods are enough: further digits do not change the rounded value.
     text = whole + "." + before + period * 20
     value = Fraction(text if text[0] != "." else "0" + text)
     assert same_number(rf"{whole}.{before}\overline{{{period}}}", f"{float(value):.9f}") in (True, False)
@@ -290,7 +290,7 @@ def test_a_repeating_decimal_is_its_series(whole: str, before: str, period: str)
         (r"\text{no}", r"\text{on}", False),
         (r"\text{Evelyn}", r"\text{Angela}", False),
         ("no solution", "nosolution", False),
-        # Not words: a product of letters, a number, an expression.
+        # Not certainly words: a product of letters, a number, an expression.
         ("abc", "acb", None),
         ("east", "5", None),
         ("east", "x+1", None),

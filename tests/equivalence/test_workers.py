@@ -1,4 +1,4 @@
-"""Answers that are meant to do harm, or that take too long: what the processes that read them do."""
+"""Worker processes and their limits, with hostile answers and with answers that take too long."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from lm_eval_cora.equivalence import EquivalenceChecker
 from lm_eval_cora.equivalence import workers as workers_module
 from lm_eval_cora.equivalence.workers import _PAIRS_AT_A_TIME, Workers
 
-POSIX = pytest.mark.skipif(not hasattr(os, "fork"), reason="processor time and memory are limited on POSIX alone")
-PS = pytest.mark.skipif(shutil.which("ps") is None, reason="child processes are found with ps")
+POSIX = pytest.mark.skipif(not hasattr(os, "fork"), reason="processor time and memory are only limited on POSIX")
+PS = pytest.mark.skipif(shutil.which("ps") is None, reason="needs ps to find child processes")
 
 
 HOSTILE = [
@@ -52,33 +52,35 @@ HOSTILE = [
 
 
 def processor_time() -> float:
-    """Seconds that child processes took which have ended; those of other work on the machine do not count."""
+    """Return the processor time of all child processes that have ended, in seconds."""
     return os.times().children_user + os.times().children_system
 
 
 @POSIX
-def test_hostile_answers_do_not_run_hang_or_end_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hostile_answers_are_not_run_and_do_not_block_the_checker(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     checker = EquivalenceChecker(cpu_seconds=1, wall_seconds=3_600)
     before = processor_time()
     checker.settle([(text, "y+2") for text in HOSTILE])
-    # Two seconds each at most, and a new worker, which takes a few.
+    # At most two seconds each, and a few more for a new worker.
     assert processor_time() - before < 10 * len(HOSTILE)
     assert {checker.verdict(text, "y+2") for text in HOSTILE} <= {False, None}
     assert checker.verdict("9^{9^{9^{9}}}", "y+2") is None
-    # Equal texts need no mathematics.
+    # Equal texts are compared without math-verify.
     assert all(checker.verdict(text, text) for text in HOSTILE if text.strip())
     assert checker.verdict("y+2", "2+y") is True
     assert list(tmp_path.iterdir()) == []
 
 
 @POSIX
-def test_memory_is_limited_and_the_next_pair_is_right() -> None:
+def test_memory_is_limited_and_later_pairs_are_compared() -> None:
     checker = EquivalenceChecker(cpu_seconds=60, wall_seconds=3_600, megabytes=400)
     before = processor_time()
-    # Decimals do not tell the two apart; in full each takes 1.25 gigabytes.
+    # Rounded values do not distinguish the two, and in full each needs 1.25 gigabytes.
     checker.settle([("2^{10^{10}}", r"4^{5\cdot 10^9}"), ("x+2", "2+x"), ("x+2", "x+3")])
-    assert processor_time() - before < 55  # it was not the time
+    assert processor_time() - before < 55  # so memory was the limit, not time
     assert checker.verdict("2^{10^{10}}", r"4^{5\cdot 10^9}") is None
     assert (checker.verdict("x+2", "2+x"), checker.verdict("x+2", "x+3")) == (True, False)
 
@@ -87,8 +89,8 @@ SLOW = r"\sum_{n=1}^{10^9} n^n"
 """Takes minutes."""
 
 
-def test_time_on_the_clock_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    # By a clock of the test's own, which goes on while the slow pair is compared.
+def test_wall_clock_time_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The test has its own clock, which runs only while the slow pair is compared.
     now, slow, verdict = count(step=5), Event(), workers_module._Worker._verdict
 
     def timed(worker: Any, pair: tuple[str, str], replies: Any) -> bool | None:
@@ -99,13 +101,13 @@ def test_time_on_the_clock_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers_module, "time", clock)
     monkeypatch.setattr(workers_module._Worker, "_verdict", timed)
     checker = EquivalenceChecker(cpu_seconds=600, wall_seconds=4)
-    # The first pair waits for a worker to start, the last one for another worker.
+    # The first pair waits for a worker to start, the last one for its replacement.
     checker.settle([("y+2", "2+y"), (SLOW, "y"), ("x+2", "2+x")])
     assert [checker.verdict(*pair) for pair in [("y+2", "2+y"), (SLOW, "y"), ("x+2", "2+x")]] == [True, None, True]
 
 
 def children() -> set[int]:
-    """The processes below this one."""
+    """Return the ids of the child processes of this process."""
     listed = subprocess.run(["ps", "-A", "-o", "pid=,ppid=,comm="], capture_output=True, text=True, check=True).stdout
     found = [line.split(maxsplit=2) for line in listed.splitlines()]
     return {int(pid) for pid, parent, name in found if int(parent) == os.getpid() and name.strip() != "ps"}
@@ -117,7 +119,7 @@ def test_a_worker_that_is_killed_is_replaced() -> None:
     before = children()
     verdicts: list[bool | None] = []
     compared = Event()
-    # Verdicts come when a worker is through with its share of the pairs; the slow one is the first of the next share.
+    # A worker returns the verdicts of a whole share of pairs. The slow pair is the first one of the second share.
     share = [(f"x+{number}", f"{number}+x") for number in range(_PAIRS_AT_A_TIME)]
     pairs = [*share, (SLOW, "y"), ("x+2", "2+x"), ("x+2", "x+3")]
 
@@ -140,7 +142,7 @@ def test_a_worker_that_is_killed_is_replaced() -> None:
 
 
 @PS
-def test_a_checker_keeps_its_processes_and_they_end_with_it() -> None:
+def test_a_checker_reuses_its_processes_and_ends_them() -> None:
     before = children()
     checker = EquivalenceChecker()
     checker.settle([("x+1", "1+x"), ("x+1", "x+2")])
@@ -152,7 +154,7 @@ def test_a_checker_keeps_its_processes_and_they_end_with_it() -> None:
 
 
 @PS
-def test_a_process_that_died_in_between_costs_no_verdict() -> None:
+def test_a_process_that_died_while_idle_is_replaced() -> None:
     before = children()
     checker = EquivalenceChecker()
     assert checker.verdict("x+1", "1+x") is True
@@ -164,7 +166,7 @@ def test_a_process_that_died_in_between_costs_no_verdict() -> None:
 
 
 @PS
-def test_nobody_waits_for_verdicts_that_are_not_read() -> None:
+def test_closing_does_not_wait_for_unread_verdicts() -> None:
     before = children()
     with closing(Workers(2)) as workers:
         verdicts = workers.compare([("x+1", "1+x"), ("x+1", "x+2"), ("x+3", "x+2")], 2)
@@ -173,7 +175,9 @@ def test_nobody_waits_for_verdicts_that_are_not_read() -> None:
     assert children() == before
 
 
-@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="only Linux tells when the process of another one ends")
+@pytest.mark.skipif(
+    not hasattr(os, "pidfd_open"), reason="needs pidfd_open (Linux) to wait for a process that is not a child"
+)
 def test_workers_end_with_the_process_that_started_them() -> None:
     code = (
         "import os, sys; from lm_eval_cora.equivalence.workers import Workers; "
@@ -183,17 +187,17 @@ def test_workers_end_with_the_process_that_started_them() -> None:
     printed = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True).stdout
     try:
         worker = os.pidfd_open(int(printed))
-    except ProcessLookupError:  # it has ended already
+    except ProcessLookupError:  # it has already ended
         return
     ended, _, _ = select.select([worker], [], [], 600)
     os.close(worker)
-    assert ended, "it is still there"
+    assert ended, "the worker still runs"
 
 
 @POSIX
 @pytest.mark.parametrize("limit", ["RLIMIT_AS", "RLIMIT_CPU"])
-def test_limits_that_are_there_already_are_kept(limit: str) -> None:
-    # A batch system may have set less than ours; asking for more fails.
+def test_lower_limits_that_already_exist_are_kept(limit: str) -> None:
+    # A batch system may set lower limits than ours, and raising them fails.
     value = {"RLIMIT_AS": 2**30, "RLIMIT_CPU": 30}[limit]
     code = (
         f"import resource; resource.setrlimit(resource.{limit}, ({value}, {value})); "
@@ -205,7 +209,7 @@ def test_limits_that_are_there_already_are_kept(limit: str) -> None:
 
 
 def run_in_worker(code: str, folder: Path) -> str:
-    """What code prints in a process with sympy closed as a worker closes it."""
+    """Run code in a process in which `parse_expr` is disabled as in a worker, and return its output."""
     code = f"from lm_eval_cora.equivalence import worker\nworker._refuse_python()\n{code}"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(os.path.abspath, filter(None, sys.path)))}
     done = subprocess.run([sys.executable, "-c", code], cwd=folder, env=environment, capture_output=True, text=True)
@@ -213,7 +217,7 @@ def run_in_worker(code: str, folder: Path) -> str:
     return done.stdout
 
 
-def test_nothing_but_plain_numbers_is_evaluated(tmp_path: Path) -> None:
+def test_only_plain_numbers_are_converted(tmp_path: Path) -> None:
     code = """
 import sympy
 from sympy.parsing.sympy_parser import eval_expr, parse_expr
@@ -245,7 +249,7 @@ MARKED = [
 
 
 def test_no_part_of_an_answer_is_compiled(tmp_path: Path) -> None:
-    # Python tells its hooks before it compiles a text. Sympy compiles some, of its own making.
+    # Python calls audit hooks before it compiles a text. sympy compiles some texts that it generates itself.
     code = f"""
 import sys
 compiled = []
@@ -260,7 +264,7 @@ print(len([text for text in compiled if "31337" in text]))
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_process_that_does_not_start_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_starting_a_process_is_retried(monkeypatch: pytest.MonkeyPatch) -> None:
     start, failed = subprocess.Popen, []
 
     def busy(*arguments: object, **more: object) -> object:
@@ -274,9 +278,7 @@ def test_a_process_that_does_not_start_is_tried_again(monkeypatch: pytest.Monkey
     assert failed
 
 
-def test_a_file_in_the_working_folder_is_not_taken_for_a_module(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_in_the_working_directory_are_not_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("json", "sympy", "re"):
         (tmp_path / f"{name}.py").write_text("raise RuntimeError('not this one')")
     monkeypatch.chdir(tmp_path)

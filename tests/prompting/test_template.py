@@ -19,16 +19,16 @@ def made(*entries: Any, has_options: bool = True) -> list[str]:
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
-        ("{question}{options}", "expected an object with a text under 'prompt', got '{question}{options}'"),
-        (None, "expected an object with a text under 'prompt', got None"),
-        ({"name": "x"}, "expected an object with a text under 'prompt', got {'name': 'x'}"),
-        ({"prompt": 5}, "expected an object with a text under 'prompt'"),
+        ("{question}{options}", "'prompt', got '{question}{options}'"),
+        (None, "'prompt', got None"),
+        ({"name": "x"}, "'prompt', got {'name': 'x'}"),
+        ({"prompt": 5}, "'prompt', got {'prompt': 5}"),
         ({**GOOD, "text": "x"}, "unknown key 'text'; expected fixed, name, options_format, prompt"),
         ({**GOOD, 5: "x"}, "unknown key '5'"),
-        ({**GOOD, "name": ""}, "'name' and 'options_format' are texts"),
-        ({**GOOD, "name": " "}, "'name' and 'options_format' are texts"),
-        ({**GOOD, "name": 5}, "'name' and 'options_format' are texts"),
-        ({**GOOD, "options_format": None}, "'name' and 'options_format' are texts"),
+        ({**GOOD, "name": ""}, "'options_format', got '' and "),
+        ({**GOOD, "name": " "}, "'options_format', got ' ' and "),
+        ({**GOOD, "name": 5}, "'options_format', got 5 and "),
+        ({**GOOD, "options_format": None}, "'options_format', got '2_question_last' and None"),
         ({**GOOD, "name": "\ud83d"}, "text that is not valid Unicode"),
         ({"prompt": "{question}{options}\ud83d"}, "text that is not valid Unicode"),
         ({"prompt": "{options}"}, "expected {question} 1 times, it stands there 0"),
@@ -37,16 +37,16 @@ def made(*entries: Any, has_options: bool = True) -> list[str]:
         ({"prompt": "{question}{options}{choices}"}, "unknown field {choices}; expected {category}, {letters}, "),
         ({"prompt": "{question}{options} {}"}, "unknown field {}; expected"),
         ({"prompt": "{question}{options} {0}"}, "unknown field {0}; expected"),
-        ({"prompt": r"{question}{options} \boxed{x}"}, "and other braces doubled"),
+        ({"prompt": r"{question}{options} \boxed{x}"}, "unknown field {x}; expected {category}, "),
         ({"prompt": "{question}{options} {"}, "Single '{' encountered in format string"),
         ({"prompt": "{question}{options} }"}, "Single '}' encountered in format string"),
-        ({**GOOD, "options_format": "{letter}"}, "'options_format' needs {letter} and {option}, once each"),
-        ({**GOOD, "options_format": "{letter}{option}{option}"}, "'options_format' needs {letter} and {option}"),
+        ({**GOOD, "options_format": "{letter}"}, "{letter} and {option} once each, got '{letter}'"),
+        ({**GOOD, "options_format": "{letter}{option}{option}"}, "once each, got '{letter}{option}{option}'"),
         ({**GOOD, "options_format": "{letter}{option}{question}"}, "unknown field {question}; expected {letter}, "),
     ],
 )
-def test_a_template_that_cannot_be_used(entry: Any, message: str) -> None:
-    # The message names the template by its number, and what to do.
+def test_an_invalid_template_is_an_error(entry: Any, message: str) -> None:
+    # The message has the number of the template, what was expected and what was found.
     with pytest.raises(TemplateError) as error:
         made(BRIEF, entry)
     assert str(error.value).startswith("template 2: ")
@@ -54,7 +54,7 @@ def test_a_template_that_cannot_be_used(entry: Any, message: str) -> None:
 
 
 @pytest.mark.parametrize("field", ["question.__class__", "question[0]", "question!r", "question:>9", "letters.x"])
-def test_no_field_is_more_than_a_name(field: str) -> None:
+def test_a_field_must_be_a_bare_name(field: str) -> None:
     braces = f"{{{field}}}"
     for prompt in (f"{{question}}{{options}}{braces}", f"{braces}{{options}}"):
         with pytest.raises(TemplateError, match="template 1: unknown field"):
@@ -64,25 +64,25 @@ def test_no_field_is_more_than_a_name(field: str) -> None:
 
 
 @pytest.mark.parametrize("entries", [None, [], {}, "x", {"prompt_robustness": [GOOD]}, (GOOD,)])
-def test_something_else_than_a_list(entries: object) -> None:
+def test_templates_must_be_a_list_with_entries(entries: object) -> None:
     with pytest.raises(TemplateError, match="expected a list of templates, got "):
         make_templates(entries, has_options=True)
 
 
-def test_templates_that_do_not_go_together() -> None:
+def test_templates_that_conflict() -> None:
     with pytest.raises(TemplateError, match="two templates have the same name: brief, brief"):
         made(BRIEF, {**BRIEF, "name": " brief "})
-    with pytest.raises(TemplateError, match=r"2 templates .*fixed"):
+    with pytest.raises(TemplateError, match=r"at most one .*'fixed'.* got 2"):
         made({**BRIEF, "fixed": True}, {**GOOD, "fixed": True})
 
 
-def test_questions_without_options_have_templates_without() -> None:
+def test_templates_for_open_questions_have_no_options() -> None:
     assert made({"prompt": "Solve: {question}"}, has_options=False) == ["1_question_last"]
     with pytest.raises(TemplateError, match=r"template 1: .*\{options\} 0 .* 1"):
         made(GOOD, has_options=False)
 
 
-def test_the_fixed_one_is_the_one_marked_or_the_first() -> None:
+def test_the_fixed_template_is_the_marked_one_or_the_first() -> None:
     assert make_templates([GOOD, BRIEF], has_options=True).fixed.name == "1_question_last"
     assert make_templates([GOOD, {**BRIEF, "fixed": True}], has_options=True).fixed.name == "brief"
     assert make_templates([{**GOOD, "fixed": False}, BRIEF], has_options=True).fixed.name == "1_question_last"
@@ -93,14 +93,14 @@ def test_the_fixed_one_is_the_one_marked_or_the_first() -> None:
     [
         ("{question}{options}\nWhich one?", "question_first"),
         ("{question}\nWhich one?{options}", "question_first"),
-        ("Question: {question}{options} Go.", "question_first"),  # a label is no instruction
+        ("Question: {question}{options} Go.", "question_first"),  # a label is not an instruction
         ("Read this and choose: {question}{options} Go.", "question_middle"),
         ("Which one is right?\n{question}{options}\n", "question_last"),
         ("{question}{options}", "question_last"),
         ("{question}{options}\nThink Step-by-Step.", "question_first_step_by_step"),
     ],
 )
-def test_names_say_where_the_question_stands(prompt: str, name: str) -> None:
+def test_default_names_tell_where_the_question_is(prompt: str, name: str) -> None:
     assert place_of_question(prompt) == name
     assert made(BRIEF, {"prompt": prompt}) == ["brief", f"2_{name}"]
 
@@ -143,12 +143,12 @@ def test_our_own_templates() -> None:
         for field in ("{question}", "{options}", "{letters}"):
             assert template.prompt.count(field) == 1
         assert template.prompt.count("best answer is") == 1
-        # The name says what the words say.
+        # The name fits the wording.
         assert template.name.startswith(place_of_question(template.prompt).removesuffix("_step_by_step"))
         assert template.name.endswith("step_by_step") == place_of_question(template.prompt).endswith("step_by_step")
 
 
-def test_our_own_templates_are_of_the_paper_s_spread() -> None:
+def test_our_own_templates_vary_as_those_of_the_paper() -> None:
     # SCORE, section 3.2: the question first, in the middle or last, with and without step by step.
     places = [place_of_question(template.prompt) for template in own_templates().all]
     for place in ("question_first", "question_middle", "question_last"):
