@@ -1,4 +1,4 @@
-"""Few-shot exemplars: which questions stand, answered, before the one that is asked."""
+"""Few-shot exemplars: answered questions that precede the asked question in the prompt."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from lm_eval_cora.randomness import in_random_order
 
 
 class ExemplarError(ValueError):
-    """More shots were asked for than the source of exemplars has."""
+    """There are fewer exemplars than requested shots."""
 
 
 class ExemplarPool:
-    """The questions that exemplars are drawn from.
+    """The questions from which exemplars are drawn.
 
     Args:
-        questions: The few-shot split, or the scored questions where the benchmark has none.
-        source: What they are, for error messages.
-        within_category: Whether the exemplars of a question are of its own category.
-        as_published: Whether the split was made for few-shot use. Its first questions are then the exemplars, in its
-            own order and with its repeats. Otherwise they are drawn at random, and none comes twice.
-        digest: Digest of the questions.
+        questions: The few-shot split, or the scored questions if the benchmark has no such split.
+        source: Description of these questions for error messages.
+        within_category: Whether exemplars must have the category of the asked question.
+        as_published: Whether the split was made for few-shot use. If so, its first questions are the exemplars, in the
+            published order and with its repeats. Otherwise exemplars are drawn at random and do not repeat.
+        digest: Digest of the questions, for the signature.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class ExemplarPool:
         self.signature = "-".join(
             filter(None, [digest, "category" * within_category, "published" * as_published]),
         )
-        """What the exemplars are drawn from and how, for the signature of a score."""
+        """Part of the signature of a score: from which questions the exemplars are drawn, and how."""
         self._within_category = within_category
         self.as_published = as_published
         self._pools: dict[str, list[Question | OpenQuestion]] = {}
@@ -48,17 +48,17 @@ class ExemplarPool:
     def draw(self, question: Question | OpenQuestion, shots: int, *seeds: int) -> list[Question | OpenQuestion]:
         """Draw the exemplars of a question.
 
-        They depend on the question and the seeds alone, so all variants of a question see the same ones in the same
-        order, and with more shots the first ones stay. The question itself is never one of them, under whatever id
-        it stands in the pool.
+        They depend only on the question and the seeds, so all variants of a question have the same exemplars in the
+        same order. With more shots, the first exemplars stay the same. The question itself is never drawn, even if the
+        pool has it under another id.
 
         Args:
-            question: The question that is asked.
-            shots: How many.
+            question: The asked question.
+            shots: Number of exemplars.
             *seeds: Other seeds give other exemplars, unless the split is used as published.
 
         Returns:
-            That many questions, or as many as there are.
+            That many questions, or fewer if the pool does not have enough.
 
         Example:
             >>> pool = ExemplarPool(
@@ -86,27 +86,27 @@ class ExemplarPool:
         return drawn
 
     def fewer(self, questions: Iterable[Question | OpenQuestion], shots: int) -> dict[str, int]:
-        """Find the questions that cannot have that many exemplars.
+        """Find the questions that have fewer exemplars than requested.
 
         Args:
             questions: The questions that will be asked.
-            shots: How many exemplars each of them is to have.
+            shots: Number of exemplars for each of them.
 
         Returns:
-            How many exemplars they have instead, by id.
+            The number of exemplars that such a question has, by question id.
         """
         found = ((question.id, len(self.draw(question, shots))) for question in questions)
         return {identifier: count for identifier, count in found if count < shots}
 
     def check(self, questions: Iterable[Question | OpenQuestion], shots: int) -> None:
-        """See that every question can have that many exemplars.
+        """Check that every question has enough exemplars.
 
         Args:
             questions: The questions that will be asked.
-            shots: How many.
+            shots: Number of exemplars for each of them.
 
         Raises:
-            ExemplarError: If not; it names the question that can have the fewest.
+            ExemplarError: If a question has fewer. The message names the question with the fewest.
         """
         by_id = {question.id: question for question in questions}
         if fewer := self.fewer(by_id.values(), shots):
@@ -114,7 +114,7 @@ class ExemplarPool:
             where = f" of the category {by_id[identifier].category!r}" if self._within_category else ""
             raise ExemplarError(
                 f"question {identifier!r} can have {count} exemplars at most: those{where} in "
-                f"{self.source}, without itself; ask with --num_fewshot {count}"
+                f"{self.source}, except the question itself. Use --num_fewshot {count}."
             )
 
     def _pool_of(self, question: Question | OpenQuestion) -> str:
@@ -122,5 +122,5 @@ class ExemplarPool:
 
 
 def _content(question: Question | OpenQuestion) -> tuple[str, frozenset[str]]:
-    """What a question asks, whatever its id and the order of its options."""
+    """Return a question's stem and set of options, which are equal for copies with another id or order."""
     return question.stem, frozenset(question.choices)

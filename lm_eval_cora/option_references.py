@@ -1,4 +1,4 @@
-"""Find questions whose options point at other options."""
+"""Find questions with an option that refers to other options, such as "All of the above"."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ _NAMED_LETTER = re.compile(rf"\b(?:[Oo]ption|[Aa]nswer|[Cc]hoice|[Aa]lternative)
 
 
 def refers_to_options(choices: Sequence[str]) -> bool:
-    """Tell whether an option changes its meaning when others move or vanish.
+    """Whether an option refers to other options, so that its meaning changes if they are moved or removed.
 
-    Found are "All of the above" and its like, options made of letters that are printed ("Both A and B", "A, C only"),
-    and options that name one ("Same as option B"). Letters count only as far as the question has options, and only
-    where nothing else stands beside them: "Vitamins A and D" is an ordinary option. A rule on words misses some and
-    finds some too many; it marks questions, it never changes one.
+    Three forms are found: phrases such as "All of the above", options that consist of printed letters ("Both A and B",
+    "A, C only"), and options that name a printed letter ("Same as option B"). Other options with letters are ordinary
+    ones ("Vitamins A and D"). Such rules on words miss some references and find some that are not there. They only
+    mark questions and never change them.
 
     Args:
         choices: The option texts.
 
     Returns:
-        Whether any of them refers to others.
+        Whether any of them refers to other options.
 
     Example:
         >>> refers_to_options(["Red", "Blue", "Both A and B"]), refers_to_options(["Vitamins A and D", "Iron"])

@@ -1,4 +1,4 @@
-"""Questions and option identity: what every other module uses."""
+"""Questions and the identity of their options."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from functools import cached_property
 from typing import Literal
 
 LETTERS = string.ascii_uppercase
-"""The letters that options are printed under, in order."""
+"""The letters of printed options, in order."""
 
 MAX_OPTIONS = len(LETTERS)
 
 NOTA = MAX_OPTIONS
-"""Identity of the option "None of the above"; source options have the identities 0 to 25."""
+"""Identity of the option "None of the above". Options of the source have the identities 0 to 25."""
 
 FIRST_FILLER = NOTA + 1
-"""Identity of a question's first filler, an option without a meaning; the others follow."""
+"""Identity of a question's first filler (an option without meaning). The other fillers have the next numbers."""
 
 Form = Literal["generate", "loglikelihood"]
-"""How the model is asked: it writes, or its answers are scored."""
+"""How the model is asked: it writes an answer (`generate`), or the possible answers are scored (`loglikelihood`)."""
 
 
 class UnusableQuestion(ValueError):
-    """A row that cannot be asked as a multiple choice question.
+    """A row that cannot be asked as a question.
 
     Attributes:
-        reason: A short label that is the same for all rows with this defect, for counting.
+        reason: A short label of the defect. Rows with the same label are counted together.
     """
 
     def __init__(self, reason: str, detail: str = "") -> None:
@@ -37,19 +37,19 @@ class UnusableQuestion(ValueError):
 
 @dataclass(frozen=True)
 class Question:
-    """One multiple choice question as its source has it.
+    """One multiple choice question of a benchmark, unchanged except for white space.
 
     Attributes:
-        id: The source's own id, or split and row number. Numbers become text, so that 7 and "7" are one question.
+        id: The source's own id, or split and row number. A number is converted to text, so that 7 and "7" are equal.
         stem: The text before the options. White space at its ends is removed.
-        choices: Two to 26 option texts, in the source's order. Each is one line: runs of white space, line breaks
-            included, become one space. An empty text is an option like any other.
+        choices: Two to 26 option texts, in the source's order. Each run of white space, including line breaks, becomes
+            one space. An option may be empty.
         answer: Index of the right option, from 0.
         category: Subject or subset of the benchmark; empty if it has none.
 
     Raises:
-        UnusableQuestion: If it cannot be asked: no option, one, or more than 26; an answer outside the options; an
-            empty stem; an option equal to the right one; text that no file could hold (lone surrogates).
+        UnusableQuestion: If the question cannot be asked: fewer than 2 or more than 26 options, an answer outside the
+            options, an empty stem, another option equal to the right one, or invalid Unicode (lone surrogates).
 
     Example:
         >>> question = Question("q1", "What is frozen water?", ("Ice", "Steam", "Fog", "Steam"), 0)
@@ -86,14 +86,14 @@ class Question:
         _check_encodable(self.id, self.stem, self.category, *self.choices)
         object.__setattr__(self, "choices", tuple(map(one_line, self.choices)))
         if isinstance(self.answer, bool) or not isinstance(self.answer, int):
-            raise UnusableQuestion("an answer that is no index", f"{self.answer!r} {where}")
+            raise UnusableQuestion("an answer that is not an index", f"{self.answer!r} {where}")
         if not 0 <= self.answer < len(self.choices):
             raise UnusableQuestion(
                 "an answer outside the options", f"index {self.answer} of {len(self.choices)} options {where}"
             )
         if self.choices.count(self.choices[self.answer]) > 1:
             raise UnusableQuestion(
-                "an option equal to the right one", f"{shorten(self.choices[self.answer])!r} stands twice {where}"
+                "an option equal to the right one", f"{shorten(self.choices[self.answer])!r} occurs twice {where}"
             )
 
     @cached_property
@@ -104,7 +104,7 @@ class Question:
 
 @dataclass(frozen=True)
 class OpenQuestion:
-    r"""A question without options, whose answer the model writes itself.
+    r"""A question without options. The model writes its own answer.
 
     Attributes:
         id: The source's own id, or split and row number.
@@ -113,7 +113,7 @@ class OpenQuestion:
         category: Subject or level of the benchmark; empty if it has none.
 
     Raises:
-        UnusableQuestion: If it cannot be asked: an empty stem or answer; text that no file could hold.
+        UnusableQuestion: If the question cannot be asked: an empty stem or answer, or invalid Unicode.
 
     Example:
         >>> OpenQuestion("q1", "What is half of a half?", r"\frac{1}{4}").choices
@@ -141,7 +141,7 @@ class OpenQuestion:
 
     @property
     def identities(self) -> tuple[int, ...]:
-        """Empty, too."""
+        """Empty: there are no options."""
         return ()
 
 
@@ -155,12 +155,12 @@ def _check_stem(stem: object) -> None:
 def _check_encodable(*texts: str) -> None:
     for text in texts:
         if not is_encodable(text):
-            # The harness hashes every prompt after inference; a lone surrogate would end the run there.
+            # The harness hashes every prompt after the inference, and would fail there at a lone surrogate.
             raise UnusableQuestion("text that is not valid Unicode", f"{text[:60]!a}")
 
 
 def is_encodable(text: str) -> bool:
-    r"""Tell whether a text can be written to a UTF-8 file.
+    r"""Whether a text can be written to a UTF-8 file.
 
     Example:
         >>> is_encodable("naïve"), is_encodable("\ud83d")
@@ -174,7 +174,7 @@ def is_encodable(text: str) -> bool:
 
 
 def lettered(choices: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Pair each option with the letter that it is printed under.
+    """Pair each option with its letter.
 
     Args:
         choices: Option texts in printed order, at most 26.
@@ -183,7 +183,7 @@ def lettered(choices: Sequence[str]) -> Iterator[tuple[str, str]]:
         Pairs of letter and text.
 
     Raises:
-        ValueError: If there are more options than letters, when the pairs are read.
+        ValueError: If there are more options than letters. It is raised while the pairs are read.
 
     Example:
         >>> list(lettered(["Ice", "Steam"]))
@@ -193,7 +193,7 @@ def lettered(choices: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def one_line(text: str) -> str:
-    r"""Make each run of white space one space, and remove it at the ends.
+    r"""Replace each run of white space with one space, and remove white space at the ends.
 
     Example:
         >>> one_line(" frozen\n water\u00a0")
@@ -203,7 +203,7 @@ def one_line(text: str) -> str:
 
 
 def shorten(text: object, width: int = 40) -> str:
-    """Cut a text for an error message.
+    """Shorten a text for an error message.
 
     Example:
         >>> shorten("Which of these is the capital of France?", 12)

@@ -1,8 +1,8 @@
-"""Every random choice of the package: a function of its key, and of nothing else.
+"""Random choices that depend only on their key.
 
-There is no generator to carry along and no state. A choice is read off a hash of its key (seed, question id, probe,
-kind, ordinal), so a variant never depends on the order of the dataset, on other questions, on the process or rank,
-nor on the version of Python or numpy.
+There is no generator and no state. Each choice is computed from a hash of its key (seed, question id, probe, kind,
+ordinal). A variant therefore does not depend on the order of the dataset, on other questions, on the process or rank,
+or on the version of Python or numpy.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ T = TypeVar("T", bound=Hashable)
 def draw(n: int, *key: str | int) -> int:
     """Draw an integer from 0 to n - 1, uniformly.
 
-    The hash has 512 bits; taking it modulo n shifts a probability by less than n / 2**512, and the largest n in use
-    is 26! < 2**89.
+    The hash has 512 bits. Taking it modulo n changes each probability by less than n / 2**512. The largest n in use is
+    26! < 2**89.
 
     Args:
         n: Number of values, at least 1.
@@ -39,15 +39,17 @@ def draw(n: int, *key: str | int) -> int:
 
 
 def distinct_orders(items: Sequence[T], count: int, *key: str | int) -> list[tuple[T, ...]]:
-    """Draw orders that read differently from each other, uniformly from all orders; the first is the order given.
+    """Draw distinct orders of the items, uniformly from all orders; the first one is the given order.
+
+    Orders that differ only in the places of equal items are the same order.
 
     Args:
-        items: At least one item; equal ones are allowed.
-        count: How many orders to return, at least 1.
+        items: At least one item. Items may be equal.
+        count: Number of orders, at least 1.
         *key: What the choice depends on.
 
     Returns:
-        `count` permutations of the items, or all that exist if these are fewer.
+        `count` permutations of the items, or all of them if fewer exist.
 
     Example:
         >>> distinct_orders(("left", "right"), 3, 0, "question 1")
@@ -65,15 +67,15 @@ def distinct_orders(items: Sequence[T], count: int, *key: str | int) -> list[tup
 
 
 def reordering(items: Sequence[T], *key: str | int) -> tuple[T, ...]:
-    """Draw uniformly from the orders of `items` that read differently from the order given.
+    """Draw an order that differs from the given one, uniformly from all such orders.
 
     Args:
-        items: At least one item; equal ones are allowed.
+        items: At least one item. Items may be equal.
         *key: What the choice depends on.
 
     Returns:
-        A permutation of the items that differs from `items` in at least one place; `items` itself if all of them
-        are equal, because then no other order exists.
+        A permutation that differs from `items` in at least one place. If all items are equal, there is no such order,
+        and `items` is returned.
 
     Example:
         >>> reordering(("left", "right"), 0, "question 1")
@@ -83,9 +85,10 @@ def reordering(items: Sequence[T], *key: str | int) -> tuple[T, ...]:
 
 
 def in_random_order(items: Sequence[T], *key: str | int) -> Iterator[T]:
-    """Yield the items in an order drawn uniformly from all orders, one draw at a time.
+    """Yield the items in random order, with one draw per item.
 
-    The first few are a sample without replacement, and stay the same however many are taken.
+    All orders are equally likely. The first few items are a sample without replacement, and do not depend on how many
+    items are taken.
 
     Args:
         items: Any number of items.
@@ -98,7 +101,7 @@ def in_random_order(items: Sequence[T], *key: str | int) -> Iterator[T]:
         >>> sorted(in_random_order("abc", 0, "question 1"))
         ['a', 'b', 'c']
     """
-    moved: dict[int, int] = {}  # the Fisher-Yates shuffle of 0, 1, ...: where the item of a place has gone
+    moved: dict[int, int] = {}  # Fisher-Yates shuffle of the indices; `moved` has the index now at a place
     for place in range(len(items)):
         drawn = place + draw(len(items) - place, *key, place)
         yield items[moved.get(drawn, drawn)]
@@ -106,7 +109,7 @@ def in_random_order(items: Sequence[T], *key: str | int) -> Iterator[T]:
 
 
 def _permutation(items: tuple[T, ...], rank: int) -> tuple[T, ...]:
-    """The permutation with this rank in lexicographic order (factorial number system)."""
+    """Return the permutation with this rank in lexicographic order (factorial number system)."""
     pool = list(items)
     order = []
     for remaining in range(len(pool), 0, -1):

@@ -1,4 +1,4 @@
-"""A variant and the response to it -> Record: the answer format decides how the response is read."""
+"""Turn a variant and the response to it into a Record. The answer format parses the response."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lm_eval_cora.formats import Doc, format_of
 from lm_eval_cora.responses import Record
 
 _EXCERPT = 80
-"""Characters of an invalid response that its Record keeps."""
+"""Number of characters of an invalid response that its Record keeps."""
 
 
 class Skipped(str):
@@ -35,17 +35,17 @@ def read_response(
     *,
     reader: Reader = "flexible",
 ) -> Record:
-    """Read what a model wrote.
+    """Read the response of a model.
 
     Args:
         doc: A variant.
-        results: The filtered responses to it. The first counts; anything but text says nothing.
-        same: Whether an answer of the model's own is equivalent to the reference, None if that cannot be found out;
-            not given, that is left open.
-        reader: How the answer is read.
+        results: The filtered responses to it. Only the first one is read. If it is not text, it counts as empty.
+        same: Function that compares a written answer with the reference. It returns None if it cannot decide. Without
+            it, written answers are not compared.
+        reader: The reader that parses the response.
 
     Returns:
-        The Record, whatever the response is. It says also whether the strict reader can read the response.
+        A Record, for any response. `followed` is whether the strict reader can read the response.
 
     Example:
         >>> doc = {"question_id": "q1", "kind": "x", "ordinal": 1, "original": False, "variants": 8, "category": ""}
@@ -71,7 +71,7 @@ def read_response(
 
 
 def is_settled(doc: Doc, response: str, reader: Reader) -> bool:
-    r"""Whether more text after a response would leave its answer as it is, unless it takes it back.
+    r"""Whether only an explicit correction later in the response could change its answer.
 
     Example:
         >>> doc = {"ask": "letter", "printed": [1, 0], "choices": ["Ice", "Water"]}
@@ -82,14 +82,14 @@ def is_settled(doc: Doc, response: str, reader: Reader) -> bool:
 
 
 def read_likelihoods(doc: Doc, results: Sequence[Any]) -> Record:
-    """Pick the most likely of the answers that were scored.
+    """Pick the most likely of the scored answers.
 
     Args:
         doc: A variant.
-        results: For each answer the log-likelihood and whether it is what greedy decoding would write.
+        results: For each answer, its log-likelihood and whether greedy decoding would produce it.
 
     Returns:
-        The Record, whatever the likelihoods are.
+        A Record, for any results.
 
     Example:
         >>> doc = {"question_id": "q1", "kind": "x", "ordinal": 1, "original": False, "variants": 8, "category": ""}
@@ -101,7 +101,7 @@ def read_likelihoods(doc: Doc, results: Sequence[Any]) -> Record:
 
 
 def skipped(doc: Doc) -> Record:
-    """The Record of a variant that was skipped.
+    """Make the Record of a skipped variant.
 
     Example:
         >>> doc = {"question_id": "q1", "kind": "x", "ordinal": 1, "original": False, "variants": 8, "category": ""}
@@ -113,21 +113,21 @@ def skipped(doc: Doc) -> Record:
 
 
 def written_answer(doc: Doc, results: Sequence[Any], reader: Reader) -> str | None:
-    """The model's own answer in the first response, if there is one."""
+    """Return the written answer in the first response; None if there is none."""
     return format_of(doc).read(response_of(results), doc, reader).written
 
 
 def response_of(results: Sequence[Any]) -> str:
-    """The first response; anything but text says nothing."""
+    """Return the first response; an empty string if it is not text."""
     response = results[0] if results else ""
-    if isinstance(response, list | tuple):  # a filter such as take_first_k hands on a list
+    if isinstance(response, list | tuple):  # a filter such as take_first_k returns a list
         response = response[0] if response else ""
     return response if isinstance(response, str) else ""
 
 
 def _first(result: Any) -> Any:
-    """The log-likelihood of a back end's pair, whatever kind of pair it is."""
+    """Return the log-likelihood of a back end's result; None if there is none."""
     try:
         return result[0]
-    except Exception:  # whatever it is, the answers have been paid for
+    except Exception:  # nothing may raise after the inference
         return None

@@ -1,4 +1,4 @@
-"""A variant: one altered form of a question. One schema from the probe to the samples line."""
+"""Variants: altered forms of a question, with the same fields from the probe to the samples file."""
 
 from __future__ import annotations
 
@@ -14,25 +14,26 @@ from lm_eval_cora.question import OpenQuestion, Question
 
 @dataclass
 class Variant:
-    """One altered form of a question. It is not frozen: that takes six times as long to make.
+    """One altered form of a question.
 
-    The harness gets `vars(variant)` as a doc, and writes it into the samples file in this order. Python stores the keys
-    of such a dict once per class, so that it takes a third of the memory of a plain dict: a run has up to 635,804 docs.
+    The class is not frozen, because creating a frozen object takes six times as long. The harness gets `vars(variant)`
+    as a doc and writes it to the samples file with the fields in this order. Python stores the keys of such a dict once
+    per class, so it takes a third of the memory of a plain dict; a run has up to 635,804 docs.
 
     Attributes:
         question_id: Id of the source question.
-        category: Its category; empty if it has none.
-        refers_to_options: Whether one of its options refers to other options.
-        question: Its text.
-        variants: Number of variants that the question has.
-        ordinal: Place of this one among them, from 0.
+        category: Category of the question; empty if it has none.
+        refers_to_options: Whether an option of the question refers to other options.
+        question: Text of the question.
+        variants: Number of variants of the question.
+        ordinal: Index of this variant among them, from 0.
         kind: How the question was altered, such as `original` or `decoupled_with_nota`.
-        original: Whether it is the question as its benchmark asks it; at most one variant of a question is.
+        original: Whether this is the unchanged question of the benchmark; true for at most one variant of a question.
         ask: Name of the answer format.
         choices: Text of each printed option, in printed order.
         printed: Identity of each printed option, in the same order.
-        answer: Identity of the right option, printed or not; the reference answer where there are no options.
-        template: The template of the prompt; not in the dict where the answer format has its own prompt.
+        answer: Identity of the right option, printed or not; the reference answer if there are no options.
+        template: The template of the prompt. Missing in the dict if the answer format has its own prompt.
     """
 
     question_id: str
@@ -57,15 +58,15 @@ class Variant:
 
 @dataclass(frozen=True)
 class Altered:
-    """What a probe makes of a question: a Variant without the fields that all variants of the question share.
+    """A variant as a probe returns it, without the fields that all variants of a question share.
 
     Attributes:
-        kind: As in Variant, like the other fields.
+        kind: How the question was altered.
         options: Identity and text of each printed option, in printed order.
         answer: Identity of the right option, or the reference answer.
         ask: Name of the answer format.
-        original: Whether it is the question as its benchmark asks it.
-        template: The template of the prompt, if there is one.
+        original: Whether this is the unchanged question of the benchmark.
+        template: The template of the prompt; None if the answer format has its own prompt.
     """
 
     kind: str
@@ -77,14 +78,14 @@ class Altered:
 
 
 def variants_of(question: Question | OpenQuestion, altered: Iterable[Altered]) -> list[Variant]:
-    """Make the variants of a question, in this order.
+    """Complete the variants of a question with the fields that they share.
 
     Args:
         question: The source question.
-        altered: What a probe makes of it.
+        altered: Its altered forms, from a probe.
 
     Returns:
-        A Variant for each, numbered from 0.
+        The variants in the same order, numbered from 0.
 
     Example:
         >>> question = Question("q1", "What is frozen water?", ("Ice", "Fog"), 0)
@@ -118,5 +119,5 @@ def variants_of(question: Question | OpenQuestion, altered: Iterable[Altered]) -
 
 @lru_cache(maxsize=4096)
 def _one_object(identities: tuple[int, ...]) -> tuple[int, ...]:
-    """The same object for equal tuples: few orders exist, and many variants print each."""
+    """Return the same object for equal tuples, to save memory: many variants print the same few orders."""
     return identities

@@ -30,7 +30,7 @@ from lm_eval_cora.option_references import refers_to_options
         "neither.",
     ],
 )
-def test_found(choice: str) -> None:
+def test_references_are_found(choice: str) -> None:
     assert refers_to_options(["red", "blue", choice])
 
 
@@ -40,7 +40,7 @@ def test_found(choice: str) -> None:
         "Vitamins A and D",
         "Hepatitis A or B",
         "I and II only",
-        "Y and Z",  # letters that three options do not have
+        "Y and Z",  # letters that are not printed with three options
         "A",
         "none",
         "All",
@@ -50,5 +50,5 @@ def test_found(choice: str) -> None:
         "",
     ],
 )
-def test_not_found(choice: str) -> None:
+def test_ordinary_options_are_not_found(choice: str) -> None:
     assert not refers_to_options(["red", "blue", choice])

@@ -1,4 +1,4 @@
-"""Both readers of every format on made-up responses: 200,000, or as many as CORA_FUZZ says."""
+"""Both readers of every format on 200,000 random responses. CORA_FUZZ sets another number."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_every_response_has_an_answer_or_a_reason(ask: str) -> None:
     for seed, choices in enumerate(CHOICES):
         doc = doc_of(ask, choices)
         responses = made_up(random.Random(f"{ask} {seed}"), choices)
-        # A fifth of them come twice. Which ones are read, and in which order, is the same in every run.
+        # A fifth of them are duplicates. `dict.fromkeys` removes them and keeps the same order in every run.
         for response in dict.fromkeys(islice(responses, RESPONSES // len(CHOICES) // len(FORMATS))):
             record = read_response(doc, [response])
             assert record.invalid is (record.reason is not None), response
