@@ -1,4 +1,4 @@
-"""Probes: rules that make variants of a question. A file each."""
+"""Probes: rules that make variants of a question. One file for each probe."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What probes do to the options of a question, and the names of the kinds that several probes have."""
+"""Changes to the options of a question, and the names of the kinds of variants, that several probes share."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lm_eval_cora.randomness import distinct_orders, in_random_order
 from lm_eval_cora.variants import Altered
 
 COUNTS = (2, 3, 6, 8, 10)
-"""The numbers of options that MCQA+ and REVAS print a question with, besides its own."""
+"""The numbers of options to which MCQA+ and REVAS shorten or extend a question."""
 
 ORIGINAL = "original"
 NOTA_ANSWER = "nota_answer"
@@ -23,23 +23,23 @@ Option = tuple[int, str]
 """Identity and text of an option."""
 
 KINDS = {
-    ORIGINAL: "The question as its benchmark asks it.",
-    "shuffled": "The options of the original in another order.",
-    NOTA_ANSWER: "The right option is removed; “None of the above” is right.",
-    TRUE_OR_FALSE_RIGHT: "Whether the right option is the right answer, yes or no.",
-    TRUE_OR_FALSE_WRONG: "Whether a wrong option is the right answer, yes or no.",
-    SELECT_ALL: "All right options are asked for.",
-    REPLACED: "A filler replaces one of the wrong options.",
+    ORIGINAL: "The benchmark's question with its own options in their own order.",
+    "shuffled": "The same options in another order.",
+    NOTA_ANSWER: "The right option is removed, so that “None of the above” is right.",
+    TRUE_OR_FALSE_RIGHT: "Asks whether the right option is the right answer; “yes” is right.",
+    TRUE_OR_FALSE_WRONG: "Asks whether a wrong option is the right answer; “no” is right.",
+    SELECT_ALL: "Asks for the letters of all right options; there is only one.",
+    REPLACED: "A filler, which is a meaningless word, replaces one of the wrong options.",
     **{
-        f"options_{count}": f"Printed with {count} options: wrong ones are left out, or fillers are added."
+        f"options_{count}": f"{count} options: wrong ones are removed, or fillers (meaningless words) are added."
         for count in COUNTS
     },
 }
-"""A sentence about each kind that several probes have."""
+"""A sentence about each kind that several probes share, for the report."""
 
 
 def with_options(count: int) -> str:
-    """The kind of a variant that prints a number of options which is not the question's own.
+    """Return the kind of a variant with another number of options than the question.
 
     Example:
         >>> with_options(6)
@@ -49,7 +49,7 @@ def with_options(count: int) -> str:
 
 
 def shuffled(kind: str) -> str:
-    """The kind of a variant that prints the options of another kind in another order.
+    """Return the kind of a variant that has the options of the given kind in another order.
 
     Example:
         >>> shuffled("original"), shuffled("options_6")
@@ -59,9 +59,9 @@ def shuffled(kind: str) -> str:
 
 
 def source_options(question: Question, nota_text: str) -> list[Option]:
-    """Identity and text of each option as the source has it.
+    """Return the identity and text of each option of the source.
 
-    A source option that reads like `nota_text` has NOTA's identity: the two are one answer wherever they are printed.
+    A source option with the same words as `nota_text` gets the identity NOTA, so that both are the same answer.
 
     Example:
         >>> question = Question("q1", "What is frozen water?", ("Ice", "Fog", "None of the above."), 0)
@@ -79,17 +79,19 @@ def _plain(text: str) -> str:
 
 
 def resize(options: Sequence[Option], answer: int, count: int, fillers: Sequence[str], *key: str | int) -> list[Option]:
-    """Print a question with another number of options, the source's order kept.
+    """Remove distractors or add fillers until a question has the given number of options.
+
+    The options keep their order.
 
     Args:
-        options: A options.
-        answer: Position of the right one.
-        count: How many are wanted, at least 2.
-        fillers: At least count - A words; the first ones are added at the end.
-        *key: What the choice of the distractors that stay depends on.
+        options: The options of the question.
+        answer: Position of the right option.
+        count: Number of options to return, at least 2.
+        fillers: Words to add at the end, from the first one on. At least as many as options are missing.
+        *key: What the random choice of the kept distractors depends on.
 
     Returns:
-        `count` options, the right one among them.
+        `count` options, including the right one.
 
     Example:
         >>> resize([(0, "Steam"), (1, "Ice"), (2, "Fog")], 1, 5, ["Tavuzel", "Nozukid"])
@@ -105,7 +107,10 @@ def resize(options: Sequence[Option], answer: int, count: int, fillers: Sequence
 
 
 def resized(options: Sequence[Option], answer: int, fillers: Sequence[str], *key: str | int) -> dict[str, list[Option]]:
-    """A question with each of COUNTS options but its own number, by kind; see `resize`.
+    """Resize a question to each number of options in COUNTS, except its own number; see `resize`.
+
+    Returns:
+        The options of each kind.
 
     Example:
         >>> words = [f"Tavuze{end}" for end in "lmnrst"]
@@ -117,20 +122,22 @@ def resized(options: Sequence[Option], answer: int, fillers: Sequence[str], *key
 
 
 def filler_options(fillers: Sequence[str]) -> list[Option]:
-    """A question's fillers as options, each with its own identity."""
+    """Return fillers as options, each with its own identity."""
     return [(FIRST_FILLER + number, text) for number, text in enumerate(fillers)]
 
 
 def orders_of(options: Sequence[Option], count: int, *key: str | int) -> list[Sequence[Option]]:
-    """Orders of the options, the given one first, that differ in what they mean: equal options are one.
+    """Draw distinct orders of the options; the first one is the given order.
+
+    Orders that differ only in the places of equal options are the same order.
 
     Args:
         options: At least one option.
-        count: How many orders to return, at least 1.
+        count: Number of orders, at least 1.
         *key: What the choice depends on.
 
     Returns:
-        That many orders, or all that exist if these are fewer.
+        `count` orders, or all of them if fewer exist.
 
     Example:
         >>> orders_of([(0, "Fog"), (1, "Ice")], 4, 0, "question 1")
@@ -144,7 +151,7 @@ def orders_of(options: Sequence[Option], count: int, *key: str | int) -> list[Se
 
 
 def in_orders(kind: str, options: Sequence[Option], right: int, count: int, *key: str | int) -> Iterator[Altered]:
-    """A kind in the order given and its shuffled twins in others, `count` in all if so many exist.
+    """Yield a variant in the given order, then shuffled ones in other orders; `count` in total if so many exist.
 
     Example:
         >>> [(one.kind, one.options[0][1]) for one in in_orders("original", [(0, "Fog"), (1, "Ice")], 1, 4, "q1")]
@@ -155,14 +162,15 @@ def in_orders(kind: str, options: Sequence[Option], right: int, count: int, *key
 
 
 def letters(kind: str, options: Sequence[Option], right: int) -> Altered:
-    """A variant that asks for the letter of one option; the kind `original` is the original."""
+    """Make a variant that asks for the letter of one option. It is the original if its kind is `original`."""
     return Altered(kind, options, right, LETTER.name, original=kind == ORIGINAL)
 
 
 def nota_as_answer(options: Sequence[Option], answer: int, nota_text: str) -> list[Option]:
-    """The right option removed, NOTA last: now the right one.
+    """Remove the right option and add NOTA, which is then right, at the end.
 
-    A distractor that is NOTA itself is removed as well, unless nothing else would be left: NOTA is printed once.
+    A distractor that is NOTA itself is removed, too, so that NOTA is printed once. It stays if it is the only
+    distractor.
 
     Example:
         >>> nota_as_answer([(0, "Steam"), (1, "Ice"), (2, "Fog")], 1, "None of the above")
@@ -173,7 +181,7 @@ def nota_as_answer(options: Sequence[Option], answer: int, nota_text: str) -> li
 
 
 def true_or_false(options: Sequence[Option], right: int) -> list[Altered]:
-    """For each option the question whether it is the right one.
+    """Make a variant for each distinct option, which asks whether it is the right one.
 
     Example:
         >>> [(one.kind, *one.options) for one in true_or_false([(0, "Steam"), (1, "Ice")], right=1)]
@@ -186,7 +194,7 @@ def true_or_false(options: Sequence[Option], right: int) -> list[Altered]:
 
 
 def once_each(options: Sequence[Option]) -> list[Option]:
-    """The options without the copies of one that stood there before: nothing is asked twice.
+    """Return the options without repeated identities; the first copy is kept.
 
     Example:
         >>> once_each([(0, "Fog"), (1, "Ice"), (0, "Fog")])

@@ -1,4 +1,4 @@
-"""What a probe is."""
+"""The data class of a probe, and the settings that a probe gets."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from lm_eval_cora.variants import Variant
 
 @dataclass(frozen=True)
 class Setting:
-    """What the variants of a question depend on, besides the question.
+    """Settings on which the variants of a question depend.
 
     Attributes:
-        options: What the user changed.
+        options: The user's options.
         form: How the model is asked.
         templates: The templates of the benchmark.
     """
@@ -29,27 +29,27 @@ class Setting:
 
 @dataclass(frozen=True)
 class Probe:
-    """A rule that makes variants of a question, and what tasks and reports must know about it.
+    """A rule that makes variants of a question, with all that tasks, reports and exports need to know about it.
 
     Attributes:
-        name: As the task files and the signature have it.
-        study: The paper that it is from. Probes of one study are run together, and take each other's options.
-        summary: What it asks, in a few words.
-        expand: Makes the variants of a question. It raises an OptionError for a question that it cannot expand.
-        formats: Name of the answer format for each form that the probe has. Some kinds may have another one.
-        kinds: A sentence about each kind of variant; empty where the kinds are the names of templates.
-        options: The options that change its variants, of those that not all probes have.
-        open_questions: Whether it takes an OpenQuestion, too; otherwise a Question only.
-        samples: Whether all variants of a question have the same prompt, and chance is in the answer.
-        hardest_first: The kinds that are asked first after the original, the hardest first.
-        one: What a kind is, in the singular.
+        name: Name of the probe in task files and in the signature.
+        study: The paper of the probe. Probes of the same study run together and accept each other's options.
+        summary: A short description for the report.
+        expand: Function that makes the variants of a question. It raises an OptionError if it cannot.
+        formats: Name of the answer format for each form of the probe. Some kinds may use another format.
+        kinds: A sentence about each kind of variant, for the report. Empty if the kinds are names of templates.
+        options: Names of the options that change its variants, except those that all probes share.
+        open_questions: Whether the probe also accepts questions without options.
+        samples: Whether all variants of a question have the same prompt and differ only by random sampling.
+        hardest_first: The kinds to ask directly after the original, hardest first.
+        one: Name for one kind in titles of the report.
         several: The same in the plural.
-        note: A sentence below the chart of the kinds.
+        note: A sentence below the accuracy by kind in the report.
         by_position: Whether the kinds are positions of the right option.
         marks_outliers: Whether the report marks kinds whose accuracy is an outlier.
-        in_aggregate: Whether it is part of SCORE's aggregated row.
-        charts: Names of the charts of its report, in this order; `report.sections.BLOCKS` has them.
-        tables: The same for the tables that the reader unfolds.
+        in_aggregate: Whether the probe is part of SCORE's aggregated row.
+        charts: Names of the charts in its report, in order. `report.sections.BLOCKS` defines them.
+        tables: Names of the folded tables in its report, in order.
     """
 
     name: str

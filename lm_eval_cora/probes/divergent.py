@@ -1,4 +1,4 @@
-"""The divergent probe of CoRA (section 5): the same question with its options reordered, replaced and thinned out."""
+"""The divergent probe of CoRA (section 5): questions with their options reordered, removed, or replaced by NOTA."""
 
 from __future__ import annotations
 
@@ -15,29 +15,33 @@ WITH_NOTA = "with_nota"
 DECOUPLED = "decoupled"
 
 SAME_SIZE = (ORIGINAL, shuffled(ORIGINAL), WITH_NOTA, shuffled(WITH_NOTA))
-"""The kinds that print as many options as the question has."""
+"""The kinds with as many options as the question."""
 
 
 def divergent(question: Question, *, seed: int = 0, nota_text: str = "None of the above") -> list[Variant]:
     """Make the divergence set of a question: 2 + 6(A - 1) variants for A options.
 
-    In this order: original; shuffled; with_nota, one variant per distractor, which NOTA replaces where it stands;
-    with_nota_shuffled; decoupled, the answer and one distractor in the question's own order; decoupled_shuffled;
-    decoupled_with_nota, the answer, one distractor, then NOTA; decoupled_with_nota_shuffled. A shuffled variant is
-    drawn from the orders *other than* the one it starts from; the paper's may repeat it, which asks the same prompt
-    twice.
+    The kinds, in this order:
 
-    A source option that reads like `nota_text` has NOTA's identity: the two are one answer wherever they are printed.
-    (Where that is the right option, a variant may print it twice, and both are right. With the usual wordings of NOTA
-    the option `skip_option_references` leaves such questions out.)
+    - original and shuffled: all options; one variant each.
+    - with_nota and with_nota_shuffled: NOTA replaces one distractor, in its place; one variant per distractor.
+    - decoupled and decoupled_shuffled: the answer and one distractor, in the question's order; one per distractor.
+    - decoupled_with_nota and decoupled_with_nota_shuffled: the same, followed by NOTA; one per distractor.
+
+    A shuffled variant never has the order of the variant that it shuffles. In the paper it may, which asks the same
+    prompt twice.
+
+    A source option with the same words as `nota_text` gets the identity NOTA, so that both are the same answer. If it
+    is the right option, a variant may print NOTA twice, and both are right. With the usual wordings of NOTA, the option
+    `skip_option_references` skips such questions.
 
     Args:
         question: A question with 2 to 26 options.
-        seed: Another seed gives other reorderings.
-        nota_text: How NOTA is printed.
+        seed: Seed of the reorderings.
+        nota_text: Text of NOTA.
 
     Returns:
-        The variants; `ordinal` counts them from 0, and the first one is the original.
+        The variants, numbered from 0 by `ordinal`. The first one is the original.
 
     Example:
         >>> question = Question("q1", "What is frozen water?", ("Steam", "Ice", "Fog"), 1)
@@ -73,7 +77,7 @@ def divergent(question: Question, *, seed: int = 0, nota_text: str = "None of th
 DIVERGENT = Probe(
     name=NAME,
     study="CoRA",
-    summary="each question with its options reordered, thinned out and joined by “None of the above” (CoRA)",
+    summary="each question with its options reordered, removed or replaced by “None of the above” (CoRA)",
     expand=lambda question, setting: divergent(
         question, seed=setting.options.seed, nota_text=setting.options.nota_text
     ),
@@ -81,16 +85,16 @@ DIVERGENT = Probe(
     kinds={
         ORIGINAL: KINDS[ORIGINAL],
         shuffled(ORIGINAL): KINDS[shuffled(ORIGINAL)],
-        WITH_NOTA: "“None of the above” replaces one of the wrong options where it stands.",
+        WITH_NOTA: "“None of the above” replaces one of the wrong options, in its place.",
         shuffled(WITH_NOTA): f"The options of {WITH_NOTA} in another order.",
-        DECOUPLED: "The right option and one wrong option, in the order of the question.",
+        DECOUPLED: "Only the right option and one wrong option, in their original order.",
         shuffled(DECOUPLED): f"The options of {DECOUPLED} in another order.",
-        f"{DECOUPLED}_{WITH_NOTA}": "The right option, one wrong option, then “None of the above”.",
+        f"{DECOUPLED}_{WITH_NOTA}": "Only the right option and one wrong option, followed by “None of the above”.",
         shuffled(f"{DECOUPLED}_{WITH_NOTA}"): f"The options of {DECOUPLED}_{WITH_NOTA} in another order.",
     },
-    # docs/cost.md: SmolLM2-135M got 74 to 97% of each shuffled kind wrong and at most 4% of the others. Among those
-    # that are alike the kinds with as many options as the original come first: four larger models got these wrong 1.4
-    # to 1.9 times as often (from CoRA, tables 1 and 5).
+    # docs/cost.md: SmolLM2-135M got 74 to 97% of each shuffled kind wrong, and at most 4% of each other kind. Among
+    # similar kinds, those with as many options as the original come first, because four larger models got these wrong
+    # 1.4 to 1.9 times as often (from CoRA, tables 1 and 5).
     hardest_first=(
         *(shuffled(ORIGINAL), shuffled(WITH_NOTA), shuffled(DECOUPLED), shuffled(f"{DECOUPLED}_{WITH_NOTA}")),
         *(WITH_NOTA, DECOUPLED, f"{DECOUPLED}_{WITH_NOTA}"),

@@ -1,4 +1,4 @@
-"""Fillers: options without a meaning, which make a question longer and not harder."""
+"""Fillers: options without meaning, which make a question longer but not harder."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ _VOWELS = "aeiou"
 _ENDS = "bdgklmnprst"
 
 UNHEARD = ("voz", "vub", "vuf", "vuk", "vup", "vuz", "zuk", "zuv")
-"""Easy to say, and inside no English word: a filler holds one of them, so that it is no English word either."""
+"""Syllables that occur in no English word. Each filler contains one of them, so it is not an English word."""
 
 
 def fillers(count: int, taken: Iterable[str], *key: str | int) -> tuple[str, ...]:
-    """Make words that can be pronounced and mean nothing, such as "Tavuzel".
+    """Make pronounceable words without meaning, such as "Tavuzel".
 
     Args:
-        count: How many.
-        taken: Texts that a filler must not occur in, whatever the case of their letters.
+        count: Number of words.
+        taken: Texts in which a filler must not occur, ignoring case.
         *key: What the choice depends on.
 
     Returns:
-        Different words of seven letters, consonants and vowels in turn. Fewer of the same key are the first of them.
+        Different words of seven letters, alternately consonant and vowel. With the same key, a smaller `count` gives
+        the first of these words.
 
     Example:
         >>> words = fillers(3, ["What is frozen water?"], 0, "question 1")

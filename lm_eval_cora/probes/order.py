@@ -1,4 +1,4 @@
-"""The order probe of SCORE (section 3.2): the right option at each position."""
+"""The order probe of SCORE (section 3.2): questions with the right option at each position."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from lm_eval_cora.variants import Altered, Variant, variants_of
 NAME = "order"
 
 MOST_OPTIONS_FOR_ALL = 5
-"""Five options have 120 orders, six would have 720."""
+"""Maximum number of options with `orders: all`. Five options have 120 orders, six have 720."""
 
 
 def answer_at(position: int) -> str:
-    """The kind of a variant whose right option stands at a position.
+    """Return the kind of a variant with the right option at a position.
 
     Example:
         >>> answer_at(2)
@@ -33,20 +33,20 @@ POSITIONS = tuple(map(answer_at, range(len(LETTERS))))
 
 
 def order(question: Question, *, orders: Orders = "swap", template: Template | None = None) -> list[Variant]:
-    """Ask a question with its options in other orders; the one that changes nothing is the original.
+    """Ask a question with its options in several orders. The variant with the question's own order is the original.
 
     Args:
         question: A question with A options.
-        orders: `swap`: for each position the right option changes places with the option that stands there, A
-            variants in the order of the positions. `cyclic`: the A rotations (CircularEval), the identity first.
-            `all`: the A! permutations, the identity first.
-        template: The words that it is asked in; None asks for a letter, to be scored.
+        orders: `swap`: the right option swaps places with the option at each position; A variants in the order of the
+            positions. `cyclic`: the A rotations (CircularEval), starting with the question's own order. `all`: the A!
+            permutations, starting with the question's own order.
+        template: The template of the prompt. None asks for a letter, for the loglikelihood form.
 
     Returns:
-        The variants; their kinds say where the right option stands.
+        The variants. Their kinds name the position of the right option.
 
     Raises:
-        OptionError: If `all` is wanted of a question with more than five options.
+        OptionError: If `orders` is `all` and the question has more than five options.
 
     Example:
         >>> question = Question("q1", "What is frozen water?", ("Steam", "Ice", "Fog"), 1)
@@ -55,8 +55,8 @@ def order(question: Question, *, orders: Orders = "swap", template: Template | N
         >>> [variant.choices[0] for variant in order(question, orders="cyclic")]
         ['Steam', 'Ice', 'Fog']
 
-    Source: SCORE, section 3.2 (choice order robustness). The harness' own task asks questions with fewer options than
-    ten again unswapped, under letters that they do not have, and never puts the answer of five options at E.
+    Source: SCORE, section 3.2 (choice order robustness). The harness' own task repeats a question with fewer than ten
+    options unchanged, for the letters that it does not have, and never puts the right answer of five options at E.
     """
     ask = LETTER if template is None else BEST_ANSWER
     return variants_of(
@@ -76,7 +76,7 @@ def order(question: Question, *, orders: Orders = "swap", template: Template | N
 
 
 def _arrangements(question: Question, orders: Orders) -> Sequence[tuple[int, ...]]:
-    """Which source option stands at each position."""
+    """Return the orders, as the source option at each position."""
     count = len(question.choices)
     source = tuple(range(count))
     if orders == "cyclic":
@@ -84,8 +84,8 @@ def _arrangements(question: Question, orders: Orders) -> Sequence[tuple[int, ...
     if orders == "all":
         if count > MOST_OPTIONS_FOR_ALL:
             raise OptionError(
-                f"question {question.id!r} has {count} options, and so more than 120 orders; the option 'orders' can "
-                "be swap or cyclic instead"
+                f"option 'orders': 'all' expects questions with at most {MOST_OPTIONS_FOR_ALL} options (120 orders), "
+                f"got {count} options in question {question.id!r}. Use 'swap' or 'cyclic'."
             )
         return list(permutations(source))
     return [_swapped(source, question.answer, position) for position in source]
@@ -104,14 +104,16 @@ def _expand(question: Question, setting: Setting) -> list[Variant]:
 ORDER = Probe(
     name=NAME,
     study="SCORE",
-    summary="each question with the right option at each position (SCORE)",
+    summary="each question with the right option moved to each position (SCORE)",
     expand=_expand,
     formats={"generate": BEST_ANSWER.name, "loglikelihood": LETTER.name},
-    kinds={answer_at(position): f"The right option stands at {LETTERS[position]}." for position in range(len(LETTERS))},
+    kinds={
+        answer_at(position): f"The right option has the letter {LETTERS[position]}." for position in range(len(LETTERS))
+    },
     options=("orders", "templates"),
     one="position of the right option",
     several="positions of the right option",
-    note="Of positions that not all questions have, adjusted for how hard these questions are.",
+    note="If not all questions have a position, its accuracy is adjusted for the difficulty of those that do.",
     by_position=True,
     in_aggregate=True,
     charts=("accuracy_ranges", "by_kind", "picks_by_letter"),

@@ -1,4 +1,4 @@
-"""The probe of MCQA+ (section 4, appendix B): more and fewer options, NOTA as the answer, true or false."""
+"""The probe of MCQA+ (section 4, appendix B): more or fewer options, NOTA as the answer, true-or-false questions."""
 
 from __future__ import annotations
 
@@ -36,20 +36,24 @@ _REORDERINGS = 3
 def plus(question: Question, *, seed: int = 0, nota_text: str = "None of the above") -> list[Variant]:
     """Make the MCQA+ set of a question: 14 variants for four options; 9, 12, 15 and 19 for 2, 3, 5 and 10.
 
-    In this order: original; shuffled, min(3, A! - 1) reorderings, all different; options_2, options_3, options_6,
-    options_8 and options_10 less the question's own number (distractors left out at random, or fillers added; in the
-    source's order, fillers last); nota_answer, where the right option is gone and NOTA, last, is right; and for each
-    option the question whether it is the right one, true_or_false_right or true_or_false_wrong.
+    The kinds, in this order, for A options:
 
-    Equal distractors are one option: there are fewer orders, and true or false is asked once for both.
+    - original.
+    - shuffled: min(3, A! - 1) other orders, all different.
+    - options_2, options_3, options_6, options_8 and options_10, without the question's own number: distractors are
+      removed at random, or fillers are added at the end. The other options keep their order.
+    - nota_answer: the right option is removed and NOTA, which is then right, is added at the end.
+    - true_or_false_right and true_or_false_wrong: for each option, in the question's order, whether it is right.
+
+    Equal distractors count as one option, so there are fewer orders and only one true-or-false question for them.
 
     Args:
         question: A question with 2 to 26 options.
-        seed: Another seed gives other reorderings, distractors and fillers.
-        nota_text: How NOTA is printed.
+        seed: Seed of the reorderings, removed distractors and fillers.
+        nota_text: Text of NOTA.
 
     Returns:
-        The variants; `ordinal` counts them from 0, and the first one is the original.
+        The variants, numbered from 0 by `ordinal`. The first one is the original.
 
     Example:
         >>> question = Question("q1", "What is frozen water?", ("Steam", "Ice", "Fog", "Dew"), 1)
@@ -59,8 +63,8 @@ def plus(question: Question, *, seed: int = 0, nota_text: str = "None of the abo
         >>> variants[9].choices, variants[9].answer == NOTA
         (('Steam', 'Fog', 'Dew', 'None of the above'), True)
 
-    Source: MCQA+, section 4 and appendix B. There a chat model rewrote each option as a statement; here a template
-    asks whether it is the right answer.
+    Source: MCQA+, section 4 and appendix B. There a chat model rewrites each option as a statement. Here a template
+    asks whether the option is the right answer.
     """
     return variants_of(question, _altered(question, seed, nota_text))
 
@@ -78,7 +82,7 @@ def _altered(question: Question, seed: int, nota_text: str) -> Iterator[Altered]
 
 
 def _expand(question: Question, setting: Setting) -> list[Variant]:
-    """All variants; one of them, drawn by the seed, with the option `variants`."""
+    """Make all variants, or a single random one of them with the option `variants`."""
     options = setting.options
     variants = plus(question, seed=options.seed, nota_text=options.nota_text)
     if options.variants is None:
@@ -95,12 +99,14 @@ _KINDS = (
 PLUS = Probe(
     name=NAME,
     study="MCQA+",
-    summary="each question with more and fewer options, “None of the above” as the answer, and true or false (MCQA+)",
+    summary="each question with more or fewer options, with “None of the above” as the right answer, and as "
+    "true-or-false questions (MCQA+)",
     expand=_expand,
     formats={"generate": LETTER.name, "loglikelihood": LETTER.name},
     kinds={kind: KINDS[kind] for kind in _KINDS},
     options=("variants",),
-    # docs/cost.md: SmolLM2-135M got nearly all of the first two kinds wrong, 82% of the shuffled, none of the rest.
+    # docs/cost.md: SmolLM2-135M got nearly all variants of the first two kinds wrong, 82% of `shuffled`, and none of
+    # the other kinds.
     hardest_first=(TRUE_OR_FALSE_RIGHT, NOTA_ANSWER, shuffled(ORIGINAL)),
     charts=("bmca_curve", "accuracy_ranges", "by_kind"),
 )

@@ -1,4 +1,4 @@
-"""The prompts probe of SCORE (section 3.2): the same question in other words."""
+"""The prompts probe of SCORE (section 3.2): questions in differently worded prompts."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from lm_eval_cora.variants import Variant, variants_of
 NAME = "prompts"
 
 SINGLE_LETTER = "single_letter_only"
-"""The template that SCORE's paper drops: it asks for one letter and nothing else, and then for a sentence."""
+"""A template that SCORE's paper drops, because it asks for a single letter only and then for a sentence."""
 
 
 def prompts(question: Question | OpenQuestion, templates: Templates) -> list[Variant]:
-    """Ask a question with each template, question and options unchanged.
+    """Ask a question with each template. Question and options are unchanged.
 
     Args:
-        question: A question, with options or without.
-        templates: The templates. Their names become the kinds; the variant of the fixed one is the original.
+        question: A question, with or without options.
+        templates: The templates. Their names are the kinds, and the variant of the fixed template is the original.
 
     Returns:
-        A variant per template.
+        One variant per template.
 
     Example:
         >>> from lm_eval_cora.prompting.template import own_templates
@@ -40,22 +40,27 @@ def prompts(question: Question | OpenQuestion, templates: Templates) -> list[Var
 
 def _expand(question: Question | OpenQuestion, setting: Setting) -> list[Variant]:
     templates = setting.templates
-    if len({template.name for template in templates.all} - {SINGLE_LETTER}) < 2:
-        raise OptionError("option 'templates': expected at least two templates, whose answers can be compared")
+    compared = {template.name for template in templates.all} - {SINGLE_LETTER}
+    if len(compared) < 2:
+        raise OptionError(
+            f"option 'templates': expected at least two templates besides {SINGLE_LETTER!r}, because the prompts probe "
+            f"compares their answers, got {len(compared)}. Add templates to the file."
+        )
     return prompts(question, templates)
 
 
 PROMPTS = Probe(
     name=NAME,
     study="SCORE",
-    summary="each question in ten templates (SCORE)",
+    summary="each question in differently worded prompts (SCORE)",
     expand=_expand,
     formats={"generate": BEST_ANSWER.name},
     options=("templates",),
     open_questions=True,
     one="template",
     several="templates",
-    note="In the table an outlier is outside 1.5 interquartile ranges around the middle half.",
+    note="The table marks a template as an outlier if its accuracy is more than 1.5 interquartile ranges below the "
+    "first or above the third quartile.",
     marks_outliers=True,
     in_aggregate=True,
 )

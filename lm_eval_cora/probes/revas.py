@@ -1,4 +1,4 @@
-"""The probe of the REVAS study (sections 3 and 4; MCQA+, sections 2 and 3): what its tables need, in one pass."""
+"""The probe of the REVAS study (sections 3 and 4; MCQA+, sections 2 and 3), with all variants for its tables."""
 
 from __future__ import annotations
 
@@ -37,25 +37,31 @@ _NOTA_ORDERS = 4
 def revas(
     question: Question, *, seed: int = 0, nota_text: str = "None of the above", select_all: bool = True
 ) -> list[Variant]:
-    """Make the study's variants of a question: 45 for four options.
+    """Make the variants of a question for the REVAS study: 45 for four options.
 
-    In this order: the original and its shuffled twins, A orders in all; for 2, 3, 6, 8 and 10 options, less the
-    question's own number, one draw of the options (distractors left out at random, or fillers added) in as many
-    orders as it has options, the first one the source's with fillers last; nota_answer, the right option gone and
-    NOTA right, in min(4, A!) orders, NOTA last in the first one; true or false for each option; select_all; and for
-    each distractor the original with a filler in its place (replaced). Of few options fewer orders exist: two have 2.
+    The kinds, in this order, for A options:
 
-    Equal distractors are one option: there are fewer orders, true or false is asked once for both, and both are
-    replaced at once.
+    - original and shuffled: A orders in total.
+    - options_n and options_n_shuffled for n = 2, 3, 6, 8 and 10, without the question's own number: distractors are
+      removed at random once, or fillers are added at the end, and the result is printed in n orders. The first order is
+      the question's own.
+    - nota_answer and nota_answer_shuffled: the right option is removed and NOTA, which is then right, is added, in
+      min(4, A!) orders. The first order has NOTA at the end.
+    - true_or_false_right and true_or_false_wrong: for each option, whether it is right.
+    - select_all.
+    - replaced: for each distractor, the original with a filler in its place.
+
+    Equal distractors count as one option, so there are fewer orders and only one true-or-false question for them, and
+    they are replaced together.
 
     Args:
         question: A question with 2 to 26 options.
-        seed: Another seed gives other orders, distractors and fillers.
-        nota_text: How NOTA is printed.
-        select_all: Whether to ask for all right letters at once; scored letters cannot answer that.
+        seed: Seed of the orders, removed distractors and fillers.
+        nota_text: Text of NOTA.
+        select_all: Whether to ask for all right letters. The loglikelihood form cannot ask for them.
 
     Returns:
-        The variants; `ordinal` counts them from 0, and the first one is the original.
+        The variants, numbered from 0 by `ordinal`. The first one is the original.
 
     Example:
         >>> variants = revas(Question("q1", "What is frozen water?", ("Steam", "Ice", "Fog", "Dew"), 1))
@@ -63,8 +69,8 @@ def revas(
         >>> len(variants), Counter(variant.ask for variant in variants)
         (45, Counter({'letter': 40, 'yes_no': 4, 'select_all': 1}))
 
-    Source: REVAS, sections 3.3, 3.4 and 4. Its 37 variants are 33 orders and four true-or-false questions; what NOTA,
-    select-all and replacement cost, it does not count.
+    Source: REVAS, sections 3.3, 3.4 and 4. Its 37 variants are 33 orders and four true-or-false questions. It does not
+    count the variants with NOTA, select_all and replaced.
     """
     return variants_of(question, _altered(question, seed, nota_text, select_all))
 
@@ -95,7 +101,8 @@ _IN_ORDERS = (*map(with_options, COUNTS), NOTA_ANSWER)
 REVAS = Probe(
     name=NAME,
     study="REVAS",
-    summary="the study of REVAS and MCQA+: orders, numbers of options, “None of the above”, true or false, select all",
+    summary="each question reordered, with more or fewer options, with “None of the above” as the right answer, as "
+    "true-or-false questions and as a select-all question (REVAS and MCQA+)",
     expand=lambda question, setting: revas(
         question,
         seed=setting.options.seed,

@@ -1,4 +1,4 @@
-"""The sampling probe of SCORE (section 3.2): the same prompt five times, with chance in the answer."""
+"""The sampling probe of SCORE (section 3.2): the same prompt five times, with random sampling."""
 
 from __future__ import annotations
 
@@ -13,18 +13,20 @@ NAME = "sampling"
 
 SAMPLES = 5
 
-KINDS = {f"sample_{number}": f"Sample {number} of {SAMPLES}." for number in range(1, SAMPLES + 1)}
+KINDS = {
+    f"sample_{number}": f"Random sample {number} of {SAMPLES} with the same prompt." for number in range(1, SAMPLES + 1)
+}
 
 
 def sampling(question: Question | OpenQuestion, template: Template) -> list[Variant]:
-    """Ask a question five times. None of the five is the original.
+    """Ask a question five times. None of the five variants is the original.
 
     Args:
-        question: A question, with options or without.
-        template: The words that it is asked in.
+        question: A question, with or without options.
+        template: The template of the prompt.
 
     Returns:
-        Five variants that differ in their kinds only.
+        Five variants that differ only in their kinds.
 
     Example:
         >>> question = Question("q1", "What is frozen water?", ("Steam", "Ice"), 1)
@@ -39,7 +41,7 @@ def sampling(question: Question | OpenQuestion, template: Template) -> list[Vari
 SAMPLING = Probe(
     name=NAME,
     study="SCORE",
-    summary="each question five times, with chance in the answer (SCORE)",
+    summary="each question five times with the same prompt and random sampling (SCORE)",
     expand=lambda question, setting: sampling(question, setting.templates.fixed),
     formats={"generate": BEST_ANSWER.name},
     kinds=KINDS,

@@ -1,4 +1,4 @@
-"""Variants that print a question and its options as the source has them."""
+"""Variants with unchanged question and options."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from lm_eval_cora.variants import Altered
 def unaltered(
     question: Question | OpenQuestion, kind: str, template: Template | None, *, original: bool = False
 ) -> Altered:
-    r"""A variant that asks for the best answer, or for a box where there are no options.
+    r"""Make a variant that asks for the best answer, or for a boxed answer if there are no options.
 
     Args:
-        question: A question, with options or without.
-        kind: What the variant is called.
-        template: The words that it is asked in.
-        original: Whether it is the original.
+        question: A question, with or without options.
+        kind: Kind of the variant.
+        template: The template of the prompt.
+        original: Whether the variant is the original.
 
     Example:
         >>> unaltered(OpenQuestion("q1", "What is half of a half?", r"\frac14"), "sample_1", None).ask

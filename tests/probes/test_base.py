@@ -14,7 +14,7 @@ EACH = [(probe, form) for probe in PROBES.values() for form in probe.formats]
 
 
 @pytest.mark.parametrize(("probe", "form"), EACH, ids=[f"{probe.name} {form}" for probe, form in EACH])
-def test_what_a_probe_says_of_itself_holds(probe: Probe, form: Form) -> None:
+def test_variants_agree_with_the_declaration_of_the_probe(probe: Probe, form: Form) -> None:
     for question in (FIVE, *[HALF] * probe.open_questions):
         variants = probe.expand(question, Setting(form=form))
         assert [variant.ordinal for variant in variants] == list(range(len(variants)))
@@ -28,21 +28,21 @@ def test_what_a_probe_says_of_itself_holds(probe: Probe, form: Form) -> None:
         assert set(probe.hardest_first) <= kinds
         if question is FIVE:
             assert probe.formats[form] in {variant.ask for variant in variants}
-        # A template is there just where the answer format uses one.
+        # A variant has a template exactly if its answer format uses one.
         assert all((one.template is not None) is FORMATS[one.ask].uses_templates for one in variants)
         prompts = {FORMATS[one.ask].prompt(vars(one)) for one in variants if form == "generate"}
         assert len(prompts) == 1 or not probe.samples
 
 
 @pytest.mark.parametrize("probe", PROBES.values(), ids=PROBES)
-def test_what_a_probe_names_exists(probe: Probe) -> None:
+def test_names_in_the_declaration_of_a_probe_exist(probe: Probe) -> None:
     assert {*probe.charts, *probe.tables} <= BLOCKS.keys()
     assert set(probe.options) <= Options.names()
     assert all(name in FORMATS for name in probe.formats.values())
     assert all(meaning.endswith(".") for meaning in probe.kinds.values())
 
 
-def test_one_template_is_not_enough_to_compare() -> None:
+def test_the_prompts_probe_needs_two_templates() -> None:
     setting = Setting()
     one = setting.templates._replace(all=setting.templates.all[:1])
     with pytest.raises(OptionError, match="'templates': expected at least two"):

@@ -26,7 +26,7 @@ def test_number_of_variants(options: int, variants: int) -> None:
     assert len(divergent(question)) == variants == 2 + 6 * (options - 1)
 
 
-def test_kinds_stand_in_the_order_of_the_definition() -> None:
+def test_kinds_are_in_the_documented_order() -> None:
     kinds = [variant.kind for variant in divergent(WATER)]
     assert kinds == (
         ["original", "shuffled"]
@@ -39,25 +39,25 @@ def test_kinds_stand_in_the_order_of_the_definition() -> None:
     )
 
 
-def test_what_is_printed_before_any_reordering() -> None:
+def test_printed_options_before_any_reordering() -> None:
     printed = {}
     for variant in divergent(WATER):
         printed.setdefault(variant.kind, []).append(variant.printed)
     assert printed["original"] == [(0, 1, 2, 3, 4)]
-    # One distractor after the other, replaced where it stands.
+    # NOTA replaces each distractor in turn, in its place.
     assert printed["with_nota"] == [
         (NOTA, 1, 2, 3, 4),
         (0, 1, NOTA, 3, 4),
         (0, 1, 2, NOTA, 4),
         (0, 1, 2, 3, NOTA),
     ]
-    # The answer, option 1, and one distractor, in the question's own order.
+    # The answer (option 1) and one distractor, in the question's order.
     assert printed["decoupled"] == [(0, 1), (1, 2), (1, 3), (1, 4)]
     assert printed["decoupled_with_nota"] == [(0, 1, NOTA), (1, 2, NOTA), (1, 3, NOTA), (1, 4, NOTA)]
 
 
 @given(questions, st.integers(0, 5))
-def test_every_variant_keeps_the_answer_and_every_twin_differs(question: Question, seed: int) -> None:
+def test_every_variant_has_the_answer_and_shuffled_ones_have_another_order(question: Question, seed: int) -> None:
     variants = divergent(question, seed=seed)
     assert [variant.ordinal for variant in variants] == list(range(len(variants)))
     for variant in variants:
@@ -75,14 +75,14 @@ def test_every_variant_keeps_the_answer_and_every_twin_differs(question: Questio
             assert sorted(before) == sorted(after)
 
 
-def test_a_variant_depends_on_its_own_question_and_seed_only() -> None:
+def test_a_variant_depends_only_on_its_question_and_seed() -> None:
     assert divergent(WATER, seed=3) == divergent(WATER, seed=3)
     assert divergent(WATER, seed=3) != divergent(WATER, seed=4)
     other = Question("q2", WATER.stem, WATER.choices, WATER.answer)
     assert [v.printed for v in divergent(WATER)] != [v.printed for v in divergent(other)]
 
 
-def test_nota_is_printed_as_asked() -> None:
+def test_nota_text_is_printed() -> None:
     texts = {choice for variant in divergent(WATER, nota_text="None of these") for choice in variant.choices}
     assert texts == {*WATER.choices, "None of these"}
 

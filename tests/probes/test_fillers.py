@@ -12,7 +12,7 @@ VOWELS = set("aeiou")
 
 
 def can_be_said(word: str) -> bool:
-    """Seven letters a to z, consonants and vowels in turn, the first one large: "Tavuzel"."""
+    """Whether a word has seven letters a to z, alternately consonant and vowel, and one capital: "Tavuzel"."""
     return (
         len(word) == 7
         and word == word.capitalize()
@@ -29,17 +29,17 @@ def test_fillers_can_be_said_and_differ(count: int, seed: int, question: str) ->
 
 
 def test_many_fillers_differ() -> None:
-    # Of 24,200 words 2,000 are drawn: without a look at those before, some 80 would stand twice.
+    # 2,000 of 24,200 words are drawn. Without a check, about 80 of them would repeat.
     words = fillers(2000, [], 0)
     assert len(set(words)) == 2000
     assert all(can_be_said(word) for word in words)
 
 
-def test_every_filler_holds_what_no_english_word_does() -> None:
+def test_every_filler_contains_an_unheard_syllable() -> None:
     assert all(any(unheard in word.lower() for unheard in UNHEARD) for word in fillers(2000, [], 0))
 
 
-def test_no_english_word_holds_what_every_filler_does() -> None:
+def test_no_english_word_contains_an_unheard_syllable() -> None:
     english_words = pytest.importorskip("english_words")
     read: Callable[..., set[str]] = english_words.get_english_words_set
     words = read(["web2", "gcide"], alpha=True, lower=True)
@@ -57,7 +57,7 @@ def test_all_parts_of_a_word_are_drawn() -> None:
 
 
 @given(st.integers(0, 12), st.integers(0, 12), st.integers(), st.text(max_size=5))
-def test_fewer_are_the_first_of_more(few: int, more: int, seed: int, question: str) -> None:
+def test_the_first_fillers_do_not_depend_on_the_count(few: int, more: int, seed: int, question: str) -> None:
     assert fillers(few + more, [], seed, question)[:few] == fillers(few, [], seed, question)
 
 
@@ -68,19 +68,19 @@ def test_a_filler_depends_on_its_key() -> None:
 
 
 def test_fillers_never_change() -> None:
-    # Kept values: a released task must print the same fillers for ever.
+    # Stored values: a released task must always print the same fillers.
     assert fillers(4, [], 0, "q1") == ("Muvubip", "Tuvozur", "Devupok", "Luvupit")
 
 
 @pytest.mark.parametrize("written", [str, str.lower, str.upper, "What is a {}?".format, "x{}y".format])
-def test_a_filler_occurs_in_no_text_that_is_taken(written: Callable[[str], str]) -> None:
+def test_a_filler_does_not_occur_in_the_taken_texts(written: Callable[[str], str]) -> None:
     first, second, third = fillers(3, [], 0, "q1")
-    # What is taken is skipped, whatever its case, wherever it stands; the words after it move up.
+    # Words in the taken texts are skipped, ignoring case, and the next words follow.
     assert fillers(2, ["Fog", written(first), "Ice"], 0, "q1") == (second, third)
     assert fillers(2, [written(second)], 0, "q1") == (first, third)
     assert fillers(1, iter([written(first), written(second)]), 0, "q1") == (third,)
 
 
-def test_two_texts_that_are_taken_are_not_read_as_one() -> None:
+def test_taken_texts_are_not_joined() -> None:
     (first,) = fillers(1, [], 0, "q1")
     assert fillers(1, [first[:3], first[3:]], 0, "q1") == (first,)

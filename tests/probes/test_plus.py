@@ -32,7 +32,7 @@ def test_number_of_variants(options: int, variants: int) -> None:
     assert len(plus(question_with(options))) == variants
 
 
-def test_kinds_stand_in_the_order_of_the_definition() -> None:
+def test_kinds_are_in_the_documented_order() -> None:
     assert kinds_of(plus(WATER)) == (
         ["original"]
         + ["shuffled"] * 3
@@ -49,10 +49,10 @@ def test_the_question_s_own_number_of_options_is_left_out(options: int) -> None:
     assert {f"options_{count}" for count in COUNTS if count != options} < kinds
 
 
-def test_what_is_printed() -> None:
+def test_printed_options() -> None:
     printed = printed_by_kind(plus(WATER))
     assert printed["original"] == [(0, 1, 2, 3)]
-    # Fewer: the source's order is kept. More: fillers last, the same ones first.
+    # With fewer options the order is kept. With more options the fillers come last, always in the same order.
     assert printed["options_2"][0] in [(0, 1), (1, 2), (1, 3)]
     assert printed["options_3"][0] in [(0, 1, 2), (0, 1, 3), (1, 2, 3)]
     assert printed["options_6"] == [(0, 1, 2, 3, 27, 28)]
@@ -65,7 +65,7 @@ def test_what_is_printed() -> None:
 
 
 def test_the_draws_never_change() -> None:
-    # Kept values: a released task must draw the same variants for ever. If this fails on purpose, raise its version.
+    # Stored values: a released task must always draw the same variants. If you change them, raise its version.
     variants = plus(WATER)
     printed = printed_by_kind(variants)
     assert printed["shuffled"] == [(3, 2, 1, 0), (3, 2, 0, 1), (2, 1, 3, 0)]
@@ -76,7 +76,7 @@ def test_the_draws_never_change() -> None:
 
 @settings(max_examples=60)
 @given(questions, st.integers(0, 5), st.sampled_from(["None of the above", "None of these"]))
-def test_what_holds_for_every_question(question: Question, seed: int, nota_text: str) -> None:
+def test_properties_of_the_variants_of_any_question(question: Question, seed: int, nota_text: str) -> None:
     variants = plus(question, seed=seed, nota_text=nota_text)
     check_what_holds_for_every_variant(question, variants, nota_text)
     options = len(question.choices)
@@ -97,7 +97,7 @@ def test_what_holds_for_every_question(question: Question, seed: int, nota_text:
     assert all(variant.ask != "select_all" for variant in variants)
 
 
-def test_fillers_are_the_question_s_own_ones() -> None:
+def test_fillers_are_those_of_the_question() -> None:
     for options in (2, 5, 13):
         question = question_with(options)
         printed = fillers_of(plus(question, seed=3))
@@ -105,7 +105,7 @@ def test_fillers_are_the_question_s_own_ones() -> None:
         assert printed == {FIRST_FILLER + k: words[k] for k in range(max(0, 10 - options))}
 
 
-def test_a_filler_that_the_question_holds_is_not_printed() -> None:
+def test_a_filler_in_the_text_of_the_question_is_not_printed() -> None:
     first, second, third = fillers(3, [], 0, "q")
     question = Question("q", f"What is a {first.lower()}?", ("Ice", second.upper(), "Fog"), 0)
     texts = [text for variant in plus(question) for text in variant.choices]
@@ -115,19 +115,19 @@ def test_a_filler_that_the_question_holds_is_not_printed() -> None:
     assert third not in [text for variant in plus(question, nota_text=f"no {third}") for text in variant.choices]
 
 
-def test_all_distractors_are_left_out_as_often() -> None:
+def test_all_distractors_are_removed_equally_often() -> None:
     question = question_with(4, answer=2)
     kept = Counter(printed_by_kind(plus(question, seed=seed))["options_2"][0] for seed in range(600))
     assert set(kept) == {(0, 2), (1, 2), (2, 3)}
-    # 3 distractors, 200 expected of each; chi-square with 2 degrees of freedom is above 13.8 once in 1000.
+    # 3 distractors, each expected 200 times. Chi-square with 2 degrees of freedom exceeds 13.8 with probability 0.001.
     assert sum((count - 200) ** 2 / 200 for count in kept.values()) < 13.8
 
 
-def test_a_variant_depends_on_its_own_question_and_seed_only() -> None:
+def test_a_variant_depends_only_on_its_question_and_seed() -> None:
     alone = plus(WATER, seed=3)
     plus(question_with(7, id="other"), seed=4)
     assert plus(WATER, seed=3) == alone
-    # Category, order of the dataset and another answer move nothing.
+    # Category and right answer do not change the orders.
     shuffles = printed_by_kind(alone)["shuffled"]
     moved = Question(WATER.id, WATER.stem, WATER.choices, 3, "weather")
     assert printed_by_kind(plus(moved, seed=3))["shuffled"] == shuffles
@@ -138,7 +138,7 @@ def test_a_variant_depends_on_its_own_question_and_seed_only() -> None:
     assert len(set(map(tuple, few.values()))) == 3
 
 
-def test_nota_is_printed_as_asked() -> None:
+def test_nota_text_is_printed() -> None:
     variants = plus(WATER, nota_text="None of these")
     assert [v.choices[-1] for v in variants if v.kind == "nota_answer"] == ["None of these"]
     assert not any("None of the above" in variant.choices for variant in variants)
@@ -148,11 +148,11 @@ def test_equal_distractors_are_one_option() -> None:
     question = Question("q", "Which?", ("Fog", "Ice", "Fog"), 1)
     variants = plus(question)
     printed = printed_by_kind(variants)
-    # Of three options two of which are equal there are three orders, so two reorderings.
+    # Three options with two equal ones have three orders, so there are two reorderings.
     assert sorted([*printed["original"], *printed["shuffled"]]) == [(0, 0, 1), (0, 1, 0), (1, 0, 0)]
     assert printed["options_6"] == [(0, 1, 0, 27, 28, 29)]
     assert printed["nota_answer"] == [(0, 0, NOTA)]
-    # True or false is asked once for both.
+    # There is one true-or-false question for both.
     assert (printed["true_or_false_wrong"], printed["true_or_false_right"]) == ([(0,)], [(1,)])
     assert len(variants) == 10
 

@@ -50,7 +50,7 @@ def test_the_fixed_template_is_the_original(fixed: Template) -> None:
     assert [variant.kind for variant in variants if variant.original] == [fixed.name]
 
 
-def test_five_samples_none_of_which_is_the_original() -> None:
+def test_there_are_five_samples_and_no_original() -> None:
     variants = sampling(WATER, TEN.fixed)
     assert {variant.template for variant in variants} == {TEN.fixed}
     assert [variant.kind for variant in variants] == [f"sample_{number}" for number in (1, 2, 3, 4, 5)]
@@ -64,6 +64,6 @@ def test_questions_without_options() -> None:
     assert len(prompts(HALF, TEN)) == 10
 
 
-def test_no_original_unless_one_is_named() -> None:
+def test_a_variant_is_not_the_original_by_default() -> None:
     assert not unaltered(WATER, "a", TEN.fixed).original
     assert unaltered(WATER, "a", TEN.fixed, original=True).original

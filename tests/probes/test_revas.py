@@ -24,7 +24,7 @@ from tests.support.questions import (
 
 
 def is_an_order(kind: str) -> bool:
-    """Whether a variant is one of the A or n orders that `acc@n` and `sc@n` are about."""
+    """Whether a kind is one of the orders that `acc@n` and `sc@n` are computed from."""
     return kind in ("original", "shuffled") or kind.startswith("options_")
 
 
@@ -60,7 +60,7 @@ def test_number_of_variants(options: int, orders: int, nota: int, variants: int)
     assert "select_all" not in kinds_of(without)
 
 
-def test_kinds_stand_in_the_order_of_the_definition() -> None:
+def test_kinds_are_in_the_documented_order() -> None:
     kinds = kinds_of(revas(WATER))
     assert kinds == (
         ["original"]
@@ -98,7 +98,7 @@ def test_the_question_s_own_number_of_options_is_the_original(options: int) -> N
             assert kinds[f"options_{count}"] + kinds[f"options_{count}_shuffled"] == count
 
 
-def test_what_is_printed_first() -> None:
+def test_printed_options_before_any_reordering() -> None:
     printed = printed_by_kind(revas(WATER))
     assert printed["original"] == [(0, 1, 2, 3)]
     assert printed["options_2"][0] in [(0, 1), (1, 2), (1, 3)]
@@ -110,12 +110,12 @@ def test_what_is_printed_first() -> None:
     assert [v.printed for v in revas(WATER) if v.ask == "yes_no"] == [(0,), (1,), (2,), (3,)]
     assert printed["true_or_false_right"] == [(1,)]
     assert printed["select_all"] == [(0, 1, 2, 3)]
-    # One distractor after the other, replaced where it stands, each by a filler of its own.
+    # Each distractor in turn is replaced in its place, each by another filler.
     assert printed["replaced"] == [(27, 1, 2, 3), (0, 1, 29, 3), (0, 1, 2, 30)]
 
 
 def test_the_draws_never_change() -> None:
-    # Kept values: a released task must draw the same variants for ever. If this fails on purpose, raise its version.
+    # Stored values: a released task must always draw the same variants. If you change them, raise its version.
     variants = revas(WATER)
     printed = printed_by_kind(variants)
     assert printed["shuffled"] == [(2, 1, 0, 3), (2, 0, 1, 3), (1, 2, 3, 0)]
@@ -129,7 +129,7 @@ def test_the_draws_never_change() -> None:
 
 @settings(max_examples=60)
 @given(questions, st.integers(0, 5), st.sampled_from(["None of the above", "None of these"]))
-def test_what_holds_for_every_question(question: Question, seed: int, nota_text: str) -> None:
+def test_properties_of_the_variants_of_any_question(question: Question, seed: int, nota_text: str) -> None:
     variants = revas(question, seed=seed, nota_text=nota_text)
     check_what_holds_for_every_variant(question, variants, nota_text)
     options = len(question.choices)
@@ -150,7 +150,7 @@ def test_what_holds_for_every_question(question: Question, seed: int, nota_text:
         orders = [*printed[kind], *printed[shuffled]]
         assert orders[0] == first
         assert len(set(orders)) == len(orders) == len(first)
-        # One draw of options: all orders of a number print the same ones.
+        # The options are drawn once, so all orders of a number have the same options.
         assert all(sorted(order) == sorted(first) for order in orders)
     nota_orders = [*printed["nota_answer"], *printed["nota_answer_shuffled"]]
     assert nota_orders[0] == (*distractors, NOTA)
@@ -163,31 +163,31 @@ def test_what_holds_for_every_question(question: Question, seed: int, nota_text:
     for distractor, replaced in zip(distractors, printed["replaced"], strict=True):
         assert replaced[distractor] >= FIRST_FILLER
         assert [k for k in replaced if k < FIRST_FILLER] == [k for k in source if k != distractor]
-    # The same filler has the same identity and text in both probes, so that runs of both can be put side by side.
+    # A filler has the same identity and text in both probes, so that their runs can be compared.
     here, there = fillers_of(variants), fillers_of(plus(question, seed=seed, nota_text=nota_text))
     assert all(here[identity] == there[identity] for identity in here.keys() & there.keys())
     assert options >= 10 or here.keys() & there.keys()
 
 
-def test_nota_moves_like_the_rest() -> None:
+def test_nota_is_shuffled_like_other_options() -> None:
     places = Counter(
         order.index(NOTA)
         for seed in range(200)
         for order in printed_by_kind(revas(WATER, seed=seed))["nota_answer_shuffled"]
     )
-    # Of the 23 orders other than the first, 5 have NOTA last and 6 at each other place.
+    # Of the 23 other orders, 5 have NOTA at the end and 6 have it at each other place.
     expected = [600 * share / 23 for share in (6, 6, 6, 5)]
     assert sum((places[place] - n) ** 2 / n for place, n in enumerate(expected)) < 16.3
 
 
-def test_probes_draw_on_their_own() -> None:
-    # Else a question's reorderings would be the same in both.
+def test_each_probe_has_its_own_draws() -> None:
+    # Otherwise a question would have the same reorderings in both probes.
     many = [question_with(5, id=str(number)) for number in range(20)]
     same = [printed_by_kind(plus(q))["shuffled"] == printed_by_kind(revas(q))["shuffled"][:3] for q in many]
     assert not any(same)
 
 
-def test_a_filler_that_the_question_holds_is_not_printed() -> None:
+def test_a_filler_in_the_text_of_the_question_is_not_printed() -> None:
     first, second, third = fillers(3, [], 0, "q")
     question = Question("q", f"What is a {first.lower()}?", ("Ice", second.upper(), "Fog"), 0)
     texts = [text for variant in revas(question) for text in variant.choices]
@@ -197,7 +197,7 @@ def test_a_filler_that_the_question_holds_is_not_printed() -> None:
     assert third not in [text for variant in revas(question, nota_text=f"no {third}") for text in variant.choices]
 
 
-def test_a_variant_depends_on_its_own_question_and_seed_only() -> None:
+def test_a_variant_depends_only_on_its_question_and_seed() -> None:
     alone = revas(WATER, seed=3)
     revas(question_with(7, id="other"), seed=4)
     assert revas(WATER, seed=3) == alone
@@ -212,7 +212,7 @@ def test_a_variant_depends_on_its_own_question_and_seed_only() -> None:
     assert few == {(0, 1, 2), (0, 1, 3), (1, 2, 3)}
 
 
-def test_nota_is_printed_as_asked() -> None:
+def test_nota_text_is_printed() -> None:
     variants = revas(WATER, nota_text="None of these")
     assert len([v for v in variants if "None of these" in v.choices]) == 4
     assert not any("None of the above" in variant.choices for variant in variants)
@@ -222,23 +222,23 @@ def test_equal_distractors_are_one_option() -> None:
     question = Question("q", "Which?", ("Fog", "Ice", "Fog"), 1)
     variants = revas(question)
     printed = printed_by_kind(variants)
-    # Three orders exist; the probe asks for as many as there are options.
+    # Three orders exist, as many as the probe asks for three options.
     assert sorted([*printed["original"], *printed["shuffled"]]) == [(0, 0, 1), (0, 1, 0), (1, 0, 0)]
-    # NOTA can stand at three places only.
+    # Three orders exist, which differ in the place of NOTA.
     nota = [*printed["nota_answer"], *printed["nota_answer_shuffled"]]
     assert (nota[0], sorted(nota)) == ((0, 0, NOTA), [(0, 0, NOTA), (0, NOTA, 0), (NOTA, 0, 0)])
-    # True or false is asked once for both, and both are replaced at once, by two different fillers.
+    # There is one true-or-false question for both, and two different fillers replace them together.
     assert (printed["true_or_false_wrong"], printed["true_or_false_right"]) == ([(0,)], [(1,)])
     assert printed["replaced"] == [(27, 1, 29)]
     assert len(set(next(v.choices for v in variants if v.kind == "replaced"))) == 3
     assert printed["select_all"] == [(0, 1, 0)]
 
 
-def test_of_equal_options_fewer_orders_exist_than_options() -> None:
+def test_options_with_several_equal_distractors() -> None:
     question = Question("q", "Which?", ("Fog", "Fog", "Fog", "Fog", "Ice"), 4)
     printed = printed_by_kind(revas(question))
     assert len(printed["original"]) + len(printed["shuffled"]) == 5
-    # Three equal distractors and the answer, or two: n orders of n options.
+    # n - 1 equal distractors and the answer have n orders.
     assert sorted([*printed["options_3"], *printed["options_3_shuffled"]]) == [(0, 0, 4), (0, 4, 0), (4, 0, 0)]
     assert len(printed["nota_answer"]) + len(printed["nota_answer_shuffled"]) == 4
     assert printed["replaced"] == [(27, 28, 29, 30, 4)]
@@ -252,7 +252,7 @@ def test_distractors_that_differ_in_white_space_only_are_equal() -> None:
 
 def test_a_source_option_that_reads_like_nota_is_the_same_answer() -> None:
     variants = revas(Question("q", "Which?", ("Ice", "Fog", " none of the above."), 0))
-    assert len(variants) == 37  # two orders of Fog and NOTA instead of four
+    assert len(variants) == 37  # two orders of Fog and NOTA, not four
     printed = printed_by_kind(variants)
     assert printed["original"] == [(0, 1, NOTA)]
     assert printed["nota_answer"] == [(1, NOTA)]
