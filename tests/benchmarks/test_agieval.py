@@ -30,12 +30,12 @@ def test_the_passage_belongs_to_the_stem() -> None:
     [
         ("Q: Which is frozen?", "Which is frozen?"),
         ("They were all of one mindQ: Which is frozen?", "They were all of one mind\nWhich is frozen?"),
-        # No joint of passage and question, so the text stays as it is.
+        # These texts contain no joined passage and question, so they stay unchanged.
         ("Which IQ: 100 or 120?", "Which IQ: 100 or 120?"),
         ("A dialogue. Q: Why?", "A dialogue. Q: Why?"),
-        # A leading one is the question's, whatever follows.
+        # After a leading "Q: " the text is the question.
         ("Q: A dialogue.Q: Why?", "A dialogue.Q: Why?"),
-        # Two of them: which begins the question cannot be told.
+        # With two matches the start of the question is unknown.
         ("An interview.Q: Who?\nNo answer.Q: Which is frozen?", "An interview.Q: Who?\nNo answer.Q: Which is frozen?"),
     ],
 )

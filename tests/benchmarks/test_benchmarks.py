@@ -45,7 +45,7 @@ def test_many_bad_rows_are_not_all_printed() -> None:
 
 
 def test_two_rows_with_one_id() -> None:
-    # 7 and "7" would be regrouped as one question.
+    # The ids 7 and "7" would count as one question.
     with pytest.raises(BenchmarkError, match=r"line 2: .*'7'.* line 1"):
         collect_questions(LOCAL, rows({"id": 7}, {"id": "7"}), id_prefix="row")
 

@@ -30,8 +30,8 @@ def test_parts_under_their_usual_names() -> None:
         ({"Frage": "?", "choices": [], "answer": 0}, ("question", "'question'")),
         ({"question": "?", "choises": [], "answer": 0}, ("choices", "A, B, C", "'choises'")),
         ({"question": "?", "choices": []}, ("answer", "'answer'")),
-        ({"question": "?", "A": "Ice", "answer": 0}, ("choices",)),  # one column is no list
-        ({"question": "?", "B": "Ice", "C": "Fog", "answer": 0}, ("choices",)),  # not from A on
+        ({"question": "?", "A": "Ice", "answer": 0}, ("choices",)),  # a single option column
+        ({"question": "?", "B": "Ice", "C": "Fog", "answer": 0}, ("choices",)),  # the columns do not start with A
     ],
 )
 def test_a_part_that_is_missing(row: dict[str, Any], parts: tuple[str, ...]) -> None:
@@ -75,7 +75,7 @@ def test_a_forgotten_answer_column_is_an_error() -> None:
     assert tells(str(error.value), "mine: ", "'answer'", "'a'", "'answer_is': 'first'")
     first = mine(choices=("a", "b", "c"), answer_is="first")
     assert "Ice" in {question_of(first, row).choices[int(question_of(first, row).answer)]}
-    # A column that is the right option is not an answer that was forgotten.
+    # The column `correct_answer` contains the right option, so no answer column is missing.
     named = mine(choices=("correct_answer", "b"))
     assert question_of(named, {"question": "?", "correct_answer": "Ice", "b": "Fog"}).answer in (0, 1)
 
@@ -103,8 +103,8 @@ def test_rows_that_are_not_kept_are_counted_and_do_not_refuse_a_file() -> None:
         (["AA", "Aa"], True),
         (["ice cream", "icecream"], True),
         (["Ice", "Fog"], False),
-        (["Fog", "Dew", "Dew"], False),  # equal distractors are one option
-        (["x  y", "x y", "z"], False),  # printed alike: one option
+        (["Fog", "Dew", "Dew"], False),  # equal distractors count as one option
+        (["x  y", "x y", "z"], False),  # printed alike, so they count as one option
     ],
 )
 def test_a_note_on_options_that_are_almost_equal(choices: list[str], noted: bool) -> None:

@@ -23,7 +23,7 @@ def test_a_row_of_the_hub() -> None:
 
 @pytest.mark.parametrize("key", ["3", 3])
 def test_labels_that_are_numbers(key: object) -> None:
-    # "3" is the third option here, and not the option with index 3.
+    # Here "3" is the label of the third option, not index 3.
     choices = {"text": ["Steam", "Fog", "Ice", "Dew", "Rain"], "label": ["1", "2", "3", "4", "5"]}
     assert question_of("arc_challenge", {**ROW, "choices": choices, "answerKey": key}, "").answer == 2
 

@@ -1,4 +1,4 @@
-"""The demo's questions: their form. Their facts were checked twice by hand, once without the key."""
+"""Format of the demo questions. Their facts were checked by hand twice, once without the answer key."""
 
 from __future__ import annotations
 
@@ -44,6 +44,6 @@ def test_the_length_of_an_option_does_not_give_it_away() -> None:
             for row, length in zip(ROWS, lengths, strict=True)
         )
 
-    # One in five is even: 24 of 120, with a standard deviation of 4.4.
+    # By chance, 24 of 120 right options are the longest, with a standard deviation of 4.4.
     assert right_is(max) <= 37
     assert right_is(min) <= 37

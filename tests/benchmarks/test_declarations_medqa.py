@@ -25,7 +25,7 @@ def test_a_row_of_the_hub() -> None:
 def test_a_row_of_the_authors_files() -> None:
     options = {key: f"Vitamin {key}" for key in "ABCDE"}
     assert question_of("medqa", {**ROW, "options": options}, "7") == question_of("medqa", ROW, "7")
-    # As a csv file holds them, and without the answer's text.
+    # The same options as JSON in a csv file, without the text of the answer.
     assert question_of("medqa", {**ROW, "options": json.dumps(options), "answer": None}, "7") == question_of(
         "medqa", ROW, "7"
     )

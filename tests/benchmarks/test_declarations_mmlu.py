@@ -23,7 +23,7 @@ def test_a_row_of_the_hub() -> None:
 def test_texts_that_read_like_no_text() -> None:
     choices = ("None", "N/A", "1", "0")
     assert question_of("mmlu", {**ROW, "choices": list(choices)}, "test-0").choices == choices
-    # As a csv file holds them.
+    # The same options as JSON in a csv file.
     assert (
         question_of("mmlu", {**ROW, "choices": '["None", "N/A", "1", "0"]', "answer": "1"}, "test-0").choices == choices
     )
@@ -36,7 +36,7 @@ def test_two_equal_distractors_are_one_option_and_an_option_equal_to_the_right_o
     questions, left_out, _ = collect_questions(
         benchmark("mmlu"), [("row 0", twins), ("row 1", ambiguous), ("row 2", ROW)], id_prefix="test"
     )
-    # The ids are those of the rows, whatever was left out before them.
+    # The ids are row numbers, which rows that are left out do not change.
     assert [question.id for question in questions] == ["test-0", "test-2"]
     assert count_left_out(left_out) == "1 with an option equal to the right one (row 1)"
 

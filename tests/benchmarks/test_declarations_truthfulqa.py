@@ -17,12 +17,12 @@ def test_the_order_is_drawn_by_the_id_alone() -> None:
     assert question == question_of("truthfulqa", {**ROW, "question": "What is frozen water?"}, "validation-7")
     assert sorted(question.choices) == sorted(CHOICES)
     assert question.choices[question.answer] == "Ice"
-    # Kept, because another order would change every score.
+    # A fixed order, because a different one would change all scores.
     assert question_of("truthfulqa", ROW, "validation-2").choices == ("Dew", "Fog", "Ice", "Steam")
 
 
 def test_the_right_answer_stands_everywhere_equally_often() -> None:
-    # The source lists it first: a model that always says A would be right.
+    # The source lists the right answer first. Without a new order, always picking A would be right.
     places = Counter(question_of("truthfulqa", ROW, f"validation-{number}").answer for number in range(2000))
     # 500 expected each, standard deviation sqrt(2000 * 1/4 * 3/4) = 19.4.
     assert all(abs(places[place] - 500) < 4 * sqrt(2000 * 3 / 16) for place in range(4))

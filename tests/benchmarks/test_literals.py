@@ -85,7 +85,7 @@ def test_what_python_and_numpy_print(text: str, expected: object) -> None:
         "[*[]]",
         "{'A': 1, 'A': 2}",
         "{[1]: 2}",
-        # implicit concatenation, in part or not as numpy prints it
+        # adjacent strings that numpy does not print in this way
         "['Ice', 'Fog' 'Dew']",
         "['Ice' 'Fog', 'Dew']",
         "['Ice' 'Fog',]",

@@ -20,10 +20,10 @@ def row(solution: Any, problem: Any = "What is $1 + 1$?", **more: Any) -> dict[s
         (r"\[\boxed{\frac{1}{2}}.\]", r"\frac{1}{2}"),
         (r"\[\boxed{\left\{1, 2\right\}}\]", r"\left\{1, 2\right\}"),
         (r"The day is $\boxed{\text{Friday}}$.", r"\text{Friday}"),
-        # Several boxes are a list of answers, each once.
+        # Several boxes are a list of answers without repeats.
         (r"So $x$ is $\boxed{3}$ or $\boxed{\frac{2}{5}}$.", r"3, \frac{2}{5}"),
         (r"Either way $\boxed{3}$; again $\boxed{3}$.", "3"),
-        # As TeX allows it, and some solutions write it.
+        # Other spellings that TeX allows and some solutions use.
         (r"It is $\boxed 2$.", "2"),
         (r"It is \fbox{2}.", "2"),
     ],
@@ -38,7 +38,7 @@ def test_a_problem_whose_solution_boxes_more_than_its_answer() -> None:
     begins = "Find the coordinates of one of the foci of the hyperbola \\[x^2 - 10x = 4y^2 - 5.\\] (...)"
     solution = r"They are $\boxed{(0,0)}$ and $\boxed{(10,0)}$."
     assert to_question(row(solution, begins), "").answer == "(0,0)"
-    # One box needs no correction, whatever the problem.
+    # A solution with one box is not corrected.
     assert to_question(row(r"$\boxed{(10,0)}$", begins), "").answer == "(10,0)"
 
 

@@ -1,4 +1,4 @@
-"""What is mended in published texts, and what looks like it and is left alone; all from real rows."""
+"""Repairs of published texts, and similar texts that must stay unchanged. All examples come from real rows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.support.rows import question_of
 
 
 @pytest.mark.parametrize(
-    ("published", "mended"),
+    ("published", "repaired_text"),
     [
         ('"""Vicarious liability"" is meant."', '"Vicarious liability" is meant.'),
         (
@@ -40,8 +40,8 @@ from tests.support.rows import question_of
         ("coe\ufb03cient of x\u00b2", "coefficient of x\u00b2"),
     ],
 )
-def test_quoting_and_encoding(published: str, mended: str) -> None:
-    assert repaired(published, (CSV_QUOTING, *ENCODING, LIGATURES)) == mended
+def test_quoting_and_encoding(published: str, repaired_text: str) -> None:
+    assert repaired(published, (CSV_QUOTING, *ENCODING, LIGATURES)) == repaired_text
 
 
 def test_a_cell_that_is_no_text_stays_for_the_error_message() -> None:
@@ -50,7 +50,7 @@ def test_a_cell_that_is_no_text_stays_for_the_error_message() -> None:
 
 
 def test_text_of_any_size_is_read_in_time_proportional_to_it() -> None:
-    # Quadratic time would be hours here.
+    # An algorithm with quadratic time would take hours here.
     hostile = '"' + '""a' * 300_000
     assert len(repaired(hostile, (CSV_QUOTING, *ENCODING, LIGATURES))) == len(hostile)
     every = Repairer(REPAIRS)
@@ -67,7 +67,7 @@ def test_text_of_any_size_is_read_in_time_proportional_to_it() -> None:
         (["(A) Increased", "(B) Fell"], ("Increased", "Fell")),
         (["A)59", "B)49"], ("59", "49")),
         (["Ice", "b)\tTo act"], ("Ice", "To act")),
-        # Names, statements that options point at, and half a word.
+        # Unchanged: names, references to statements, and parts of words.
         (["A. Smith", "Jones"], ("A. Smith", "Jones")),
         (["(A) and (C)", "(A) and (B)"], ("(A) and (C)", "(A) and (B)")),
         (["a) quatic", "b) real"], ("a) quatic", "b) real")),
@@ -144,7 +144,7 @@ def test_agieval() -> None:
     line = "larger than the.brains of others, and.so on "
     damaged = agieval_question(line * 10 + "in 0.7 U.S. foil-.covered back..“Indeed”", "(A)one", "(B)two").stem
     assert damaged == "larger than the brains of others, and so on " * 10 + "in 0.7 U.S. foil-covered back.\n“Indeed”"
-    # Once is a slip of the source, and may be a web address.
+    # A single match may be a typing error or a web address.
     assert agieval_question(line, "(A)one", "(B)two").stem == line.strip()
     options = agieval_question("Which?", "(A)(A)$\\quad 5$", "(B)(B)a DIRECTIONS", subset="sat-math").choices
     assert options == ("$\\quad 5$", "a")

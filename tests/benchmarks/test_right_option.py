@@ -23,7 +23,7 @@ def right(answer: object, choices: list[str], key: AnswerKey | None = None, labe
 
 
 def answers_of(answers: list[Any], choices: list[str], **declaration: Any) -> list[int]:
-    """The right options of a file in which all questions have the same options."""
+    """Return the right options of a file in which all questions have the same options."""
     mine = declared({"name": "mine", "open": True}, declaration, ("mine.jsonl",))
     rows = [
         (f"line {number}", {"question": f"{number}?", "choices": choices, "answer": answer})
@@ -102,7 +102,7 @@ def test_an_answer_that_is_none_or_two(answer: object, choices: list[str], messa
 
 
 def test_labels_are_what_the_source_calls_the_options() -> None:
-    # "3" is the option labelled 3, not the one with index 3, and not the text "3".
+    # "3" is the option with the label 3, not the option with index 3 or with the text "3".
     assert right("3", ["5", "4", "8", "3"], labels=["1", "2", "3", "4"]) == 2
     assert right("(c)", ["Ice", "Fog", "Dew"], labels=["A", "B", "C"]) == 2
     assert right("Fog", ["Ice", "Fog"], labels=["A", "B"]) == 1
@@ -111,7 +111,7 @@ def test_labels_are_what_the_source_calls_the_options() -> None:
 
 
 def test_answers_that_are_labels_in_some_rows_only_are_an_error() -> None:
-    # Indices from 0 beside the labels 1 to 4: three of four would be read as labels.
+    # With indices from 0 and the labels 1 to 4, three of four indices would be read as labels.
     rows = [
         (f"row {n}", {"question": f"{n}?", "choices": {"text": list("wxyz"), "label": list("1234")}, "answer": n})
         for n in range(4)
@@ -147,7 +147,7 @@ def test_all_rows_decide_what_one_row_leaves_open() -> None:
 
 
 def test_answers_of_different_kinds_are_an_error() -> None:
-    # "1" may be an index from 0, or from 1, or a label that nobody declared.
+    # "1" may be an index from 0, an index from 1, or an undeclared label.
     with pytest.raises(BenchmarkError) as error:
         answers_of(["A", "B", "1", "2"], ["Ice", "Fog", "Dew", "Sun"])
     assert tells(str(error.value), "mine: ", "letter (line 1: 'A')", "index (line 3: '1')", "'answer_is'")
@@ -167,7 +167,7 @@ def test_numbers_are_compared_as_numbers() -> None:
 def test_answers_that_seem_to_count_from_1(answers: list[Any]) -> None:
     with pytest.raises(BenchmarkError, match=r"mine: .* from 1\. .*'answer_from': 1"):
         answers_of(answers, ["Ice", "Fog", "Dew"])
-    # The package's own benchmarks declare where the answers begin; a copy that begins elsewhere is refused, too.
+    # A declared first number, as in the package's own benchmarks, is checked in the same way.
     with pytest.raises(BenchmarkError, match=r"mine: .* from 1\. "):
         answers_of(answers, ["Ice", "Fog", "Dew"], answer_from=0)
     assert answers_of(answers, ["Ice", "Fog", "Dew"], answer_from=1) == [int(float(answer)) - 1 for answer in answers]
@@ -178,7 +178,7 @@ def test_a_few_zeros_or_missing_answers_do_not_hide_answers_from_1() -> None:
     for answers in ([1, 2, 3, 4, 4, -1], [1, 2, 3, 4, 4, 0]):
         with pytest.raises(BenchmarkError, match="from 1"):
             answers_of(answers, choices)
-    # Many zeros and a few too large are defects of rows.
+    # With many zeros, a few answers that are too large are defects of single rows.
     source = declared({"open": True}, {"hub": ("a/mine",), "split": "test"})
     rows = [(f"row {n}", {"question": f"{n}?", "choices": choices, "answer": n % 4}) for n in range(8)]
     questions, left_out, _ = collect_questions(source, [*rows, ("row 8", {**rows[0][1], "answer": 4})], id_prefix="t")
@@ -224,7 +224,7 @@ WRITTEN = {
     "label": lambda right, options, labels: labels[right],
     "one": lambda right, options, labels: [int(place == right) for place in range(len(options))],
 }
-"""How a source may write which option is right."""
+"""Ways in which a source may name the right option."""
 
 TEXTS = st.lists(
     st.sampled_from([*"0123", *"ABCab", "Ice", "ICE", "fog", "1.0", "(a)"]), min_size=2, max_size=6, unique=True
@@ -233,7 +233,7 @@ TEXTS = st.lists(
 
 @given(rows=st.lists(st.tuples(TEXTS, st.integers(0, 5)), min_size=1, max_size=6), how=st.sampled_from(sorted(WRITTEN)))
 def test_an_answer_is_read_as_it_was_written_or_not_at_all(rows: list[tuple[list[str], int]], how: str) -> None:
-    """All rows write the answer in one way. Options that look like letters or numbers may make it an error only."""
+    """All rows write the answer in the same way. Ambiguous options may cause an error, but never a wrong answer."""
     located = []
     for number, (options, place) in enumerate(rows):
         right, labels = place % len(options), "123456"[: len(options)]
