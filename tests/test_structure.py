@@ -1,4 +1,4 @@
-"""Which module may import which, and where the tests of a module are."""
+"""Allowed imports between modules, and the layout of the tests."""
 
 from __future__ import annotations
 
@@ -12,8 +12,14 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "lm_eval_cora"
 TESTS = ROOT / "tests"
 
-NO_MODULE = {"test_structure.py", "test_benchmarks_run.py", "test_lock.py", "test_write_tasks.py"}
-"""Test files beside the package's modules that test none of them. Tests of whole runs are in `tests/runs/`."""
+NO_MODULE = {
+    *("test_structure.py", "test_benchmarks_run.py", "test_lock.py", "test_write_tasks.py", "test_draw_overview.py"),
+    *("docs/test_commands.py", "docs/test_generated.py", "docs/test_site.py"),
+}
+"""Test files that test no module of the package."""
+
+NO_MODULES = ("runs", "docs")
+"""Folders of tests of whole runs and of the documentation, whose files are not named after a module."""
 
 
 def imported(path: Path) -> set[str]:
@@ -26,38 +32,41 @@ def imported(path: Path) -> set[str]:
     return names
 
 
-def test_only_the_harness_room_knows_the_harness() -> None:
-    know = {path for path in PACKAGE.rglob("*.py") if any(f"{name}.".startswith("lm_eval.") for name in imported(path))}
-    assert know
-    assert {path.parent.name for path in know} == {"harness"}
+def test_only_our_harness_package_imports_the_harness() -> None:
+    importing = {
+        path for path in PACKAGE.rglob("*.py") if any(f"{name}.".startswith("lm_eval.") for name in imported(path))
+    }
+    assert importing
+    assert {path.parent.name for path in importing} == {"harness"}
 
 
-def test_nothing_but_the_command_line_imports_the_harness_room() -> None:
+def test_only_the_command_line_imports_our_harness_package() -> None:
     outside = [path for path in PACKAGE.rglob("*.py") if path.parent.name != "harness"]
-    know = [path for path in outside if any("lm_eval_cora.harness" in name for name in imported(path))]
-    assert know == [PACKAGE / "cli.py"]
+    importing = [path for path in outside if any("lm_eval_cora.harness" in name for name in imported(path))]
+    assert importing == [PACKAGE / "cli.py"]
 
 
 def modules() -> set[Path]:
-    """Each module of the package; a package is the module of its name in its folder."""
+    """Return each module of the package. The module of `a/__init__.py` is `a/a`."""
     paths = [path.relative_to(PACKAGE) for path in PACKAGE.rglob("*.py")]
     return {path.with_suffix("") if path.stem != "__init__" else path.parent / path.parent.name for path in paths}
 
 
 def prefixes(path: Path) -> set[Path]:
-    """The modules that `test_a_b_c.py` may be named after: `a`, `a_b` and `a_b_c`."""
+    """Return the modules that `test_a_b_c.py` may be named after: `a`, `a_b` and `a_b_c`."""
     words = path.stem.removeprefix("test_").split("_")
     return {path.parent / "_".join(words[: count + 1]) for count in range(len(words))}
 
 
 def test_a_test_file_is_named_after_the_module_that_it_tests() -> None:
-    """As `test_<module>.py` or `test_<module>_<aspect>.py`."""
-    files = {path.relative_to(TESTS) for path in TESTS.rglob("test_*.py") if TESTS / "runs" not in path.parents}
+    """The name is `test_<module>.py` or `test_<module>_<aspect>.py`."""
+    files = {path.relative_to(TESTS) for path in TESTS.rglob("test_*.py")}
+    files = {path for path in files if path.parts[0] not in NO_MODULES}
     known = modules()
     assert {str(path) for path in files if not prefixes(path) & known} <= NO_MODULE
 
 
-def test_helpers_of_tests_are_in_their_folder() -> None:
+def test_helpers_of_tests_are_in_support() -> None:
     beside = [path for path in TESTS.rglob("*.py") if TESTS / "support" not in path.parents]
     assert {path.name for path in beside if not path.name.startswith("test_")} == {"__init__.py", "conftest.py"}
     for path in beside:
@@ -66,12 +75,12 @@ def test_helpers_of_tests_are_in_their_folder() -> None:
 
 
 def names_compared(tree: ast.AST) -> set[str]:
-    """The texts that code decides by: in comparisons, as keys of a table, in a `match`."""
+    """Return the texts on which code branches: in comparisons, as keys of a table, in a `match`."""
     parts: list[ast.AST] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Compare):
             parts += [node.left, *node.comparators]
-        elif isinstance(node, ast.Dict) and len(node.keys) > 1:  # a table to look names up in
+        elif isinstance(node, ast.Dict) and len(node.keys) > 1:  # a lookup table
             parts += [key for key in node.keys if key is not None]
         elif isinstance(node, ast.match_case):
             parts.append(node.pattern)
