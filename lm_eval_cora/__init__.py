@@ -1,12 +1,90 @@
-"""Consistency-aware multiple choice evaluation, as tasks for EleutherAI's lm-evaluation-harness.
+"""Consistency-aware multiple choice evaluation, with and without EleutherAI's lm-evaluation-harness.
 
-The data flows in one direction, a package or module for each step::
+    import lm_eval_cora as cora
+
+    scores = cora.score(frame, question="id", variant="variant", correct="ok", original="is_original")
+    scores["cora"].value, scores["cora"].stderr, scores["cora"].interval
+
+Functions:
+
+- `score`: score answers that you collected yourself.
+- `compare`: compare two sets of scores, paired by question.
+- `read_runs`: read runs of the harness.
+- `expand`: make the variants of questions, and their prompts.
+- `read`: read a model's responses to these prompts, and score them.
+- `metrics`: metrics of arrays, such as `metrics.cora(correct)`.
+- `stop_early`: wrap a model of the harness so that it skips requests which cannot change the scores.
+- `tasks_folder`: the folder of the task files, for `TaskManager(include_path=...)`.
+
+Everything else is private and may change. The data flows in one direction, a package or module for each step::
 
     dataset row -> Question -> Variants -> prompt -> [model] -> response -> Answer -> Record -> ResponseTable -> metrics
-
-`benchmarks` makes Questions, `probes` make Variants, `formats` word and read them, `responses` regroups Records by
-question, `metrics` are functions of the table, and only `harness` imports `lm_eval`. The start-up module imports this
-package wherever the harness is imported, so it imports nothing.
 """
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from lm_eval_cora import metrics as metrics
+    from lm_eval_cora.discovery.location import tasks_folder as tasks_folder
+    from lm_eval_cora.expansion import expand as expand
+    from lm_eval_cora.harness import stop_early as stop_early
+    from lm_eval_cora.metrics.estimate import Estimate as Estimate
+    from lm_eval_cora.scores import Comparison as Comparison
+    from lm_eval_cora.scores import Scores as Scores
+    from lm_eval_cora.scores import compare as compare
+    from lm_eval_cora.sources import read as read
+    from lm_eval_cora.sources import read_runs as read_runs
+    from lm_eval_cora.sources import score as score
+    from lm_eval_cora.variants import Variant as Variant
+
 __version__ = "0.2.0.dev0"
+
+_MODULES = {
+    "score": "sources",
+    "compare": "scores",
+    "read_runs": "sources",
+    "expand": "expansion",
+    "read": "sources",
+    "metrics": "metrics",
+    "stop_early": "harness",
+    "tasks_folder": "discovery.location",
+    "Scores": "scores",
+    "Comparison": "scores",
+    "Estimate": "metrics.estimate",
+    "Variant": "variants",
+}
+"""The module of each public name. The start-up module imports this package with the harness, so nothing is imported
+before it is used."""
+
+__all__ = [  # noqa: RUF022  # the order of the documentation
+    "score",
+    "compare",
+    "read_runs",
+    "expand",
+    "read",
+    "metrics",
+    "stop_early",
+    "tasks_folder",
+    "Scores",
+    "Comparison",
+    "Estimate",
+    "Variant",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used."""
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = import_module(f"{__name__}.{_MODULES[name]}")
+    found = module if name == "metrics" else getattr(module, name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    """The public names."""
+    return [*__all__, "__version__"]

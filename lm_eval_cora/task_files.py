@@ -14,8 +14,10 @@ import yaml
 from lm_eval_cora.benchmarks import Benchmark
 from lm_eval_cora.benchmarks.declarations import declared
 from lm_eval_cora.discovery.location import tasks_folder
-from lm_eval_cora.probes import PROBES, Setting
+from lm_eval_cora.metrics.entries import applies_to, features_of
+from lm_eval_cora.probes import PROBES, Probe, Setting
 from lm_eval_cora.question import Form, OpenQuestion, Question
+from lm_eval_cora.responses import ResponseTable
 
 _PACKAGE = "lm_eval_cora"
 
@@ -32,6 +34,27 @@ def probe_metrics(probe: str) -> tuple[dict[str, Any], ...]:
         ['acc', 'cora', 'ci']
     """
     return tuple(_load(tasks_folder() / "_probes" / f"{probe}.yaml")["metric_list"])
+
+
+def applicable_metrics(
+    probe: Probe, table: ResponseTable, form: Form, *, macro_average: bool = False
+) -> list[dict[str, Any]]:
+    """The entries of a probe's `metric_list` that apply to answers.
+
+    Args:
+        probe: The probe.
+        table: The answers.
+        form: How the model was asked.
+        macro_average: Whether the benchmark averages over categories.
+
+    Example:
+        >>> table = ResponseTable.from_hits([[1, 0], [1, 1]])
+        >>> "cora" in [entry["metric"] for entry in applicable_metrics(PROBES["divergent"], table, "generate")]
+        True
+    """
+    present = features_of(is_open=bool(table.written.any()), macro_average=macro_average, kinds=table.kinds)
+    sampled = "variants" in probe.options and set(table.sizes.tolist()) == {1}
+    return [entry for entry in probe_metrics(probe.name) if applies_to(entry, form, sampled=sampled, features=present)]
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,9 @@ from lm_eval_cora.responses import Bools, Floats
 REPLICATES = 1_000
 """Number of bootstrap samples."""
 
+IN_95_PERCENT = 1.959963984540054
+"""Half the width of a 95% interval, in standard errors."""
+
 _DRAWS_AT_A_TIME = 2_000_000
 
 
@@ -38,6 +41,16 @@ class Estimate:
     influence: Floats | None = field(default=None, repr=False, compare=False)
     outcomes: Floats | None = field(default=None, repr=False, compare=False)
     replicates: Floats | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """95% confidence interval, value ± 1.96 stderr; nan where the error is undefined.
+
+        Example:
+            >>> [round(end, 3) for end in Estimate(0.5, 0.1).interval]
+            [0.304, 0.696]
+        """
+        return self.value - IN_95_PERCENT * self.stderr, self.value + IN_95_PERCENT * self.stderr
 
     def __iter__(self) -> Iterator[float]:
         """Unpack as `value, stderr`."""

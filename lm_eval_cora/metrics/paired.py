@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import nan
 from typing import NamedTuple
 
 import numpy as np
 
-from lm_eval_cora.metrics.estimate import Estimate, standard_error
-
-IN_95_PERCENT = 1.959963984540054
-"""Standard errors to each side of a value that a 95% interval holds."""
+from lm_eval_cora.metrics.estimate import IN_95_PERCENT, Estimate, standard_error
 
 
 class Difference(NamedTuple):
@@ -105,6 +103,62 @@ def mcnemar(before: Estimate, after: Estimate) -> McNemar | None:
     more, fewer = max(lost, gained), min(lost, gained)
     tail = betainc(more, fewer + 1, 0.5) if more else 1.0
     return McNemar(lost, gained, min(1.0, 2 * float(tail)))
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A metric of two sets of answers to the same questions.
+
+    Attributes:
+        before: The metric of the first set.
+        after: The metric of the second set.
+        change: After - before, paired by question.
+        test: McNemar's test, for a share of questions; otherwise None.
+    """
+
+    before: Estimate
+    after: Estimate
+    change: Difference
+    test: McNemar | None
+
+    @property
+    def value(self) -> float:
+        """After - before."""
+        return self.change.value
+
+    @property
+    def stderr(self) -> float:
+        """The standard error of the difference."""
+        return self.change.stderr
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95% confidence interval of the difference."""
+        return self.change.low, self.change.high
+
+    @property
+    def p_value(self) -> float:
+        """The p-value of McNemar's test; nan where the test does not apply."""
+        return nan if self.test is None else self.test.p_value
+
+
+def compared(before: Estimate, after: Estimate) -> Compared:
+    """Compare two estimates from the same questions.
+
+    Args:
+        before: An estimate of N questions.
+        after: One of the same questions in the same order.
+
+    Raises:
+        ValueError: If the numbers of questions differ.
+
+    Example:
+        >>> from lm_eval_cora.metrics.estimate import share_of
+        >>> row = compared(share_of(np.array([True, False, True])), share_of(np.array([False, False, False])))
+        >>> round(row.value, 4), row.p_value
+        (-0.6667, 0.5)
+    """
+    return Compared(before, after, difference(before, after), mcnemar(before, after))
 
 
 def _check(before: int, after: int) -> None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.data import OF_THE_DATA, Data
-from lm_eval_cora.metrics.estimate import Estimate, for_json
-from lm_eval_cora.metrics.paired import Difference, McNemar, difference, mcnemar
+from lm_eval_cora.metrics.estimate import for_json
+from lm_eval_cora.metrics.paired import Compared, compared
 from lm_eval_cora.question import shorten
 from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.content import Cell, Number, Table, interval
@@ -30,25 +29,6 @@ _MATCHES: tuple[Callable[[Data, Data], bool], ...] = (
 """Ways in which the data of two runs of a task can match, the strictest first."""
 
 _NAMED = 3
-
-
-@dataclass(frozen=True)
-class Compared:
-    """The values of a metric in two runs, and their difference.
-
-    Attributes:
-        metric: Name of the metric.
-        before: Estimate in the first run.
-        after: Estimate in the second run.
-        change: `after` - `before`, paired by question.
-        test: McNemar's test if the metric is a share of questions; else None.
-    """
-
-    metric: str
-    before: Estimate
-    after: Estimate
-    change: Difference
-    test: McNemar | None
 
 
 def pair_runs(first: Path, second: Path, reader: Reader | None = None) -> tuple[list[tuple[Run, Run]], list[str]]:
@@ -105,7 +85,7 @@ def _of_its_task(run: Run, runs: Sequence[Run]) -> list[Run]:
     return [other for other in runs if (other.name, other.part) == (run.name, run.part)]
 
 
-def compare(before: Run, after: Run) -> list[Compared]:
+def compare(before: Run, after: Run) -> dict[str, Compared]:
     """Compute the difference of every metric between two runs, paired by question.
 
     Args:
@@ -113,18 +93,18 @@ def compare(before: Run, after: Run) -> list[Compared]:
         after: A run of the same task.
 
     Returns:
-        One comparison per metric, in the order of the task file.
+        The comparison of each metric, in the order of the task file.
 
     Raises:
         ReportError: If the runs differ in their questions, settings, form or reader.
     """
     if reason := not_comparable(before, after):
         raise ReportError(f"{before.task}: the two runs cannot be compared: {reason}")
-    return [
-        Compared(name, estimate, other, difference(estimate, other), mcnemar(estimate, other))
+    return {
+        name: compared(estimate, after.estimates[name])
         for name, estimate in before.estimates.items()
-        if (other := after.estimates.get(name)) is not None
-    ]
+        if name in after.estimates
+    }
 
 
 def not_comparable(before: Run, after: Run) -> str:
@@ -219,14 +199,14 @@ def _signature_parts(before: Run, after: Run) -> list[str]:
     ]
 
 
-def as_table(before: Run, after: Run, compared: Sequence[Compared]) -> Table:
+def as_table(before: Run, after: Run, comparison: Mapping[str, Compared]) -> Table:
     """A comparison as a table."""
     rows: list[list[Cell]] = []
-    for row in compared:
+    for name, row in comparison.items():
         change = row.change
         test = ["", ""] if row.test is None else [f"{row.test.lost} : {row.test.gained}", f"{row.test.p_value:.3g}"]
         numbers = [Number.of(row.before), Number.of(row.after), Number(change.value, change.stderr, signed=True)]
-        rows.append([row.metric, *numbers, interval(change.low, change.high), *test])
+        rows.append([name, *numbers, interval(change.low, change.high), *test])
     names = [before.model, after.model] if before.model != after.model else ["first", "second"]
     return Table(
         f"{before.task}: {len(before.table.sizes):,} questions",
@@ -243,7 +223,7 @@ NOTE = (
 )
 
 
-def as_json(before: Run, after: Run, compared: Sequence[Compared]) -> dict[str, Any]:
+def as_json(before: Run, after: Run, comparison: Mapping[str, Compared]) -> dict[str, Any]:
     """A comparison with all digits, undefined numbers as null."""
     return {
         "task": before.task,
@@ -253,13 +233,13 @@ def as_json(before: Run, after: Run, compared: Sequence[Compared]) -> dict[str, 
         "notes": [f"{run.model}: {note}" for run in (before, after) for note in run.warnings]
         + told_apart(before, after),
         "metrics": {
-            row.metric: {
+            name: {
                 "before": for_json(row.before),
                 "after": for_json(row.after),
                 "difference": for_json(row.change._asdict()),
                 "mcnemar": None if row.test is None else row.test._asdict(),
             }
-            for row in compared
+            for name, row in comparison.items()
         },
     }
 

@@ -1,4 +1,4 @@
-"""Samples files -> runs: which files belong together, and what they score."""
+"""Group samples files into runs and recompute their metrics."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, get_args
 from lm_eval_cora.answers import FEW_FOLLOWED, Reader
 from lm_eval_cora.data import Data
 from lm_eval_cora.equivalence import EquivalenceChecker
-from lm_eval_cora.metrics.entries import applies_to, compute, features_of, is_in_table
+from lm_eval_cora.metrics.entries import compute, is_in_table
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.options import Options
 from lm_eval_cora.probes import Probe
@@ -24,35 +24,35 @@ from lm_eval_cora.report.files import SamplesFile, find_files, grouped, not_merg
 from lm_eval_cora.report.samples import Digest, Key, Place, Samples, compared, probe_of, read_line, read_samples
 from lm_eval_cora.report.signature import merged_signature
 from lm_eval_cora.responses import Record, ResponseTable
-from lm_eval_cora.task_files import probe_metrics
+from lm_eval_cora.task_files import applicable_metrics
 
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """What one model answered to one task.
+    """The answers of one model to one task.
 
     Attributes:
-        model: Its name, short, and unlike that of every other model that is reported.
+        model: Name of the model, shortened; different for each model of a report.
         name: Name of the task.
         filter: Name of the filter.
-        part: The same if the task has several filters, else empty.
-        data: Which questions were asked.
-        label: Name of the data, as far as the name of the task does not tell it; see `with_labels`.
-        probe: What made the variants.
-        form: How the model was asked.
+        part: Name of the filter if the task has several filters; else empty.
+        data: Identity of the questions.
+        label: Name of the data; empty if the name of the task is sufficient (see `with_labels`).
+        probe: The probe that made the variants.
+        form: Whether answers were written or scored.
         files: The samples files, the newest first.
-        results: What the harness' results file of the newest says; empty without one.
+        results: Content of the results file of the newest samples; empty without one.
         signature: The signature of the scores; empty without a results file.
-        reader: How written answers are read; None where answers were scored.
-        read_before: How the run itself read them; empty if that is not known.
+        reader: Reader of written answers; None if answers were scored.
+        read_before: Reader that the run itself used; empty if unknown.
         table: The answers.
-        records: The same, in the order of the files.
-        places: Where each variant's line is.
-        digests: What tells each variant, and its prompt, from others.
-        references: Ids of the questions with an option that points at other options.
+        records: The answers as records, in the order of the files.
+        places: Place of each variant's line in the samples files.
+        digests: Digests of each variant and its prompt.
+        references: Ids of the questions with an option that refers to other options.
         metrics: Names of the metrics that the run itself computed.
-        unchecked: Why there is no results file to check the numbers against; empty if there is one.
-        notes: What the reader must know about the files: left out, merged, lines that could not be read.
+        unchecked: Reason why there is no results file to check the numbers against; empty if there is one.
+        notes: Messages about files that were merged or left out, and about lines that could not be read.
     """
 
     model: str
@@ -79,12 +79,12 @@ class Run:
 
     @property
     def task(self) -> str:
-        """The task as a report names it: with its data and its filter, where there are several."""
+        """Name of the task in reports, with its data and its filter if there are several."""
         return self._named(self.name)
 
     @property
     def family(self) -> str:
-        """The same without the probe, which is equal for all probes of one benchmark."""
+        """Name of the task without its probe: the same for all probes of a benchmark."""
         return self._named(family_of(self.name, self.probe.name))
 
     def _named(self, task: str) -> str:
@@ -93,12 +93,12 @@ class Run:
 
     @cached_property
     def config(self) -> Mapping[str, Any]:
-        """What the results file says of the task; empty without one."""
+        """Configuration of the task in the results file; empty without one."""
         return part_of(part_of(self.results, "configs"), self.name)
 
     @cached_property
     def answers(self) -> dict[str, list[Record]]:
-        """The records of each complete question, in order; of two answers to one variant the first."""
+        """The records of each complete question in order, without repeated answers to a variant."""
         complete: dict[str, dict[int, Record]] = {question: {} for question in self.table.question_ids}
         for record in self.records:
             if record.question_id in complete:
@@ -107,31 +107,21 @@ class Run:
 
     @cached_property
     def entries(self) -> list[Mapping[str, Any]]:
-        """The metrics of the probe that are for this form and this benchmark, as its task file lists them.
+        """The entries of the probe's metrics that apply to this form and this benchmark.
 
-        Of a run that stopped early those that it printed: the others are not known.
+        A run that stopped early has only the metrics that it printed.
         """
-        present = features_of(
-            is_open=bool(self.table.written.any()),
-            macro_average="macro_acc" in self.metrics,
-            kinds=self.table.kinds,
-        )
-        sampled = "variants" in self.probe.options and set(self.table.sizes.tolist()) == {1}
-        return [
-            entry
-            for entry in probe_metrics(self.probe.name)
-            if applies_to(entry, self.form, sampled=sampled, features=present)
-            and (self.table.is_whole or entry["metric"] in self.metrics)
-        ]
+        entries = applicable_metrics(self.probe, self.table, self.form, macro_average="macro_acc" in self.metrics)
+        return [entry for entry in entries if self.table.is_whole or entry["metric"] in self.metrics]
 
     @cached_property
     def estimates(self) -> dict[str, Estimate]:
-        """The metrics with one value each, by name, recomputed."""
+        """The recomputed metrics that have one value, by name."""
         return {name: value for name, value in self._computed.items() if isinstance(value, Estimate)}
 
     @cached_property
     def studies(self) -> dict[str, Any]:
-        """The other metrics, by name: tables of estimates."""
+        """The recomputed metrics that are tables of estimates, by name."""
         return {name: value for name, value in self._computed.items() if not isinstance(value, Estimate)}
 
     @cached_property
@@ -140,12 +130,12 @@ class Run:
 
     @property
     def is_read_again(self) -> bool:
-        """Whether answers are read by another reader than in the run itself."""
+        """Whether the answers are read by a different reader than in the run itself."""
         return bool(self.read_before and self.reader) and self.read_before != self.reader
 
     @cached_property
     def differences(self) -> list[str]:
-        """Where the results file says something else than the samples; empty where it agrees, or there is none."""
+        """Differences between the results file and the recomputed metrics; empty without a results file."""
         if len(self.files) > 1 or self.is_read_again:
             return []
         printed = part_of(part_of(self.results, "results"), self.name)
@@ -154,56 +144,57 @@ class Run:
         for name, found in ours.items():
             value, error = printed.get(f"{name},{self.filter}"), printed.get(f"{name}_stderr,{self.filter}")
             if value is not None and not (_same(value, found.value) and _same(error, found.stderr)):
-                told.append(f"{name}: {value} ± {error} there, {found.value:.6g} ± {found.stderr:.6g} here")
+                again = f"{found.value:.6g} ± {found.stderr:.6g}"
+                told.append(f"{name}: {value} ± {error} in the file, {again} recomputed")
         return told
 
     @cached_property
     def warnings(self) -> list[str]:
-        """All that the reader must know about the run: its notes, and how far the numbers are checked."""
+        """The warnings about the run: its notes, and reasons why its numbers may differ from the results file."""
         told = list(self.notes)
         if self.unchecked:
             told.append(f"{self.unchecked}, so the numbers are not checked against it")
         elif len(self.files) > 1:
-            told.append("merged, so the numbers are not checked against a results file")
+            told.append("merged runs are not checked against a results file")
         if self.is_read_again:
-            told.append(f"read again by the {self.reader} reader, so the numbers are not those of the results file")
+            told.append(f"read again by the {self.reader} reader, so the numbers may differ from the results file")
         followed = self.estimates.get("followed", UNDEFINED).value
         if followed < FEW_FOLLOWED:
             told.append(
-                f"{followed:.1%} of the responses follow the format, so the scores depend on the reader, here "
-                f"{self.reader}: compare --reader strict and --reader flexible"
+                f"{followed:.1%} of the responses follow the format, so the scores depend on the reader (here "
+                f"{self.reader}). Compare --reader strict and --reader flexible"
             )
         if self.differences:
-            told.append(f"the results file says something else than its samples: {'; '.join(self.differences)}")
+            told.append(f"the results file differs from its samples: {'; '.join(self.differences)}")
         ours = {entry["metric"] for entry in self.entries}
         if others := sorted(name for name in self.metrics - ours if not name.endswith("_stderr")):
-            told.append(f"metrics that the probe {self.probe.name!r} does not have are not shown: {', '.join(others)}")
+            told.append(f"metrics that are not of the probe {self.probe.name!r} are not shown: {', '.join(others)}")
         return told
 
     def line(self, record: Record) -> Mapping[str, Any]:
-        """The line of a variant in the samples file."""
+        """Read the line of a variant in its samples file."""
         return read_line(self.places[record.question_id, record.ordinal])
 
 
 def read_runs(
     paths: Iterable[Path], checker: EquivalenceChecker | None = None, reader: Reader | None = None
 ) -> list[Run]:
-    """Read what the harness wrote.
+    """Read the output of the harness.
 
-    Samples of one task by one model on the same questions in one of the paths are one run: parts of it that were asked
-    alike and have no variant in common are merged, of others the newest is taken, and the run's notes say which.
-    Different questions are different runs.
+    The samples files of one task, one model and the same questions in one of the paths form one run. Files with the
+    same settings and no common variant are merged; otherwise the newest file is used. The notes of the run name the
+    files that were merged or left out. Different questions are different runs.
 
     Args:
-        paths: Folders, searched with all below them, or samples or results files. What is in several counts once.
-        checker: Compares answers of the models' own.
-        reader: How written answers are read; None reads those of each run as the run did.
+        paths: Folders, which are searched recursively, or samples or results files. A file found twice counts once.
+        checker: Compares written answers that are not options.
+        reader: How to read written answers; None uses the reader of each run.
 
     Returns:
-        The runs in the order of the paths, within one by model, task and data.
+        The runs in the order of the paths; within a path by model, task and data.
 
     Raises:
-        ReportError: If a path does not exist or holds no samples of ours.
+        ReportError: If a path does not exist or has no samples of lm-eval-cora tasks.
     """
     checker = checker or EquivalenceChecker()
     found: list[tuple[Path, Run]] = []
@@ -212,8 +203,8 @@ def read_runs(
         runs = _runs(find_files(path), checker, reader)
         if not runs:
             raise ReportError(
-                f"{path}: there are no samples of these tasks. The harness writes samples_<task>_<date>.jsonl with "
-                "--output_path FOLDER --log_samples; give that folder"
+                f"{path}: there are no samples of lm-eval-cora tasks (samples_<task>_<date>.jsonl). Run the harness "
+                "with --output_path FOLDER --log_samples, and pass that FOLDER"
             )
         for run in runs:
             files = {file.resolve() for file in run.files}
@@ -230,7 +221,7 @@ def _runs(files: Iterable[SamplesFile], checker: EquivalenceChecker, reader: Rea
         found, notes = _runs_of(group, checker, reader)
         runs += found
         lost += [] if found else notes
-    if runs and lost:  # a task of which nothing is left has no place of its own
+    if runs and lost:  # notes of tasks without a run are shown with the first run
         runs[0] = replace(runs[0], notes=(*runs[0].notes, *lost))
     return runs
 
@@ -238,12 +229,15 @@ def _runs(files: Iterable[SamplesFile], checker: EquivalenceChecker, reader: Rea
 def _runs_of(
     files: Sequence[SamplesFile], checker: EquivalenceChecker, reader: Reader | None
 ) -> tuple[list[Run], list[str]]:
-    """The run of each filter of a task on one data set, and notes.
+    """Make the run of each filter from the files of a group.
 
     Args:
-        files: A group of `grouped`: the newest comes first.
-        checker: As of `read_runs`.
-        reader: As of `read_runs`.
+        files: A group of `grouped`; the newest file comes first.
+        checker: As in `read_runs`.
+        reader: As in `read_runs`.
+
+    Returns:
+        The runs, and notes about merged and left out files.
     """
     used: list[SamplesFile] = []
     parts: dict[str, list[Samples]] = {}
@@ -255,7 +249,7 @@ def _runs_of(
         if not why:
             found, defects = read_samples(file.path, _reader_of(file, reader))
             if not found:
-                why = f"it holds no answers{f' ({_listed(defects)})' if defects else ''}"
+                why = f"it has no answers{f' ({_listed(defects)})' if defects else ''}"
             elif used:
                 why = _overlap(parts, found)
         if why:
@@ -277,7 +271,7 @@ def _runs_of(
 
 
 def _reader_of(file: SamplesFile, reader: Reader | None) -> Reader:
-    """The reader asked for, or else that of the run, or else the default."""
+    """The requested reader, else the reader of the run, else the default."""
     own = next((known for known in get_args(Reader) if known == file.reader), None)
     return reader or own or Options.reader
 
@@ -287,15 +281,11 @@ def _listed(broken: Counter[str]) -> str:
 
 
 def _overlap(parts: Mapping[str, list[Samples]], found: Mapping[str, Samples]) -> str:
-    """Why an older file is no part of the newest run, as far as the samples say it, or nothing."""
+    """Reason why the samples of a file cannot be merged with the newer parts; empty if they can."""
     if found.keys() != parts.keys():
-        return "it has other filters"
+        return "its filters differ"
     pairs = ((one, found[name]) for name, several in parts.items() for one in several)
-    return (
-        "it has variants that are answered there, too"
-        if any(a.places.keys() & b.places.keys() for a, b in pairs)
-        else ""
-    )
+    return "the newer file has some of its variants" if any(a.places.keys() & b.places.keys() for a, b in pairs) else ""
 
 
 def _run(
@@ -308,13 +298,14 @@ def _run(
     *,
     alone: bool,
 ) -> Run:
-    records = compared(parts, checker)
+    references = {question: answer for samples in parts for question, answer in samples.written.items()}
+    records = compared([one for samples in parts for one in samples.records], references, checker, str(files[0].path))
     table = ResponseTable.from_records(records, checker.verdict)
     newest = files[0]
     if newest.reader and newest.reader != reader and not table.is_whole:
         raise ReportError(
-            f"{newest.path}: --reader {reader}: the run stopped early, and the {newest.reader} reader decided where. "
-            f"Leave --reader out, or run it again with the option 'reader': '{reader}'"
+            f"{newest.path}: --reader {reader}: expected --reader {newest.reader}, because its answers decided where "
+            f"the run stopped early. Leave --reader out, or repeat the run with the option 'reader': '{reader}'"
         )
     return Run(
         model=newest.model,
@@ -345,20 +336,20 @@ def _left_out(table: ResponseTable) -> list[str]:
     told = []
     if not table.is_whole:
         told.append(
-            f"stopped early: {table.answers:,} of {len(table.skipped):,} variants were asked. Given is what the others "
-            "cannot change"
+            f"stopped early: {table.answers:,} of {len(table.skipped):,} variants were asked. Only metrics that the "
+            "other variants cannot change are shown"
         )
     if table.not_begun:
-        told.append(f"{_count(table.not_begun, 'question')} of the task were skipped, as a budget or a target says")
+        told.append(f"--budget or --target-stderr skipped {_count(table.not_begun, 'question')} of the task")
     if table.incomplete:
         told.append(f"left out {_count(table.incomplete, 'question')}: variants are missing")
     if table.duplicates:
-        told.append(f"left out {_count(table.duplicates, 'second answer')} to a variant")
+        told.append(f"left out {_count(table.duplicates, 'repeated answer')} to a variant")
     return told
 
 
 def _same(printed: Any, found: float) -> bool:
-    """Whether a number of the results file is the recomputed one; undefined ones are texts there."""
+    """Whether a number in the results file equals the recomputed one. The file has undefined numbers as text."""
     try:
         number = float("nan" if printed in (None, "N/A") else printed)
     except (TypeError, ValueError):
@@ -367,7 +358,7 @@ def _same(printed: Any, found: float) -> bool:
 
 
 def _named_apart(found: Sequence[tuple[Path, Run]]) -> list[Run]:
-    """The runs with short names of the models, and their path where the same was run in several."""
+    """Shorten the names of the models; add the path if several paths have the same model and task."""
     paths, runs = [path for path, _ in found], with_labels([run for _, run in found])
     names = short_names(run.model for run in runs)
     tasks = Counter((run.model, run.task) for run in runs)
@@ -379,7 +370,7 @@ def _named_apart(found: Sequence[tuple[Path, Run]]) -> list[Run]:
 
 
 def with_labels(runs: Sequence[Run]) -> list[Run]:
-    """The runs with labels that tell apart the data of one task."""
+    """Label the runs so that different data of a task have different names."""
     asked = [Asked(run.name, family_of(run.name, run.probe.name), run.data) for run in runs]
     return [replace(run, label=label) for run, label in zip(runs, labels(asked), strict=True)]
 

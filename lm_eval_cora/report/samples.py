@@ -1,4 +1,4 @@
-"""A samples file of the harness -> Records, read as a stream: such a file may be larger than the memory."""
+"""Read samples files of the harness as a stream, because a file may be larger than the memory."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ from lm_eval_cora.report import ReportError
 from lm_eval_cora.responses import IDENTITIES, Record
 
 BYTES_WORTH_A_BAR = 20_000_000
-"""So large a file takes long enough to want to know how long."""
+"""Size in bytes from which reading a file shows a progress bar."""
 
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 Key = tuple[str, int]
-"""A variant: id of its question, and its place among the question's variants."""
+"""Key of a variant: the id of its question and its number among the question's variants."""
 
 
 class Place(NamedTuple):
-    """Where a line begins."""
+    """File and byte offset of a line."""
 
     path: Path
     offset: int
 
 
 class Digest(NamedTuple):
-    """What the harness made of a variant: equal for equal ones."""
+    """The harness' hashes of a variant and its prompt, shortened."""
 
     doc: str
     prompt: str
@@ -48,16 +48,16 @@ class Digest(NamedTuple):
 
 @dataclass
 class Samples:
-    """What a samples file holds of one filter.
+    """The samples of one filter in a samples file.
 
     Attributes:
         records: The scored variants, in the order of the file.
-        places: Where the line of each variant is.
-        digests: What tells each variant, and its prompt as it was sent, from others.
-        form: How the model was asked.
+        places: Place of each variant's line.
+        digests: Digests of each variant and its prompt.
+        form: Whether answers were written or scored.
         metrics: Names of the metrics that the run computed.
-        references: Ids of the questions with an option that points at other options.
-        written: The reference answer of each question that asks for an answer of the model's own.
+        references: Ids of the questions with an option that refers to other options.
+        written: The reference answer of each question without options.
     """
 
     records: list[Record] = field(default_factory=list)
@@ -74,14 +74,15 @@ def read_samples(path: Path, reader: Reader) -> tuple[dict[str, Samples], Counte
 
     Args:
         path: The file, one JSON object per line.
-        reader: How written answers are read.
+        reader: How to read written answers.
 
     Returns:
-        The samples of each filter, in the order of the file, none if no line is a variant of ours; and how many lines
-        were left out, by what is wrong with them. Answers of the models' own are not compared yet.
+        The samples of each filter, in the order of the file; empty if no line is a sample of an lm-eval-cora task. And
+        the number of lines that were left out, by reason. Answers to questions without options are not compared yet
+        (see `compared`).
 
     Raises:
-        ReportError: If it cannot be read.
+        ReportError: If the file cannot be read.
     """
     found: dict[str, Samples] = {}
     broken: Counter[str] = Counter()
@@ -94,20 +95,29 @@ def read_samples(path: Path, reader: Reader) -> tuple[dict[str, Samples], Counte
     return found, broken
 
 
-def compared(parts: Sequence[Samples], checker: EquivalenceChecker) -> list[Record]:
-    """The records of some samples; answers of the models' own are compared with their references, all at once.
+def compared(
+    records: Sequence[Record], references: Mapping[str, str], checker: EquivalenceChecker, source: str
+) -> list[Record]:
+    """Compare answers to questions without options to their references, all at once.
+
+    Args:
+        records: Records of any questions.
+        references: The reference answer of each question without options.
+        checker: Compares answers.
+        source: Where the records come from, for the error message.
+
+    Returns:
+        The records, with `matches` where the model wrote an answer of its own.
 
     Raises:
-        ReportError: If there are such answers and nothing is installed to compare them.
+        ReportError: If there are such answers and math-verify is not installed.
     """
-    records = [record for samples in parts for record in samples.records]
-    references = {question: answer for samples in parts for question, answer in samples.written.items()}
     if not references:
-        return records
+        return list(records)
     if find_spec("math_verify") is None:
         raise ReportError(
-            f"{next(iter(parts[0].places.values())).path}: answers to MATH are compared with math-verify, which is not "
-            "installed: pip install 'lm-eval-cora[math]', or give the other files by name"
+            f"{source}: comparing answers to MATH needs math-verify, which is not installed: "
+            "pip install 'lm-eval-cora[math]'. Or pass only the other files"
         )
     groups: dict[str, list[str]] = {question: [reference] for question, reference in references.items()}
     for record in records:
@@ -123,7 +133,7 @@ def compared(parts: Sequence[Samples], checker: EquivalenceChecker) -> list[Reco
 
 
 def read_line(place: Place) -> Mapping[str, Any]:
-    """Read one line of a samples file again, to show it."""
+    """Read one line of a samples file again."""
     with place.path.open("rb") as file:
         file.seek(place.offset)
         line: Mapping[str, Any] = parsed_line(file.readline())
@@ -131,8 +141,8 @@ def read_line(place: Place) -> Mapping[str, Any]:
 
 
 def parsed_line(line: bytes) -> Any:
-    """A line as JSON, without half characters (lone surrogates), which no file could hold."""
-    value = json.loads(line.decode("utf-8"))  # bytes would be taken for half characters, too
+    """Parse a line of JSON and replace lone surrogates, which cannot be written to a file."""
+    value = json.loads(line.decode("utf-8"))  # json.loads would decode invalid bytes to lone surrogates
     if _SURROGATE.search(line):
         text = json.dumps(value, ensure_ascii=False)
         value = json.loads(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
@@ -141,7 +151,7 @@ def parsed_line(line: bytes) -> Any:
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
     size = path.stat().st_size
-    # On a terminal only, as all bars of tqdm with `disable=None`.
+    # None hides the bar of tqdm unless stderr is a terminal.
     hidden = True if size < BYTES_WORTH_A_BAR else None
     offset = 0
     with path.open("rb") as file, tqdm(total=size, desc=path.name, unit="B", unit_scale=True, disable=hidden) as bar:
@@ -153,19 +163,19 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def _take(line: bytes, place: Place, found: dict[str, Samples], reader: Reader) -> str:
-    """Add a line to what was found; return what is wrong with it, or nothing."""
+    """Add the sample of a line to `found`; return the reason if it cannot be used, else an empty text."""
     try:
         sample = parsed_line(line)
     except (ValueError, RecursionError):
-        return "no JSON"
+        return "not JSON"
     doc = sample.get("doc") if isinstance(sample, dict) else None
     if not isinstance(doc, dict) or not {"question_id", "ordinal", "variants"} <= doc.keys():
-        return "of another task"
+        return "from another task"
     try:
         _check(doc)
         responses = sample["filtered_resps"]
         form = _form_of(sample)
-        # Of several responses to a request the first counts: where the harness pads a rank there are several.
+        # A request that the harness used as padding of a rank has several responses. The first one counts.
         if sample.get("resps") and all(received and received[0] in SKIPPED_IN_SAMPLES for received in sample["resps"]):
             record = skipped(doc)
         elif form == "loglikelihood":
@@ -178,7 +188,7 @@ def _take(line: bytes, place: Place, found: dict[str, Samples], reader: Reader) 
         samples.form = form
         samples.metrics = samples.metrics or metrics
         samples.records.append(record)
-        if key not in samples.places:  # of two answers to one variant the first counts
+        if key not in samples.places:  # the first of several answers to a variant counts
             samples.places[key] = place
             samples.digests[key] = Digest(*(str(sample.get(name, ""))[:16] for name in ("doc_hash", "prompt_hash")))
         if doc.get("refers_to_options"):
@@ -191,14 +201,14 @@ def _take(line: bytes, place: Place, found: dict[str, Samples], reader: Reader) 
 
 
 def _check(doc: dict[str, Any]) -> None:
-    """See that a doc is a variant; what is not would break a metric later.
+    """Check that a doc is a valid variant, so that no metric fails on it later.
 
     Raises:
-        ValueError: If it is not.
-        KeyError: If something is missing, or there is no such answer format.
+        ValueError: If a value is invalid.
+        KeyError: If a key is missing or the answer format is unknown.
     """
     for name in ("question_id", "kind", "category"):
-        doc[name] = intern(str(doc[name]))  # one text for all lines that hold it
+        doc[name] = intern(str(doc[name]))  # share equal texts between lines
     is_open = format_of(doc).is_open
     choices, printed = list(doc["choices"]), doc["printed"]
     identities = [*doc["printed"], *([] if is_open else [doc["answer"]])]
@@ -216,14 +226,14 @@ def _check(doc: dict[str, Any]) -> None:
 
 
 def _form_of(sample: Mapping[str, Any]) -> Form:
-    """Written or scored: of scored answers the harness keeps the context and the answer, of others the settings."""
+    """Form of a sample. The second argument of a request is the scored answer, or the generation settings."""
     (first, *_) = sample["arguments"].values()
     settings = first["arg_1"] if isinstance(first, dict) else first[1]
     return "loglikelihood" if isinstance(settings, str) else "generate"
 
 
 def _numbers(response: Any) -> Sequence[Any]:
-    """A log-likelihood as the number that it was before the harness wrote it as text."""
+    """Convert a log-likelihood back to a number, because the harness writes it as text."""
     value = response[0] if isinstance(response, list) and response else None
     try:
         return [float(value) if isinstance(value, str) else value]
@@ -232,7 +242,7 @@ def _numbers(response: Any) -> Sequence[Any]:
 
 
 def probe_of(config: Mapping[str, Any], records: Iterable[Record]) -> Probe:
-    """The probe that a results file names, or else the one whose kinds there are; of templates any kind is one."""
+    """Find the probe in the results file, else by the kinds of variants; a template may have any name."""
     former = str(config.get("process_docs", "")).rpartition(".")[2]  # until version 0.2
     named = PROBES.get(str(config.get("probe", former)))
     if named is not None:
@@ -240,5 +250,5 @@ def probe_of(config: Mapping[str, Any], records: Iterable[Record]) -> Probe:
     kinds = {record.kind for record in records}
     known = [probe for probe in PROBES.values() if kinds <= probe.kinds.keys()]
     templates = next(probe for probe in PROBES.values() if not probe.kinds)
-    # With the option `variants` any kinds may be missing.
+    # With the option `variants`, kinds may be missing, so prefer probes that have it.
     return min(known, key=lambda probe: ("variants" not in probe.options, len(probe.kinds)), default=templates)

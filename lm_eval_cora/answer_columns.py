@@ -1,0 +1,198 @@
+"""The columns of a table or file of answers: which there are, and their values."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from lm_eval_cora.benchmarks import BenchmarkError
+from lm_eval_cora.benchmarks.cells import parse_cell
+from lm_eval_cora.benchmarks.files import read_rows
+from lm_eval_cora.question import shorten
+from lm_eval_cora.report import ReportError
+from lm_eval_cora.suggestions import did_you_mean
+
+NAMES: Mapping[str, tuple[str, ...]] = {
+    "question": ("question_id", "question"),
+    "variant": ("variant", "ordinal"),
+    "correct": ("correct",),
+    "original": ("original",),
+    "picked": ("picked",),
+    "answer": ("answer",),
+    "printed": ("printed", "options"),
+    "kind": ("kind",),
+    "category": ("category",),
+    "followed": ("followed",),
+    "reader": ("reader",),
+}
+"""The columns of answers, and the names under which each is found."""
+
+_MAY_BE_ABSENT = {"printed", "category", "followed", "reader"}
+"""Columns whose key some rows of a JSON file may lack."""
+
+_ABSENT = object()
+"""Marks a key that a row lacks."""
+
+_TRUTH = {"true": True, "1": True, "false": False, "0": False}
+
+_EXACT = 2**53
+"""Whole numbers are exact floats up to this one."""
+
+
+class AnswerColumns(NamedTuple):
+    """The columns of answers.
+
+    Attributes:
+        names: The name of each column in the source.
+        values: The values of each column; None is a missing value.
+        where: Names the place of a row.
+    """
+
+    names: Mapping[str, str]
+    values: Mapping[str, Sequence[Any]]
+    where: Callable[[int], str]
+
+    def has(self, *columns: str) -> bool:
+        """Whether the source has all of these columns."""
+        return all(column in self.values for column in columns)
+
+    def error(self, row: int, column: str, expected: str) -> ReportError:
+        """Make an error about a value."""
+        got = shorten(repr(self.values[column][row]), 200)
+        return ReportError(f"{self.where(row)}: column {self.names[column]!r}: expected {expected}, got {got}")
+
+    def texts(self, column: str) -> list[str]:
+        """Values as text. A number becomes its text, so that 7, 7.0 and "7" are equal.
+
+        Raises:
+            ReportError: If a value is missing, or neither a text nor a number.
+        """
+        return [
+            value if type(value) is str else self._text(row, column, value)
+            for row, value in enumerate(self.values[column])
+        ]
+
+    def texts_or_none(self, column: str) -> list[str | None]:
+        """Values as text, None for a missing one."""
+        return [
+            value if type(value) is str or value is None else self._text(row, column, value)
+            for row, value in enumerate(self.values[column])
+        ]
+
+    def truths(self, column: str) -> list[bool | None]:
+        """Values as True or False, None for a missing one."""
+        return [
+            value if value is True or value is False or value is None else self._truth(row, column, value)
+            for row, value in enumerate(self.values[column])
+        ]
+
+    def lists(self, column: str) -> list[list[str] | None]:
+        """Values as lists of texts, None for a missing one."""
+        lists: list[list[str] | None] = []
+        for row, value in enumerate(self.values[column]):
+            items = parse_cell(value)
+            if items is not None and not isinstance(items, list | tuple):
+                raise self.error(row, column, "a list of options")
+            lists.append(None if items is None else [self._text(row, column, item) for item in items])
+        return lists
+
+    def _text(self, row: int, column: str, value: Any) -> str:
+        if isinstance(value, str):
+            return value
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise self.error(row, column, "a text or a number")
+        whole = isinstance(value, float) and value.is_integer() and abs(value) < _EXACT
+        return str(int(value) if whole else value)
+
+    def _truth(self, row: int, column: str, value: Any) -> bool:
+        text = f"{value:g}" if isinstance(value, int | float) else str(value).strip().lower()
+        if text not in _TRUTH:
+            raise self.error(row, column, "True or False (or 1 or 0)")
+        return _TRUTH[text]
+
+
+def read_columns(data: Any, given: Mapping[str, str | None]) -> AnswerColumns:
+    """Read the columns of a table or file of answers.
+
+    Args:
+        data: A pandas DataFrame, a `datasets.Dataset`, a list of dicts, or a path.
+        given: The name of a column for some of `NAMES`. The others are found under their usual names.
+
+    Raises:
+        ReportError: If the data cannot be read, has no rows, or lacks a column.
+
+    Example:
+        >>> columns = read_columns([{"id": 7, "variant": "a", "ok": True}], {"question": "id", "correct": "ok"})
+        >>> columns.texts("question"), columns.names["correct"]
+        (['7'], 'ok')
+    """
+    found, where = _from_frame(data) if hasattr(data, "iloc") else _from_rows(data)
+    names = _find(found, given, _source(data))
+    for column in names.keys() - _MAY_BE_ABSENT:
+        if _ABSENT in found[names[column]]:
+            row = found[names[column]].index(_ABSENT)
+            raise ReportError(f"{where(row)}: the key {names[column]!r} is missing, which other rows have")
+    values = {column: _without_absent(found[name]) for column, name in names.items()}
+    return AnswerColumns(names, values, where)
+
+
+def _source(data: Any) -> str:
+    return str(data) if isinstance(data, (str, os.PathLike)) else type(data).__name__
+
+
+def _from_frame(frame: Any) -> tuple[dict[str, list[Any]], Callable[[int], str]]:
+    names = list(map(str, frame.columns))
+    if repeated := next((name for name in names if names.count(name) > 1), None):
+        raise ReportError(f"DataFrame: expected a different name for each column, got {repeated!r} twice")
+    missing = frame.isna().to_numpy()
+    columns = {}
+    for place, name in enumerate(names):
+        values = frame.iloc[:, place].tolist()
+        absent = missing[:, place]
+        if absent.any():
+            values = [None if gone else value for value, gone in zip(values, absent, strict=True)]
+        columns[name] = [value.tolist() if hasattr(value, "tolist") else value for value in values]
+    return columns, lambda row: f"DataFrame row {row}"
+
+
+def _from_rows(data: Any) -> tuple[dict[str, list[Any]], Callable[[int], str]]:
+    try:
+        located = list(read_rows(data))
+    except BenchmarkError as error:
+        raise ReportError(str(error).removeprefix("data_files: ")) from None
+    if not located:
+        raise ReportError(f"{_source(data)}: expected at least one answer, got none")
+    names = dict.fromkeys(name for _, row in located for name in row)
+    columns = {name: [row.get(name, _ABSENT) for _, row in located] for name in names}
+    if str(data).lower().endswith((".csv", ".tsv")):
+        columns = {name: [None if value == "" else value for value in values] for name, values in columns.items()}
+    return columns, lambda row: located[row][0]
+
+
+def _without_absent(values: list[Any]) -> list[Any]:
+    return [None if value is _ABSENT else value for value in values] if _ABSENT in values else values
+
+
+def _find(found: Mapping[str, Sequence[Any]], given: Mapping[str, str | None], source: str) -> dict[str, str]:
+    """The name of each column that the source has."""
+    names = {}
+    for column, usual in NAMES.items():
+        asked = given.get(column)
+        if asked is not None and asked not in found:
+            raise ReportError(
+                f"{source}: {column}={asked!r}: there is no such column.{did_you_mean(str(asked), found)} "
+                f"The columns are {', '.join(map(repr, found))}"
+            )
+        name = asked if asked is not None else next((name for name in usual if name in found), None)
+        if name is not None:
+            names[column] = name
+    needed = [column for column in ("question", "variant") if column not in names]
+    if "correct" not in names and not {"picked", "answer"} <= names.keys():
+        needed.append("correct" if "picked" not in names else "answer")
+    if needed:
+        raise ReportError(
+            f"{source}: no column {', '.join(map(repr, needed))}; the columns are {', '.join(map(repr, found))}. Name "
+            f"yours, for example score(data, {', '.join(f'{column}=...' for column in needed)})"
+        )
+    return names

@@ -1,0 +1,240 @@
+"""Answers that were collected without the harness: a table or file -> ResponseTable."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from math import nan
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lm_eval_cora.answer_columns import AnswerColumns, read_columns
+from lm_eval_cora.probes.alterations import ORIGINAL
+from lm_eval_cora.question import shorten
+from lm_eval_cora.report import ReportError
+from lm_eval_cora.responses import IDENTITIES, INVALID, Bools, Ints, ResponseTable
+
+_MOST_PAIRS = 50_000_000
+"""Pairs of equal answers that fit into the memory."""
+
+
+class AnswerRows(NamedTuple):
+    """The answers in a table or file.
+
+    Attributes:
+        table: The answers.
+        known: The columns that are known, of `answer_columns.NAMES`.
+        readers: The names in the column `reader`.
+    """
+
+    table: ResponseTable
+    known: frozenset[str]
+    readers: tuple[str, ...]
+
+
+def read_answers(data: Any, names: Mapping[str, str | None] | None = None) -> AnswerRows:
+    """Read answers, one per row.
+
+    Args:
+        data: A pandas DataFrame, a `datasets.Dataset`, a list of dicts, or a path; see `score`.
+        names: The names of columns; see `score`.
+
+    Raises:
+        ReportError: If the data cannot be read, a column is missing, or a value is wrong. The message names the row.
+
+    Example:
+        >>> rows = [{"id": "q1", "variant": n, "ok": n != 2} for n in range(4)]
+        >>> read_answers(rows, {"question": "id", "correct": "ok"}).table.hits
+        array([3])
+    """
+    columns = read_columns(data, names or {})
+    questions = columns.texts("question")
+    order, ids, sizes = _sorted(questions, columns.texts("variant"), columns)
+    picked = columns.texts_or_none("picked") if columns.has("picked") else None
+    right, skipped = _right_and_skipped(columns, picked)
+    more: dict[str, Any] = {"skipped": skipped[order]}
+    kinds = columns.texts("kind") if columns.has("kind") else None
+    if kinds is not None:
+        codes = {kind: code for code, kind in enumerate(dict.fromkeys(kinds[row] for row in order))}
+        more |= {"kinds": tuple(codes), "kind": np.array([codes[kinds[row]] for row in order], dtype=np.int64)}
+    original = _originals(columns, questions, kinds)
+    if original is not None:
+        more["original"] = original[order]
+    if columns.has("category"):
+        categories = columns.texts_or_none("category")
+        more["categories"] = tuple(categories[row] or "" for row in order[np.cumsum(sizes) - sizes])
+    if columns.has("followed"):
+        followed = [nan if one is None else float(one) for one in columns.truths("followed")]
+        more["followed"] = np.array(followed)[order]
+    if picked is not None:
+        more |= _picks(columns, picked, skipped, order, sizes)
+    table = ResponseTable.from_columns(ids, sizes, right[order], **more)
+    begun = table.any_by_question(~table.skipped)
+    table = replace(table.where(begun[table.question]), not_begun=int((~begun).sum()))
+    readers = {name for name in columns.texts_or_none("reader") if name} if columns.has("reader") else set()
+    known = set(columns.values) | ({"original"} if original is not None else set())
+    return AnswerRows(table, frozenset(known), tuple(sorted(readers)))
+
+
+def _sorted(questions: Sequence[str], variants: Sequence[str], columns: AnswerColumns) -> tuple[Ints, list[str], Ints]:
+    """Rows by question and variant, so that a table does not depend on their order; ids and numbers of variants.
+
+    Raises:
+        ReportError: If a question has two rows for one variant.
+    """
+    codes = {question: code for code, question in enumerate(sorted(set(questions)))}
+    labels = {label: code for code, label in enumerate(sorted(set(variants), key=_in_order))}
+    question = np.array([codes[one] for one in questions], dtype=np.int64)
+    variant = np.array([labels[one] for one in variants], dtype=np.int64)
+    order = np.lexsort((variant, question))
+    same = np.flatnonzero((np.diff(question[order]) == 0) & (np.diff(variant[order]) == 0))
+    if len(same):
+        first, second = sorted(order[same[0] : same[0] + 2].tolist())
+        raise ReportError(
+            f"{columns.where(second)}: question {questions[second]!r} has a second row with the variant "
+            f"{shorten(variants[second])!r}, after {columns.where(first)}. Expected one row per variant: number the "
+            "variants of each question, and put what they have in common into a column 'kind'"
+        )
+    return order, list(codes), np.bincount(question, minlength=len(codes))
+
+
+def _in_order(label: str) -> tuple[bool, int, str]:
+    """Whole numbers by value, then other labels by their text."""
+    digits = label.removeprefix("-")
+    is_whole = digits.isascii() and digits.isdigit() and len(digits) < 19
+    return (not is_whole, int(label) if is_whole else 0, label)
+
+
+def _right_and_skipped(columns: AnswerColumns, picked: Sequence[str | None] | None) -> tuple[Bools, Bools]:
+    """(R,) whether each answer is right, and whether it was skipped.
+
+    Raises:
+        ReportError: If `correct` contradicts `picked` and `answer`.
+    """
+    by_pick = None
+    if picked is not None and columns.has("answer"):
+        by_pick = [one is not None and one == right for one, right in zip(picked, columns.texts("answer"), strict=True)]
+    if not columns.has("correct"):
+        return np.array(by_pick, dtype=np.bool_), np.zeros(len(by_pick or ()), dtype=np.bool_)
+    correct = columns.truths("correct")
+    if by_pick is not None and [one for one in correct if one is not None] != by_pick:
+        for row, (one, expected) in enumerate(zip(correct, by_pick, strict=True)):
+            if one is not None and one != expected:
+                raise columns.error(row, "correct", f"{expected}, because of the columns 'picked' and 'answer'")
+    if picked is not None:
+        for row, (one, pick) in enumerate(zip(correct, picked, strict=True)):
+            if pick is None and one:
+                raise columns.error(row, "picked", "a pick where the answer is correct")
+            if pick is not None and one is None:
+                raise columns.error(row, "correct", "True or False where there is a pick")
+    return np.array([one is True for one in correct]), np.array([one is None for one in correct])
+
+
+def _originals(columns: AnswerColumns, questions: Sequence[str], kinds: Sequence[str] | None) -> Bools | None:
+    """(R,) whether each row is the original of its question, or None if that is not known.
+
+    Raises:
+        ReportError: If the column `original` marks two rows of a question.
+    """
+    if not columns.has("original"):
+        return None if kinds is None else np.array([kind == ORIGINAL for kind in kinds])
+    marked = columns.truths("original")
+    seen: dict[str, int] = {}
+    for row in (row for row, mark in enumerate(marked) if mark):
+        if questions[row] in seen:
+            first = columns.where(seen[questions[row]])
+            raise columns.error(row, "original", f"one original for question {questions[row]!r}, which {first} is")
+        seen[questions[row]] = row
+    return np.array([bool(mark) for mark in marked])
+
+
+def _picks(
+    columns: AnswerColumns, picked: Sequence[str | None], skipped: Bools, order: Ints, sizes: Ints
+) -> dict[str, Any]:
+    """The columns of a table that depend on the picks.
+
+    Where all variants of a question say what they print, the options get numbers. Otherwise the picks are texts, all
+    pairs of which are comparable.
+    """
+    lists = columns.lists("printed") if columns.has("printed") else [None] * len(picked)
+    table = ResponseTable.from_columns(["all"], np.array([len(order)]), np.zeros(len(order), dtype=np.bool_))
+    picks, position, printed, options = table.picked, table.position, table.printed, table.options
+    written = np.zeros(len(order), dtype=np.bool_)
+    for start, end in zip(np.cumsum(sizes) - sizes, np.cumsum(sizes), strict=True):
+        rows = order[start:end].tolist()
+        if any(lists[row] is None for row in rows):
+            written[start:end] = ~skipped[rows]
+            continue
+        numbers = _numbers(columns, rows, lists, picked)
+        for place, row in enumerate(rows, start):
+            shown = [numbers[text] for text in lists[row] or ()]
+            printed[place] = sum(1 << number for number in set(shown))
+            options[place] = len(shown)
+            if not skipped[row]:
+                pick = picked[row]
+                picks[place] = INVALID if pick is None else numbers[pick]
+                position[place] = INVALID if pick is None else shown.index(numbers[pick])
+    return {
+        "picked": picks,
+        "position": position,
+        "printed": printed,
+        "options": options,
+        "written": written,
+        "invalid": np.array([picked[row] is None and not skipped[row] for row in order.tolist()]),
+        "pairs": _equal_pairs(
+            [picked[row] if open_ else None for row, open_ in zip(order.tolist(), written, strict=True)], sizes
+        ),
+    }
+
+
+def _numbers(
+    columns: AnswerColumns, rows: Sequence[int], lists: Sequence[list[str] | None], picked: Sequence[str | None]
+) -> dict[str, int]:
+    """The number of each option of a question.
+
+    Raises:
+        ReportError: If a pick is not printed, or there are too many options.
+    """
+    numbers: dict[str, int] = {}
+    for row in rows:
+        shown, pick = lists[row] or [], picked[row]
+        if pick is not None and pick not in shown:
+            raise columns.error(
+                row, "picked", f"one of the printed options {shorten(repr(shown), 200)}, or a missing value if invalid"
+            )
+        for text in shown:
+            numbers.setdefault(text, len(numbers))
+    if len(numbers) > IDENTITIES:
+        raise ReportError(
+            f"{columns.where(rows[0])}: the question has {len(numbers)} different options, expected at most "
+            f"{IDENTITIES}. Leave out the column {columns.names['printed']!r} if all pairs of variants are comparable"
+        )
+    return numbers
+
+
+def _equal_pairs(texts: Sequence[str | None], sizes: Ints) -> Ints:
+    """(P, 2) the pairs of rows of one question with the same text."""
+    question = np.repeat(np.arange(len(sizes)), sizes).tolist()
+    codes: dict[tuple[int, str], int] = {}
+    code = np.array(
+        [
+            -1 if text is None else codes.setdefault((number, text), len(codes))
+            for number, text in zip(question, texts, strict=True)
+        ],
+        dtype=np.int64,
+    )
+    counts = np.bincount(code[code >= 0], minlength=len(codes))
+    if (counts * (counts - 1) // 2).sum() > _MOST_PAIRS:
+        raise ReportError(
+            f"more than {_MOST_PAIRS:,} pairs of equal answers. Score fewer variants per question at a time, or name "
+            "the printed options of each variant in a column 'printed'"
+        )
+    by_code = np.argsort(code, kind="stable")[(code < 0).sum() :]
+    starts = np.cumsum(counts) - counts
+    pairs = [np.zeros((0, 2), dtype=np.int64)]
+    for count in np.unique(counts[counts > 1]).tolist():
+        members = by_code[starts[counts == count][:, None] + np.arange(count)]
+        one, other = np.triu_indices(count, k=1)
+        pairs.append(np.stack([members[:, one].ravel(), members[:, other].ravel()], axis=1))
+    return np.concatenate(pairs)

@@ -1,0 +1,359 @@
+"""The scores of a set of answers, and the comparison of two sets: what the Python API returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property, partial
+from math import isnan
+from typing import TYPE_CHECKING
+
+from jinja2 import Environment
+
+from lm_eval_cora.metrics.accuracy import bmca
+from lm_eval_cora.metrics.arrays import despite_skipped
+from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
+from lm_eval_cora.metrics.paired import Compared, compared
+from lm_eval_cora.report import ReportError
+from lm_eval_cora.report.compare import not_comparable
+from lm_eval_cora.report.runs import Run
+from lm_eval_cora.report.text import table_as_text
+from lm_eval_cora.responses import ResponseTable
+from lm_eval_cora.suggestions import did_you_mean
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from pandas import DataFrame
+
+LEVELS = tuple(level / 10 for level in range(11))
+"""The levels of a BMCA curve."""
+
+
+class Scores(Mapping[str, Estimate]):
+    """The metrics of a set of answers, by name.
+
+    `scores["cora"]` has `value`, `stderr` and `interval`. Each metric is computed when it is first used. Values that
+    the answers do not define are nan; `undefined` says why.
+
+    Attributes:
+        name: The name of the answers: model and task of a run, otherwise empty.
+        notes: What a reader should know about the answers, such as questions that were left out.
+    """
+
+    def __init__(
+        self,
+        table: ResponseTable,
+        functions: Mapping[str, Callable[[ResponseTable], Estimate]],
+        *,
+        reasons: Mapping[str, str] | None = None,
+        name: str = "",
+        notes: Iterable[str] = (),
+        run: Run | None = None,
+    ) -> None:
+        """Scores of a table.
+
+        Args:
+            table: The answers.
+            functions: The metrics.
+            reasons: Metrics that the answers do not define, and why.
+            name: Name of the answers.
+            notes: Notes for the reader.
+            run: The run of the harness that the answers come from.
+        """
+        self.name = name
+        self.notes = tuple(notes)
+        self._table = table
+        self._functions = functions
+        self._reasons = dict(reasons or {})
+        self._run = run
+        self._computed: dict[str, Estimate] = {}
+
+    def __getitem__(self, metric: str) -> Estimate:
+        """The estimate of a metric.
+
+        Raises:
+            KeyError: If there is no such metric.
+        """
+        if metric not in self._computed:
+            if metric in self._reasons:
+                return UNDEFINED
+            if metric not in self._functions:
+                known = list(self)
+                raise KeyError(
+                    f"there is no metric {metric!r}.{did_you_mean(str(metric), known)} The metrics are "
+                    f"{', '.join(known)}"
+                )
+            self._computed[metric] = self._functions[metric](self._table)
+        return self._computed[metric]
+
+    def __iter__(self) -> Iterator[str]:
+        """The names of the metrics."""
+        return iter((*self._functions, *(name for name in self._reasons if name not in self._functions)))
+
+    def __len__(self) -> int:
+        """The number of metrics."""
+        return sum(1 for _ in self)
+
+    @property
+    def questions(self) -> int:
+        """The number of questions."""
+        return len(self._table.sizes)
+
+    @property
+    def answers(self) -> int:
+        """The number of answers, without skipped ones."""
+        return self._table.answers
+
+    @cached_property
+    def undefined(self) -> dict[str, str]:
+        """The metrics without a value, and the reason."""
+        return {name: self._reason(name) for name in self if isnan(self[name].value)}
+
+    def _reason(self, metric: str) -> str:
+        if metric in self._reasons:
+            return self._reasons[metric]
+        if not self.questions:
+            return "there is no complete question"
+        if not self._table.is_whole:
+            return "the value depends on the skipped answers"
+        return "no pair of variants is comparable" if "consistency" in metric else "no question defines it"
+
+    def to_frame(self) -> DataFrame:
+        """The metrics as a table.
+
+        Returns:
+            A DataFrame with a row per metric and the columns `metric`, `value`, `stderr`, `low` and `high`, the ends of
+            the 95% interval. Undefined numbers are nan.
+
+        Example:
+            >>> from lm_eval_cora import score
+            >>> rows = [{"question": "q1", "variant": n, "correct": True, "original": n == 0} for n in range(4)]
+            >>> frame = score(rows).to_frame()
+            >>> frame.columns.tolist(), frame.set_index("metric").value["cora"]
+            (['metric', 'value', 'stderr', 'low', 'high'], 1.0)
+        """
+        from pandas import DataFrame  # takes half a second
+
+        rows = [(name, *estimate, *estimate.interval) for name, estimate in self.items()]
+        return DataFrame(rows, columns=["metric", "value", "stderr", "low", "high"])
+
+    def bmca_curve(self) -> DataFrame:
+        """The share of questions with at least a given share of right answers, for levels from 0 to 1.
+
+        Returns:
+            A DataFrame with the columns `level`, `value`, `stderr`, `low` and `high`.
+
+        Example:
+            >>> from lm_eval_cora import score
+            >>> rows = [{"question": "q1", "variant": n, "correct": n < 2} for n in range(4)]
+            >>> curve = score(rows).bmca_curve().set_index("level").value
+            >>> curve[0.5], curve[0.6]
+            (1.0, 0.0)
+
+        Source: CoRA, eq. 5 and figure 2.
+        """
+        from pandas import DataFrame  # takes half a second
+
+        estimates = [despite_skipped(partial(bmca, level=level), self._table) for level in LEVELS]
+        rows = [(level, *one, *one.interval) for level, one in zip(LEVELS, estimates, strict=True)]
+        return DataFrame(rows, columns=["level", "value", "stderr", "low", "high"])
+
+    def plot(self, ax: Axes | None = None, label: str | None = None) -> Axes:
+        """Draw the BMCA curve with its 95% interval. Needs matplotlib: `pip install 'lm-eval-cora[report]'`.
+
+        Args:
+            ax: The axes to draw in; None makes new ones.
+            label: The label in the legend; None is the name of the scores.
+
+        Returns:
+            The axes.
+
+        Raises:
+            ReportError: If matplotlib is not installed.
+        """
+        try:
+            from matplotlib import pyplot
+        except ImportError:
+            raise ReportError("plot: matplotlib is not installed: pip install 'lm-eval-cora[report]'") from None
+        axes = pyplot.subplots()[1] if ax is None else ax
+        curve = self.bmca_curve()
+        (line,) = axes.plot(curve.level, curve.value, marker="o", label=label or self.name or None)
+        axes.fill_between(curve.level, curve.low.clip(0, 1), curve.high.clip(0, 1), color=line.get_color(), alpha=0.15)
+        axes.set(
+            xlabel="share of variants answered correctly, at least",
+            ylabel="share of questions (BMCA)",
+            xlim=(0, 1),
+            ylim=(0, 1.02),
+        )
+        if label or self.name:
+            axes.legend()
+        return axes
+
+    def __repr__(self) -> str:
+        """The defined metrics as a table."""
+        rows = [[name, *_shown(estimate)] for name, estimate in self.items() if not isnan(estimate.value)]
+        return "\n".join(
+            [self._title(), "", table_as_text(["metric", "value", "stderr", "95%"], rows), *self._ending()]
+        )
+
+    def _repr_html_(self) -> str:
+        """The same for a notebook."""
+        rows = [[name, *_shown(estimate)] for name, estimate in self.items() if not isnan(estimate.value)]
+        return _html(self._title(), ["metric", "value", "stderr", "95%"], rows, self._ending())
+
+    def _title(self) -> str:
+        sizes = self._table.sizes
+        fewest, most = sizes.min(initial=sizes.max(initial=0)), sizes.max(initial=0)
+        variants = f"{fewest}" if fewest == most else f"{fewest} to {most}"
+        counted = f"{self.questions:,} question{'' if self.questions == 1 else 's'} with {variants} variants"
+        return f"{self.name}: {counted}" if self.name else counted
+
+    def _ending(self) -> list[str]:
+        by_reason: dict[str, list[str]] = {}
+        for name, reason in self.undefined.items():
+            by_reason.setdefault(reason, []).append(name)
+        undefined = [f"undefined: {', '.join(names)}: {reason}" for reason, names in by_reason.items()]
+        return [*self.notes, *undefined]
+
+
+class Comparison(Mapping[str, Compared]):
+    """The differences between two sets of answers to the same questions, by metric.
+
+    `comparison["cora"]` has `before`, `after`, `value` (after - before), `stderr`, `interval` and `p_value`.
+    """
+
+    def __init__(self, before: Scores, after: Scores, rows: Mapping[str, Compared]) -> None:
+        """A comparison.
+
+        Args:
+            before: The first set of answers.
+            after: The second.
+            rows: The differences.
+        """
+        self._names = (before.name or "before", after.name or "after")
+        self._questions = before.questions
+        self._rows = rows
+
+    def __getitem__(self, metric: str) -> Compared:
+        """The difference of a metric."""
+        return self._rows[metric]
+
+    def __iter__(self) -> Iterator[str]:
+        """The names of the metrics."""
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        """The number of metrics."""
+        return len(self._rows)
+
+    def to_frame(self) -> DataFrame:
+        """The differences as a table.
+
+        Returns:
+            A DataFrame with a row per metric and the columns `metric`, `before`, `after`, `difference`, `stderr`,
+            `low`, `high` and `p_value`, which is nan where McNemar's test does not apply.
+        """
+        from pandas import DataFrame  # takes half a second
+
+        rows = [
+            (name, row.before.value, row.after.value, row.value, row.stderr, *row.interval, row.p_value)
+            for name, row in self.items()
+        ]
+        columns = ["metric", "before", "after", "difference", "stderr", "low", "high", "p_value"]
+        return DataFrame(rows, columns=columns)
+
+    def __repr__(self) -> str:
+        """The differences as a table."""
+        return f"{self._title()}\n\n{table_as_text(*self._table())}"
+
+    def _repr_html_(self) -> str:
+        """The same for a notebook."""
+        return _html(self._title(), *self._table(), ())
+
+    def _title(self) -> str:
+        return f"{self._names[1]} - {self._names[0]}: {self._questions:,} questions, paired by question"
+
+    def _table(self) -> tuple[list[str], list[list[str]]]:
+        rows = [
+            [
+                name,
+                *(f"{one.value:.4f}" for one in (row.before, row.after)),
+                *_shown(row, signed=True),
+                "" if isnan(row.p_value) else f"{row.p_value:.3g}",
+            ]
+            for name, row in self.items()
+        ]
+        return ["metric", "before", "after", "difference", "stderr", "95%", "p"], rows
+
+
+def compare(before: Scores, after: Scores) -> Comparison:
+    """Compare two sets of answers to the same questions, paired by question.
+
+    The standard error of a difference is that of the differences within questions: a question that is hard for both
+    adds nothing to it. For shares of questions, McNemar's exact test gives a p-value.
+
+    Args:
+        before: The first scores.
+        after: The second scores, of the same questions and variants.
+
+    Returns:
+        The difference of each metric that both define.
+
+    Raises:
+        ReportError: If the questions differ, the numbers of variants differ, or two runs of the harness were asked
+            differently.
+
+    Example:
+        >>> from lm_eval_cora import score
+        >>> rows = [{"question": q, "variant": n, "correct": n < q} for q in (2, 4) for n in range(4)]
+        >>> better = score([{**row, "correct": True} for row in rows])
+        >>> change = compare(score(rows), better)["bmca@1.0"]
+        >>> change.before.value, change.after.value, change.value
+        (0.5, 1.0, 0.5)
+    """
+    _check_alike(before, after)
+    both = [name for name in before if name in after and not isnan(before[name].value + after[name].value)]
+    return Comparison(before, after, {name: compared(before[name], after[name]) for name in both})
+
+
+def _check_alike(before: Scores, after: Scores) -> None:
+    if before._run is not None and after._run is not None:
+        if reason := not_comparable(before._run, after._run):
+            raise ReportError(f"compare: {before.name} and {after.name} cannot be compared: {reason}")
+        return
+    one, other = before._table, after._table
+    if one.question_ids != other.question_ids:
+        lost = sorted(set(one.question_ids) ^ set(other.question_ids))
+        raise ReportError(
+            f"compare: expected answers to the same questions, got {len(lost):,} that only one of the two has "
+            f"({', '.join(lost[:3])}{', …' if len(lost) > 3 else ''})"
+        )
+    if not (one.sizes == other.sizes).all():
+        place = int((one.sizes != other.sizes).argmax())
+        raise ReportError(
+            f"compare: expected the same variants, but question {one.question_ids[place]!r} has {one.sizes[place]} in "
+            f"the first and {other.sizes[place]} in the second"
+        )
+
+
+def _shown(estimate: Estimate | Compared, *, signed: bool = False) -> list[str]:
+    """A value, its error and its interval for people."""
+    value = f"{estimate.value:{'+' if signed else ''}.4f}"
+    if isnan(estimate.stderr):
+        return [value, "", ""]
+    low, high = estimate.interval
+    return [value, f"{estimate.stderr:.4f}", f"[{low:.4f}, {high:.4f}]"]
+
+
+def _html(title: str, columns: list[str], rows: list[list[str]], notes: Iterable[str]) -> str:
+    """A table for a notebook, all texts escaped."""
+    return _TABLE.render(title=title, columns=columns, rows=rows, notes=notes)
+
+
+_TABLE = Environment(autoescape=True).from_string("""
+<p><b>{{ title }}</b></p>
+<table>
+<thead><tr>{% for name in columns %}<th>{{ name }}</th>{% endfor %}</tr></thead>
+<tbody>{% for row in rows %}<tr>{% for cell in row %}<td>{{ cell }}</td>{% endfor %}</tr>{% endfor %}</tbody>
+</table>
+{% for note in notes %}<p>{{ note }}</p>{% endfor %}
+""")

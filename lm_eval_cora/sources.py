@@ -1,0 +1,233 @@
+"""Where scores come from: tables and files of answers, responses to prompts, and runs of the harness."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lm_eval_cora import metrics
+from lm_eval_cora.answer_rows import read_answers
+from lm_eval_cora.answers import Reader
+from lm_eval_cora.equivalence import EquivalenceChecker
+from lm_eval_cora.formats import format_of
+from lm_eval_cora.metrics.arrays import despite_skipped
+from lm_eval_cora.metrics.entries import compute, is_in_table
+from lm_eval_cora.metrics.estimate import Estimate, mean_of
+from lm_eval_cora.reading import read_response, skipped
+from lm_eval_cora.report import ReportError
+from lm_eval_cora.report import runs as harness_runs
+from lm_eval_cora.report.samples import compared, probe_of
+from lm_eval_cora.responses import ResponseTable
+from lm_eval_cora.scores import Scores
+from lm_eval_cora.task_files import applicable_metrics
+from lm_eval_cora.variants import Variant
+
+
+def score(
+    data: Any,
+    *,
+    question: str | None = None,
+    variant: str | None = None,
+    correct: str | None = None,
+    original: str | None = None,
+    picked: str | None = None,
+    answer: str | None = None,
+    printed: str | None = None,
+    kind: str | None = None,
+    category: str | None = None,
+    followed: str | None = None,
+    reader: str | None = None,
+) -> Scores:
+    """Score answers that you collected yourself: one row per variant of a question.
+
+    The arguments name columns. A column without an argument is found if it has the name of the argument (or
+    `question_id`, `ordinal`, `options` instead of `question`, `variant`, `printed`).
+
+    Args:
+        data: A pandas DataFrame, a `datasets.Dataset`, a list of dicts, or the path of a json, jsonl, csv, tsv or
+            parquet file.
+        question: The id of the question.
+        variant: What tells the variants of a question apart: a number or any text.
+        correct: Whether the answer is right: True or False, 1 or 0. A missing value is a skipped variant. Not needed
+            if there are `picked` and `answer`.
+        original: Whether the variant is the question as its benchmark asks it. Needed by `cora`, `ci` and `mcqa`.
+        picked: The option that the answer picks, by its text or id. A missing value is an invalid answer. Enables the
+            agreement metrics, such as `consistency_rate`, and `invalid`.
+        answer: The right option.
+        printed: The list of all options that the variant prints. Without it, all pairs of variants are compared.
+        kind: The kind of variant, such as `shuffled`. Enables `acc_min` and `acc_max`. The kind `original` marks
+            originals if there is no column `original`.
+        category: The category of the question. Enables `macro_acc`.
+        followed: Whether the response follows the format.
+        reader: The name of the reader that read the response; it becomes a note.
+
+    Returns:
+        All metrics that the columns define.
+
+    Raises:
+        ReportError: If the data cannot be read, a column is missing, or a value is wrong. The message names the row.
+
+    Example:
+        >>> rows = [
+        ...     {"id": "q1", "variant": "original", "ok": True, "is_original": True},
+        ...     {"id": "q1", "variant": "shuffled", "ok": True, "is_original": False},
+        ...     {"id": "q2", "variant": "original", "ok": True, "is_original": True},
+        ...     {"id": "q2", "variant": "shuffled", "ok": False, "is_original": False},
+        ... ]
+        >>> scores = score(rows, question="id", correct="ok", original="is_original")
+        >>> scores["mcqa"].value, scores["ci"].value, scores["cora"].value
+        (1.0, 0.5, 0.5)
+    """
+    names = {name: value for name, value in locals().items() if name != "data"}
+    table, known, readers = read_answers(data, names)
+    notes = [f"responses read by: {', '.join(readers)}"] if readers else []
+    if not table.is_whole:
+        notes.append(f"{int(table.skipped.sum()):,} of {len(table.skipped):,} variants were skipped")
+    if table.not_begun:
+        notes.append(f"{table.not_begun:,} questions are left out because all of their variants were skipped")
+    functions = {name: partial(despite_skipped, metric) for name, metric in _METRICS.items()}
+    return Scores(table, functions, reasons=_undefined(table, known), notes=notes)
+
+
+def read(variants: Sequence[Variant], responses: Iterable[str | None], *, reader: Reader = "flexible") -> Scores:
+    """Read a model's responses to variants, and score them.
+
+    Args:
+        variants: The variants whose prompts you sent, as `expand` returns them.
+        responses: The response to each, in the same order. None is a skipped variant.
+        reader: `flexible` finds the answer wherever the response gives it; `strict` reads by the papers' rules.
+
+    Returns:
+        The metrics of the probe. Questions of which variants are missing are left out, with a note.
+
+    Raises:
+        ReportError: If the numbers differ, or a response is not text.
+
+    Example:
+        >>> from lm_eval_cora import expand
+        >>> variants = expand([{"question": "What is frozen water?", "choices": ["Ice", "Fog"], "answer": "Ice"}])
+        >>> scores = read(variants, ["A"] * len(variants))
+        >>> scores["mcqa"].value, scores["acc"].value
+        (1.0, 0.5)
+    """
+    docs, texts = [vars(variant) for variant in variants], list(responses)
+    if len(docs) != len(texts):
+        raise ReportError(f"read: expected one response per variant, got {len(texts):,} for {len(docs):,} variants")
+    for place, text in enumerate(texts):
+        if text is not None and not isinstance(text, str):
+            raise ReportError(f"read: response {place}: expected text, or None if skipped, got {type(text).__name__}")
+    checker = EquivalenceChecker()
+    records = [
+        skipped(doc) if text is None else read_response(doc, [text], reader=reader)
+        for doc, text in zip(docs, texts, strict=True)
+    ]
+    references = {doc["question_id"]: doc["answer"] for doc in docs if format_of(doc).is_open}
+    records = compared(records, references, checker, "read")
+    table = ResponseTable.from_records(records, checker.verdict)
+    entries = applicable_metrics(probe_of({}, records), table, "generate")
+    functions = {entry["metric"]: partial(compute, entry) for entry in entries if is_in_table(entry)}
+    notes = [f"{table.incomplete:,} questions are left out because variants are missing"] if table.incomplete else []
+    return Scores(table, functions, notes=notes)
+
+
+def read_runs(*paths: str | PathLike[str], reader: Reader | None = None) -> list[Scores]:
+    """Read runs of the harness that were made with `--output_path` and `--log_samples`.
+
+    Args:
+        *paths: Folders, searched with all below them, or samples files.
+        reader: How written answers are read; None reads each run as the run itself did.
+
+    Returns:
+        The scores of each model and task. The name has both; `notes` say what was left out or merged.
+
+    Raises:
+        ReportError: If a path does not exist or holds no samples of these tasks.
+    """
+    found = harness_runs.read_runs(list(map(Path, paths)), reader=reader)
+    return [
+        Scores(
+            run.table,
+            {entry["metric"]: partial(compute, entry) for entry in run.entries if is_in_table(entry)},
+            name=f"{run.model}, {run.task}",
+            notes=run.warnings,
+            run=run,
+        )
+        for run in found
+    ]
+
+
+def _undefined(table: ResponseTable, known: frozenset[str]) -> dict[str, str]:
+    """The metrics that the columns do not define, and why."""
+    if "original" not in known:
+        original = "mark the original of each question in the column 'original'"
+    elif table.original_correct is None:
+        without = table.question_ids[int((table.sum_by_question(table.original) != 1).argmax())]
+        original = f"each question needs one original; question {without!r} has none"
+    else:
+        original = ""
+    reasons = {"original": original}
+    reasons |= {column: "" if column in known else f"needs the column {column!r}" for column in _NEEDS}
+    if "picked" in known:  # without `printed`, all variants of a question count as printing the same options
+        reasons["printed"] = ""
+    if "followed" in known and np.isnan(table.followed[~table.skipped]).any():
+        reasons["followed"] = "the column 'followed' lacks values"
+    needs = {**_NEEDS, "original": _NEED_THE_ORIGINAL}
+    return {name: reasons[column] for column, names in needs.items() for name in names if reasons[column]}
+
+
+def _like_the_original(table: ResponseTable) -> ResponseTable:
+    """The variants that print the same options as their question's original."""
+    printed = table.printed[table.original]
+    return table.where(table.printed == printed[table.question])
+
+
+def _sc(table: ResponseTable) -> Estimate:
+    part = _like_the_original(table)
+    most = np.ones(len(part.sizes), dtype=np.int64)
+    np.maximum.at(most, part.question, part.alike)
+    return mean_of(most / part.sizes)
+
+
+def _acc_h(table: ResponseTable) -> Estimate:
+    return metrics.bmca(_like_the_original(table), level=1.0)
+
+
+_METRICS: Mapping[str, Callable[[ResponseTable], Estimate]] = {
+    "acc": metrics.acc,
+    "mcqa": metrics.mcqa,
+    "mcqa_plus": metrics.mcqa_plus,
+    "mcqa_plus_diff": metrics.mcqa_plus_diff,
+    "mv": metrics.mv,
+    **{f"bmca@{level}": partial(metrics.bmca, level=level) for level in (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)},
+    "ci": metrics.ci,
+    "cora": metrics.cora,
+    "core": metrics.core,
+    "consistency_rate": metrics.consistency_rate,
+    "sc": _sc,
+    "acc_h": _acc_h,
+    "acc_mean": metrics.acc_mean,
+    "acc_min": metrics.acc_min,
+    "acc_max": metrics.acc_max,
+    "macro_acc": metrics.macro_acc,
+    "all_equal": metrics.all_equal,
+    "equal@0.8": partial(metrics.equal_at, level=0.8),
+    "invalid": metrics.invalid,
+    "followed": metrics.followed,
+}
+"""The metrics that answers alone can define."""
+
+_NEED_THE_ORIGINAL = ("mcqa", "mcqa_plus_diff", "ci", "cora", "sc", "acc_h")
+
+_NEEDS: Mapping[str, tuple[str, ...]] = {
+    "picked": ("consistency_rate", "sc", "all_equal", "equal@0.8", "invalid"),
+    "printed": ("acc_h",),
+    "kind": ("acc_mean", "acc_min", "acc_max"),
+    "category": ("macro_acc",),
+    "followed": ("followed",),
+}
+"""The columns that metrics need."""
