@@ -1,10 +1,11 @@
-"""Workarounds for the harness: all that depends on code which it does not document, in one place.
+"""Workarounds for the harness: everything that depends on its undocumented internals.
 
-Each docstring names the code and the reason. The sources of 0.4.12 and 0.4.13 are the same in all of these places.
+Each docstring names the harness' code and the reason for the workaround. The sources of 0.4.12 and 0.4.13 are the same
+in all of these places.
 
 Three things are elsewhere: the import hook that makes `TaskManager` search our folder (`discovery/finder.py`, which
-must not import the harness), the layers in front of a model (`forwarding.py`, `kept.py`, `served.py`), and the methods
-of `ConfigurableTask` that `CoraTask` overrides.
+must not import the harness), the wrappers of models (`forwarding.py`, `kept.py`, `served.py`), and the methods of
+`ConfigurableTask` that `CoraTask` overrides.
 """
 
 from __future__ import annotations
@@ -31,12 +32,12 @@ def model_of_the_run() -> Any:
 
 
 def samples_are_logged() -> bool:
-    """Whether the harness will keep prompts and responses; true if that cannot be found out."""
+    """Whether the harness will keep prompts and responses; True if unknown."""
     return bool(_local_of_the_run("log_samples", True))
 
 
 def _local_of_the_run(name: str, default: Any) -> Any:
-    """Return a variable of `evaluator.evaluate`, by inspecting the stack.
+    """Return a local variable of `evaluator.evaluate` by inspecting the stack.
 
     `evaluate` calls `build_all_requests` and `apply_filters` of a task, and passes neither the model nor `log_samples`.
     """
@@ -51,8 +52,8 @@ def _local_of_the_run(name: str, default: Any) -> Any:
 def argument_of_the_run(name: str) -> Any:
     """Return an argument of `simple_evaluate` by its name, or None.
 
-    `simple_evaluate` passes neither `model_args` nor `predict_only` to the tasks that it loads, and gives them the
-    metadata and `model_args` as one dict.
+    `simple_evaluate` passes neither `model_args` nor `predict_only` to the tasks that it loads. It merges `model_args`
+    into their metadata.
     """
     frame = inspect.currentframe()
     while frame is not None:
@@ -65,11 +66,11 @@ def argument_of_the_run(name: str) -> Any:
 def seed_rank(rank: int) -> None:
     """Seed each rank separately so that samples are independent.
 
-    `simple_evaluate` seeds torch alike on all ranks. The samples of a question have the same prompt, so they would be
-    drawn with the same numbers on several ranks.
+    `simple_evaluate` sets the same torch seed on all ranks. The samples of a question have the same prompt, so several
+    ranks would draw the same samples.
 
     Args:
-        rank: Of this process; the first keeps its seed.
+        rank: Rank of this process. Rank 0 keeps its seed.
     """
     torch = sys.modules.get("torch")
     if rank and torch is not None:
@@ -82,15 +83,15 @@ def seed_rank(rank: int) -> None:
 def set_metrics(task: Any, aggregations: Mapping[str, Any], higher_is_better: Mapping[str, Any]) -> None:
     """Replace the metrics of a task.
 
-    `ConfigurableTask.__init__` reads `metric_list` once. Which of our metrics are printed depends on the run.
+    `ConfigurableTask.__init__` reads `metric_list` once, but the metrics that are printed depend on the run.
     """
     task._aggregation_list, task._higher_is_better = dict(aggregations), dict(higher_is_better)
 
 
 def filters_of(task: Any) -> list[Any]:
-    """Return the filter ensembles of a task, to apply them to some of its requests.
+    """Return the filter ensembles of a task, to apply them only to requests that were sent.
 
-    `Task.apply_filters` applies them to all, and a user's filter may not know what a skipped request is.
+    `Task.apply_filters` applies them to all requests, and a user's filter may fail on skipped ones.
     """
     filters: list[Any] = task._filters
     return filters
@@ -100,7 +101,7 @@ def filters_of(task: Any) -> list[Any]:
 
 
 class RecordScore(float):
-    """A Record's 1.0 or 0.0, which carries the Record.
+    """The score of a Record, 1.0 or 0.0, with the Record as an attribute.
 
     `evaluate` stores the values of `process_results` by metric and passes them to the aggregations. Result converters
     read the value of `acc` as the sample's score.
@@ -118,9 +119,9 @@ class RecordScore(float):
 
 
 class RecordCell:
-    """A Record under the key of any other metric.
+    """A Record under the key of any metric other than `acc`.
 
-    The samples file has its `str()`: `EvaluationTracker` writes a value that is not JSON like this.
+    The samples file contains its `str()`, because `EvaluationTracker` writes values that are not JSON this way.
     """
 
     __slots__ = ("record", "text")
@@ -137,10 +138,10 @@ class RecordCell:
 
 
 class SampleRow(dict[str, Any]):
-    """The values of all metrics for one variant, of which only a few are stored.
+    """The values of all metrics for one variant; only a few of them are stored in the samples.
 
-    `evaluate` aggregates what `items()` returns, and updates the logged sample with the dict itself, which copies what
-    is stored. To store all metrics would double the memory of a logged sample.
+    `evaluate` aggregates the values of `items()`. It also updates the logged sample with the dict itself, which copies
+    only the stored values. Storing all metrics would double the memory of a logged sample.
 
     Args:
         stored: The values to store, by metric.
@@ -167,15 +168,15 @@ class SampleRow(dict[str, Any]):
 class Undefined(str):
     """An undefined value, printed as `nan`.
 
-    The harness writes a float nan into its JSON as a bare NaN, which is not JSON. A group computes means of the values
-    of its tasks (`aggregate_subtask_metrics`), after the inference, so sums, products and quotients with this value are
-    undefined instead of an error.
+    The harness writes a float nan into its JSON file as a bare NaN, which is not valid JSON. For groups it computes
+    means over tasks (`aggregate_subtask_metrics`) after the inference, so sums, products and quotients with this value
+    are undefined instead of an error.
     """
 
     __slots__ = ()
 
     def __new__(cls, _: object = None) -> Undefined:
-        """Make the text; copying and unpickling pass an argument."""
+        """Create the value. Copying and unpickling pass an argument, which is ignored."""
         return super().__new__(cls, "nan")
 
     def __float__(self) -> float:
@@ -190,11 +191,13 @@ class Undefined(str):
 # ---- requests
 
 TOKEN_LIMITS = ("max_completion_tokens", "max_tokens", "max_new_tokens")
-"""Other names of `max_gen_toks` in the harness, the one that it prefers last."""
+"""Other names of `max_gen_toks` in the harness. If several are given, the last one here has priority."""
 
 
 def rename_token_limit(settings: dict[str, Any]) -> None:
-    """Make --gen_kwargs max_new_tokens=4096 count: back ends prefer the `max_gen_toks` of the task file.
+    """Rename other token limits, such as `max_new_tokens` in --gen_kwargs, to `max_gen_toks`.
+
+    Otherwise back ends would prefer the `max_gen_toks` of the task file.
 
     Args:
         settings: The generation settings; changed in place.
@@ -214,8 +217,8 @@ def slim(instances: Iterable[Any], *, prompts: bool) -> None:
     """Free memory that answered requests no longer need.
 
     `ConfigurableTask.construct_requests` copies the generation settings for each request, because some back ends change
-    them. After the inference equal settings can be one object. The prompts take most of the memory of a run, and the
-    harness keeps them to its end.
+    them. After the inference, equal settings can share one object. The prompts take most of the memory of a run, and
+    the harness keeps them until its end.
 
     Args:
         instances: The harness' requests, answered; changed in place.
@@ -232,7 +235,7 @@ def slim(instances: Iterable[Any], *, prompts: bool) -> None:
 
 @contextmanager
 def _replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
-    """Replace a member of a class or module for a while."""
+    """Temporarily replace an attribute of a class or module."""
     own = vars(owner).get(name)
     setattr(owner, name, value)
     try:
@@ -246,14 +249,14 @@ def _replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
 
 @contextmanager
 def model_made_by(registered: type, wrap: Callable[[str], Callable[..., Any]]) -> Iterator[None]:
-    """Replace how the harness makes its model, so that results, table and trackers name it as in any run.
+    """Replace the methods with which the harness creates its model, to wrap the model.
 
-    `simple_evaluate` calls one of two class methods of the registered back end. It also takes a finished model, whose
-    arguments are then missing from the results.
+    `simple_evaluate` calls one of two class methods of the registered back end. It also accepts a finished model, but
+    then the model's name and arguments are missing from results, table and trackers.
 
     Args:
         registered: The back end's class in the registry.
-        wrap: Returns the replacement for the method of this name.
+        wrap: Gets the name of a method and returns its replacement.
     """
     with ExitStack() as replaced:
         for maker in ("create_from_arg_obj", "create_from_arg_string"):
@@ -262,10 +265,10 @@ def model_made_by(registered: type, wrap: Callable[[str], Callable[..., Any]]) -
 
 
 def tasks_from(process_tasks: Callable[..., Any]) -> AbstractContextManager[None]:
-    """Replace how `lm_eval run` finds the tasks (`EvaluatorConfig.process_tasks`).
+    """Replace the method with which `lm_eval run` finds the tasks (`EvaluatorConfig.process_tasks`).
 
-    It reads all task files, which takes seconds and was done before. Nothing else can be changed between the parsing of
-    the arguments and the run.
+    The method reads all task files, which takes seconds and has been done before. It is also the only place to change
+    settings between the parsing of the arguments and the run.
     """
     from lm_eval.config.evaluate_config import EvaluatorConfig
 
@@ -273,7 +276,7 @@ def tasks_from(process_tasks: Callable[..., Any]) -> AbstractContextManager[None
 
 
 def after_saving(note: Callable[[], None]) -> AbstractContextManager[None]:
-    """Call a function once `lm_eval run` has saved its results, before it prints the table."""
+    """Call a function after `lm_eval run` has saved its results and before it prints the table."""
     from lm_eval.loggers import EvaluationTracker
 
     own = EvaluationTracker.save_results_aggregated
@@ -286,9 +289,9 @@ def after_saving(note: Callable[[], None]) -> AbstractContextManager[None]:
 
 
 def parsed(arguments: Sequence[str]) -> tuple[Any, Any]:
-    """Return the harness' command line and its namespace for the arguments of `lm_eval run`.
+    """Parse the arguments of `lm_eval run`; return the harness' command line and the namespace.
 
-    `HarnessCLI.parse_args` takes no arguments and reads `sys.argv`.
+    `HarnessCLI.parse_args` has no parameters; it reads `sys.argv`.
     """
     from lm_eval._cli import HarnessCLI
 
@@ -301,22 +304,22 @@ def parsed(arguments: Sequence[str]) -> tuple[Any, Any]:
 
 
 def payload_of_a_turn(model: api_models.TemplateAPI) -> dict[str, Any]:
-    """Return what a back end sends for a chat turn; empty if it takes no turns.
+    """Return the payload that a back end sends for a chat turn; empty if it does not accept turns.
 
-    Nothing public says whether a back end sends turns or seeds.
+    No public attribute tells whether a back end sends turns or seeds.
     """
     turns = [{"role": "user", "content": "A"}]
     try:
         payload: dict[str, Any] = model._create_payload(turns, generate=True, gen_kwargs={"until": ["B"]}, seed=1)
-    except Exception:  # of a class of the user's own
+    except Exception:  # a user's own class may raise any error
         return {}
     return payload
 
 
 def leave_out_empty_stops(model: Any) -> None:
-    """Have a back end send no `stop` where it would be an empty list, which some servers refuse.
+    """Make a back end omit `stop` if it is an empty list, which some servers refuse.
 
-    The payloads are made by `_create_payload` of each back end, and there is no hook after it.
+    `_create_payload` of each back end makes the payloads, and there is no hook after it.
     """
     if not isinstance(model, api_models.TemplateAPI) or hasattr(model._create_payload, "without_stops"):
         return
@@ -353,12 +356,12 @@ def hidden_bars() -> Iterator[None]:
 
 @contextmanager
 def heard(hear: Callable[[str], None]) -> Iterator[None]:
-    """Collect what a server says about failures, instead of the harness' lines about each of them.
+    """Collect the server's messages about failures, and hide the harness' log lines about them.
 
-    API models log the text of a response that failed, and put it into no exception.
+    API models log the text of a failed response, but do not put it into the exception.
 
     Args:
-        hear: Is called with each of these texts.
+        hear: Called with each message.
     """
 
     def keep(record: logging.LogRecord) -> bool:

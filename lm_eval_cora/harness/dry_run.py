@@ -1,4 +1,4 @@
-"""A run without a model: tasks are loaded and their requests built, to see what they cost and whether they can."""
+"""Dry run: load tasks and build their requests without a model, to find mistakes and the cost."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ from lm_eval_cora.suggestions import did_you_mean
 
 
 class UsageError(Exception):
-    """Arguments that the harness' own parser refuses; the message is what the parser says."""
+    """The harness' parser refused the arguments. The message is the parser's."""
 
 
 def harness_arguments(arguments: Sequence[str]) -> Namespace:
     """Parse arguments as `lm_eval run` does.
 
     Args:
-        arguments: Those of `lm_eval run`.
+        arguments: Arguments of `lm_eval run`.
 
     Raises:
-        UsageError: If it refuses them.
+        UsageError: If the harness' parser refuses them.
     """
     said = StringIO()
     try:
@@ -50,9 +50,9 @@ def harness_arguments(arguments: Sequence[str]) -> Namespace:
         if not ended.code:  # it has printed a help text
             raise
         raise UsageError(said.getvalue().rpartition("error: ")[2].strip()) from None
-    except (ValueError, RecursionError) as error:  # its parser does not expect them
+    except (ValueError, RecursionError) as error:  # the parser does not catch these
         raise UsageError(shorten(" ".join(str(error).split()), 400).removesuffix(".")) from None
-    if not isinstance(given.metadata or {}, dict):  # lm-eval 0.4.12 takes any JSON
+    if not isinstance(given.metadata or {}, dict):  # lm-eval 0.4.12 accepts any JSON
         raise UsageError(f"argument --metadata: expected an object, got {shorten(given.metadata)}")
     return given
 
@@ -70,21 +70,21 @@ def dry_run(
     limit: int | None = None,
     include_path: Path | None = None,
 ) -> dict[str, str]:
-    """Do all that a run does before its first request, for tasks or groups.
+    """Do everything that a run does before its first request, for tasks or groups.
 
     Args:
-        names: Tasks or groups of ours.
-        metadata: As it is given to the harness.
+        names: Tasks or groups of this package.
+        metadata: The metadata, as the harness gets it.
         num_fewshot: Number of exemplars, None for the task's own.
         limit: Number of variants, None for all.
-        include_path: Folder of task files of the user's own.
+        include_path: Folder with the user's own task files.
 
     Returns:
-        For each task what it would cost, in one line.
+        The cost of each task, in one line.
 
     Raises:
-        OptionError: If a name is unknown, or a task or an option is not as it must be.
-        BenchmarkError: If the questions cannot be had.
+        OptionError: If a name is unknown, or a task or an option is wrong.
+        BenchmarkError: If the questions cannot be loaded.
     """
     register_tag()
     folders = with_tasks_folder([include_path] if include_path else [])
@@ -97,33 +97,32 @@ def dry_run(
 
 
 def check_tasks(settings: EvaluatorConfig, model: AskingLM) -> tuple[TaskManager, dict[str, str]]:
-    """Do what a run does before its first request, as far as that needs no model: a mistake must not wait for one.
+    """Find mistakes in tasks and options before the model is built.
 
-    Nothing is said that the run itself will say again. The harness loads the tasks again for the run, after it has set
-    its seeds: some tasks of others shuffle while they are loaded.
+    Log messages that the run repeats are hidden. The harness loads the tasks again for the run, after it has set its
+    seeds, because some tasks of other packages shuffle while they are loaded.
 
     Args:
-        settings: Those of the run.
-        model: How much it will ask; of the model behind nothing is needed.
+        settings: Settings of the run. Their list of tasks is replaced by the tasks that were found.
+        model: The wrapper with the options of the run, without a model.
 
     Returns:
-        What tasks are loaded from, and the output type of each task of ours; the settings now name each of them.
+        The task manager, and the output type of each lm-eval-cora task.
 
     Raises:
-        OptionError: If a task or an option is not as it must be, or the options are about tasks of ours and there is
-            none.
-        BenchmarkError: If the questions cannot be had.
+        OptionError: If a task or an option is wrong, or the options need a lm-eval-cora task and there is none.
+        BenchmarkError: If the questions cannot be loaded.
     """
     with silence():
-        # Explicitly, so that this command does not depend on the start-up module.
+        # Register it here, so that this command does not depend on the start-up module.
         register_tag()
-        given = settings.include_path or []  # a list in a --config file
+        given = settings.include_path or []  # a --config file may contain a list
         settings.include_path = with_tasks_folder(given if isinstance(given, list) else [given])
         manager = _manager(settings, settings.include_path)
         if not isinstance(settings.samples or {}, dict) or not all(map(_is_list, (settings.samples or {}).values())):
             raise OptionError(
                 f"--samples {settings.samples!r}: expected an object such as '{{\"cora_demo\": [0, 1, 2]}}', or a "
-                "file that holds one"
+                "file that contains one"
             )
         with given_metadata(settings.metadata, settings.model_args):
             ours = [task for task in _loaded(manager, settings.tasks).values() if isinstance(task, CoraTask)]
@@ -138,7 +137,7 @@ def check_tasks(settings: EvaluatorConfig, model: AskingLM) -> tuple[TaskManager
             task.prepare(model, limit=size, samples=samples, scored=not settings.predict_only)
     if not ours and model.leaves_out:
         options = ", ".join(f"--{name}" for name in model.settings())
-        raise OptionError(f"{options}: none of the tasks is one of ours; `lm-eval-cora tasks` lists them")
+        raise OptionError(f"{options}: expected a lm-eval-cora task, got none. `lm-eval-cora tasks` lists them")
     model.check(ours)
     return manager, {task.task_name: task.OUTPUT_TYPE for task in ours}
 
@@ -147,15 +146,15 @@ def _manager(settings: EvaluatorConfig, folders: Sequence[str | Path]) -> TaskMa
     """Let the harness find the tasks.
 
     Raises:
-        OptionError: If there is no such task, or a task file that is named by its path cannot be read.
+        OptionError: If a task does not exist, or a task file given by its path cannot be read.
     """
     try:
         return settings.process_tasks(settings.metadata)
-    except Exception as error:  # reading a task file may do anything
+    except Exception as error:  # reading a task file may raise any error
         unknown = str(error).removeprefix(_NOT_FOUND)
         if not isinstance(error, ValueError) or unknown == str(error):
             raise OptionError(f"--tasks: a task file cannot be read: {in_a_line(error)}") from error
-    # All tasks of the harness would take ten seconds.
+    # Without the tasks of the harness: reading them takes ten seconds.
     raise _not_found(unknown.split(", "), TaskManager(include_path=folders, include_defaults=False), folders)
 
 
@@ -163,17 +162,17 @@ _NOT_FOUND = "Tasks not found: "
 
 
 def _not_found(names: Sequence[str], manager: TaskManager, folders: Sequence[str | Path]) -> OptionError:
-    """The error for tasks that do not exist: why the harness skipped the task file, or which name may be meant."""
-    told = []
+    """The error for unknown tasks: why the harness skipped their files, or which names are similar."""
+    found = []
     for name in names:
         if name.endswith(".yaml"):
-            told.append(f"there is no file {name}.")
+            found.append(f"there is no file {name}.")
         elif reason := _why_skipped(name, manager, folders):
-            told.append(f"the task {name!r} cannot be used: {reason}.")
+            found.append(f"the task {name!r} cannot be used: {reason}.")
         else:
             meant = did_you_mean(name, manager.all_tasks) or did_you_mean(f"cora_{name}", manager.all_tasks)
-            told.append(f"there is no task {name!r}.{meant}")
-    sentences = " ".join([told[0], *(text[0].upper() + text[1:] for text in told[1:])])
+            found.append(f"there is no task {name!r}.{meant}")
+    sentences = " ".join([found[0], *(text[0].upper() + text[1:] for text in found[1:])])
     return OptionError(
         f"{sentences} `lm-eval-cora tasks` lists the tasks of this package; the groups are "
         f"{', '.join(manager.all_groups)}"
@@ -181,20 +180,20 @@ def _not_found(names: Sequence[str], manager: TaskManager, folders: Sequence[str
 
 
 def _why_skipped(name: str, manager: TaskManager, folders: Sequence[str | Path]) -> str:
-    """Why the harness skipped the file of a task, which it does in silence; empty if there is no such file."""
-    says_so = re.compile(rf"""^(task|group)\s*:\s*["']?{re.escape(name)}["']?\s*(#.*)?$""", re.MULTILINE)
+    """Why the harness skipped the file of a task without a message; empty if there is no such file."""
+    declares = re.compile(rf"""^(task|group)\s*:\s*["']?{re.escape(name)}["']?\s*(#.*)?$""", re.MULTILINE)
     for path in (path for folder in folders for path in sorted(Path(folder).rglob("*.y*ml"))):
         try:
             text = path.read_text(encoding="utf-8", errors="replace")
         except OSError:
             continue
-        if not says_so.search(text):
+        if not declares.search(text):
             continue
         if path.suffix != ".yaml":
             return f"{path}: the harness reads only files whose names end in .yaml"
         try:
             manager.load([str(path)])
-        except Exception as error:  # reading a task file may do anything
+        except Exception as error:  # reading a task file may raise any error
             return f"{path}: the harness cannot read the file: {in_a_line(error)}"
     return ""
 
@@ -208,7 +207,7 @@ def _loaded(manager: TaskManager, names: Sequence[Any]) -> dict[str, Any]:
         tasks: dict[str, Any] = manager.load(list(names))["tasks"]
     except (OptionError, BenchmarkError):
         raise
-    except Exception as error:  # a task file of somebody's own may do anything
+    except Exception as error:  # loading a user's task may raise any error
         listed = ", ".join(map(str, names))
         raise OptionError(f"{listed}: cannot be loaded: {type(error).__name__}: {error}") from error
     return tasks
@@ -216,7 +215,7 @@ def _loaded(manager: TaskManager, names: Sequence[Any]) -> dict[str, Any]:
 
 @contextmanager
 def silence() -> Iterator[None]:
-    """Let the harness and us say nothing that will be said again."""
+    """Hide log messages of the harness and this package that the run will repeat."""
     logger = logging.getLogger("lm_eval")
     level = logger.level
     logger.setLevel(logging.CRITICAL)
@@ -234,7 +233,7 @@ def _cost(task: Any, num_fewshot: int | None, limit: int | None) -> str:
 
 
 def _set(task: CoraTask, num_fewshot: int | None) -> None:
-    """Set a task as the harness does before it is run."""
-    if num_fewshot is not None and task.get_config("num_fewshot") != 0:  # a 0 of the task's own stays
+    """Configure a task as the harness does before a run."""
+    if num_fewshot is not None and task.get_config("num_fewshot") != 0:  # a 0 in the task file stays
         task.set_config("num_fewshot", num_fewshot)
     task.set_fewshot_seed(seed=None)

@@ -1,4 +1,4 @@
-"""The answers of a run on disk, so that a run that died can go on where it ended."""
+"""Cache of answers on disk, so that an interrupted run can resume."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ from lm_eval_cora.harness.served import NoAnswer
 from lm_eval_cora.options import OptionError
 
 _TRANSPORT = {"num_concurrent", "max_retries", "timeout", "verify_certificate", "ca_cert_path", "auth_token", "header"}
-"""Model arguments that change how requests travel, and no answer."""
+"""Model arguments about the transport of requests, which do not change answers."""
 
 _WEIGHTS = {"pretrained", "peft", "delta", "lora_local_path", "gguf_file"}
-"""Model arguments that may name files with weights."""
+"""Model arguments that may name files or folders with weights."""
 
 _AT_A_TIME = 2048
-"""In requests. Back ends that return nothing before they have answered everything are asked for so many at a time."""
+"""Number of requests per call of a back end that returns no answer before it has all of them."""
 
 _MOMENT = 0.1
-"""Seconds between two writes to the disk: each takes longer than many answers do."""
+"""Minimum time in seconds between two commits. A commit can take longer than an answer."""
 
 
 def is_answer(response: Any) -> bool:
-    """Whether a response is worth keeping: some text, or a likelihood that is a number.
+    """Whether to store a response: a text that the server sent, or a likelihood that is a number.
 
     Example:
         >>> is_answer("B"), is_answer(""), is_answer(NoAnswer()), is_answer(None), is_answer((float("nan"), False))
@@ -54,7 +54,7 @@ def is_answer(response: Any) -> bool:
 
 
 class _Hook(CacheHook):  # type: ignore[misc]  # the harness ships no types
-    """Stores each answer as soon as the back end has it."""
+    """Stores each answer as soon as the back end returns it."""
 
     def __init__(self, cache: AnswerCache) -> None:
         super().__init__(cache)
@@ -65,35 +65,35 @@ class _Hook(CacheHook):  # type: ignore[misc]  # the harness ships no types
 
 
 class AnswerCache(CachingLM):  # type: ignore[misc]  # the harness ships no types
-    """The harness' cache, in its own format, without what must be asked again: samples and missing answers.
+    """Variant of the harness' cache, in the same file format, that does not store samples and missing answers.
 
     Attributes:
-        found: Number of answers that were read from the file.
-        stored: Number of answers that this run added.
-        when_found: Is told how many requests of a call were answered before.
+        found: Number of answers read from the file.
+        stored: Number of answers added by this run.
+        when_found: Callback. It gets the number of requests of a call whose answers are in the file.
     """
 
     def __init__(self, lm: Any, path: str) -> None:
-        """Open the file, and have the model store each answer in it.
+        """Open the file, and make the model store each answer in it.
 
         Args:
             lm: The model.
-            path: The file. No other process may use it.
+            path: The file. Only one process may use it at a time.
 
         Raises:
-            OptionError: If it cannot be opened, or another run uses it.
+            OptionError: If the file cannot be opened, or another run uses it.
         """
         check_cache(path)
         self._lock = FileLock(f"{path}.lock")
         try:
             self._lock.acquire(blocking=False)
         except Timeout:
-            raise OptionError(f"{path}: another run keeps its answers there") from None
+            raise OptionError(f"{path}: another run is using this file") from None
         except (OSError, NotImplementedError) as error:  # a file system without locks
-            raise OptionError(f"{path} cannot keep the answers: {error}") from None
-        # Not the base class', which commits after each answer: that takes longer than many answers do.
+            raise OptionError(f"{path}: cannot lock the file for the answers: {error}") from None
+        # Do not call the base class: it commits after each answer, which can take longer than the answer.
         self.lm, self.cache_db = lm, path
-        self.dbdict = SqliteDict(path, outer_stack=False)  # noting the stack takes longer than writing an answer
+        self.dbdict = SqliteDict(path, outer_stack=False)  # recording the stack takes longer than writing an answer
         self._keys = set(self.dbdict.keys())
         self._committed = time.monotonic()
         self._is_broken = False
@@ -103,22 +103,22 @@ class AnswerCache(CachingLM):  # type: ignore[misc]  # the harness ships no type
 
     @property
     def kept(self) -> int:
-        """Number of answers in the file, once all are written."""
+        """Write all answers, and return how many the file contains."""
         self._write(self.dbdict.commit)
         return len(self._keys)
 
     def close(self) -> None:
-        """Write what is left, and let other runs use the file."""
+        """Write the remaining answers, and let other runs use the file."""
         self._write(self.dbdict.commit)
         self._write(self.dbdict.close)
         self._lock.release()
 
     def get_cache_hook(self) -> CacheHook:
-        """What the model calls with each answer."""
+        """The hook that the model calls with each answer."""
         return _Hook(self)
 
     def store(self, key: str | None, response: Any) -> None:
-        """Keep an answer, unless it has no key. It is on disk at the latest with the next one a moment later."""
+        """Store an answer that has a key and is not in the file. Commit at most every `_MOMENT` seconds."""
         if key is None or key in self._keys or not is_answer(response):
             return
         if not self._write(partial(setitem, self.dbdict, key, response)):
@@ -130,22 +130,22 @@ class AnswerCache(CachingLM):  # type: ignore[misc]  # the harness ships no type
             self._committed = time.monotonic()
 
     def _write(self, write: Callable[[], object]) -> bool:
-        """Write to the file; whether it could be done. A full disk must not end a run."""
+        """Write to the file, and return whether that worked. A full disk must not end a run."""
         if self._is_broken:
             return False
         try:
             write()
         except (sqlite3.Error, OSError) as error:
             self._is_broken = True
-            logger.warning("%s: no more answers are kept: %s. The run goes on", self.cache_db, error)
+            logger.warning("%s: no more answers are kept: %s. The run continues", self.cache_db, error)
         return not self._is_broken
 
     def generate_until(self, requests: Sequence[Instance], disable_tqdm: bool = False) -> list[Any]:
-        """Have answers written that are not in the file."""
+        """Return generated answers, from the file or else from the model."""
         return self._answers("generate_until", requests, disable_tqdm)
 
     def loglikelihood(self, requests: Sequence[Instance], disable_tqdm: bool = False) -> list[Any]:
-        """Have answers scored that are not in the file."""
+        """Return log-likelihoods, from the file or else from the model."""
         return self._answers("loglikelihood", requests, disable_tqdm)
 
     def _answers(self, method: str, requests: Sequence[Instance], disable_tqdm: bool) -> list[Any]:
@@ -163,21 +163,21 @@ class AnswerCache(CachingLM):  # type: ignore[misc]  # the harness ships no type
         return responses
 
     def _parts(self, places: list[int]) -> list[list[int]]:
-        """The places of requests that are asked together; none if there are none."""
+        """Split the indices of requests into those of each call; empty if there are none."""
         late = (is_vllm(self.lm) or type(self.lm).__name__ == "SGLangLM") and replicas_of_vllm(self.lm) == 1
         size = _AT_A_TIME if late else max(1, len(places))
         return [places[start : start + size] for start in range(0, len(places), size)]
 
 
 def key_of(method: str, arguments: Sequence[Any]) -> str | None:
-    """The key under which the harness' cache has the answer to a request.
+    """The key of a request in the harness' cache.
 
     Args:
         method: `generate_until` or `loglikelihood`.
-        arguments: Those of the request.
+        arguments: The arguments of the request.
 
     Returns:
-        The key; None if chance is in the answer, or the request holds something that is not JSON.
+        The key; None if the answer is sampled, or the arguments cannot be written as JSON.
     """
     if method == "generate_until" and is_sampled(arguments[1]):
         return None
@@ -192,28 +192,28 @@ def key_of(method: str, arguments: Sequence[Any]) -> str | None:
 
 
 def default_cache(output_path: str, model: str, arguments: Mapping[str, Any], weights: object) -> str:
-    """Name the file, without its end, in which a run keeps its answers.
+    """The default path of a run's answers, without the ending of the file name.
 
-    Another model has another file: the answers are found by the prompt alone.
+    Each model has its own file, because the key of an answer contains only the prompt and the settings.
 
     Args:
-        output_path: The run's.
+        output_path: The --output_path of the run.
         model: Name of the back end.
-        arguments: Arguments of the model. Of those that name a file or folder of weights the dates and sizes count,
-            too: there may be other weights in it tomorrow.
-        weights: What else tells the weights from others.
+        arguments: Arguments of the model. For files and folders of weights, dates and sizes count too, because the
+            weights in them may change.
+        weights: What else identifies the weights, as `weights_of` returns it.
     """
-    told = {
+    identity = {
         name: (str(value), _stamps(value) if name in _WEIGHTS else [])
         for name, value in arguments.items()
         if name not in _TRANSPORT
     }
-    about = repr((model, sorted(told.items()), weights))
+    about = repr((model, sorted(identity.items()), weights))
     return str(output_folder(output_path) / f"answers_{blake2b(about.encode(), digest_size=6).hexdigest()}")
 
 
 def weights_of(model: Any) -> object:
-    """What tells the weights of a model from others, beside its name: their commit, or what its server says of it."""
+    """What identifies the weights of a model besides its name: their commit, or the server's description."""
     if is_served(model):
         return listed_model(model)
     configs = (getattr(model, name, None) for name in ("config", "_config"))
@@ -221,21 +221,21 @@ def weights_of(model: Any) -> object:
 
 
 def cache_file(cache: str, rank: int = 0) -> str:
-    """The file that the harness makes of the name of a cache, for each rank another one."""
+    """The file that the harness uses for a cache of this name; each rank has its own."""
     return f"{cache}_rank{rank or int(os.environ.get('LOCAL_RANK', '0'))}.db"
 
 
 def output_folder(output_path: str) -> Path:
-    """The folder that the harness writes to; --output_path may name a file in it, too."""
+    """The folder that the harness writes to; --output_path may also name a file in it."""
     path = Path(output_path)
     return path.parent if path.suffix == ".json" else path
 
 
 def check_output(output_path: str) -> None:
-    """See that results can be written.
+    """Check that results can be written.
 
     Raises:
-        OptionError: If they cannot.
+        OptionError: If the folder cannot be written to.
     """
     folder = output_folder(output_path)
     try:
@@ -244,19 +244,19 @@ def check_output(output_path: str) -> None:
             pass
     except OSError as error:
         raise OptionError(
-            f"--output_path {output_path}: {folder} cannot be written to: {error.strerror}. Name a folder that you "
-            "may write to"
+            f"--output_path {output_path}: cannot write to {folder}: {error.strerror}. Choose a folder that you may "
+            "write to"
         ) from None
 
 
 def check_cache(path: str) -> None:
-    """See that a file can keep answers.
+    """Check that a file can store answers.
 
     Args:
         path: The file.
 
     Raises:
-        OptionError: If it cannot be opened, holds something else, or is locked.
+        OptionError: If the file cannot be opened, is not a cache of answers, or is locked.
     """
     try:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
@@ -266,11 +266,11 @@ def check_cache(path: str) -> None:
             database.execute("SELECT key, value FROM unnamed LIMIT 1")
             database.execute("COMMIT")
     except (OSError, sqlite3.Error) as error:
-        raise OptionError(f"{path} cannot keep the answers: {error}") from None
+        raise OptionError(f"{path}: cannot store answers in this file: {error}") from None
 
 
 def _stamps(value: Any) -> list[tuple[str, int, int]]:
-    """Names, sizes and dates of the files that a path stands for, without those of kept answers."""
+    """Names, sizes and dates of the file or of the files in a folder, without stored answers."""
     try:
         path = Path(value)
         files = sorted(path.iterdir()) if path.is_dir() else [path]

@@ -1,4 +1,4 @@
-"""`lm-eval-cora run`: the harness' own command, with a model that is asked as little as possible."""
+"""`lm-eval-cora run`: the command `lm_eval run` with a model that skips unnecessary requests."""
 
 from __future__ import annotations
 
@@ -42,19 +42,19 @@ from lm_eval_cora.harness.served import patient
 from lm_eval_cora.options import OptionError
 
 
-class RunDied(Exception):  # the message is the last that a user reads
-    """A run that ended before its results: what happened, what is kept, and how to go on."""
+class RunDied(Exception):
+    """A run ended before its results. The message says what happened, which answers are kept, and how to continue."""
 
 
 @dataclass
 class _Run:
-    """A run: where its answers are kept, and whether it came to its results.
+    """State of a run: its settings, its cache of answers, and whether its results are written.
 
     Attributes:
-        settings: Those of the harness.
-        keeps: Whether answers are to be kept.
-        command: What the user typed.
-        cache: The file with the answers, once the model is there.
+        settings: Settings of the harness.
+        keeps: Whether to keep answers in a file.
+        command: The command that the user typed.
+        cache: Cache of answers; None before the model is built.
         finished: Whether the results are written.
     """
 
@@ -65,21 +65,21 @@ class _Run:
     finished: bool = False
 
     def check_disk(self) -> None:
-        """See that there is a place for results and answers, before there is a model.
+        """Check, before the model is built, that results and answers can be written.
 
         Raises:
-            OptionError: If there is none.
+            OptionError: If they cannot be written, or if options contradict each other.
         """
         if self.settings.output_path:
             check_output(self.settings.output_path)
         if self.settings.use_cache and not self.keeps:
-            raise OptionError("--no_cache and --use_cache contradict each other; give one of them")
+            raise OptionError("--no_cache and --use_cache contradict each other. Remove one of them")
         if self.settings.use_cache:
             with self._naming_the_option():
                 check_cache(cache_file(self.settings.use_cache))
 
-    def kept_before(self, model: Any) -> Any:
-        """The model, with a file before it if answers are kept."""
+    def with_cache(self, model: Any) -> Any:
+        """Wrap a model in a cache if answers are kept."""
         settings = self.settings
         if not self.has_a_place:
             return model
@@ -90,16 +90,16 @@ class _Run:
             name = default_cache(settings.output_path, settings.model, settings.model_args, weights_of(model))
             try:
                 self.cache = AnswerCache(model, cache_file(name, model.rank))
-            except OptionError as error:  # nobody asked for it
-                logger.warning("%s. Answers are not kept. --use_cache FILE names another file", error)
+            except OptionError as error:  # the user did not ask for this file
+                logger.warning("%s. Answers will not be kept. To use another file, pass --use_cache FILE", error)
                 self.keeps = False
                 return model
-        logger.info("answers are kept in %s, which has %d now", self.cache.cache_db, self.cache.kept)
+        logger.info("answers are kept in %s (%d so far)", self.cache.cache_db, self.cache.kept)
         return self.cache
 
     @property
     def has_a_place(self) -> bool:
-        """Whether answers are kept."""
+        """Whether answers are kept, and there is a folder or file for them."""
         return self.keeps and bool(self.settings.use_cache or self.settings.output_path)
 
     @contextmanager
@@ -107,26 +107,26 @@ class _Run:
         try:
             yield
         except OptionError as error:
-            raise OptionError(f"--use_cache {self.settings.use_cache}: {error}. Name another file") from None
+            raise OptionError(f"--use_cache {self.settings.use_cache}: {error}. Use another file") from None
 
     def died(self, what: str) -> RunDied:
-        """What the user needs to go on after a run that ended."""
+        """The error for a run that ended early. It says how to continue."""
         return RunDied(f"{what}. {self._what_is_kept()}")
 
     def _what_is_kept(self) -> str:
         if not self.has_a_place:
-            return "No answers are kept: give --output_path FOLDER, without --no_cache, to keep them."
+            return "No answers were kept. To keep them, pass --output_path FOLDER and do not pass --no_cache."
         if self.cache is None:
-            return f"Nothing was asked. The same command tries again: {self.command}"
+            return f"No request was sent. To try again, run the same command: {self.command}"
         kept, file = self.cache.kept, self.cache.cache_db
-        return f"{kept:,} answers are kept in {file}. The same command goes on from there: {self.command}"
+        return f"{kept:,} answers are kept in {file}. To continue from there, run the same command: {self.command}"
 
     def finish(self) -> None:
-        """Note that the results are written."""
+        """Record that the results are written."""
         self.finished = True
 
     def end(self) -> None:
-        """Let other runs use the file."""
+        """Close the cache, so that other runs can use its file."""
         if self.cache is not None:
             self.cache.close()
 
@@ -141,27 +141,28 @@ def run(
     keeps: bool = True,
     command: str = "",
 ) -> None:
-    """Do what `lm_eval run` does with these arguments, after a look at the tasks, and ask as little as possible.
+    """Check the tasks, then do what `lm_eval run` does with these arguments, without unnecessary requests.
 
     Args:
-        arguments: Those of `lm_eval run`.
-        stop: The stopping rule; None asks all variants of a question.
-        budget: How many requests may be asked.
-        target: The standard error of CoRA from which on no more questions are asked.
-        limits: Numbers of tokens for answers that are written: the next one is for what the one before cuts off.
-        keeps: Whether greedy answers are kept beside the results, for a run that goes on.
-        command: What the user typed, for the message of a run that died.
+        arguments: Arguments of `lm_eval run`.
+        stop: Stopping rule; None asks all variants of a question.
+        budget: Maximum number of requests.
+        target: Standard error of CoRA below which no more questions are asked.
+        limits: Increasing token limits for written answers. The next limit is for responses that one cuts off.
+        keeps: Whether to keep greedy answers beside the results, so that a later run can resume.
+        command: The command that the user typed, for error messages.
 
     Raises:
-        OptionError: Before the first request, if something is not as it must be.
-        BenchmarkError: Before a model is built, if the questions cannot be had.
-        RunDied: If the run ended after that.
+        OptionError: If a task or an option is wrong, before the first request.
+        BenchmarkError: If the questions cannot be loaded, before the model is built.
+        RunDied: If the run ends later without results.
     """
     setup_logging()
     harness, given = parsed(arguments)
     settings = _configured(given)
     if limits and (given_twice := {"max_gen_toks", *TOKEN_LIMITS}.intersection(settings.gen_kwargs)):
-        raise OptionError(f"--max_gen_toks and --gen_kwargs {min(given_twice)} both limit the tokens; give one of them")
+        message = f"--max_gen_toks and --gen_kwargs {min(given_twice)} both limit the tokens. Remove one of them"
+        raise OptionError(message)
     this = _Run(settings, keeps, command)
     this.check_disk()
     back_end = _back_end(settings.model)
@@ -171,17 +172,17 @@ def run(
     check_vllm(settings.model, settings.model_args, scored, asking.described if asking.calls_often else "")
 
     def wrap(model: Any) -> AskingLM:
-        if isinstance(model, AskingLM):  # of a back end that makes one from a text by way of an object
+        if isinstance(model, AskingLM):  # one class method called the other one, which has wrapped the model
             return model
         leave_out_empty_stops(model)
         check_scoring(model, scored)
         if "generate_until" in forms.values():
             check_writing(model, chat=bool(settings.apply_chat_template))
         warn_of_small_batches(model)
-        return AskingLM(this.kept_before(model), stop, budget=budget, target=target, limits=limits)
+        return AskingLM(this.with_cache(model), stop, budget=budget, target=target, limits=limits)
 
     def process_tasks(again: EvaluatorConfig, _: Any = None) -> TaskManager:
-        """Return what is known by now, and leave no cache around our layer."""
+        """Return the tasks that are already found. Drop `use_cache`: our cache is inside the wrapper."""
         again.tasks, again.use_cache = settings.tasks, None
         return manager
 
@@ -189,17 +190,17 @@ def run(
         model_made_by(get_model(settings.model), partial(_maker, settings, back_end, wrap)),
         tasks_from(process_tasks),
         after_saving(this.finish),
-        _told_in_the_end(this),
+        _explained(this),
     ):
         harness.execute(given)
 
 
 @contextmanager
-def _told_in_the_end(this: _Run) -> Iterator[None]:
-    """Turn whatever ends a run into what the user needs to go on.
+def _explained(this: _Run) -> Iterator[None]:
+    """Turn an error that ends a run into one that says how to continue.
 
     Raises:
-        RunDied: For an error, or Ctrl-C.
+        RunDied: For Ctrl-C, and for any error except wrong options and questions that cannot be loaded.
     """
     try:
         yield
@@ -209,14 +210,14 @@ def _told_in_the_end(this: _Run) -> Iterator[None]:
         raise this.died("stopped by Ctrl-C") from error
     except Exception as error:
         if isinstance(error, BrokenPipeError) and this.finished and not _is_open(sys.stdout):
-            raise  # `| head` has seen enough of the table
+            raise  # the reader of a pipe, such as `| head`, has closed it
         raise this.died(f"the run ended: {in_a_line(error)}") from error
     finally:
         this.end()
 
 
 def _is_open(stream: TextIO) -> bool:
-    """Whether somebody still reads what is written."""
+    """Whether the stream still has a reader."""
     try:
         stream.write("\n")
         stream.flush()
@@ -226,9 +227,9 @@ def _is_open(stream: TextIO) -> bool:
 
 
 def _configured(given: Namespace) -> EvaluatorConfig:
-    """What the arguments come to, with those of a --config file."""
+    """The settings from the command line and a --config file."""
     try:
-        with silence(), redirect_stdout(StringIO()):  # it prints a file's contents, and will again
+        with silence(), redirect_stdout(StringIO()):  # it prints the content of the file, and the run prints it again
             return EvaluatorConfig.from_cli(given)
     except (ValueError, TypeError, OSError) as error:
         raise OptionError(str(error)) from error
@@ -238,7 +239,7 @@ def _back_end(name: str) -> type:
     """The harness' class of a back end.
 
     Raises:
-        OptionError: If there is none, or a package for it is missing.
+        OptionError: If it does not exist, or a package that it needs is missing.
     """
     try:
         back_end: type = get_model(name)
@@ -252,13 +253,13 @@ def _back_end(name: str) -> type:
 def _maker(
     settings: EvaluatorConfig, back_end: type, wrap: Callable[[Any], AskingLM], method: str
 ) -> Callable[..., AskingLM]:
-    """Return a class method of a back end that wraps the model it makes."""
+    """Return a replacement for a class method that creates a model. It wraps the model."""
     make = getattr(back_end, method)
 
     def made(*given: Any, **named: Any) -> AskingLM:
         try:
             model = make(*given, **named)
-        except OptionError:  # from the other maker, which this one calls
+        except OptionError:  # from the other class method, which this one calls
             raise
         except (Exception, SystemExit) as error:
             raise model_error(settings.model, settings.model_args, error) from error

@@ -230,23 +230,23 @@ def test_an_output_path_that_cannot_be_written_to(tmp_path: Path) -> None:
     check_output(str(tmp_path / "new" / "folder"))
     check_output(str(tmp_path / "new" / "scores.json"))
     for path in (tmp_path / "file", tmp_path / "file" / "out", Path("/proc/nothing/out"), tmp_path / "file" / "a.json"):
-        with pytest.raises(OptionError, match=r"^--output_path .* cannot be written to: "):
+        with pytest.raises(OptionError, match=r"^--output_path .*: cannot write to .*: "):
             check_output(str(path))
 
 
 def test_a_cache_that_cannot_be_opened(tmp_path: Path) -> None:
-    (tmp_path / "text.db").write_text("no database at all, but a text of some length" * 40)
+    (tmp_path / "text.db").write_text("a text of some length, which is not a database" * 40)
     (tmp_path / "folder.db").mkdir()
     check_cache(str(tmp_path / "new" / "fine.db"))
     check_cache(str(tmp_path / "new" / "fine.db"))
     for name in ("text.db", "folder.db", "text.db/inside.db"):
-        with pytest.raises(OptionError, match=r" cannot keep the answers: "):
+        with pytest.raises(OptionError, match=r": cannot store answers in this file: "):
             check_cache(str(tmp_path / name))
 
 
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("arguments", [["--output_path", "{file}"], ["--use_cache", "{file}/cache"]], ids=str)
-def test_the_disk_is_looked_at_before_there_is_a_model(tmp_path: Path, arguments: list[str], capsys: Any) -> None:
+def test_the_disk_is_checked_before_the_model_is_built(tmp_path: Path, arguments: list[str], capsys: Any) -> None:
     (tmp_path / "file").write_text("")
     given = [text.format(file=tmp_path / "file") for text in arguments]
     command = ["run", "--model", "broken-on-purpose", "--tasks", "cora_demo", "--include_path", str(TASKS), *given]

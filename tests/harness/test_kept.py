@@ -100,6 +100,6 @@ def test_a_full_disk_ends_no_run(tmp_path: Path, caplog: pytest.LogCaptureFixtur
     with patch.object(SqliteDict, "__setitem__", side_effect=sqlite3.OperationalError("database or disk is full")):
         assert cache.generate_until(requests(10)) == [f"answer {n}" for n in range(10)]
     (line,) = caplog.messages
-    assert line.endswith("no more answers are kept: database or disk is full. The run goes on")
+    assert line.endswith("no more answers are kept: database or disk is full. The run continues")
     assert cache.kept == 5
     cache.close()

@@ -293,10 +293,10 @@ def test_ctrl_c_says_what_is_kept(run: Commands) -> None:
     assert "stopped by Ctrl-C. 0 answers are kept in" in stopped.err.splitlines()[-1]
     assert "Traceback" not in stopped.err
     nothing = run.ours("--model_args", "skill=stopped", "--no_cache")
-    assert "--output_path FOLDER, without --no_cache" in nothing.err.splitlines()[-1]
+    assert "--output_path FOLDER and do not pass --no_cache" in nothing.err.splitlines()[-1]
 
 
-def test_the_traceback_is_for_those_who_ask(run: Commands) -> None:
+def test_verbose_shows_the_traceback(run: Commands) -> None:
     failed = run.ours("--model_args", "skill=none", "--verbose")
     assert failed.code == 1
     assert 'raise RuntimeError("out of memory")' in failed.err

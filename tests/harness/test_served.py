@@ -82,7 +82,7 @@ def test_tasks_that_score_are_refused_by_servers_that_cannot(
 
 
 MISTAKES = [
-    ("model=other", "status 404. Check the name of the model, and the address. The server said: "),
+    ("model=other", "status 404. Check the name of the model and the address of the server. The server said: "),
     ("model=other", "does not exist"),
     ("base_url=http://127.0.0.1:1/v1/chat/completions,model=tiny", "no connection to the server. Start the server"),
 ]
@@ -252,11 +252,11 @@ def test_two_runs_do_not_share_a_file(run: Runs, server: Server) -> None:
     with FileLock(f"{file}.lock"):
         code, err = run()
         assert code == 0
-        assert "Answers are not kept" in err
+        assert "Answers will not be kept" in err
         assert len(server.asked()) == before + 2 * M
         code, err = run("--use_cache", str(file).removesuffix("_rank0.db"))
         assert code == 1
-        assert "Name another file" in last(err)
+        assert "Use another file" in last(err)
 
 
 @at_once_and_one_by_one
@@ -338,11 +338,11 @@ def test_a_server_that_ignores_seeds_is_told_of(run: Runs, server: Server) -> No
 def test_the_file_is_named_before_the_run_and_belongs_to_one_model(run: Runs, server: Server) -> None:
     _, err = run()
     (file,) = run.folder.glob("answers_*_rank0.db")
-    assert re.search(rf"answers are kept in {re.escape(str(file))}, which has 0 now", err)
+    assert re.search(rf"answers are kept in {re.escape(str(file))} \(0 so far\)", err)
     server.model = "another"
     _, err = run()
     assert len(list(run.folder.glob("answers_*_rank0.db"))) == 2
-    assert "which has 0 now" in err
+    assert "(0 so far)" in err
 
 
 def test_how_requests_travel_makes_no_other_file(run: Runs, server: Server) -> None:
