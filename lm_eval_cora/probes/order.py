@@ -84,8 +84,8 @@ def _arrangements(question: Question, orders: Orders) -> Sequence[tuple[int, ...
     if orders == "all":
         if count > MOST_OPTIONS_FOR_ALL:
             raise OptionError(
-                f"option 'orders': 'all' expects questions with at most {MOST_OPTIONS_FOR_ALL} options (120 orders), "
-                f"got {count} options in question {question.id!r}. Use 'swap' or 'cyclic'."
+                f"question {question.id!r} has {count} options, but 'orders: all' expects at most "
+                f"{MOST_OPTIONS_FOR_ALL} (120 orders). Set the option 'orders' to swap or cyclic."
             )
         return list(permutations(source))
     return [_swapped(source, question.answer, position) for position in source]
