@@ -23,8 +23,8 @@ _TOKENS_AROUND, _TOKENS_OF_A_LETTER, _BYTES_OF_A_TOKEN = 8, 4, 3
 """Estimated length of an answer that names several letters, with or without the texts of their options."""
 
 _STEP_OF_ROOM, _MOST_ROOM = 32, 128
-"""In tokens. Few different limits, because back ends batch requests with the same limit; and a low maximum, because
-back ends shorten a long prompt by the limit."""
+"""In tokens. A limit is a multiple of the step, because back ends batch requests with the same limit. The maximum is
+low, because back ends cut that many tokens off a long prompt."""
 
 # Text between letters. Without a dash, because "A-C" may mean three letters.
 _BETWEEN = re.compile(
@@ -160,7 +160,7 @@ def find_selection(response: str, printed: Sequence[int], choices: Sequence[str]
 
 
 def _letters(text: str, choices: Sequence[str]) -> list[str]:
-    """Return the letters at the beginning of a text; after a label, the letters that follow it."""
+    """Return the letters at the beginning of a text, or after the last label that has letters."""
     parts: list[tuple[str, list[_Named]]] = []
     while True:
         named = _named(text, choices)
