@@ -196,7 +196,7 @@ def test_what_the_reader_must_know_is_on_stderr(cli: Cli, out: Written, tmp_path
     put(written.samples, ["{", *lines_of(written.samples)[1:]])
     assert cli("report", tmp_path, "--format", "json") == 0
     strict(cli.out)
-    assert re.search("some-org/some-model, cora_demo: left out 1 lines?: 1 no JSON", cli.err)
+    assert re.search("some-org/some-model, cora_demo: left out 1 lines?: 1 not JSON", cli.err)
     assert re.search("left out 1 questions?: variants are missing", cli.err)
     assert "results file" in cli.err
 

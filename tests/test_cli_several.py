@@ -40,7 +40,7 @@ def test_a_comparison_says_what_was_left_out(tmp_path: Path, capsys: pytest.Capt
     assert main(["compare", str(one.folder), str(other.folder), "--json"]) == 0
     said = capsys.readouterr()
     (found,) = strict(said.out)
-    for note in ("left out 1 line: 1 no JSON", "generation_kwargs is {"):
+    for note in ("left out 1 line: 1 not JSON", "generation_kwargs is {"):
         assert note in said.err
         assert any(note in told for told in found["notes"])
 

@@ -1,5 +1,5 @@
-"""From what a run wrote to what people look at: numbers recomputed, tables, plots, a page."""
+"""Read the output files of runs, recompute the metrics, and show them as tables, charts and a page."""
 
 
 class ReportError(ValueError):
-    """What was given cannot be reported; the message says what it was, where, and what to do."""
+    """An input that cannot be reported. The message names the input and its place and says what to do."""

@@ -1,4 +1,4 @@
-"""What a report says, whatever it is printed as: sections of tables, charts and answers to look at."""
+"""The content of a report, independent of its output format: sections of tables, charts and example answers."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ class Number:
     """A number in a table or a chart.
 
     Attributes:
-        value: The number; nan is undefined.
-        stderr: Its standard error; nan is unknown.
-        rank: Its rank among the models, 1 the best, None if there are no others.
-        signed: Whether it is a difference, whose sign is printed.
+        value: The number; nan if it is undefined.
+        stderr: Its standard error; nan if it is unknown.
+        rank: Its rank among the models, 1 for the best; None if it is not ranked.
+        signed: Whether to print the sign, as for a difference.
     """
 
     value: float
@@ -27,11 +27,11 @@ class Number:
 
     @classmethod
     def of(cls, estimate: Estimate, rank: int | None = None, *, signed: bool = False) -> Number:
-        """The number of an Estimate."""
+        """Make a number from an Estimate."""
         return cls(estimate.value, estimate.stderr, rank, signed)
 
     def __str__(self) -> str:
-        """As it is printed: value, standard error, rank.
+        """Format the number as value, standard error and rank.
 
         Example:
             >>> str(Number(0.744, 0.0121, 1)), str(Number(-0.25, signed=True)), str(Number(nan))
@@ -46,7 +46,7 @@ class Number:
 
 
 def interval(low: float, high: float) -> str:
-    """An interval of a difference as it is printed.
+    """Format the interval of a difference.
 
     Example:
         >>> interval(-0.25, 0.5), interval(nan, nan)
@@ -56,7 +56,7 @@ def interval(low: float, high: float) -> str:
 
 
 Cell = str | int | Number
-"""What stands in a table: text, a count, or a number with its error."""
+"""A cell of a table: text, a count, or a number with its standard error."""
 
 
 @dataclass(frozen=True)
@@ -64,11 +64,11 @@ class Table:
     """A table; the first cell of a row names it.
 
     Attributes:
-        title: What it shows.
-        columns: Headings.
-        rows: A cell per column each.
-        note: How to read it.
-        sortable: Whether a reader may want the rows in another order.
+        title: Title of the table.
+        columns: Column headings.
+        rows: Rows, each with one cell per column.
+        note: Explanation for the reader.
+        sortable: Whether the page lets readers sort the rows.
     """
 
     title: str
@@ -80,12 +80,12 @@ class Table:
 
 @dataclass(frozen=True)
 class Line:
-    """A model's curve: a point per level, and levels that it is to be compared with.
+    """The curve of a model: a point per level, and horizontal lines to compare with.
 
     Attributes:
-        name: The model.
+        name: Name of the model.
         points: (x, y) pairs from left to right.
-        marks: Names and values of horizontal lines, such as MCQA.
+        marks: Name and value of each horizontal line, such as MCQA.
     """
 
     name: str
@@ -95,7 +95,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Curve:
-    """A chart of curves with confidence bands, x and y from 0 to 1."""
+    """A chart of curves with confidence bands; x and y range from 0 to 1."""
 
     title: str
     x_label: str
@@ -107,12 +107,12 @@ class Curve:
 
 @dataclass(frozen=True)
 class Spread:
-    """A model's values over the kinds of a probe, and a score to be shown beside them.
+    """The values of a model for the kinds of a probe, and one more score.
 
     Attributes:
-        name: The model.
-        values: Name of each kind and its value.
-        beside: The score.
+        name: Name of the model.
+        values: Name and value of each kind.
+        beside: The score to show beside the values.
     """
 
     name: str
@@ -122,7 +122,7 @@ class Spread:
 
 @dataclass(frozen=True)
 class Ranges:
-    """A chart of boxes: how far the accuracy moves over templates, positions, samples or kinds, with a score beside."""
+    """A chart of boxes: the range of the accuracy over templates, positions, samples or kinds, and one more score."""
 
     title: str
     y_label: str
@@ -134,17 +134,17 @@ class Ranges:
 
 @dataclass(frozen=True)
 class Dots:
-    """A chart of dots with error bars: a row per name, a dot per model, from 0 to 1.
+    """A chart of dots with error bars: a row per name, a dot per model; x ranges from 0 to 1.
 
     Attributes:
-        title: What it shows.
-        x_label: What the values are.
-        rows: Names, from top to bottom.
-        models: Name of each model and its value in each row.
-        reference: A value in each row to compare with, such as an even share, or nothing.
-        reference_label: What that is.
-        numbers: The same as a table.
-        note: How to read it.
+        title: Title of the chart.
+        x_label: Label of the x axis.
+        rows: Names of the rows, from top to bottom.
+        models: Name of each model and its values, one per row.
+        numbers: The values as a table.
+        reference: A value per row to compare with, such as an even share; empty without a reference.
+        reference_label: Name of the reference in the legend.
+        note: Explanation for the reader.
     """
 
     title: str
@@ -169,14 +169,14 @@ class PrintedOption:
 
 @dataclass(frozen=True)
 class Answered:
-    """A variant and what the model said to it.
+    """A variant and the response of the model.
 
     Attributes:
         kind: Kind of the variant.
         verdict: `right`, `wrong`, or `invalid`.
-        said: What was read out of the response, or why nothing was.
-        response: The response, or the scores of the answers; cut if it is long. Hostile text.
-        options: The options as they were printed; none where the answer is written.
+        said: The parsed answer, or the reason why the response has no valid answer.
+        response: The response, or the scores of the answers; shortened if it is long. Untrusted text.
+        options: The options as printed; empty if the prompt has none.
     """
 
     kind: str
@@ -198,7 +198,7 @@ class Example:
 
 @dataclass(frozen=True)
 class Examples:
-    """Questions to be unfolded, of one model."""
+    """Questions of one model that a reader can unfold."""
 
     title: str
     examples: Sequence[Example]
@@ -211,15 +211,15 @@ Block = Table | Chart | Examples
 
 @dataclass(frozen=True)
 class Section:
-    """What there is to say about a task, or about a benchmark over several tasks.
+    """The part of a report about a task, or about several tasks of a benchmark.
 
     Attributes:
         title: Name of the task or benchmark.
-        subtitle: What it asks, in a few words.
-        blocks: What is shown, the most important first.
-        signatures: Model and signature of its scores, for each model.
-        notes: What the reader must know about the runs: (model, note) pairs.
-        more: What is shown to those who ask for it, where there are other sections.
+        subtitle: Short description of the task.
+        blocks: Tables and charts, the most important first.
+        signatures: (model, signature) pairs.
+        notes: Warnings about the runs: (model, note) pairs.
+        more: Blocks that the page shows folded if the report has several sections.
     """
 
     title: str
@@ -235,10 +235,10 @@ class Report:
     """A whole report.
 
     Attributes:
-        title: Its title.
-        sections: One per task, then one per benchmark where several probes are summed up.
-        overview: All runs in a row each; None of one.
-        glossary: What the metrics mean.
+        title: Title of the report.
+        sections: One per task, then one per benchmark with an aggregated row of several probes.
+        overview: Table with one row per run; None if there is one run.
+        glossary: Meanings of the metrics and kinds of variants.
     """
 
     title: str

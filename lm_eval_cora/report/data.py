@@ -1,4 +1,4 @@
-"""How reports name the data of a task."""
+"""Names of the data of a task in reports."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lm_eval_cora.data import Data, is_in_task_name
 
 
 def family_of(task: str, probe: str) -> str:
-    """Name of a task without its probe.
+    """Remove the probe from the name of a task.
 
     Example:
         >>> family_of("cora_mmlu_pro_order", "order")
@@ -24,8 +24,8 @@ class Asked(NamedTuple):
 
     Attributes:
         task: Name of the task.
-        family: As `family_of` returns it: the tasks of one family ask the same benchmark.
-        data: The questions.
+        family: Name of the task without its probe. The tasks of a family use the same benchmark.
+        data: Identity of the questions.
     """
 
     task: str
@@ -34,10 +34,10 @@ class Asked(NamedTuple):
 
 
 def labels(asked: Sequence[Asked]) -> list[str]:
-    """What a report prints in brackets after each task, so that different data have different names.
+    """Make the labels that reports print in brackets after task names, so that different data have different names.
 
-    The label is the name of the benchmark, unless the name of the task contains it. If one family has several data
-    sets with one name, the digest follows.
+    A label is the name of the benchmark, or empty if the name of the task contains it. If a family has several data
+    sets of the same name, the label also contains the digest.
 
     Example:
         >>> one, other = Data("my", "1a2b3c4d"), Data("my", "5e6f7a8b")

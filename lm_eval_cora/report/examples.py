@@ -1,4 +1,4 @@
-"""What a model said, to be looked at: its least consistent questions, and its invalid answers."""
+"""Example answers of a model: its least consistent questions and its invalid answers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LONGEST_EXCERPT = 200
 
 
 def least_consistent(run: Run) -> Examples | None:
-    """The ten questions whose variants agree least, with all that was answered; None if nothing can agree."""
+    """Select the ten questions whose variants agree least; None if no question has comparable variants."""
     shares = agreement(run.table)
     defined = np.flatnonzero(np.isfinite(shares))
     chosen = [int(number) for number in defined[np.argsort(shares[defined], kind="stable")][:_SHOWN]]
@@ -30,7 +30,7 @@ def least_consistent(run: Run) -> Examples | None:
     return Examples(
         f"The least consistent questions of {run.model}",
         examples,
-        "Those whose variants agree least. The right option is marked, and the one that was picked.",
+        "The questions whose variants agree least. The right option and the picked option are marked.",
     )
 
 
@@ -67,7 +67,7 @@ def _answered(record: Record, line: Mapping[str, Any]) -> Answered:
 
 
 def response_text(line: Mapping[str, Any]) -> str:
-    """The response of a line, or the scores of its answers, as text."""
+    """Return the response of a samples line, or the scores of its answers, as text."""
     responses = line.get("filtered_resps") or [""]
     if isinstance(responses[0], str):
         return responses[0]
@@ -83,7 +83,7 @@ def _cut(text: str) -> str:
 
 
 def invalid_answers(runs: Sequence[Run]) -> Table | None:
-    """Why answers are invalid, how often, and one example of each; None if none is."""
+    """Tabulate the reasons for invalid answers, with counts and an example each; None if all answers are valid."""
     rows: list[list[Cell]] = []
     for run in runs:
         by_reason: dict[str, list[Record]] = {}
@@ -97,4 +97,4 @@ def invalid_answers(runs: Sequence[Run]) -> Table | None:
     if not rows:
         return None
     head = ["reason"] if len(runs) == 1 else ["reason", "model"]
-    return Table("Invalid answers", [*head, "answers", "share", "for example"], rows, sortable=True)
+    return Table("Invalid answers", [*head, "answers", "share", "example"], rows, sortable=True)

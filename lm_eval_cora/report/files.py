@@ -1,4 +1,4 @@
-"""What the harness wrote: which samples files there are, and what the results file of each says."""
+"""Find the samples files of the harness and the results file of each."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _DATE = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d+)?")
 _NAME = re.compile(rf"samples_(?P<task>.+)_(?P<date>{_DATE.pattern})\.jsonl")
 
 FORMER_READER: Reader = "strict"
-"""The reader of runs whose signature names none: they are older than the other one."""
+"""The reader of old runs whose signature does not name a reader; no other reader existed then."""
 
 
 @dataclass(frozen=True)
@@ -27,12 +27,12 @@ class SamplesFile:
     """A samples file and the results file of the same run.
 
     Attributes:
-        path: Where it is.
+        path: Path of the samples file.
         task: Name of the task.
-        date: When the run was; empty if the name does not say it.
-        model: Name of the model, as the results file or another one in the folder has it, or else the folder's.
-        results: What the results file says; empty without one.
-        unchecked: Why there is no results file; empty if there is one.
+        date: Date of the run; empty if the file name has none.
+        model: Name of the model, from the results file, from another results file in the folder, or from the folder.
+        results: Content of the results file; empty without one.
+        unchecked: Reason why there is no results file; empty if there is one.
     """
 
     path: Path
@@ -44,12 +44,12 @@ class SamplesFile:
 
     @property
     def config(self) -> Mapping[str, Any]:
-        """What the results file says of the task."""
+        """Configuration of the task in the results file; empty without one."""
         return part_of(part_of(self.results, "configs"), self.task)
 
     @property
     def data(self) -> Data:
-        """The questions, as far as the results file identifies them."""
+        """Identity of the questions, as far as the results file has it."""
         return Data.of(part_of(self.config, "metadata"))
 
     @property
@@ -59,23 +59,23 @@ class SamplesFile:
 
     @property
     def reader(self) -> str:
-        """How written answers were read; empty if no results file says it, and where answers were scored."""
+        """Reader of written answers; empty without a results file and for scored answers."""
         parts = signature_parts(self.signature)
         return parts.get("reader", FORMER_READER) if parts.get("form") == "generate" else ""
 
     @property
     def settings(self) -> Any:
-        """How the task was asked; None if no results file says it."""
+        """Settings of the run, to compare with those of another run; None without a signature."""
         if not self.signature:
             return None
-        # The digest replaces the names of the user's files.
+        # The digest identifies the user's files better than their names do.
         left_out = (*HOW_MUCH, *OF_THE_DATA, "reader", *(["data_files"] if self.data.digest else []))
         parts = {name: value for name, value in signature_parts(self.signature).items() if name not in left_out}
         return parts, part_of(self.results, "config").get("model_args"), sent_with(self.results, self.task)
 
 
 def sent_with(results: Mapping[str, Any], task: str) -> dict[str, Any]:
-    """What a results file says of how prompts were sent, beside the task itself: what may differ between models."""
+    """Settings for sending prompts, beside the task itself. They may differ between models."""
     return {
         "generation_kwargs": part_of(part_of(results, "configs"), task).get("generation_kwargs"),
         "chat_template_sha": chat_template_of(results),
@@ -87,17 +87,17 @@ def sent_with(results: Mapping[str, Any], task: str) -> dict[str, Any]:
 _CHAT_APIS = (
     *("local-chat-completions", "openai-chat-completions", "azure-openai-chat-completions"),
     *("anthropic-chat", "anthropic-chat-completions", "litellm", "litellm-chat", "litellm-chat-completions"),
-    # As a run in Python names them, by the class.
+    # Runs started from Python have the name of the class.
     *("LocalChatCompletion", "OpenAIChatCompletion", "AzureOpenaiChatCompletionsLM", "AnthropicChat"),
     "LiteLLMChatCompletion",
 )
-"""Back ends of the harness that send turns."""
+"""Back ends of the harness that send chat turns."""
 
 
 def chat_template_of(results: Mapping[str, Any]) -> str | None:
-    """The digest of the chat template in a results file; None if no template was applied.
+    """Return the digest of the chat template in a results file; None if no template was applied.
 
-    A back end that sends turns leaves the template to the server, and the harness then writes none.
+    For a back end that sends chat turns, the server applies the template and the results file has no digest.
 
     Example:
         >>> chat_template_of({"config": {"model": "local-chat-completions"}})
@@ -110,19 +110,19 @@ def chat_template_of(results: Mapping[str, Any]) -> str | None:
 
 
 def part_of(whole: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """A part of a results file; empty if it is missing, or is something else than it should be."""
+    """Return a mapping inside a results file; empty if it is missing or not a mapping."""
     part = whole.get(name)
     return part if isinstance(part, Mapping) else {}
 
 
 def find_files(path: Path) -> list[SamplesFile]:
-    """The samples files that a path stands for.
+    """Find the samples files for a path.
 
     Args:
-        path: A folder, searched with all below it; a results file; or a samples file.
+        path: A folder, which is searched recursively; a results file; or a samples file.
 
     Returns:
-        The files, by path.
+        The files, sorted by path.
 
     Raises:
         ReportError: If the path does not exist.
@@ -141,10 +141,11 @@ def find_files(path: Path) -> list[SamplesFile]:
 
 
 def grouped(files: Iterable[SamplesFile]) -> list[list[SamplesFile]]:
-    """Group the files that can belong to one run: of one model, one task and the same questions.
+    """Group the files that can belong to one run: files of one model, one task and the same questions.
 
-    A file without a digest of its questions joins the newest file of its task that has one. There it is left out or
-    hides the older ones, as its date says, but is never merged. Other data sets of the task are not affected.
+    A file without a digest of its questions joins the group of the newest file of its task that has a digest. It is
+    never merged: if it is the newest file of the group it replaces the others, else it is left out. Groups of other
+    data sets are not affected.
 
     Args:
         files: Samples files of any tasks.
@@ -167,17 +168,17 @@ def grouped(files: Iterable[SamplesFile]) -> list[list[SamplesFile]]:
 
 
 def not_mergeable(newest: SamplesFile, older: SamplesFile, reader: Reader | None) -> str:
-    """Reason why the results files forbid to merge two files; empty if they allow it."""
+    """Reason why two files cannot be merged, by their results files; empty if they can."""
     if newest.settings is None or older.settings is None:
-        return "without both results files nothing says whether it was asked alike"
+        return "without both results files the settings of the two cannot be compared"
     if bool(newest.data.digest) != bool(older.data.digest):
         which = "it" if newest.data.digest else "the newer file"
-        return f"{which} has no digest of its questions, so nothing says whether they are the same"
+        return f"{which} has no digest of its questions, so the questions of the two cannot be compared"
     if newest.settings == older.settings:
-        return "" if reader or newest.reader == older.reader else f"it was read by the {older.reader} reader"
+        return "" if reader or newest.reader == older.reader else f"its reader was {older.reader}, not {newest.reader}"
     (parts, *_), (others, *_) = newest.settings, older.settings
     stopped = any(parts.get(name) != others.get(name) for name in WHERE_IT_ENDS)
-    return "one of the two was stopped early" if stopped else "it was asked otherwise"
+    return "its --stop, --budget or --target-stderr differs" if stopped else "its settings differ"
 
 
 def _file(path: Path, read: Callable[[Path], Mapping[str, Any]]) -> SamplesFile:
@@ -187,8 +188,8 @@ def _file(path: Path, read: Callable[[Path], Mapping[str, Any]]) -> SamplesFile:
     results = next(filter(None, map(read, beside)), {})
     unchecked = "" if results else "there is no results file beside the samples"
     if beside and not results:
-        unchecked = f"{beside[0].name} is no results file that can be read"
-    # An interrupted run has no results file, but earlier ones of the model into the same folder may have.
+        unchecked = f"{beside[0].name} cannot be read as a results file"
+    # An interrupted run has no results file, but earlier runs of the model in the same folder may have one.
     others = [results] if results else list(filter(None, map(read, path.parent.glob("results_*.json"))))
     models = {_model(other) for other in others} - {""}
     model = models.pop() if len(models) == 1 else path.parent.name
@@ -196,12 +197,12 @@ def _file(path: Path, read: Callable[[Path], Mapping[str, Any]]) -> SamplesFile:
 
 
 def _model(results: Mapping[str, Any]) -> str:
-    """The model's name; the harness' dummy has none but its back end's."""
+    """The name of the model, or of the back end for models without a name such as the harness' dummy."""
     return str(results.get("model_name") or part_of(results, "config").get("model") or "")
 
 
 def _read(path: Path) -> Mapping[str, Any]:
-    """A results file, or nothing if it is none."""
+    """Read a results file; empty if the file cannot be read or is not a results file."""
     try:
         results = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
@@ -210,7 +211,7 @@ def _read(path: Path) -> Mapping[str, Any]:
 
 
 def short_names(models: Iterable[str]) -> dict[str, str]:
-    """Models' names without the folders that they were loaded from, as far as that tells them apart.
+    """Shorten the paths of local models as far as the names stay different.
 
     Example:
         >>> short_names(["/a/x/model", "/b/y/model", "ORG/other"])
@@ -225,7 +226,7 @@ def short_names(models: Iterable[str]) -> dict[str, str]:
 
 
 def _ending(model: str, count: int) -> str:
-    """The last parts of a path, the middle of many left out; an id on the Hub stays whole."""
+    """The last parts of a path, with … for those in the middle; ids on the Hub stay unchanged."""
     path = Path(model)
     if not path.is_absolute() and not model.startswith("."):
         return model

@@ -1,4 +1,4 @@
-"""A report as one page of HTML that needs nothing else: no network, no other file."""
+"""Render a report as a self-contained HTML page that needs neither a network nor other files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from lm_eval_cora import __version__
 from lm_eval_cora.report.content import Block, Cell, Curve, Dots, Number, Ranges, Report, Table
 from lm_eval_cora.report.plots import draw
 
-# A page cannot hold control characters; their pictures can be seen.
+# HTML does not allow control characters. Show their Unicode pictures instead.
 _CONTROLS = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n\r"} | {127: 0x2421}
 
 
@@ -26,10 +26,10 @@ def render(report: Report) -> str:
     """Render a report as a page.
 
     Args:
-        report: What to show. Its texts may hold anything; none of them is taken for HTML.
+        report: The report. All of its texts are escaped, so they may contain anything.
 
     Returns:
-        The page.
+        The HTML of the page.
 
     Raises:
         ReportError: If the report has charts and matplotlib is not installed.
@@ -39,7 +39,7 @@ def render(report: Report) -> str:
         True
     """
     script = _file("page.js")
-    # Only this script may run: one that a text smuggled in would not, even if it were taken for HTML.
+    # The Content-Security-Policy allows only this script, so an injected script would not run.
     digest = b64encode(sha256(script.encode()).digest()).decode()
     return _environment().get_template("page.html.j2").render(
         report=report, version=__version__, script=Markup(script), script_hash=digest,
@@ -79,13 +79,13 @@ def _visible(value: Any) -> Any:
 
 
 def _meanings(report: Report) -> dict[Cell, str]:
-    """What each metric means, by its name."""
+    """The meanings of the metrics, by name."""
     rows = report.glossary.rows if report.glossary else ()
     return {name: str(meaning) for called, meaning in rows for name in str(called).split(", ")}
 
 
 def _groups(blocks: Sequence[Block]) -> Iterator[tuple[str, list[Block]]]:
-    """Blocks of a kind that follow each other: charts stand side by side where there is room."""
+    """Group consecutive blocks of one kind, because the page shows charts side by side where they fit."""
     for kind, group in groupby(blocks, _kind):
         yield kind, list(group)
 
@@ -97,7 +97,7 @@ def _kind(block: Block) -> str:
 
 
 def _data_value(cell: int | Number) -> str:
-    """What a column is sorted by; nothing if it is undefined."""
+    """The sort key of a cell; empty if the value is undefined."""
     value = cell.value if isinstance(cell, Number) else cell
     return "" if isnan(value) else repr(value)
 

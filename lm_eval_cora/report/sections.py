@@ -1,4 +1,4 @@
-"""Runs -> a report: what is worth showing about each task, the most important first."""
+"""Make the report of runs: a section per task with its tables, charts and examples."""
 
 from __future__ import annotations
 
@@ -24,25 +24,26 @@ BLOCKS: dict[str, Callable[[Sequence[Run]], Block | Sequence[Block] | None]] = {
         *(tables.by_category, tables.same_size, tables.resampled, tables.with_references, study.study_tables),
     )
 }
-"""What `charts` and `tables` of a probe name."""
+"""The tables and charts that a probe can name in `charts` and `tables`."""
 
 _OVERVIEW = ("acc", "mcqa", "bmca@1.0", "cora", "consistency_rate", "invalid")
 
 
 def make_report(runs: Sequence[Run], title: str = "Consistency of the answers") -> Report:
-    """Put together what there is to say about runs.
+    """Make the report of runs.
 
     Args:
-        runs: As `read_runs` returns them.
+        runs: Runs, as `read_runs` returns them.
         title: Title of the report.
 
     Returns:
-        A section per task, its models side by side, and one per benchmark with several probes of SCORE.
+        A report with a section per task, which shows the models side by side, and a section per benchmark with several
+        probes of SCORE.
     """
     by_task: dict[str, list[Run]] = {}
     for run in runs:
         by_task.setdefault(run.task, []).append(run)
-    # On a terminal only.
+    # disable=None hides the bar unless stderr is a terminal.
     bar = tqdm(by_task.items(), "computing", unit="task", disable=None, leave=False)
     sections = [_section(task, members) for task, members in bar]
     overview = _overview(by_task) if len(runs) > 1 else None
@@ -50,21 +51,21 @@ def make_report(runs: Sequence[Run], title: str = "Consistency of the answers") 
 
 
 def _overview(by_task: dict[str, list[Run]]) -> Table:
-    """Each run in a row."""
+    """Make the table with one row per run."""
     rows: list[list[Cell]] = []
     for task, runs in by_task.items():
         for run in runs:
             scores = [Number(run.estimates.get(name, UNDEFINED).value) for name in _OVERVIEW]
             rows.append([task, run.model, len(run.table.sizes), *scores])
     note = (
-        "Right answers: of all (acc), of the questions as they are (mcqa), of the questions right in all variants "
-        "(bmca@1.0). Standard errors are below."
+        "acc: share of correct answers. mcqa: share of originals answered correctly. bmca@1.0: share of questions with "
+        "all variants answered correctly. The standard errors are in the tables below."
     )
     return Table("Overview", ["task", "model", "questions", *_OVERVIEW], rows, note, sortable=True)
 
 
 def _glossary(runs: Sequence[Run]) -> Table:
-    """What the metrics mean, and the kinds of variants."""
+    """Make the table of the meanings of metrics and kinds of variants."""
     names: dict[str, dict[str, None]] = {}
     for run in runs:
         for entry in run.entries:
@@ -74,10 +75,10 @@ def _glossary(runs: Sequence[Run]) -> Table:
     kinds = {kind: meaning for run in runs for kind, meaning in run.probe.kinds.items() if kind in run.table.kinds}
     rows += [[f"kind {kind}", meaning] for kind, meaning in kinds.items()]
     note = (
-        "RC(i) is the share of the variants of question i that are answered right. A question's original is the "
-        "question as its benchmark asks it; NOTA is the option “None of the above”."
+        "RC(i) is the share of the variants of question i answered correctly. The original of a question is the "
+        "question as its benchmark asks it. NOTA is the option “None of the above”."
     )
-    return Table("What the metrics and the kinds of variants mean", ["name", "meaning"], rows, note)
+    return Table("Meaning of the metrics and of the kinds of variants", ["name", "meaning"], rows, note)
 
 
 def _section(task: str, runs: Sequence[Run]) -> Section:
@@ -85,7 +86,7 @@ def _section(task: str, runs: Sequence[Run]) -> Section:
     probe = first.probe
     unlike = [(run.model, reason) for run in others if (reason := not_comparable(first, run))]
     readers = " and ".join(dict.fromkeys(run.reader for run in runs if run.reader))
-    form = "letters scored" if first.form == "loglikelihood" else f"answers written, read by the {readers} reader"
+    form = "scored answers" if first.form == "loglikelihood" else f"written answers, read by the {readers} reader"
     return Section(
         title=task,
         subtitle=f"{probe.summary}; {form}",
@@ -94,21 +95,22 @@ def _section(task: str, runs: Sequence[Run]) -> Section:
         signatures=[(run.model, run.signature) for run in runs if run.signature],
         notes=[
             *((run.model, note) for run in runs for note in (*_invalid(run), *run.warnings)),
-            *((model, f"not asked the same as {first.model}, so there are no ranks: {why}") for model, why in unlike),
-            *((run.model, f"beside {first.model}: {why}") for run in others for why in told_apart(first, run)),
+            *((model, f"not comparable with {first.model}, so there are no ranks: {why}") for model, why in unlike),
+            *((run.model, f"compared with {first.model}: {why}") for run in others for why in told_apart(first, run)),
         ],
     )
 
 
 def _invalid(run: Run) -> Iterator[str]:
-    """A warning where so many answers are invalid that the scores say little else."""
+    """Yield a warning if so many answers are invalid that the scores say little about the model."""
     share = run.table.invalid.sum() / run.table.answers if run.table.answers else nan
     if share > TOO_MANY_INVALID:
         reasons = Counter(record.reason for answers in run.answers.values() for record in answers if record.reason)
         ((reason, count),) = reasons.most_common(1)
         yield (
-            f"{share:.0%} of the answers are invalid (most of them: {reason}, {count:,}), so the scores say little "
-            "about what the model knows. README.md has what helps: a chat template, room to finish"
+            f"{share:.0%} of the answers are invalid (most frequent reason: {reason}, {count:,}), so the scores say "
+            "little about what the model knows. If it is a chat model, add --apply_chat_template. If responses are cut "
+            "off, raise the token limit: --gen_kwargs max_gen_toks=N"
         )
 
 
@@ -141,10 +143,10 @@ def _built(names: Sequence[str], runs: Sequence[Run]) -> Iterator[Block]:
 
 
 def _whole(runs: Sequence[Run]) -> list[Run]:
-    """The runs of which all variants were asked: answers that were selected tell no more than their metrics."""
+    """The runs that asked all variants. The answers of the other runs are a biased selection."""
     return [run for run in runs if run.table.is_whole]
 
 
 def _in_several_variants(runs: Sequence[Run]) -> bool:
-    """Whether there is anything to be consistent about: the cheap MCQA+ asks one variant of each question."""
+    """Whether any question has several variants. With the option `variants`, MCQA+ may ask one variant per question."""
     return any((run.table.sizes > 1).any() for run in runs)

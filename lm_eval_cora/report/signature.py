@@ -1,4 +1,4 @@
-"""The parts of a signature, and the signature of runs that are merged."""
+"""Parse signatures and make the signature of merged runs."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from lm_eval_cora.answers import Reader
 from lm_eval_cora.responses import ResponseTable
 
 HOW_MUCH = ("questions", "categories", "n", "asked", "invalid")
-"""The parts of a signature that tell how much was asked, not how."""
+"""Signature parts that describe how much was asked, not how."""
 
 WHERE_IT_ENDS = ("stop", "budget", "target-stderr")
-"""The parts that tell what ended a run before all was asked."""
+"""Signature parts that describe why a run ended early."""
 
 
 def signature_parts(signature: str) -> dict[str, str]:
-    """The named parts of a signature; the version at the end has no name.
+    """Split a signature into its named parts; the version at the end has no name.
 
     Example:
         >>> signature_parts("cora|task:cora_demo@1|seed:0|v0.1.0")
@@ -26,13 +26,18 @@ def signature_parts(signature: str) -> dict[str, str]:
 
 
 def merged_signature(signatures: Sequence[str], table: ResponseTable, reader: Reader, before: str) -> str:
-    """The signature of a run, or of several merged or read again: what they share, and how much they are together.
+    """Make the signature of one run or of merged runs, possibly read with another reader.
+
+    The parts that describe how much was asked are computed again.
 
     Args:
-        signatures: Those of the runs.
-        table: The answers of all.
-        reader: How these were read.
-        before: How the runs had read them.
+        signatures: The signatures of the runs.
+        table: The answers of all runs.
+        reader: The reader of these answers.
+        before: The reader that the runs used.
+
+    Returns:
+        The signature.
     """
     read_again = "|form:generate|" in signatures[0] and before != reader
     if (len(signatures) == 1 and not read_again) or not all("|" in signature for signature in signatures):

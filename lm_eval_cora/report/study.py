@@ -1,4 +1,4 @@
-"""The tables of the REVAS study, as the papers print them; and SCORE's aggregated row."""
+"""The tables of the REVAS study, as in the papers, and the aggregated row of SCORE."""
 
 from __future__ import annotations
 
@@ -19,20 +19,17 @@ _TABLES: tuple[tuple[str, Mapping[str, str], str], ...] = (
     *(
         (
             f"{title} by number of options",
-            {
-                f"{count} options" if count != "original" else "the question's own": f"{name}@{count}"
-                for count in _COUNTS
-            },
+            {f"{count} options" if count != "original" else "original options": f"{name}@{count}" for count in _COUNTS},
             note,
         )
         for title, name, note in (
-            ("Accuracy", "acc", "In the first order (REVAS, Figure 3 and Table 9)."),
-            ("Consistency", "sc", "How often the most frequent pick was given, right or wrong (MCQA+, eq. 1 and 2)."),
-            ("Hard accuracy", "acc_h", "Share of questions right in all orders (MCQA+, Table 8)."),
+            ("Accuracy", "acc", "Accuracy in the first order (REVAS, Figure 3 and Table 9)."),
+            ("Consistency", "sc", "Share of orders with the most frequent pick, right or wrong (MCQA+, eq. 1 and 2)."),
+            ("Hard accuracy", "acc_h", "Share of questions answered correctly in all orders (MCQA+, Table 8)."),
         )
     ),
     (
-        "None of the above as the answer",
+        "“None of the above” as the right option",
         {
             "accuracy": "nota_acc",
             "difference to the original": "nota_acc_diff",
@@ -43,49 +40,50 @@ _TABLES: tuple[tuple[str, Mapping[str, str], str], ...] = (
             "◆ hard accuracy": "nota_acc_h_always_right",
             "◆ difference of hard accuracy": "nota_acc_h_diff_always_right",
         },
-        "◆ are the questions right in all orders of the original (MCQA+, Table 3).",
+        "◆: only questions answered correctly in all orders of the original (MCQA+, Table 3).",
     ),
     (
         "True or false",
         {
-            "the right option is right: yes": "tf_right",
-            "a wrong option is right: no": "tf_wrong",
+            "right option: answered yes": "tf_right",
+            "wrong options: answered no": "tf_wrong",
             "P(yes), right option": "confidence_right",
-            "P(yes), likeliest wrong option": "confidence_wrong",
-            "their ratio": "confidence_ratio",
-            "P(yes) of yes and no, right option": "confidence_right_norm",
-            "P(yes) of yes and no, likeliest wrong option": "confidence_wrong_norm",
-            "ratio of these": "confidence_ratio_norm",
+            "P(yes), most likely wrong option": "confidence_wrong",
+            "ratio, wrong to right": "confidence_ratio",
+            "P(yes) / (P(yes) + P(no)), right option": "confidence_right_norm",
+            "P(yes) / (P(yes) + P(no)), most likely wrong option": "confidence_wrong_norm",
+            "ratio of these, wrong to right": "confidence_ratio_norm",
             "P(yes) + P(no), all questions": "yes_no_mass",
         },
-        "On ◆ (MCQA+, Tables 4 and 5).",
+        "Only questions marked ◆ above, except in the last row (MCQA+, Tables 4 and 5).",
     ),
     (
-        "What misleads",
+        "Misleading options",
         {
             "several options selected": "multi_share",
-            "of these, the right one among them": "recall_right_multi",
-            "of these, the misleading one among them": "recall_misleading_multi",
-            "the right one selected": "recall_right",
-            "the misleading one selected": "recall_misleading",
-            "right once the misleading one is replaced": "replaced_acc",
+            "if several are selected: right option included": "recall_right_multi",
+            "if several are selected: misleading option included": "recall_misleading_multi",
+            "right option selected": "recall_right",
+            "misleading option selected": "recall_misleading",
+            "correct after the misleading option is replaced": "replaced_acc",
         },
-        "On †, the questions answered wrongly in the original by an option: the misleading one (MCQA+, Table 6).",
+        "Only questions marked †: the model answers the original with a wrong option, the misleading option (MCQA+, "
+        "Table 6).",
     ),
 )
 """Title, label and metric of each row, and source of each table."""
 
 _SUBSETS = {
     "all": "all",
-    "always_right": "◆ right in all orders",
+    "always_right": "◆ correct in all orders",
     "wrong": "wrong in the original",
-    "misled": "† wrong by an option",
-    "no_misleading_option": "wrong without a valid answer",
+    "misled": "† wrong option picked in the original",
+    "no_misleading_option": "no valid answer in the original",
 }
 
 
 def study_tables(runs: Sequence[Run]) -> list[Table]:
-    """The tables of the REVAS study, of the questions they stand on first."""
+    """Make the tables of the REVAS study. The first table counts the questions of each subset."""
     sizes = [run.studies.get("questions") or {} for run in runs]
     counted: list[list[Cell]] = [[label, *(size.get(name, "") for size in sizes)] for name, label in _SUBSETS.items()]
     tables = [Table("Questions of the study", ["questions", *models(runs)], counted), _buckets(runs)]
@@ -111,11 +109,11 @@ def _buckets(runs: Sequence[Run]) -> Table:
             row += [Number.of(bucket["share"]), Number.of(bucket["accuracy"])] if bucket else ["", ""]
         rows.append(row)
     return Table(
-        "How often the most frequent pick was given, in the original orders",
-        per_model("times", runs, "questions", "right"),
+        "Frequency of the most frequent pick in the original orders",
+        per_model("frequency", runs, "questions", "correct"),
         rows,
-        "Share of the questions, and how many of these picks are right; of n different picks none is the most frequent "
-        "(REVAS, Table 2).",
+        "Share of the questions with this frequency, and share of these picks that are correct. If all picks differ, "
+        "none is the most frequent (REVAS, Table 2).",
     )
 
 
@@ -123,13 +121,13 @@ _ROW = {
     "acc_mean": "Accuracy, mean of all predictions",
     "acc_min": "Accuracy, lowest",
     "acc_max": "Accuracy, highest",
-    "cr_all": "Consistency rate, all probes (as SCORE's text says)",
-    "cr_prompts_order": "Consistency rate, prompts and order (as its Table 7 was made)",
+    "cr_all": "Consistency rate, all probes (as in SCORE's text)",
+    "cr_prompts_order": "Consistency rate, prompts and order (as in SCORE's Table 7)",
 }
 
 
 def aggregated_sections(runs: Iterable[Run]) -> list[Section]:
-    """SCORE's aggregated row of each benchmark of which several of its probes were run on a model."""
+    """Make SCORE's aggregated row for each benchmark with several SCORE probes of one model."""
     benchmarks: dict[str, dict[str, dict[str, Run]]] = {}
     for run in runs:
         if run.probe.in_aggregate and run.form == "generate" and run.table.is_whole:
@@ -152,15 +150,15 @@ def _aggregated(benchmark: str, by_model: Mapping[str, Mapping[str, Run]]) -> Se
         [label, *(Number.of(getattr(row, name)) for row in rows_of.values())] for name, label in _ROW.items()
     ]
     rows.append(["probes", *(", ".join(parts) for parts in by_model.values())])
-    rows.append(["accuracies: templates, positions, samples", *(row.predictions for row in rows_of.values())])
-    rows.append(["questions that all probes have", *(row.questions for row in rows_of.values())])
+    rows.append(["accuracies (templates, positions, samples)", *(row.predictions for row in rows_of.values())])
+    rows.append(["questions common to all probes", *(row.questions for row in rows_of.values())])
     table = Table("SCORE's aggregated row", ["", *rows_of], rows, "SCORE, Table 7 and section 4.4.")
     (first, parts), *others = by_model.items()
-    notes = [(model, f"not asked the same as {first}: {why}") for model, own in others if (why := _unlike(parts, own))]
+    notes = [(model, f"not comparable with {first}: {why}") for model, own in others if (why := _unlike(parts, own))]
     return Section(f"{benchmark}: SCORE", "all probes of SCORE together", [table], notes=notes)
 
 
 def _unlike(one: Mapping[str, Run], other: Mapping[str, Run]) -> str:
     if one.keys() != other.keys():
-        return f"{', '.join(one)} there, {', '.join(other)} here"
+        return f"its probes are {', '.join(other)} instead of {', '.join(one)}"
     return next(filter(None, (not_comparable(run, other[probe]) for probe, run in one.items())), "")

@@ -1,4 +1,4 @@
-"""Runs of one task by several models -> the tables and charts that compare them."""
+"""Tables and charts that compare the runs of several models on one task."""
 
 from __future__ import annotations
 
@@ -30,28 +30,28 @@ _FIRST = (
     "invalid",
     "followed",
 )
-"""What is looked at first."""
+"""Metrics at the top of the score table."""
 
 _OF_OWN_QUESTIONS = ("tf_", "confidence_", "multi_share", "recall_", "replaced_acc", "nota_acc_always_right")
-"""Metrics that stand on the questions that a model itself got right, or wrong: another's are about others."""
+"""Metrics on the questions that the model answered correctly, or wrongly. These questions differ between models."""
 
 _LEVELS = [tenths / 10 for tenths in range(11)]
 
 
 def ranks(values: Sequence[float], *, higher: bool = True) -> list[int | None]:
-    """The rank of each value, 1 the best; equal ones share the better rank, and what is undefined has none.
+    """Rank values, 1 for the best. Equal values share the better rank; nan has no rank.
 
     Example:
         >>> ranks([0.5, 0.75, 0.5, float("nan")])
         [2, 1, 2, None]
     """
-    # Sums of other summands differ in their last digits.
+    # Equal scores may differ in the last digits, because their sums have different terms.
     better = [round(value if higher else -value, 12) for value in values]
     return [None if isnan(value) else 1 + sum(other > value for other in better) for value in better]
 
 
 def score_table(runs: Sequence[Run], *, ranked: bool) -> Table:
-    """The table of the papers: a metric per row, a model per column, with standard errors and ranks."""
+    """Make the score table: a metric per row, a model per column, with standard errors and ranks."""
     entries = {entry["metric"]: entry for run in runs for entry in run.entries if is_in_table(entry)}
     rows: list[list[Cell]] = []
     for name in (*(name for name in _FIRST if name in entries), *(name for name in entries if name not in _FIRST)):
@@ -63,13 +63,13 @@ def score_table(runs: Sequence[Run], *, ranked: bool) -> Table:
             rows.append(["consistency_rate by chance", *chance])
     rows.append(["questions", *(len(run.table.sizes) for run in runs)])
     rows.append(["answers", *(run.table.answers for run in runs)])
-    several = " In brackets the rank among the models." if ranked and len(runs) > 1 else ""
-    note = f"± standard error, clustered by question.{several}"
+    several = " The number in brackets is the rank among the models." if ranked and len(runs) > 1 else ""
+    note = f"Value ± standard error, clustered by question.{several}"
     return Table("Scores", ["metric", *models(runs)], rows, note)
 
 
 def differences(runs: Sequence[Run]) -> Table:
-    """What the other models differ by from the first one, paired by question."""
+    """Tabulate the differences of the other models to the first one, paired by question."""
     first, *others = runs
     rows: list[list[Cell]] = []
     for name, estimate in first.estimates.items():
@@ -79,13 +79,14 @@ def differences(runs: Sequence[Run]) -> Table:
         f"Differences to {first.model}",
         ["metric", *models(others)],
         rows,
-        "Paired by question: the errors are those of the differences. The command lm-eval-cora compare has intervals "
-        "and tests. What stands on a model's own right or wrong answers is about other questions in each.",
+        "Difference ± its standard error, paired by question. The command lm-eval-cora compare adds intervals and "
+        "tests. Metrics computed only on the questions that a model answered correctly or wrongly may use different "
+        "questions for each model.",
     )
 
 
 def _numbers(estimates: Sequence[Estimate], higher: bool | None) -> list[Number]:
-    """Estimates of several models as numbers, ranked if there are several and one direction is better."""
+    """Convert estimates to numbers, with ranks if there are several models and a better direction."""
     places: Sequence[int | None] = [None] * len(estimates)
     if len(estimates) > 1 and higher is not None:
         places = ranks([estimate.value for estimate in estimates], higher=higher)
@@ -93,18 +94,18 @@ def _numbers(estimates: Sequence[Estimate], higher: bool | None) -> list[Number]
 
 
 def models(runs: Sequence[Run]) -> list[str]:
-    """The columns of a table with a model each."""
+    """Names of the columns of a table with one column per model."""
     return [run.model for run in runs]
 
 
 def per_model(first: str, runs: Sequence[Run], *names: str) -> list[str]:
-    """The columns of a table with several of each model, which is named if there are others."""
+    """Names of the columns of a table with several columns per model; several models are named."""
     named = [f"{name} {run.model}" if len(runs) > 1 else name for run in runs for name in names]
     return [first, *named]
 
 
 def bmca_curve(runs: Sequence[Run]) -> Curve:
-    """BMCA at each level, with MCQA and MV as lines."""
+    """Chart BMCA at each level, with MCQA and MV as lines."""
     heights = [[metrics.bmca(run.table, level=level) for level in _LEVELS] for run in runs]
     marks = [[("MCQA", metrics.mcqa(run.table)), ("MV", metrics.mv(run.table))] for run in runs]
     lines = [
@@ -120,18 +121,18 @@ def bmca_curve(runs: Sequence[Run]) -> Curve:
     ]
     rows += [[name, *(Number.of(levels[place][1]) for levels in marks)] for place, name in enumerate(("MCQA", "MV"))]
     return Curve(
-        "How consistent the right answers are (BMCA)",
-        "share of a question's variants answered right, at least",
+        "Consistency of the correct answers (BMCA)",
+        "required share of correct variants per question",
         "share of questions",
         lines,
         Table("BMCA at each level", ["level", *models(runs)], rows),
-        "A model that knows what it answers has a flat curve: it keeps its MCQA up to 1.0, where all variants are "
-        "right. The band is a 95% interval of each point.",
+        "The curve of a consistent model is flat: its BMCA stays close to its MCQA up to 1.0, where all variants must "
+        "be correct. The band shows a 95% interval of each point.",
     )
 
 
 def kinds_of(run: Run) -> dict[str, dict[str, Any]]:
-    """Each kind of a run's variants, positions adjusted for the questions that have them."""
+    """Compute the metrics of each kind of variant, with positions adjusted for the questions that have them."""
     kinds = metrics.each_kind(run.table, positions=run.probe.by_position)
     return {kind: {**part, "accuracy": part.get("adjusted", part["accuracy"])} for kind, part in kinds.items()}
 
@@ -159,7 +160,7 @@ def _union(parts: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def accuracy_ranges(runs: Sequence[Run]) -> Ranges:
-    """How far the accuracy moves over what a probe compares, with the consistency rate beside."""
+    """Chart the accuracy of each template, position, sample or kind, with the consistency rate."""
     what = runs[0].probe.several
     shown = ("acc_mean", "acc_min", "acc_max", "consistency_rate")
     ranges = [{name: Number.of(_range_of(run, name)) for name in shown} for run in runs]
@@ -173,13 +174,13 @@ def accuracy_ranges(runs: Sequence[Run]) -> Ranges:
     ]
     rows: list[list[Cell]] = [[name, *(found[name] for found in ranges)] for name in shown]
     return Ranges(
-        f"Accuracy over the {what}, and consistency rate",
+        f"Accuracy by {what}, and consistency rate",
         "accuracy, and consistency rate",
         "consistency rate",
         spreads,
         Table("Ranges", ["metric", *models(runs)], rows),
-        f"How much of the score hangs on the {what}: the narrower the better. The consistency rate says whether the "
-        "answers stay the same, right or wrong.",
+        f"A narrow range means that the accuracy depends little on the {what}. The consistency rate measures how often "
+        "the answers stay the same, right or wrong.",
     )
 
 
@@ -190,7 +191,7 @@ def _range_of(run: Run, name: str) -> Estimate:
 
 
 def by_kind(runs: Sequence[Run]) -> Dots:
-    """Accuracy by kind of variant: where a model loses its points."""
+    """Chart the accuracy of each kind of variant."""
     kinds = [kinds_of(run) for run in runs]
     names = _union(kinds)
     absent = Number(nan)
@@ -201,16 +202,16 @@ def by_kind(runs: Sequence[Run]) -> Dots:
         names,
         list(zip(models(runs), values, strict=True)),
         _rows_by_kind(runs, kinds),
-        note=f"With 95% intervals. {runs[0].probe.note}".strip(),
+        note=f"The bars are 95% intervals. {runs[0].probe.note}".strip(),
     )
 
 
 def by_category(runs: Sequence[Run]) -> Table | None:
-    """Accuracy, its range and the consistency rate of each category; None where there is but one."""
+    """Tabulate the accuracy, its range and the consistency rate of each category; None for one category."""
     if len({category for run in runs for category in run.table.categories}) < 2:
         return None
     names = ["acc_mean", "acc_min", "acc_max", "consistency_rate"]
-    names += ["all_equal"] * ("all_equal" in runs[0].estimates)  # elsewhere the right answers are not all the same
+    names += ["all_equal"] * ("all_equal" in runs[0].estimates)  # in other probes the right answer may change
     rows: list[list[Cell]] = []
     for run in runs:
         parts = metrics.by_category(run.table, positions=run.probe.by_position)
@@ -223,7 +224,7 @@ def by_category(runs: Sequence[Run]) -> Table | None:
 
 
 def picks_by_letter(runs: Sequence[Run]) -> Dots | None:
-    """How often each letter was picked, beside an even share; None if none was."""
+    """Chart the share of picks of each letter and the even share; None without picks."""
     picks = [metrics.picks_by_letter(run.table) for run in runs]
     letters = sorted(_union(picks))
     if not letters:
@@ -239,7 +240,7 @@ def picks_by_letter(runs: Sequence[Run]) -> Dots | None:
         rows.append(row)
     columns = per_model("letter", runs, "share", "even", "picks")
     even = [part["even"] for part in parts[0]]
-    # One line for all models: where invalid answers leave different questions, their even shares differ.
+    # The chart has one reference for all models. The even shares differ if invalid answers leave different questions.
     same = all(np.allclose([part["even"] for part in found], even, equal_nan=True) for found in parts)
     return Dots(
         "Picks by letter",
@@ -249,13 +250,13 @@ def picks_by_letter(runs: Sequence[Run]) -> Dots | None:
         Table("Picks by letter", columns, rows),
         reference=even if same else (),
         reference_label="even share",
-        note="The right option stands at each letter equally often, so a model without a preference is at the even "
-        "share. See position_chi_square.",
+        note="Each letter is equally often the right option, so a model without a preference picks each letter at the "
+        "even share. The metric position_chi_square measures the deviation.",
     )
 
 
 def _rows(found: Sequence[Mapping[str, tuple[Any, ...]]], cells: Callable[..., list[Cell]]) -> list[list[Cell]]:
-    """A row per name, with the cells of each model's result."""
+    """Make a row per name with the cells of each model."""
     return [[name, *(cell for results in found for cell in cells(*results[name]))] for name in found[0]]
 
 
@@ -264,30 +265,30 @@ def _change(change: Difference) -> list[Cell]:
 
 
 def same_size(runs: Sequence[Run]) -> Table:
-    """CoRA's Table 5: the variants with as many options as the question alone, and what that changes."""
+    """Tabulate the scores on the variants with as many options as the question, as in Table 5 of CoRA."""
     found = [metrics.same_size(run.table) for run in runs]
     rows = _rows(found, lambda score, change: [Number.of(score), *_change(change)])
     columns = per_model("metric", runs, "same size", "difference", "95%")
     return Table(
-        "Ablation: variants with as many options as the question",
+        "Ablation: only variants with as many options as the question",
         columns,
         rows,
-        "The difference to the score on all variants, paired by question (CoRA, Table 5).",
+        "The difference is the change from the score on all variants, paired by question (CoRA, Table 5).",
     )
 
 
 def resampled(runs: Sequence[Run]) -> Table:
-    """CoRA's Table 6: the scores over 10,000 draws of 100 of the variants."""
+    """Tabulate the scores over 10,000 draws of 100 variants, as in Table 6 of CoRA."""
     found = [metrics.resampled(run.table) for run in runs]
     rows = _rows(found, lambda mean, sd, change: [Number(mean), Number(1000 * sd), Number(change, signed=True)])
     columns = per_model("metric", runs, "mean", "sd × 1000", "difference")
     return Table(
-        "Ablation: other draws of the variants",
+        "Ablation: resampled variants",
         columns,
         rows,
-        "Mean and standard deviation over 10,000 draws of 100 variants with replacement, the same for all questions, "
-        "and the difference to the score on all variants (CoRA, Table 6). The spread is about the variants, not about "
-        "other questions: that is the standard error above.",
+        "Mean and standard deviation (sd) over 10,000 draws of 100 variants with replacement; all questions use the "
+        "same draw. The difference is the change from the score on all variants (CoRA, Table 6). The sd measures the "
+        "choice of variants; the standard errors above measure the choice of questions.",
     )
 
 
@@ -301,7 +302,7 @@ _WITH_AND_WITHOUT: dict[str, Callable[[ResponseTable], Estimate]] = {
 
 
 def with_references(runs: Sequence[Run]) -> Table | None:
-    """The scores of questions with options that point at other options, and without; None if there are none."""
+    """Tabulate the scores of questions with and without references to other options; None without references."""
     if not any(run.references for run in runs):
         return None
     parts = [_parts(run) for run in runs]
@@ -313,8 +314,8 @@ def with_references(runs: Sequence[Run]) -> Table | None:
         "Questions with option references",
         columns,
         rows,
-        'Options such as "All of the above" or "Both A and B" change their meaning when options move or vanish. The '
-        "option skip_option_references leaves such questions out.",
+        'Options such as "All of the above" or "Both A and B" change their meaning if options are moved or removed. '
+        "Set skip_option_references to leave out such questions.",
     )
 
 

@@ -1,4 +1,4 @@
-"""A report as text: Markdown to read, JSON and CSV to go on with."""
+"""Write a report as Markdown, and the metrics of runs as JSON or CSV."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from lm_eval_cora.report.runs import Run
 
 
 def table_as_text(columns: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
-    """A table for a terminal, which is Markdown too.
+    """Format a table as Markdown, also for terminals.
 
     Example:
         >>> print(table_as_text(["metric", "value"], [["cora", "0.5"]]))
@@ -26,7 +26,7 @@ def table_as_text(columns: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str
         |:---------|--------:|
         | cora     |     0.5 |
     """
-    # A row of Markdown ends with its line, and its cells at the bars; numbers are as long as they are.
+    # In Markdown a line break ends the row and a bar ends the cell.
     cells = [[_one_line(cell) for cell in row] for row in rows]
     align = ["left", *("left" if _is_text(rows, place) else "right" for place in range(1, len(columns)))]
     headers = [_one_line(name) for name in columns]
@@ -34,19 +34,19 @@ def table_as_text(columns: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str
 
 
 def _is_text(rows: Sequence[Sequence[Cell]], place: int) -> bool:
-    """Whether a column holds words, which begin at the left."""
+    """Whether a column has text, which is aligned to the left."""
     cells = [row[place] for row in rows]
     return all(isinstance(cell, str) and not cell[:1].isdigit() for cell in cells)
 
 
 def _one_line(cell: Cell) -> str:
     text = f"{cell:,}" if isinstance(cell, int) else str(cell)
-    # Of Markdown what would end a cell, and of HTML what would begin a tag: a response is hostile text.
+    # Escape the ends of Markdown cells and the starts of HTML tags, because responses are untrusted text.
     return " ".join(text.split()).translate({ord("\\"): "\\\\", ord("|"): "\\|", ord("<"): "&lt;"})
 
 
 def as_markdown(report: Report) -> str:
-    """The tables of a report, and the numbers behind its charts."""
+    """Write the tables of a report, and the numbers of its charts, as Markdown."""
     lines = [f"# {_one_line(report.title)}", "", f"Made by lm-eval-cora {__version__}."]
     if report.overview:
         lines += ["", f"## {report.overview.title}", "", table_as_text(report.overview.columns, report.overview.rows)]
@@ -54,10 +54,10 @@ def as_markdown(report: Report) -> str:
         lines += ["", f"## {_one_line(section.title)}", "", _sentence(section.subtitle), *_notes(section)]
         for block in (*section.blocks, *section.more):
             if isinstance(block, Examples):
-                continue  # a page to be unfolded; as text nobody would find anything
+                continue  # too long without folding; only the page shows them
             table = block if isinstance(block, Table) else block.numbers
             lines += ["", f"### {_one_line(block.title)}", "", table_as_text(table.columns, table.rows)]
-            if isinstance(block, Table) and block.note:  # that of a chart is about what is drawn
+            if isinstance(block, Table) and block.note:  # the note of a chart explains the drawing
                 lines += ["", block.note]
         for model, signature in section.signatures:
             lines += ["", f"`{' '.join(signature.split())}` ({_one_line(model)})"]
@@ -75,7 +75,7 @@ def _notes(section: Section) -> list[str]:
 
 
 def as_json(runs: Sequence[Run]) -> str:
-    """Every metric of every run with its standard error, undefined ones as null."""
+    """Write every metric of every run with its standard error as JSON; undefined numbers are null."""
     return json.dumps([_run_as_json(run) for run in runs], indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
@@ -106,7 +106,7 @@ _COLUMNS = (
 
 
 def as_csv(runs: Sequence[Run]) -> str:
-    """A line per model, task and metric; undefined numbers are empty."""
+    """Write a CSV line per model, task and metric; undefined numbers are empty."""
     text = StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(_COLUMNS)

@@ -9,12 +9,12 @@ QUESTIONS = 12
 
 @pytest.fixture(scope="session")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Written]:
-    """Each task of the demo, answered by one model."""
+    """One run per demo task, all by one model."""
     return {task: write(tmp_path_factory.mktemp(task), varied, task, {"questions": QUESTIONS}) for task in DEMO}
 
 
 @pytest.fixture(scope="session")
 def other(tmp_path_factory: pytest.TempPathFactory) -> Written:
-    """The first task, answered by another model."""
+    """A run of the first demo task by another model."""
     folder = tmp_path_factory.mktemp("other")
     return write(folder, otherwise, "cora_demo", {"questions": QUESTIONS}, "another-org/another-model")

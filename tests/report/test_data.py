@@ -1,4 +1,4 @@
-"""The identity of the data: what the metadata and the signature say of it, and how reports name it."""
+"""The identity of the data in metadata and signature, and its name in reports."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_two_revisions_of_a_benchmark_have_their_digests() -> None:
     one, other, unknown = Data("mmlu", "1a2b3c4d"), Data("mmlu", "5e6f7a8b"), Data()
     asked = [Asked("cora_mmlu", "cora_mmlu", data) for data in (one, other, unknown)]
     assert labels(asked) == ["1a2b3c4d", "5e6f7a8b", ""]
-    # Also if one probe asked the one and another probe the other: SCORE's row must not mix them.
+    # Two probes on different revisions have different labels, because SCORE's row must not mix them.
     probes = [Asked("cora_mmlu_order", "cora_mmlu", one), Asked("cora_mmlu_prompts", "cora_mmlu", other)]
     assert labels(probes) == ["1a2b3c4d", "5e6f7a8b"]
     assert labels([*asked[:1], Asked("mine", "mine", other)]) == ["", "mmlu"]

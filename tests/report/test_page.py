@@ -1,4 +1,4 @@
-"""The page in a real browser, opened from the disk as people do."""
+"""The page in a real browser, opened from a file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PHONE = {"width": 360, "height": 740}
 pytest.importorskip("matplotlib")
 
 
-# Not of the session: as long as Playwright is there, no other test could run an event loop.
+# The scope is the module, because while Playwright is active no other test can run an event loop.
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     api = pytest.importorskip("playwright.sync_api")
@@ -49,7 +49,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Visit:
-    """A page that is open, and what must not happen there."""
+    """An open page, with its console messages and requests."""
 
     def __init__(self, browser: Browser, file: Path, **context: Any) -> None:
         self.context = browser.new_context(**context)
@@ -93,7 +93,7 @@ def test_it_needs_nothing_else_and_runs_nothing_that_a_text_says(visit: Visit, f
     visit.page.evaluate("new Promise((painted) => requestAnimationFrame(() => setTimeout(painted)))")
     assert visit.page.evaluate("typeof window.hacked") == "undefined"
     assert visit.complaints == []
-    # The icon is in the page.
+    # The icon is a data URL in the page.
     assert [url for url in visit.requests if not url.startswith("data:")] == [file.as_uri()]
     assert visit.page.locator("pre").last.text_content() == made_up.ATTACK.replace("\x00", "␀").replace("\x1b", "␛")
     assert visit.page.title() == made_up.report().title
@@ -167,7 +167,7 @@ def test_the_theme_button_goes_round(visit: Visit) -> None:
     assert list(seen) == ["Theme: auto", "Theme: light", "Theme: dark"]
     assert seen["Theme: auto"] == seen["Theme: light"] == "rgb(255, 255, 255)" != seen["Theme: dark"]
     visit.page.reload()
-    # Seen once on a busy machine: the page began again before the browser had put the choice down.
+    # On a busy machine the page was once reloaded before the browser had stored the choice.
     for _ in range(100):
         if button.text_content() == "Theme: light":
             break

@@ -1,4 +1,4 @@
-"""Numbers recomputed from the samples are those of the harness; which files belong to a run."""
+"""Metrics recomputed from samples equal those of the harness, and files are grouped into runs."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_an_edited_results_file_is_named(
     assert told.startswith(f"{metric}: ")
     assert str(value) in told
     if value == 7:
-        assert "says something else" in everything(tmp_path)
+        assert "the results file differs" in everything(tmp_path)
 
 
 def test_every_probe_is_among_the_tasks() -> None:
@@ -128,7 +128,7 @@ def test_every_probe_is_among_the_tasks() -> None:
 
 
 def test_each_kind_of_variant_alone_is_of_the_probe_that_asked_it(demo: dict[str, Written], tmp_path: Path) -> None:
-    """A run of `_plus` with `variants: 1` may have one kind only."""
+    """A run of `_plus` with the option `variants: 1` may have a single kind."""
     lines = {line["doc"]["kind"]: line for line in lines_of(demo["cora_demo_plus"].samples)}
     found = {}
     for kind, line in lines.items():
@@ -206,7 +206,7 @@ SPOILT: dict[str, Any] = {
 
 @pytest.mark.parametrize("name", SPOILT)
 def test_spoilt_results_files(name: str, demo: dict[str, Written], tmp_path: Path) -> None:
-    """The samples are read all the same."""
+    """The samples are still read."""
     written = copied(demo["cora_demo_order"], tmp_path)
     again = copied(demo["cora_demo_order"], tmp_path / "again")
     for one in (written, again):
@@ -245,7 +245,7 @@ def test_of_runs_with_the_same_variants_the_newest_is_taken(tmp_path: Path) -> N
 
 def test_runs_that_overlap_are_not_merged(tmp_path: Path) -> None:
     older = write(tmp_path, varied, "cora_demo", {"questions": 3})
-    newer = write(tmp_path, varied, "cora_demo", {"questions": 2})  # a smaller sample is in a larger one
+    newer = write(tmp_path, varied, "cora_demo", {"questions": 2})  # samples are nested
     run = the_run(tmp_path)
     assert run.files == (newer.samples,)
     assert older.samples.name in run.notes[0]
@@ -265,7 +265,7 @@ def test_runs_with_other_settings_are_not_merged(name: str, tmp_path: Path) -> N
     options, arguments = OTHERWISE[name]
     older = write(tmp_path, varied, "cora_demo_order", {"categories": ["astronomy"]})
     newer = write(tmp_path, varied, "cora_demo_order", {"categories": ["biology"], **options}, **arguments)
-    if name == "system instruction":  # the harness' command line puts it into the file
+    if name == "system instruction":  # the command line of the harness writes it to the file
         results = json.loads(newer.results.read_text())
         newer.results.write_text(json.dumps({**results, "system_instruction_sha": "5a"}))
     run = the_run(tmp_path)

@@ -1,4 +1,4 @@
-"""What belongs together and what does not: models, files, runs; and that the reader is told."""
+"""Which models, files and runs belong together, and the messages about it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.written import Written, copied, lines_of, otherwise, put, the
 
 
 def test_two_checkpoints_with_one_folder_name_are_two_models(tmp_path: Path) -> None:
-    """Each path has one of them, and they were asked different probes: nothing is mixed."""
+    """Each path has one checkpoint, and the probes differ. Nothing is mixed."""
     one = write(tmp_path / "1", varied, "cora_demo_order", {"questions": 2}, "/ckpt/100/hf")
     other = write(tmp_path / "2", varied, "cora_demo_sampling", {"questions": 2}, "/ckpt/200/hf")
     runs = read_runs([one.folder, other.folder])
@@ -32,7 +32,7 @@ def test_a_path_given_twice_counts_once(tmp_path: Path) -> None:
     for paths in ([written.folder, written.folder, written.samples], [written.samples, written.folder]):
         assert [run.model for run in read_runs(paths)] == ["some-org/some-model"]
     put(newer(written).with_name("samples_cora_demo_order_2001-01-01T00-00-00.jsonl"), lines_of(written.samples))
-    # The older file loses against the newer one, though that was given before.
+    # The newer file is used, although it was passed before the older one.
     assert [run.files for run in read_runs([written.samples, written.folder])] == [(written.samples,)]
 
 
@@ -41,7 +41,7 @@ def test_a_task_of_which_nothing_is_left_is_said(tmp_path: Path) -> None:
     lost = write(tmp_path, varied, "cora_demo_sampling", {"questions": 2})
     put(lost.samples, ['{"a"', "{}"])
     run = the_run(tmp_path)
-    assert any(tells(line, f"left out {lost.samples}: ", "1 no JSON", "1 of another task") for line in run.warnings)
+    assert any(tells(line, f"left out {lost.samples}: ", "1 not JSON", "1 from another task") for line in run.warnings)
 
 
 def test_no_name_is_guessed_among_several(tmp_path: Path) -> None:
@@ -75,7 +75,8 @@ def test_an_empty_newest_file_does_not_hide_the_one_before(tmp_path: Path) -> No
     put(newer(written), [])
     run = the_run(tmp_path)
     assert run.files == (written.samples,)
-    assert run.notes == (f"left out {newer(written)}: it holds no answers",)
+    (note,) = run.notes
+    assert tells(note, f"left out {newer(written)}: ", "no answers")
 
 
 def test_lines_of_a_file_that_is_not_used_are_not_counted(tmp_path: Path) -> None:
@@ -84,7 +85,7 @@ def test_lines_of_a_file_that_is_not_used_are_not_counted(tmp_path: Path) -> Non
     latest = write(tmp_path, varied, "cora_demo_order", {"questions": 2})
     run = the_run(tmp_path)
     assert run.files == (latest.samples,)
-    assert "no JSON" not in " ".join(run.warnings)
+    assert "not JSON" not in " ".join(run.warnings)
 
 
 def test_without_results_files_nothing_is_merged_and_that_is_why(tmp_path: Path) -> None:
@@ -106,7 +107,7 @@ def test_merged_categories_are_in_the_signature(tmp_path: Path) -> None:
     assert "invalid:100.0%" in parts
     assert f"n:{len(run.table.sizes)}x5" in parts
     assert any(tells(line, "merged", "results file") for line in run.warnings)
-    # The same questions, asked in one run.
+    # A single run on the same questions.
     whole = write(tmp_path / "whole", varied, "cora_demo_order", {"categories": ["biology", "astronomy"]})
     assert not_comparable(run, the_run(whole.folder)) == ""
 
@@ -148,7 +149,7 @@ def test_a_template_that_the_server_applied_is_no_missing_one(tmp_path: Path) ->
     (told,) = told_apart(first, second)
     assert tells(told, "chat_template_sha", "None", "first", "'applied by the server'", "second")
     assert told_apart(second, second) == []
-    # As Python runs name a model: its own name is no name of a back end.
+    # Runs started from Python may have the name of the model here, which is not the name of a back end.
     results["config"]["model"] = "org/llama-2-7b-chat-hf"
     other.results.write_text(json.dumps(results))
     assert told_apart(first, the_run(other.folder)) == []
@@ -178,7 +179,7 @@ def test_unlike_runs_have_no_ranks_and_a_note(tmp_path: Path) -> None:
     (section,) = make_report(read_runs([one.folder, other.folder])).sections
     assert "(1)" not in str([[str(cell) for cell in row] for row in section.blocks[0].rows])
     told = [note for model, note in section.notes if model == "a/other"]
-    assert any(note.startswith("not asked the same as a/one, so there are no ranks: 1 of 3 questions") for note in told)
+    assert any(tells(note, "not comparable with a/one", "no ranks", "1 of 3 questions") for note in told)
     assert not [block for block in section.blocks if block.title.startswith("Differences")]
 
 

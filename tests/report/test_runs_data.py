@@ -1,4 +1,4 @@
-"""Runs of one task on different data are different runs, side by side under their names."""
+"""Runs of one task on different data are different runs with different names."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TASK = "cora_demo_order"
 
 
 def named(written: Written, name: str | None, digest: str | None) -> Written:
-    """The run with another identity of its data; None removes it, as in results of older versions."""
+    """Change the identity of the data of a run; None removes it, as in results of older versions."""
     results = json.loads(written.results.read_text())
     for task, config in results["configs"].items():
         metadata = config["metadata"]
@@ -73,7 +73,7 @@ def test_one_file_twice_is_one_run(tmp_path: Path) -> None:
 
 
 def test_parts_of_one_file_are_merged(tmp_path: Path) -> None:
-    """The digest is of all questions of the file, whichever of them a run asks."""
+    """The digest covers all questions of the file, including those that a run does not ask."""
     path = file(tmp_path / "my.jsonl", *(f"Question {number}?" for number in range(6)))
     variants = 3
     first = on_file(tmp_path / "out", path, samples={"cora_local_order": list(range(2 * variants))})
@@ -85,7 +85,7 @@ def test_parts_of_one_file_are_merged(tmp_path: Path) -> None:
 
 
 def runs_named(tmp_path: Path, *names: tuple[str | None, str | None]) -> list[Run]:
-    """Runs of the demo in one folder, the oldest first, as if each had other data."""
+    """Write runs of the demo to one folder, the oldest first, and give each the data of a name and digest."""
     for number, (name, digest) in enumerate(names):
         named(write(tmp_path, varied if number % 2 else otherwise, TASK, {"questions": 3}), name, digest)
     return read_runs([tmp_path])
@@ -124,11 +124,11 @@ def test_the_data_of_two_folders_are_told_apart_without_the_paths(tmp_path: Path
 def test_results_of_older_versions_are_as_before(tmp_path: Path) -> None:
     (run,) = runs_named(tmp_path, (None, None), (None, None))
     assert (run.task, run.data) == (TASK, Data())
-    assert tells(run.notes[0], "left out", "variants that are answered there, too")
+    assert tells(run.notes[0], "left out", "some of its variants")
 
 
 def test_an_old_result_is_left_out_beside_a_new_one(tmp_path: Path) -> None:
-    """Its categories are others: without digests the two would be merged."""
+    """The categories differ, so without digests the two would be merged."""
     old = named(write(tmp_path, varied, TASK, {"categories": ["astronomy"]}), None, None)
     new = write(tmp_path, varied, TASK, {"categories": ["biology"]})
     run = the_run(tmp_path)

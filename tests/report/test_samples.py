@@ -1,4 +1,4 @@
-"""Samples files that are broken, altered, or hostile: what cannot be read is counted, the rest is untouched."""
+"""Broken, altered and hostile samples files: unreadable lines are counted, all others are read."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from tests.support.written import DEMO, Line, Written, check_numbers, copied, ed
 
 M = 26
 ORDERS = 5
-"""Variants of a question of the probe that most of these lines are of: it is the smallest."""
+"""Variants per question of the probe `order`, which most of these tests use because it has the fewest."""
 
 
-# ---- lines that are none
+# ---- lines that are not samples
 
 
 def hellaswag(number: int) -> Line:
@@ -63,8 +63,8 @@ def test_lines_that_are_none_are_counted_and_change_nothing(demo: dict[str, Writ
     (note,) = run.notes
     total = len(NO_JSON) + 2 + len(OF_ANOTHER_TASK)
     assert f"left out {total} lines" in note
-    assert f"{len(NO_JSON) + 2} no JSON" in note
-    assert f"{len(OF_ANOTHER_TASK)} of another task" in note
+    assert f"{len(NO_JSON) + 2} not JSON" in note
+    assert f"{len(OF_ANOTHER_TASK)} from another task" in note
     assert note in everything(tmp_path)
 
 
@@ -75,9 +75,9 @@ def test_a_file_cut_in_the_middle(demo: dict[str, Written], tmp_path: Path) -> N
     run = the_run(tmp_path)
     whole = text[: len(text) // 2].count(b"\n")
     assert len(run.table.sizes) == whole // M
-    assert any("1 no JSON" in note for note in run.notes)
+    assert any("1 not JSON" in note for note in run.notes)
     assert any(note.startswith("left out 1 question") for note in run.notes)
-    assert run.differences  # the results file is about all questions
+    assert run.differences  # the results file covers all questions
     everything(tmp_path)
 
 
@@ -131,7 +131,7 @@ ALTERED: dict[str, Callable[[Line], Any]] = {
 
 @pytest.mark.parametrize("name", ALTERED)
 def test_an_altered_line_costs_its_question_only(name: str, demo: dict[str, Written], tmp_path: Path) -> None:
-    """One of the altered lines is the first of the file, one is amid others."""
+    """Two lines are altered: the first of the file and one in the middle."""
     lines = lines_of(demo["cora_demo_order"].samples)
     ids = list(dict.fromkeys(line["doc"]["question_id"] for line in lines))
     for place in (0, 5 * ORDERS + 3):
@@ -147,7 +147,7 @@ def test_a_file_of_altered_lines_only(name: str, demo: dict[str, Written], tmp_p
     lines = lines_of(demo["cora_demo_order"].samples)[: 2 * ORDERS]
     for line in lines:
         ALTERED[name](line)
-    with pytest.raises(ReportError, match=r"samples\.jsonl: there are no samples of these tasks"):
+    with pytest.raises(ReportError, match=r"samples\.jsonl: there are no samples"):
         read_runs([put(tmp_path / "samples.jsonl", lines)])
 
 
@@ -183,8 +183,8 @@ BORNE: dict[str, Callable[[Line], Any]] = {
 
 @pytest.mark.parametrize("name", BORNE)
 def test_what_is_strange_costs_at_most_its_question(name: str, demo: dict[str, Written], tmp_path: Path) -> None:
-    """Whether such a line is read or left out, all other questions are there and everything can be written."""
-    lines = lines_of(demo["cora_demo_order"].samples)[: 8 * ORDERS]  # all of these questions are shown
+    """A strange line may be read or left out. All other questions are kept, and every output can be written."""
+    lines = lines_of(demo["cora_demo_order"].samples)[: 8 * ORDERS]  # the report shows all of these questions
     ids = {line["doc"]["question_id"] for line in lines}
     for line in lines[:ORDERS:2]:
         BORNE[name](line)
@@ -207,7 +207,7 @@ def test_a_file_whose_lines_say_nothing_of_metrics(metrics: Any, demo: dict[str,
     everything(path)
 
 
-# ---- scored answers, as the harness writes them: texts
+# ---- scored answers, which the harness writes as text
 
 
 @pytest.mark.parametrize(
@@ -250,7 +250,7 @@ def test_the_likelihoods_of_yes_and_no(demo: dict[str, Written]) -> None:
         assert {record.yes, record.no} <= {log(1 / 2), log(1 / 4), log(1 / 8)}
 
 
-# ---- questions that are not whole
+# ---- incomplete questions
 
 
 @pytest.mark.parametrize("task", DEMO)
@@ -284,7 +284,7 @@ def test_of_two_answers_to_a_variant_the_first_counts(demo: dict[str, Written], 
     path = put(tmp_path / "samples.jsonl", [*lines, *({**line, "filtered_resps": ["E"]} for line in lines[:5])])
     run = the_run(path)
     check_numbers(run, demo["cora_demo"], "cora_demo")
-    assert "left out 5 second answers to a variant" in run.notes
+    assert "left out 5 repeated answers to a variant" in run.notes
 
 
 def test_lines_in_any_order(demo: dict[str, Written], tmp_path: Path) -> None:

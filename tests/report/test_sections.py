@@ -1,4 +1,4 @@
-"""What a report says of each task: ranks as in the papers, and tables that a slow count agrees with."""
+"""The section of each task: ranks as in the papers, and tables checked by a slow count."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ def test_the_aggregated_row(demo: dict[str, Written], tmp_path: Path) -> None:
         copied(demo[task], tmp_path)
     section = section_of(make_report(read_runs([tmp_path])), "cora_demo: SCORE")
     rows = list(table_of(section, "SCORE").values())
-    rows = [row for row in rows if not isinstance(row[0], str)]  # which probes
+    rows = [row for row in rows if not isinstance(row[0], str)]  # leave out the row of the probes
     tables = {probe: the_run(demo[f"cora_demo_{probe}"].folder).table for probe in ("prompts", "order", "sampling")}
     expected = metrics.aggregated(**tables)
     names = ("acc_mean", "acc_min", "acc_max", "cr_all", "cr_prompts_order")
@@ -217,7 +217,7 @@ def test_one_probe_is_not_aggregated(demo: dict[str, Written]) -> None:
 
 
 def test_models_with_other_probes_are_aggregated_apart(demo: dict[str, Written], tmp_path: Path) -> None:
-    """Two models, of which one was asked two probes; nothing of the other is mixed in."""
+    """One model has two probes, the other has a third. Only the first model is aggregated."""
     for task in ("cora_demo_order", "cora_demo_sampling"):
         copied(demo[task], tmp_path / "both")
     one = write(tmp_path / "one", varied, "cora_demo_prompts", {"questions": 12}, "another-org/another-model")
@@ -236,7 +236,7 @@ def test_only_variants_of_the_same_size(demo: dict[str, Written]) -> None:
     kinds = {"original", "shuffled", "with_nota", "with_nota_shuffled"}
     kept = [record for record in run.records if record.kind in kinds]
     assert all(len(record.printed) == 5 for record in kept)
-    cells = table_of(section_of(make_report([run]), "cora_demo"), "Ablation: variants with as many")["mcqa_plus"]
+    cells = table_of(section_of(make_report([run]), "cora_demo"), "Ablation: only variants with as many")["mcqa_plus"]
     shares = []
     for question in run.table.question_ids:
         hits = [record.correct for record in kept if record.question_id == question]

@@ -1,4 +1,4 @@
-"""A report as text: hostile names stay in their cells, and every number can be read back."""
+"""Reports as text: hostile names stay in their cells, and all numbers can be read back."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def cells(row: str) -> list[str]:
 
 
 def tables(markdown: str) -> list[list[list[str]]]:
-    """Of each table the cells of its rows, without the line below the heading."""
+    """The cells of each table by row, without the line below the heading."""
     found: list[list[list[str]]] = []
     inside = False
     for line in markdown.split("\n"):

@@ -1,10 +1,10 @@
 "use strict";
 (() => {
-  // The style sheet of the dark theme is in force where its media says so.
+  // The media of the dark style sheet decide where the dark theme applies.
   const MEDIA = { auto: "screen and (prefers-color-scheme: dark)", light: "not all", dark: "screen" };
   const KEY = "lm-eval-cora-theme";
 
-  // A page from the disk may have no storage; then the choice lasts as long as the page.
+  // A page opened from a file may have no storage. The choice of the theme is then lost on reload.
   function stored() {
     try {
       return localStorage.getItem(KEY);
@@ -17,7 +17,7 @@
     try {
       localStorage.setItem(KEY, theme);
     } catch {
-      // Nothing to be done.
+      // See stored().
     }
   }
 
@@ -41,7 +41,7 @@
     button.hidden = false;
   }
 
-  // Numbers by their value, texts as a dictionary has them; what has no value comes last in both orders.
+  // Compare numbers by value and texts alphabetically. Undefined numbers come last in both orders.
   function compare(one, other, sign) {
     const numeric = "value" in one.dataset || "value" in other.dataset;
     if (!numeric) {
@@ -77,7 +77,7 @@
     }
   }
 
-  // A link to something folded unfolds it.
+  // Unfold the <details> element that a link points to.
   function unfold() {
     const target = document.getElementById(location.hash.slice(1));
     if (target && target.tagName === "DETAILS") {
