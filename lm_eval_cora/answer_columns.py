@@ -13,20 +13,33 @@ from lm_eval_cora.question import shorten
 from lm_eval_cora.report import ReportError
 from lm_eval_cora.suggestions import did_you_mean
 
-NAMES: Mapping[str, tuple[str, ...]] = {
-    "question": ("question_id", "question"),
-    "variant": ("variant", "ordinal"),
-    "correct": ("correct",),
-    "original": ("original",),
-    "picked": ("picked",),
-    "answer": ("answer",),
-    "printed": ("printed", "options"),
-    "kind": ("kind",),
-    "category": ("category",),
-    "followed": ("followed",),
-    "reader": ("reader",),
+
+class Column(NamedTuple):
+    """A column of answers.
+
+    Attributes:
+        about: What it says.
+        names: The names under which it is found.
+    """
+
+    about: str
+    names: tuple[str, ...]
+
+
+COLUMNS: Mapping[str, Column] = {
+    "question": Column("id of the question", ("question_id", "question")),
+    "variant": Column("number or name of the variant", ("variant", "ordinal")),
+    "correct": Column("whether the answer is right; a missing value is a skipped variant", ("correct",)),
+    "original": Column("whether the variant is the original question; for cora, ci and mcqa", ("original",)),
+    "picked": Column("the option that the answer picks; a missing value is an invalid answer", ("picked",)),
+    "answer": Column("the right option", ("answer",)),
+    "printed": Column("list of the options that the variant prints", ("printed", "options")),
+    "kind": Column("kind of the variant, such as shuffled", ("kind",)),
+    "category": Column("category of the question", ("category",)),
+    "followed": Column("whether the response follows the format", ("followed",)),
+    "reader": Column("name of the reader that read the response", ("reader",)),
 }
-"""The columns of answers, and the names under which each is found."""
+"""All columns of answers."""
 
 _MAY_BE_ABSENT = {"printed", "category", "followed", "reader"}
 """Columns whose key some rows of a JSON file may lack."""
@@ -69,7 +82,7 @@ class AnswerColumns(NamedTuple):
             ReportError: If a value is missing, or neither a text nor a number.
         """
         return [
-            value if type(value) is str else self._text(row, column, value)
+            value if type(value) is str else str(value) if type(value) is int else self._text(row, column, value)
             for row, value in enumerate(self.values[column])
         ]
 
@@ -94,7 +107,11 @@ class AnswerColumns(NamedTuple):
             items = parse_cell(value)
             if items is not None and not isinstance(items, list | tuple):
                 raise self.error(row, column, "a list of options")
-            lists.append(None if items is None else [self._text(row, column, item) for item in items])
+            lists.append(
+                None
+                if items is None
+                else [item if type(item) is str else self._text(row, column, item) for item in items]
+            )
         return lists
 
     def _text(self, row: int, column: str, value: Any) -> str:
@@ -117,7 +134,7 @@ def read_columns(data: Any, given: Mapping[str, str | None]) -> AnswerColumns:
 
     Args:
         data: A pandas DataFrame, a `datasets.Dataset`, a list of dicts, or a path.
-        given: The name of a column for some of `NAMES`. The others are found under their usual names.
+        given: The name of a column for some of `COLUMNS`. The others are found under their usual names.
 
     Raises:
         ReportError: If the data cannot be read, has no rows, or lacks a column.
@@ -152,7 +169,9 @@ def _from_frame(frame: Any) -> tuple[dict[str, list[Any]], Callable[[int], str]]
         absent = missing[:, place]
         if absent.any():
             values = [None if gone else value for value, gone in zip(values, absent, strict=True)]
-        columns[name] = [value.tolist() if hasattr(value, "tolist") else value for value in values]
+        if frame.dtypes.iloc[place].kind == "O":
+            values = [value.tolist() if hasattr(value, "tolist") else value for value in values]
+        columns[name] = values
     return columns, lambda row: f"DataFrame row {row}"
 
 
@@ -177,7 +196,7 @@ def _without_absent(values: list[Any]) -> list[Any]:
 def _find(found: Mapping[str, Sequence[Any]], given: Mapping[str, str | None], source: str) -> dict[str, str]:
     """The name of each column that the source has."""
     names = {}
-    for column, usual in NAMES.items():
+    for column, (_, usual) in COLUMNS.items():
         asked = given.get(column)
         if asked is not None and asked not in found:
             raise ReportError(

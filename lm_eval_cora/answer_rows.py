@@ -24,7 +24,7 @@ class AnswerRows(NamedTuple):
 
     Attributes:
         table: The answers.
-        known: The columns that are known, of `answer_columns.NAMES`.
+        known: The columns that are known, of `answer_columns.COLUMNS`.
         readers: The names in the column `reader`.
     """
 
@@ -71,7 +71,8 @@ def read_answers(data: Any, names: Mapping[str, str | None] | None = None) -> An
         more |= _picks(columns, picked, skipped, order, sizes)
     table = ResponseTable.from_columns(ids, sizes, right[order], **more)
     begun = table.any_by_question(~table.skipped)
-    table = replace(table.where(begun[table.question]), not_begun=int((~begun).sum()))
+    if not begun.all():
+        table = replace(table.where(begun[table.question]), not_begun=int((~begun).sum()))
     readers = {name for name in columns.texts_or_none("reader") if name} if columns.has("reader") else set()
     known = set(columns.values) | ({"original"} if original is not None else set())
     return AnswerRows(table, frozenset(known), tuple(sorted(readers)))
@@ -168,13 +169,13 @@ def _picks(
             continue
         numbers = _numbers(columns, rows, lists, picked)
         for place, row in enumerate(rows, start):
-            shown = [numbers[text] for text in lists[row] or ()]
-            printed[place] = sum(1 << number for number in set(shown))
+            shown, pick = lists[row] or [], picked[row]
+            printed[place] = sum({1 << numbers[text] for text in shown})
             options[place] = len(shown)
-            if not skipped[row]:
-                pick = picked[row]
-                picks[place] = INVALID if pick is None else numbers[pick]
-                position[place] = INVALID if pick is None else shown.index(numbers[pick])
+            if pick is not None:
+                picks[place], position[place] = numbers[pick], shown.index(pick)
+            elif not skipped[row]:
+                picks[place] = INVALID
     return {
         "picked": picks,
         "position": position,

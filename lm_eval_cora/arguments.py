@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NoReturn, get_args
 
 from lm_eval_cora import __version__
+from lm_eval_cora.answer_columns import COLUMNS
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.metrics.guessing import CERTAIN
 from lm_eval_cora.stopping.rule import EXACT
@@ -154,17 +155,15 @@ def make_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
         "score",
         run["score"],
         "compute the metrics of answers that were not collected with the harness",
-        "lm-eval-cora score answers.jsonl --json\n\n"
-        "example of the file:\n"
-        '{"question_id": 1, "kind": "original", "ordinal": 0, '
-        '"picked": "Ice", "answer": "Ice", "options": ["Ice", "Fog"]}\n'
-        '{"question_id": 1, "kind": "shuffled", "ordinal": 1, '
-        '"picked": "Fog", "answer": "Ice", "options": ["Fog", "Ice"]}\n\n'
-        "picked is null if the answer is invalid. Optional keys: options, category, followed (true or false)\n"
-        "and reader (a name). Without options, all pairs of variants count as comparable.\n"
-        "mcqa, ci and cora need a variant of the kind original.",
+        "lm-eval-cora score answers.csv --question id --correct ok --original is_original\n\n"
+        "The file has one row per variant of a question: csv, tsv, json, jsonl or parquet. A column needs no option\n"
+        "if it has its name (or question_id, ordinal, options). A line of a jsonl file, for example:\n"
+        '{"question": "q1", "variant": 0, "picked": "Ice", "answer": "Ice", "original": true, '
+        '"printed": ["Ice", "Fog"]}',
     )
-    score.add_argument("file", type=Path, metavar="FILE.jsonl", help="the answers, one JSON object per line")
+    score.add_argument("file", type=Path, metavar="FILE", help="the answers")
+    for name, column in COLUMNS.items():
+        score.add_argument(f"--{name}", metavar="COLUMN", help=column.about)
     _add_json(score)
 
     export = _command(

@@ -18,6 +18,8 @@ from typing import Any
 
 import yaml
 
+from lm_eval_cora.answer_columns import COLUMNS
+from lm_eval_cora.answer_rows import read_answers
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.arguments import make_parser
 from lm_eval_cora.benchmarks import BenchmarkError
@@ -26,7 +28,6 @@ from lm_eval_cora.metrics.estimate import for_json
 from lm_eval_cora.metrics.guessing import at_least, msgr
 from lm_eval_cora.options import OptionError
 from lm_eval_cora.report import ReportError
-from lm_eval_cora.report.answers_file import OF_SEVERAL, read_answers, score_answers
 from lm_eval_cora.report.compare import NOTE, as_table, compare, pair_runs, told_apart
 from lm_eval_cora.report.compare import as_json as comparison_as_json
 from lm_eval_cora.report.page import render
@@ -34,6 +35,7 @@ from lm_eval_cora.report.plots import check_drawing
 from lm_eval_cora.report.runs import Run, read_runs
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.report.text import as_csv, as_json, as_markdown, table_as_text
+from lm_eval_cora.sources import scores_of_rows
 from lm_eval_cora.suggestions import did_you_mean
 from lm_eval_cora.task_files import TaskFile, task_list
 
@@ -208,27 +210,21 @@ def _compare(given: argparse.Namespace) -> None:
 
 
 def _score(given: argparse.Namespace) -> None:
-    table, readers = read_answers(given.file)
-    scores = score_answers(table)
-    reasons = {name: score.reason for name, score in scores.items() if score.reason}
+    rows = read_answers(given.file, {column: getattr(given, column) for column in COLUMNS})
+    scores = scores_of_rows(rows)
     if given.json:
-        metrics = for_json({name: score.estimate for name, score in scores.items()})
-        counts = {"questions": len(table.sizes), "answers": len(table.picked)}
-        _print_json({**counts, "readers": readers, "metrics": metrics, "undefined": reasons})
+        counts = {"questions": scores.questions, "answers": scores.answers, "readers": rows.readers}
+        _print_json({**counts, "metrics": for_json(dict(scores)), "undefined": scores.undefined})
         return
-    rows = [
-        [name, f"{score.estimate.value:.4f}", "±", f"{score.estimate.stderr:.4f}".replace("nan", "N/A")]
-        for name, score in scores.items()
-        if not score.reason
+    cells = [
+        [name, f"{estimate.value:.4f}", "±", f"{estimate.stderr:.4f}".replace("nan", "N/A")]
+        for name, estimate in scores.items()
+        if name not in scores.undefined
     ]
-    print(table_as_text(["Metric", "Value", "", "Stderr"], rows))
-    smallest, largest = int(table.sizes.min()), int(table.sizes.max())
-    variants = f"{smallest}" if smallest == largest else f"{smallest} to {largest}"
-    _say(f"{len(table.sizes):,} question{'' if len(table.sizes) == 1 else 's'} with {variants} variants")
-    _say(f"responses read by: {', '.join(readers) or 'not stated in the file'}")
-    shown = {name: reason for name, reason in reasons.items() if name not in OF_SEVERAL}
-    for reason in dict.fromkeys(shown.values()):
-        _say(f"undefined: {', '.join(name for name in shown if shown[name] == reason)}: {reason}")
+    print(table_as_text(["Metric", "Value", "", "Stderr"], cells))
+    _say(scores.size)
+    for note in scores.remarks:
+        _say(note)
 
 
 def _export(given: argparse.Namespace) -> None:

@@ -192,27 +192,33 @@ class Scores(Mapping[str, Estimate]):
         """The defined metrics as a table."""
         rows = [[name, *_shown(estimate)] for name, estimate in self.items() if not isnan(estimate.value)]
         return "\n".join(
-            [self._title(), "", table_as_text(["metric", "value", "stderr", "95%"], rows), *self._ending()]
+            [self._title(), "", table_as_text(["metric", "value", "stderr", "95%"], rows), *self.remarks]
         )
 
     def _repr_html_(self) -> str:
         """The same for a notebook."""
         rows = [[name, *_shown(estimate)] for name, estimate in self.items() if not isnan(estimate.value)]
-        return _html(self._title(), ["metric", "value", "stderr", "95%"], rows, self._ending())
+        return _html(self._title(), ["metric", "value", "stderr", "95%"], rows, self.remarks)
 
-    def _title(self) -> str:
+    @property
+    def size(self) -> str:
+        """The numbers of questions and variants, in words."""
         sizes = self._table.sizes
         fewest, most = sizes.min(initial=sizes.max(initial=0)), sizes.max(initial=0)
         variants = f"{fewest}" if fewest == most else f"{fewest} to {most}"
-        counted = f"{self.questions:,} question{'' if self.questions == 1 else 's'} with {variants} variants"
-        return f"{self.name}: {counted}" if self.name else counted
+        return f"{self.questions:,} question{'' if self.questions == 1 else 's'} with {variants} variants"
 
-    def _ending(self) -> list[str]:
+    @property
+    def remarks(self) -> list[str]:
+        """The notes, and a line for each reason why metrics are undefined."""
         by_reason: dict[str, list[str]] = {}
         for name, reason in self.undefined.items():
             by_reason.setdefault(reason, []).append(name)
         undefined = [f"undefined: {', '.join(names)}: {reason}" for reason, names in by_reason.items()]
         return [*self.notes, *undefined]
+
+    def _title(self) -> str:
+        return f"{self.name}: {self.size}" if self.name else self.size
 
 
 class Comparison(Mapping[str, Compared]):

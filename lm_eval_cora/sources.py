@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from lm_eval_cora import metrics
-from lm_eval_cora.answer_rows import read_answers
+from lm_eval_cora.answer_rows import AnswerRows, read_answers
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.equivalence import EquivalenceChecker
 from lm_eval_cora.formats import format_of
@@ -84,14 +84,19 @@ def score(
         (1.0, 0.5, 0.5)
     """
     names = {name: value for name, value in locals().items() if name != "data"}
-    table, known, readers = read_answers(data, names)
-    notes = [f"responses read by: {', '.join(readers)}"] if readers else []
+    return scores_of_rows(read_answers(data, names))
+
+
+def scores_of_rows(rows: AnswerRows) -> Scores:
+    """The scores of answers in a table or file; see `score`."""
+    table = rows.table
+    notes = [f"responses read by: {', '.join(rows.readers)}"] if rows.readers else []
     if not table.is_whole:
         notes.append(f"{int(table.skipped.sum()):,} of {len(table.skipped):,} variants were skipped")
     if table.not_begun:
         notes.append(f"{table.not_begun:,} questions are left out because all of their variants were skipped")
     functions = {name: partial(despite_skipped, metric) for name, metric in _METRICS.items()}
-    return Scores(table, functions, reasons=_undefined(table, known), notes=notes)
+    return Scores(table, functions, reasons=_undefined(table, rows.known), notes=notes)
 
 
 def read(variants: Sequence[Variant], responses: Iterable[str | None], *, reader: Reader = "flexible") -> Scores:
