@@ -1,1 +1,1 @@
-"""Runs -> files that other people's tools read."""
+"""Export runs in the formats of leaderboards and model cards."""

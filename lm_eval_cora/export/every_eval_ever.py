@@ -1,4 +1,4 @@
-"""Runs -> records of Every Eval Ever, schema 0.3: a file per model, and beside it one with a row per variant."""
+"""Export runs as records of Every Eval Ever, schema 0.3: one file per model, and one with a row per variant."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from lm_eval_cora.report.runs import Run
 _SCHEMA = "0.3.0"
 
 _COLLECTION = "lm-eval-cora"
-"""The folder of the records: the schema's documentation wants one for each source of several benchmarks."""
+"""The folder of the records. The schema's documentation requires one folder per source of several benchmarks."""
 
 _BOUNDS = {
     "mcqa_plus_diff": (-1.0, 1.0),
@@ -42,10 +42,10 @@ _BOUNDS = {
     "position_chi_square": (0.0, inf),
     "confidence_ratio": (0.0, inf),
 }
-"""Lowest and highest value by the metric's function, where it is no share."""
+"""Lowest and highest value of metrics that are not shares, by the function of the metric."""
 
 _BOOTSTRAPPED = ("acc_min", "acc_max")
-"""The functions whose standard errors have no closed form."""
+"""The functions with bootstrapped standard errors."""
 
 _ENGINES = {
     **dict.fromkeys(("hf", "hf-auto", "huggingface", "hf-multimodal", "steered"), "transformers"),
@@ -53,7 +53,7 @@ _ENGINES = {
     "vllm-vlm": "vllm",
     "sglang-generate": "sglang",
 }
-"""Back ends of the harness that are not called like the engine behind them."""
+"""Engines of the harness' back ends that have a different name."""
 
 _IN_PROCESS = ("transformers", "vllm", "sglang", "mamba_ssm", "nemo_lm", "megatron_lm", "openvino", "trtllm")
 
@@ -63,7 +63,7 @@ _PLATFORMS = {
     "textsynth": "textsynth",
     "watsonx_llm": "watsonx",
 }
-"""Back ends that ask a company's service, and its name."""
+"""Services behind the back ends that call a hosted API."""
 
 _UNSAFE = re.compile(r'[<>:"/\\|?*\x00-\x1f]')
 
@@ -73,15 +73,15 @@ _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?|data", re.IGNORECA
 def write_every_eval_ever(runs: Sequence[Run], folder: Path) -> list[Path]:
     """Write the records of some runs: `data/lm-eval-cora/<developer>/<model>/<uuid>.json` and `<uuid>_samples.jsonl`.
 
-    Metrics that are undefined are left out and named in the record. The names follow from the contents: what is
-    exported again has the same name, what has changed another.
+    Undefined metrics are left out, and the record lists them. File names depend on the contents: the same export gets
+    the same name, a changed export another one.
 
     Args:
-        runs: Of one model or several.
-        folder: Where `data` is made; files of the same name in it are replaced.
+        runs: Runs of one or more models.
+        folder: The folder in which to create `data`. Existing files of the same name are replaced.
 
     Returns:
-        The files: of each model the record, then the rows.
+        The paths of the files: for each model the record, then the rows.
 
     Raises:
         ReportError: If a file cannot be read or written.
@@ -101,7 +101,7 @@ def _write(runs: Sequence[Run], folder: Path) -> list[Path]:
     parts = ["data", _COLLECTION, *_folders(record["model_info"]["id"])]
     place = folder.joinpath(*parts)
     place.mkdir(parents=True, exist_ok=True)
-    # The name of the rows' file follows from its contents, so it has another one until it is written.
+    # The name of the file depends on its contents, so the file gets a temporary name first.
     partial = place / f".{os.getpid()}.partial"
     try:
         count, checksum = _write_rows(runs, record, partial)
@@ -122,7 +122,7 @@ def _write(runs: Sequence[Run], folder: Path) -> list[Path]:
 
 
 def _write_rows(runs: Sequence[Run], record: Mapping[str, Any], path: Path) -> tuple[int, str]:
-    """Write a row per variant; return how many there are and their checksum."""
+    """Write a row per variant; return the number of rows and their checksum."""
     results = {result["evaluation_result_id"] for result in record["evaluation_results"]}
     same = {
         "schema_version": _SCHEMA,
@@ -132,7 +132,7 @@ def _write_rows(runs: Sequence[Run], record: Mapping[str, Any], path: Path) -> t
     count, digest = 0, sha256()
     with path.open("wb") as file:
         for run in runs:
-            # Of all metrics `acc` is the one that is the mean of what the rows say.
+            # `acc` is the metric that equals the mean of the rows' scores.
             result = _result_id(run, "acc")
             for row in rows(run, result if result in results else None):
                 line = (_json(same | row) + "\n").encode()
@@ -143,19 +143,19 @@ def _write_rows(runs: Sequence[Run], record: Mapping[str, Any], path: Path) -> t
 
 
 def _record(runs: Sequence[Run]) -> dict[str, Any]:
-    """The record of a model, without the reference to its rows."""
+    """Make the record of a model, without the reference to its rows."""
     newest = max(runs, key=_time)
     model, time = model_id(newest), str(_time(newest))
     return {
         "schema_version": _SCHEMA,
         "evaluation_id": f"{_COLLECTION}/{model}/{time}",
         "evaluation_timestamp": time,
-        # When the harness made the numbers, not when they were copied: the same export is the same record.
+        # The date of the run, not of the export, so that the same export gives the same record.
         "retrieved_timestamp": time,
         "source_metadata": {
             "source_name": "lm-eval-cora",
             "source_type": "evaluation_run",
-            # Nothing that the harness writes says who ran it.
+            # The harness does not write who ran it.
             "source_organization_name": "unknown",
             "evaluator_relationship": "other",
             "additional_details": _notes(runs),
@@ -184,7 +184,7 @@ def _notes(runs: Sequence[Run]) -> dict[str, str]:
 
 
 def _is_defined(run: Run, metric: str) -> bool:
-    """Whether a metric is one number, and not nan, which the schema has no place for."""
+    """Whether a metric is a single number and not nan, which the schema does not allow."""
     return metric in run.estimates and not isnan(run.estimates[metric].value)
 
 
@@ -206,7 +206,7 @@ def _model_info(run: Run) -> dict[str, Any]:
     info["additional_details"] = as_texts(
         {
             "deployment_type": managed,
-            "model_availability": "unknown",  # weights on the Hub may be private
+            "model_availability": "unknown",  # a model on the Hub may be private
             "lm_eval_model": back_end,
             "model_source": run.results.get("model_source"),
             "model_args": arguments or None,
@@ -220,7 +220,7 @@ def _model_info(run: Run) -> dict[str, Any]:
 
 
 def _result(run: Run, entry: Mapping[str, Any], estimate: Estimate) -> dict[str, Any]:
-    """What a metric came to."""
+    """Make the result of a metric."""
     return {
         "evaluation_result_id": _result_id(run, entry["metric"]),
         "evaluation_name": evaluation_name(run),
@@ -250,10 +250,10 @@ def _result(run: Run, entry: Mapping[str, Any], estimate: Estimate) -> dict[str,
 
 
 def _metric(entry: Mapping[str, Any], estimate: Estimate) -> dict[str, Any]:
-    """What a metric is. `mcqa` is what everybody else calls accuracy; the others are known by our names."""
+    """Describe a metric. The id of `mcqa` is `accuracy`, its usual name; all other ids have our prefix."""
     name, function = entry["metric"], entry["aggregation"]
     lowest, highest = _BOUNDS.get(function.__name__, (0.0, 1.0))
-    # Rounding takes a share past 1, the adjustment of positions an accuracy: a score has to lie within its bounds.
+    # The schema requires scores within bounds. Rounding and the adjustment for positions may exceed 1.
     lowest, highest = min(lowest, estimate.value), max(highest, estimate.value)
     better = entry.get("higher_is_better")
     metric = {
@@ -276,7 +276,7 @@ def _metric(entry: Mapping[str, Any], estimate: Estimate) -> dict[str, Any]:
 
 
 def _uncertainty(run: Run, entry: Mapping[str, Any], estimate: Estimate) -> dict[str, Any]:
-    """The standard error, of which the question is the unit; without one, of what it would be."""
+    """The number of questions, which are the unit of the standard error, and the standard error if it is known."""
     uncertainty: dict[str, Any] = {"num_samples": len(run.table.question_ids)}
     if not isnan(estimate.stderr):
         bootstrapped = entry["aggregation"].__name__ in _BOOTSTRAPPED
@@ -295,7 +295,7 @@ def _source(run: Run) -> dict[str, Any]:
         source |= {"source_type": "hf_dataset", "hf_repo": data.hub[0]}
         if data.split:
             source["hf_split"] = data.split
-    elif data.hub:  # the schema has room for one dataset, but for any number of addresses
+    elif data.hub:  # the schema allows one dataset id but several URLs
         source |= {"source_type": "url", "url": [f"https://huggingface.co/datasets/{path}" for path in data.hub]}
         details["split"] = data.split
     elif data.files:
@@ -308,7 +308,7 @@ def _source(run: Run) -> dict[str, Any]:
 
 
 def _generation(run: Run) -> dict[str, Any]:
-    """How answers were made, and how the model was asked."""
+    """The settings of generation and prompts."""
     settings, whole = dict(run.config.get("generation_kwargs") or {}), settings_of(run)
     arguments = {name: settings.pop(name) for name in ("temperature", "top_p", "top_k") if name in settings}
     limit = settings.pop("max_gen_toks", None)
@@ -338,13 +338,13 @@ def _version(run: Run) -> str:
 
 
 def _time(run: Run) -> float:
-    """When a run began; without a results file when its samples were written."""
+    """Time at which the run began; without a results file, time at which its samples were written."""
     date = run.results.get("date")
     return float(date) if isinstance(date, int | float) else max(path.stat().st_mtime for path in run.files)
 
 
 def _folders(model: str) -> tuple[str, str]:
-    """The folders of developer and model, by names that every file system takes.
+    """Make the folder names of developer and model, safe for every file system.
 
     Example:
         >>> _folders("org/name"), _folders("name"), _folders("a/b/c:1")
@@ -362,10 +362,10 @@ def _folder(name: str) -> str:
 
 
 def _uuid(record: Mapping[str, Any], checksum: str) -> UUID:
-    """A name that follows from the contents, in the form of version 4, the only one that the schema takes."""
+    """Derive a name from the contents, in the form of a version 4 UUID, which the schema requires."""
     return UUID(bytes=sha256((_json(record) + checksum).encode()).digest()[:16], version=4)
 
 
 def _json(value: Mapping[str, Any], indent: int | None = None) -> str:
-    """Strict JSON in ASCII: some readers end a line at characters such as U+2028, too."""
+    """Write strict JSON in ASCII, because some readers also end lines at characters such as U+2028."""
     return json.dumps(value, allow_nan=False, indent=indent)

@@ -1,4 +1,4 @@
-"""A run -> one row of Every Eval Ever's instance level per variant, read as a stream."""
+"""Make the instance-level rows of Every Eval Ever, one per variant, from samples files read as a stream."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from lm_eval_cora.responses import Record
 
 
 def rows(run: Run, result_id: str | None) -> Iterator[dict[str, Any]]:
-    """One row per variant that was asked, in the order of the files.
+    """Make one row per variant that was asked, in the order of the files.
 
     Args:
-        run: Whose answers they are.
-        result_id: The aggregate result that is the mean of the rows' scores, if there is one. Rows of incomplete
-            questions, which count in no aggregate result, do not name it.
+        run: The run.
+        result_id: Id of the result that is the mean of the rows' scores; None if it is undefined. Rows of incomplete
+            questions do not have it, because no result includes them.
 
     Yields:
-        The row without what says which evaluation it belongs to.
+        A row, without the keys that identify the record.
     """
     name = evaluation_name(run)
     complete = set(run.table.question_ids)
@@ -58,10 +58,10 @@ def rows(run: Run, result_id: str | None) -> Iterator[dict[str, Any]]:
 
 
 def _lines(run: Run) -> Iterator[tuple[Record, Mapping[str, Any]]]:
-    """The variants with their lines, each file read once from its beginning to its end."""
+    """Yield the variants with their lines. Each file is read once, from the beginning to the end."""
     records: dict[Key, Record] = {}
     for record in run.records:
-        records.setdefault((record.question_id, record.ordinal), record)  # of two answers to one variant the first
+        records.setdefault((record.question_id, record.ordinal), record)  # keep the first answer to a variant
     for path in run.files:
         places = [(key, place.offset) for key, place in run.places.items() if place.path == path]
         hidden = True if path.stat().st_size < BYTES_WORTH_A_BAR else None
@@ -72,7 +72,7 @@ def _lines(run: Run) -> Iterator[tuple[Record, Mapping[str, Any]]]:
 
 
 def _question(doc: Mapping[str, Any]) -> str:
-    """The question and its options, without a prompt around them: it is the same for all models and templates."""
+    """The question and its options, without the rest of the prompt, which depends on the template and the model."""
     options = [f"{letter}. {choice}" for letter, choice in zip(LETTERS, doc["choices"], strict=False)]
     return "\n".join([str(doc["question"]), *options])
 
@@ -89,7 +89,7 @@ def _attribution(said: str, run: Run, record: Record) -> dict[str, Any]:
 
 
 def _arguments(line: Mapping[str, Any]) -> list[Sequence[Any]]:
-    """The arguments of each request: the prompt, then the settings or the answer that was scored."""
+    """The arguments of each request: the prompt, and the generation settings or the scored answer."""
     return [
         (request["arg_0"], request.get("arg_1")) if isinstance(request, dict) else request
         for request in line["arguments"].values()
@@ -102,7 +102,7 @@ def _prompt(line: Mapping[str, Any]) -> str:
 
 
 def _output(run: Run, line: Mapping[str, Any]) -> list[str]:
-    """The responses; where answers were scored, each of them and its log-likelihood."""
+    """The responses; for scored answers, each answer with its log-likelihood."""
     if run.form == "loglikelihood":
         answers = [_text(arguments[1]).strip() for arguments in _arguments(line)]
         scored = [response[0] if isinstance(response, list) and response else response for response in _resps(line)]
@@ -111,7 +111,7 @@ def _output(run: Run, line: Mapping[str, Any]) -> list[str]:
 
 
 def _resps(line: Mapping[str, Any]) -> list[Any]:
-    """What came back from each request: `resps` has a list of repetitions for each."""
+    """The response to each request. `resps` has a list of repetitions per request."""
     whole = line.get("resps") or line["filtered_resps"]
     return [response for several in whole for response in (several if isinstance(several, list) else [several])]
 
@@ -121,7 +121,7 @@ def _text(value: Any) -> str:
 
 
 def _hash(raw: str, reference: Sequence[str]) -> str:
-    """The hash by which the schema's documentation finds one question again among several models' rows."""
+    """The hash of a question, defined in the schema's documentation, which is equal in the rows of all models."""
     canonical = json.dumps({"raw": raw, "reference": list(reference)}, sort_keys=True, separators=(",", ":"))
     return sha256(canonical.encode()).hexdigest()
 

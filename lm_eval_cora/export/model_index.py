@@ -1,4 +1,4 @@
-"""Runs -> the block of a model card on the Hugging Face Hub that lists evaluation results."""
+"""Export runs as the list of evaluation results in a model card of the Hugging Face Hub."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from lm_eval_cora.report.runs import Run
 
 
 def model_index(runs: Sequence[Run]) -> str:
-    """The `model-index` of a model, to be put between the two `---` of its card.
+    """Make the `model-index` of a model, to paste between the two `---` of its card.
 
     Undefined metrics are left out.
 
     Args:
-        runs: Of one model.
+        runs: Runs of one model.
 
     Returns:
-        YAML.
+        The YAML text.
 
     Raises:
-        ReportError: If the runs are of several models, or have no metric that is defined.
+        ReportError: If the runs have several models, or no defined metric.
     """
     models = sorted({run.model for run in runs})
     if len(models) > 1:
         raise ReportError(
-            f"a model card is of one model, and these runs are of {len(models)}: {', '.join(models)}. Give the folders "
-            "of one of them at a time"
+            f"model-index: expected runs of one model, got {len(models)}: {', '.join(models)}. Pass the folders of one "
+            "model at a time"
         )
     results = [
         _result(run, name, estimate)
@@ -40,7 +40,7 @@ def model_index(runs: Sequence[Run]) -> str:
         if not isnan(estimate.value)
     ]
     if not results:
-        raise ReportError("there is no metric to put in a model card: all of them are undefined (nan)")
+        raise ReportError("model-index: expected a defined metric, but all metrics are undefined (nan)")
     return str(ModelCardData(model_name=models[0], eval_results=results).to_yaml()).strip() + "\n"
 
 
@@ -63,13 +63,13 @@ def _result(run: Run, metric: str, estimate: Estimate) -> EvalResult:
         dataset_args={"paths": list(data.hub)} if len(data.hub) > 1 else None,
         metric_type=metric,
         metric_value=estimate.value,
-        # All tasks on one dataset stand in one list there, so the name has to tell them apart.
+        # The card lists all tasks on a dataset together, so the name contains the task.
         metric_name=f"{metric} ({evaluation_name(run)})",
         metric_args=about,
     )
 
 
 def _without_hub(run: Run, data: Dataset) -> str:
-    """What a card groups the scores by: the name, with the digest if other runs have other data of this name."""
+    """The name under which a card groups scores, with the digest if runs have different data of this name."""
     digest = run.data.digest
     return f"{data.name} {digest}" if digest and run.label.endswith(digest) else data.name

@@ -1,4 +1,4 @@
-"""Where a run's numbers come from, as its results file says it: the model, the data, how it was asked."""
+"""The model, the data and the settings of a run, from its results file."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ _PUBLISHED = (
     *("prefix_token_id", "parallelize", "tensor_parallel_size", "data_parallel_size", "tp_size", "dp_size"),
     *("enable_thinking", "think_end_token", "reasoning_effort", "seed", "max_gen_toks", "attn_implementation"),
 )
-"""The arguments of back ends that are published: any other may hold a password, a token, an address."""
+"""The arguments of back ends that are exported. Others may contain a password, a token or an address."""
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """What the questions were read from.
+    """The source of the questions.
 
     Attributes:
-        name: Name of the benchmark; of the task if no results file says it.
-        hub: Ids of the datasets on the Hub; empty if it was another source.
-        configs: Their configurations.
+        name: Name of the benchmark, or of the task without a results file.
+        hub: Ids of the datasets on the Hub; empty for other sources.
+        configs: Configurations of the datasets.
         split: The split that was scored.
         revision: The commit or branch that the task pins.
-        files: Names of the user's own files, without their folders.
-        packaged: Whether the questions come with this package.
+        files: Names of the user's files, without folders.
+        packaged: Whether the questions are part of this package.
     """
 
     name: str
@@ -44,10 +44,10 @@ class Dataset:
 
 
 def dataset_of(run: Run) -> Dataset:
-    """What the questions of a run were read from."""
+    """Find the source of the questions of a run."""
     options, declared = options_of(run), _declared(run)
     name = str(declared.get("former_name") or run.data.name or declared.get("name") or run.name)
-    if files := _texts(options.get("data_files") or declared.get("data_files")):  # they replace what the task names
+    if files := _texts(options.get("data_files") or declared.get("data_files")):  # they replace the task's source
         return Dataset(name, files=tuple(Path(file).name for file in files))
     source = declared | {key: options[key] for key in ("hub", "config", "split", "revision") if key in options}
     return Dataset(
@@ -61,7 +61,7 @@ def dataset_of(run: Run) -> Dataset:
 
 
 def _declared(run: Run) -> dict[str, Any]:
-    """What the task file declares about its benchmark; older versions have it in `dataset_kwargs`."""
+    """The benchmark declared in the task file. Older versions declared it in `dataset_kwargs`."""
     if former := run.config.get("dataset_kwargs"):
         name = former.get("benchmark")
         hub = {key: former.get(f"hub_{key}") for key in ("config", "split", "revision")}
@@ -70,34 +70,34 @@ def _declared(run: Run) -> dict[str, Any]:
 
 
 def options_of(run: Run) -> Mapping[str, Any]:
-    """The options that the task was given."""
+    """The options of the task."""
     return (run.config.get("metadata") or {}).get("cora") or {}
 
 
 def evaluation_name(run: Run) -> str:
-    """Name of what was measured: the task, the data if the task does not name it, the filter if there are several."""
+    """Name of an evaluation: the task, the data if the task does not name it, and the filter if there are several."""
     return "/".join(filter(None, (run.name, run.label, run.part)))
 
 
 def model_id(run: Run) -> str:
-    """The model's id on the Hub or at its API; of a model in a local folder as much of the path as tells it apart."""
+    """Id of the model on the Hub or in its API; for a local model, the part of its path that makes the id unique."""
     name = str(run.results.get("model_name") or run.model)
     folder = _without_folders(name)
     short = run.model.partition(" (")[0]
-    # Without a slash: before one stands a developer.
+    # Replace slashes, because the part before a slash is the developer.
     return (short.replace("/", "_") if name != folder and short.endswith(folder) else folder) or "unknown"
 
 
 def settings_of(run: Run) -> Mapping[str, Any]:
-    """What the results file says of the whole run: back end, arguments, seeds."""
+    """Settings of the whole run in the results file: back end, arguments, seeds."""
     return run.results.get("config") or {}
 
 
 def model_args(arguments: Any) -> dict[str, Any]:
-    """The arguments of a back end that are known to hold no secrets, and of paths the last part.
+    """Select the arguments of a back end that cannot contain secrets, and shorten paths to their last part.
 
     Args:
-        arguments: As the results file has them: a mapping, or text such as `pretrained=x,dtype=auto`.
+        arguments: The arguments in the results file: a mapping, or text such as `pretrained=x,dtype=auto`.
 
     Returns:
         The arguments by name.
@@ -123,7 +123,7 @@ def model_args(arguments: Any) -> dict[str, Any]:
 
 
 def as_texts(details: Mapping[str, Any]) -> dict[str, str]:
-    """Details as texts, without those that say nothing: text stays, everything else becomes JSON.
+    """Convert values to text, without empty ones. Text stays unchanged; all other values become JSON.
 
     Example:
         >>> as_texts({"task": "cora_demo", "shots": 0, "sample": True, "seed": None, "until": []})
@@ -137,7 +137,7 @@ def as_texts(details: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _without_folders(name: str) -> str:
-    """The last part of a local path: where it lies is nobody else's business, and says nothing about the model."""
+    """The last part of a local path, so that exports do not contain the user's folders."""
     path = Path(name)
     return path.name if path.is_absolute() or name.startswith(".") else name
 

@@ -108,9 +108,9 @@ def _invalid(run: Run) -> Iterator[str]:
         reasons = Counter(record.reason for answers in run.answers.values() for record in answers if record.reason)
         ((reason, count),) = reasons.most_common(1)
         yield (
-            f"{share:.0%} of the answers are invalid (most frequent reason: {reason}, {count:,}), so the scores say "
-            "little about what the model knows. If it is a chat model, add --apply_chat_template. If responses are cut "
-            "off, raise the token limit: --gen_kwargs max_gen_toks=N"
+            f"{share:.0%} of the answers are invalid (most frequent reason: {reason}, {count:,} answers), so the "
+            "scores say little about what the model knows. If the model is a chat model, add --apply_chat_template. If "
+            "responses are cut off, raise the token limit: --gen_kwargs max_gen_toks=N"
         )
 
 

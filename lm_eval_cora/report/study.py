@@ -55,7 +55,7 @@ _TABLES: tuple[tuple[str, Mapping[str, str], str], ...] = (
             "ratio of these, wrong to right": "confidence_ratio_norm",
             "P(yes) + P(no), all questions": "yes_no_mass",
         },
-        "Only questions marked ◆ above, except in the last row (MCQA+, Tables 4 and 5).",
+        "Only questions marked ◆ above (MCQA+, Tables 4 and 5).",
     ),
     (
         "Misleading options",
@@ -67,8 +67,8 @@ _TABLES: tuple[tuple[str, Mapping[str, str], str], ...] = (
             "misleading option selected": "recall_misleading",
             "correct after the misleading option is replaced": "replaced_acc",
         },
-        "Only questions marked †: the model answers the original with a wrong option, the misleading option (MCQA+, "
-        "Table 6).",
+        "Only questions marked † above. The misleading option is the wrong option that the model picked in the "
+        "original (MCQA+, Table 6).",
     ),
 )
 """Title, label and metric of each row, and source of each table."""
@@ -155,7 +155,7 @@ def _aggregated(benchmark: str, by_model: Mapping[str, Mapping[str, Run]]) -> Se
     table = Table("SCORE's aggregated row", ["", *rows_of], rows, "SCORE, Table 7 and section 4.4.")
     (first, parts), *others = by_model.items()
     notes = [(model, f"not comparable with {first}: {why}") for model, own in others if (why := _unlike(parts, own))]
-    return Section(f"{benchmark}: SCORE", "all probes of SCORE together", [table], notes=notes)
+    return Section(f"{benchmark}: SCORE", "the SCORE probes together", [table], notes=notes)
 
 
 def _unlike(one: Mapping[str, Run], other: Mapping[str, Run]) -> str:

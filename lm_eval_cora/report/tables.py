@@ -174,7 +174,7 @@ def accuracy_ranges(runs: Sequence[Run]) -> Ranges:
     ]
     rows: list[list[Cell]] = [[name, *(found[name] for found in ranges)] for name in shown]
     return Ranges(
-        f"Accuracy by {what}, and consistency rate",
+        f"Range of the accuracy over {what}, and consistency rate",
         "accuracy, and consistency rate",
         "consistency rate",
         spreads,

@@ -1,4 +1,4 @@
-"""One run of three tasks, written by the harness, read by the report and exported."""
+"""Runs of three tasks: written by the harness, read by the report, exported."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.support.simulated import knows, run
 
 @pytest.fixture(scope="session")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Run]:
-    """Of `cora_demo` one of two questions is right; of `_mc` the second is cut off; `_revas` has undefined metrics."""
+    """`cora_demo` answers one of two questions correctly, `_mc` has a cut question, `_revas` has undefined metrics."""
     folder = tmp_path_factory.mktemp("runs")
     write(folder, run(KnowsOne(), options={"questions": 2}))
     write(folder, run(knows, "cora_demo_mc", {"questions": 2}, limit=26 + 5))
@@ -25,5 +25,5 @@ def exported(runs: list[Run], tmp_path_factory: pytest.TempPathFactory) -> Expor
     folder = tmp_path_factory.mktemp("exported")
     files = write_every_eval_ever(runs, folder)
     record, rows = (file.read_text(encoding="utf-8") for file in files)
-    # As some readers do, which take U+2028 for the end of a line, too.
+    # splitlines() also splits at U+2028, as some readers do.
     return Exported(runs, folder, files, strict(record), [strict(line) for line in rows.splitlines()])

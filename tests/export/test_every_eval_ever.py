@@ -122,7 +122,7 @@ def test_every_score_is_the_estimate_to_the_last_digit(exported: Exported) -> No
 
 
 def test_scores_by_hand(exported: Exported) -> None:
-    # One of two questions is right in all variants, the other is answered with nothing: sd / sqrt(2) = 0.5.
+    # One question is right in all variants, the other has only empty responses: sd / sqrt(2) = 0.5.
     for metric in ("acc", "mcqa", "mcqa_plus", "mv", "bmca@1.0", "invalid"):
         details = result(exported, "cora_demo", metric)["score_details"]
         assert details["score"] == 0.5
@@ -144,7 +144,7 @@ def test_one_question_has_no_standard_error(exported: Exported) -> None:
 
 def test_undefined_metrics_are_named(exported: Exported) -> None:
     undefined = json.loads(exported.record["source_metadata"]["additional_details"]["undefined_results"])
-    # Nothing is wrong in the original, so there is no misleading option; "yes" is not scored but written.
+    # No original is answered wrongly, so no question has a misleading option.
     assert "cora_demo_revas/recall_right" in undefined
     assert "cora_demo_revas/recall_misleading_multi" in undefined
     present = {one["evaluation_result_id"] for one in exported.record["evaluation_results"]}
@@ -195,7 +195,7 @@ def test_the_question_the_prompt_and_the_hash(exported: Exported) -> None:
     assert f"{letter}. {text}" in options
     recipe = json.dumps({"raw": asked["raw"], "reference": [letter, text]}, sort_keys=True, separators=(",", ":"))
     assert row["sample_hash"] == hashlib.sha256(recipe.encode()).hexdigest()
-    # The same question has the same hash whichever form it was asked in.
+    # The hash of a question is the same in both forms.
     assert rows_of(exported, "cora_demo_mc")[0]["sample_hash"] == row["sample_hash"]
 
 
@@ -216,7 +216,7 @@ def test_yes_or_no_and_select_all(exported: Exported) -> None:
     for row in rows_of(exported, "cora_demo_revas"):
         asked.setdefault(row["metadata"]["ask"], []).append(row)
     assert {"yes_no", "select_all", "letter"} == asked.keys()
-    # Of five options one is right, and the model knows which.
+    # One of five options is right, and the model knows it.
     answers = [row["answer_attribution"][0]["extracted_value"] for row in asked["yes_no"]]
     assert sorted(answers) == ["no"] * 8 + ["yes"] * 2
     assert [row["input"]["reference"] for row in asked["yes_no"]] == [[answer] for answer in answers]
@@ -379,7 +379,7 @@ def test_an_export_that_fails_leaves_nothing_behind(
     runs: list[Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: Any) -> Any:
-        yield {"score": np.nan}  # no JSON
+        yield {"score": np.nan}  # not allowed in JSON
 
     monkeypatch.setattr("lm_eval_cora.export.every_eval_ever.rows", broken)
     with pytest.raises(ValueError, match="Out of range float values"):

@@ -1,4 +1,4 @@
-"""What the questions of a run were read from, in results of this version and of older ones."""
+"""The source of the questions of a run, in results of this version and of older ones."""
 
 from __future__ import annotations
 
