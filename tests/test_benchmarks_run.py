@@ -1,4 +1,4 @@
-"""Each file in benchmarks/ runs from the checkout, at a tiny size, and prints numbers."""
+"""Each script in benchmarks/ runs from the checkout at a tiny size and prints numbers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LABELLED = {"model": "m", "prompt": "p", "options": ["Ice", "Fog"], "response": 
 
 
 def is_benchmark(file: Path) -> bool:
-    """Whether a file is run; the others are imported by one that is."""
+    """Return whether a file is a script. Scripts import the other files."""
     return "__main__" in file.read_text(encoding="utf-8")
 
 
@@ -46,7 +46,7 @@ def test_a_benchmark_prints_numbers(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", [file.stem for file in FILES])
 def test_a_benchmark_does_not_hide_a_module(name: str) -> None:
-    """`python benchmarks/NAME.py` puts the folder before all others on the path."""
+    """`python benchmarks/NAME.py` puts the folder first on the path."""
     assert name not in sys.stdlib_module_names
     elsewhere = [path for path in sys.path if Path(path).resolve() not in (ROOT, ROOT / "benchmarks")]
     assert PathFinder.find_spec(name, elsewhere) is None

@@ -1,4 +1,4 @@
-"""What constraints.txt fixes fits pyproject.toml, on every Python that the package claims."""
+"""The versions in constraints.txt satisfy pyproject.toml, on every supported version of Python."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PYTHONS = ("3.10", "3.11", "3.12", "3.13")
 
 
 def requirements() -> list[Requirement]:
-    """The dependencies of the package, of its extras and of its build in pyproject.toml."""
+    """Return the dependencies of the package, its extras and its build in pyproject.toml."""
     tomllib = pytest.importorskip("tomllib", reason="needs Python 3.11")
     written = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     project = written["project"]
@@ -22,7 +22,7 @@ def requirements() -> list[Requirement]:
 
 
 def locked(python: str) -> dict[str, Requirement]:
-    """The lines of the lock that hold on Linux for a version of Python, by the name of the package."""
+    """Return the lines of constraints.txt that apply on Linux to a version of Python, by package."""
     environment = {
         "python_version": python,
         "python_full_version": f"{python}.9",
@@ -32,10 +32,10 @@ def locked(python: str) -> dict[str, Requirement]:
     }
     lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
     found = [Requirement(line) for line in lines if not line.startswith("#")]
-    holding = [each for each in found if each.marker is None or each.marker.evaluate(environment)]
-    names = [canonicalize_name(each.name) for each in holding]
+    applying = [each for each in found if each.marker is None or each.marker.evaluate(environment)]
+    names = [canonicalize_name(each.name) for each in applying]
     assert len(set(names)) == len(names)
-    return dict(zip(names, holding, strict=True))
+    return dict(zip(names, applying, strict=True))
 
 
 @pytest.mark.parametrize("python", PYTHONS)
@@ -44,7 +44,7 @@ def test_the_lock_has_a_version_that_fits_each_requirement(python: str) -> None:
     for requirement in requirements():
         (pin,) = versions[canonicalize_name(requirement.name)].specifier
         assert pin.operator == "==", requirement
-        assert requirement.specifier.contains(pin.version), f"{requirement}: the lock has {pin.version}"
+        assert requirement.specifier.contains(pin.version), f"{requirement}: constraints.txt has {pin.version}"
 
 
 def test_the_lock_leaves_the_build_of_torch_open() -> None:

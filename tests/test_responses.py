@@ -45,7 +45,7 @@ def test_columns() -> None:
     assert table.original_correct.tolist() == [True, False]
 
 
-def test_the_order_of_the_records_changes_nothing() -> None:
+def test_the_order_of_the_records_does_not_matter() -> None:
     records = [
         record(f"q{q}", o, 5, random.Random(q * 5 + o).choice([0, 1, None])) for q in range(20) for o in range(5)
     ]
@@ -54,14 +54,14 @@ def test_the_order_of_the_records_changes_nothing() -> None:
     assert columns(ResponseTable.from_records(shuffled)) == columns(ResponseTable.from_records(records))
 
 
-def test_two_ranks_records_gathered() -> None:
+def test_records_gathered_from_two_ranks() -> None:
     records = [record(f"q{q}", o) for q in range(7) for o in range(2)]
     ranks = [pickle.loads(pickle.dumps(records[rank::2])) for rank in range(2)]
     gathered = [one for rank in ranks for one in rank]
     assert columns(ResponseTable.from_records(gathered)) == columns(ResponseTable.from_records(records))
 
 
-def test_a_question_cut_in_two_is_left_out_and_counted() -> None:
+def test_an_incomplete_question_is_left_out_and_counted() -> None:
     table = ResponseTable.from_records([record("q1"), record("q1", 1), record("q2"), record("q3", 1)])
     assert table.question_ids == ("q1",)
     assert table.incomplete == 2
@@ -74,18 +74,18 @@ def test_records_that_contradict_each_other_are_an_incomplete_question(odd: Reco
     assert table.incomplete == 1
 
 
-def test_of_two_records_of_one_variant_the_first_counts() -> None:
+def test_the_first_of_two_records_of_a_variant_counts() -> None:
     table = ResponseTable.from_records([record(), record(ordinal=1), replace(record(), picked=1)])
     assert table.picked.tolist() == [0, 0]
     assert table.duplicates == 1
 
 
-def test_a_question_id_that_is_a_number_here_and_text_there() -> None:
+def test_a_question_id_as_number_and_as_text_is_the_same_question() -> None:
     table = ResponseTable.from_records([record(7), record("7", ordinal=1), record("x", variants=1)])
     assert table.question_ids == ("7", "x")
 
 
-def test_nothing_at_all() -> None:
+def test_a_table_without_records() -> None:
     table = ResponseTable.from_records([])
     assert table.question_ids == ()
     assert table.hits.tolist() == []
@@ -93,7 +93,7 @@ def test_nothing_at_all() -> None:
     assert table.printed.dtype == np.uint64
 
 
-def test_all_identities_fit_the_bit_set() -> None:
-    # 26 source options, NOTA and up to 33 fillers are identities 0 to 59 of a bit set of 64.
+def test_all_identities_fit_into_the_bit_set() -> None:
+    # 26 source options, NOTA and up to 33 fillers have the identities 0 to 59; the bit set has 64 bits.
     table = ResponseTable.from_records([Record("q", 1, 0, "original", (0, 59), 0, picked=59)])
     assert table.printed.tolist() == [(1 << 59) + 1]

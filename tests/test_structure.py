@@ -16,10 +16,7 @@ NO_MODULE = {
     *("test_structure.py", "test_benchmarks_run.py", "test_lock.py", "test_write_tasks.py", "test_draw_overview.py"),
     *("docs/test_commands.py", "docs/test_generated.py", "docs/test_site.py"),
 }
-"""Test files that test no module of the package."""
-
-NO_MODULES = ("runs", "docs")
-"""Folders of tests of whole runs and of the documentation, whose files are not named after a module."""
+"""Test files that do not test a module of the package. Tests of whole runs are in `tests/runs/`."""
 
 
 def imported(path: Path) -> set[str]:
@@ -60,8 +57,7 @@ def prefixes(path: Path) -> set[Path]:
 
 def test_a_test_file_is_named_after_the_module_that_it_tests() -> None:
     """The name is `test_<module>.py` or `test_<module>_<aspect>.py`."""
-    files = {path.relative_to(TESTS) for path in TESTS.rglob("test_*.py")}
-    files = {path for path in files if path.parts[0] not in NO_MODULES}
+    files = {path.relative_to(TESTS) for path in TESTS.rglob("test_*.py") if TESTS / "runs" not in path.parents}
     known = modules()
     assert {str(path) for path in files if not prefixes(path) & known} <= NO_MODULE
 

@@ -1,4 +1,4 @@
-"""The variants of the same size, and draws of the variants: values by hand, slow oracles, and exact expectations."""
+"""CoRA's ablation: variants of the same size, and random draws of variants; by hand, with oracles and exact means."""
 
 from __future__ import annotations
 
@@ -33,7 +33,14 @@ def _variants(options: int) -> Sequence[Variant]:
 
 
 def answered(name: str, options: int, chances: Sequence[float], rng: random.Random) -> list[Record]:
-    """The divergence set of a question, right by chance; the chances are those of the same size and of the others."""
+    """Return random answers to the divergent variants of a question.
+
+    Args:
+        name: Id of the question.
+        options: Number of options.
+        chances: Probability of a right answer to variants of the same size, and to the others.
+        rng: Random numbers.
+    """
     records = []
     for variant in _variants(options):
         chance = chances[variant.kind not in compared.SAME_SIZE]
@@ -75,8 +82,9 @@ def divergent_tables(draw: st.DrawFn) -> list[list[Record]]:
 
 
 def test_same_size_by_hand() -> None:
-    # Two options: original, shuffled, with NOTA, that shuffled; then the answer and the distractor twice, and with NOTA
-    # twice. First question right in all eight; second in the first four; third in the original alone.
+    # Two options: original, shuffled, with NOTA, with NOTA shuffled (these four have the same size); then decoupled
+    # twice, and decoupled with NOTA twice. The first question is right in all eight, the second in the first four, the
+    # third in the original only.
     rows = ["11111111", "11110000", "10000000"]
     members = [
         [
@@ -93,7 +101,7 @@ def test_same_size_by_hand() -> None:
     assert change.value == pytest.approx(5 / 24)
     # Deviations -5/24, 7/24, -2/24: variance (25 + 49 + 4) / 576 / 2 = 39/576, error sqrt(39/576 / 3).
     assert change.stderr == pytest.approx(sqrt(39 / 576 / 3))
-    # More than half: 1, 1, 0 on four; 1, 0, 0 on eight (half is not more). Differences 0, 1, 0, sd sqrt(1/3).
+    # More than half: 1, 1, 0 on four; 1, 0, 0 on eight (half is not enough). Differences 0, 1, 0, sd sqrt(1/3).
     score, change = found["mv"]
     assert (score.value, change.value, change.stderr) == pytest.approx((2 / 3, 1 / 3, 1 / 3))
     # All: 1, 1, 0 on four; 1, 0, 0 on eight.
@@ -122,7 +130,7 @@ def test_same_size_agrees_with_its_oracle(members: list[list[Record]]) -> None:
         assert isnan(change.stderr) == (len(members) < 2), name
 
 
-def test_errors_of_the_changes_are_those_of_the_differences_within_questions() -> None:
+def test_errors_of_the_changes_use_differences_within_questions() -> None:
     members = divergent_questions(50)
     part = compared.same_size(members)
     found = same_size(table_of(members))
@@ -150,18 +158,18 @@ def test_changes_agree_with_a_paired_bootstrap() -> None:
         for name, (_, change) in same_size(of_questions(table, rng.integers(200, size=200))).items():
             values[name].append(change.value)
     for name, (_, change) in found.items():
-        # An error of 1 / sqrt(1200) = 2.9% of the bootstrap itself.
+        # The error of the bootstrap is 1 / sqrt(1200) = 2.9%.
         assert change.stderr == pytest.approx(np.std(values[name], ddof=1), rel=0.12), name
 
 
-def test_nothing_changes_where_all_variants_are_of_the_same_size() -> None:
+def test_nothing_changes_if_all_variants_have_the_same_size() -> None:
     members = compared.same_size(divergent_questions(20))
     for score, change in same_size(table_of(members)).values():
         assert not isnan(score.value)
         assert change == Difference(0, 0, 0, 0)
 
 
-def test_same_size_of_no_question() -> None:
+def test_same_size_without_questions() -> None:
     found = same_size(table_of([]))
     assert tuple(found) == NAMES
     for score, change in found.values():
@@ -203,16 +211,17 @@ def random_hits(questions: int, variants: int, seed: int = 0) -> list[list[int]]
 
 
 def test_two_draws_of_two_variants_by_hand() -> None:
-    # Right in the original alone, and right in both. Drawn with 1/4 each: both times the first, both times the second;
-    # with 1/2 one of each. mcqa_plus: 1, 1/2, 3/4, mean 3/4, variance (1/16 + 1/16 + 0 + 0) / 4 = 1/32. A majority of
-    # two are two: 1, 1/2, 1/2: mean 5/8, variance 1/4 * 9/64 + 3/4 * 1/64 = 12/256 = 3/64. mcqa = 1, so cora is the
-    # share right in all drawn, the same as the majority. On all variants: 3/4; 1/2; 1 * (1 - (1 - 1/2)) = 1/2.
+    # One question is right in the original only, one in both variants. The draws: twice the first (1/4), twice the
+    # second (1/4), one of each (1/2). mcqa_plus: 1, 1/2, 3/4, mean 3/4, variance (1/16 + 1/16 + 0 + 0) / 4 = 1/32.
+    # mv, where a majority of two is both: 1, 1/2, 1/2, mean 5/8, variance 1/4 * 9/64 + 3/4 * 1/64 = 12/256 = 3/64.
+    # mcqa = 1, so cora is the share right in all draws, here the same as mv.
+    # On all variants: 3/4; 1/2; 1 * (1 - (1 - 1/2)) = 1/2.
     exact = compared.every_draw([[1, 0], [1, 1]], draws=2)
     assert exact["mcqa_plus"] == pytest.approx((3 / 4, sqrt(1 / 32)))
     assert exact["mv"] == exact["cora"] == pytest.approx((5 / 8, sqrt(3 / 64)))
     found = resampled(ResponseTable.from_hits([[1, 0], [1, 1]]), draws=2, times=40_000)
     for name, (mean, sd) in exact.items():
-        # Five errors of the mean of 40,000 draws; that of a standard deviation is less than 1%.
+        # Tolerance: five errors of the mean of 40,000 draws. The error of a standard deviation is below 1%.
         assert found[name].mean == pytest.approx(mean, abs=5 * sd / 200)
         assert found[name].sd == pytest.approx(sd, rel=0.05)
     assert found["mcqa_plus"].change == pytest.approx(found["mcqa_plus"].mean - 3 / 4)
@@ -222,12 +231,12 @@ def test_two_draws_of_two_variants_by_hand() -> None:
 
 @settings(max_examples=15)
 @given(st.integers(1, 4), st.integers(1, 4), st.integers(0, 999))
-def test_few_draws_agree_with_all_ways_to_draw(variants: int, draws: int, seed: int) -> None:
+def test_few_draws_agree_with_the_enumeration_of_all_draws(variants: int, draws: int, seed: int) -> None:
     hits = random_hits(4, variants, seed)
     found = resampled(ResponseTable.from_hits(hits), draws=draws, times=20_000)
     for name, (mean, sd) in compared.every_draw(hits, draws).items():
         assert found[name].mean == pytest.approx(mean, abs=5 * sd / sqrt(20_000) + 1e-9), name
-        # Five errors of the variance, whose fourth moment is that of values from 0 to 1.
+        # Tolerance: five errors of the variance; the values, and so their fourth moment, are from 0 to 1.
         assert found[name].sd ** 2 == pytest.approx(sd**2, abs=5 * sd / sqrt(20_000) + 1e-9), name
 
 
@@ -237,13 +246,13 @@ def test_draws_agree_with_a_plain_loop() -> None:
     for name, drawn in compared.resampled(hits, draws=100, times=600, rng=random.Random(0)).items():
         values = np.array([float(value) for value in drawn])
         sd = values.std(ddof=1)
-        # Five errors of the difference of two means, and of two standard deviations of values that are about normal.
+        # Tolerance: five errors of the difference of two means and of two standard deviations (nearly normal values).
         assert sd > 0
         assert found[name].mean == pytest.approx(values.mean(), abs=5 * sd * sqrt(1 / 600 + 1 / 4_000)), name
         assert found[name].sd == pytest.approx(sd, rel=5 * sqrt(1 / 1_200 + 1 / 8_000)), name
 
 
-def test_means_are_what_is_expected() -> None:
+def test_means_agree_with_the_exact_expectation() -> None:
     hits = random_hits(200, 26, seed=1)
     found = resampled(ResponseTable.from_hits(hits))
     for name, expected in compared.expected(hits, draws=100).items():
@@ -259,7 +268,7 @@ def test_means_are_what_is_expected() -> None:
         assert found[name].change == pytest.approx(found[name].mean - value, abs=1e-12), name
 
 
-def test_means_with_several_numbers_of_variants_are_what_is_expected() -> None:
+def test_means_with_several_numbers_of_variants_agree_with_the_exact_expectation() -> None:
     hits = random_hits(60, 26) + random_hits(40, 14, seed=1) + random_hits(30, 8, seed=2)
     random.Random(0).shuffle(hits)
     found = resampled(ResponseTable.from_hits(hits))
@@ -268,31 +277,31 @@ def test_means_with_several_numbers_of_variants_are_what_is_expected() -> None:
 
 
 def test_all_questions_get_the_same_draw() -> None:
-    # One question more or a hundred with the same answers: nothing averages out. RC of one draw of 100 with a half
-    # right is binomial: sd sqrt(0.25 / 100) = 0.05; drawn for each of 100 questions alone it would be 0.005.
+    # More questions with the same answers do not reduce the spread. RC of 100 draws with probability 1/2 is binomial:
+    # sd sqrt(0.25 / 100) = 0.05. With separate draws for each of the 100 questions the sd would be 0.005.
     found = resampled(ResponseTable.from_hits([[1, 0]] * 100))
     assert found["mcqa_plus"].sd == pytest.approx(0.05, rel=0.05)
-    # Opposite answers cancel, which takes the same draw for both.
+    # Opposite answers cancel only if both questions have the same draw.
     assert resampled(ResponseTable.from_hits([[1, 0], [0, 1]]))["mcqa_plus"].sd == pytest.approx(0, abs=1e-7)
 
 
-def test_other_numbers_of_variants_get_another_draw() -> None:
-    # Two and four variants, the first half right. Independent: variances 0.0025 / 4 each, sum 0.00125, sd 0.03536.
+def test_questions_with_different_numbers_of_variants_get_different_draws() -> None:
+    # Two and four variants, the first half right. The draws are independent: variances 0.0025 / 4, sum 0.00125.
     found = resampled(ResponseTable.from_hits([[1, 0], [1, 1, 0, 0]]))
     assert found["mcqa_plus"].sd == pytest.approx(sqrt(0.00125), rel=0.05)
 
 
 @pytest.mark.parametrize("hits", [[[1, 1, 1], [0, 0, 0], [1, 1, 1]], [[1], [0], [1]], [[1, 1, 1], [0], [1, 1]]])
-def test_nothing_varies_where_all_answers_to_a_question_are_equal(hits: list[list[int]]) -> None:
+def test_nothing_varies_if_all_answers_to_a_question_are_equal(hits: list[list[int]]) -> None:
     # 2 of 3 are right, always: mcqa_plus = mv = bmca = mcqa = 2/3, ci = 1, cora = 2/3.
     for found in resampled(ResponseTable.from_hits(hits), times=500).values():
         assert found == pytest.approx((2 / 3, 0, 0), abs=1e-12)
 
 
-def test_mcqa_stays_that_of_the_benchmark() -> None:
-    # All wrong but the original: b = 0 unless all 100 draws are the original. mcqa = 1, cora = 1 * (1 - 1 + b) = b.
+def test_draws_do_not_change_mcqa() -> None:
+    # Only the original is right: b = 0 unless all 100 draws are the original. mcqa = 1, cora = 1 * (1 - 1 + b) = b.
     assert resampled(ResponseTable.from_hits([[1, 0, 0, 0]] * 3))["cora"] == pytest.approx((0, 0, 0), abs=1e-12)
-    # All right but the original: mcqa = 0 and cora = 0, whatever is drawn.
+    # Only the original is wrong: mcqa = 0 and cora = 0 for all draws.
     assert resampled(ResponseTable.from_hits([[0, 1, 1, 1]] * 3), draws=1)["cora"] == (0, 0, 0)
 
 
@@ -309,7 +318,7 @@ def test_draws_do_not_depend_on_the_order_of_the_records() -> None:
     assert resampled(ResponseTable.from_records(records), times=100) == one
 
 
-def test_many_questions_are_worked_on_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_questions_are_computed_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     hits = random_hits(30, 14) + random_hits(30, 8)
     expected = resampled(ResponseTable.from_hits(hits), times=101)
     monkeypatch.setattr("lm_eval_cora.metrics.ablation._CELLS_AT_A_TIME", 100)
@@ -317,8 +326,8 @@ def test_many_questions_are_worked_on_in_parts(monkeypatch: pytest.MonkeyPatch) 
         assert found == pytest.approx(expected[name], abs=1e-12)
 
 
-def test_one_draw_is_one_variant() -> None:
-    # One of two variants: right in it or not, so all three of mcqa_plus, mv and the share right in all are the same.
+def test_a_single_draw() -> None:
+    # One of two variants is drawn, and it is right or wrong. So mcqa_plus, mv and the share right in all are equal.
     found = resampled(ResponseTable.from_hits([[1, 0]]), draws=1, times=10_000)
     assert found["mcqa_plus"][:2] == found["mv"][:2]
     assert found["mcqa_plus"].mean == pytest.approx(0.5, abs=5 * 0.5 / 100)
@@ -332,20 +341,20 @@ def test_the_standard_deviation_is_that_of_a_sample() -> None:
     assert found.sd == pytest.approx(sqrt(7 / 6 * found.mean * (1 - found.mean)))
 
 
-def test_half_of_the_draws_is_no_majority() -> None:
-    # Two draws of one right and one wrong: a majority only if both are right, 1/4.
+def test_half_of_the_draws_is_not_a_majority() -> None:
+    # Two draws from one right and one wrong variant: a majority only if both are right, with probability 1/4.
     found = resampled(ResponseTable.from_hits([[1, 0]]), draws=2, times=10_000)
     assert found["mv"].mean == pytest.approx(0.25, abs=5 * sqrt(0.25 * 0.75) / 100)
 
 
-def test_a_thousand_variants_can_be_drawn_from() -> None:
+def test_draws_from_a_thousand_variants() -> None:
     hits = random_hits(5, 1000)
     found = resampled(ResponseTable.from_hits(hits), times=2_000)
     expected = compared.expected(hits, draws=100)["mcqa_plus"]
     assert found["mcqa_plus"].mean == pytest.approx(expected, abs=5 * found["mcqa_plus"].sd / sqrt(2_000))
 
 
-def test_resampling_no_question() -> None:
+def test_resampling_without_questions() -> None:
     found = resampled(table_of([]))
     assert tuple(found) == ("mcqa_plus", "mv", "cora")
     assert all(isnan(number) for part in found.values() for number in part)

@@ -1,4 +1,4 @@
-"""SCORE's aggregated row: values worked out by hand, and what its tables say."""
+"""SCORE's aggregated row: values worked out by hand, and values from its tables."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_the_aggregated_row() -> None:
     assert_is(row.acc_mean, 4 / 7, 2 / 7)
     assert (row.acc_min.value, row.acc_max.value) == (0, 1)
     assert (row.predictions, row.questions) == (7, 2)
-    # Prompts, three templates: 1/3 each. Order: q0 picks 0, 0: 1; q1 1, 0 (option 1 stands at B, then 0): 0.
+    # Prompts, three templates: 1/3 each. Order: q0 picks 0, 0: 1; q1 1, 0 (option 1 is at B, then option 0): 0.
     # Sampling: 1/3 and 1. By question: (1/3 + 1 + 1/3) / 3 = 5/9, (1/3 + 0 + 1) / 3 = 4/9.
     assert_is(row.cr_all, 1 / 2, 1 / 18)
     # (1/3 + 1) / 2 = 2/3, (1/3 + 0) / 2 = 1/6.
@@ -49,8 +49,8 @@ def test_the_aggregated_row_by_category() -> None:
     assert row.cr_all.value == pytest.approx(5 / 9)
 
 
-def test_the_aggregated_row_is_of_the_questions_that_all_probes_have() -> None:
-    # q001 is the one that both have.
+def test_the_aggregated_row_uses_the_questions_that_all_probes_have() -> None:
+    # Only q001 is in both tables.
     prompts = prompted(["111", "100"])
     order = table_of([asked("q001", [A, A], 2), asked("q002", [A, B], 2)])
     row = metrics.aggregated(prompts=prompts, order=order)
@@ -65,12 +65,12 @@ def test_the_aggregated_row_with_adjusted_positions() -> None:
     table = table_of([asked("p", [A, B, C], 3), asked("q", [B, A, A, A, A], 5)])
     row = metrics.aggregated(order=table)
     assert (row.acc_mean.value, row.acc_min.value, row.acc_max.value, row.predictions) == (0.5, 0.5, 0.5, 5)
-    # Nothing but one probe: no mean of prompts and order.
+    # Only one probe: the mean of prompts and order is undefined.
     assert row.cr_all.value == metrics.consistency_rate(table).value
     assert isnan(row.cr_prompts_order.value)
 
 
-def test_the_aggregated_row_of_nothing() -> None:
+def test_the_aggregated_row_without_questions() -> None:
     nothing = ResponseTable.from_records(())
     for row in (
         metrics.aggregated(),
@@ -91,11 +91,11 @@ def test_the_aggregated_row_of_nothing() -> None:
     ],
 )
 def test_table_7_is_the_mean_of_tables_4_and_5(prompts: int, order: int, printed: float) -> None:
-    # 1,000 questions with two variants each, the same answer twice in as many as make the consistency rate.
+    # 1,000 questions with two variants each; the number of questions with equal answers gives the consistency rate.
     def agreeing(count: int) -> ResponseTable:
         return hits(["11"] * count + ["10"] * (1000 - count))
 
     row = metrics.aggregated(prompts=agreeing(prompts), order=agreeing(order), sampling=agreeing(0))
     assert 100 * row.cr_prompts_order.value == pytest.approx(printed)
-    # With sampling, as the text says, it would be less than the printed one: here (p + o + 0) / 3.
+    # With sampling, as in the paper's text, the mean is below the printed value: here (p + o + 0) / 3.
     assert row.cr_all.value == pytest.approx((prompts + order) / 3000)

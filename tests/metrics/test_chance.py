@@ -1,4 +1,4 @@
-"""The consistency rate by chance alone: exact where the picks can be gone through, else an independent simulation."""
+"""The consistency rate of random picks, compared with an exact enumeration or an independent simulation."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.support.tables import questions, random_study_questions, table_of
 
 
 def printing(name: str, *printed: Sequence[int], picked: int | None = 0) -> list[Record]:
-    """A question that prints these options, and gets the same answer each time."""
+    """Return a question whose variants print these options and all have the same pick."""
     return [
         Record(name, len(printed), ordinal, "kind", tuple(options), 0, picked=picked, original=not ordinal)
         for ordinal, options in enumerate(printed)
@@ -37,7 +37,7 @@ def divergence_set(name: str, options: int) -> list[Record]:
 
 
 def exact(members: list[list[Record]]) -> float:
-    """On average over all ways to answer each question; all of them have a comparable pair."""
+    """Return the mean rate over all ways to answer each question. Every way must have a comparable pair."""
     rates = []
     for records in members:
         ways = product(*(record.printed for record in records))
@@ -47,29 +47,30 @@ def exact(members: list[list[Record]]) -> float:
 
 
 @pytest.mark.parametrize("options", [2, 3, 4, 5, 10])
-def test_the_same_options_in_all_variants_agree_once_in_as_many(options: int) -> None:
+def test_with_the_same_options_in_all_variants_the_rate_is_one_over_their_number(options: int) -> None:
     table = table_of([asked(f"q{number}", [A] * options, options) for number in range(20)])
-    # Of 5,000 questions each pair agrees or not, with a standard deviation of 1/2 at most: four errors.
+    # 5,000 simulated questions; each pair has a standard deviation of at most 1/2. Tolerance: four errors.
     assert chance_consistency_rate(table) == pytest.approx(1 / options, abs=4 * 0.5 / sqrt(5_000 * comb(options, 2)))
 
 
-def test_questions_with_other_numbers_of_options_count_alike() -> None:
+def test_questions_with_different_numbers_of_options_have_the_same_weight() -> None:
     # Three and ten options, ten and forty-five pairs: the mean of 1/3 and 1/10, not weighted by pairs.
     members = [asked("p", [A] * 3, 3), asked("q", [A] * 10, 10)]
     assert chance_consistency_rate(table_of(members)) == pytest.approx((1 / 3 + 1 / 10) / 2, abs=0.01)
 
 
 def test_two_variants_by_hand() -> None:
-    # Three options and two of them: both in both with 2/3 * 1, of which half agree. Of 5,000 tries 3,333 count.
+    # Three options, then two of them: a pair is comparable with probability 2/3 * 1, and half of those agree. So 3,333
+    # of 5,000 tries count.
     members = [printing(f"q{number}", (0, 1, 2), (0, 1)) for number in range(50)]
     assert chance_consistency_rate(table_of(members)) == pytest.approx(1 / 2, abs=4 * 0.5 / sqrt(3_333))
-    # Nothing in common: no pair is ever comparable.
+    # No common option: a pair is never comparable.
     assert isnan(chance_consistency_rate(table_of([printing("q", (1, 2), (3, 4))])))
 
 
 def test_a_pair_that_is_seldom_comparable_by_hand() -> None:
-    # The right option and one of two others: comparable only if both pick the right one (1/4), which agrees; any pick
-    # that is not printed in the other is left out. So it agrees wherever it counts.
+    # The right option and one of two others. A pair is comparable only if both picks are printed in both variants, so
+    # both must be the right option (1/4). Therefore every comparable pair agrees.
     members = [printing(f"q{number}", (0, 1), (0, 2)) for number in range(50)]
     assert chance_consistency_rate(table_of(members)) == 1
     assert chance_consistency_rate(table_of(members[:1])) == 1
@@ -83,7 +84,7 @@ def test_divergence_sets_of_two_options_agree_with_all_ways_to_pick() -> None:
 
 def test_divergence_sets_of_five_options() -> None:
     members = [divergence_set(f"q{number}", 5) for number in range(10)]
-    # 26 variants are too many to go through; the ratio of the expected pairs is close to the expected ratio.
+    # 26 variants are too many to enumerate. The ratio of the expected pairs is close to the expected ratio.
     agreeing, comparable = compared.pairs_of_random_picks([record.printed for record in members[0]])
     found = chance_consistency_rate(table_of(members))
     assert found == pytest.approx(0.46, abs=0.01)
@@ -105,7 +106,7 @@ def test_divergence_sets_agree_with_a_simulation(options: Sequence[int]) -> None
     )
 )
 def test_few_variants_agree_with_all_ways_to_pick(printed: list[list[set[int]]]) -> None:
-    # 0 and 5 stand in all variants, and the first two print nothing else: they are comparable whatever is picked.
+    # All variants print 0 and 5, and the first two print only these: the two are comparable for any picks.
     members = [
         printing(f"q{number}", (0, 5), (5, 0), *((0, 5, *others) for others in variants[2:]))
         for number, variants in enumerate(printed)
@@ -113,7 +114,7 @@ def test_few_variants_agree_with_all_ways_to_pick(printed: list[list[set[int]]])
     assert chance_consistency_rate(table_of(members)) == pytest.approx(exact(members), abs=0.04)
 
 
-def test_variants_that_ask_for_no_letter_are_left_out() -> None:
+def test_variants_that_do_not_ask_for_a_letter_are_left_out() -> None:
     members = random_study_questions(30, (3, 4))
     letters = [
         [replace(record, ordinal=place) for place, record in enumerate(r for r in records if r.ask == "letter")]
@@ -125,7 +126,7 @@ def test_variants_that_ask_for_no_letter_are_left_out() -> None:
     assert found == pytest.approx(compared.rate_of_random_picks(members, 20, random.Random(0)), abs=0.015)
 
 
-def test_it_does_not_matter_what_was_answered() -> None:
+def test_the_answers_do_not_matter() -> None:
     members = [divergence_set(f"q{number}", 4) for number in range(3)]
     expected = chance_consistency_rate(table_of(members))
     for answer in (None, 1):
@@ -133,19 +134,19 @@ def test_it_does_not_matter_what_was_answered() -> None:
         assert chance_consistency_rate(table_of(others)) == expected
 
 
-def test_it_is_seeded() -> None:
+def test_the_simulation_is_seeded() -> None:
     members = [divergence_set(f"q{number}", 4) for number in range(3)]
     assert chance_consistency_rate(table_of(members)) == chance_consistency_rate(table_of(members))
 
 
 def test_more_questions_than_are_simulated() -> None:
     table = ResponseTable.from_hits([[1, 0, 1]] * 6_000)
-    # 18,000 pairs of two options, of which a question's three make 1 or 1/3: variance 1/12, error 0.29 / 77 = 0.004.
+    # The rate of a question with three pairs of two options is 1 or 1/3: variance 1/12, error 0.29 / 77 = 0.004.
     assert chance_consistency_rate(table) == pytest.approx(0.5, abs=0.02)
 
 
 @given(questions())
-def test_it_is_a_share_where_pairs_can_be_compared(members: list[list[Record]]) -> None:
+def test_the_rate_is_a_share_or_undefined(members: list[list[Record]]) -> None:
     with mock.patch("lm_eval_cora.metrics.chance._QUESTIONS", 10):
         found = chance_consistency_rate(table_of(members))
     assert isnan(found) or 0 <= found <= 1
@@ -153,16 +154,16 @@ def test_it_is_a_share_where_pairs_can_be_compared(members: list[list[Record]]) 
         assert isnan(found)
 
 
-def test_no_question_has_no_chance() -> None:
+def test_without_questions_the_rate_is_undefined() -> None:
     assert isnan(chance_consistency_rate(table_of([])))
 
 
-def test_answers_of_the_models_own_have_no_chance() -> None:
+def test_for_written_answers_the_rate_is_undefined() -> None:
     assert isnan(chance_consistency_rate(written(["5", "x=5", None], ["7", "7", "7"])))
     assert isnan(chance_consistency_rate(table_of(random_written_questions(10, "prompts"))))
 
 
-def test_one_variant_has_no_pair() -> None:
+def test_with_one_variant_the_rate_is_undefined() -> None:
     assert isnan(chance_consistency_rate(ResponseTable.from_hits([[1]])))
     assert isnan(chance_consistency_rate(ResponseTable.from_hits([[1], [0], [1]])))
 
@@ -172,13 +173,13 @@ def test_a_question_without_a_pair_is_left_out() -> None:
 
 
 def test_the_largest_identities_are_picked() -> None:
-    # The 26th filler is 52. Two options, once in two.
+    # The 26th filler is 52. Picks of two options agree with probability 1/2.
     found = chance_consistency_rate(table_of([printing("q", (0, 52), (52, 0), (0, 52))]))
     assert found == pytest.approx(0.5, abs=0.03)
     assert chance_consistency_rate(table_of([printing("q", (52,), (52,), picked=52)])) == 1
 
 
-def test_prompts_have_one_in_as_many_options() -> None:
+def test_for_prompts_the_rate_is_one_over_the_number_of_options() -> None:
     members = random_score_questions(40, "prompts", (4,))
     for records in members:  # no two options with the same text
         assert len(records) == 10

@@ -1,4 +1,4 @@
-"""Where an error comes from, question by question: influences against leaving a question out, and outcomes."""
+"""Influences of the questions on an estimate, compared with leaving one question out; and outcomes by question."""
 
 from __future__ import annotations
 
@@ -42,9 +42,6 @@ from tests.support.tables import (
 
 QUESTIONS = 120
 
-PARTS = ("consistency_rate", "acc_h@", "sc@", "macro_acc")
-"""Metrics whose error is that of their own questions or categories, sd / sqrt(n), where the influences have N."""
-
 
 def _whole(chosen: Metrics) -> Metrics:
     return {name: metric for name, metric in chosen.items() if "by_category" not in name}
@@ -71,7 +68,7 @@ NO_CLOSED_FORM = ("acc_min", "acc_max", "macro_acc_min", "macro_acc_max", "posit
 
 
 @pytest.mark.parametrize("probe", TABLES)
-def test_all_that_has_an_error_has_an_influence_or_replicates(probe: str) -> None:
+def test_every_estimate_with_an_error_has_influences_or_replicates(probe: str) -> None:
     for name, estimate in _found(probe).items():
         if name.startswith(NO_CLOSED_FORM):
             assert estimate.influence is None, name
@@ -82,7 +79,7 @@ def test_all_that_has_an_error_has_an_influence_or_replicates(probe: str) -> Non
 
 
 @pytest.mark.parametrize("probe", TABLES)
-def test_influences_come_to_the_error(probe: str) -> None:
+def test_influences_give_the_error(probe: str) -> None:
     for name, estimate in _found(probe).items():
         if estimate.influence is None:
             continue
@@ -108,16 +105,16 @@ def test_influences_agree_with_leaving_a_question_out(probe: str) -> None:
         for place in range(QUESTIONS):
             rest = estimates(chosen, resampled(table, np.delete(np.arange(QUESTIONS), place)))
             for name in kept:
-                # 1 / (1 + 1 / N) of the influence and less, in the sum over all: N - 1 times is exact for a mean.
+                # The factor N - 1 is exact for a mean.
                 without = rest[name].value if name in rest else np.nan
                 changes[name].append((QUESTIONS - 1) * (whole[name].value - without))
     for name in kept:
         change, influence = np.array(changes[name]), whole[name].influence
-        if np.isnan(change).any():  # it stands on one question
+        if np.isnan(change).any():  # undefined without this question
             assert isnan(whole[name].stderr) or np.isnan(change).sum() == 1, name
             continue
         largest = np.abs(influence).max()
-        # A subset of n questions has influences of N / n, whose second order is their square / N.
+        # A subset of n questions has influences of about N / n. The second-order term is their square / N.
         assert change == pytest.approx(influence, abs=4 * (largest**2 + largest) / QUESTIONS + 1e-9), name
         if largest > 1e-9 and np.abs(change).max() > 1e-9:
             assert np.corrcoef(change, influence)[0, 1] > 0.98, name
@@ -133,7 +130,7 @@ EXACT = {
 
 
 @given(questions(min_size=2))
-def test_influences_of_means_are_what_leaving_out_says(members: list[list[Record]]) -> None:
+def test_influences_of_means_equal_those_of_leaving_a_question_out(members: list[list[Record]]) -> None:
     table = table_of(members)
     for name, oracle in EXACT.items():
         expected = compared.influences(lambda rest, oracle=oracle: float(oracle(rest)), members)
@@ -190,7 +187,7 @@ def test_outcomes_by_hand() -> None:
     table = ResponseTable.from_hits([[1, 0], [1, 1], [0, 1]])
     assert metrics.mcqa(table).outcomes.tolist() == [1, 1, 0]
     assert metrics.bmca(table, level=1.0).outcomes.tolist() == [0, 1, 0]
-    # Right in the original and not in all takes from ci: the first.
+    # A question that is right in the original and not in all lowers ci: the first one.
     assert metrics.ci(table).outcomes.tolist() == [0, 1, 1]
     assert metrics.mcqa_plus(table).outcomes is None
     assert metrics.acc(table).outcomes is None
@@ -203,15 +200,15 @@ values_and_members = st.lists(
 
 
 @given(values_and_members)
-def test_mean_of_members_is_that_of_the_subset(rows: list[tuple[float, bool]]) -> None:
+def test_mean_of_members_equals_that_of_the_subset(rows: list[tuple[float, bool]]) -> None:
     values, members = np.array([value for value, _ in rows]), np.array([inside for _, inside in rows])
     found, expected = mean_of(values, members), mean_of(values[members])
     assert (found.value, found.stderr) == pytest.approx((expected.value, expected.stderr), nan_ok=True)
-    if members.sum() < 2:  # there is no error for it to make up
+    if members.sum() < 2:  # no error, so no influences
         assert found.influence is None
         assert expected.influence is None
     else:
-        # Outside the subset nothing has an influence; inside it is so much larger that the error is the subset's.
+        # Questions outside the subset have influence 0. The others are scaled so that the error is the subset's.
         assert (found.influence[~members] == 0).all()
         scale = sqrt(len(values) * (len(values) - 1) / (members.sum() * (members.sum() - 1)))
         assert found.influence[members] == pytest.approx(expected.influence * scale)

@@ -1,4 +1,4 @@
-"""Guessing on several variants: the table of CoRA's appendix A, exact fractions, and what must hold for any numbers."""
+"""Guessing on several variants: the table of CoRA's appendix A, exact fractions, and general properties."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from lm_eval_cora.metrics import at_least, msgr
 from tests.support import oracles_compare as oracles
 
 RANDOM = (1, 0.89263, 0.62419, 0.32220, 0.12087, 0.03279, 0.00637, 0.00086, 0.000078, 0.0000042, 0.0000001)
-"""P(at least p of 10 right) of a guess among five options, p = 0 ... 10."""
+"""P(at least p of 10 right) for guesses among five options, p = 0 ... 10."""
 
 rates = st.one_of(st.floats(0, 1), st.sampled_from((0.0, 0.2, 0.5, 1.0)))
 
 
 @pytest.mark.parametrize(("p", "printed"), list(enumerate(RANDOM)))
-def test_random_guessing_is_that_of_the_paper(p: int, printed: float) -> None:
+def test_random_guessing_agrees_with_the_paper(p: int, printed: float) -> None:
     digits = len(f"{printed:.10f}".rstrip("0").partition(".")[2])
     assert round(at_least(10, 0.2)[p], digits) == printed
 
@@ -28,7 +28,7 @@ def test_random_guessing_is_that_of_the_paper(p: int, printed: float) -> None:
 def test_at_least_by_hand() -> None:
     # Three trials of a fair coin: 1/8 + 3/8 + 3/8 = 7/8 for one or more, 3/8 + 1/8 for two, 1/8 for all.
     assert at_least(3, 0.5) == pytest.approx([1, 7 / 8, 1 / 2, 1 / 8], rel=1e-12)
-    # Two of two with 1/5: 1/25; one or more: 1 - (4/5)^2 = 9/25.
+    # Two of two with probability 1/5: 1/25; one or more: 1 - (4/5)^2 = 9/25.
     assert at_least(2, 0.2) == pytest.approx([1, 9 / 25, 1 / 25], rel=1e-12)
 
 
@@ -48,7 +48,7 @@ def test_a_thousand_variants_agree_with_exact_fractions(rate: float) -> None:
 
 
 @given(st.integers(1, 200), rates)
-def test_tails_fall_from_one(variants: int, rate: float) -> None:
+def test_tails_start_at_one_and_fall(variants: int, rate: float) -> None:
     tails = at_least(variants, rate)
     assert tails.shape == (variants + 1,)
     assert tails[0] == 1
@@ -63,7 +63,7 @@ def test_tails_grow_with_the_rate(variants: int, one: float, other: float) -> No
 
 
 @given(st.integers(1, 60), st.integers(0, 64))
-def test_few_right_is_many_wrong(variants: int, sixty_fourths: int) -> None:
+def test_at_most_p_right_is_at_least_the_rest_wrong(variants: int, sixty_fourths: int) -> None:
     rate = sixty_fourths / 64
     fewer = 1 - at_least(variants, rate)[1:]  # 0 ... M - 1 right
     many_wrong = at_least(variants, 1 - rate)[:0:-1]  # M ... 1 wrong
@@ -71,7 +71,7 @@ def test_few_right_is_many_wrong(variants: int, sixty_fourths: int) -> None:
 
 
 @pytest.mark.parametrize("variants", [1, 2, 26, 1000])
-def test_who_never_and_who_always_guesses_right(variants: int) -> None:
+def test_rates_of_zero_and_one(variants: int) -> None:
     assert at_least(variants, 0.0).tolist() == [1.0] + [0.0] * variants
     assert at_least(variants, 0).tolist() == [1.0] + [0.0] * variants
     assert at_least(variants, 1.0).tolist() == [1.0] * (variants + 1)
@@ -94,11 +94,11 @@ def test_at_least_needs_a_share(rate: float) -> None:
 
 
 PRINTED = {1: 0.54, 2: 0.66, 3: 0.75, 4: 0.82, 5: 0.88, 7: 0.96, 8: 0.98, 9: 0.99}
-"""Table 7, where one level gives them all: 0.2 for 0, 0.93 for 6 and 0.9999 for 10 are left out."""
+"""The values of table 7 that one level explains. Left out: 0.2 for 0, 0.93 for 6 and 0.9999 for 10."""
 
 
 @pytest.mark.parametrize(("p", "printed"), PRINTED.items())
-def test_minimum_success_rates_are_those_of_the_paper(p: int, printed: float) -> None:
+def test_minimum_success_rates_agree_with_the_paper(p: int, printed: float) -> None:
     assert floor(100 * msgr(10)[p]) / 100 == printed
 
 
@@ -109,7 +109,7 @@ def test_minimum_success_rates_by_hand() -> None:
     assert found[1] == pytest.approx(1 - 0.0004 ** (1 / 10), abs=1e-12)
     assert found[10] == pytest.approx(0.9996 ** (1 / 10), abs=1e-12)
     assert msgr(1, certain=0.3) == pytest.approx([0, 0.3], abs=1e-12)
-    # 9/25 and 1/25 are the tails of two trials with 1/5.
+    # 9/25 and 1/25 are the tails of two trials with probability 1/5.
     assert msgr(2, certain=0.36)[1] == pytest.approx(0.2, abs=1e-12)
     assert msgr(2, certain=0.04)[2] == pytest.approx(0.2, abs=1e-12)
 
@@ -134,7 +134,7 @@ def test_the_rate_is_the_smallest_that_reaches_the_level(variants: int, certain:
 
 
 @given(st.integers(1, 20), st.floats(0.001, 0.999), st.floats(0.001, 0.999))
-def test_a_higher_level_takes_a_higher_rate(variants: int, one: float, other: float) -> None:
+def test_a_higher_level_needs_a_higher_rate(variants: int, one: float, other: float) -> None:
     low, high = sorted((one, other))
     assert (msgr(variants, low) <= msgr(variants, high) + 1e-15).all()
 
@@ -156,6 +156,6 @@ def test_minimum_success_rates_need_variants(variants: int) -> None:
 
 
 @pytest.mark.parametrize("certain", [0.0, 1.0, -0.5, 1.5, nan])
-def test_minimum_success_rates_need_a_level_inside_0_and_1(certain: float) -> None:
+def test_minimum_success_rates_need_a_level_between_0_and_1(certain: float) -> None:
     with pytest.raises(ValueError, match=f"certain is {certain}, expected a probability between 0 and 1"):
         msgr(10, certain)

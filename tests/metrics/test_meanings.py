@@ -1,4 +1,4 @@
-"""Every metric of the task files has a meaning, and nothing else has one."""
+"""Each metric of the task files has a description, and there are no others."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from lm_eval_cora.probes import PROBES
 from lm_eval_cora.task_files import probe_metrics
 
 
-def test_each_metric_has_one() -> None:
+def test_each_metric_has_a_description() -> None:
     functions = {entry["aggregation"].__name__ for probe in PROBES for entry in probe_metrics(probe)}
     assert functions == MEANINGS.keys()
 
 
-def test_it_is_one_sentence() -> None:
+def test_a_description_is_one_sentence() -> None:
     for meaning in MEANINGS.values():
         assert meaning[0].isupper()
         assert meaning.endswith(".")

@@ -1,4 +1,4 @@
-"""Each closed form against a plain bootstrap over questions."""
+"""Each closed form of a standard error, compared with a plain bootstrap over questions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.support.tables import (
 
 
 def _mixed_sizes() -> list[list[Record]]:
-    """200 questions with 8 or 26 variants, so that pooled shares and means over questions differ."""
+    """Return 200 questions with 8 or 26 variants, so that pooled shares and means over questions differ."""
     long = random_questions(120)
     short = [
         [replace(record, question_id=f"s{record.question_id}", variants=8) for record in records[:8]]
@@ -38,9 +38,9 @@ def _mixed_sizes() -> list[list[Record]]:
 
 
 def _both_errors(chosen: Metrics, table: ResponseTable) -> dict[str, tuple[Estimate, float]]:
-    """Each estimate, and its bootstrapped error; where it is undefined in a sample it is left out.
+    """Return each estimate with its bootstrapped error, except estimates that are undefined in a sample.
 
-    400 samples have an error of 1 / sqrt(800) = 3.5%.
+    With 400 samples, the error of the bootstrap is 1 / sqrt(800) = 3.5%.
     """
     rng = np.random.default_rng(0)
     count = len(table.sizes)
@@ -62,12 +62,12 @@ def bootstrapped() -> dict[str, tuple[Estimate, float]]:
 @pytest.mark.parametrize("name", METRICS)
 def test_error_agrees_with_the_bootstrap(name: str, bootstrapped: dict[str, tuple[Estimate, float]]) -> None:
     estimate, expected = bootstrapped[name]
-    # Four errors of the bootstrap itself, and a little for the curvature that the delta method leaves out.
+    # Tolerance: four errors of the bootstrap, and a little for the curvature that the delta method ignores.
     assert estimate.stderr == pytest.approx(expected, rel=0.16)
 
 
 @pytest.mark.parametrize("probe", ["divergent", "study", "prompts", "order"])
-def test_values_without_their_errors_are_the_same(probe: str) -> None:
+def test_values_computed_without_errors_are_the_same(probe: str) -> None:
     chosen, members = {
         "divergent": (METRICS, random_questions(20, 10)),
         "study": (STUDY, random_study_questions(20)),
@@ -87,14 +87,14 @@ def test_the_bootstrap_is_seeded() -> None:
 
 
 SCORED = [name for name in STUDY if name.startswith("confidence_") or name in ("ties", "yes_no_mass")]
-"""Metrics of the study that only the loglikelihood form has."""
+"""Metrics of the study that exist only in the loglikelihood form."""
 
 ERRORS = [name for name in STUDY if name != "questions"]
 
 
 @pytest.fixture(scope="module")
 def study_bootstrapped() -> dict[str, tuple[Estimate, float]]:
-    """200 questions, with three, four and a few with ten options, in both forms."""
+    """Bootstrap 200 questions with three, four and a few with ten options, in both forms."""
     options = (3, 3, 4, 4, 4, 10)
     written = table_of(random_study_questions(200, options, seed=1))
     scored = table_of(random_study_questions(200, options, seed=2, scored=True))

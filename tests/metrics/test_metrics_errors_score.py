@@ -1,4 +1,4 @@
-"""Each closed form of SCORE's metrics against a plain bootstrap over questions."""
+"""Each closed form of a standard error of SCORE's metrics, compared with a plain bootstrap over questions."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ Tables = dict[Probe, ResponseTable]
 Both = dict[str, tuple[Estimate, float]]
 
 SAMPLES = 400
-"""They have an error of 1 / sqrt(800) = 3.5%."""
+"""With so many samples, the error of the bootstrap is 1 / sqrt(800) = 3.5%."""
 
 
 def _bootstrapped(statistics: Callable[[Tables], dict[str, Estimate]], tables: Tables) -> Both:
-    """Each estimate that has an error, and its bootstrapped error; all tables are of the same questions."""
+    """Return each estimate that has an error, with its bootstrapped error. All tables have the same questions."""
     reported = statistics(tables)
     rng = np.random.default_rng(0)
     count = len(next(iter(tables.values())).sizes)
@@ -47,7 +47,7 @@ def _bootstrapped(statistics: Callable[[Tables], dict[str, Estimate]], tables: T
 
 
 def _of(probe: Probe, chosen: Metrics) -> Callable[[Tables], dict[str, Estimate]]:
-    """Of a task's metrics; those by category or without a template are the same functions again."""
+    """Compute a task's metrics, except those by category or without a template, which use the same functions."""
     kept = {name: metric for name, metric in chosen.items() if "by_category" not in name and "_paper" not in name}
     return lambda tables: estimates(kept, tables[probe])
 
@@ -61,12 +61,12 @@ def _row(tables: Tables) -> dict[str, Estimate]:
 
 
 WRITTEN = {name: PROMPTS[name] for name in ("consistency_rate", "all_equal", "equal@0.8", "timeouts")}
-"""Metrics that take written answers in a way of their own."""
+"""Metrics with a separate computation for written answers."""
 
 
 @pytest.fixture(scope="module")
 def bootstrapped() -> dict[str, Both]:
-    """200 questions of three categories, with three to five options; as many without options."""
+    """Bootstrap 200 questions of three categories with three to five options, and 200 without options."""
     tables: Tables = {
         "prompts": table_of(random_score_questions(200, "prompts", (3, 4, 5), seed=1)),
         "order": table_of(random_score_questions(200, "order", (3, 4, 4, 5), seed=2)),
@@ -81,8 +81,8 @@ def bootstrapped() -> dict[str, Both]:
     }
 
 
-def test_every_metric_with_an_error_is_here(bootstrapped: dict[str, Both]) -> None:
-    # A statistic has none, and without written answers nothing runs out.
+def test_every_metric_with_an_error_is_tested(bootstrapped: dict[str, Both]) -> None:
+    # A test statistic has no error, and only comparisons of written answers can run out of time.
     assert _missing(ORDER, bootstrapped["order"]) == {"position_chi_square", "position_chi_square_clustered"}
     assert _missing(PROMPTS, bootstrapped["prompts"]) == {"timeouts"}
     assert _missing(WRITTEN, bootstrapped["written"]) == set()
@@ -97,6 +97,6 @@ def _missing(chosen: Metrics, found: Both) -> set[str]:
 
 @pytest.mark.parametrize("table", ["prompts", "order", "written", "row"])
 def test_error_agrees_with_the_bootstrap(table: str, bootstrapped: dict[str, Both]) -> None:
-    # Four errors of the bootstrap itself, and a little for the curvature that the delta method leaves out.
+    # Tolerance: four errors of the bootstrap, and a little for the curvature that the delta method ignores.
     for name, (estimate, expected) in bootstrapped[table].items():
         assert estimate.stderr == pytest.approx(expected, rel=0.16), name

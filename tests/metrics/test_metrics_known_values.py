@@ -1,4 +1,4 @@
-"""Values from the papers and values worked out by hand."""
+"""Metrics with known values: from the papers, or worked out by hand."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.tables import METRICS, table_of
 @pytest.mark.parametrize(
     ("mcqa", "full", "ci", "cora"),
     [
-        # CoRA, tables 1 to 4; the papers print two digits of values that they had in more.
+        # CoRA, tables 1 to 4; the paper rounds to two digits.
         (85, 73, 0.88, (0.74, 0.75)),
         (74, 18, 0.44, (0.32, 0.33)),
         (73, 31, 0.58, (0.42, 0.42)),
@@ -45,7 +45,7 @@ def test_guessing_as_in_appendix_a() -> None:
 
 
 def _swaps(picks: list[int]) -> ResponseTable:
-    """SCORE's order probe on one question with four options: option 0 swapped with each position in turn."""
+    """Return SCORE's order probe on one question with four options: option 0 is swapped with each position in turn."""
     orders = [(0, 1, 2, 3), (1, 0, 2, 3), (2, 1, 0, 3), (3, 1, 2, 0)]
     return table_of(
         [
@@ -58,12 +58,12 @@ def _swaps(picks: list[int]) -> ResponseTable:
 
 
 def test_score_order_of_a_model_that_always_says_a() -> None:
-    # It picks contents 0, 1, 2, 3: all six pairs differ. Comparing letters would say 1.
+    # It picks the contents 0, 1, 2, 3: all six pairs differ. A comparison of letters would give 1.
     assert metrics.consistency_rate(_swaps([0, 1, 2, 3])).value == 0.0
 
 
 def test_score_order_of_a_model_that_always_picks_the_same_wrong_content() -> None:
-    # Content 2 four times: all six pairs agree. Comparing letters would say 0.5.
+    # It picks content 2 four times: all six pairs agree. A comparison of letters would give 0.5.
     assert metrics.consistency_rate(_swaps([2, 2, 2, 2])).value == 1.0
 
 
@@ -91,9 +91,9 @@ def test_levels_are_compared_in_integers() -> None:
         table = ResponseTable.from_hits([[1] * tenths + [0] * (10 - tenths)])
         reached = [metrics.bmca(table, level / 10).value for level in range(11)]
         assert reached == [1.0] * (tenths + 1) + [0.0] * (10 - tenths)
-    # In floats 0.55 * 100 is 55.00000000000001, which 55 of 100 would miss.
+    # In floats 0.55 * 100 is 55.00000000000001, so 55 of 100 would not reach it.
     assert metrics.bmca(ResponseTable.from_hits([[1] * 55 + [0] * 45]), 0.55).value == 1.0
-    # 26 variants: 13 are half of them (level 0.5, no majority), 18 of 26 = 0.692 do not reach 0.7, 19 do.
+    # 26 variants: 13 reach level 0.5 but are not a majority; 18 of 26 = 0.692 do not reach 0.7, 19 do.
     assert metrics.bmca(ResponseTable.from_hits([[1] * 13 + [0] * 13]), 0.5).value == 1.0
     assert metrics.mv(ResponseTable.from_hits([[1] * 13 + [0] * 13])).value == 0.0
     assert metrics.bmca(ResponseTable.from_hits([[1] * 18 + [0] * 8]), 0.7).value == 0.0
@@ -121,7 +121,7 @@ def test_standard_errors_by_hand() -> None:
 
 
 def test_the_unit_of_an_error_is_the_question() -> None:
-    # Ten copies of each variant tell nothing new: the errors must not shrink.
+    # Ten copies of each variant add no information: the errors must not shrink.
     few = ResponseTable.from_hits([[1, 0], [1, 1], [0, 0], [1, 0]])
     many = ResponseTable.from_hits([[1, 0] * 10, [1, 1] * 10, [0, 0] * 10, [1, 0] * 10])
     assert metrics.acc(many).stderr == pytest.approx(metrics.acc(few).stderr)
@@ -143,7 +143,7 @@ def test_one_question_has_a_value_and_no_error(name: str) -> None:
 
 
 @pytest.mark.parametrize("metric", [metrics.mcqa, metrics.ci, metrics.cora])
-def test_a_table_without_originals_leaves_what_needs_them_undefined(metric) -> None:  # type: ignore[no-untyped-def]
+def test_without_originals_metrics_that_need_them_are_undefined(metric) -> None:  # type: ignore[no-untyped-def]
     records = [Record(f"q{q}", 2, o, "seed", (0, 1), 0, picked=0) for q in range(3) for o in range(2)]
     table = ResponseTable.from_records(records)
     assert isnan(metric(table).value)

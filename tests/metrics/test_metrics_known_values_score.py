@@ -1,4 +1,4 @@
-"""The metrics of SCORE's probes: values worked out by hand."""
+"""Metrics of SCORE's probes: values worked out by hand."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def assert_is(estimate: Estimate, value: float, stderr: float) -> None:
 @pytest.mark.parametrize("answer", range(4))
 def test_a_model_that_always_says_a_picks_four_different_options(answer: int) -> None:
     members = asked("q", [A, A, A, A], answer=answer)
-    # The right option stands at A once; at B, C, D the option at A is the one that stood there before, or the one
-    # that it changed places with. Answer 0: options 0, 1, 2, 3.
+    # The right option is at A in one variant. In the others it is at B, C or D, and the option at A is option 0, or for
+    # answer 0 the option that the answer changed places with: options 0, 1, 2, 3.
     if answer == 0:
         assert [record.picked for record in members] == [0, 1, 2, 3]
         assert metrics.consistency_rate(table_of([members])).value == 0
     else:
-        # Option 0 stays at A in all orders but the first, where the answer is there: three of six pairs agree.
+        # Option 0 is at A in all orders except the first, where the answer is at A: three of six pairs agree.
         assert [record.picked for record in members] == [answer, 0, 0, 0]
         assert metrics.consistency_rate(table_of([members])).value == 0.5
     assert metrics.acc(table_of([members])).value == 0.25
@@ -36,7 +36,7 @@ def test_a_model_that_always_says_a_picks_four_different_options(answer: int) ->
 
 
 def test_a_model_that_always_picks_the_same_wrong_text() -> None:
-    # Option 2 stands at C, at C, at A (the answer took its place), at C.
+    # Option 2 is at C, at C, at A (it changed places with the answer), at C.
     members = asked("q", [C, C, A, C])
     assert [record.picked for record in members] == [2, 2, 2, 2]
     table = table_of([members])
@@ -45,7 +45,7 @@ def test_a_model_that_always_picks_the_same_wrong_text() -> None:
     assert metrics.acc(table).value == 0
 
 
-def test_ten_empty_answers_agree_with_nothing() -> None:
+def test_empty_answers_do_not_agree() -> None:
     table = hits(["-" * 10])
     assert metrics.consistency_rate(table).value == 0
     assert metrics.all_equal(table).value == 0
@@ -59,13 +59,13 @@ def test_right_in_every_order() -> None:
         [asked("p", [A, B, C], 3), asked("q", [A, B, A], 3), asked("r", [A, B, C, D, 4], 5)],
     )
     assert_is(metrics.acc_h(table, options="original"), 2 / 3, sqrt(1 / 3) / sqrt(3))
-    # CircularEval: the answer, option 1 of three, stands at B, A, C.
+    # CircularEval: the answer, option 1 of three, is at B, A, C.
     rotated = table_of([asked("q", [B, A, C], 3, answer=1, orders="cyclic")])
     assert metrics.acc_h(rotated, options="original").value == 1
 
 
-def test_the_original_is_the_swap_that_changes_nothing() -> None:
-    # Answer C: the third variant. Right there and nowhere else: mcqa 1, all right 0, ci 0, cora 0.
+def test_the_original_is_the_swap_that_keeps_the_order() -> None:
+    # With answer C the original is the third variant. Only it is right: mcqa 1, all right 0, ci 0, cora 0.
     table = table_of([asked("q", [D, D, C, A], answer=2)])
     found = [metric(table).value for metric in (metrics.mcqa, metrics.ci, metrics.cora)]
     assert found == [1, 0, 0]
@@ -83,9 +83,9 @@ def test_positions_with_mixed_numbers_of_options() -> None:
     # p, three options: right at A and B, mean 2/3.   q, five options: right at A only, mean 1/5.
     table = table_of([asked("p", [A, B, A], 3), asked("q", [A, A, A, A, A], 5)])
     # acc_mean = (2/3 + 1/5) / 2 = 13/30.
-    # A: 13/30 + ((1 - 2/3) + (1 - 1/5)) / 2 = 13/30 + 17/30 = 1, what it is unadjusted, both questions having it.
+    # A: 13/30 + ((1 - 2/3) + (1 - 1/5)) / 2 = 13/30 + 17/30 = 1, as without the adjustment: both questions have A.
     # B: 13/30 + ((1 - 2/3) + (0 - 1/5)) / 2 = 13/30 + 2/30 = 1/2.   C: 13/30 + (-2/3 - 1/5) / 2 = 0.
-    # D and E, of q alone: 13/30 - 1/5 = 7/30, where the plain accuracy is 0.
+    # D and E, only in q: 13/30 - 1/5 = 7/30. The plain accuracy is 0.
     kinds = metrics.each_kind(table, positions=True)
     adjusted = [kinds[f"answer_at_{letter}"]["adjusted"].value for letter in "ABCDE"]
     assert adjusted == pytest.approx([1, 1 / 2, 0, 7 / 30, 7 / 30], abs=1e-12)
@@ -93,18 +93,18 @@ def test_positions_with_mixed_numbers_of_options() -> None:
     assert [kinds[f"answer_at_{letter}"]["questions"] for letter in "ABCDE"] == [2, 2, 2, 1, 1]
     assert metrics.acc_min(table, positions=True).value == pytest.approx(0, abs=1e-12)
     assert metrics.acc_max(table, positions=True).value == pytest.approx(1)
-    # Without the adjustment, too, since D and E are as low as C here.
+    # The same without the adjustment, because C is 0 too.
     assert metrics.acc_min(table).value == 0
 
 
 def test_harder_questions_with_more_options_do_not_make_the_last_positions_look_worse() -> None:
-    # Right in all three orders, wrong in all five: no position is better than another, so all are acc_mean = 1/2.
+    # p is right in all three orders, q wrong in all five: all positions are equally good, so all are acc_mean = 1/2.
     table = table_of([asked("p", [A, B, C], 3), asked("q", [B, A, A, A, A], 5)])
     assert metrics.acc_min(table, positions=True).value == metrics.acc_max(table, positions=True).value == 0.5
     assert (metrics.acc_min(table).value, metrics.acc_max(table).value) == (0, 0.5)
 
 
-def test_adjusted_positions_are_plain_accuracies_where_all_questions_have_all() -> None:
+def test_adjusted_positions_are_plain_accuracies_if_all_questions_have_all_positions() -> None:
     # A: 2/2, B: 1/2, C: 0/2.
     table = table_of([asked("p", [A, B, A], 3), asked("q", [A, A, A], 3)])
     assert metrics.acc_min(table, positions=True).value == pytest.approx(metrics.acc_min(table).value) == 0
@@ -115,7 +115,7 @@ def test_adjusted_positions_are_plain_accuracies_where_all_questions_have_all() 
     assert_is(kinds["answer_at_B"]["adjusted"], 0.5, 0.5)
 
 
-def test_categories_count_the_same() -> None:
+def test_categories_have_the_same_weight() -> None:
     # law: 1, 1/2, 0; physics: 1/2 and 1/2; so (1/2 + 1/2) / 2, and (s/sqrt(n))^2: law 1/4 / 3, physics 0.
     rows = ["11", "10", "00", "10", "01"]
     table = hits(rows, categories=["law"] * 3 + ["physics"] * 2)
@@ -135,16 +135,16 @@ def test_a_category_with_one_question_leaves_no_error() -> None:
 def test_macro_leaves_out_categories_without_the_position() -> None:
     # law has three options, right at A only; art has four, right at D only.
     members = [asked("p", [A, A, A], 3, category="law"), asked("q", [B, C, B, D], category="art")]
-    # Means: law 1/3, art 1/4, of both 7/24. Above them A: (2/3 - 1/4) / 2 = 5/24.  B and C: -(1/3 + 1/4) / 2 = -7/24.
-    # D, of art alone: 3/4 = 18/24.
+    # Means: law 1/3, art 1/4, both 7/24. Differences to them: A (2/3 - 1/4) / 2 = 5/24, B and C -(1/3 + 1/4) / 2 =
+    # -7/24, D (only in art) 3/4 = 18/24.
     table = table_of(members)
     assert metrics.acc_max(table, positions=True, macro=True).value == pytest.approx(25 / 24)
     assert metrics.acc_min(table, positions=True, macro=True).value == pytest.approx(0, abs=1e-12)
     assert metrics.macro_acc(table).value == pytest.approx((1 / 3 + 1 / 4) / 2)
 
 
-def marked(*right: int, of: int = 10) -> list[bool]:
-    """Which kinds are outliers, with so many right answers to each."""
+def outliers(*right: int, of: int = 10) -> list[bool]:
+    """Return which kinds are outliers, for the given numbers of right answers to each kind."""
     rows = ["".join("01"[number < count] for count in right) for number in range(of)]
     kinds = [f"template {place}" for place in range(len(right))]
     return [metrics.each_kind(hits(rows, kinds))[kind]["outlier"] for kind in kinds]
@@ -153,18 +153,18 @@ def marked(*right: int, of: int = 10) -> list[bool]:
 def test_an_outlier_is_outside_one_and_a_half_interquartile_ranges() -> None:
     # Ten questions; right answers by kind 1, 6, 6, 7, 8: sorted, quartiles at places 1 and 3 are 6 and 7, so the
     # fences are 6 - 1.5 = 4.5 and 7 + 1.5 = 8.5: 1 is outside.
-    assert marked(1, 6, 6, 7, 8) == [True, False, False, False, False]
-    assert marked(5, 6, 6, 7, 9) == [False, False, False, False, True]
+    assert outliers(1, 6, 6, 7, 8) == [True, False, False, False, False]
+    assert outliers(5, 6, 6, 7, 9) == [False, False, False, False, True]
     # Four kinds, 2, 6, 7, 8: places 0.75 and 2.25: 2 + 0.75 * 4 = 5, 7 + 0.25 = 7.25; fences 1.625 and 10.625.
-    assert marked(8, 2, 7, 6) == [False, False, False, False]
-    # Four the same and one beside: quartiles and fences are that one value.
-    assert marked(5, 5, 5, 5, 6) == [False, False, False, False, True]
-    assert marked(3, 3) == [False, False]
+    assert outliers(8, 2, 7, 6) == [False, False, False, False]
+    # Four equal values and another one: quartiles and fences are equal to the four.
+    assert outliers(5, 5, 5, 5, 6) == [False, False, False, False, True]
+    assert outliers(3, 3) == [False, False]
 
 
-def test_a_kind_on_the_fence_is_no_outlier() -> None:
+def test_a_kind_on_the_fence_is_not_an_outlier() -> None:
     # Thirds: 0, 1, 1, 2, quartiles at places 0.75 and 2.25 are 3/4 and 5/4; fences 3/4 - 3/4 = 0 and 5/4 + 3/4 = 2.
-    assert marked(2, 0, 1, 1, of=3) == [False] * 4
+    assert outliers(2, 0, 1, 1, of=3) == [False] * 4
 
 
 def test_each_kind() -> None:
@@ -194,7 +194,8 @@ def test_by_category() -> None:
 
 
 def test_eight_of_ten() -> None:
-    # 10, 8 (with two invalid), 7 and 5 equal: of four questions one is all equal, two reach 0.8; wrong ones count.
+    # 10, 8 (with two invalid), 7 and 5 equal answers: one of four questions is all equal, two reach 0.8. Equal wrong
+    # answers count, too.
     table = hits(["0" * 10, "1" * 8 + "--", "1" * 7 + "000", "0" * 5 + "1" * 5])
     assert_is(metrics.all_equal(table), 0.25, 0.25)
     assert_is(metrics.equal_at(table, level=0.8), 0.5, sqrt(1 / 3) / 2)
@@ -213,7 +214,7 @@ def test_written_answers_that_agree_with_a_third_and_not_with_each_other() -> No
 
 
 def test_written_answers_by_hand() -> None:
-    # All three pairs; one pair of three, the empty answer agreeing with nothing; none.
+    # Agreeing pairs of three: all; one, because the empty answer does not agree with any; none.
     table = written(["5", "5", "x=5"], ["7", None, "7"], ["7", "8", "9"])
     # 1, 1/3, 0: mean 4/9; deviations 5/9, -1/9, -4/9: squares 42/81, / 2, / 3.
     assert_is(metrics.consistency_rate(table), 4 / 9, sqrt(42 / 81 / 6))
@@ -225,22 +226,22 @@ def test_written_answers_by_hand() -> None:
     assert metrics.acc(table).value == pytest.approx(8 / 9)
 
 
-def test_without_any_written_answer_nothing_agrees() -> None:
-    # As ten empty answers to a question with options: no pair of 1 + 1 agrees.
+def test_questions_without_any_written_answer_have_no_agreement() -> None:
+    # As for empty answers to a question with options: neither question's pair agrees.
     table = written([None, None], [None, None])
     assert_is(metrics.consistency_rate(table), 0, 0)
     assert_is(metrics.all_equal(table), 0, 0)
 
 
 def test_timeouts() -> None:
-    # First question: three answers, 3 comparisons with the reference and 3 among them, the two with "slow" ran out.
-    # Second: two answers and an empty one, 2 + 1, none ran out. 2 of 9.
+    # First question: three answers, 3 comparisons with the reference and 3 between answers; the two between "slow" and
+    # another answer ran out of time. Second: two answers and an empty one, 2 + 1 comparisons, none ran out. 2 of 9.
     table = written(["5", "slow", "x=5"], ["7", None, "7"], ran_out=["slow"])
     # k - R m: 2 - 6 * 2/9 = 2/3, 0 - 3 * 2/9 = -2/3: sqrt(2 * (4/9 + 4/9)) / 9 = 4/3 / 9.
     assert_is(metrics.timeouts(table), 2 / 9, 4 / 27)
-    # With the reference: 3 of 6.
+    # All comparisons with the reference run out: 3 of 6.
     assert metrics.timeouts(written(["5", "5", "5"], matches=None)).value == 0.5
-    # They count as not equivalent: one pair of three.
+    # A comparison that runs out counts as not equivalent: one pair of three agrees.
     assert metrics.consistency_rate(written(["5", "slow", "5"], ran_out=["slow"])).value == pytest.approx(1 / 3)
     # Nothing to compare.
     assert isnan(metrics.timeouts(written([None, None])).value)
@@ -255,7 +256,7 @@ def test_picks_by_letter_with_mixed_numbers_of_options() -> None:
     # A of p: 2 of 3, of q: 2 of 3: k - R m = 0, 0. B: 1 of 3 and 0 of 3, R = 1/6: 1/2, -1/2: sqrt(2 / 2) / 6.
     assert_is(found["A"]["share"], 2 / 3, 0)
     assert_is(found["B"]["share"], 1 / 6, 1 / 6)
-    # Even: A, B and C are (3 * 1/3 + 3 * 1/4) / 6 = 7/24, D (3 * 1/4) / 6 = 1/8.
+    # Even picks: A, B and C have (3 * 1/3 + 3 * 1/4) / 6 = 7/24, D has (3 * 1/4) / 6 = 1/8.
     even = [part["even"] for part in found.values()]
     assert even == pytest.approx([7 / 24, 7 / 24, 7 / 24, 1 / 8])
     # Chi-square: expected 7/4, 7/4, 7/4, 3/4; (9/4)^2 / (7/4) + (3/4)^2 / (7/4) + 7/4 + (1/4)^2 / (3/4)
@@ -263,35 +264,35 @@ def test_picks_by_letter_with_mixed_numbers_of_options() -> None:
     assert_is(metrics.position_chi_square(table), 424 / 84, float("nan"))
 
 
-def test_letters_without_a_pick() -> None:
+def test_picks_by_letter_without_a_pick() -> None:
     assert metrics.picks_by_letter(hits(["--"])) == {}
     assert isnan(metrics.position_chi_square(hits(["--"])).value)
     assert isnan(metrics.position_chi_square(hits(["--"]), clustered=True).value)
 
 
-def test_chi_square_of_picks_as_even_as_they_can_be() -> None:
+def test_chi_square_of_even_picks_is_zero() -> None:
     assert metrics.position_chi_square(table_of([asked("q", [A, B, C, D])])).value == 0
 
 
 def test_clustered_chi_square() -> None:
-    # Two letters, so D = O - E of A is a number: of three questions 1, 1, 0 (both A, both A, one each). Sum 2, mean
-    # 2/3, squares 1/9 + 1/9 + 4/9 = 2/3, times 3/2 = 1: 2^2 / 1.
+    # With two letters D = O - E of A is a single number. It is 1, 1, 0 for the three questions (both A, both A, one
+    # each): sum 2, mean 2/3, squares 1/9 + 1/9 + 4/9 = 2/3, times 3/2 = 1. So 2^2 / 1.
     table = hits(["11", "11", "10"])
     assert_is(metrics.position_chi_square(table, clustered=True), 4, float("nan"))
     # Pearson: 5 and 1 of 6: 2 * 2^2 / 3.
     assert metrics.position_chi_square(table).value == pytest.approx(8 / 3)
-    # The same answers again in every variant: Pearson doubles, with the question as the unit nothing changes.
+    # Each answer twice: Pearson's statistic doubles. With the question as the unit the statistic does not change.
     again = hits(["1111", "1111", "1010"])
     assert metrics.position_chi_square(again).value == pytest.approx(16 / 3)
     assert metrics.position_chi_square(again, clustered=True).value == pytest.approx(4)
 
 
-def test_an_entry_leaves_a_kind_out() -> None:
+def test_an_entry_can_leave_a_kind_out() -> None:
     table = prompted(["110", "100"])
     entry = {"metric": "acc_min_paper", "aggregation": metrics.acc_min, "without": "single_letter_only"}
     assert compute(entry, table).value == PROMPTS["acc_min_paper"](table).value == 0.5
     assert PROMPTS["acc_min"](table).value == 0
-    # Two of three templates: 1 and 0 instead of 1/3 and 1/3.
+    # With two of the three templates: 1 and 0 instead of 1/3 and 1/3.
     assert PROMPTS["consistency_rate"](table).value == pytest.approx(1 / 3)
     assert PROMPTS["consistency_rate_paper"](table).value == 0.5
 

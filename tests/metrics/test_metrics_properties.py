@@ -1,4 +1,4 @@
-"""Every metric against its slow oracle, and what must hold for any answers."""
+"""Every metric compared with its slow oracle, and properties that hold for any answers."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_one_variant_of_each_question_agrees_with_the_oracles(members: list[list
 
 
 @given(questions())
-def test_every_metric_lies_between_0_and_1_and_they_are_ordered(members: list[list[Record]]) -> None:
+def test_every_metric_is_between_0_and_1_and_they_are_ordered(members: list[list[Record]]) -> None:
     values = computed(members)
     assert all(isnan(value) or -1e-12 <= value <= 1 + 1e-12 for value in values.values())
     curve = [values[f"bmca@{level}"] for level in LEVELS]
@@ -82,7 +82,7 @@ def test_every_standard_error_is_finite(members: list[list[Record]]) -> None:
     table = table_of(members)
     for name, metric in METRICS.items():
         stderr = metric(table).stderr
-        # Fewer than two questions may have a comparable pair.
+        # The error of the consistency rate is undefined if fewer than two questions have a comparable pair.
         assert 0 <= stderr < inf or (name == "consistency_rate" and isnan(stderr)), name
 
 
@@ -95,11 +95,11 @@ def test_a_larger_table_agrees_with_the_oracles() -> None:
 
 
 WHOLE = {"acc", "mcqa", "invalid", "followed", "ties", "nota_acc", "nota_acc_h", "nota_acc_diff", "nota_acc_h_diff"}
-"""With `...@n` the metrics of the study that stand on all questions."""
+"""The metrics of the study that use all questions, besides those with `...@n`."""
 
 
 @given(study_questions())
-def test_every_metric_of_the_study_lies_in_its_range_and_they_are_ordered(members: list[list[Record]]) -> None:
+def test_every_metric_of_the_study_is_in_its_range_and_they_are_ordered(members: list[list[Record]]) -> None:
     values = computed(members, STUDY)
     for name, value in values.items():
         low, high = (
@@ -121,7 +121,7 @@ def test_every_metric_of_the_study_lies_in_its_range_and_they_are_ordered(member
 
 
 @given(study_questions(min_size=2))
-def test_every_standard_error_of_the_study_is_finite_or_stands_on_fewer_than_two(members: list[list[Record]]) -> None:
+def test_errors_of_the_study_are_finite_or_of_fewer_than_two_questions(members: list[list[Record]]) -> None:
     found = estimates(STUDY, table_of(members))
     for name, (value, stderr) in found.items():
         assert 0 <= stderr < inf or isnan(stderr), name

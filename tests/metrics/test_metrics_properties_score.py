@@ -1,4 +1,4 @@
-"""The metrics of SCORE's probes against their slow oracles, and what must hold for any answers."""
+"""Metrics of SCORE's probes compared with their slow oracles, and properties that hold for any answers."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ score_tables = st.one_of(
 )
 
 without_errors = partial(mock.patch, "lm_eval_cora.metrics.ranges.bootstrap", return_value=np.zeros((2, 2)))
-"""Bootstrapping the lowest and highest accuracies is what takes time."""
+"""Skips the bootstrap of the lowest and highest accuracies, which takes most of the time."""
 
 
 def values_of(chosen: Metrics, table: ResponseTable) -> dict[str, float]:
@@ -59,8 +59,8 @@ def assert_agreement(values: dict[str, float], expected: oracles.Values) -> None
     values = {name: value for name, value in values.items() if name != "position_chi_square_clustered"}
     assert set(expected) == set(values)
     for name, value in values.items():
-        wanted = expected[name]
-        assert value == pytest.approx(nan if wanted is None else wanted, nan_ok=True), name
+        right = expected[name]
+        assert value == pytest.approx(nan if right is None else right, nan_ok=True), name
 
 
 @settings(max_examples=60, deadline=None)
@@ -105,7 +105,7 @@ def test_the_clustered_chi_square_agrees_with_its_oracle(options: tuple[int, ...
 @pytest.mark.parametrize("macro", [False, True])
 @pytest.mark.parametrize("chosen", [("prompts", "order", "sampling"), ("prompts", "order"), ("sampling", "order")])
 def test_the_aggregated_row_agrees_with_its_oracle(chosen: Sequence[Probe], macro: bool) -> None:
-    # Of 60 questions with mixed numbers of options each probe lacks other ten.
+    # Each probe lacks a different ten of the 60 questions, which have mixed numbers of options.
     gone = {"prompts": range(10), "order": range(5, 15), "sampling": range(50, 60)}
     probes = {
         probe: [records for number, records in enumerate(_same_questions(60)[probe]) if number not in gone[probe]]
@@ -113,14 +113,14 @@ def test_the_aggregated_row_agrees_with_its_oracle(chosen: Sequence[Probe], macr
     }
     found = metrics.aggregated(**{probe: table_of(members) for probe, members in probes.items()}, macro=macro)
     expected = oracles.aggregated(probes, macro=macro)
-    for name, wanted in expected.items():
+    for name, right in expected.items():
         value = getattr(found, name)
         value = value.value if isinstance(value, metrics.Estimate) else value
-        assert value == pytest.approx(nan if wanted is None else wanted, nan_ok=True), name
+        assert value == pytest.approx(nan if right is None else right, nan_ok=True), name
 
 
 def _same_questions(count: int) -> dict[Probe, Members]:
-    """Tables of the three probes that differ in their answers; ids and categories are the same."""
+    """Return tables of the three probes with the same ids and categories but different answers."""
     return {probe: random_score_questions(count, probe, seed=number) for number, probe in enumerate(LISTS)}
 
 
@@ -144,7 +144,7 @@ SHARES = ("acc", "mcqa", "ci", "cora", "consistency_rate", "all_equal", "equal",
 
 @settings(max_examples=60, deadline=None)
 @given(score_tables)
-def test_every_metric_lies_in_its_range_and_they_are_ordered(probed: tuple[Probe, Members]) -> None:
+def test_every_metric_is_in_its_range_and_they_are_ordered(probed: tuple[Probe, Members]) -> None:
     probe, members = probed
     table = table_of(members)
     values = values_of(LISTS[probe], table)
@@ -161,7 +161,7 @@ def test_every_metric_lies_in_its_range_and_they_are_ordered(probed: tuple[Probe
         assert values["macro_acc_min"] - 1e-12 <= values["macro_acc"] <= values["macro_acc_max"] + 1e-12
     if probe == "prompts":
         assert values["all_equal"] <= values["equal@0.8"] + 1e-12
-        # Eight of ten equal are 28 of 45 pairs; of seven or fewer equal at most 21 + 3 pairs agree.
+        # Eight of ten equal answers make 28 of 45 pairs; with seven or fewer, at most 21 + 3 pairs agree.
         assert values["equal@0.8"] * 28 / 45 <= values["consistency_rate"] + 1e-12
     if probe == "order":
         assert values["acc_h"] <= values["mcqa"] + 1e-12
@@ -183,7 +183,7 @@ def test_written_answers_that_are_all_equal_agree_in_every_pair(same: Verdicts, 
 
 @settings(max_examples=30, deadline=None)
 @given(score_tables, st.integers(0, 99))
-def test_the_order_of_the_records_makes_no_difference(probed: tuple[Probe, Members], seed: int) -> None:
+def test_the_order_of_the_records_does_not_matter(probed: tuple[Probe, Members], seed: int) -> None:
     probe, members = probed
     records = [record for one in members for record in one]
     random.Random(seed).shuffle(records)
@@ -193,7 +193,7 @@ def test_the_order_of_the_records_makes_no_difference(probed: tuple[Probe, Membe
 
 @settings(max_examples=20, deadline=None)
 @given(verdicts, written_questions("prompts"), st.integers(0, 99))
-def test_the_order_of_written_answers_makes_no_difference(same: Verdicts, members: Members, seed: int) -> None:
+def test_the_order_of_written_answers_does_not_matter(same: Verdicts, members: Members, seed: int) -> None:
     records = [record for one in members for record in one]
     random.Random(seed).shuffle(records)
     values = values_of(PROMPTS, written_table(members, same))
@@ -201,7 +201,7 @@ def test_the_order_of_written_answers_makes_no_difference(same: Verdicts, member
 
 
 def columns(table: ResponseTable) -> dict[str, list[object]]:
-    """What a table says, but for `ran_out`, which `where` leaves as it was counted among all answers."""
+    """Return the columns of a table except `ran_out`, which `where` does not change: it counts all answers."""
     names = ("picked", "position", "answer", "correct", "invalid", "tied", "printed", "options", "original", "written")
     found = {name: getattr(table, name).tolist() for name in (*names, "sizes", "alike")}
     pairs = sorted(map(tuple, table.pairs.tolist()))
@@ -242,7 +242,7 @@ def test_some_kinds_of_written_answers_are_the_table_of_their_records(
 
 @settings(max_examples=20, deadline=None)
 @given(score_tables)
-def test_every_standard_error_is_finite_or_stands_on_fewer_than_two(probed: tuple[Probe, Members]) -> None:
+def test_every_standard_error_is_finite_or_of_fewer_than_two_questions(probed: tuple[Probe, Members]) -> None:
     probe, members = probed
     table = table_of(members)
     alone = any(table.categories.count(category) == 1 for category in CATEGORIES)

@@ -1,4 +1,4 @@
-"""Differences of two sets of answers to the same questions against a paired bootstrap, and McNemar's test."""
+"""Differences between two sets of answers to the same questions, compared with a paired bootstrap."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ Tables = tuple[ResponseTable, ResponseTable]
 Both = dict[str, tuple[Difference, np.ndarray]]
 
 SAMPLES = 300
-"""They have an error of 1 / sqrt(600) = 4.1%."""
+"""With so many samples, the error of the bootstrap is 1 / sqrt(600) = 4.1%."""
 
 
 FEW = mock.patch("lm_eval_cora.metrics.estimate.REPLICATES", 40)
-"""Samples of the questions, for what holds of any number of them."""
+"""Fewer samples, for properties that hold for any number of samples."""
 
 
 def changed_tables(make: Callable[[int], Members], seed: int) -> Tables:
@@ -66,7 +66,7 @@ def differences(chosen: Metrics, tables: Tables) -> dict[str, Difference]:
 
 
 def _bootstrapped(chosen: Metrics, tables: Tables) -> Both:
-    """Each difference that has an error, and its values in samples of the questions, the same for both tables."""
+    """Return each difference that has an error, with its values in samples of the questions (paired)."""
     reported = differences(chosen, tables)
     rng = np.random.default_rng(0)
     count = len(tables[0].sizes)
@@ -87,7 +87,7 @@ def _bootstrapped(chosen: Metrics, tables: Tables) -> Both:
 
 
 def _some(chosen: Metrics, *, scored: bool = False) -> Metrics:
-    """What differs from the others by more than the part of the table that it is computed on."""
+    """Leave out metrics that compute the same function as another one on a part of the table."""
     in_scored = ("confidence_", "yes_no_mass", "ties")
     again = ("by_category", "_paper", "@2", "@8", "@10", "sc_buckets")
     return {
@@ -107,7 +107,7 @@ WRITTEN = {name: PROMPTS[name] for name in ("consistency_rate", "all_equal", "eq
 
 @pytest.fixture(scope="module")
 def bootstrapped() -> dict[str, Both]:
-    """200 questions each; more where they are divided into buckets."""
+    """Bootstrap 200 questions per probe, and 1,000 for the buckets."""
     written = some_changed(lambda seed: random_written_questions(200, "prompts", seed), 9)
     study = partial(random_study_questions, 200, (3, 4, 4))
     score = partial(random_score_questions, 200)
@@ -131,7 +131,7 @@ def bootstrapped() -> dict[str, Both]:
     return {name: _bootstrapped(chosen, tables) for name, (chosen, tables) in found.items()}
 
 
-def test_every_metric_with_a_difference_is_here(bootstrapped: dict[str, Both]) -> None:
+def test_every_metric_with_a_difference_is_tested(bootstrapped: dict[str, Both]) -> None:
     def missing(chosen: Metrics, found: str) -> set[str]:
         return set(chosen) - {name.split()[0] for name in bootstrapped[found]}
 
@@ -141,7 +141,7 @@ def test_every_metric_with_a_difference_is_here(bootstrapped: dict[str, Both]) -
         name.removeprefix("sc_buckets ") for name in bootstrapped["buckets"]
     }
     assert missing(_some(STUDY, scored=True), "scored") == set()
-    # Without written answers nothing runs out; a chi-square by question has no closed form and no statistic.
+    # Only comparisons of written answers can run out of time. The clustered chi-square has no error.
     assert missing(_some(PROMPTS), "prompts") == {"timeouts"}
     assert missing(_some(ORDER), "order") == {"position_chi_square_clustered"}
     assert missing(WRITTEN, "written") == set()
@@ -153,7 +153,7 @@ PROBES = ["divergent", "plus", "study", "buckets", "scored", "prompts", "order",
 @pytest.mark.parametrize("probe", PROBES)
 def test_error_of_a_difference_agrees_with_a_paired_bootstrap(probe: str, bootstrapped: dict[str, Both]) -> None:
     for name, (found, values) in bootstrapped[probe].items():
-        # Four errors of the bootstrap itself.
+        # Tolerance: four errors of the bootstrap.
         assert found.stderr == pytest.approx(np.std(values, ddof=1), rel=0.16), name
 
 
@@ -167,16 +167,16 @@ def test_interval_of_a_difference_agrees_with_a_paired_bootstrap(probe: str, boo
         assert found.low <= found.high
 
 
-def test_the_interval_of_a_closed_form_is_that_of_the_normal_distribution() -> None:
+def test_the_interval_of_a_closed_form_uses_the_normal_distribution() -> None:
     before, after = (mean_of(np.array(values)) for values in ([0.0, 1.0, 0.0], [1.0, 1.0, 0.0]))
-    # Differences 1, 0, 0: mean 1/3, variance 1/3, error 1/3. 97.5% of a normal distribution lie below 1.959964.
+    # Differences 1, 0, 0: mean 1/3, variance 1/3, error 1/3. 97.5% of a normal distribution are below 1.959964.
     found = difference(before, after)
     assert found == pytest.approx((1 / 3, 1 / 3, 1 / 3 - 1.9599640 / 3, 1 / 3 + 1.9599640 / 3), abs=1e-7)
     assert (found.value, found.stderr, found.low, found.high) == tuple(found)
 
 
-def test_pairing_takes_out_what_is_hard_in_both() -> None:
-    # Both fall by 0.1 on every question, however hard: no doubt about it. Unpaired the errors would add up.
+def test_pairing_removes_the_difficulty_of_the_questions() -> None:
+    # Each question falls by 0.1, so the error of the difference is 0. Without pairing the errors would add up.
     before = np.array([0.2, 0.5, 0.9, 0.3])
     found = difference(mean_of(before), mean_of(before - 0.1))
     assert found.value == pytest.approx(-0.1)
@@ -223,7 +223,7 @@ def test_means_agree_with_differences_within_questions(members: Members, seed: i
 
 
 def answered_again(members: Members, seed: int) -> Members:
-    """The same variants of the same questions with other answers to half of them."""
+    """Return the same variants with other answers to about half of them."""
     rng = random.Random(seed)
 
     def again(record: Record) -> Record:
@@ -243,7 +243,7 @@ DIVERGENT_AND_ORDER = METRICS | {
 
 @FEW
 @given(questions(), st.integers(0, 99))
-def test_the_other_way_round_it_is_the_opposite(members: Members, seed: int) -> None:
+def test_swapping_the_two_sides_changes_the_sign(members: Members, seed: int) -> None:
     tables = table_of(members), table_of(answered_again(members, seed))
     there, back = differences(DIVERGENT_AND_ORDER, tables), differences(DIVERGENT_AND_ORDER, tables[::-1])
     for name, (value, stderr, low, high) in there.items():
@@ -252,7 +252,7 @@ def test_the_other_way_round_it_is_the_opposite(members: Members, seed: int) -> 
 
 @FEW
 @given(questions(min_size=2))
-def test_nothing_differs_from_itself(members: Members) -> None:
+def test_the_difference_of_equal_answers_is_zero(members: Members) -> None:
     one, other = estimates(DIVERGENT_AND_ORDER, table_of(members)), estimates(DIVERGENT_AND_ORDER, table_of(members))
     for name, estimate in one.items():
         if isnan(estimate.stderr) and name != "position_chi_square":
@@ -263,14 +263,14 @@ def test_nothing_differs_from_itself(members: Members) -> None:
 
 
 @pytest.mark.parametrize("positions", [False, True])
-def test_lowest_and_highest_are_taken_in_the_same_samples(positions: bool) -> None:
+def test_lowest_and_highest_accuracies_use_the_same_samples(positions: bool) -> None:
     before, after = changed_tables(lambda seed: random_score_questions(60, "order", (3, 4, 5), seed), 7)
     for metric in (metrics.acc_min, metrics.acc_max):
         one, other = metric(before, positions=positions), metric(after, positions=positions)
         assert one.influence is None
         ones, others = one.replicates, other.replicates
         assert ones.shape == (1000,)
-        # The error of one alone is that of its values in these samples.
+        # The error of one side is the standard deviation of its values in these samples.
         assert one.stderr == pytest.approx(ones.std(ddof=1))
         found = difference(one, other)
         changes = sorted(others - ones)
@@ -279,7 +279,7 @@ def test_lowest_and_highest_are_taken_in_the_same_samples(positions: bool) -> No
         # 2.5% of 999 steps: 24.975 from either end, so between the 25th and the 26th value of 1,000, close to the 26th.
         assert found.low == pytest.approx(changes[24] + 0.975 * (changes[25] - changes[24]))
         assert found.high == pytest.approx(changes[975] - 0.975 * (changes[975] - changes[974]))
-        # Pairing: answers to two of three questions are the same.
+        # Pairing: the answers to two of three questions are the same.
         assert found.stderr < 0.9 * sqrt(one.stderr**2 + other.stderr**2)
 
 
@@ -305,21 +305,21 @@ def test_one_question_has_a_difference_without_an_error() -> None:
         assert all(map(isnan, rest)), name
 
 
-def test_no_question_has_no_difference() -> None:
+def test_without_questions_there_is_no_difference() -> None:
     for chosen in (METRICS, PLUS, STUDY, PROMPTS, ORDER):
         for name, found in differences(chosen, (table_of([]), table_of([]))).items():
             if not name.startswith("questions"):
                 assert all(map(isnan, found)), name
 
 
-def test_what_is_undefined_on_one_side_has_no_difference() -> None:
+def test_a_metric_that_is_undefined_on_one_side_has_no_difference() -> None:
     defined = mean_of(np.array([1.0, 0.0]))
     assert all(map(isnan, difference(defined, UNDEFINED)))
     assert all(map(isnan, difference(UNDEFINED, defined)))
 
 
 def test_a_subset_of_one_question_has_no_error() -> None:
-    # The error of a mean over one question is undefined, and so is that of what it differs by.
+    # The error of a mean over one question is undefined, and so is the error of a difference to it.
     values = np.array([0.2, 0.4, 0.6])
     one = mean_of(values, np.array([True, False, False]))
     all_of_them = mean_of(values)
@@ -328,8 +328,8 @@ def test_a_subset_of_one_question_has_no_error() -> None:
         assert isnan(difference(before, after).stderr)
 
 
-def test_a_rate_that_stands_on_one_question_has_no_error() -> None:
-    # The first question has one variant and no pair: the rate is that of the second alone, 1 and then 0.
+def test_a_rate_of_one_question_has_no_error() -> None:
+    # The first question has one variant and no pair. Only the second one counts: the rate is 1 and then 0.
     before = metrics.consistency_rate(ResponseTable.from_hits([[1], [1, 1]]))
     after = metrics.consistency_rate(ResponseTable.from_hits([[1], [1, 0]]))
     assert isnan(before.stderr)
@@ -340,7 +340,7 @@ def test_a_rate_that_stands_on_one_question_has_no_error() -> None:
 
 
 def test_a_category_of_one_question_has_no_error() -> None:
-    # One question of physics says nothing about how much others of physics would differ.
+    # The spread within physics cannot be estimated from one question.
     before = metrics.macro_acc(hits(["11", "10", "11"], categories=["law", "law", "physics"]))
     after = metrics.macro_acc(hits(["10", "10", "00"], categories=["law", "law", "physics"]))
     assert isnan(before.stderr)
@@ -350,8 +350,8 @@ def test_a_category_of_one_question_has_no_error() -> None:
     assert all(map(isnan, rest))
 
 
-# Of one question there is no error to pair, so `difference` has nothing to compare the numbers of.
+# `difference` is not tried with one question: its error is undefined, so `difference` does not pair it.
 @pytest.mark.parametrize(("compare", "one", "other"), [(difference, 3, 5), (mcnemar, 3, 5), (mcnemar, 1, 5)])
-def test_estimates_of_other_numbers_of_questions_are_refused(compare: Callable, one: int, other: int) -> None:
+def test_estimates_of_different_numbers_of_questions_are_refused(compare: Callable, one: int, other: int) -> None:
     with pytest.raises(ValueError, match=rf"{one}\D+{other}|{other}\D+{one}"):
         compare(share_of(np.ones(one, dtype=np.bool_)), share_of(np.zeros(other, dtype=np.bool_)))

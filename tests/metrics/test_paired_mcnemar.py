@@ -1,4 +1,4 @@
-"""McNemar's test: by hand, against its oracle, and where there is none."""
+"""McNemar's test: values worked out by hand, its oracle, and estimates that it does not apply to."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def shares(before: Sequence[float], after: Sequence[float]) -> tuple[Estimate, E
 
 
 def test_one_lost_and_eight_gained() -> None:
-    # 9 changes, 8 or more in one direction: 9 + 1 of 2^9 ways, and as many in the other: 2 * 10 / 512 = 0.0390625.
+    # 9 changes, of which 8 or more in one direction: 9 + 1 of 2^9 ways; twice for both directions: 2 * 10 / 512.
     before = [1] + [0] * 8 + [1] * 5 + [0] * 4
     after = [0] + [1] * 8 + [1] * 5 + [0] * 4
     assert mcnemar(*shares(before, after)) == (1, 8, pytest.approx(0.0390625))
@@ -58,7 +58,7 @@ def test_mcnemar_of_mcqa_by_hand() -> None:
     before = ResponseTable.from_hits([[1, 0], [1, 1], [0, 0], [0, 1], [1, 1]])
     after = ResponseTable.from_hits([[0, 0], [1, 0], [1, 0], [1, 0], [1, 0]])
     assert mcnemar(metrics.mcqa(before), metrics.mcqa(after)) == (1, 2, 1)
-    # All right: questions 2 and 5, then none: two lost, 2 * 1/4.
+    # Right in all variants: questions 2 and 5, then none: two lost, 2 * 1/4.
     full = (metrics.bmca(table, level=1.0) for table in (before, after))
     assert mcnemar(*full) == (2, 0, 0.5)
 
@@ -74,22 +74,22 @@ def test_mcnemar_agrees_with_its_oracle(answers: list[tuple[bool, bool]]) -> Non
 
 
 def test_ten_thousand_changes_have_a_p_value() -> None:
-    # 5,100 and 4,900: 2 standard deviations sqrt(10,000) / 2 = 50 off the middle, with continuity 99.5 / 50 = 1.99:
-    # 2 * 0.0233 = 0.0466 by the normal distribution.
+    # 5,100 and 4,900 are 100 from the middle; the standard deviation is sqrt(10,000) / 2 = 50. With the continuity
+    # correction 99.5 / 50 = 1.99, and the normal distribution gives 2 * 0.0233 = 0.0466.
     found = mcnemar(*shares([1] * 4_900 + [0] * 5_100, [0] * 4_900 + [1] * 5_100))
     assert found == (4_900, 5_100, pytest.approx(0.0466, abs=2e-4))
 
 
-def test_shares_of_some_questions_are_tested_if_they_are_the_same_ones() -> None:
+def test_shares_of_a_subset_are_tested_if_both_have_the_same_subset() -> None:
     right, some = np.array([True, True, False, False]), np.array([True, False, True, False])
     # First lost, third gained.
     assert mcnemar(share_of(right, some), share_of(~right, some)) == (1, 1, 1)
-    # What stands on a model's own right answers is about other questions than another's: no test of the difference.
+    # Shares of different subsets, such as the questions that a model answered right, cannot be tested.
     assert mcnemar(share_of(right, some), share_of(~right, ~some)) is None
     assert mcnemar(share_of(right), share_of(right, some)) is None
 
 
-def test_mcnemar_of_what_is_no_share_of_questions() -> None:
+def test_mcnemar_does_not_apply_to_other_metrics_than_shares_of_questions() -> None:
     table = ResponseTable.from_hits([[1, 0], [1, 1], [0, 0], [0, 1]])
     share = metrics.mcqa(table)
     for metric in ("mcqa_plus", "acc", "cora", "core", "acc_min", "acc_max"):

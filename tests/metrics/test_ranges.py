@@ -1,4 +1,4 @@
-"""What was not asked: a metric is printed only if it is the same whatever would have been answered."""
+"""Skipped variants: a metric is defined only if the skipped answers cannot change its value."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PRINTED = ((0, 1), (0, 1, 2), (0, 2))
 """The right option is 0."""
 
 MOST_NOT_ASKED = 4
-"""Up to 4 ** 4 = 256 completions of a table."""
+"""So a table has at most 4 ** 4 = 256 completions."""
 
 Questions = list[list[Record]]
 
@@ -36,7 +36,7 @@ slowly = settings(
 
 @st.composite
 def partly_asked(draw: st.DrawFn, original_first: bool = False) -> Questions:
-    """Up to three questions of up to four variants, some of which were not asked; at least one was."""
+    """Draw up to three questions of up to four variants, some of which were skipped."""
     questions: Questions = []
     left = MOST_NOT_ASKED
     for number in range(draw(st.integers(1, 3))):
@@ -76,7 +76,7 @@ def skipped(record: Record) -> Record:
 
 
 def row(name: str, hits: str) -> list[Record]:
-    """A question from a text: 1 is right, 0 wrong, ? was not asked; the first is the original."""
+    """Return a question from a text: 1 is right, 0 is wrong, ? was skipped. The first variant is the original."""
     records = [one(name, ordinal, len(hits), (0, 1), 0 if hit == "1" else 1) for ordinal, hit in enumerate(hits)]
     return [skipped(record) if hit == "?" else record for record, hit in zip(records, hits, strict=True)]
 
@@ -90,7 +90,7 @@ def begun(questions: Questions) -> Questions:
 
 
 def completions(questions: Questions) -> Iterator[ResponseTable]:
-    """The tables of all that could have been answered: each printed option, or nothing that can be read."""
+    """Yield the tables with all possible answers to the skipped variants: each printed option, or an invalid one."""
     records = [record for records in begun(questions) for record in records]
 
     def answers(record: Record) -> list[Record]:
@@ -131,21 +131,22 @@ def check_all_metrics(questions: Questions) -> None:
 
 @slowly
 @given(partly_asked(original_first=True))
-def test_what_is_printed_is_what_any_full_run_would_print(questions: Questions) -> None:
-    # As runs are: the original of a question is asked before anything else of it.
+def test_a_defined_metric_equals_that_of_every_full_run(questions: Questions) -> None:
+    # As in real runs: the original of a question is asked first.
     check_all_metrics(questions)
 
 
 @slowly
 @given(partly_asked())
-def test_so_it_is_where_the_original_was_left_out(questions: Questions) -> None:
+def test_a_defined_metric_equals_that_of_every_full_run_without_originals(questions: Questions) -> None:
     check_all_metrics(questions)
 
 
 @pytest.mark.parametrize("name", ["cora", "ci", "mcqa"])
 def test_cora_is_not_known_from_two_questions_whose_originals_were_left_out(name: str) -> None:
-    # Each has a wrong variant, so y = 0 and b = 0. cora = m (1 - m + b) is 0 if both originals are wrong (m = 0), 0 if
-    # both are right (1 * 0), and 1/2 * 1/2 = 1/4 if one is: the extremes agree, and what lies between does not.
+    # Each question has a wrong variant, so y = 0 and b = 0. cora = m (1 - m + b) is 0 if both originals are wrong
+    # (m = 0), 0 if both are right (1 * 0), and 1/2 * 1/2 = 1/4 if one is right. The value is unknown although both
+    # extremes are equal.
     questions = [row("q0", "?0"), row("q1", "?0")]
     (entry,) = [entry for entry in ENTRIES if entry["metric"] == name]
     fulls = {round(compute(entry, completed).value, 12) for completed in completions(questions)}
@@ -153,9 +154,9 @@ def test_cora_is_not_known_from_two_questions_whose_originals_were_left_out(name
     assert is_undefined(compute(entry, table_of(questions)))
 
 
-def test_the_four_of_a_run_that_stops_at_the_first_miss() -> None:
-    # Right throughout; lost at the second, lost at the third; wrong from the start. x = 1 1 1 0, y = 1 0 0 0:
-    # m = 3/4, b = 1/4, ci = 1/2, cora = 3/8.
+def test_the_four_metrics_of_a_run_that_stops_at_the_first_miss() -> None:
+    # All right; first miss at the second variant, at the third, at the original. x = 1 1 1 0, y = 1 0 0 0: m = 3/4,
+    # b = 1/4, ci = 1/2, cora = 3/8.
     questions = [row("q0", "1111"), row("q1", "10??"), row("q2", "110?"), row("q3", "0???")]
     table = table_of(questions)
     printed = {entry["metric"]: compute(entry, table) for entry in ENTRIES}
@@ -167,7 +168,7 @@ def test_the_four_of_a_run_that_stops_at_the_first_miss() -> None:
 
 @slowly
 @given(partly_asked())
-def test_with_everything_asked_nothing_is_undefined_that_was_not(questions: Questions) -> None:
+def test_without_skipped_variants_the_metrics_are_unchanged(questions: Questions) -> None:
     questions = [[replace(record, skipped=False) for record in records] for records in questions]
     table = table_of(questions)
     for entry in ENTRIES:
@@ -180,7 +181,7 @@ def test_with_everything_asked_nothing_is_undefined_that_was_not(questions: Ques
 
 @slowly
 @given(partly_asked())
-def test_a_question_of_which_nothing_was_asked_counts_nowhere(questions: Questions) -> None:
+def test_a_question_with_only_skipped_variants_is_left_out(questions: Questions) -> None:
     table, without = table_of(questions), table_of(begun(questions))
     assert table.not_begun == len(questions) - len(begun(questions))
     assert without.not_begun == 0
@@ -194,15 +195,15 @@ def test_a_question_of_which_nothing_was_asked_counts_nowhere(questions: Questio
         assert same(compute(entry, table), compute(entry, without)), entry["metric"]
 
 
-def test_a_question_cut_in_two_of_which_nothing_was_asked_is_not_begun() -> None:
-    # One thing is said of it, not two; and with one answer it is incomplete as ever.
+def test_an_incomplete_question_with_only_skipped_variants_is_not_begun() -> None:
+    # It counts as not begun and not also as incomplete. With one answer it counts as incomplete.
     table = table_of([row("q0", "??")[:1], row("q1", "1?")[:1], row("q2", "11")])
     assert (table.not_begun, table.incomplete, table.question_ids) == (1, 1, ("q2",))
 
 
 @slowly
 @given(partly_asked())
-def test_a_record_that_was_not_asked_says_nothing(questions: Questions) -> None:
+def test_a_skipped_record_has_no_answer(questions: Questions) -> None:
     table = table_of(questions)
     rows = [record for records in begun(questions) for record in records]
     assert table.skipped.tolist() == [record.skipped for record in rows]
@@ -214,7 +215,7 @@ def test_a_record_that_was_not_asked_says_nothing(questions: Questions) -> None:
     assert (table.alike[missing] == 0).all()
     assert not table.tied[missing].any()
     assert table.invalid.tolist() == [not record.skipped and record.picked is None for record in rows]
-    # Nor does it change what others agree with: those of the same question that named the same option.
+    # `alike` of the other records does not change: it counts equal picks of the same question.
     alike = [
         sum(
             record.picked is not None and (r.question_id, r.picked) == (record.question_id, record.picked) for r in rows
@@ -225,7 +226,7 @@ def test_a_record_that_was_not_asked_says_nothing(questions: Questions) -> None:
 
 
 @pytest.mark.parametrize("ask", ["letter", "best_answer", "yes_no", "select_all", "boxed"])
-def test_whatever_was_asked_for(ask: Any) -> None:
+def test_a_skipped_record_of_each_answer_format(ask: Any) -> None:
     asked = one("q0", 0, 2, (0, 1), 0)
     said = {"boxed": {"written": "7", "matches": True}, "select_all": {"selected": (0,)}, "yes_no": {"selected": (0,)}}
     picks = {"picked": None, "position": None} if ask in said else {}
@@ -237,12 +238,12 @@ def test_whatever_was_asked_for(ask: Any) -> None:
     table = table_of([[asked, missing]])
     assert table.correct.tolist() == [True, False]
     assert table.invalid.tolist() == [False, False]
-    assert table.alike[1] == 0, "it agrees with nothing"
+    assert table.alike[1] == 0, "a skipped answer agrees with none"
 
 
 @slowly
 @given(partly_asked(), st.randoms(use_true_random=False))
-def test_where_keeps_what_was_asked(questions: Questions, rng: Any) -> None:
+def test_where_keeps_skipped_records(questions: Questions, rng: Any) -> None:
     table = table_of(questions)
     kept = np.array([rng.random() < 0.6 for _ in table.picked], dtype=np.bool_)
     rows = [record for records in begun(questions) for record in records]

@@ -1,4 +1,4 @@
-"""The metrics of MCQA+ and REVAS: values worked out by hand."""
+"""Metrics of MCQA+ and REVAS: values worked out by hand."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NOTA = 26
 
 
 def orders(kind: str, *picks: int | None, printed: tuple[int, ...] = FOUR, answer: int = 0) -> Part:
-    """A pick in each order, the first one that of the source; in which order the options stand makes no difference."""
+    """Return a variant per pick. The first has the order of the source; the real orders do not matter here."""
     later = "shuffled" if kind == "original" else f"{kind}_shuffled"
     shared = {"printed": printed, "answer": answer}
     return [{"kind": later if number else kind, "picked": pick, **shared} for number, pick in enumerate(picks)]
@@ -35,7 +35,7 @@ def nota(*picks: int | None) -> Part:
 
 
 def true_or_false(*says: bool | None) -> Part:
-    """Yes or no to option 0, the right one, then to the others."""
+    """Return the answers yes or no to option 0, the right one, and then to the others."""
     return [
         {
             "kind": f"true_or_false_{'wrong' if option else 'right'}",
@@ -49,7 +49,7 @@ def true_or_false(*says: bool | None) -> Part:
 
 
 def scored(*chances: tuple[float, float] | None) -> Part:
-    """The same with the probabilities of yes and no, None where they are missing."""
+    """Return the same with the probabilities of yes and no, None if they are missing."""
     parts = true_or_false(*(chance and chance[0] >= chance[1] for chance in chances))
     for part, chance in zip(parts, chances, strict=True):
         if chance:
@@ -63,13 +63,13 @@ def select_all(*selected: int, said: bool = True) -> Part:
 
 
 def replaced(*picks: int | None) -> Part:
-    """Distractor 1, 2, 3 replaced in turn."""
+    """Return three variants, in which distractor 1, 2 or 3 is replaced."""
     printed = [tuple(27 + i if i == gone else i for i in FOUR) for gone in (1, 2, 3)]
     return [{"kind": "replaced", "picked": pick, "printed": p} for pick, p in zip(picks, printed, strict=True)]
 
 
 def table(*asked: Part) -> ResponseTable:
-    """A question for each argument."""
+    """Return a table with a question for each argument."""
     return table_of(
         [
             [
@@ -90,8 +90,8 @@ def assert_is(estimate: Estimate, value: float, stderr: float) -> None:
     assert (estimate.value, estimate.stderr) == pytest.approx((value, stderr), nan_ok=True)
 
 
-def test_accuracy_with_a_number_of_options_takes_the_first_order() -> None:
-    # Two questions with four options and two with ten. Later orders make no difference.
+def test_accuracy_with_a_number_of_options_uses_the_first_order() -> None:
+    # Two questions with four options and two with ten. Later orders do not matter.
     answers = table(
         original(0, 1, 1, 1) + orders("options_10", 5, 0, 0, printed=TEN),
         original(1, 0, 0, 0) + orders("options_10", 0, 1, 1, printed=TEN),
@@ -102,24 +102,24 @@ def test_accuracy_with_a_number_of_options_takes_the_first_order() -> None:
     assert_is(metrics.acc_at(answers, options=10), 0.5, sqrt(1 / 3) / 2)
     # Own options: 1, 0, 1, 0.
     assert_is(metrics.acc_at(answers, options="original"), 0.5, sqrt(1 / 3) / 2)
-    # Two: 0 and 1, of the two questions that are printed with two. N is 4, R = 1/2, k - R m = -1/2, 1/2, 0, 0:
+    # Two: 0 and 1 in the two questions with options_2. N is 4, R = 1/2, k - R m = -1/2, 1/2, 0, 0:
     # sqrt(4/3 * 1/2) / 2.
     assert_is(metrics.acc_at(answers, options=2), 0.5, sqrt(2 / 3) / 2)
-    # Four: the originals of the first two, 1 and 0. Three: nobody's.
+    # Four: the originals of the first two, 1 and 0. Three: no question.
     assert metrics.acc_at(answers, options=4).value == 0.5
     assert isnan(metrics.acc_at(answers, options=3).value)
 
 
 def test_consistency_score() -> None:
     answers = table(
-        original(2, 2, 0, 2),  # wrong three times of four: 3/4, right or wrong alike
-        original(None, None, None, None),  # each invalid answer is a pick of its own: 1/4
+        original(2, 2, 0, 2),  # the same wrong option in three of four: 3/4
+        original(None, None, None, None),  # each invalid answer is a separate pick: 1/4
         original(0, None, None, 1),  # 1/4
         original(1, 1, 1, printed=(0, 1, 2)),  # 3/3
     )
     # (0.75 + 0.25 + 0.25 + 1) / 4 = 0.5625. Squares: 0.1875^2 + 2 * 0.3125^2 + 0.4375^2 = 0.421875, / 3 = 0.375^2, / 2.
     assert_is(metrics.sc(answers, options="original"), 0.5625, 0.1875)
-    # Only the last one prints three.
+    # Only the last question prints three options.
     assert_is(metrics.sc(answers, options=3), 1.0, float("nan"))
     assert isnan(metrics.sc(answers, options=6).value)
 
@@ -143,11 +143,11 @@ def test_consistency_and_hard_accuracy_with_mixed_numbers_of_options() -> None:
 
 def test_buckets_of_table_2() -> None:
     answers = table(
-        original(0, 0, 0, 0) + nota(1, 1),  # 4/4, right; what comes after the original orders makes no difference
+        original(0, 0, 0, 0) + nota(1, 1),  # 4/4, right; the other kinds do not matter
         original(1, 1, 0, 1),  # 3/4, wrong
         original(0, 0, 1, 1),  # 2/4, one of two is right: one half
-        original(2, 2, 1, 1),  # 2/4, neither is
-        original(0, None, 0, None),  # 2/4, right: two invalid answers are no tie
+        original(2, 2, 1, 1),  # 2/4, neither of two is right
+        original(0, None, 0, None),  # 2/4, right: two invalid answers are not a tie
         original(0, 1, 2, 3),  # 1/4
         original(None, None, None, None),  # 1/4
         original(2, 2, 2, 2),  # 4/4, wrong
@@ -167,7 +167,7 @@ def test_buckets_of_table_2() -> None:
     assert buckets["2/4"]["share"].stderr == pytest.approx(sqrt(10 / 9 * 120 / 64) / 8)
     # Accuracy of 2/4: R = 1/2 of three, k - R m = 0, -1/2, 1/2: sqrt(10/9 * 1/2) / 3.
     assert buckets["2/4"]["accuracy"].stderr == pytest.approx(sqrt(5 / 9) / 3)
-    # One question in a bucket has no error, and 1/4 no modal pick although one was right in a single order.
+    # A bucket with one question has no error. The bucket 1/4 has no modal pick, although one pick is right.
     assert isnan(buckets["3/4"]["accuracy"].stderr)
 
 
@@ -181,7 +181,7 @@ def with_nota() -> ResponseTable:
         original(0, 0) + nota(NOTA, NOTA),  # always right; both NOTA orders right
         original(0, 0) + nota(NOTA, 1),  # always right; the first NOTA order right
         original(0, 0) + nota(None, None),  # always right; none right
-        original(0, 1) + nota(1, NOTA),  # right in the first order only; not in NOTA's first one
+        original(0, 1) + nota(1, NOTA),  # right only in the first order; wrong in the first NOTA order
         original(1, 0) + nota(NOTA, NOTA),  # wrong in the first order; both NOTA orders right
     )
 
@@ -189,11 +189,11 @@ def with_nota() -> ResponseTable:
 def test_nota_as_the_answer(with_nota: ResponseTable) -> None:
     # First NOTA order: 1, 1, 0, 0, 1. Squares: 3 * 0.16 + 2 * 0.36 = 1.2, / 4 = 0.3; / 5.
     assert_is(metrics.nota_acc(with_nota), 0.6, sqrt(0.06))
-    # Both: 1, 0, 0, 0, 1: the same spread.
+    # Both NOTA orders: 1, 0, 0, 0, 1: the same spread.
     assert_is(metrics.nota_acc_h(with_nota), 0.4, sqrt(0.06))
-    # Less the original, 1, 1, 1, 1, 0: 0, 0, -1, -1, 1. Mean -0.2; 2 * 0.04 + 2 * 0.64 + 1.44 = 2.8, / 4 = 0.7; / 5.
+    # Minus the original, 1, 1, 1, 1, 0: 0, 0, -1, -1, 1. Mean -0.2; 2 * 0.04 + 2 * 0.64 + 1.44 = 2.8, / 4 = 0.7; / 5.
     assert_is(metrics.nota_acc_diff(with_nota), -0.2, sqrt(0.14))
-    # Less all orders right, 1, 1, 1, 0, 0: 0, -1, -1, 0, 1. The same.
+    # Minus all orders right, 1, 1, 1, 0, 0: 0, -1, -1, 0, 1. The same.
     assert_is(metrics.nota_acc_h_diff(with_nota), -0.2, sqrt(0.14))
 
 
@@ -201,7 +201,7 @@ def test_nota_as_the_answer_of_questions_always_right(with_nota: ResponseTable) 
     # The first three of five. First order: 1, 1, 0; k - R m = 1/3, 1/3, -2/3: sqrt(5/4 * 6/9) / 3.
     error = sqrt(5 / 4 * 6 / 9) / 3
     assert_is(metrics.nota_acc(with_nota, subset="always_right"), 2 / 3, error)
-    # Both orders: 1, 0, 0. Less 1 each: the same with other means.
+    # Both orders: 1, 0, 0. The differences subtract 1 from each value: other means, the same spread.
     assert_is(metrics.nota_acc_h(with_nota, subset="always_right"), 1 / 3, error)
     assert_is(metrics.nota_acc_diff(with_nota, subset="always_right"), -1 / 3, error)
     assert_is(metrics.nota_acc_h_diff(with_nota, subset="always_right"), -2 / 3, error)
@@ -215,7 +215,7 @@ def test_questions_without_a_nota_variant_are_left_out_of_its_metrics(with_nota:
 
 def test_true_or_false_of_questions_always_right() -> None:
     answers = table(
-        original(0, 0, 0, 0) + true_or_false(True, False, False, None),  # right; 2 of 3: an invalid "no" is none
+        original(0, 0, 0, 0) + true_or_false(True, False, False, None),  # right; 2 of 3: invalid is not "no"
         original(0, 0, printed=(0, 1)) + true_or_false(False, False),  # wrong; 1 of 1
         original(0, 1, 0, 0) + true_or_false(False, True, True, True),  # not always right
     )
@@ -233,7 +233,7 @@ def test_option_probabilities_of_mcqa_plus_table_5() -> None:
     )
     # C_c = (0.3008 + 0.4) / 2; N = 3; k - R m = -0.0496, 0.0496: sqrt(3/2 * 2) * 0.0496 / 2.
     assert_is(metrics.confidence_right(answers), 0.3504, sqrt(3) * 0.0248)
-    # C_d = (0.2496 + 0.4) / 2, the largest of each question.
+    # C_d = (0.2496 + 0.4) / 2, the largest value of each question.
     assert_is(metrics.confidence_wrong(answers), 0.3248, sqrt(3) * 0.0376)
     ratio = metrics.confidence_ratio(answers)
     assert round(100 * ratio.value, 2) == 92.69  # 32.48 / 35.04; the mean of the two ratios would be 91.49
@@ -247,8 +247,8 @@ def test_option_probabilities_normalised() -> None:
         original(0, 0) + scored((0.4, 0.1), (0.1, 0.4), (0.01, 0.0), (0.0, 0.5)),  # 4/5; 1/5, 1, 0
         original(0, 1) + scored((0.9, 0.1), (0.9, 0.1), (0.9, 0.1), (0.9, 0.1)),  # not always right
     )
-    # 1/2 and 4/5; 2/5 and 1: the largest share is not that of the largest probability. N = 3: sqrt(3) * half of the
-    # difference / 2.
+    # 1/2 and 4/5; 2/5 and 1: the largest share can belong to another option than the largest probability. N = 3:
+    # sqrt(3) * half of the difference / 2.
     assert_is(metrics.confidence_right(answers, normalised=True), 0.65, sqrt(3) * 0.15 / 2)
     assert_is(metrics.confidence_wrong(answers, normalised=True), 0.7, sqrt(3) * 0.3 / 2)
     # R = 1.4/1.3; k - R m = 0.4 - 0.7/1.3 = -0.18/1.3 and its opposite: sqrt(3) * 0.18/1.3 / 1.3.
@@ -262,7 +262,7 @@ def test_a_question_with_a_missing_probability_is_left_out() -> None:
         assert_is(metrics.confidence_right(answers), 0.5, float("nan"))
         assert_is(metrics.confidence_wrong(answers), 0.25, float("nan"))
         assert_is(metrics.confidence_ratio(answers), 0.5, float("nan"))
-    # Neither yes nor no is possible: P(yes) is 0, its share of the two is 0/0.
+    # Both probabilities are 0: P(yes) is 0, and its share of the two is 0/0.
     answers = table(whole, original(0, 0) + scored((0.0, 0.0), (0.25, 0.5)))
     assert metrics.confidence_right(answers).value == 0.25
     assert metrics.confidence_right(answers, normalised=True).value == pytest.approx(2 / 3)
@@ -274,7 +274,7 @@ def test_a_probability_of_zero_is_a_probability() -> None:
     assert_is(metrics.confidence_right(answers), 0.4, 0.4)
     # R = 1/2; k - R m = 0.2, -0.2: sqrt(2 * 0.08) / 0.8.
     assert_is(metrics.confidence_ratio(answers), 0.5, sqrt(0.16) / 0.8)
-    # Nothing but zeros: no ratio.
+    # Only zeros: the ratio is undefined.
     answers = table(*[original(0, 0) + scored((0.0, 0.1), (0.2, 0.5)) for _ in range(2)])
     assert_is(metrics.confidence_right(answers), 0.0, 0.0)
     assert_is(metrics.confidence_ratio(answers), float("nan"), float("nan"))
@@ -301,21 +301,21 @@ def misled() -> ResponseTable:
 
 
 def test_select_all_of_the_misled(misled: ResponseTable) -> None:
-    # Four of six. Several: 1, 0, 0, 1; N = 6, R = 1/2, four times 1/4: sqrt(6/5 * 1) / 4.
+    # Four of six questions are misled. Several selected: 1, 0, 0, 1; N = 6, R = 1/2, four times 1/4: sqrt(6/5 * 1) / 4.
     assert_is(metrics.multi_share(misled), 0.5, sqrt(6 / 5) / 4)
-    # The right one: 1, 0, 0, 0: 9/16 + 3 * 1/16 = 3/4: sqrt(6/5 * 3/4) / 4.
+    # The right option selected: 1, 0, 0, 0: 9/16 + 3 * 1/16 = 3/4: sqrt(6/5 * 3/4) / 4.
     assert_is(metrics.recall_right(misled), 0.25, sqrt(6 / 5 * 3 / 4) / 4)
-    # The misleading one, 2, 1, 3, 1: 1, 1, 0, 0.
+    # The misleading option, 2, 1, 3, 1, selected: 1, 1, 0, 0.
     assert_is(metrics.recall_misleading(misled), 0.5, sqrt(6 / 5) / 4)
-    # On the two with several selections, 2 of {0, 2} and 1 of {2, 3} misleading, 0 and 1 right: 1, 0 and 1, 0;
+    # Two have several selections: {0, 2} with 2 misleading, {2, 3} with 1. Right 1, 0, misleading 1, 0;
     # R = 1/2, twice 1/4: sqrt(6/5 * 1/2) / 2.
     assert_is(metrics.recall_right(misled, several=True), 0.5, sqrt(6 / 5 / 2) / 2)
     assert_is(metrics.recall_misleading(misled, several=True), 0.5, sqrt(6 / 5 / 2) / 2)
 
 
-def test_the_papers_recalls_are_on_several_selections() -> None:
+def test_the_papers_recalls_use_questions_with_several_selections() -> None:
     # MCQA+, table 6, LLaMA2 on MMLU: 23.12%, 92.50 and 67.50 are 40 of 173 misled questions, and 37 and 27 of the 40.
-    # 37 + 27 - 40 = 24 of these name both; over all 173 the recalls could not sum to more than 1 + 0.2312.
+    # 37 + 27 - 40 = 24 of these select both. Over all 173 questions the recalls would sum to at most 1 + 0.2312.
     several = [(0, 1)] * 24 + [(0, 2)] * 13 + [(1, 2)] * 3
     answers = table(*[original(1, 1) + select_all(*names) for names in several + [(2,)] * 133])
     assert round(metrics.multi_share(answers).value, 4) == 0.2312
@@ -331,7 +331,7 @@ def test_the_mass_on_yes_and_no() -> None:
 
 
 def test_replacement_of_the_misleading_option(misled: ResponseTable) -> None:
-    # Without 2: right. Without 1: wrong, by the filler. Without 3: invalid. Without 1: right. 2 of 4.
+    # Option 2 replaced: right. 1 replaced: wrong, the filler. 3 replaced: invalid. 1 replaced: right. 2 of 4.
     assert_is(metrics.replaced_acc(misled), 0.5, sqrt(6 / 5) / 4)
 
 
@@ -372,7 +372,7 @@ def test_a_question_without_an_original_is_in_no_subset() -> None:
 
 
 def test_an_unknown_subset_or_number_of_options_is_refused() -> None:
-    # Before the first request: every metric is tried on no answers at all.
+    # The check needs no answers: before the first request, each metric is computed on an empty table.
     nobody = ResponseTable.from_records([])
     for metric in (metrics.nota_acc, metrics.nota_acc_h, metrics.nota_acc_diff, metrics.nota_acc_h_diff):
         with pytest.raises(ValueError, match="always_right"):
@@ -384,7 +384,7 @@ def test_an_unknown_subset_or_number_of_options_is_refused() -> None:
 
 
 def test_the_difference_to_mcqa_is_paired() -> None:
-    # RC = 1/4, 1/2, 1; original right: 1, 0, 1. Differences -3/4, 1/2, 0: mean -1/12 (pooled it would be other).
+    # RC = 1/4, 1/2, 1; original right: 1, 0, 1. Differences -3/4, 1/2, 0: mean -1/12 (the pooled value differs).
     # Squares: (-8/12)^2 + (7/12)^2 + (1/12)^2 = 114/144, / 2, / 3.
     answers = ResponseTable.from_hits([[1, 0, 0, 0], [0, 1], [1, 1, 1, 1]])
     assert_is(metrics.mcqa_plus_diff(answers), -1 / 12, sqrt(114 / 144 / 6))
