@@ -1,4 +1,4 @@
-"""A model that is asked as little as possible: no text twice, and no question further than it takes."""
+"""Model wrapper that skips unnecessary requests: repeated ones, and those that early stopping does not need."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from lm_eval_cora.stopping.rule import EXACT
 
 
 class AskingLM(ForwardingLM):
-    """Asks a model what our tasks need to know; requests of other tasks pass through untouched.
+    """Wraps a model and skips requests of lm-eval-cora tasks that are not needed; other tasks are not affected.
 
-    Identical requests are asked once, unless chance is in the answer. With `stop` the variants of a question are asked
-    one after another, those of all questions side by side in waves, until an answer is wrong. A skipped request
-    gets the response SKIPPED.
+    Identical requests are sent once, unless their answers are sampled. With `stop`, the variants of a question are
+    asked one after another until an answer is wrong. Each wave contains the next variant of all open questions. The
+    response to a skipped request is SKIPPED.
     """
 
     def __init__(
@@ -46,26 +46,26 @@ class AskingLM(ForwardingLM):
         target: float | None = None,
         limits: Sequence[int] = (),
     ) -> None:
-        """Stand before a model.
+        """Wrap a model.
 
         Args:
             lm: The model, or the harness' cache around one.
             stop: The stopping rule; None asks all variants of a question.
-            budget: How many requests may be asked of the model by all ranks together.
-            target: The standard error of CoRA from which on no more questions are asked.
-            limits: Numbers of tokens for answers that are written: the first one at first, the next ones for what it
-                cuts off. Empty leaves each task its own limit.
+            budget: Maximum number of requests of all ranks together.
+            target: Standard error of CoRA below which no more questions are asked.
+            limits: Increasing token limits for written answers. The next limit is for responses that one cuts off.
+                If empty, each task keeps its own limit.
 
         Raises:
-            OptionError: If the arguments do not go together, or the model has such a layer.
+            OptionError: If an argument is invalid, two contradict each other, or the model is already wrapped.
         """
         super().__init__(lm)
         if isinstance(lm, AskingLM) or isinstance(getattr(lm, "lm", None), AskingLM):
-            raise OptionError("stop_early was given a model that it has been given before; give it the model itself")
+            raise OptionError("stop_early: the model is already wrapped by stop_early. Pass the original model")
         if stop not in (None, EXACT):
             raise OptionError(f"--stop {stop!r}: expected {EXACT!r} (CoRA, CI, MCQA and BMCA(1.0) as in the full run)")
         if budget is not None and target is not None:
-            raise OptionError("--budget and --target-stderr both say how many questions are asked; give one of them")
+            raise OptionError("--budget and --target-stderr both set the number of questions. Remove one of them")
         if budget is not None and (isinstance(budget, bool) or not isinstance(budget, int) or budget < 1):
             raise OptionError(f"--budget {budget!r}: expected a whole number from 1")
         if target is not None and not 0 < target < 1:
@@ -75,18 +75,18 @@ class AskingLM(ForwardingLM):
         self.stop = stop
         self.budget = budget
         self.target = target
-        # Of one run: of the next one the model may be another inside.
+        # These are valid for one run only: the wrapped model may change before the next one.
         self._known: dict[str, Any] = {}
         self._expected: dict[str, str] = {}
         self._is_over = False
 
     @property
     def leaves_out(self) -> bool:
-        """Whether some requests may not be asked at all."""
+        """Whether some requests may be skipped."""
         return not (self.stop is None and self.budget is None and self.target is None)
 
     def settings(self) -> dict[str, object]:
-        """What decides which requests are asked, for the signature.
+        """The options that decide which requests are sent, for the signature.
 
         Example:
             >>> AskingLM(None, "exact", budget=1000).settings()
@@ -97,12 +97,12 @@ class AskingLM(ForwardingLM):
 
     @property
     def calls_often(self) -> bool:
-        """Whether the model is called in many waves or steps, not once."""
+        """Whether the model is called in many waves or steps instead of once."""
         return self.leaves_out or len(self.limits) > 1
 
     @property
     def described(self) -> str:
-        """The options that decide how often the model is called, as they are given.
+        """The options that decide how often the model is called, as on the command line.
 
         Example:
             >>> AskingLM(None, "exact", limits=(32, 512)).described
@@ -112,72 +112,72 @@ class AskingLM(ForwardingLM):
         return " ".join([*(f"--{name} {value}" for name, value in self.settings().items()), *limits])
 
     def expect(self, task: str, output_type: str) -> None:
-        """Be told of a task that will be asked, before the first request of a run.
+        """Register a task of a run before its first request.
 
         Raises:
-            OptionError: If a budget would have to be shared with a task in another form: the harness asks these one
-                after the other, and the first would spend it.
+            OptionError: If tasks in two forms would share a budget. The harness runs one form after the other, and
+                the first would spend the whole budget.
         """
         if self._is_over:
             self._known, self._expected, self._is_over = {}, {}, False
         self._expected[output_type] = task
         if self.budget is not None and len(self._expected) > 1:
             raise OptionError(
-                f"--budget {self.budget}: {' and '.join(self._expected.values())} are asked one after the other, "
-                "because answers are written in one and scored in the other; run them one at a time"
+                f"--budget {self.budget}: {' and '.join(self._expected.values())} cannot share a budget, because the "
+                "model writes its answers in one and scores answers in the other. Run these tasks separately"
             )
 
     def check(self, tasks: Sequence[StoppableTask]) -> None:
-        """See that the budget is worth beginning with.
+        """Check that the budget is enough for at least one question.
 
         Raises:
-            OptionError: If it does not pay for one question.
+            OptionError: If it is not.
         """
         if self.budget is not None:
             next(within_budget(_interleaved([task.agenda() for task in tasks]), self.budget))
 
     def set_cache_hook(self, cache_hook: Any) -> None:
-        """Refuse a cache around this model: it would store SKIPPED, and answer a later full run with it.
+        """Refuse a cache around this wrapper: it would store SKIPPED, and a later run would read that as an answer.
 
         Raises:
-            OptionError: If there is one, and requests may be left out.
+            OptionError: If a cache is set and requests may be skipped.
         """
         if self.leaves_out and getattr(cache_hook, "dbdict", None) is not None:
             raise OptionError(
-                "a cache around a model that stops early would store that something was skipped, and a later run "
-                "would read that as an answer. Put the cache inside: stop_early(CachingLM(lm, path)) without "
-                "use_cache; `lm-eval-cora run ... --stop ... --use_cache FILE` does so"
+                "stop_early: a cache around this model would store skipped requests as answers for later runs. Put "
+                "the cache inside, stop_early(CachingLM(lm, path)), and do not pass use_cache; or run "
+                "`lm-eval-cora run ... --stop ... --use_cache FILE`"
             )
         super().set_cache_hook(cache_hook)
 
     def generate_until(self, requests: Sequence[Instance], disable_tqdm: bool = False) -> list[Any]:
-        """Have answers written."""
+        """Generate answers."""
         return self._answers("generate_until", requests)
 
     def loglikelihood(self, requests: Sequence[Instance], disable_tqdm: bool = False) -> list[Any]:
-        """Have answers scored."""
+        """Compute log-likelihoods of answers."""
         return self._answers("loglikelihood", requests)
 
     def _answers(self, method: str, requests: Sequence[Instance]) -> list[Any]:
         self._is_over = True
         if not self.leaves_out:
-            progress = Progress(len(requests), bar=False)  # the back end shows one
+            progress = Progress(len(requests), bar=False)  # the back end shows its own
             with counting(self.lm, progress):
                 return self._once(method, requests, progress)
         ours: dict[int, Instance] = {id(request): request for request in requests if task_of(request) is not None}
         others = [request for request in requests if id(request) not in ours]
         answers = self._in_rounds(method, list(ours.values())) if ours else {}
         passed = iter(self._once(method, others) if others else ())
-        # Where the harness pads a rank, the last request comes several times: it has its answer.
+        # The harness pads a rank by repeating its last request. The repetitions get the same answer.
         return [answers.get(id(request), SKIPPED) if id(request) in ours else next(passed) for request in requests]
 
-    # ---- no text twice
+    # ---- repeated requests
 
     def _once(
         self, method: str, requests: Sequence[Instance], progress: Progress | None = None, *, disable_tqdm: bool = False
     ) -> list[Any]:
-        """Ask, but no text that was asked before."""
-        # What belongs to other tasks passes through, repeated or not.
+        """Send requests, except repeated ones: they get the answer of the first."""
+        # Requests of other tasks are not affected, even repeated ones.
         keys = [None if task_of(request) is None else key_of(method, request.args) for request in requests]
         new: dict[str, None] = {}
         asked = []
@@ -188,7 +188,7 @@ class AskingLM(ForwardingLM):
                 new[key] = None
                 asked.append(request)
         if repeats := len(requests) - len(asked):
-            logger.info("%d of %d requests are the same as others and not asked again", repeats, len(requests))
+            logger.info("%d of %d requests repeat others and are not sent again", repeats, len(requests))
             if progress is not None:
                 progress.skip(repeats)
         if asked and method == "generate_until" and len(self.limits) > 1:
@@ -207,10 +207,10 @@ class AskingLM(ForwardingLM):
             answers.append(self._known[key])
         return answers
 
-    # ---- no question further than it takes
+    # ---- early stopping, budgets and targets
 
     def _in_rounds(self, method: str, requests: Sequence[Instance]) -> dict[int, Any]:
-        """Ask round by round, and wave by wave in each; the answers by id of the request."""
+        """Send requests in rounds, each in several waves; return the answers by id of the request."""
         questions = by_question(requests, stop=self.stop is not None)
         tasks = {question.task.task_name: question.task for question in questions.values()}
         agenda = _interleaved([task.agenda() for task in tasks.values()]) if self._plans else ()
@@ -231,13 +231,13 @@ class AskingLM(ForwardingLM):
             logger.info("%s: %s", task, _described(own))
             if self.target is not None:
                 error = cora_error(tally.outcomes[task])
-                met = "is below" if error < self.target else "did not come below"
+                met = "is below" if error < self.target else "is not below"
                 logger.info("%s: the standard error of cora, %.4f, %s %s", task, error, met, self.target)
         return answers
 
     @property
     def _plans(self) -> bool:
-        """Whether the number of questions depends on what comes out."""
+        """Whether a budget or a target decides how many questions are asked."""
         return self.budget is not None or self.target is not None
 
     def _rounds(self, agenda: Sequence[Planned], questions: Mapping[tuple[str, str], QuestionState]) -> Rounds:
@@ -256,7 +256,7 @@ class AskingLM(ForwardingLM):
         progress: Progress,
         every: Mapping[tuple[str, str], QuestionState],
     ) -> None:
-        """Ask what each question needs, in waves: of every open question the next variant, side by side."""
+        """Ask questions in waves. Each wave contains the next variants of every open question."""
         wave = 0
         while pending := [(question, variants) for question in questions if (variants := question.next())]:
             wave += 1
@@ -273,11 +273,11 @@ class AskingLM(ForwardingLM):
             progress.after_a_wave(len(answers), left, len(every) - open_ones, len(every))
 
     def _needs_scores(self, question: QuestionState) -> bool:
-        """Whether anything depends on how its answers come out."""
+        """Whether its answers must be scored during the run."""
         return question.stops or self.target is not None
 
     def _take(self, asked: Sequence[tuple[QuestionState, Requests]], responses: Sequence[Sequence[Any]]) -> None:
-        """Tell each question how its variants came out, scored together for each task."""
+        """Pass the results of a wave to its questions. The answers of a task are scored together."""
         of_task: dict[str, list[int]] = {}
         for number, (question, variant) in enumerate(asked):
             if self._needs_scores(question):
@@ -292,23 +292,23 @@ class AskingLM(ForwardingLM):
                 question.take(variant, right)
 
     def _tally(self, tasks: Sequence[str], questions: Iterable[QuestionState]) -> Observed:
-        """What all ranks have asked and found out."""
+        """Count requests and outcomes over all ranks."""
         requests = 0
         counts: Counter[tuple[str, str]] = Counter()
         for question in questions:
             requests += question.requests
             counts[question.task.task_name, question.outcome] += 1
-        told = [requests, *(counts[task, outcome] for task in tasks for outcome in Outcomes._fields)]
-        spent, *numbers = self._shared(told)
+        own = [requests, *(counts[task, outcome] for task in tasks for outcome in Outcomes._fields)]
+        spent, *numbers = self._summed(own)
         size = len(Outcomes._fields)
         by_task = {task: Outcomes(*numbers[size * place : size * (place + 1)]) for place, task in enumerate(tasks)}
         return Observed(spent, by_task)
 
-    def _shared(self, numbers: list[int]) -> list[int]:
-        """The sums of some numbers over all ranks."""
+    def _summed(self, numbers: list[int]) -> list[int]:
+        """Sum each number over all ranks."""
         if self.world_size == 1:
             return numbers
-        import torch  # several ranks have it
+        import torch  # always installed if there are several ranks
 
         gathered = self.all_gather(torch.tensor(numbers, device=self.device))
         sums: list[int] = gathered.reshape(self.world_size, -1).sum(dim=0).tolist()
@@ -323,28 +323,28 @@ def stop_early(
     target_stderr: float | None = None,
     max_gen_toks: Sequence[int] = (),
 ) -> AskingLM:
-    """A model that asks another one only as much as it takes to know a score exactly.
+    """Wrap a model so that requests are skipped once the scores are known exactly.
 
-    Hand it to `simple_evaluate(model=...)`. Of tasks of ours each question is asked in its original form first, then in
-    its variants, the hardest kinds first, until an answer is wrong. The table then has cora, ci, mcqa and bmca@1.0
-    (acc_h too where the order of the options is asked) as in the full run, with the same standard errors, and nothing
-    else: the answers that there are have been selected. Other tasks pass through untouched. (The batches are not those
-    of the full run: where an answer depends on its batch, as in bfloat16, so do the scores of both.)
+    Pass the result to `simple_evaluate(model=...)`. Each question of a lm-eval-cora task is asked in its original form
+    first, then in its variants, the hardest kinds first, until an answer is wrong. The table contains cora, ci, mcqa,
+    bmca@1.0 and acc_h, as far as the task has them, with the same values and standard errors as in the full run. It
+    contains no other metrics, because the answers are a selected sample. Other tasks are not affected. (The batches
+    differ from those of the full run. If answers depend on their batch, as in bfloat16, so do the scores.)
 
     Args:
-        lm: An LM of the harness; or its cache around one, `CachingLM(lm, path)`: a cache belongs inside, and
-            `use_cache` must not be given.
-        stop: `exact`; None asks all variants of the questions that are asked.
-        budget: Ask whole questions, drawn by the seed, for at most so many requests, of all tasks together.
-        target_stderr: Ask whole questions, drawn by the seed, until CoRA's standard error is below this.
-        max_gen_toks: Growing limits of tokens, such as (32, 512): answers that a limit cuts off are asked for again
-            with the next one. Empty leaves each task its own limit.
+        lm: An LM of the harness, or the harness' cache around one: `CachingLM(lm, path)`. A cache must be inside; do
+            not pass `use_cache`.
+        stop: `exact`; None asks all variants of a question.
+        budget: Ask whole questions, drawn by the seed, with at most this number of requests for all tasks together.
+        target_stderr: Ask whole questions, drawn by the seed, until the standard error of CoRA is below this value.
+        max_gen_toks: Increasing token limits, such as (32, 512): a request whose response is cut off is sent again
+            with the next limit. If empty, each task keeps its own limit.
 
     Returns:
-        An LM, of a type that has the name of the model's: the harness writes that into its results.
+        An LM. Its type has the name of the model's type, which the harness writes into its results.
 
     Raises:
-        OptionError: If there is no such stopping rule, or the arguments do not go together.
+        OptionError: If an argument is invalid, two contradict each other, or the model is already wrapped.
 
     Example:
         >>> from lm_eval.models.dummy import DummyLM
@@ -357,7 +357,7 @@ def stop_early(
 
 
 def _interleaved(agendas: Sequence[Sequence[Planned]]) -> list[Planned]:
-    """The questions of several tasks in one order, of whose beginnings each task has its share."""
+    """Merge the questions of several tasks so that each beginning contains a proportional share of every task."""
     placed = [
         ((place + 0.5) / len(agenda), number, planned)
         for number, agenda in enumerate(agendas)
@@ -367,7 +367,7 @@ def _interleaved(agendas: Sequence[Sequence[Planned]]) -> list[Planned]:
 
 
 def _sent(rounds: Rounds, tally: Observed) -> Sequence[Planned] | None:
-    """The next round, None after the last."""
+    """Pass on the results so far; return the next round, None after the last."""
     try:
         return rounds.send(tally)
     except StopIteration:

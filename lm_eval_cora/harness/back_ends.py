@@ -1,4 +1,4 @@
-"""What back ends cannot do, found out before the first request."""
+"""Checks before the first request that the back end supports what the tasks need."""
 
 from __future__ import annotations
 
@@ -18,36 +18,36 @@ from lm_eval_cora.options import OptionError
 from lm_eval_cora.question import shorten
 
 _CONTEXT, _CONTINUATION = "The first letter of the alphabet is", " Q"
-"""Scored to see whether a server returns the log-probabilities of a prompt; that of the second is never 0."""
+"""Test request: does a server return the log-probabilities of a prompt? That of the continuation is never 0."""
 
 _QUESTION = "Which letter comes first in the alphabet, A or B? Answer with the letter."
 
 _ROOM = 16
-"""In tokens. Some servers refuse a limit of 1."""
+"""Token limit of the test request. Some servers refuse a limit of 1."""
 
 _TOO_SHORT = "model output limit"
-"""What OpenAI says where a model has used all tokens to reason."""
+"""Part of OpenAI's error message if a model used all tokens for reasoning."""
 
-_THINKS = "with enable_thinking=True vLLM scores nothing"
+_THINKS = "vLLM does not score answers with enable_thinking=True"
 
 _REPLICAS = (
-    "with data_parallel_size={0} the harness loads the model again for each of the many calls that this makes. Start "
-    "a server, `vllm serve MODEL --data-parallel-size {0}`, and ask it: --model local-completions --model_args "
-    "model=MODEL,base_url=http://localhost:8000/v1/completions,num_concurrent=64"
+    "these options call the model many times, and with data_parallel_size={0} the harness loads it again each time. "
+    "Start a server, `vllm serve MODEL --data-parallel-size {0}`, and use it: --model local-completions "
+    "--model_args model=MODEL,base_url=http://localhost:8000/v1/completions,num_concurrent=64"
 )
 
 _seen_to_score: WeakSet[Any] = WeakSet()
 
 
 def check_scoring(model: Any, tasks: Sequence[str]) -> None:
-    """See that a back end can score answers. A server is asked once; a second call asks nothing.
+    """Check that a back end can score answers. A server gets a test request in the first call only.
 
     Args:
-        model: The model, None if it is not known.
-        tasks: Names of the tasks that need it.
+        model: The model, None if unknown.
+        tasks: Names of the tasks that score answers.
 
     Raises:
-        OptionError: If it cannot.
+        OptionError: If the back end cannot score answers, or the test request fails.
     """
     own = behind(model)
     if not tasks or own is None:
@@ -59,8 +59,8 @@ def check_scoring(model: Any, tasks: Sequence[str]) -> None:
     name = type(own).__name__
     if formats_chats(own):
         raise _unable(
-            name, tasks, "chat APIs return no log-probabilities of a prompt",
-            "; or ask vLLM or SGLang by --model local-completions with base_url=http://HOST/v1/completions",
+            name, tasks, "chat APIs do not return log-probabilities of a prompt",
+            "; or use vLLM or SGLang with --model local-completions and base_url=http://HOST/v1/completions",
         )  # fmt: skip
     likelihood = 0.0
     try:
@@ -74,19 +74,19 @@ def check_scoring(model: Any, tasks: Sequence[str]) -> None:
         if MALFORMED not in kinds:
             raise _unreachable(own, error) from None
     if isnan(likelihood) or not likelihood < 0:
-        raise _unable(name, tasks, "the server returns no log-probabilities of a prompt, as llama.cpp's does not")
+        raise _unable(name, tasks, "the server does not return log-probabilities of a prompt (nor does llama.cpp)")
     _seen_to_score.add(own)
 
 
 def check_writing(model: Any, *, chat: bool) -> None:
-    """See that a server writes an answer to one request: it is there, has the model, and takes the parameters.
+    """Check with a test request that a server answers, has the model, and accepts the parameters.
 
     Args:
         model: The model.
-        chat: Whether prompts are turns (--apply_chat_template).
+        chat: Whether prompts are sent as chat turns (--apply_chat_template).
 
     Raises:
-        OptionError: If it does not.
+        OptionError: If the request fails.
     """
     own = behind(model)
     if not is_served(own):
@@ -97,22 +97,22 @@ def check_writing(model: Any, *, chat: bool) -> None:
             request = _request("generate_until", prompt, {"until": [], "max_gen_toks": _ROOM})
             ask(own, "generate_until", [request], disable_tqdm=True)
     except Exception as error:
-        if _TOO_SHORT in str(error):  # the answer of a model that reasons, which is there
+        if _TOO_SHORT in str(error):  # a reasoning model has answered
             return
         raise _unreachable(own, error) from None
 
 
 def check_vllm(name: str, arguments: Mapping[str, Any], scored: Sequence[str], how: str) -> None:
-    """Refuse what vLLM cannot do, before it loads a model.
+    """Refuse settings that vLLM does not support, before it loads a model.
 
     Args:
         name: Name of the back end.
         arguments: Arguments of the model.
         scored: Names of the tasks that score answers.
-        how: The options that make many calls of the model; empty if there are none.
+        how: The options that call the model many times; empty if there are none.
 
     Raises:
-        OptionError: If it thinks and should score, or has replicas that would be loaded for each call.
+        OptionError: If a task scores answers with enable_thinking=True, or replicas would be loaded for each call.
     """
     if not name.startswith("vllm"):
         return
@@ -124,12 +124,12 @@ def check_vllm(name: str, arguments: Mapping[str, Any], scored: Sequence[str], h
 
 
 def check_replicas(task: str, model: Any, how: str) -> None:
-    """Refuse replicas that the harness starts anew for each of many calls.
+    """Refuse replicas of vLLM for a model that is called many times: the harness loads them again for each call.
 
     Args:
         task: Name of the task, for the error message.
-        model: The model that will be called many times.
-        how: The options that make it so.
+        model: The model.
+        how: The options that call it many times.
 
     Raises:
         OptionError: If the model is vLLM's with `data_parallel_size` above 1.
@@ -139,39 +139,39 @@ def check_replicas(task: str, model: Any, how: str) -> None:
 
 
 def warn_of_small_batches(model: Any) -> None:
-    """Say that an engine which batches by itself is sent a few requests at a time: 1 is what --batch_size is set to."""
+    """Warn if vLLM or SGLang, which batch by themselves, get few requests at a time (--batch_size is 1 by default)."""
     size = getattr(model, "batch_size", "auto")
     if (is_vllm(model) or type(model).__name__ == "SGLangLM") and size != "auto":
         logger.warning(
-            "--batch_size %s sends %s %s requests at a time, each time waiting for the slowest: use --batch_size auto",
+            "--batch_size %s sends %s only %s requests at a time and waits for the slowest one. Use --batch_size auto",
             size, type(model).__name__, size,
         )  # fmt: skip
 
 
 def model_error(name: str, arguments: Mapping[str, Any], error: BaseException) -> OptionError:
-    """An error for a model that cannot be built, in one line."""
-    told = in_a_line(error)
+    """The error for a model that cannot be built, in one line."""
+    cause = in_a_line(error)
     hint = ""
-    if "pretrained" in told and not {"pretrained", "model"} & arguments.keys():
+    if "pretrained" in cause and not {"pretrained", "model"} & arguments.keys():
         hint = ". Name the model: --model_args pretrained=ORG/MODEL"
     elif isinstance(error, ImportError):
         extra = {"hf": "hf", "huggingface": "hf", "vllm": "vllm", "sglang": "sglang"}.get(name, "api")
-        hint = f". Install what this back end needs: pip install 'lm-eval[{extra}]'"
-    return OptionError(f"--model {name}: the model cannot be built: {told}{hint}")
+        hint = f". Install the packages that this back end needs: pip install 'lm-eval[{extra}]'"
+    return OptionError(f"--model {name}: the model cannot be built: {cause}{hint}")
 
 
 def in_a_line(error: BaseException) -> str:
-    """An error as a part of a sentence.
+    """Describe an error in one line, as a part of a sentence.
 
     Example:
         >>> in_a_line(ValueError("a  b."))
         'ValueError: a b'
     """
-    told = str(error) if isinstance(error, ServerError) else f"{type(error).__name__}: {error}"
-    return shorten(" ".join(told.split()), _LONGEST).removesuffix(".")
+    text = str(error) if isinstance(error, ServerError) else f"{type(error).__name__}: {error}"
+    return shorten(" ".join(text.split()), _MAX_LENGTH).removesuffix(".")
 
 
-_LONGEST = 400
+_MAX_LENGTH = 400
 
 
 def _request(kind: Any, *arguments: Any) -> Instance:
@@ -180,7 +180,7 @@ def _request(kind: Any, *arguments: Any) -> Instance:
 
 @contextmanager
 def _one_attempt(model: Any) -> Iterator[None]:
-    """Send a request once: a server that is not there should be told of at once."""
+    """Send requests without retries, so that a missing server is reported immediately."""
     own = {name: getattr(model, name) for name in ("attempts", "max_retries") if hasattr(model, name)}
     for name in own:
         setattr(model, name, 1)
@@ -200,7 +200,9 @@ def _unreachable(model: Any, error: Exception) -> OptionError:
 
 def _unable(name: str, tasks: Sequence[str], why: str, more: str = "") -> OptionError:
     written = [task.removesuffix("_mc") for task in tasks]
-    form = f"--tasks {','.join(written)}" if written != list(tasks) else "tasks of the form `generate`"
+    advice = "Use tasks of the form `generate`"
+    if written != list(tasks):
+        advice = f"Let the model write its answers instead: --tasks {','.join(written)}"
     return OptionError(
-        f"{', '.join(tasks)}: answers are scored, and {name} cannot: {why}. Have them written: {form}{more}"
+        f"{', '.join(tasks)}: answers are scored, but the back end {name} cannot do this: {why}. {advice}{more}"
     )

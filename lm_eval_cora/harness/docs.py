@@ -19,7 +19,10 @@ Doc = dict[str, Any]
 
 
 class Docs(list[Doc]):
-    """The docs of a task. The harness wants a list that has `features`; a Dataset would copy every doc at each walk."""
+    """The docs of a task: a list with the attribute `features`, which the harness reads.
+
+    A Dataset has it too, but copies every doc in each iteration.
+    """
 
     @property
     def features(self) -> Mapping[str, None]:
@@ -35,20 +38,20 @@ def process_docs(
     form: Form = "generate",
     benchmark: Benchmark | None = None,
 ) -> Docs:
-    """Expand questions into the docs of a probe, a question's variants side by side.
+    """Expand questions into docs, one per variant. The variants of a question are adjacent.
 
     Args:
-        rows: As `load_benchmark` returns them.
-        probe: Makes the variants.
-        options: What the user changed.
+        rows: Rows as `load_benchmark` returns them.
+        probe: The probe that makes the variants.
+        options: The options of the task.
         form: How the model is asked.
-        benchmark: Whose questions they are: some have templates of their own.
+        benchmark: The benchmark of the questions. Some benchmarks have their own templates.
 
     Returns:
         A doc per variant.
 
     Raises:
-        OptionError: If the probe does not have one of the options, or cannot expand a question.
+        OptionError: If an option does not belong to the probe, or the probe cannot expand a question.
 
     Example:
         >>> row = {"id": "q1", "question": "Ice?", "choices": ["Water", "Air"], "answer": 0, "category": ""}
@@ -62,7 +65,7 @@ def process_docs(
 
 
 def __getattr__(name: str) -> Probe:
-    """The former hooks, one for each probe: task files of users may name them."""
+    """Former hooks, one per probe, which users' task files may still name."""
     if name not in PROBES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     warnings.warn(
@@ -75,12 +78,12 @@ def __getattr__(name: str) -> Probe:
 
 
 def doc_to_text(doc: Doc) -> str:
-    """The prompt of a doc whose answer is written."""
+    """The prompt of a doc if the answer is written."""
     return format_of(doc).prompt(doc)
 
 
 def doc_to_scored_text(doc: Doc) -> str:
-    """The context of a doc whose answers are scored."""
+    """The prompt of a doc if answers are scored."""
     return format_of(doc).context(doc)
 
 
@@ -91,10 +94,10 @@ def exemplar_to_text(doc: Doc) -> str:
 
 
 def doc_to_choice(doc: Doc) -> list[str]:
-    """The answers that are scored."""
+    """The answers to score."""
     return format_of(doc).scored(doc)
 
 
 def doc_to_target(doc: Doc) -> str:
-    """The right answer as it should be written."""
+    """The right answer in the form that the prompt asks for."""
     return format_of(doc).target(doc)

@@ -1,4 +1,4 @@
-"""The harness' few-shot sampler: exemplars by question instead of by the order in which docs come."""
+"""Few-shot sampler for the harness: draws exemplars per question, so that all variants get the same ones."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from lm_eval_cora.randomness import draw, in_random_order
 
 
 class ExemplarSampler:
-    """What the harness asks for exemplars, once for each variant.
+    """Few-shot sampler. The harness calls it once per variant.
 
     Args:
-        pool: What they are drawn from.
+        pool: The pool that exemplars are drawn from.
         questions: The questions that are asked, by id.
-        *seeds: Of the draw.
+        *seeds: Seeds of the draw.
     """
 
     def __init__(self, pool: ExemplarPool, questions: Mapping[str, Question | OpenQuestion], *seeds: int) -> None:
@@ -32,14 +32,14 @@ class ExemplarSampler:
         self._last: object = None
         self._exemplars: list[Doc] = []
         self.signature = pool.signature
-        """What the exemplars are drawn from and how."""
+        """The source of the exemplars, and how they are drawn."""
         self.fewest = 0
-        """The number of exemplars of the question that has the fewest."""
+        """The smallest number of exemplars of a question."""
         self.doc: Doc = {}
-        """The variant that is being built; the harness hands it over only in some cases."""
+        """The current variant. The task sets it, because the harness passes it only in some cases."""
 
     def sample(self, n: int, **_: Any) -> list[Doc]:
-        """The exemplars of the current question, drawn and rendered once for its variants, which stand side by side."""
+        """Return the exemplars of the current question. Adjacent variants reuse them."""
         question_id = self.doc["question_id"]
         current = (question_id, self.doc["ask"], self.doc.get("template"), n)
         if self._last != current:
@@ -63,22 +63,24 @@ def load_sampler(
     benchmark: Benchmark,
     asked_for: bool,
 ) -> ExemplarSampler:
-    """Load the exemplars of a task, and see whether there are enough.
+    """Load the exemplars of a task, and check that there are enough.
 
     Args:
         task: Name of the task, for messages.
         questions: The questions that are asked, by id.
-        shots: How many exemplars each of them is to have.
-        *seeds: Of the draw.
-        options: Where `data_files` are named.
-        benchmark: Whose questions they are.
-        asked_for: Whether the user asked for that many. The task's own number is used as far as the split allows.
+        shots: Number of exemplars per question.
+        *seeds: Seeds of the draw.
+        options: The options of the task; `data_files` replaces the source.
+        benchmark: The benchmark of the questions.
+        asked_for: Whether the user set the number of shots. If not, questions may get fewer exemplars than the task
+            file says.
 
     Returns:
-        What the harness asks for exemplars.
+        The sampler.
 
     Raises:
-        OptionError: If the number is not one, the exemplars cannot be loaded, or there are fewer than asked for.
+        OptionError: If the number is invalid, the exemplars cannot be loaded, or there are fewer than the user asked
+            for.
     """
     if not isinstance(shots, int) or shots < 0:
         raise OptionError(f"{task}: --num_fewshot {shots!r}: expected a whole number from 0")
@@ -95,7 +97,7 @@ def load_sampler(
     sampler.fewest = min(fewer.values(), default=shots)
     if fewer:
         logger.warning(
-            "%s: %s of %s questions have fewer than %d exemplars (the fewest: %d): %s has no more for them",
+            "%s: %s of %s questions have fewer than %d exemplars (the minimum is %d), because %s has no more for them",
             task,
             f"{len(fewer):,}",
             f"{len(questions):,}",
@@ -107,14 +109,14 @@ def load_sampler(
 
 
 def claimed_options(exemplars: Sequence[Question], *key: str | int) -> list[int]:
-    """Choose which option each of some true-or-false exemplars is about: in half of them the right one.
+    """Choose the option that each true-or-false exemplar is about: the right one in half of them.
 
     Args:
         exemplars: Questions in the order in which they are shown.
-        *key: What the choice depends on.
+        *key: Key of the random choice.
 
     Returns:
-        The position of an option for each; of an odd number, one more or one less than half are right.
+        The position of an option for each exemplar. Half of an odd number is rounded up or down at random.
 
     Example:
         >>> ice = Question("q1", "What is frozen water?", ("Ice", "Fog", "Dew"), 0)

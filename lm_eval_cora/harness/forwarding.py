@@ -1,4 +1,4 @@
-"""A model that stands before another one, for the harness: whatever it is asked about itself, the other one answers."""
+"""Wrapper of a model that forwards every member of the harness' interface."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from lm_eval.api.model import LM, CachingLM
 
 
 def _passed_on(name: str) -> Any:
-    """Make a member that is the one of the model behind."""
+    """Make a property that returns this member of the wrapped model."""
     return property(lambda layer: getattr(layer.lm, name))
 
 
 class ForwardingLM(LM):  # type: ignore[misc]  # the harness ships no types
-    """Passes on all that the harness' base class defines.
+    """Forwards every member of the harness' base class to the wrapped model.
 
-    `__getattr__` is not called for members of the base class: a forgotten `rank` would be the base class' 0 on every
-    rank. So each of them stands here, and `__getattr__` passes on what only back ends have.
+    Python does not call `__getattr__` for members of the base class: without its entry here, `rank` would be the base
+    class' 0 on every rank. `__getattr__` forwards the members that only back ends have.
     """
 
     rank = _passed_on("rank")
@@ -37,12 +37,12 @@ class ForwardingLM(LM):  # type: ignore[misc]  # the harness ships no types
     generate_until = _passed_on("generate_until")
 
     def __init__(self, lm: Any) -> None:
-        """Stand before a model.
+        """Wrap a model.
 
         Args:
-            lm: The model, or the harness' cache around one. (That is no LM itself.)
+            lm: The model, or the harness' cache around one, which is not an LM itself.
         """
-        # Not the base class': rank and world size are the model's.
+        # Do not call the base class: rank and world size are the model's.
         self.lm = lm
 
     def __getattr__(self, name: str) -> Any:
@@ -51,33 +51,33 @@ class ForwardingLM(LM):  # type: ignore[misc]  # the harness ships no types
         return getattr(self.lm, name)
 
     def get_model_info(self) -> Any:
-        """What the results file says of the model, nothing if its back end says nothing."""
+        """Description of the model for the results file; empty if the back end has none."""
         info = getattr(self.lm, "get_model_info", None)
         return {} if info is None else info()
 
 
 def behind(model: Any) -> Any:
-    """The model itself, behind the harness' cache and whatever of ours stands before it."""
+    """Return the model inside the harness' cache and our wrappers."""
     while isinstance(model, ForwardingLM | CachingLM):
         model = model.lm
     return model
 
 
 def ask(lm: Any, method: str, requests: Sequence[Instance], *, disable_tqdm: bool = False) -> list[Any]:
-    """Have a model answer requests.
+    """Send requests to a model.
 
     Args:
         lm: The model, or a cache around one.
         method: `generate_until` or `loglikelihood`.
-        requests: What is asked.
-        disable_tqdm: Whether the model shows no progress bar, if it has a switch for it.
+        requests: The requests.
+        disable_tqdm: Whether to hide the model's progress bar, if the model supports that.
 
     Raises:
-        ValueError: If it did not answer each request.
+        ValueError: If the number of responses is wrong.
     """
     call = getattr(lm, method)
     hidden = disable_tqdm and "disable_tqdm" in signature(call).parameters
     answers: list[Any] = call(requests, disable_tqdm=True) if hidden else call(requests)
     if len(answers) != len(requests):
-        raise ValueError(f"the model gave {len(answers)} responses to {len(requests)} requests ({method})")
+        raise ValueError(f"the model: expected {len(requests)} responses, got {len(answers)} (in {method})")
     return answers

@@ -1,8 +1,8 @@
-"""The logger of what a run says besides the harness' table."""
+"""The logger for messages of a run."""
 
 from __future__ import annotations
 
 import logging
 
 logger = logging.getLogger("lm_eval.cora")
-"""A child of the harness' logger, so its handler and its verbosity hold for our lines too."""
+"""A child of the harness' logger, with the same handler and verbosity."""

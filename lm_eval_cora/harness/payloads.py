@@ -1,4 +1,4 @@
-"""What back ends send to a server, and what the server says of its models."""
+"""What back ends send to a server, and how the server describes its models."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lm_eval_cora.harness.compat import payload_of_a_turn
 _SECONDS_FOR_A_LIST = 10
 
 _OF_A_MODEL = ("id", "root", "max_model_len", "meta")
-"""What a server's list says of a model that is not about the day or the process."""
+"""Keys of an entry in a server's list of models that describe the model, not the day or the process."""
 
 
 def is_served(model: Any) -> bool:
@@ -22,15 +22,15 @@ def is_served(model: Any) -> bool:
 
 
 def formats_chats(model: Any) -> bool:
-    """Whether a back end sends turns to a server, which puts them into its own chat template."""
+    """Whether a back end sends chat turns to a server, which applies its own chat template."""
     return "messages" in _payload(model)
 
 
 def needs_seeds(model: Any) -> bool:
-    """Whether equal requests get equal samples unless their seeds differ.
+    """Whether identical requests return identical samples unless their seeds differ.
 
-    So it is with an API that gets the harness' one seed with each request, and with replicas of vLLM, which all begin
-    with that seed. Other APIs have no such parameter, and refuse it.
+    This is the case for APIs that get the harness' seed with each request, and for replicas of vLLM, which all start
+    with that seed. Other APIs do not have this parameter and refuse it.
     """
     return replicas_of_vllm(model) > 1 or "seed" in _payload(model)
 
@@ -46,18 +46,18 @@ def replicas_of_vllm(model: Any) -> int:
 
 
 def _payload(model: Any) -> dict[str, Any]:
-    """What a back end sends to a server for a turn; empty for other back ends."""
+    """The payload that a back end sends to a server for a chat turn; empty for other back ends."""
     return payload_of_a_turn(model) if is_served(model) else {}
 
 
 def listed_model(model: Any) -> dict[str, Any]:
-    """What a server says of the model that is asked, as far as it tells that from another one.
+    """Return the server's description of the model, to tell it from other models.
 
     Args:
-        model: A back end that asks a server.
+        model: A back end that uses a server.
 
     Returns:
-        What it says; empty if it does not answer, or has no such list.
+        The entry of the model in the server's list; empty if the server does not answer or has no list.
     """
     base, found, _ = str(model.base_url).partition("/v1")
     if not found:
@@ -66,5 +66,5 @@ def listed_model(model: Any) -> dict[str, Any]:
         with urlopen(Request(f"{base}/v1/models", headers=model.header), timeout=_SECONDS_FOR_A_LIST) as response:
             listed = json.load(response)["data"]
         return next({key: one[key] for key in _OF_A_MODEL if key in one} for one in listed if one["id"] == model.model)
-    except Exception:  # whatever a server may send; the first request tells more
+    except Exception:  # ignore all errors here; the first request reports them
         return {}

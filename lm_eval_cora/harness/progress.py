@@ -1,4 +1,4 @@
-"""How far a run is: one bar over all waves, and the time that it will take, as soon as the first answers tell."""
+"""Progress of a run: one bar over all waves, and an estimate of the remaining time."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from lm_eval_cora.harness.forwarding import behind
 from lm_eval_cora.harness.kept import AnswerCache
 from lm_eval_cora.harness.log import logger
 
-_SECONDS_THAT_TELL = 20.0
-"""The rate of answers is told after so long: before that a server or a GPU warms up."""
+_WARM_UP = 20.0
+"""Seconds before the rate of answers is reported. A server or a GPU is slower at first."""
 
 
 def describe_time(requests: int, seconds: float, left: int) -> str:
-    """Say how long a run will take.
+    """Describe the rate and the remaining time of a run.
 
     Args:
-        requests: Number of requests that were answered.
-        seconds: How long that took.
-        left: Number of requests that are left.
+        requests: Number of answered requests.
+        seconds: Time in seconds that they took.
+        left: Number of remaining requests.
 
     Example:
         >>> describe_time(32, 16.0, 33_066)
@@ -35,7 +35,7 @@ def describe_time(requests: int, seconds: float, left: int) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A time in words.
+    """Format a time in seconds for a message.
 
     Example:
         >>> duration(7), duration(200), duration(16533)
@@ -48,63 +48,63 @@ def duration(seconds: float) -> str:
 
 
 class Progress:
-    """Counts answers as the back end has them.
+    """Counts answers as soon as the back end has them, and shows a progress bar.
 
     Attributes:
-        left: How many requests may still be asked.
-        answered: How many were.
+        left: Maximum number of requests that remain.
+        answered: Number of answered requests.
     """
 
     def __init__(self, left: int, *, bar: bool, clock: Callable[[], float] = time.monotonic) -> None:
-        """Begin.
+        """Start the clock and the bar.
 
         Args:
-            left: How many requests may be asked.
+            left: Maximum number of requests.
             bar: Whether to show a bar.
             clock: Returns the time in seconds.
         """
         self.left, self.answered = left, 0
-        self._clock, self._start, self._has_told = clock, clock(), False
+        self._clock, self._start, self._has_reported = clock, clock(), False
         self._bar = tqdm(total=left, desc="Asking", unit=" requests", disable=None if bar else True)
 
     def count(self) -> None:
-        """Note an answer."""
+        """Count an answer."""
         self.answered += 1
         self.left -= 1
         self._bar.update()
         seconds = self._clock() - self._start
-        if not self._has_told and seconds >= _SECONDS_THAT_TELL and self.left > 0:
-            self._has_told = True
+        if not self._has_reported and seconds >= _WARM_UP and self.left > 0:
+            self._has_reported = True
             logger.info("%s", describe_time(self.answered, seconds, self.left))
 
     def skip(self, count: int) -> None:
-        """Note requests that need no answer, because it is known."""
+        """Subtract requests whose answers are already known."""
         self.left -= count
 
     def after_a_wave(self, answered: int, left: int, settled: int, questions: int) -> None:
-        """Show where a run is.
+        """Update the bar after a wave.
 
         Args:
-            answered: How many requests have been asked.
-            left: How many may still be asked.
-            settled: How many questions are settled.
-            questions: How many there are.
+            answered: Number of answered requests.
+            left: Maximum number of requests that remain.
+            settled: Number of settled questions.
+            questions: Number of all questions.
         """
         self.answered, self.left = answered, left
         self._bar.total, self._bar.n = answered + left, answered
         self._bar.set_postfix_str(f"{settled:,} of {questions:,} questions settled")
 
     def close(self) -> None:
-        """End the bar."""
+        """Close the bar."""
         self._bar.close()
 
 
 @contextmanager
 def counting(lm: Any, progress: Progress) -> Iterator[None]:
-    """Have a model tell of each answer when it has it, as it tells a cache."""
+    """Count each answer of a model as soon as it has it, through the hook for caches."""
     model = behind(lm)
     own = getattr(model, "cache_hook", None)
-    if own is None:  # a model of the user's own
+    if own is None:  # a user's own model may have no hook
         yield
         return
     model.set_cache_hook(_Counting(own, progress))
@@ -117,7 +117,7 @@ def counting(lm: Any, progress: Progress) -> Iterator[None]:
 
 
 class _Counting(CacheHook):  # type: ignore[misc]  # the harness ships no types
-    """Counts what a cache is told."""
+    """Cache hook that counts answers and passes them on."""
 
     def __init__(self, own: CacheHook, progress: Progress) -> None:
         super().__init__(None)

@@ -1,4 +1,4 @@
-"""What is known of each question while a model is being asked, and what is still to be asked."""
+"""State of each question during a run: results so far, and requests still to send."""
 
 from __future__ import annotations
 
@@ -13,37 +13,37 @@ from lm_eval_cora.stopping.rounds import Planned
 from lm_eval_cora.stopping.rule import place_of
 
 Requests = tuple[Instance, ...]
-"""The requests of a variant: one where an answer is written, one per letter where letters are scored."""
+"""The requests of a variant: one if the answer is written, one per letter if letters are scored."""
 
 
 class StoppableTask(Protocol):
-    """What a task of ours tells the model that asks its requests. They name it as `owner`."""
+    """Interface of a lm-eval-cora task for `AskingLM`. Requests refer to their task as `owner`."""
 
     @property
     def task_name(self) -> str:
-        """Its name."""
+        """Name of the task."""
 
     @property
     def probe(self) -> Probe:
-        """What makes its variants."""
+        """The probe that makes the variants."""
 
     @property
     def can_stop(self) -> bool:
-        """Whether its metrics allow a question to end with the first wrong answer."""
+        """Whether a question may end with its first wrong answer."""
 
     def agenda(self) -> list[Planned]:
-        """The questions on all ranks together, in the order in which a sample takes them."""
+        """The questions of all ranks in random order: the first n are a sample of size n."""
 
     def is_settled(self, request: Instance, response: str) -> bool:
-        """Whether more text after a response would leave its answer as it is."""
+        """Whether more text after a response could not change its answer."""
 
     def score_early(self, answered: Sequence[tuple[Requests, Sequence[Any]]]) -> list[bool | None]:
-        """Whether variants were answered right, as they will be scored; None where that cannot be said."""
+        """Whether each variant was answered correctly, as in the final score; None if unknown."""
 
 
 @dataclass
 class QuestionState:
-    """A question while it is asked: what is known of it on this rank, and what is still to be asked."""
+    """State of a question on this rank: its results so far, and the variants still to ask."""
 
     task: StoppableTask
     stops: bool
@@ -61,7 +61,7 @@ class QuestionState:
         return [] if self.wrong else self.waiting[:1]
 
     def take(self, variant: Requests, right: bool | None) -> None:
-        """Note how a variant came out; what cannot be scored settles nothing."""
+        """Record the result of a variant. None (not scored) counts as neither right nor wrong."""
         self.waiting = [other for other in self.waiting if other is not variant]
         self.requests += len(variant)
         self.right += right is True
@@ -71,7 +71,7 @@ class QuestionState:
 
     @property
     def outcome(self) -> str:
-        """Which of the Outcomes it has; empty if none, because the question is not begun."""
+        """Name of its field in `Outcomes`; empty if the original has no result yet."""
         if self.original is None:
             return ""
         if not self.original:
@@ -80,13 +80,13 @@ class QuestionState:
 
 
 def task_of(request: Instance) -> StoppableTask | None:
-    """The task of ours that a request belongs to, None if it is another's."""
+    """The lm-eval-cora task of a request, None if it belongs to another task."""
     task: StoppableTask | None = getattr(request, "owner", None)
     return task
 
 
 def by_question(requests: Iterable[Instance], *, stop: bool) -> dict[tuple[str, str], QuestionState]:
-    """The questions of some requests, with their variants in the order of asking."""
+    """Group requests by question, with the variants in the order of asking."""
     variants: dict[tuple[str, Any], list[Instance]] = {}
     for request in requests:
         variants.setdefault((request.task_name, request.doc_id), []).append(request)
@@ -103,6 +103,6 @@ def by_question(requests: Iterable[Instance], *, stop: bool) -> dict[tuple[str, 
 
 
 def still_open(questions: Iterable[QuestionState]) -> tuple[int, int]:
-    """How many questions are not settled, and how many requests they may still take."""
+    """Number of questions that are not settled, and the maximum number of requests that they still need."""
     waiting = [question.waiting for question in questions if question.next()]
     return len(waiting), sum(len(variant) for variants in waiting for variant in variants)

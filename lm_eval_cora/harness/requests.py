@@ -1,4 +1,4 @@
-"""What becomes of generation settings and responses on their way to the model and back."""
+"""Token limits of requests, selection and distribution of docs, and clean-up of responses."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lm_eval_cora.reading import SKIPPED_IN_SAMPLES, Skipped
 
 
 def with_room_for(tokens: int, settings: dict[str, Any]) -> dict[str, Any]:
-    """Generation settings with room for at least so many tokens.
+    """Raise the token limit of generation settings to at least a number of tokens.
 
     Example:
         >>> with_room_for(32, {"max_gen_toks": 8}), with_room_for(32, {"max_gen_toks": 64})
@@ -34,16 +34,16 @@ def chosen_docs(
     scored: bool | None = None,
     **_: Any,
 ) -> list[dict[str, Any]]:
-    """Select the docs that --limit and --samples ask for, for all ranks together.
+    """Select the docs that --limit and --samples ask for, over all ranks.
 
     Args:
         task: Name of the task, for the error message.
         docs: All docs.
-        limit: The first so many, None for all.
-        samples: The numbers of those that are asked, None for all.
+        limit: Number of docs from the start, None for all.
+        samples: Numbers of the docs, None for all.
         world_size: Number of ranks.
-        scored: Whether metrics will be computed. None asks the harness for --predict_only.
-        **_: What else the harness says about a run.
+        scored: Whether metrics will be computed. If None, this depends on --predict_only of the run.
+        **_: Other arguments of the harness, which are ignored.
 
     Raises:
         OptionError: If a number is out of range, there are fewer docs than ranks, or no question is complete although
@@ -55,30 +55,30 @@ def chosen_docs(
         ['a', 'a', 'b']
     """
     if limit is not None and limit < 1:
-        raise OptionError(f"{task}: --limit comes to {limit} variants: expected more than 0")
+        raise OptionError(f"{task}: --limit: expected at least 1 variant, got {limit}")
     if outside := [index for index in samples or () if type(index) is not int or not 0 <= index < len(docs)]:
         raise OptionError(f"{task}: --samples {outside[0]!r}: expected 0 to {len(docs) - 1}")
     asked = [docs[index] for index in sorted(set(samples))] if samples else list(docs[:limit])
     if world_size > len(asked):
-        # The harness would raise on the ranks that have nothing, while the others wait for them for ever.
+        # The harness would raise on the ranks without requests, while the others wait forever.
         raise OptionError(
-            f"{task}: {len(asked)} variants cannot be shared out among {world_size} processes; "
-            f"ask more questions, or start at most {len(asked)} processes"
+            f"{task}: expected at least one variant per process, got {len(asked)} variants for {world_size} processes. "
+            f"Ask more questions, or start at most {len(asked)} processes"
         )
     if scored is None:
         scored = not argument_of_the_run("predict_only")
     if scored and len(asked) < len(docs):
-        _check_cut(task, asked, f"--limit comes to {limit} variants" if samples is None else "--samples")
+        _check_cut(task, asked, f"--limit selects {limit} variants" if samples is None else "--samples")
     return asked
 
 
 def _check_cut(task: str, asked: Sequence[dict[str, Any]], given: str) -> None:
-    """See that all variants of at least one question are asked. Metrics leave all other questions out.
+    """Check that all variants of at least one question are asked. Metrics leave out all other questions.
 
     Args:
         task: Name of the task, for the error message.
         asked: The docs that are asked.
-        given: What cut the docs, for the error message.
+        given: The option that selects the docs, for the error message.
 
     Raises:
         OptionError: If no question is complete.
@@ -92,17 +92,17 @@ def _check_cut(task: str, asked: Sequence[dict[str, Any]], given: str) -> None:
     raise OptionError(
         f"{task}: {given}: no question would be asked in all of its {variants} variants, and metrics need whole "
         f"questions. --limit and --samples count variants, not questions. To run {len(needed)} whole "
-        f"question{'' if len(needed) == 1 else 's'}, give instead "
+        f"question{'' if len(needed) == 1 else 's'}, pass instead "
         f"""--metadata '{{"cora": {{"questions": {len(needed)}}}}}'"""
     )
 
 
 def deal(docs: Sequence[tuple[int, dict[str, Any]]], ranks: int) -> list[list[tuple[int, dict[str, Any]]]]:
-    """Deal whole questions out to ranks: each goes to the one that has the fewest docs.
+    """Distribute whole questions over ranks. Each question goes to the rank with the fewest docs.
 
     Args:
         docs: The docs with their numbers.
-        ranks: How many processes there are. If they are more than the questions, docs are dealt out one by one.
+        ranks: Number of processes. If there are more processes than questions, single docs are distributed.
 
     Returns:
         The docs of each rank, in their order.
@@ -127,9 +127,9 @@ def deal(docs: Sequence[tuple[int, dict[str, Any]]], ranks: int) -> list[list[tu
 
 
 def encodable(response: Any) -> Any:
-    r"""A response that a file can hold; lone surrogates become escapes.
+    r"""Make a response encodable as UTF-8: lone surrogates become escapes.
 
-    A model's response that reads like a skipped one gets a space at its end.
+    A response with the text of a skipped one gets a space at its end.
 
     Example:
         >>> encodable("B \ud83d") == r"B \ud83d"

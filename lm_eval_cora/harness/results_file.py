@@ -1,4 +1,4 @@
-"""How things are written into the results file."""
+"""Values for the results file: names of functions, the signature and the digest of the data."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from lm_eval_cora.responses import Record, ResponseTable
 
 
 def name_callables(value: Any) -> Any:
-    """Replace callables by their dotted names: the harness would print their whole source.
+    """Replace callables by their dotted names: the harness would write their source code.
 
     Example:
         >>> name_callables({"aggregation": digest_of})
@@ -45,21 +45,21 @@ def signature_of(
     *,
     alone: bool,
 ) -> str:
-    """What made a score, in one line.
+    """Describe in one line everything that determines a score.
 
     Args:
         table: The answers.
-        about: The task: its name and version, its probe, and so on, in this order.
-        options: What the user changed about it.
-        records: All Records, those of incomplete questions and of skipped variants, too.
-        left_out: What decided which requests were asked, if not all were.
-        alone: Whether there is one filter: of several the invalid answers are those of the last one.
+        about: The first parts, in order: name and version of the task, its probe, and others.
+        options: The options of the task.
+        records: All Records, including those of incomplete questions and skipped variants.
+        left_out: The options that decided which requests were sent; empty if all were sent.
+        alone: Whether there is only one filter. With several, the invalid answers are those of the last one.
     """
     sizes = {record.variants for record in records}
     variants = "-".join(map(str, sorted({min(sizes), max(sizes)})))
     asked = sum(not record.skipped for record in records)
     invalid = sum(record.invalid for record in records) / max(1, asked)
-    # The reader is in `about`, where answers are read at all.
+    # The reader is in `about`, if answers are read.
     given = {"seed": options.seed, **{name: value for name, value in options.changed().items() if name != "reader"}}
     parts = {
         **about,
@@ -67,19 +67,19 @@ def signature_of(
         **left_out,
         **({"asked": f"{asked / len(records):.1%}"} if left_out else {}),
         "n": f"{len(table.question_ids)}x{variants}",
-        # Of answers that were selected by what they are, a share of the invalid ones says nothing.
+        # Early stopping selects answers by correctness, so the share of invalid ones would be misleading.
         **({"invalid": f"{invalid:.1%}"} if alone and "stop" not in left_out else {}),
     }
     return "|".join(["cora", *(f"{name}:{_escaped(value)}" for name, value in parts.items()), f"v{__version__}"])
 
 
 def _escaped(value: object) -> str:
-    """A value without the separator of the signature and without line breaks: file names can have both."""
+    """Escape line breaks and the separator of the signature, which file names can contain."""
     return re.sub(r"[|\n\r]", lambda found: f"%{ord(found[0]):02X}", str(value))
 
 
 def in_signature(name: str, value: object) -> str:
-    """An option in the signature; of a file the name without its folder, of a table in memory its type.
+    """Write an option for the signature: a file without its folder, a table in memory as its type.
 
     Example:
         >>> in_signature("data_files", ("/home/me/one.csv", "two.csv")), in_signature("seed", 1)
@@ -94,7 +94,7 @@ def _file_name(file: object) -> str:
 
 
 def digest_of(templates: Iterable[Template]) -> str:
-    """What tells sets of templates apart: SCORE's are the harness' and may change with it, a user's by the user.
+    """Digest of a set of templates: SCORE's may change with the harness, and a user's file at any time.
 
     Example:
         >>> digest_of([Template("brief", "{question}")]) == digest_of([Template("short", "{question}")])
@@ -107,10 +107,10 @@ def digest_of(templates: Iterable[Template]) -> str:
 def questions_digest(rows: Iterable[Mapping[str, object]]) -> str:
     """Digest of questions: 8 hexadecimal digits, independent of the order of the rows.
 
-    A row without an id is called after its number, so for such files the order counts.
+    A row without an id gets its number as the id, so for such files the order matters.
 
     Args:
-        rows: A row per question, with all that can change a prompt or a score.
+        rows: A row per question, with everything that can change a prompt or a score.
 
     Example:
         >>> rows = [{"id": "q1", "answer": 0}, {"id": "q2", "answer": 1}]
@@ -123,5 +123,5 @@ def questions_digest(rows: Iterable[Mapping[str, object]]) -> str:
 
 def data_of(benchmark: Benchmark, dataset: datasets.Dataset) -> Data:
     """Identify the data of a task by its benchmark and the digest that `load_benchmark` puts into the description."""
-    # No file can hold the lone surrogates that a file name may have.
+    # A file name may contain lone surrogates, which cannot be written to a file.
     return Data(benchmark.name.encode("utf-8", "replace").decode(), dataset.info.description)

@@ -1,4 +1,4 @@
-"""What a task says to a model that asks as little as it needs, and how it reads the responses after the inference."""
+"""Scoring and early-stopping hooks of CoraTask."""
 
 from __future__ import annotations
 
@@ -36,21 +36,21 @@ from lm_eval_cora.stopping.rule import saves_requests
 
 
 class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no types
-    """A task whose `process_results` returns a Record, and whose requests name it. Nothing raises once it has answers.
+    """A task whose `process_results` returns a Record. Nothing raises after the inference.
 
     Attributes:
-        probe: What makes the variants.
-        _samples: Whether the answers to a question are samples of one.
+        probe: The probe that makes the variants.
+        _samples: Whether the answers to a question are samples for the same prompt.
         _sends_seeds: Whether each sample is sent with a different seed.
-        _writes: Whether the model writes an answer of its own, which is compared.
-        _keys: The names under which the harness is handed a Record.
+        _writes: Whether the model writes its own answer, which is compared with a reference.
+        _keys: The names of the values that `process_results` returns: metrics and standard errors.
         _entries: The metrics of this form and this benchmark.
         _selected: The docs that are asked on all ranks together.
-        _options: What the user changed about the task.
-        _chat: Whether a chat template is applied, here or by a server.
-        _records: The Records that the table was built of last.
-        _table: The table.
-        _estimates: The metrics that were computed of it.
+        _options: The options of the task.
+        _chat: Whether a chat template is applied, by the harness or by a server.
+        _records: The Records of the current table.
+        _table: The table of all answers.
+        _estimates: The metrics computed from the table.
     """
 
     probe: Probe
@@ -67,32 +67,32 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
     _estimates: dict[str, Estimate]
 
     def _check_scoring(self) -> None:
-        """RecordScore an empty response to the first doc: a task file may name a `process_results` of its own."""
+        """Score an empty response to the first doc, because a task file may have its own `process_results`."""
         try:
             record: Any = self._score(self.task_docs[0], [""])
         except Exception as error:
             record = error
         if not isinstance(record, Record):
             raise OptionError(
-                f"{self.task_name}: process_results must return a Record; of an empty response it made {record!r}"
+                f"{self.task_name}: process_results: expected a Record for an empty response, got {record!r}"
             )
 
     def _score(self, doc: Doc, results: Sequence[Any]) -> Record:
-        """The Record of a variant; a `process_results` of a user's own reads responses as it likes."""
+        """The Record of a variant. A user's own `process_results` gets no reader."""
         score: Callable[..., Record] = self.config.process_results
         return score(doc, results, self._options.reader) if score is score_response else score(doc, results)
 
     @property
     def can_stop(self) -> bool:
-        """Whether its metrics allow a question to end with the first wrong answer."""
+        """Whether a question may end with its first wrong answer, without changes to CoRA, CI or BMCA(1.0)."""
         return saves_requests(self._entries)
 
     def answers_scored(self, doc: Doc) -> int:
-        """The number of answers to a variant that are scored, 1 if the answer is written."""
+        """The number of answers to a variant that the model scores; 1 if the answer is written."""
         return len(self.doc_to_choice(doc)) if self.OUTPUT_TYPE == "multiple_choice" else 1
 
     def agenda(self) -> list[Planned]:
-        """The questions of all ranks in random order, that of the option `questions`: n of them are the same."""
+        """The questions of all ranks in random order. The first n are those of the option `questions: n`."""
         costs: dict[str, int] = {}
         for doc in self._selected:
             costs[doc["question_id"]] = costs.get(doc["question_id"], 0) + self.answers_scored(doc)
@@ -100,23 +100,23 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
         return [Planned(self.task_name, question, costs[question]) for question in ranked]
 
     def score_early(self, answered: Sequence[tuple[Requests, Sequence[Any]]]) -> list[bool | None]:
-        """Whether variants were answered right, as they will be scored at the end.
+        """Score variants during the run, with the same result as at its end.
 
         Args:
             answered: The requests of each variant, and the responses to them.
 
         Returns:
-            For each variant whether its answer is right; None where scoring it fails.
+            For each variant whether its answer is right; None if scoring fails.
         """
         verdicts: list[bool | None] | None = self._attempt("an answer", partial(self._score_early, answered))
         return [None] * len(answered) if verdicts is None else verdicts
 
     def is_settled(self, request: Any, response: str) -> bool:
-        """Whether more text after a response would leave its answer as it is, for each filter.
+        """Whether more text after a response could not change its answer, for each filter.
 
         Args:
             request: The request of a variant whose answer is written.
-            response: The beginning of a response to it, or all of it.
+            response: The beginning of a response, or a complete one.
         """
         return bool(self._attempt("an answer", partial(self._is_settled, request, response)))
 
@@ -149,9 +149,9 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
         ]
 
     def apply_filters(self) -> None:
-        """Filter the responses, after making each one a text that a file can hold.
+        """Filter the responses, after making each one encodable as UTF-8.
 
-        A lone surrogate, half of an emoji that a token limit cut in two, would end the writing of the samples file.
+        A lone surrogate (half of an emoji that a token limit cut in two) cannot be written to the samples file.
         """
         self._attempt("freeing memory", partial(slim, self.instances, prompts=not samples_are_logged()))
         for instance in self.instances:
@@ -159,7 +159,7 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
         self._filter(self.instances)
         if self._samples and (
             notice := self._attempt(
-                "the notice on samples", partial(describe_samples, self.instances, sent_seeds=self._sends_seeds)
+                "the check of the samples", partial(describe_samples, self.instances, sent_seeds=self._sends_seeds)
             )
         ):
             logger.warning("%s: %s", self.task_name, notice)
@@ -167,7 +167,7 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
             self._attempt("comparing answers", partial(self._compare_answers, self.instances))
 
     def _filter(self, instances: Sequence[Any]) -> None:
-        """Filter the responses that there are: a filter of a user's own knows nothing of others."""
+        """Filter the responses, except skipped ones, on which a user's own filter may fail."""
         missing = [bool(instance.resps) and isinstance(instance.resps[0], Skipped) for instance in instances]
         asked = [instance for instance, absent in zip(instances, missing, strict=True) if not absent]
         for ensemble in filters_of(self):
@@ -177,7 +177,7 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
                 instance.filtered_resps[ensemble.name] = SKIPPED
 
     def _compare_answers(self, instances: Sequence[Any]) -> None:
-        """Compare some answers with the references and each other, before they are scored one by one."""
+        """Compare written answers with references and each other together, before each one is scored."""
         written: dict[str, set[str]] = {}
         for instance in instances:
             for response in instance.filtered_resps.values():
@@ -186,7 +186,7 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
         CHECKER.settle_within(written.values())
 
     def process_results(self, doc: Doc, results: Sequence[Any]) -> dict[str, Any]:
-        """RecordScore one variant and put its Record under every metric."""
+        """Score one variant, and put its Record under every metric."""
         if not callable(self.config.process_results):  # --predict_only
             outcome: dict[str, Any] = super().process_results(doc, results)
             return outcome
@@ -194,7 +194,7 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
         return spread(skipped(doc) if missing else self._score(doc, results), self._keys)
 
     def aggregation(self) -> dict[str, Callable[..., Any]]:
-        """For each metric two aggregations of Records: its value and, under `<metric>_stderr`, its standard error."""
+        """Two aggregations of Records per metric: its value, and its standard error under `<metric>_stderr`."""
         functions: dict[str, Callable[..., Any]] = super().aggregation()
         if not callable(self.config.process_results):  # --predict_only
             return functions
@@ -222,10 +222,10 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
         return self._estimates[name]
 
     def _regroup(self, records: Sequence[Record]) -> None:
-        """Build the table, unless these are the very Records that it was built of for the metric before."""
+        """Build the table, unless it was built from these Records for the previous metric."""
         if len(records) == len(self._records) and all(map(is_, records, self._records)):
             return
-        if self._writes:  # answers to one question may come from several ranks, which wait for this one now
+        if self._writes:  # all ranks send their answers here, and wait
             CHECKER.share = 1
             CHECKER.settle_within(written_by_question(records).values())
         table = ResponseTable.from_records(records, CHECKER.verdict)
@@ -244,7 +244,7 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
         return Conditions(self._chat, self._options.reader, limit if isinstance(limit, int) else None)
 
     def _attempt(self, name: str, compute: Callable[[], Any]) -> Any:
-        """Compute something about the answers, or None: a defect of ours must not cost the user hours of inference."""
+        """Compute something from the answers, or return None: a bug of ours must not lose hours of inference."""
         try:
             return compute()
         except Exception:

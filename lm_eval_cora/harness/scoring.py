@@ -14,11 +14,11 @@ from lm_eval_cora.reading import read_response
 from lm_eval_cora.responses import Record
 
 CHECKER = EquivalenceChecker()
-"""Compares answers that models wrote, for all tasks of the process: a pair is compared once, whoever asks."""
+"""Compares written answers for all tasks of the process. Each pair is compared once."""
 
 
 def score_response(doc: Doc, results: Sequence[Any], reader: Reader = "flexible") -> Record:
-    """Read what a model wrote.
+    """Read a response and return its Record.
 
     Args:
         doc: A variant.
@@ -26,7 +26,7 @@ def score_response(doc: Doc, results: Sequence[Any], reader: Reader = "flexible"
         reader: How the answer is read.
 
     Returns:
-        The Record. Nothing raises here: the answers have been paid for.
+        The Record. This function never raises, because it runs after the inference.
 
     Example:
         >>> doc = {"question_id": "q1", "kind": "x", "ordinal": 1, "original": False, "variants": 8, "category": ""}
@@ -38,7 +38,7 @@ def score_response(doc: Doc, results: Sequence[Any], reader: Reader = "flexible"
 
 
 def written_by_question(records: Iterable[Record]) -> dict[str, list[str]]:
-    """The written answers of each question, by its id: those that are compared with each other."""
+    """Group written answers by the id of their question. They are compared with each other."""
     written: dict[str, list[str]] = {}
     for record in records:
         if record.written is not None:
@@ -47,7 +47,7 @@ def written_by_question(records: Iterable[Record]) -> dict[str, list[str]]:
 
 
 def metric_keys(metrics: Iterable[str]) -> list[str]:
-    """The keys of a scored variant: each metric and, right after it, its standard error.
+    """The keys of a scored variant: each metric, followed by its standard error.
 
     Args:
         metrics: Names in the order of the task file.
@@ -58,9 +58,9 @@ def metric_keys(metrics: Iterable[str]) -> list[str]:
 def spread(record: Record, keys: Sequence[str]) -> SampleRow:
     """Put a Record under each key.
 
-    Four keys say something about one variant and go into the samples file: `acc` the score, `consistency_rate` or else
-    `sc@original` what was picked or selected (by identity; yes or no), `invalid` the reason, and `ties` that there was
-    one.
+    Four keys describe a single variant and are written to the samples file: `acc` is the score, `consistency_rate` (or
+    else `sc@original`) is the identity of the option that was picked, or yes or no, `invalid` is the reason, and `ties`
+    marks a tie.
 
     Args:
         record: The scored variant.

@@ -1,4 +1,4 @@
-"""Back ends that ask a server: requests are sent again when they fail, and a run survives what one of them costs."""
+"""Back ends that use a server: failed requests are sent again, and one that fails for good does not lose the others."""
 
 from __future__ import annotations
 
@@ -26,43 +26,43 @@ from lm_eval_cora.harness.failures import (
 from lm_eval_cora.harness.log import logger
 
 DELAYS = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0)
-"""Seconds before a request is sent again: a minute in all. With more `max_retries` the last one is repeated."""
+"""Seconds before each retry, a minute in total. If `max_retries` is larger, the last delay is repeated."""
 
 _EMPTY_AT_MOST = 3
-"""So often is a request sent whose response holds no choices; then it counts as empty."""
+"""Maximum number of attempts if the response has no choices. After that the answer counts as empty."""
 
 _expected: ContextVar[int | None] = ContextVar("_expected", default=None)
-"""Number of prompts in the request whose response is being read. Each asyncio task has its own value."""
+"""Number of prompts in the request whose response is being parsed. Each asyncio task has its own value."""
 
 
 class NoAnswer(str):
-    """An empty response from a server that sent no text. It counts as empty, and a later run asks again."""
+    """The answer if a server sent no text. It counts as empty, and a later run asks again."""
 
     __slots__ = ()
 
 
 def patient(back_end: type) -> type:
-    """A back end that sends requests again for at least a minute, and raises only after all others are answered.
+    """Make a back end retry failed requests for a minute, and raise only after all others are answered.
 
     Args:
         back_end: A class of the harness that sends requests to a server.
 
     Returns:
-        A subclass with its name.
+        A subclass with the same name.
     """
     return type(back_end.__name__, (_Patient, back_end), {"__module__": back_end.__module__})
 
 
 class _Patient:
-    """What stands before a back end of the harness, as a base class.
+    """Mixin for a back end of the harness that retries failed requests.
 
-    The harness raises where a request failed a few times, which ends the run and loses those that are under way. Here a
-    request that failed for good is counted, the others go on, and `ServerError` is raised at the end. The server is
-    given up when nothing is answered any more.
+    The harness raises as soon as one request has failed a few times, which ends the run and loses all requests in
+    progress. Here, a request that fails for good is counted, the others continue, and `ServerError` is raised at the
+    end. If the server stops answering, the remaining requests are not sent.
 
     Attributes:
-        tally: How the requests came out.
-        attempts: How often a request is sent at most.
+        tally: Counts of answered and failed requests.
+        attempts: Maximum number of attempts for a request.
     """
 
     tally: FailureCount
@@ -71,12 +71,12 @@ class _Patient:
     def __init__(self, *arguments: Any, max_retries: int = len(DELAYS) + 1, **named: Any) -> None:
         super().__init__(*arguments, max_retries=max_retries, **named)  # type: ignore[call-arg]
         self.tally = FailureCount()
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
         self.attempts = max(1, int(max_retries))
-        self.max_retries = 1  # of the harness, around ours
+        self.max_retries = 1  # disables the harness' own retries
 
     def generate_until(self, requests: Sequence[Instance], disable_tqdm: bool = False) -> list[Any]:
-        """Have answers written.
+        """Generate answers.
 
         Raises:
             ServerError: If a request failed for good.
@@ -84,7 +84,7 @@ class _Patient:
         return self._all_answered(super().generate_until, requests, disable_tqdm)  # type: ignore[misc]
 
     def loglikelihood(self, requests: Sequence[Instance], disable_tqdm: bool = False) -> list[Any]:
-        """Have answers scored.
+        """Compute log-likelihoods of answers.
 
         Raises:
             ServerError: If a request failed for good.
@@ -92,7 +92,7 @@ class _Patient:
         return self._all_answered(super().loglikelihood, requests, disable_tqdm)  # type: ignore[misc]
 
     def loglikelihood_rolling(self, requests: Sequence[Instance], disable_tqdm: bool = False) -> list[Any]:
-        """Have whole texts scored.
+        """Compute log-likelihoods of whole texts.
 
         Raises:
             ServerError: If a request failed for good.
@@ -110,16 +110,16 @@ class _Patient:
     # ---- one request
 
     async def amodel_call(self, *arguments: Any, sem: asyncio.Semaphore, **named: Any) -> list[Any]:
-        """Send a request, one of many under way; answers that are missing in the end are None."""
+        """Send a request while others are in progress. Missing answers are None."""
         size, session = len(named["messages"]), named.get("session")
         _expected.set(size)
         for number in range(self.attempts):
             async with sem:
-                # A closed session is that of a run that was stopped by Ctrl-C.
+                # Ctrl-C closes the session.
                 if self.tally.gave_up or getattr(session, "closed", False):
                     break
                 try:
-                    own = asyncio.Semaphore(1)  # so that what waits for a slot sees what came out meanwhile
+                    own = asyncio.Semaphore(1)  # `sem` is held here, so that waiting requests see `gave_up`
                     answers: list[Any] = await super().amodel_call(*arguments, sem=own, **named)  # type: ignore[misc]
                     self.tally.note_answer(size)
                     return answers
@@ -128,13 +128,13 @@ class _Patient:
             if delay is None and isinstance(failure, NoChoicesError):
                 return [NoAnswer() if named.get("generate", True) else (nan, False)] * size
             if delay is None:
-                return [None] * size  # `generate_until` raises when the others are answered
+                return [None] * size  # `generate_until` raises after the others are answered
             await asyncio.sleep(delay)
         self.tally.unsent += size
         return [None] * size
 
     def model_call(self, *arguments: Any, **named: Any) -> Any:
-        """Send a request, the only one under way; what is missing in the end is `_Nothing`."""
+        """Send a single request. A missing response is `_NoResponse`."""
         size = len(named["messages"])
         _expected.set(size)
         for number in range(self.attempts):
@@ -148,14 +148,14 @@ class _Patient:
             except Exception as error:
                 delay = self._delay(error, number, size)
             if delay is None:
-                return _Nothing(size)
+                return _NoResponse(size)
             time.sleep(delay)
         self.tally.unsent += size
-        return _Nothing(size)
+        return _NoResponse(size)
 
     def parse_generations(self, outputs: Any, **named: Any) -> list[Any]:
-        """The texts of a response; `NoAnswer` where there is none."""
-        if isinstance(outputs, _Nothing):
+        """The texts of a response; a missing text is `NoAnswer`."""
+        if isinstance(outputs, _NoResponse):
             return [NoAnswer()] * outputs.size
         expected = _expected.get()
         _check(outputs, expected)
@@ -165,23 +165,23 @@ class _Patient:
         return [NoAnswer() if text is None else text for text in texts]
 
     def parse_logprobs(self, outputs: Any, **named: Any) -> list[tuple[float, bool]]:
-        """The likelihoods of a response; nan where there is none."""
-        if any(isinstance(output, _Nothing) for output in (outputs if isinstance(outputs, list) else [outputs])):
+        """The log-likelihoods in a response; a missing one is nan."""
+        if any(isinstance(output, _NoResponse) for output in (outputs if isinstance(outputs, list) else [outputs])):
             return [(nan, False)] * len(named["ctxlens"])
         _check(outputs, len(named["ctxlens"]))
         scores: list[tuple[float, bool]] = super().parse_logprobs(outputs=outputs, **named)  # type: ignore[misc]
         return scores
 
     def _delay(self, error: Exception, number: int, size: int) -> float | None:
-        """Seconds until a request is sent again; None if that was the last attempt.
+        """Count a failed attempt; return the seconds until the next one, or None if there is none.
 
         Args:
-            error: Why it failed.
-            number: How often it was sent before.
-            size: Number of its prompts.
+            error: Why the attempt failed.
+            number: Number of earlier attempts.
+            size: Number of prompts in the request.
 
         Raises:
-            Exception: The error itself, if it is not about the server.
+            Exception: The error itself, if the request was never sent.
         """
         kind, again = kind_of(error)
         if not kind:
@@ -195,8 +195,8 @@ class _Patient:
         elif status_of(error) in REFUSED:
             self.tally.note_attempt(time.monotonic(), 0)
         if again and number + 1 < at_most and not self.tally.gave_up:
-            if kind not in self._told:
-                self._told.add(kind)
+            if kind not in self._reported:
+                self._reported.add(kind)
                 logger.warning("a request failed: %s. Such requests are sent again, up to %d times", kind, at_most - 1)
             return DELAYS[min(number, len(DELAYS) - 1)]
         if is_empty:
@@ -206,8 +206,8 @@ class _Patient:
         return None
 
 
-class _Nothing(dict[str, Any]):
-    """What the harness is handed in the place of a response."""
+class _NoResponse(dict[str, Any]):
+    """Placeholder that the harness gets for a missing response."""
 
     def __init__(self, size: int) -> None:
         super().__init__(choices=[])
@@ -215,33 +215,34 @@ class _Nothing(dict[str, Any]):
 
 
 def _check(outputs: Any, size: int | None) -> None:
-    """See that a response has an answer to each prompt. The harness pairs them by their place.
+    """Check that a response has an answer to each prompt. The harness matches them by index.
 
     Args:
-        outputs: The response. A lone choice without a number gets 0, a message without content none.
-        size: Number of prompts, None if it is not known.
+        outputs: The response. It is changed: a single choice without an index gets index 0, and a message without
+            content gets the content None.
+        size: Number of prompts, None if unknown.
 
     Raises:
         NoChoicesError: If an answer is missing.
-        MalformedError: If the response is something else.
+        MalformedError: If the response has another format.
     """
     if not isinstance(outputs, dict):
-        return  # the back end reads it in a way of its own
+        return  # only the back end knows this format
     if outputs.get("error") or not {"choices", "content", "text"} & outputs.keys():
         raise MalformedError(str(outputs.get("error", outputs)))
     if "choices" not in outputs:
         return
     choices = outputs["choices"]
     if not isinstance(choices, list) or not all(isinstance(choice, dict) for choice in choices):
-        raise MalformedError("choices are no list of objects")
+        raise MalformedError("'choices' is not a list of objects")
     if not choices or (size is not None and len(choices) < size):
         raise NoChoicesError
     if len(choices) == 1:
         choices[0].setdefault("index", 0)
     for choice in choices:
         if not {"text", "message", "logprobs"} & choice.keys():
-            raise MalformedError("a choice without a text")
+            raise MalformedError("a choice has no text")
         if isinstance(message := choice.get("message"), dict):
             message.setdefault("content", None)
     if sorted(str(choice.get("index")) for choice in choices) != sorted(map(str, range(size or len(choices)))):
-        raise MalformedError("choices are numbered otherwise than the prompts")
+        raise MalformedError("the indices of the choices do not match the prompts")

@@ -1,4 +1,4 @@
-"""The task class: expands a benchmark once, says what a run costs, and regroups the answers by question."""
+"""The task class: makes docs and requests from a benchmark, checks a run, and writes its results."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ from lm_eval_cora.question import Form
 from lm_eval_cora.responses import Record, ResponseTable
 
 _RATE = 10.0
-"""Requests a second for which the time of a run is told while there is no model. A run tells its own after 20 s."""
+"""Assumed requests per second in a dry run. A real run reports its own rate after 20 s."""
 
 _FORMS: dict[str, Form] = {"generate_until": "generate", "multiple_choice": "loglikelihood"}
 
@@ -70,8 +70,9 @@ _FORMS: dict[str, Form] = {"generate_until": "generate", "multiple_choice": "log
 class CoraTask(ScoredTask):
     """A ConfigurableTask whose docs are variants and whose metrics are functions of a ResponseTable.
 
-    In the YAML an aggregation names the metric's function, such as `lm_eval_cora.metrics.bmca`; keys beside it, such
-    as `level`, are its parameters. `process_results` returns a Record, and `process_docs` takes the options.
+    In the YAML file, `aggregation` is the function of a metric, such as `lm_eval_cora.metrics.bmca`. Further keys of
+    the entry, such as `level`, are parameters of this function. `process_results` returns a Record, and `process_docs`
+    gets the options.
     """
 
     def __init__(self, config: Mapping[str, Any]) -> None:
@@ -119,14 +120,14 @@ class CoraTask(ScoredTask):
             raise
         except Exception as error:
             raise OptionError(
-                f"{config['task']}: the task cannot be built of its file: {type(error).__name__}: {error}. If the file "
-                "is your own, compare what it sets with the fragments that it includes"
+                f"{config['task']}: the task file cannot be used: {type(error).__name__}: {error}. If the file is your "
+                "own, compare its settings with the fragments that it includes"
             ) from error
         if not config["metric_list"]:
             raise OptionError(
-                f"{config['task']}: no metric of metric_list is left for the table in the form {self._form!r} with the "
-                f"options {self._options.changed()}; at least one must be of this form, without `table: false`, and "
-                "`sampled` where the option 'variants' is given"
+                f"{config['task']}: metric_list: expected at least one metric for the table, got none for the form "
+                f"{self._form!r} with the options {self._options.changed()}. Add a metric of this form without "
+                "`table: false`, and with `sampled` if the option 'variants' is set"
             )
         self._check_scoring()
         self._keys = metric_keys(entry["metric"] for entry in config["metric_list"])
@@ -135,12 +136,12 @@ class CoraTask(ScoredTask):
     # ---- before the first request
 
     def download(self, *_: Any, **__: Any) -> None:
-        """Load the benchmark with our options alone: the metadata also holds every `--model_args` key."""
+        """Load the benchmark with our options only: the metadata also contains all `--model_args`."""
         self.dataset = load_benchmark(options=self._options, benchmark=self._benchmark)
         self._data = data_of(self._benchmark, self.dataset[SPLIT])
 
     def test_docs(self) -> Docs:
-        """The variants. The harness asks for them five times a run; they are made once."""
+        """All variants. They are made once, because the harness calls this five times in a run."""
         if self._docs is None:
             rows = self.dataset[self.config.test_split]
             with _naming(self.config.task):
@@ -150,7 +151,7 @@ class CoraTask(ScoredTask):
         return self._docs
 
     def _features(self, entries: Sequence[Mapping[str, Any]]) -> set[str]:
-        """The features of the benchmark; templates are read only if a metric asks for them."""
+        """The features of the benchmark. Templates are read only if a metric depends on them."""
         named = {feature for entry in entries for feature in str(entry.get("only", "")).split()}
         kinds: list[str] = []
         if DROPPED_TEMPLATE in named:
@@ -158,24 +159,24 @@ class CoraTask(ScoredTask):
         return features_of(is_open=self._writes, macro_average=self._benchmark.macro_average, kinds=kinds)
 
     def fewshot_docs(self) -> None:
-        """None: exemplars are loaded when the requests are built, if shots are asked for."""
+        """Return None: exemplars are loaded with the requests, and only if there are shots."""
         return
 
     def set_fewshot_seed(self, seed: int | None = None) -> None:
-        """Keep the seed. None, which elsewhere in the harness means chance, would part the variants of a question."""
+        """Store the seed. None becomes a fixed seed, so that all variants of a question get the same exemplars."""
         self._fewshot_seed = DEFAULT_OTHER_SEED if seed is None else seed
 
     def set_config(self, key: str, value: Any, update: bool = False) -> None:
-        """Change the configuration. A number of shots that the user asks for must be there for every question."""
+        """Change the configuration, and record whether the user set the number of shots."""
         self._shots_asked_for |= key == "num_fewshot"
         super().set_config(key, value, update=update)
 
     def build_all_requests(self, **arguments: Any) -> None:
-        """Build the requests, and say in one line what they will cost."""
+        """Build the requests, and log their cost in one line."""
         self.prepare(model_of_the_run(), **arguments)
         if arguments.get("cache_requests"):
-            # Its key names the task and not the options: another seed would be answered with these requests.
-            logger.warning("%s: --cache_requests is not used; building the requests takes seconds", self.task_name)
+            # The cache key contains the task but not the options: a run with another seed would get these requests.
+            logger.warning("%s: --cache_requests is disabled: its cache key ignores the options", self.task_name)
             arguments |= {"cache_requests": False, "rewrite_requests_cache": False}
         if self._samples:
             seed_rank(arguments.get("rank", 0))
@@ -183,7 +184,7 @@ class CoraTask(ScoredTask):
         model = behind(model_of_the_run())
         self._chat = bool(arguments.get("apply_chat_template")) or formats_chats(model)
         if (instruction := arguments.get("system_instruction")) and not self._chat and not instruction[-1].isspace():
-            # The harness sets a description apart from what follows, but not an instruction: "Be brief.Answer the ..."
+            # The harness puts a delimiter after a description but not after an instruction: "Be brief.Answer the ..."
             arguments["system_instruction"] = instruction + self.config.fewshot_delimiter
         super().build_all_requests(**arguments)
         cost = describe_cost(
@@ -191,17 +192,17 @@ class CoraTask(ScoredTask):
             repeats=self.config.repeats,
             ranks=arguments.get("world_size", 1),
         )
-        paid = f"; the budget pays for {self._left_out['budget']:,} requests" if "budget" in self._left_out else ""
+        paid = f"; the budget is {self._left_out['budget']:,} requests" if "budget" in self._left_out else ""
         logger.info("%s: %s%s%s", self.task_name, "at most " if self._left_out else "", cost, paid)
 
     def cost(self, limit: int | None = None) -> str:
-        """See that the task can be run, and say in one line what it would cost, without keeping its requests.
+        """Check that the task can run, and describe its cost in one line, without keeping its requests.
 
         Args:
             limit: Number of variants, None for all.
 
         Raises:
-            OptionError: If it cannot be run.
+            OptionError: If the task cannot run.
         """
         self.prepare(None, limit=limit)
         shots = self.config.num_fewshot or 0
@@ -210,14 +211,14 @@ class CoraTask(ScoredTask):
         return describe_cost(prompts, repeats=self.config.repeats, rate=_RATE)
 
     def prepare(self, model: Any, **arguments: Any) -> None:
-        """See that the task can be run as it is asked for, and get ready for it.
+        """Check that the task can run with these options, and prepare it.
 
         Args:
-            model: The model that will be asked, None if it is not known.
-            **arguments: Those of `build_all_requests`.
+            model: The model, None if unknown.
+            **arguments: The arguments of `build_all_requests`.
 
         Raises:
-            OptionError: If it cannot.
+            OptionError: If the task cannot run.
         """
         asked = self._selected = chosen_docs(self.task_name, self.test_docs(), **arguments)
         if callable(self.config.process_results):  # not --predict_only
@@ -228,7 +229,7 @@ class CoraTask(ScoredTask):
         if self.config.num_fewshot:
             self.sampler = self._load_sampler({doc["question_id"] for doc in asked})
         if self._study and len(filters_of(self)) > 1:
-            logger.warning("%s: with several filters the results have the metrics of the table only", self.task_name)
+            logger.warning("%s: with several filters the results have only the metrics of the table", self.task_name)
         rename_token_limit(self.config.generation_kwargs or {})
         self._left_out = {}
         if isinstance(model, AskingLM):
@@ -247,12 +248,12 @@ class CoraTask(ScoredTask):
             check_replicas(self.task_name, model, model.described)
 
     def doc_iterator(self, *, rank: int = 0, world_size: int = 1, **chosen: Any) -> Iterator[tuple[int, Doc]]:
-        """The docs of a rank, with their numbers: whole questions, which can be stopped and compared there."""
+        """The docs of a rank with their numbers: whole questions, so that one rank can stop and compare them."""
         every = super().doc_iterator(rank=0, world_size=1, **chosen)
         return every if world_size == 1 else iter(deal(list(every), world_size)[rank])
 
     def _leave_out(self, model: AskingLM) -> None:
-        """Get ready for answers that may be missing: print the metrics that are known without them."""
+        """Prepare for skipped requests: keep only the metrics that stay exact."""
         model.expect(self.task_name, self.OUTPUT_TYPE)
         if not model.leaves_out:
             return
@@ -260,7 +261,7 @@ class CoraTask(ScoredTask):
         if model.stop is not None and self.can_stop:
             self._set_metrics([entry for entry in self.config.metric_list if is_known_early(entry)], [])
         elif model.stop is not None:
-            logger.warning("%s: --stop: asked in full, because no metric is known before that", self.task_name)
+            logger.warning("%s: --stop has no effect: the metrics of this task need all answers", self.task_name)
         self._left_out = {key: value for key, value in model.settings().items() if self.can_stop or key != "stop"}
 
     def _set_metrics(self, entries: list[Any], study: list[Any]) -> None:
@@ -273,7 +274,7 @@ class CoraTask(ScoredTask):
         self._keys = metric_keys(entry["metric"] for entry in entries)
 
     def _load_sampler(self, asked: set[str]) -> ExemplarSampler:
-        """Load the exemplars of the questions that are asked on all ranks: every rank must find out what is wrong."""
+        """Load the exemplars for the questions of all ranks, so that all ranks raise the same errors."""
         rows = self.dataset[self.config.test_split]
         return load_sampler(
             self.task_name,
@@ -287,11 +288,11 @@ class CoraTask(ScoredTask):
 
     @property
     def _seeds(self) -> tuple[int, int]:
-        """What exemplars are drawn by: our seed and the last one of the harness' --seed."""
+        """Seeds of the exemplars: the option `seed` and the last seed of the harness' --seed."""
         return self._options.seed, self._fewshot_seed
 
     def fewshot_context(self, doc: Doc, num_fewshot: int, **arguments: Any) -> Any:
-        """Build a prompt; the harness tells a sampler which doc it is for only if it draws from the scored split."""
+        """Build a prompt. Pass the doc to the sampler here: the harness does so only for the scored split."""
         if num_fewshot:
             self.sampler.doc = doc
         return super().fewshot_context(doc, num_fewshot, **arguments)
@@ -299,8 +300,9 @@ class CoraTask(ScoredTask):
     def construct_requests(self, doc: Doc, ctx: Any, **arguments: Any) -> Any:
         """Build a request.
 
-        One for all right letters leaves room to write them all, with the texts of their options; one for a sample has
-        a seed of its own, if seeds are asked for: the same request again would get the same answer from an API.
+        If the prompt asks for all right letters, the token limit is enough to write them with the texts of their
+        options. If seeds are sent, each sample gets its own, because an API may return the same answer to the same
+        request.
         """
         request = super().construct_requests(doc, ctx, **arguments)
         if self._form == "generate":
@@ -310,13 +312,13 @@ class CoraTask(ScoredTask):
             settings = with_room_for(format_of(doc).tokens(doc), settings)
             request.arguments = (prompt, settings)
         for one in request if isinstance(request, list) else [request]:
-            one.owner = self  # what a model that stops early goes by
+            one.owner = self  # AskingLM finds the task of a request here
         return request
 
     def dump_config(self) -> dict[str, Any]:
-        """The configuration for the results file: callables by name, and the signature of the scores."""
+        """The configuration for the results file, with names of callables and the signature of the scores."""
         config = {
-            # The metadata is the user's and holds whatever --model_args holds, live models too.
+            # The metadata also contains --model_args, which may hold live models.
             key: value if key == "metadata" else name_callables(value)
             for key, value in self.config.to_dict(keep_callable=True).items()
         }
@@ -326,7 +328,7 @@ class CoraTask(ScoredTask):
         if not self._records:  # --predict_only
             return config
         ours = {"signature": self._attempt("the signature", self._signature)}
-        if len(filters_of(self)) == 1 and self._table.is_whole:  # of several filters this would be the last one's
+        if len(filters_of(self)) == 1 and self._table.is_whole:  # with several filters the table is the last one's
             by_kinds = [metrics.accuracy_by_kind, metrics.invalid_by_kind]
             if self._form == "generate":
                 by_kinds.append(metrics.followed_by_kind)
@@ -367,7 +369,7 @@ class CoraTask(ScoredTask):
 
 @contextmanager
 def _naming(task: str) -> Iterator[None]:
-    """Say which task it is that an option is wrong for."""
+    """Put the name of the task before an error about options."""
     try:
         yield
     except OptionError as error:

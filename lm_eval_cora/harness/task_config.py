@@ -1,4 +1,4 @@
-"""The keys of a task file that are for this package: the probe, the benchmark, the reader, and the options."""
+"""The keys of a task file that this package reads: probe, benchmark, reader and options."""
 
 from __future__ import annotations
 
@@ -20,25 +20,26 @@ _REPLACED = {"custom_dataset", "dataset_path", "dataset_name", "dataset_kwargs",
 
 
 def probe_of(config: Mapping[str, Any]) -> Probe:
-    """The probe that a task file names; until version 0.2 its `process_docs` named it."""
+    """The probe of a task file. Before version 0.2, `process_docs` named it."""
     hook, name = config.get("process_docs"), config.get("probe")
     if isinstance(hook, Probe):
         return hook
     if hook not in (None, docs.process_docs):
         raise OptionError(
-            f"{config['task']}: process_docs: {hook!r} in the task file; expected {docs.__name__}.process_docs, and "
-            "the name of a probe in `probe`. CONTRIBUTING.md says how to add a probe"
+            f"{config['task']}: process_docs: expected {docs.__name__}.process_docs, and the name of a probe in "
+            f"`probe`; got {hook!r} (in the task file). CONTRIBUTING.md explains how to add a probe"
         )
     if not isinstance(name, str) or name not in PROBES:
-        raise OptionError(f"{config['task']}: probe: {name!r} in the task file; expected one of {', '.join(PROBES)}")
+        expected = ", ".join(PROBES)
+        raise OptionError(f"{config['task']}: probe: expected one of {expected}, got {name!r} (in the task file)")
     return PROBES[name]
 
 
 def options_of(config: Mapping[str, Any]) -> Options:
-    """The options of a task: the user's, or else the reader that the task file names.
+    """The options of a task. The reader in the task file is used if the user does not set one.
 
     Raises:
-        OptionError: If an option does not exist or has a wrong value.
+        OptionError: If an option is unknown or has a wrong value.
     """
     given = (config.get("metadata") or {}).get("cora")
     if "reader" in config and (given is None or isinstance(given, Mapping)):
@@ -47,21 +48,21 @@ def options_of(config: Mapping[str, Any]) -> Options:
 
 
 def benchmark_of(config: Mapping[str, Any], options: Options) -> Benchmark:
-    """The benchmark that a task file declares, with what the user declares besides.
+    """The benchmark that the task file and the options of the user declare.
 
     Raises:
-        OptionError: If there is none, or something about it is wrong.
+        OptionError: If there is none, or its declaration is wrong.
     """
     task = config["task"]
     if "benchmark" not in config:
         raise OptionError(
-            f"{task}: the task file has no `benchmark`. Include a benchmark of this package, or give its keys: `hub` "
-            "or `data_files`, `split`, `question`, `choices`, `answer`"
+            f"{task}: expected `benchmark` in the task file. Include a benchmark of this package, or add `benchmark` "
+            "with the keys `hub` or `data_files`, `split`, `question`, `choices`, `answer`"
         )
     if others := sorted(_REPLACED.intersection(config)):
         raise OptionError(
-            f"{task}: {', '.join(others)} in the task file: since version 0.2 `benchmark` says where the questions are "
-            "and how they are read. Remove the others"
+            f"{task}: {', '.join(others)} in the task file: since version 0.2, `benchmark` sets the source of the "
+            "questions and how they are read. Remove the other keys"
         )
     try:
         return declared(config["benchmark"], options.declared, options.data_files)
@@ -70,7 +71,7 @@ def benchmark_of(config: Mapping[str, Any], options: Options) -> Benchmark:
 
 
 def in_the_language_of(benchmark: Benchmark, options: Options) -> Options:
-    """Options with "None of the above" in the language of the benchmark, unless the user gave another text."""
+    """Set "None of the above" in the language of the benchmark, unless the user set another text."""
     if benchmark.nota_text and options.nota_text == Options.nota_text:
         return replace(options, nota_text=benchmark.nota_text)
     return options

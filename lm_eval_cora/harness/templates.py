@@ -1,4 +1,4 @@
-"""Where the templates of a task come from: SCORE's in the installed harness, a file of the user's, or ours."""
+"""Sources of templates: SCORE's in the installed harness, a user's file, or those of this package."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from lm_eval_cora.prompting.template import TemplateError, Templates, make_templ
 _SCORE = Path(lm_eval.tasks.__file__).parent / "score"
 
 _FIXED = ("option_order_robustness", "non_greedy_robustness")
-"""Where the file has the fixed template; MATH, whose problems have no options, has the second only."""
+"""Keys of the fixed template in SCORE's file. MATH has only the second, because its problems have no options."""
 
 
 def templates_of(benchmark: Benchmark | None, options: Options) -> Templates:
     """The templates of a benchmark.
 
     Args:
-        benchmark: Which it is; None is one with options that SCORE has no templates for.
-        options: `templates` names a file of the user's.
+        benchmark: The benchmark. None means one with options and without templates in SCORE.
+        options: `templates` is the user's file.
 
     Returns:
-        The user's templates, else SCORE's if it has some for this benchmark, else ours.
+        The user's templates, or else SCORE's for this benchmark, or else those of this package.
 
     Raises:
-        OptionError: If a file is missing or holds something else.
+        OptionError: If a file is missing or invalid.
     """
     if options.templates is not None:
         return read_templates(Path(options.templates), has_options=benchmark is None or benchmark.has_options)
@@ -44,7 +44,7 @@ def score_templates(benchmark: Benchmark) -> Templates:
     """SCORE's ten templates, read from the installed harness.
 
     Raises:
-        OptionError: If they are not there, or the fixed one is not one of the ten.
+        OptionError: If they cannot be read, or the fixed template is not among the ten.
     """
     path = _SCORE / str(benchmark.score_templates) / "prompt_templates.json"
     where = f"SCORE's templates for {benchmark.name}, in the installed harness (lm-eval {version('lm-eval')}), {path}"
@@ -64,6 +64,6 @@ def score_templates(benchmark: Benchmark) -> Templates:
         return make_templates(entries, has_options=benchmark.has_options)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise OptionError(
-            f"{where}: cannot be read: {type(error).__name__}: {error}. They came with lm-eval 0.4.12 and 0.4.13: "
-            "install one of these, or name a file of your own in the option 'templates'"
+            f"{where}: cannot be read: {type(error).__name__}: {error}. lm-eval 0.4.12 and 0.4.13 contain "
+            "them: install one of these versions, or pass your own file with the option 'templates'"
         ) from None

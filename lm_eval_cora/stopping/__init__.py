@@ -1,1 +1,1 @@
-"""Asking less: when a question needs no more answers, and how many questions are enough. Knows no harness."""
+"""Early stopping of questions, and the number of questions to ask. Does not depend on the harness."""

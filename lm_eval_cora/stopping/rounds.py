@@ -1,7 +1,7 @@
-"""How many questions to ask: all of them, as many as a budget pays for, or until an error is small enough.
+"""The number of questions to ask: all, as many as a budget allows, or until the standard error is small enough.
 
-Each way is a generator: it yields the questions of a round, is sent what has been found out in all rounds so far, and
-ends when enough has been asked. It knows nothing of models or ranks, so that all ranks come to the same decisions.
+Each strategy is a generator: it yields the questions of a round, receives the results of all rounds so far, and ends
+when no more questions are needed. It does not depend on models or ranks, so all ranks make the same decisions.
 """
 
 from __future__ import annotations
@@ -17,25 +17,26 @@ from lm_eval_cora.metrics.consistency import influence_on_cora
 from lm_eval_cora.options import OptionError
 
 FIRST_LOOK = 100
-"""After so many questions it is first looked at how large the error is."""
+"""Number of questions before the error is tested for the first time."""
 
 _GROWTH = 1.25
-"""Each look has so many times the questions of the one before."""
+"""Factor by which the number of questions grows between two tests."""
 
 _CAUTION = 4
-"""So many questions of each outcome are added to what was found before it is decided that the error is small."""
+"""Pseudo-count added to each outcome before testing the target."""
 
 _LEAST_GAIN = 0.05
-"""A budget's rest is left when it would pay for fewer than one in twenty questions more: each round has short waves."""
+"""Minimum growth of the sample in a further round of a budget. A smaller rest of the budget is not used, because each
+round ends with short waves."""
 
 
 class Planned(NamedTuple):
-    """A question that may be asked.
+    """A question of the agenda.
 
     Attributes:
         task: Name of its task.
         question: Its id.
-        requests: What all of its variants cost.
+        requests: Number of requests for all of its variants.
     """
 
     task: str
@@ -44,7 +45,7 @@ class Planned(NamedTuple):
 
 
 class Outcomes(NamedTuple):
-    """How many questions of a task came out how: CoRA and its error depend on nothing else.
+    """Number of questions of a task by outcome. CoRA and its standard error depend only on these numbers.
 
     Attributes:
         always: Right in all variants.
@@ -59,11 +60,11 @@ class Outcomes(NamedTuple):
 
 @dataclass(frozen=True)
 class Observed:
-    """What has been asked and found out in all rounds so far, on all ranks together.
+    """Results of all rounds so far, on all ranks together.
 
     Attributes:
-        requests: Number of requests asked.
-        outcomes: By task.
+        requests: Number of requests sent.
+        outcomes: Outcomes by task.
     """
 
     requests: int = 0
@@ -84,17 +85,17 @@ def everything(agenda: Sequence[Planned]) -> Rounds:
 
 
 def within_budget(agenda: Sequence[Planned], budget: int) -> Rounds:
-    """Whole questions, in the order of the agenda, for at most so many requests.
+    """Ask whole questions, in the order of the agenda, with a limited number of requests.
 
-    A round has as many questions as the rest of the budget would pay for if all their variants were asked. Where
-    fewer are, because questions are settled early, the rest pays for another round.
+    A round has as many questions as the remaining budget allows if all their variants are asked. If early stopping
+    saves requests, they are used in another round.
 
     Args:
-        agenda: The questions in a random order: those at its beginning are the sample.
-        budget: Number of requests, never exceeded.
+        agenda: The questions in a random order. The sample is the beginning of this list.
+        budget: Maximum number of requests.
 
     Raises:
-        OptionError: Before the first round, if it does not pay for one question.
+        OptionError: Before the first round, if the budget is too small for one question.
 
     Example:
         >>> agenda = [Planned("t", f"q{n}", 10) for n in range(9)]
@@ -112,8 +113,8 @@ def within_budget(agenda: Sequence[Planned], budget: int) -> Rounds:
             end += 1
         if not end:
             raise OptionError(
-                f"--budget: {budget:,} requests do not pay for a single question: {agenda[0].task} asks "
-                f"{agenda[0].requests} of its first one"
+                f"--budget: expected at least {agenda[0].requests:,} requests, the cost of the first question of "
+                f"{agenda[0].task}; got {budget:,}"
             )
         if end - place < max(1, _LEAST_GAIN * place):
             return
@@ -122,14 +123,14 @@ def within_budget(agenda: Sequence[Planned], budget: int) -> Rounds:
 
 
 def until_precise(agenda: Sequence[Planned], target: float) -> Rounds:
-    """Whole questions, in the order of the agenda, until CoRA's standard error is below a target in each task.
+    """Ask whole questions, in the order of the agenda, until CoRA's standard error is below a target in each task.
 
-    It is looked at on a fixed schedule: after 100 questions, and after each further quarter. So the run is over at one
-    of a few dozen looks at most, and the error of a sample that happens to be small early has little chance to end it.
+    The error is tested on a fixed schedule: after 100 questions, and whenever their number has grown by a quarter. With
+    a few dozen tests at most, an error that is small by chance rarely ends a run too early.
 
     Args:
-        agenda: The questions of all tasks, those of each in a random order.
-        target: The standard error to get below, above 0.
+        agenda: The questions of all tasks; the questions of each task are in random order.
+        target: The standard error to reach, above 0.
 
     Example:
         >>> agenda = [Planned("t", f"q{n}", 26) for n in range(1000)]
@@ -158,7 +159,7 @@ def until_precise(agenda: Sequence[Planned], target: float) -> Rounds:
 
 
 def looks(questions: int) -> Iterator[int]:
-    """The numbers of questions after which the error is looked at; the last is all of them.
+    """The numbers of questions after which the error is tested. The last one is the number of all questions.
 
     Example:
         >>> list(looks(200))
@@ -172,10 +173,10 @@ def looks(questions: int) -> Iterator[int]:
 
 
 def _is_precise(outcomes: Outcomes, target: float) -> bool:
-    """Whether the error is below the target, and would be with some more questions of each outcome.
+    """Whether the error is below the target, and also with a pseudo-count added to each outcome.
 
-    Where an outcome is rare its share is estimated from a handful of questions, and looks smaller than it is just when
-    the run would end; where all questions came out the same the error is 0, which says nothing.
+    The share of a rare outcome is estimated from few questions, and a run would end just when the estimate is too
+    small. If all questions have the same outcome, the estimated error is 0, whatever the true error is.
     """
     cautious = Outcomes(*(count + _CAUTION for count in outcomes))
     return max(cora_error(outcomes), cora_error(cautious)) < target
@@ -185,7 +186,7 @@ def cora_error(outcomes: Outcomes) -> float:
     """The standard error of CoRA, clustered by question, from the number of questions of each outcome.
 
     Returns:
-        What `metrics.cora` has for the same questions; infinite for fewer than two.
+        The standard error of `metrics.cora` for the same questions; infinite for fewer than two.
 
     Example:
         >>> round(cora_error(Outcomes(25, 25, 50)), 4)

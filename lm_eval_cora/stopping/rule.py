@@ -13,7 +13,7 @@ EXACT = "exact"
 
 
 def saves_requests(entries: Iterable[Entry]) -> bool:
-    """Whether stopping early leaves CoRA, CI or BMCA(1.0) of a task exact.
+    """Whether a task has CoRA, CI or BMCA(1.0), which stay exact with early stopping.
 
     Example:
         >>> from lm_eval_cora.metrics import acc, cora
@@ -30,7 +30,7 @@ def place_of(doc: Mapping[str, Any], hardest_first: Sequence[str]) -> tuple[bool
 
     Args:
         doc: A variant.
-        hardest_first: The kinds that its probe asks first.
+        hardest_first: The kinds to ask first, in this order.
 
     Example:
         >>> docs = [{"kind": "x", "original": False, "ordinal": 0}, {"kind": "y", "original": True, "ordinal": 1}]

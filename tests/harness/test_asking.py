@@ -1,4 +1,4 @@
-"""Which requests reach a model that is asked as little as possible, and what stands in the place of the others."""
+"""Which requests reach the model, and what is returned for skipped ones."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SEED = 8
 
 
 class Watched(Moody):
-    """Notes each call and what was in it; dies after a number of requests, having stored each as back ends do."""
+    """Records all calls. It fails after a number of requests, and stores each answer as back ends do."""
 
     def __init__(self, seed: int = SEED, dies_after: int | None = None) -> None:
         super().__init__(seed)
@@ -49,7 +49,7 @@ class Watched(Moody):
         return found
 
     def answer(self, method: str, request: Any) -> Any:
-        if "question_id" not in request.doc:  # another's
+        if "question_id" not in request.doc:  # of another task
             return f"said to {request.args[0]}"
         said = self.rule(request.doc)
         return said if method == "generate_until" else self._score(said, request.args[1].strip())
@@ -70,7 +70,7 @@ class Watched(Moody):
 
 
 class Reader(Watched):
-    """Answers by the text alone, so that the same text has the same answer."""
+    """Answers by the prompt alone, so that the same prompt gets the same answer."""
 
     def answer(self, method: str, request: Any) -> Any:
         doc = request.doc
@@ -80,7 +80,7 @@ class Reader(Watched):
 
 
 def waves_by_hand(results: dict[str, Any], task: str) -> list[set[tuple[str, int]]]:
-    """What is to be asked, wave by wave, given a full run: in the order of asking, until an answer is wrong."""
+    """The expected requests of each wave, from the answers of a full run: until an answer is wrong."""
     right: dict[str, list[tuple[int, bool]]] = defaultdict(list)
     for sample in sorted(results["samples"][task], key=lambda sample: place_of(sample["doc"], HARDEST)):
         right[sample["doc"]["question_id"]].append((sample["doc"]["ordinal"], sample["acc"] == 1))
@@ -107,13 +107,13 @@ def together(model: Any, tasks: list[str], include_path: list[Path], **arguments
     return found
 
 
-# ---- what is asked
+# ---- requests
 
 
 @pytest.mark.parametrize(
     "task", ["cora_demo", "cora_demo_mc", "cora_demo_plus", "cora_demo_order_mc", "cora_demo_prompts"]
 )
-def test_the_waves_are_those_that_it_takes(task: str) -> None:
+def test_each_wave_contains_only_necessary_requests(task: str) -> None:
     plain, model = Watched(), Watched()
     everything = run(plain, task, options=QUESTIONS)
     run(stop_early(model), task, options=QUESTIONS)
@@ -122,7 +122,7 @@ def test_the_waves_are_those_that_it_takes(task: str) -> None:
     assert [variants_of(call) for call in model.calls] == expected
     assert all(request.doc["original"] for request in model.calls[0])
     assert len({request.doc["question_id"] for request in model.calls[0]}) == 6
-    # Whole variants: in the form that scores letters, all of a variant's letters are in one call, and none twice.
+    # If letters are scored, all letters of a variant are in one call, and none twice.
     sizes = Counter((request.doc["question_id"], request.doc["ordinal"]) for request in plain.requests)
     for call in model.calls:
         counts = Counter((request.doc["question_id"], request.doc["ordinal"]) for request in call)
@@ -131,7 +131,7 @@ def test_the_waves_are_those_that_it_takes(task: str) -> None:
     assert set(model.arguments) <= set(plain.arguments)
 
 
-def test_after_the_first_miss_nothing_else_of_a_question_is_asked() -> None:
+def test_a_question_ends_with_its_first_wrong_answer() -> None:
     model = Watched()
     run(stop_early(model), options={"questions": 20})
     missed = set()
@@ -155,7 +155,7 @@ def test_the_questions_of_several_tasks_are_asked_side_by_side() -> None:
             for request in plain.requests
             if request.task_name == task and wave < len(waves) and variants_of([request]) <= waves[wave]
         }
-        expected.append(asked.difference(*expected))  # the originals of both tasks are the same texts
+        expected.append(asked.difference(*expected))  # both tasks have the same original prompts
     assert [{json.dumps(request.args) for request in call} for call in model.calls] == list(filter(None, expected))
     assert len(expected[0]) == 3
     for task in tasks:
@@ -169,11 +169,11 @@ def test_a_run_that_scores_nothing_cannot_be_stopped() -> None:
     assert model.calls == []
 
 
-# ---- what is answered for the others
+# ---- skipped requests
 
 
 @pytest.mark.parametrize("task", ["cora_demo", "cora_demo_mc", "cora_demo_prompts"])
-def test_what_was_not_asked_is_marked_and_nothing_else_is(task: str) -> None:
+def test_only_skipped_requests_are_marked(task: str) -> None:
     plain, model = Watched(), Watched()
     everything = run(plain, task, options=QUESTIONS)["samples"][task]
     samples = run(stop_early(model), task, options=QUESTIONS)["samples"][task]
@@ -192,7 +192,7 @@ def test_what_was_not_asked_is_marked_and_nothing_else_is(task: str) -> None:
             assert json.loads(json.dumps(sample["resps"])) == [[str(SKIPPED)]] * len(others)
 
 
-def test_a_model_that_writes_the_marker_itself_has_been_asked() -> None:
+def test_a_response_with_the_text_of_the_marker_is_not_skipped() -> None:
     def copies(doc: dict[str, Any]) -> str:
         return str(SKIPPED)
 
@@ -207,14 +207,14 @@ def test_a_model_that_writes_the_marker_itself_has_been_asked() -> None:
     assert len(model.requests) == 6
     found = scores(results)
     assert {name: found[name] for name in known("cora_demo")} == {name: whole[name] for name in known("cora_demo")}
-    # In a file, where types are gone, what it wrote does not read like what it was not asked.
+    # In the file, a response of the model differs from the text of a skipped request.
     texts = Counter(sample["resps"][0][0] for sample in results["samples"]["cora_demo"])
     assert texts[str(SKIPPED)] == 6 * 25
     assert f"|asked:{100 / 26:.1f}%|" in results["configs"]["cora_demo"]["metadata"]["signature"]
 
 
 @pytest.mark.parametrize("score", [(nan, False), (-inf, False), (inf, True), (None, False), None, ()])
-def test_whatever_likelihood_is_given_the_score_is_that_of_the_full_run(score: Any) -> None:
+def test_scores_equal_the_full_run_for_every_likelihood(score: Any) -> None:
     class Broken(Watched):
         def answer(self, method: str, request: Any) -> Any:
             key = (request.doc["question_id"], request.doc["ordinal"], request.args[1])
@@ -236,7 +236,7 @@ def test_a_cache_around_is_refused_before_the_first_request(task: str, tmp_path:
     with pytest.raises(OptionError, match="stop_early\\(CachingLM"):
         run(stop_early(model), task, options=QUESTIONS, use_cache=str(tmp_path / "cache"))
     assert model.calls == []
-    # Where nothing is left out there is nothing to refuse.
+    # If no request is skipped, a cache is accepted.
     found = run(AskingLM(model), task, options={"questions": 1}, use_cache=str(tmp_path / "other"))
     assert scores(found, task) == scores(run(Watched(), task, options={"questions": 1}), task)
 
@@ -273,13 +273,13 @@ def test_a_killed_run_asks_only_for_what_is_missing(task: str, requests: int, tm
     cached = CachingLM(killed, str(tmp_path / "cache.db"))
     with pytest.raises(KeyboardInterrupt):
         run(stop_early(cached), task, options=QUESTIONS)
-    cached.dbdict.close()  # as the end of a process does
+    cached.dbdict.close()  # as at the end of a process
     found = run(stop_early(CachingLM(resumed, str(tmp_path / "cache.db"))), task, options=QUESTIONS)
     assert scores(found, task) == expected
     assert sorted(killed.arguments[:requests] + resumed.arguments) == sorted(undisturbed.arguments)
 
 
-# ---- tasks of others
+# ---- tasks of other packages
 
 FOREIGN = """\
 task: foreign
@@ -296,9 +296,7 @@ metadata: {{version: 1}}
 
 
 @pytest.mark.parametrize("make", [stop_early, AskingLM, lambda lm: stop_early(lm, budget=60)])
-def test_tasks_that_are_not_ours_pass_through_untouched(
-    make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_other_tasks_are_not_affected(make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
     texts = ["one", "two", "one", "", "two", "one"]
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
@@ -320,12 +318,12 @@ def test_tasks_that_are_not_ours_pass_through_untouched(
         assert len(model.requests) < len(plain.requests)
 
 
-# ---- no text twice
+# ---- repeated requests
 
 
 @pytest.fixture
 def repeated(tmp_path: Path) -> dict[str, Any]:
-    """Questions with two options, of which two are the same but for their id, and one with three."""
+    """Questions with two options, two of which differ only in their id, and one with three options."""
     rows: list[dict[str, Any]] = [
         {"id": f"q{n}", "question": f"Is {n % 5} even?", "choices": ["yes it is", "no"], "answer": n % 5 % 2}
         for n in range(7)
@@ -341,7 +339,7 @@ def test_identical_requests_are_asked_once(task: str, repeated: dict[str, Any]) 
     everything = run(plain, task, options=repeated)
     found = run(AskingLM(model), task, options=repeated)
     counts = Counter(plain.arguments)
-    assert max(counts.values()) > 1  # or there would be nothing to test
+    assert max(counts.values()) > 1  # otherwise this tests nothing
     assert Counter(model.arguments) == dict.fromkeys(counts, 1)
     assert scores(found, task) == scores(everything, task)
     assert [sample["resps"] for sample in found["samples"][task]] == [
@@ -349,7 +347,7 @@ def test_identical_requests_are_asked_once(task: str, repeated: dict[str, Any]) 
     ]
 
 
-def test_with_stopping_too_and_the_scores_are_exact(repeated: dict[str, Any]) -> None:
+def test_scores_are_exact_with_repeated_prompts_and_early_stopping(repeated: dict[str, Any]) -> None:
     for seed in (1, 2):
         plain, model = Reader(seed), Reader(seed)
         everything = scores(run(plain, "cora_local", options=repeated), "cora_local")

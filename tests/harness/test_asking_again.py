@@ -1,4 +1,4 @@
-"""A model that stops early in a second run, beside filters of a user's own, on several ranks; and what it leaves."""
+"""Early stopping in a second run, with a user's own filters, and on several ranks."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def nothing(_: dict[str, Any]) -> str:
 
 
 def half(doc: dict[str, Any]) -> str:
-    """Right in every second question, but for one variant of each."""
+    """Right in every second question, except in one variant of each."""
     good = sum(map(ord, doc["question_id"])) % 2 or doc["original"]
     return knows(doc) if good and doc["ordinal"] != 7 else "Z"
 
@@ -42,8 +42,8 @@ def loaded(task: str = "cora_demo", include_path: Path | list[Path] = TASKS) -> 
     return tasks
 
 
-def test_what_was_answered_in_one_run_is_asked_again_in_the_next() -> None:
-    # Between the two the model may have become another: a checkpoint later, another adapter.
+def test_answers_of_one_run_are_not_used_in_the_next() -> None:
+    # The model may change between two runs: a later checkpoint, or another adapter.
     model = Simulated(knows)
     wrapped = stop_early(model)
     assert scores(run(wrapped, options=QUESTIONS))["mcqa"] == 1.0
@@ -53,7 +53,7 @@ def test_what_was_answered_in_one_run_is_asked_again_in_the_next() -> None:
     assert len(model.prompts) == asked + 6
 
 
-def test_a_run_that_died_does_not_stand_in_the_way_of_the_next() -> None:
+def test_a_failed_run_does_not_affect_the_next() -> None:
     model = Simulated(knows)
     wrapped = stop_early(model, budget=200)
     with patch.object(model, "generate_until", side_effect=RuntimeError), pytest.raises(RuntimeError):
@@ -77,13 +77,13 @@ def test_the_same_task_serves_several_models() -> None:
 
 @register_filter("numbers-alone")
 class NumbersAlone(Filter):
-    """A filter that takes every response for a pair of numbers, as one of a user's own may."""
+    """A user's own filter, which expects a pair of numbers as each response."""
 
     def apply(self, resps: Any, docs: Any) -> list[Any]:
         return [[(float(pairs[0][0]), bool(pairs[0][1]))] for pairs in resps]
 
 
-def test_a_filter_of_a_users_own_never_sees_what_was_not_asked(tmp_path: Path) -> None:
+def test_a_users_filter_never_sees_skipped_requests(tmp_path: Path) -> None:
     (tmp_path / "own.yaml").write_text(
         f"task: own\ninclude: {TASKS}/demo/cora_demo_mc.yaml\nfilter_list:\n- name: none\n  filter:\n"
         "  - {function: numbers-alone}\n  - {function: take_first}\nmetadata: {version: 1}\n"
@@ -96,7 +96,7 @@ def test_a_filter_of_a_users_own_never_sees_what_was_not_asked(tmp_path: Path) -
     assert found["cora_stderr"] == full["cora_stderr"] > 0
 
 
-def test_where_the_harness_padded_a_rank_the_report_reads_the_first_response(tmp_path: Path) -> None:
+def test_the_report_reads_the_first_response_if_the_harness_padded_a_rank(tmp_path: Path) -> None:
     results = run(stop_early(Simulated(half)), options=QUESTIONS, log_samples=True)
     lines = results["samples"]["cora_demo"]
     padded = max(number for number, line in enumerate(lines) if line["resps"] == [[SKIPPED]])
@@ -114,7 +114,7 @@ def test_where_the_harness_padded_a_rank_the_report_reads_the_first_response(tmp
 
 
 class Automatic(Simulated):
-    """Has the attributes by which a back end of the harness finds its batch size."""
+    """Has the attributes of a back end that determines its batch size automatically."""
 
     def __init__(self, batch_size: Any, schedule: float = 1, ranks: int = 1) -> None:
         super().__init__(knows)
@@ -124,9 +124,9 @@ class Automatic(Simulated):
 @pytest.mark.parametrize(
     ("model", "told"),
     [
-        # Each call would measure together with the other ranks, and these call another number of times.
+        # All ranks would measure the batch size together in each call, but they make different numbers of calls.
         (lambda: Automatic("auto", ranks=2), "--stop exact: .*--batch_size auto.*to a number"),
-        # Four times in a list of three requests: the back end would divide by zero.
+        # The batch size would be measured four times in a list of three requests: a division by zero.
         (lambda: Automatic("auto", schedule=4.0), "--stop exact: --batch_size auto:4 .*to a number"),
     ],
 )
@@ -137,15 +137,15 @@ def test_batch_sizes_that_need_one_long_list_are_refused(model: Callable[[], Aut
     assert asked.prompts == []
 
 
-def test_a_batch_size_that_one_process_finds_is_not() -> None:
+def test_an_automatic_batch_size_on_one_process_is_accepted() -> None:
     assert scores(run(stop_early(Automatic("auto")), options=QUESTIONS))["mcqa"] == 1.0
 
 
-def test_a_model_that_answers_too_little_is_told() -> None:
+def test_missing_responses_of_a_model_are_an_error() -> None:
     model = Simulated(knows)
     with (
         patch.object(model, "generate_until", lambda requests: ["A"] * (len(requests) - 1)),
-        pytest.raises(ValueError, match="5 responses to 6 requests"),
+        pytest.raises(ValueError, match="expected 6 responses, got 5"),
     ):
         run(stop_early(model), options=QUESTIONS)
 
@@ -153,7 +153,7 @@ def test_a_model_that_answers_too_little_is_told() -> None:
 def test_a_budget_alone_has_every_metric_of_its_sample() -> None:
     model = Simulated(half)
     results = run(stop_early(model, None, budget=60), options=QUESTIONS)
-    # 60 requests pay for two questions of 26; what the other four would have had is nobody's business.
+    # 60 requests are enough for two questions of 26.
     assert len(model.prompts) == 52
     same = run(Simulated(half), options={"questions": 2})
     assert scores(results) == scores(same)
@@ -162,8 +162,8 @@ def test_a_budget_alone_has_every_metric_of_its_sample() -> None:
     assert "|n:2x26|invalid:" in now
 
 
-@pytest.mark.parametrize(("target", "told"), [(0.5, "is below 0.5"), (0.0001, "did not come below 0.0001")])
-def test_it_is_said_whether_a_target_was_met(target: float, told: str, caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize(("target", "told"), [(0.5, "is below 0.5"), (0.0001, "is not below 0.0001")])
+def test_the_log_says_whether_a_target_was_met(target: float, told: str, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level("INFO", "lm_eval"):
         model = Simulated(lambda doc: knows(doc) if sum(map(ord, doc["question_id"])) % 2 else "Z")
         results = run(stop_early(model, target_stderr=target), options=QUESTIONS)

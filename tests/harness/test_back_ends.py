@@ -126,7 +126,7 @@ def test_replicas_that_are_loaded_for_each_wave(how: dict[str, Any]) -> None:
 def test_plain_lm_eval_refuses_a_chat_api_that_should_score() -> None:
     with Server() as server:
         manager = TaskManager(include_path=TASKS, include_defaults=False, metadata={"cora": {"questions": 1}})
-        with pytest.raises(OptionError, match="chat APIs return no log-probabilities"):
+        with pytest.raises(OptionError, match="chat APIs do not return log-probabilities"):
             simple_evaluate(
                 model="local-chat-completions",
                 model_args=server.chat,
@@ -170,7 +170,7 @@ def test_an_engine_that_batches_by_itself_is_not_to_be_sent_small_batches(caplog
     assert caplog.messages == []
     model.batch_size = 1
     warn_of_small_batches(model)
-    assert "use --batch_size auto" in caplog.text
+    assert "Use --batch_size auto" in caplog.text
 
 
 def test_an_api_class_of_the_users_own_that_takes_no_turns() -> None:

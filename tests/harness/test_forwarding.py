@@ -244,5 +244,5 @@ def test_an_object_that_was_never_filled_lacks_everything(kind: type[Any]) -> No
 
 def test_a_model_that_is_stopped_already_is_refused() -> None:
     for model in (stop_early(Alone()), AskingLM(Alone())):
-        with pytest.raises(OptionError, match="given before"):
+        with pytest.raises(OptionError, match="already wrapped"):
             stop_early(model)

@@ -47,10 +47,10 @@ def test_prompts_are_freed_after_the_inference(logged: bool) -> None:
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        ({"limit": 0}, "mine: --limit comes to 0 variants: expected more than 0"),
+        ({"limit": 0}, "mine: --limit: expected at least 1 variant, got 0"),
         ({"samples": [1, 3]}, "mine: --samples 3: expected 0 to 2"),
         ({"samples": [True]}, "mine: --samples True: expected 0 to 2"),
-        ({"world_size": 4}, "mine: 3 variants cannot be shared out among 4 processes"),
+        ({"world_size": 4}, "mine: expected at least one variant per process, got 3 variants for 4 processes"),
     ],
 )
 def test_docs_that_cannot_be_chosen(asked: dict[str, Any], message: str) -> None:

@@ -61,8 +61,8 @@ def test_letters_are_scored_by_a_server_that_returns_their_likelihoods(run: Runs
 
 
 CANNOT = [
-    ("chat", True, "chat APIs return no log-probabilities of a prompt"),
-    ("completions", False, "no log-probabilities"),
+    ("chat", True, "chat APIs do not return log-probabilities of a prompt"),
+    ("completions", False, "does not return log-probabilities"),
 ]
 
 

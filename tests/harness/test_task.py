@@ -342,7 +342,7 @@ def test_a_choice_of_exemplars_that_would_be_ignored_is_refused(lines: str, name
 )
 def test_a_task_file_without_a_probe_is_refused(lines: str, tmp_path: Path) -> None:
     name = lines.partition(":")[0]
-    with pytest.raises(OptionError, match=f"mine: {name}: .* in the task file; expected"):
+    with pytest.raises(OptionError, match=rf"mine: {name}: expected .* got .*\(in the task file\)"):
         own_task(tmp_path, lines).load(["mine"])
 
 
@@ -365,7 +365,7 @@ def test_a_task_file_without_a_benchmark_is_refused(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text(
         f"task: mine\ninclude: [{TASKS}/_forms/generate.yaml, {TASKS}/_probes/order.yaml]\nmetadata: {{version: 1}}\n"
     )
-    with pytest.raises(OptionError, match=r"mine: .* no `benchmark`"):
+    with pytest.raises(OptionError, match=r"mine: expected `benchmark` in the task file"):
         TaskManager(include_path=tmp_path, include_defaults=False).load(["mine"])
 
 
@@ -377,5 +377,5 @@ def test_exemplars_in_a_wording_of_ones_own(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("lines", ["doc_to_text: null", "output_type: multiple_choice"])
 def test_a_task_file_that_does_not_fit_together_names_itself(lines: str, tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match=r"mine: the task cannot be built of its file: \w+: .*compare what it sets"):
+    with pytest.raises(OptionError, match=r"mine: the task file cannot be used: \w+: .*compare its settings"):
         own_task(tmp_path, lines).load(["mine"])

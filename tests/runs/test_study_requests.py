@@ -46,7 +46,7 @@ def test_one_variant_of_each_question() -> None:
 
 @pytest.mark.parametrize("task", ["cora_demo", "cora_demo_mc", "cora_demo_revas"])
 def test_other_probes_have_no_cheap_version(task: str) -> None:
-    with pytest.raises(OptionError, match=rf"{task}: option 'variants': the probe .* does not have it"):
+    with pytest.raises(OptionError, match=rf"{task}: option 'variants': the probe "):
         build(task, variants=1)
 
 
