@@ -146,6 +146,8 @@ def read_columns(data: Any, given: Mapping[str, str | None]) -> AnswerColumns:
     """
     found, where = _from_frame(data) if hasattr(data, "iloc") else _from_rows(data)
     names = _find(found, given, _source(data))
+    if not found[names["question"]]:
+        raise ReportError(f"{_source(data)}: expected at least one answer, got none")
     for column in names.keys() - _MAY_BE_ABSENT:
         if _ABSENT in found[names[column]]:
             row = found[names[column]].index(_ABSENT)
@@ -180,7 +182,7 @@ def _from_rows(data: Any) -> tuple[dict[str, list[Any]], Callable[[int], str]]:
         located = list(read_rows(data))
     except BenchmarkError as error:
         raise ReportError(str(error).removeprefix("data_files: ")) from None
-    if not located:
+    if not located:  # without rows there are no columns
         raise ReportError(f"{_source(data)}: expected at least one answer, got none")
     names = dict.fromkeys(name for _, row in located for name in row)
     columns = {name: [row.get(name, _ABSENT) for _, row in located] for name in names}
@@ -208,10 +210,11 @@ def _find(found: Mapping[str, Sequence[Any]], given: Mapping[str, str | None], s
             names[column] = name
     needed = [column for column in ("question", "variant") if column not in names]
     if "correct" not in names and not {"picked", "answer"} <= names.keys():
-        needed.append("correct" if "picked" not in names else "answer")
+        needed.append("correct")
     if needed:
+        instead = ", or 'picked' and 'answer' instead of 'correct'" if "correct" in needed else ""
         raise ReportError(
-            f"{source}: no column {', '.join(map(repr, needed))}; the columns are {', '.join(map(repr, found))}. Name "
-            f"yours, for example score(data, {', '.join(f'{column}=...' for column in needed)})"
+            f"{source}: expected the columns {', '.join(map(repr, needed))}{instead}; got "
+            f"{', '.join(map(repr, found)) or 'none'}. Name yours with {', '.join(f'{name}=...' for name in needed)}"
         )
     return names

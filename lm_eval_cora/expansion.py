@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from lm_eval_cora.benchmarks import BenchmarkError
 from lm_eval_cora.formats import FORMATS
 from lm_eval_cora.loading import load_questions
 from lm_eval_cora.options import OptionError, Options
@@ -55,8 +56,8 @@ def expand(questions: Any = None, /, probe: str = "divergent", **options: Any) -
     Example:
         >>> rows = [{"question": "What is frozen water?", "choices": ["Ice", "Fog", "Steam"], "answer": "Ice"}]
         >>> variants = expand(rows)
-        >>> len(variants), variants[0].kind, variants[-1].choices
-        (14, 'original', ('Steam', 'Ice', 'None of the above'))
+        >>> len(variants), variants[0].kind, variants[2].choices
+        (14, 'original', ('Ice', 'None of the above', 'Steam'))
         >>> print(variants[0].prompt.partition("\n\n")[2])
         Question: What is frozen water?
         Choices:
@@ -72,8 +73,12 @@ def expand(questions: Any = None, /, probe: str = "divergent", **options: Any) -
     chosen = Options.from_metadata("expand", options)
     if questions is not None:
         chosen = replace(chosen, data_files=(questions,))
-    source = benchmark("local", chosen.declared, chosen.data_files)
-    return variants_of_all(load_questions(source, chosen).chosen, PROBES[probe], chosen)
+    try:
+        source = benchmark("local", chosen.declared, chosen.data_files)
+        chosen_questions = load_questions(source, chosen).chosen
+    except BenchmarkError as error:
+        raise BenchmarkError(str(error).removeprefix("data_files: ")) from None
+    return variants_of_all(chosen_questions, PROBES[probe], chosen)
 
 
 def variants_of_all(

@@ -127,9 +127,10 @@ class Scores(Mapping[str, Estimate]):
         Example:
             >>> from lm_eval_cora import score
             >>> rows = [{"question": "q1", "variant": n, "correct": True, "original": n == 0} for n in range(4)]
-            >>> frame = score(rows).to_frame()
-            >>> frame.columns.tolist(), frame.set_index("metric").value["cora"]
-            (['metric', 'value', 'stderr', 'low', 'high'], 1.0)
+            >>> score(rows).to_frame().head(2)
+              metric  value  stderr  low  high
+            0    acc    1.0     NaN  NaN   NaN
+            1   mcqa    1.0     NaN  NaN   NaN
         """
         from pandas import DataFrame  # takes half a second
 
@@ -145,9 +146,8 @@ class Scores(Mapping[str, Estimate]):
         Example:
             >>> from lm_eval_cora import score
             >>> rows = [{"question": "q1", "variant": n, "correct": n < 2} for n in range(4)]
-            >>> curve = score(rows).bmca_curve().set_index("level").value
-            >>> curve[0.5], curve[0.6]
-            (1.0, 0.0)
+            >>> score(rows).bmca_curve().value.tolist()
+            [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0]
 
         Source: CoRA, eq. 5 and figure 2.
         """
@@ -191,9 +191,7 @@ class Scores(Mapping[str, Estimate]):
     def __repr__(self) -> str:
         """The defined metrics as a table."""
         rows = [[name, *_shown(estimate)] for name, estimate in self.items() if not isnan(estimate.value)]
-        return "\n".join(
-            [self._title(), "", table_as_text(["metric", "value", "stderr", "95%"], rows), *self.remarks]
-        )
+        return "\n".join([self._title(), "", table_as_text(["metric", "value", "stderr", "95%"], rows), *self.remarks])
 
     def _repr_html_(self) -> str:
         """The same for a notebook."""
@@ -206,7 +204,8 @@ class Scores(Mapping[str, Estimate]):
         sizes = self._table.sizes
         fewest, most = sizes.min(initial=sizes.max(initial=0)), sizes.max(initial=0)
         variants = f"{fewest}" if fewest == most else f"{fewest} to {most}"
-        return f"{self.questions:,} question{'' if self.questions == 1 else 's'} with {variants} variants"
+        counted = f"{self.questions:,} question{'' if self.questions == 1 else 's'}"
+        return f"{counted} with {variants} variant{'' if variants == '1' else 's'}"
 
     @property
     def remarks(self) -> list[str]:

@@ -13,15 +13,13 @@ import numpy as np
 from lm_eval_cora import metrics
 from lm_eval_cora.answer_rows import AnswerRows, read_answers
 from lm_eval_cora.answers import Reader
-from lm_eval_cora.equivalence import EquivalenceChecker
-from lm_eval_cora.formats import format_of
 from lm_eval_cora.metrics.arrays import despite_skipped
 from lm_eval_cora.metrics.entries import compute, is_in_table
 from lm_eval_cora.metrics.estimate import Estimate, mean_of
 from lm_eval_cora.reading import read_response, skipped
 from lm_eval_cora.report import ReportError
 from lm_eval_cora.report import runs as harness_runs
-from lm_eval_cora.report.samples import compared, probe_of
+from lm_eval_cora.report.samples import probe_of
 from lm_eval_cora.responses import ResponseTable
 from lm_eval_cora.scores import Scores
 from lm_eval_cora.task_files import applicable_metrics
@@ -126,14 +124,11 @@ def read(variants: Sequence[Variant], responses: Iterable[str | None], *, reader
     for place, text in enumerate(texts):
         if text is not None and not isinstance(text, str):
             raise ReportError(f"read: response {place}: expected text, or None if skipped, got {type(text).__name__}")
-    checker = EquivalenceChecker()
     records = [
         skipped(doc) if text is None else read_response(doc, [text], reader=reader)
         for doc, text in zip(docs, texts, strict=True)
     ]
-    references = {doc["question_id"]: doc["answer"] for doc in docs if format_of(doc).is_open}
-    records = compared(records, references, checker, "read")
-    table = ResponseTable.from_records(records, checker.verdict)
+    table = ResponseTable.from_records(records)
     entries = applicable_metrics(probe_of({}, records), table, "generate")
     functions = {entry["metric"]: partial(compute, entry) for entry in entries if is_in_table(entry)}
     notes = [f"{table.incomplete:,} questions are left out because variants are missing"] if table.incomplete else []

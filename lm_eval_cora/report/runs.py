@@ -298,8 +298,7 @@ def _run(
     *,
     alone: bool,
 ) -> Run:
-    references = {question: answer for samples in parts for question, answer in samples.written.items()}
-    records = compared([one for samples in parts for one in samples.records], references, checker, str(files[0].path))
+    records = compared(parts, checker)
     table = ResponseTable.from_records(records, checker.verdict)
     newest = files[0]
     if newest.reader and newest.reader != reader and not table.is_whole:

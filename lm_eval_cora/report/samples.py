@@ -95,29 +95,22 @@ def read_samples(path: Path, reader: Reader) -> tuple[dict[str, Samples], Counte
     return found, broken
 
 
-def compared(
-    records: Sequence[Record], references: Mapping[str, str], checker: EquivalenceChecker, source: str
-) -> list[Record]:
-    """Compare answers to questions without options to their references, all at once.
+def compared(parts: Sequence[Samples], checker: EquivalenceChecker) -> list[Record]:
+    """Return the records of the samples, with answers to questions without options compared to their references.
 
-    Args:
-        records: Records of any questions.
-        references: The reference answer of each question without options.
-        checker: Compares answers.
-        source: Where the records come from, for the error message.
-
-    Returns:
-        The records, with `matches` where the model wrote an answer of its own.
+    All comparisons are made at once.
 
     Raises:
         ReportError: If there are such answers and math-verify is not installed.
     """
+    records = [record for samples in parts for record in samples.records]
+    references = {question: answer for samples in parts for question, answer in samples.written.items()}
     if not references:
-        return list(records)
+        return records
     if find_spec("math_verify") is None:
         raise ReportError(
-            f"{source}: comparing answers to MATH needs math-verify, which is not installed: "
-            "pip install 'lm-eval-cora[math]'. Or pass only the other files"
+            f"{next(iter(parts[0].places.values())).path}: comparing answers to MATH needs math-verify, which is not "
+            "installed: pip install 'lm-eval-cora[math]'. Or pass only the other files"
         )
     groups: dict[str, list[str]] = {question: [reference] for question, reference in references.items()}
     for record in records:

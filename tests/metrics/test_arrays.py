@@ -1,0 +1,153 @@
+"""Metrics of right and wrong answers on arrays: the same values as on tables, and what skipped variants leave open."""
+
+from __future__ import annotations
+
+from itertools import product
+from math import isnan, nan
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lm_eval_cora import metrics
+from lm_eval_cora.metrics.estimate import Estimate
+from lm_eval_cora.responses import Record, ResponseTable
+
+METRICS = [
+    metrics.acc,
+    metrics.mcqa,
+    metrics.mcqa_plus,
+    metrics.mcqa_plus_diff,
+    metrics.mv,
+    metrics.ci,
+    metrics.cora,
+    metrics.core,
+]
+
+
+def test_by_hand() -> None:
+    correct = np.array([[1, 1, 1], [1, 0, 1], [0, 1, 1], [1, 1, 1]], dtype=bool)
+    # Originals 1, 1, 0, 1; all right 1, 0, 0, 1: mcqa 3/4, bmca@1.0 2/4, ci 1 - (3/4 - 2/4), cora 3/4 * 3/4.
+    assert metrics.mcqa(correct).value == 0.75
+    assert metrics.bmca(correct, 1.0).value == 0.5
+    assert metrics.ci(correct).value == 0.75
+    assert metrics.cora(correct).value == 0.5625
+    assert metrics.acc(correct).value == pytest.approx(10 / 12)
+    # The last variant is the original: 1, 1, 1, 1; cora is 1 * (1 - (1 - 2/4)).
+    assert metrics.cora(correct, original=2).value == 0.5
+
+
+def test_rows_of_different_lengths() -> None:
+    assert metrics.mcqa_plus([[True, False], [True, True, True, True]]).value == 0.75
+    assert metrics.acc([[True, False], [True, True, True, True]]).value == pytest.approx(5 / 6)
+
+
+@pytest.mark.parametrize(
+    "correct",
+    [
+        np.array([[True, False], [True, True]]),
+        np.array([[1, 0], [1, 1]]),
+        np.array([[1.0, 0.0], [1.0, 1.0]]),
+        [[True, False], [True, True]],
+        ((1, 0), (1, 1)),
+        pd.DataFrame([[True, False], [True, True]]),
+        pd.DataFrame([[True, False], [True, True]]).astype("boolean"),
+    ],
+)
+def test_every_kind_of_array(correct: Any) -> None:
+    assert metrics.cora(correct) == metrics.cora(ResponseTable.from_hits([[1, 0], [1, 1]]))
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("empty", [[], np.zeros((0, 3))])
+def test_no_questions(metric: Any, empty: Any) -> None:
+    assert isnan(metric(empty).value)
+
+
+@pytest.mark.parametrize(
+    ("correct", "message"),
+    [
+        ([[1, 2]], "got 2 for variant 1 of question 0"),
+        ([[1, 0], [0, -1, 1]], "got -1 for variant 1 of question 1"),
+        ([True, False], "shape"),
+        ([[]], "shape"),
+        ([["right"]], "shape"),
+        (np.zeros((2, 2, 2)), "shape"),
+        (3, "shape"),
+        ("ab", "shape"),
+        (None, "shape"),
+    ],
+)
+def test_wrong_arrays(correct: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        metrics.acc(correct)
+
+
+@pytest.mark.parametrize("original", [-1, 2, 3])
+def test_an_original_that_a_question_lacks(original: int) -> None:
+    with pytest.raises(ValueError, match=r"question 1 has 2 variants"):
+        metrics.cora([[1, 1, 1, 1], [1, 1]], original=original)
+
+
+def test_without_an_original() -> None:
+    assert isnan(metrics.cora([[1, 1]], original=None).value)
+    assert metrics.acc(ResponseTable.from_hits([[1, 1]], original=None)).value == 1.0
+
+
+rows = st.lists(st.lists(st.sampled_from([1.0, 0.0, nan]), min_size=1, max_size=4), min_size=1, max_size=3)
+
+
+@given(rows)
+def test_skipped_variants_leave_a_value_only_if_no_answer_could_change_it(correct: list[list[float]]) -> None:
+    begun = [row for row in correct if not all(map(isnan, row))]
+    for metric in METRICS:
+        found = metric(correct).value
+        values = {metric(filled).value for filled in _filled(begun)} if begun else set()
+        if isnan(found):
+            continue
+        assert len(values) == 1, metric
+        assert values == {found}, metric
+
+
+@given(rows)
+def test_exact_metrics_are_known_as_soon_as_each_question_is_settled(correct: list[list[float]]) -> None:
+    """After an original and a wrong answer, the rest of a question does not matter for cora."""
+    settled = [row for row in correct if not isnan(row[0]) and (0.0 in row or nan not in row)]
+    known = [row for row in settled if 0.0 in row or not any(map(isnan, row))]
+    if known:
+        filled = [[0.0 if isnan(one) else one for one in row] for row in known]
+        assert metrics.cora(known).value == metrics.cora(filled).value
+
+
+def _filled(correct: list[list[float]]) -> list[list[list[float]]]:
+    """All ways to answer the skipped variants."""
+    each = [list(product(*([one] if not isnan(one) else [0.0, 1.0] for one in row))) for row in correct]
+    return [list(map(list, rows)) for rows in product(*each)]
+
+
+@given(st.lists(st.lists(st.booleans(), min_size=1, max_size=5), min_size=1, max_size=5))
+def test_the_same_as_records(correct: list[list[bool]]) -> None:
+    """Oracle: the table that the harness' Records make."""
+    table = ResponseTable.from_records(
+        Record(
+            f"{number:09d}",
+            len(row),
+            place,
+            "variant" if place else "original",
+            (0, 1),
+            0,
+            picked=0 if hit else 1,
+            position=0 if hit else 1,
+            original=not place,
+            followed=True,
+        )
+        for number, row in enumerate(correct)
+        for place, hit in enumerate(row)
+    )
+    for metric in [*METRICS, metrics.all_equal, metrics.consistency_rate, metrics.followed]:
+        one: Estimate = metric(ResponseTable.from_hits(correct))
+        other: Estimate = metric(table)
+        assert np.array_equal([*one], [*other], equal_nan=True), metric

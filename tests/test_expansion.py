@@ -1,0 +1,84 @@
+"""Variants for people who query a model themselves: those of the task `cora_local`, from any kind of table."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import lm_eval_cora as cora
+from lm_eval_cora.benchmarks import BenchmarkError
+from lm_eval_cora.harness.docs import doc_to_text, process_docs
+from lm_eval_cora.harness.loading import load_benchmark
+from lm_eval_cora.options import OptionError, Options
+from lm_eval_cora.probes import PROBES
+from lm_eval_cora.task_files import benchmark
+
+ROWS = [
+    {"id": "ice", "question": "What is frozen water?", "choices": ["Ice", "Fog", "Steam"], "answer": "A"},
+    {"id": "dew", "question": "What lies on grass in the morning?", "choices": ["Sand", "Dew"], "answer": "B"},
+    {"id": "sea", "question": "What is salty?", "choices": ["Sea", "Rain", "Dew", "Snow"], "answer": "A"},
+]
+
+
+@pytest.mark.parametrize("probe", PROBES)
+@pytest.mark.parametrize("options", [{}, {"seed": 3, "questions": 2}])
+def test_the_variants_are_those_of_the_task(probe: str, options: dict[str, Any], tmp_path: Path) -> None:
+    path = tmp_path / "questions.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    chosen = Options(data_files=(str(path),), **options)
+    rows = load_benchmark(options=chosen, benchmark=benchmark("local", {}, chosen.data_files))["test"]
+    docs = process_docs(rows, PROBES[probe], chosen)
+    for source in (path, str(path), ROWS, pd.DataFrame(ROWS)):
+        variants = cora.expand(source, probe=probe, **options)
+        assert [vars(variant) for variant in variants] == list(docs)
+        assert [variant.prompt for variant in variants] == [doc_to_text(doc) for doc in docs]
+
+
+def test_columns_with_other_names() -> None:
+    rows = [{"stem": "Frozen water?", "a": "Fog", "b": "Ice", "key": 1}]
+    (first, *_) = cora.expand(rows, question="stem", choices=["a", "b"], answer="key", answer_is="index")
+    assert (first.question, first.choices, first.answer) == ("Frozen water?", ("Fog", "Ice"), 1)
+
+
+def test_templates_of_ones_own(tmp_path: Path) -> None:
+    path = tmp_path / "templates.json"
+    path.write_text(json.dumps([{"name": "brief", "prompt": "{question}{options}\nThe best answer is:"}]))
+    with pytest.raises(OptionError, match="template"):
+        cora.expand(ROWS, probe="prompts", templates=str(path))
+    assert cora.expand(ROWS, probe="sampling", templates=str(path))[0].prompt.endswith("The best answer is:")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"probe": "divergnt"}, OptionError, "Did you mean 'divergent'"),
+        ({"sed": 1}, OptionError, "unknown option 'sed'.* Did you mean 'seed'"),
+        ({"seed": "one"}, OptionError, "'seed'"),
+        ({"orders": "cyclic"}, OptionError, "'orders'.* 'divergent' ignores it"),
+        ({"answer": "key"}, BenchmarkError, "'key'"),
+        ({"hub": "ORG/NAME", "split": "test"}, BenchmarkError, "expected one source"),
+    ],
+)
+def test_wrong_arguments(arguments: dict[str, Any], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        cora.expand(ROWS, **arguments)
+
+
+@pytest.mark.parametrize("rows", [[], [{"question": "?"}], [{"question": "?", "choices": ["a"], "answer": "a"}]])
+def test_rows_that_are_not_questions(rows: list[dict[str, Any]]) -> None:
+    with pytest.raises(BenchmarkError):
+        cora.expand(rows)
+
+
+def test_a_missing_file() -> None:
+    with pytest.raises(BenchmarkError, match=r"^there is no file missing\.csv"):
+        cora.expand("missing.csv")
+
+
+def test_no_questions_at_all() -> None:
+    with pytest.raises(BenchmarkError, match="no questions are given"):
+        cora.expand()

@@ -1,0 +1,145 @@
+"""What the Python API returns: a mapping of metrics, tables, a plot, and comparisons."""
+
+from __future__ import annotations
+
+from math import isnan
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lm_eval_cora as cora
+from lm_eval_cora import metrics
+from lm_eval_cora.report import ReportError
+
+
+def rows(correct: Any, **more: Any) -> list[dict[str, Any]]:
+    return [
+        {"question": f"q{number}", "variant": place, "correct": bool(hit), "original": not place, **more}
+        for number, row in enumerate(correct)
+        for place, hit in enumerate(row)
+    ]
+
+
+CORRECT = [[1, 1, 1, 1], [1, 0, 1, 0], [0, 0, 0, 1], [1, 1, 1, 0]]
+
+
+@pytest.fixture
+def scores() -> cora.Scores:
+    return cora.score(rows(CORRECT))
+
+
+def test_a_mapping_of_estimates(scores: cora.Scores) -> None:
+    assert scores["cora"] == metrics.cora(CORRECT)
+    value, error = scores["cora"]
+    assert scores["cora"].interval == pytest.approx((value - 1.96 * error, value + 1.96 * error), abs=1e-4)
+    assert set(scores) >= {"acc", "bmca@1.0", "ci", "cora", "consistency_rate"}
+    assert len(scores) == len(list(scores)) == len(scores.to_frame())
+    assert "cora" in scores
+    assert "coral" not in scores
+
+
+def test_an_unknown_metric_is_named_with_what_was_meant(scores: cora.Scores) -> None:
+    with pytest.raises(KeyError, match=r"Did you mean 'bmca@1\.0'"):
+        scores["bmca@1"]
+
+
+def test_what_is_undefined_is_nan_and_says_why(scores: cora.Scores) -> None:
+    assert isnan(scores["consistency_rate"].value)
+    assert "'picked'" in scores.undefined["consistency_rate"]
+    assert "'kind'" in scores.undefined["acc_min"]
+    assert "cora" not in scores.undefined
+    assert isnan(scores.to_frame().set_index("metric").value["consistency_rate"])
+    unmarked = cora.score([{**row, "original": False} for row in rows(CORRECT)])
+    assert "'q0'" in unmarked.undefined["cora"]
+    assert "'original'" in cora.score(rows(CORRECT), original=None).undefined.get("cora", "'original'")
+
+
+def test_the_curve_is_bmca_at_each_level(scores: cora.Scores) -> None:
+    curve = scores.bmca_curve()
+    assert curve.level.tolist() == [level / 10 for level in range(11)]
+    for row in curve.itertuples():
+        assert (row.value, row.stderr) == tuple(metrics.bmca(CORRECT, row.level))
+    # By hand: 4, 2, 1 and 3 of 4 are right.
+    assert curve.value.tolist() == [1.0, 1.0, 1.0, 0.75, 0.75, 0.75, 0.5, 0.5, 0.25, 0.25, 0.25]
+
+
+def test_the_plot_has_the_curve_and_its_interval(scores: cora.Scores) -> None:
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    pyplot.switch_backend("Agg")
+    axes = scores.plot(label="model")
+    (line,) = axes.lines
+    assert line.get_ydata().tolist() == scores.bmca_curve().value.tolist()
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["model"]
+    assert scores.plot(ax=axes) is axes
+    assert len(axes.lines) == 2
+    pyplot.close(axes.figure)
+
+
+def test_text_and_html_show_the_metrics_and_escape_names() -> None:
+    found = cora.score(rows(CORRECT, reader="<b>me</b>"))
+    text, html = repr(found), found._repr_html_()
+    assert "4 questions with 4 variants" in text
+    assert f"{found['cora'].value:.4f}" in text
+    assert "undefined: " in text
+    assert "<td>cora</td>" in html
+    assert "<b>me</b>" not in html
+    assert "&lt;b&gt;me" in html
+
+
+def test_a_single_question_has_no_errors() -> None:
+    found = cora.score(rows([[1, 1]]))
+    assert (found["cora"].value, isnan(found["cora"].stderr)) == (1.0, True)
+    assert "nan" not in repr(found).split("undefined")[0]
+    assert "1 question with 2 variants" in repr(found)
+
+
+# ---- compare
+
+
+def test_a_difference_is_paired_by_question(scores: cora.Scores) -> None:
+    better = cora.score(rows([[1, 1, 1, 1], [1, 1, 1, 1], [0, 0, 0, 1], [1, 1, 1, 0]]))
+    row = cora.compare(scores, better)["bmca@1.0"]
+    # One of four questions is gained: 0.25, with sd 0.5 and standard error 0.5 / 2.
+    assert (row.before.value, row.after.value, row.value, row.stderr) == (0.25, 0.5, 0.25, 0.25)
+    assert row.interval == pytest.approx((0.25 - 1.96 * 0.25, 0.25 + 1.96 * 0.25), abs=1e-4)
+    assert row.p_value == 1.0  # one gained, none lost
+    back = cora.compare(better, scores)["cora"]
+    assert back.value == -cora.compare(scores, better)["cora"].value
+
+
+def test_the_error_of_a_difference_against_differences_by_question() -> None:
+    rng = np.random.default_rng(7)
+    one, other = rng.random((2, 60, 6)) < 0.7
+    found = cora.compare(cora.score(rows(one)), cora.score(rows(other)))
+    differences = other.mean(axis=1) - one.mean(axis=1)
+    assert found["mcqa_plus"].stderr == pytest.approx(differences.std(ddof=1) / np.sqrt(60))
+    assert isnan(found["mcqa_plus"].p_value)
+
+
+def test_a_comparison_is_a_table(scores: cora.Scores) -> None:
+    found = cora.compare(scores, scores)
+    frame = found.to_frame().set_index("metric")
+    assert frame.difference.abs().max() == 0.0
+    assert set(frame.index) == set(found) == {name for name in scores if name not in scores.undefined}
+    assert len(found) == len(frame)
+    assert "cora" in repr(found)
+    assert "<td>cora</td>" in found._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("other", "message"),
+    [
+        (rows(CORRECT[:3]), r"1 that only one of the two has \(q3\)"),
+        (rows([*CORRECT[:3], [1, 1]]), "'q3' has 4 in the first and 2 in the second"),
+    ],
+)
+def test_scores_that_cannot_be_compared(scores: cora.Scores, other: Any, message: str) -> None:
+    with pytest.raises(ReportError, match=message):
+        cora.compare(scores, cora.score(other))
+
+
+def test_metrics_are_computed_once(scores: cora.Scores, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = scores["consistency_rate"], scores["cora"]
+    monkeypatch.setattr(scores, "_functions", dict.fromkeys(scores._functions))
+    assert scores["cora"] is first[1]

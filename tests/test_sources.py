@@ -1,0 +1,242 @@
+"""Scores from tables in memory, from files of every kind, and from responses to prompts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import datasets
+import numpy as np
+import pandas as pd
+import pytest
+
+import lm_eval_cora as cora
+from lm_eval_cora.report import ReportError
+
+ROWS = [
+    {"id": "q1", "variant": "original", "ok": True, "is_original": True, "picked": "Ice"},
+    {"id": "q1", "variant": "shuffled", "ok": True, "is_original": False, "picked": "Ice"},
+    {"id": "q2", "variant": "original", "ok": True, "is_original": True, "picked": "Fog"},
+    {"id": "q2", "variant": "shuffled", "ok": False, "is_original": False, "picked": None},
+]
+NAMES = {"question": "id", "correct": "ok", "original": "is_original"}
+
+
+def as_csv(folder: Path, suffix: str = ".csv") -> Path:
+    path = folder / f"answers{suffix}"
+    pd.DataFrame(ROWS).to_csv(path, index=False, sep="\t" if suffix == ".tsv" else ",")
+    return path
+
+
+def as_parquet(folder: Path) -> Path:
+    pd.DataFrame(ROWS).to_parquet(folder / "answers.parquet")
+    return folder / "answers.parquet"
+
+
+def as_json(folder: Path) -> Path:
+    (folder / "answers.json").write_text(json.dumps(ROWS))
+    return folder / "answers.json"
+
+
+SOURCES: dict[str, Callable[[Path], Any]] = {
+    "list of dicts": lambda folder: ROWS,
+    "DataFrame": lambda folder: pd.DataFrame(ROWS),
+    "DataFrame with an index": lambda folder: pd.DataFrame(ROWS, index=[7, 7, 8, 8]),
+    "DataFrame of pandas' own types": lambda folder: pd.DataFrame(ROWS).convert_dtypes(),
+    "categorical": lambda folder: pd.DataFrame(ROWS).astype({"variant": "category", "id": "category"}),
+    "Dataset": lambda folder: datasets.Dataset.from_list(ROWS),
+    "csv": as_csv,
+    "tsv": lambda folder: as_csv(folder, ".tsv"),
+    "parquet": as_parquet,
+    "json": as_json,
+    "path as text": lambda folder: str(as_json(folder)),
+    "in another order": lambda folder: pd.DataFrame(ROWS).sample(frac=1, random_state=1),
+}
+
+
+@pytest.mark.parametrize("kind", SOURCES)
+def test_every_kind_of_table_has_the_same_scores(kind: str, tmp_path: Path) -> None:
+    scores = cora.score(SOURCES[kind](tmp_path), **NAMES)
+    # Both originals are right, one question is right in both variants: cora is 1 * (1 - (1 - 1/2)).
+    assert (scores["mcqa"].value, scores["bmca@1.0"].value, scores["cora"].value) == (1.0, 0.5, 0.5)
+    assert scores["invalid"].value == 0.25
+    # q1 agrees with itself, the invalid answer to q2 with nothing.
+    assert scores["consistency_rate"].value == 0.5
+    assert (scores.questions, scores.answers) == (2, 4)
+
+
+@pytest.mark.parametrize(
+    ("yes", "no"), [(True, False), (1, 0), (1.0, 0.0), ("True", "False"), ("1", "0"), ("true", "FALSE")]
+)
+def test_right_and_wrong_in_every_spelling(yes: Any, no: Any) -> None:
+    rows = [{"question": 1, "variant": n, "correct": yes if n else no} for n in range(4)]
+    assert cora.score(rows)["acc"].value == 0.75
+    assert cora.score(pd.DataFrame(rows))["acc"].value == 0.75
+
+
+@pytest.mark.parametrize("value", ["yes", 2, -1, "", 0.5, [True]])
+def test_a_value_that_is_neither_right_nor_wrong(value: Any) -> None:
+    rows = [{"question": 1, "variant": 0, "correct": True}, {"question": 1, "variant": 1, "correct": value}]
+    with pytest.raises(ReportError, match=r"row 1: column 'correct': expected True or False"):
+        cora.score(rows)
+
+
+def test_whole_numbers_are_equal_whatever_their_type() -> None:
+    """pandas turns whole numbers into floats where a value is missing."""
+    rows = [{"question": n // 2, "variant": n % 2, "picked": None if n == 3 else n % 2, "answer": 0} for n in range(4)]
+    frame = pd.DataFrame(rows)
+    assert frame.picked.dtype == float
+    assert frame.answer.dtype == int
+    scores = cora.score(frame)
+    # q0: option 0 is right, 1 is wrong. q1: 0 is right, then an invalid answer.
+    assert (scores["acc"].value, scores["invalid"].value) == (0.5, 0.25)
+
+
+def test_printed_options_in_the_cells_of_a_csv_file(tmp_path: Path) -> None:
+    rows = [{"question": "q", "variant": n, "picked": pick, "answer": "a"} for n, pick in enumerate("cab")]
+    printed = [["a", "b", "c"], ["a", "b"], ["b", "a"]]
+    for write in (json.dumps, str):
+        path = tmp_path / "answers.csv"
+        pd.DataFrame([{**row, "options": write(shown)} for row, shown in zip(rows, printed, strict=True)]).to_csv(path)
+        # c is not printed in the others; a and b are in both, and differ.
+        assert cora.score(path)["consistency_rate"].value == 0.0
+    frame = pd.DataFrame([{**row, "printed": np.array(shown)} for row, shown in zip(rows, printed, strict=True)])
+    assert cora.score(frame)["consistency_rate"].value == 0.0
+
+
+def test_skipped_variants_leave_out_what_they_could_change() -> None:
+    rows = [{"question": q, "variant": n, "correct": n == 0, "original": n == 0} for q in "ab" for n in range(3)]
+    rows[2]["correct"] = None  # after a wrong answer: a is settled
+    scores = cora.score(rows)
+    assert (scores["cora"].value, scores["bmca@1.0"].value, scores.answers) == (0.0, 0.0, 5)
+    assert "skipped" in scores.undefined["acc"]
+    assert any("1 of 6 variants were skipped" in note for note in scores.notes)
+    for row in rows[:3]:
+        row["correct"] = None
+    scores = cora.score(rows)
+    assert scores.questions == 1
+    assert any("1 questions are left out" in note for note in scores.notes)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"correct": False}, "row 0: column 'correct': expected True, because of the columns 'picked' and 'answer'"),
+        ({"correct": None}, "row 0: column 'correct': expected True or False where there is a pick"),
+        ({"answer": None}, "row 0: column 'answer': expected a text"),
+        ({"picked": "b", "correct": True}, "row 0: column 'correct': expected False"),
+        ({"picked": None, "correct": True}, "row 0: column 'correct': expected False"),
+    ],
+)
+def test_columns_that_contradict_each_other(change: dict[str, Any], message: str) -> None:
+    rows = [{"question": "q", "variant": n, "picked": "a", "answer": "a", "correct": True} for n in range(2)]
+    with pytest.raises(ReportError, match=message):
+        cora.score([{**rows[0], **change}, rows[1]])
+
+
+def test_a_pick_is_needed_where_the_answer_is_correct() -> None:
+    rows = [{"question": "q", "variant": n, "picked": "a" if n else None, "correct": True} for n in range(2)]
+    with pytest.raises(ReportError, match=r"row 0: column 'picked': expected a pick"):
+        cora.score(rows)
+
+
+def test_two_originals() -> None:
+    rows = [{"question": "q", "variant": n, "correct": True, "original": True} for n in range(2)]
+    with pytest.raises(ReportError, match=r"row 1: column 'original': .*'q'.*row 0"):
+        cora.score(rows)
+
+
+def test_the_same_variant_twice() -> None:
+    rows = [{"question": "q", "variant": "shuffled", "correct": True} for _ in range(2)]
+    with pytest.raises(ReportError, match=r"row 1: question 'q' has a second row with the variant 'shuffled'.*row 0"):
+        cora.score(rows)
+
+
+@pytest.mark.parametrize(
+    ("data", "names", "message"),
+    [
+        (ROWS, {}, "list: expected the columns 'question', 'correct', or 'picked' and 'answer'"),
+        (
+            ROWS,
+            {"original": "is_orignal"},
+            r"original='is_orignal': there is no such column\. Did you mean 'is_original'",
+        ),
+        (
+            [{"question": 1, "variant": 1, "picked": "a"}],
+            {},
+            "expected the columns 'correct', or 'picked' and 'answer'",
+        ),
+        ([], {}, "expected at least one answer"),
+        (pd.DataFrame(), {}, "expected the columns 'question', 'variant', 'correct'.* got none"),
+        (pd.DataFrame([[1, 2]], columns=["a", "a"]), {}, "'a' twice"),
+        (pd.DataFrame({"question": [], "variant": [], "correct": []}), {}, "expected at least one answer"),
+        (7, {}, "expected the path of a file, a pandas DataFrame.* got int"),
+        ("missing.csv", {}, "there is no file missing.csv"),
+        ("answers.xlsx", {}, r"'\.xlsx'"),
+        ([{"question": 1, "variant": 1, "correct": 1}, {"question": 1, "variant": 2}], {}, "row 1: .*'correct'"),
+    ],
+)
+def test_bad_input_is_one_clear_error(data: Any, names: dict[str, str], message: str) -> None:
+    with pytest.raises(ReportError, match=message) as caught:
+        cora.score(data, **names)
+    assert not str(caught.value).startswith("data_files")
+
+
+# ---- read
+
+
+QUESTIONS = [
+    {"id": "ice", "question": "What is frozen water?", "choices": ["Ice", "Fog", "Steam"], "answer": "Ice"},
+    {"id": "dew", "question": "What lies on grass in the morning?", "choices": ["Sand", "Dew"], "answer": "Dew"},
+]
+
+
+def right(variant: cora.Variant) -> str:
+    place = variant.printed.index(variant.answer)
+    return f"The answer is ({'ABCDE'[place]})."
+
+
+def test_read_scores_the_responses_to_prompts() -> None:
+    variants = cora.expand(QUESTIONS)
+    scores = cora.read(variants, map(right, variants))
+    assert (scores.questions, scores["cora"].value, scores["consistency_rate"].value) == (2, 1.0, 1.0)
+    assert scores["followed"].value == 0.0  # the format asks for the letter first
+    assert cora.read(variants, map(right, variants), reader="strict")["invalid"].value == 1.0
+
+
+def test_read_leaves_out_questions_with_missing_variants() -> None:
+    variants = cora.expand(QUESTIONS)[:-1]
+    scores = cora.read(variants, ["A"] * len(variants))
+    assert scores.questions == 1
+    assert "1 questions are left out" in scores.notes[0]
+
+
+def test_read_takes_none_for_a_skipped_variant() -> None:
+    variants = cora.expand(QUESTIONS)
+    responses = [right(one) if one.original else None if one.ordinal > 1 else "none of them" for one in variants]
+    scores = cora.read(variants, responses)
+    assert (scores["mcqa"].value, scores["cora"].value) == (1.0, 0.0)
+    assert "skipped" in scores.undefined["acc"]
+
+
+@pytest.mark.parametrize("responses", [[], ["A"], ["A"] * 100])
+def test_read_wants_a_response_for_each_variant(responses: list[str]) -> None:
+    with pytest.raises(ReportError, match=rf"got {len(responses)} for 22 variants"):
+        cora.read(cora.expand(QUESTIONS), responses)
+
+
+def test_read_refuses_what_is_not_text() -> None:
+    variants = cora.expand(QUESTIONS)
+    with pytest.raises(ReportError, match=r"response 3: expected text.* got dict"):
+        cora.read(variants, ["A", "A", "A", {"text": "A"}, *["A"] * (len(variants) - 4)])  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize("probe", ["divergent", "plus", "revas", "prompts", "order", "sampling"])
+def test_every_probe_is_expanded_and_read(probe: str) -> None:
+    variants = cora.expand(QUESTIONS, probe=probe)
+    assert all(variant.question in variant.prompt for variant in variants)
+    scores = cora.read(variants, ["A"] * len(variants))
+    assert scores.questions == 2
+    assert scores["invalid"].value < 1.0
