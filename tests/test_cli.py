@@ -191,7 +191,7 @@ def test_a_report_as_a_page(cli: Cli, out: Written, tmp_path: Path, monkeypatch:
     assert cli.out == page
 
 
-def test_what_the_reader_must_know_is_on_stderr(cli: Cli, out: Written, tmp_path: Path) -> None:
+def test_warnings_are_on_stderr(cli: Cli, out: Written, tmp_path: Path) -> None:
     written = copied(out, tmp_path)
     put(written.samples, ["{", *lines_of(written.samples)[1:]])
     assert cli("report", tmp_path, "--format", "json") == 0
@@ -210,7 +210,7 @@ def test_an_export_is_the_report_as_csv(cli: Cli, out: Written, tmp_path: Path) 
     assert (tmp_path / "new" / "scores.csv").read_text() == printed
 
 
-def test_text_that_no_file_can_hold(cli: Cli, out: Written, tmp_path: Path) -> None:
+def test_text_that_cannot_be_encoded(cli: Cli, out: Written, tmp_path: Path) -> None:
     """An escaped lone surrogate (half an emoji). The harness writes none, other programs do."""
     lines = lines_of(out.samples)
     for line in lines:
@@ -336,7 +336,7 @@ def test_the_cost_of_a_run(task: str, options: dict[str, Any], arguments: dict[s
     assert f" {variants:,} variants, {len(model.prompts):,} requests" in line
 
 
-def test_several_tasks_and_a_folder_of_ones_own(cli: Cli, tmp_path: Path) -> None:
+def test_several_tasks_and_a_folder_of_the_user(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text(
         f"task: mine\ninclude: {Path(__file__).parents[1]}/tasks/demo/cora_demo.yaml\nmetadata: {{version: 1}}\n"
     )

@@ -31,7 +31,7 @@ SUGGESTED: list[tuple[str, str, str]] = [
 
 
 @pytest.mark.parametrize(("line", "wrong", "meant"), SUGGESTED)
-def test_what_may_be_meant(line: str, wrong: str, meant: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_suggestions(line: str, wrong: str, meant: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match=r"^2$"):
         main(line.split())
     out, err = capsys.readouterr()
@@ -42,7 +42,7 @@ def test_what_may_be_meant(line: str, wrong: str, meant: str, capsys: pytest.Cap
 @pytest.mark.parametrize(
     "line", ["zzzz", "report out --zzzz", "report out --format zzzz", "report", "guess --options x", "run --zzzz 1"]
 )
-def test_nothing_is_suggested_where_nothing_is_close(line: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_suggestion_if_nothing_is_close(line: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match=r"^2$"):
         main(line.split())
     assert "Did you mean" not in capsys.readouterr().err

@@ -12,7 +12,7 @@ from tests.support.messages import tells
 from tests.support.written import copied, lines_of, otherwise, put, strict, varied, write
 
 
-def test_one_task_that_cannot_be_compared_costs_only_itself(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_other_tasks_are_compared_if_one_cannot_be(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     one, other = tmp_path / "1", tmp_path / "2"
     for task in ("cora_demo_order", "cora_demo_sampling"):
         write(one, varied, task, {"questions": 3}, "a/one")
@@ -61,9 +61,7 @@ def test_the_format_follows_the_name_of_the_file(tmp_path: Path) -> None:
         (["tasks", "--check", "cora_demo", "--include_path", "OUT/nowhere"], "there is no such folder"),
     ],
 )
-def test_places_that_are_none(
-    arguments: list[str], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_invalid_paths(arguments: list[str], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     written = write(tmp_path, varied, "cora_demo_order", {"questions": 2})
     capsys.readouterr()
     assert main([argument.replace("OUT", str(written.folder)) for argument in arguments]) == 1

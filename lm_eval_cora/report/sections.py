@@ -78,6 +78,8 @@ def _glossary(runs: Sequence[Run]) -> Table:
         "RC(i) is the share of the variants of question i answered correctly. The original of a question is the "
         "question as its benchmark asks it. NOTA is the option “None of the above”."
     )
+    if any("misled" in meaning for _, meaning in rows):
+        note += " A question is misled if the model picks a wrong option in its original."
     return Table("Meaning of the metrics and of the kinds of variants", ["name", "meaning"], rows, note)
 
 

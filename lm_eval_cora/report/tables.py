@@ -122,7 +122,7 @@ def bmca_curve(runs: Sequence[Run]) -> Curve:
     rows += [[name, *(Number.of(levels[place][1]) for levels in marks)] for place, name in enumerate(("MCQA", "MV"))]
     return Curve(
         "Consistency of the correct answers (BMCA)",
-        "required share of correct variants per question",
+        "required share of correct variants",
         "share of questions",
         lines,
         Table("BMCA at each level", ["level", *models(runs)], rows),

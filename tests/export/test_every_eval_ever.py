@@ -65,7 +65,7 @@ def test_the_schema_of_the_package(exported: Exported) -> None:
         assert [error.message for value in values for error in validator.iter_errors(value)] == []
 
 
-def test_what_is_wrong_is_found() -> None:
+def test_invalid_records_are_found() -> None:
     assert list(RECORD({}, "record"))
     assert list(ROW({"interaction_type": "single_turn"}, "row"))
 

@@ -34,7 +34,7 @@ def test_every_defined_metric_comes_back_from_a_card(runs: list[Run]) -> None:
         assert found[key].metric_name == f"{key[1]} ({key[0]})"
 
 
-def test_what_stands_there(runs: list[Run]) -> None:
+def test_the_content_of_a_card(runs: list[Run]) -> None:
     (model,) = yaml.safe_load(model_index(runs))["model-index"]
     assert model["name"] == "some-org/some-model"
     (data,) = model["results"]  # one dataset
@@ -61,7 +61,7 @@ def test_data_of_the_hub(runs: list[Run]) -> None:
     }
 
 
-def test_data_of_one_name_stand_apart(runs: list[Run]) -> None:
+def test_data_of_one_name_are_separate(runs: list[Run]) -> None:
     digests = ("1a2b3c4d", "5e6f7a8b")
     both = [replace(runs[0], data=Data("my", digest), label=f"my {digest}", results={}) for digest in digests]
     (model,) = yaml.safe_load(model_index(both))["model-index"]
@@ -76,7 +76,7 @@ def test_one_model_only(runs: list[Run]) -> None:
         model_index([runs[0], replace(runs[1], model="other")])
 
 
-def test_nothing_that_is_defined(tmp_path: Path) -> None:
+def test_without_a_defined_metric(tmp_path: Path) -> None:
     write(tmp_path, run(knows, options={"questions": 1}))
     cut(tmp_path, lines=5)
     with pytest.raises(ReportError, match="undefined"):

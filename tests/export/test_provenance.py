@@ -44,13 +44,13 @@ SOURCES: dict[str, tuple[dict[str, Any], dict[str, Any], str, Dataset]] = {
 
 
 @pytest.mark.parametrize("name", SOURCES)
-def test_what_the_questions_were_read_from(name: str, runs: list[Run]) -> None:
+def test_the_source_of_the_questions(name: str, runs: list[Run]) -> None:
     config, options, benchmark, expected = SOURCES[name]
     results = {"configs": {runs[0].name: {**config, "metadata": {"cora": options}}}}
     assert dataset_of(replace(runs[0], results=results, data=Data(benchmark, "1a2b3c4d"))) == expected
 
 
-def test_names_of_what_was_measured(runs: list[Run]) -> None:
+def test_names_of_evaluations(runs: list[Run]) -> None:
     one = runs[0]
     assert evaluation_name(one) == "cora_demo"
     assert evaluation_name(replace(one, part="strict")) == "cora_demo/strict"

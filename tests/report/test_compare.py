@@ -143,7 +143,7 @@ OTHERWISE: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("name", OTHERWISE)
-def test_asked_otherwise(name: str, tmp_path: Path) -> None:
+def test_other_settings(name: str, tmp_path: Path) -> None:
     options, arguments, told = OTHERWISE[name]
     first = write(tmp_path / "first", varied, "cora_demo", {"categories": ["astronomy"]})
     second = write(tmp_path / "second", varied, "cora_demo", {"categories": ["astronomy"], **options}, **arguments)
@@ -207,7 +207,7 @@ def test_only_common_tasks_are_compared(demo: dict[str, Written], other: Written
     assert [(one.task, two.task) for one, two in pairs] == [("cora_demo", "cora_demo")]
 
 
-def test_questions_left_out_are_said_to_differ(demo: dict[str, Written], tmp_path: Path) -> None:
+def test_incomplete_questions_are_reported_as_different(demo: dict[str, Written], tmp_path: Path) -> None:
     written = copied(demo["cora_demo"], tmp_path)
     put(written.samples, lines_of(written.samples)[1:])
     assert "1 of 12 questions are only in the first" in refusal(demo["cora_demo"].folder, tmp_path)
@@ -281,7 +281,7 @@ def test_each_data_set_is_compared_with_itself(tmp_path: Path) -> None:
         assert compare(one, other)
 
 
-def test_several_data_sets_of_which_none_is_in_both(tmp_path: Path) -> None:
+def test_several_data_sets_without_a_common_one(tmp_path: Path) -> None:
     folders = on_files(tmp_path, "my", "other", "third")
     for folder in folders:
         rename(folder, "my")

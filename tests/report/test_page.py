@@ -88,7 +88,7 @@ def phone(browser: Browser, file: Path) -> Iterator[Visit]:
     visit.context.close()
 
 
-def test_it_needs_nothing_else_and_runs_nothing_that_a_text_says(visit: Visit, file: Path) -> None:
+def test_the_page_is_self_contained_and_runs_no_injected_script(visit: Visit, file: Path) -> None:
     visit.unfold()
     visit.page.evaluate("new Promise((painted) => requestAnimationFrame(() => setTimeout(painted)))")
     assert visit.page.evaluate("typeof window.hacked") == "undefined"
@@ -218,7 +218,7 @@ def test_a_question_unfolds(visit: Visit) -> None:
     assert (picked.text_content() or "").startswith("BBeta blockers")
 
 
-def test_what_is_printed_of_numbers_is_what_they_print(visit: Visit) -> None:
+def test_cells_show_numbers_with_error_and_rank(visit: Visit) -> None:
     cell = visit.page.locator("td", has_text="0.744").first
     assert cell.text_content() == "0.744 ± 0.012 (1)"
     assert cell.get_attribute("data-value") == "0.744"

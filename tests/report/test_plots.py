@@ -98,7 +98,7 @@ def test_ids_are_those_of_one_drawing() -> None:
         Dots("d", "x", ("a",), [("m", [UNKNOWN])], NOTHING, reference=(nan,)),
     ],
 )
-def test_of_nothing_that_is_said(chart: Chart) -> None:
+def test_charts_without_values_say_so(chart: Chart) -> None:
     assert texts(draw(chart)) == ["nothing to show"]
 
 
@@ -114,7 +114,7 @@ def test_of_nothing_that_is_said(chart: Chart) -> None:
         Dots("d", "x", ("a", "b"), [("m", [Number(1.0, 0.2)]), ("n", [UNKNOWN, UNKNOWN])], NOTHING),
     ],
 )
-def test_of_little_that_little_is_shown(chart: Chart) -> None:
+def test_charts_with_few_values(chart: Chart) -> None:
     assert "m" in texts(draw(chart))
 
 

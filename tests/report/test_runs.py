@@ -97,9 +97,7 @@ def test_one_variant_of_each_question(form: str, questions: int, tmp_path: Path)
     everything(tmp_path)
 
 
-def test_a_single_question_without_a_results_file_is_of_the_probe_that_asked_it(
-    demo: dict[str, Written], tmp_path: Path
-) -> None:
+def test_the_probe_of_a_single_question_without_a_results_file(demo: dict[str, Written], tmp_path: Path) -> None:
     for task in DEMO:
         lines = lines_of(demo[task].samples)
         question = lines[0]["doc"]["question_id"]
@@ -127,7 +125,7 @@ def test_every_probe_is_among_the_tasks() -> None:
     assert Counter(map(probe_of, DEMO)).keys() == PROBES.keys()
 
 
-def test_each_kind_of_variant_alone_is_of_the_probe_that_asked_it(demo: dict[str, Written], tmp_path: Path) -> None:
+def test_the_probe_of_a_single_kind_of_variant(demo: dict[str, Written], tmp_path: Path) -> None:
     """A run of `_plus` with the option `variants: 1` may have a single kind."""
     lines = {line["doc"]["kind"]: line for line in lines_of(demo["cora_demo_plus"].samples)}
     found = {}
@@ -232,7 +230,7 @@ def test_runs_with_no_variant_in_common_are_merged(tmp_path: Path) -> None:
     check_numbers(the_run(first.samples), first, "cora_demo")
 
 
-def test_of_runs_with_the_same_variants_the_newest_is_taken(tmp_path: Path) -> None:
+def test_the_newest_of_runs_with_the_same_variants_is_used(tmp_path: Path) -> None:
     older = write(tmp_path, lambda doc: "A", "cora_demo", {"questions": 3})
     newer = write(tmp_path, varied, "cora_demo", {"questions": 3})
     run = the_run(tmp_path)
@@ -302,7 +300,7 @@ def test_an_output_path_that_names_a_file(demo: dict[str, Written], tmp_path: Pa
     check_numbers(the_run(results), written, "cora_demo")
 
 
-def test_there_is_nothing(tmp_path: Path, demo: dict[str, Written]) -> None:
+def test_paths_without_samples(tmp_path: Path, demo: dict[str, Written]) -> None:
     empty = tmp_path / "empty"
     empty.mkdir()
     with pytest.raises(ReportError, match=r"empty: there are no samples .* --log_samples"):

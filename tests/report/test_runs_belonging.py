@@ -36,7 +36,7 @@ def test_a_path_given_twice_counts_once(tmp_path: Path) -> None:
     assert [run.files for run in read_runs([written.samples, written.folder])] == [(written.samples,)]
 
 
-def test_a_task_of_which_nothing_is_left_is_said(tmp_path: Path) -> None:
+def test_a_task_without_valid_lines_is_reported(tmp_path: Path) -> None:
     write(tmp_path, varied, "cora_demo_order", {"questions": 2})
     lost = write(tmp_path, varied, "cora_demo_sampling", {"questions": 2})
     put(lost.samples, ['{"a"', "{}"])
@@ -88,7 +88,7 @@ def test_lines_of_a_file_that_is_not_used_are_not_counted(tmp_path: Path) -> Non
     assert "not JSON" not in " ".join(run.warnings)
 
 
-def test_without_results_files_nothing_is_merged_and_that_is_why(tmp_path: Path) -> None:
+def test_runs_without_results_files_are_not_merged(tmp_path: Path) -> None:
     written = write(tmp_path, varied, "cora_demo_order", {"questions": 4})
     lines = lines_of(written.samples)
     written.results.unlink()
@@ -112,7 +112,7 @@ def test_merged_categories_are_in_the_signature(tmp_path: Path) -> None:
     assert not_comparable(run, the_run(whole.folder)) == ""
 
 
-def test_a_results_file_that_is_cut_is_said(tmp_path: Path) -> None:
+def test_a_truncated_results_file_is_reported(tmp_path: Path) -> None:
     written = write(tmp_path, varied, "cora_demo_order", {"questions": 2})
     text = written.results.read_text()
     written.results.write_text(text[: len(text) // 2])
@@ -127,7 +127,7 @@ def test_a_lone_samples_file_has_the_model_of_the_folder(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("change", [{"generation_kwargs": {"temperature": 1.5}}, {"system_instruction": "Be brief."}])
-def test_what_else_differs_is_told(tmp_path: Path, change: dict[str, Any]) -> None:
+def test_other_differences_are_reported(tmp_path: Path, change: dict[str, Any]) -> None:
     one = write(tmp_path / "1", varied, "cora_demo_order", {"questions": 2})
     other = copied(one, tmp_path / "2")
     results = json.loads(other.results.read_text())
@@ -139,7 +139,7 @@ def test_what_else_differs_is_told(tmp_path: Path, change: dict[str, Any]) -> No
     assert told.startswith(next(iter(change)))
 
 
-def test_a_template_that_the_server_applied_is_no_missing_one(tmp_path: Path) -> None:
+def test_a_template_applied_by_the_server_is_not_missing(tmp_path: Path) -> None:
     one = write(tmp_path / "1", varied, "cora_demo_order", {"questions": 2})
     other = copied(one, tmp_path / "2")
     results = json.loads(other.results.read_text())
@@ -166,14 +166,14 @@ def test_a_task_with_a_blank_in_its_name_is_checked(tmp_path: Path) -> None:
     assert run.differences[0].startswith("mcqa: 0.123")
 
 
-def test_metrics_of_ones_own_are_said_to_be_missing(tmp_path: Path) -> None:
+def test_metrics_of_the_user_are_reported_as_not_shown(tmp_path: Path) -> None:
     written = write(tmp_path, varied, "cora_demo_order", {"questions": 2})
     put(written.samples, [{**line, "metrics": [*line["metrics"], "bmca@0.75"]} for line in lines_of(written.samples)])
     (told,) = the_run(tmp_path).warnings
     assert told.endswith("are not shown: bmca@0.75")
 
 
-def test_unlike_runs_have_no_ranks_and_a_note(tmp_path: Path) -> None:
+def test_incomparable_runs_have_no_ranks_but_a_note(tmp_path: Path) -> None:
     one = write(tmp_path / "1", varied, "cora_demo_order", {"questions": 2}, "a/one")
     other = write(tmp_path / "2", otherwise, "cora_demo_order", {"questions": 3}, "a/other")
     (section,) = make_report(read_runs([one.folder, other.folder])).sections
@@ -183,7 +183,7 @@ def test_unlike_runs_have_no_ranks_and_a_note(tmp_path: Path) -> None:
     assert not [block for block in section.blocks if block.title.startswith("Differences")]
 
 
-def test_a_signature_that_is_none_breaks_no_merging(tmp_path: Path) -> None:
+def test_runs_with_an_invalid_signature_are_merged(tmp_path: Path) -> None:
     for category in ("astronomy", "biology"):
         written = write(tmp_path, varied, "cora_demo_order", {"categories": [category]})
         results = json.loads(written.results.read_text())

@@ -52,7 +52,7 @@ def as_line(value: Any) -> Any:
     return value if isinstance(value, bytes) else json.dumps(value)
 
 
-def test_lines_that_are_none_are_counted_and_change_nothing(demo: dict[str, Written], tmp_path: Path) -> None:
+def test_invalid_lines_are_counted_and_ignored(demo: dict[str, Written], tmp_path: Path) -> None:
     written = copied(demo["cora_demo"], tmp_path)
     lines: list[Any] = lines_of(written.samples)
     for place, broken in enumerate([*NO_JSON, *map(as_line, OF_ANOTHER_TASK), b"", b"   ", b"\r"]):
@@ -130,7 +130,7 @@ ALTERED: dict[str, Callable[[Line], Any]] = {
 
 
 @pytest.mark.parametrize("name", ALTERED)
-def test_an_altered_line_costs_its_question_only(name: str, demo: dict[str, Written], tmp_path: Path) -> None:
+def test_an_altered_line_removes_only_its_question(name: str, demo: dict[str, Written], tmp_path: Path) -> None:
     """Two lines are altered: the first of the file and one in the middle."""
     lines = lines_of(demo["cora_demo_order"].samples)
     ids = list(dict.fromkeys(line["doc"]["question_id"] for line in lines))
@@ -182,7 +182,7 @@ BORNE: dict[str, Callable[[Line], Any]] = {
 
 
 @pytest.mark.parametrize("name", BORNE)
-def test_what_is_strange_costs_at_most_its_question(name: str, demo: dict[str, Written], tmp_path: Path) -> None:
+def test_a_strange_line_affects_only_its_question(name: str, demo: dict[str, Written], tmp_path: Path) -> None:
     """A strange line may be read or left out. All other questions are kept, and every output can be written."""
     lines = lines_of(demo["cora_demo_order"].samples)[: 8 * ORDERS]  # the report shows all of these questions
     ids = {line["doc"]["question_id"] for line in lines}
@@ -194,7 +194,7 @@ def test_what_is_strange_costs_at_most_its_question(name: str, demo: dict[str, W
 
 
 @pytest.mark.parametrize("metrics", [5, None, [["acc"], {}]])
-def test_a_file_whose_lines_say_nothing_of_metrics(metrics: Any, demo: dict[str, Written], tmp_path: Path) -> None:
+def test_lines_without_names_of_metrics(metrics: Any, demo: dict[str, Written], tmp_path: Path) -> None:
     lines = lines_of(demo["cora_demo_order"].samples)
     for line in lines:
         line["metrics"] = metrics

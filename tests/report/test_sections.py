@@ -106,7 +106,7 @@ def test_the_ten_least_consistent_questions(task: str, demo: dict[str, Written])
                 ]
 
 
-def test_a_cut_question_is_no_example(demo: dict[str, Written], tmp_path: Path) -> None:
+def test_incomplete_questions_are_not_examples(demo: dict[str, Written], tmp_path: Path) -> None:
     written = copied(demo["cora_demo_order"], tmp_path)
     lines = written.samples.read_text().split("\n")
     written.samples.write_text("\n".join(lines[1:]))

@@ -80,7 +80,7 @@ def test_a_line_for_all_models_needs_one_even_share(tmp_path: Path) -> None:
     assert alone.reference == pytest.approx([4 / 18] * 4 + [2 / 18])
 
 
-def test_invalid_answers_are_those_that_count(tmp_path: Path) -> None:
+def test_invalid_answers_of_counted_answers_only(tmp_path: Path) -> None:
     """Repeated answers to a variant and incomplete questions do not appear in the table."""
     written = write(tmp_path, knows, "cora_demo_order", {"questions": 3})
     lines = lines_of(written.samples)
@@ -90,14 +90,14 @@ def test_invalid_answers_are_those_that_count(tmp_path: Path) -> None:
     assert titled(only_section(tmp_path), "Invalid answers") == []
 
 
-def test_many_invalid_answers_are_said_before_the_scores(tmp_path: Path) -> None:
+def test_many_invalid_answers_give_a_warning(tmp_path: Path) -> None:
     write(tmp_path, lambda doc: "" if doc["ordinal"] else knows(doc), "cora_demo_order", {"questions": 5})
     (_, note), (_, followed) = only_section(tmp_path).notes
     assert tells(note, "80% of the answers are invalid", "empty", "20")
     assert tells(followed, "20.0% of the responses follow the format", "--reader strict", "--reader flexible")
 
 
-def test_what_stands_on_own_questions_has_no_rank(tmp_path: Path) -> None:
+def test_metrics_on_different_questions_have_no_rank(tmp_path: Path) -> None:
     one = write(tmp_path / "1", varied, "cora_demo_revas", {"questions": 4}, "a/one")
     other = write(tmp_path / "2", knows, "cora_demo_revas", {"questions": 4}, "a/other")
     (scores,) = titled(only_section(one.folder, other.folder), "Scores")
@@ -113,7 +113,7 @@ def test_markdown_takes_no_html_from_an_answer() -> None:
     assert "a\\\\\\|b" in text
 
 
-def test_what_is_undefined_is_not_tested(tmp_path: Path) -> None:
+def test_undefined_metrics_have_no_test(tmp_path: Path) -> None:
     """A model that is always right has no misled questions."""
     write(tmp_path, knows, "cora_demo_revas", {"questions": 2})
     run = the_run(tmp_path)
@@ -122,7 +122,7 @@ def test_what_is_undefined_is_not_tested(tmp_path: Path) -> None:
     assert [rows[name].test for name in ("replaced_acc", "multi_share")] == [None, None]
 
 
-def test_incomplete_questions_are_no_cheap_mcqa_plus(tmp_path: Path) -> None:
+def test_incomplete_questions_are_not_sampled_variants(tmp_path: Path) -> None:
     written = write(tmp_path, varied, "cora_demo_plus", {"questions": 2})
     put(written.samples, lines_of(written.samples)[:3])
     run = the_run(tmp_path)
@@ -130,7 +130,7 @@ def test_incomplete_questions_are_no_cheap_mcqa_plus(tmp_path: Path) -> None:
     assert not any("are not shown" in told for told in run.warnings)
 
 
-def test_nothing_is_minus_nothing() -> None:
+def test_no_number_is_printed_as_minus_zero() -> None:
     assert interval(-1e-9, 0.5) == "+0.000 to +0.500"
     assert str(Number(-1e-9, signed=True)) == "+0.000"
     assert str(Number.of(share_of(np.array([True, True])))) == "1.000 ± 0.000"
