@@ -3,12 +3,12 @@ from __future__ import annotations
 import gc
 import os
 
-# No test reaches the Hub. Set before anything imports huggingface_hub, which reads it once.
+# No test uses the Hub. Set this before huggingface_hub is imported, because it reads the variable once.
 os.environ["HF_HUB_OFFLINE"] = "1"
-# The package may be installed, too: plain TaskManagers must not find its task files beside those of the checkout.
+# If the package is installed too, a TaskManager must not find its task files beside those of the checkout.
 os.environ["LM_EVAL_CORA_AUTOLOAD"] = "0"
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-# The other processors run other tests. Set before anything imports numpy or torch.
+# The other cores run other tests. Set this before numpy or torch is imported.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
@@ -22,7 +22,7 @@ import pytest
 from tests.support.hub import make_hub
 from tests.support.index import reading_task_files_once
 
-# The same examples in every run, on a machine of any speed; `--hypothesis-profile random` searches for others.
+# Every run tests the same examples, without deadlines. `--hypothesis-profile random` tests other ones.
 hypothesis.settings.register_profile(
     "random", deadline=None, print_blob=True, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
@@ -31,12 +31,12 @@ hypothesis.settings.load_profile("same")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the longest files, so that no worker is left with one of them at the end."""
+    """Start with the slowest files, so that no worker is left with one at the end."""
     items.sort(key=lambda item: not any(map(item.get_closest_marker, ("model", "packaging"))))
 
 
 def pytest_collection_finish() -> None:
-    """Keep the garbage collector from walking through all modules again and again: a third of the time of a run."""
+    """Exclude imported modules from garbage collection, which otherwise takes a third of the time of a run."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)
@@ -44,7 +44,7 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(scope="session")
 def made_up_hub(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder in which the ids of all benchmarks are found."""
+    """A folder with made-up data for the Hub ids of all benchmarks."""
     folder = tmp_path_factory.mktemp("hub")
     make_hub(folder)
     return folder
@@ -52,7 +52,7 @@ def made_up_hub(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def hub(made_up_hub: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """That folder as the working folder, and a cache of its own for what is read from there."""
+    """Make that folder the working folder, with its own cache for data sets."""
     monkeypatch.chdir(made_up_hub)
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", made_up_hub / "cache")
     return made_up_hub

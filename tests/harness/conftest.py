@@ -1,4 +1,4 @@
-"""A server that is up, and runs of the command against it."""
+"""Fixtures for runs of the command with a local server."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from tests.support.server import Server
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    # Of all task files only those of the demo, and no waits between attempts. No test reads the harness' table, whose
-    # making takes longer than a run.
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")  # else each request looks through the environment twice
+    # Use only the task files of the demo, and do not wait between attempts. Skip the harness' table: no test
+    # reads it, and it takes longer than a run.
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")  # otherwise each request searches the environment twice
     ours = partial(TaskManager, include_defaults=False)
     with (
         patch("lm_eval_cora.harness.dry_run.with_tasks_folder", list),

@@ -1,4 +1,4 @@
-"""What is sent by each API class of the harness, and which back ends are refused before the first request."""
+"""Payloads of the harness' API classes, and back ends that are refused before the first request."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tests.support.simulated import run as run_simulated
 
 TURNS = [{"role": "user", "content": "Ice?"}]
 
-# Registered name; does it send turns; does it send a seed.
+# Registered name; whether it sends chat turns; whether it sends a seed.
 APIS = [
     ("local-completions", False, True),
     ("local-chat-completions", True, True),
@@ -44,7 +44,7 @@ APIS = [
 
 
 def built(name: str, **arguments: Any) -> Any:
-    """A model of the harness that asks nothing while it is built."""
+    """A model of the harness, built without network access."""
     arguments = {"base_url": "http://127.0.0.1:1/v1/x", "tokenizer_backend": None, **arguments}
     if name == "anthropic-chat-completions":
         del arguments["tokenizer_backend"]
@@ -56,7 +56,7 @@ def test_the_payload_of_each_api(name: str, chat: bool, seeds: bool) -> None:
     model = built(name)
     assert (formats_chats(model), needs_seeds(model)) == (chat, seeds)
     leave_out_empty_stops(model)
-    leave_out_empty_stops(model)  # once is enough
+    leave_out_empty_stops(model)  # a second call has no effect
     for until, sent in [([], [None, ["\n\nHuman:"], ["<|endoftext|>"]]), (["X"], [["X"], ["X", "\n\nHuman:"]])]:
         settings = {"until": list(until), "max_gen_toks": 8, "do_sample": True, "temperature": 0.7}
         if seeds:
@@ -86,7 +86,7 @@ def test_a_model_of_this_process_sends_nothing() -> None:
 
 
 class VLLM(Simulated):
-    """Has the name and the attributes of the harness' back end."""
+    """Has the name and the attributes of the harness' back end for vLLM."""
 
     enable_thinking = None
     data_parallel_size = 1
@@ -101,7 +101,7 @@ def test_replicas_of_vllm_need_seeds_as_well() -> None:
     assert {sample["arguments"][0][1]["seed"] for sample in samples} == {1, 2, 3, 4, 5}
 
 
-def test_vllm_that_thinks_scores_nothing() -> None:
+def test_vllm_with_enable_thinking_cannot_score() -> None:
     model = VLLM(knows)
     check_scoring(model, ["cora_demo_mc"])
     model.enable_thinking = True
@@ -162,7 +162,7 @@ def test_vllm_is_refused_by_its_arguments_before_it_loads_a_model() -> None:
         check_vllm("vllm", {"data_parallel_size": 2}, [], "--stop exact")
 
 
-def test_an_engine_that_batches_by_itself_is_not_to_be_sent_small_batches(caplog: pytest.LogCaptureFixture) -> None:
+def test_small_batches_for_an_engine_with_its_own_batching_cause_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     model = VLLM(knows)
     warn_of_small_batches(model)
     model.batch_size = "auto"
@@ -187,7 +187,7 @@ def test_an_api_class_of_the_users_own_that_takes_no_turns() -> None:
 
 @register_model("broken-on-purpose")
 class Broken(LM):  # type: ignore[misc]  # the harness ships no types
-    """Cannot be built."""
+    """A model whose constructor fails."""
 
     def __init__(self, pretrained: str, **_: Any) -> None:
         raise OSError(f"{pretrained} is not a local folder\nand is not a valid model identifier")

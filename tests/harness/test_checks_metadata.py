@@ -1,4 +1,4 @@
-"""Options that are given beside the key `cora` of --metadata, where they would be ignored."""
+"""Options outside the key `cora` of --metadata, where they would be ignored."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Commands
 
 
 def told(metadata: Mapping[str, Any], model_args: Mapping[str, Any] | str | None = None) -> str:
-    """The error for a run with this metadata, or nothing."""
+    """The error for a run with this metadata; empty if there is none."""
     model = metadata if isinstance(model_args, str) else {**(model_args or {}), **metadata}
     try:
         with given_metadata(model, model_args):
@@ -61,7 +61,7 @@ CORRECTED: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"CORA": {"questions": 1}, "cora": {"seed": 2}}, {"cora": {"seed": 2, "questions": 1}}),
     ({"Cora.questions": 4, "cora.seed": 1}, {"cora": {"questions": 4, "seed": 1}}),
     ({"seed": 1, "cora": {"seed": 2}}, {"cora": {"seed": 2}}),
-    ({"Cora": "x"}, {"cora": {"seed": 1}}),  # nothing to correct: an example
+    ({"Cora": "x"}, {"cora": {"seed": 1}}),  # no option to correct, so the error has an example
     ({"nota_text": 'Nobody\'s "fault" é'}, {"cora": {"nota_text": 'Nobody\'s "fault" é'}}),
 ]
 

@@ -1,4 +1,4 @@
-"""What is said of tasks that do not exist, and of arguments that the harness' parser refuses."""
+"""Errors for unknown tasks, and for arguments that the harness' parser refuses."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def quick() -> Iterator[None]:
 
 
 class Said:
-    """What a command says of tasks that it cannot find."""
+    """Returns the error of a command for unknown tasks."""
 
     def __init__(self, capsys: pytest.CaptureFixture[str], command: str) -> None:
         self.capsys = capsys

@@ -1,4 +1,4 @@
-"""What is counted of failed requests, by a clock of the test's own."""
+"""Counts of failed requests, with a clock of the test."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ KINDS = [
     (with_status(429, "response"), "status 429", True),
     (with_status(400), "status 400", False),
     (with_status(503, "status_code"), "status 503", True),
-    (with_status(200), MALFORMED, True),  # a page that is no JSON
+    (with_status(200), MALFORMED, True),  # a page that is not JSON
     (asyncio.TimeoutError(), "a timeout", True),
     (ConnectionResetError(), UNREACHABLE, True),
     (KeyError("choices"), MALFORMED, True),
     (UnicodeDecodeError("utf-8", b"", 0, 1, ""), MALFORMED, True),
     (NoChoicesError(), "an empty list of choices", True),
     (RuntimeError(), "RuntimeError", True),
-    (AssertionError(), "", False),  # of the harness, before it sends anything
+    (AssertionError(), "", False),  # raised by the harness before it sends a request
     (NotImplementedError(), "", False),
 ]
 

@@ -1,4 +1,4 @@
-"""Exemplars in whole prompts: which ones, in which form, and what is asked of them before the first request."""
+"""Exemplars in whole prompts: which ones, in which form, and the checks before the first request."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def asked(task: str, options: dict[str, Any] | None = None, **arguments: Any) ->
 
 
 def shots_of(prompt: str) -> str:
-    """What stands before the question that is asked; an instruction stands right before it."""
+    """The part of a prompt before the instruction and the question."""
     before, _, _ = prompt.rpartition("Question: ")
     return before.rpartition("Answer the multiple choice")[0] or before
 
@@ -60,7 +60,7 @@ def test_num_fewshot_works_everywhere(benchmark: str, form: str) -> None:
     assert len(groups) == 3
     for prompts in groups.values():
         before = {shots_of(prompt) for prompt in prompts}
-        assert len(before) == 1  # the same ones, in the same order, for all variants
+        assert len(before) == 1  # all variants have the same exemplars in the same order
         (shots,) = before
         assert shots.count("\nAnswer: ") == 3
         assert "None of the above" not in shots  # in the original form
@@ -68,9 +68,9 @@ def test_num_fewshot_works_everywhere(benchmark: str, form: str) -> None:
             for exemplar in shots.strip().split("\n\n"):
                 question, _, said = exemplar.rpartition("\nAnswer: ")
                 assert f"\n{said}. {right_answer(question)}\n" in f"{question}\n"
-        # Never the question itself: its stem is in none of them.
+        # The question itself is never an exemplar.
         assert prompts[0].rpartition("Question: ")[2].partition("\nChoices:")[0] not in shots
-    assert len({shots_of(prompts[0]) for prompts in groups.values()}) > 1  # another question sees others
+    assert len({shots_of(prompts[0]) for prompts in groups.values()}) > 1  # other questions have other exemplars
 
 
 @pytest.mark.usefixtures("hub")
@@ -102,7 +102,7 @@ def test_another_seed_draws_others() -> None:
         prompts = asked("cora_medqa", {"seed": seed}, num_fewshot=3, fewshot_random_seed=fewshot_seed)
         return [shots_of(prompt) for _, prompt in prompts]
 
-    # The last of the harness' --seed, and ours.
+    # The last seed of the harness' --seed, and the option `seed`.
     assert draw(0, 1234) == draw(0, 1234)
     assert draw(0, 1234) != draw(0, 7)
     assert draw(0, 1234) != draw(1, 1234)
@@ -118,7 +118,7 @@ def test_exemplars_do_not_depend_on_what_else_is_asked() -> None:
 
 
 def test_the_pool_is_not_what_a_sample_leaves() -> None:
-    # One question is asked; its exemplars are among the other 119.
+    # One question is asked. Its exemplars come from the other 119.
     assert len(asked("cora_demo", {"questions": 1}, num_fewshot=10)) == 26
 
 
@@ -171,7 +171,7 @@ def test_shots_that_cannot_be_had(task: str, shots: Any, message: str) -> None:
 def test_the_default_number_is_used_as_far_as_there_are_exemplars(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    # A file of one's own with three questions of one subject and one of another: two other questions, and none.
+    # A user's file with three questions of one subject and one of another: these have two and no exemplars.
     rows = [{"question": f"{n}?", "subject": "law", "choices": ["1", "2", "3", "4"], "answer": 0} for n in range(3)]
     path = tmp_path / "mine.jsonl"
     path.write_text("\n".join(map(json.dumps, [*rows, {**rows[0], "subject": "art"}])))
@@ -232,7 +232,7 @@ def test_the_signature_names_the_shots_and_their_seed() -> None:
     assert "|shots:0|" in signature()
     assert "|shots:2@1234|" in signature(num_fewshot=2)
     assert "|shots:2@7|" in signature(num_fewshot=2, fewshot_random_seed=7)
-    # None would mean chance elsewhere in the harness; here each variant would see other exemplars.
+    # Elsewhere in the harness, None means a random seed. Then each variant would have other exemplars.
     assert "|shots:2@1234|" in signature(num_fewshot=2, fewshot_random_seed=None)
 
 

@@ -1,4 +1,4 @@
-"""What stands before a model answers as the model does, whatever the harness asks it about itself."""
+"""A wrapper has the same attributes and methods as the wrapped model."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.support.simulated import Simulated, knows, run
 
 
 class Elsewhere(Simulated):
-    """The third of four ranks, with what back ends have beyond the base class. It notes what it is called with."""
+    """The third of four ranks, with attributes that only back ends have. It records its calls."""
 
     def __init__(self) -> None:
         super().__init__(knows)
@@ -74,7 +74,7 @@ class Elsewhere(Simulated):
 
 
 class Alone(Simulated):
-    """As plain as a model can be; at the top of a module, so that it can be pickled."""
+    """A minimal model, at the top of a module so that it can be pickled."""
 
     def __init__(self) -> None:
         super().__init__(knows)
@@ -92,7 +92,7 @@ def layer(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Any, Elsewher
 
 
 def test_all_that_the_base_class_has_is_passed_on_by_name() -> None:
-    # `__getattr__` never sees what the base class has. A later harness with one more must make this fail.
+    # Python does not call `__getattr__` for these. If a later harness has one more, this test must fail.
     constructors = {"create_from_arg_string", "create_from_arg_obj"}
     members = {name for name in vars(LM) if not name.startswith("_")} - constructors
     assert members >= {"rank", "world_size", "device", "all_gather", "gather_object", "barrier", "set_cache_hook"}
@@ -109,7 +109,7 @@ def test_what_is_a_property_of_the_base_class_is_one_here() -> None:
 def test_all_attributes_of_an_instance_of_the_base_class_are_the_models(layer: tuple[Any, Elsewhere]) -> None:
     proxy, model = layer
     plain = {name for name in vars(Simulated(knows)) if not name.startswith("_")} - {"rule", "prompts"}
-    assert plain == {"cache_hook"}  # a later harness with one more should be looked at
+    assert plain == {"cache_hook"}  # fails if a later harness has one more
     hook = object()
     model.cache_hook = hook
     assert proxy.cache_hook is hook
@@ -185,7 +185,7 @@ def test_the_model_is_found_behind_all_that_stands_before_it(layer: tuple[Any, E
 
 
 class Local(Simulated):
-    """One process, of a kind whose name and arguments the harness reads off."""
+    """A model in one process, whose name and arguments the harness writes into the results."""
 
     def __init__(self) -> None:
         super().__init__(knows)
@@ -196,7 +196,7 @@ class Local(Simulated):
 
 
 class Named(Local):
-    """With the configuration that transformers' models have."""
+    """Also has a configuration like models of transformers."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -215,7 +215,7 @@ def test_the_results_name_the_model_and_what_it_says_of_itself(kind: type[Any], 
 
 @pytest.mark.parametrize("make", [ForwardingLM, stop_early, AskingLM])
 def test_a_layer_can_be_copied(make: Any) -> None:
-    # Before `__init__` there is no model to ask, and `__getattr__` would look for one for ever.
+    # Before `__init__` there is no model, and `__getattr__` must not search for it forever.
     model = Alone()
     proxy = make(model)
     again = copy.copy(proxy)
@@ -230,7 +230,7 @@ def test_pickling_a_layer_ends(make: Any) -> None:
     try:
         again = pickle.loads(pickle.dumps(make(Alone())))
     except (pickle.PicklingError, TypeError, AttributeError):
-        return  # a type made at run time may be refused, as long as that ends
+        return  # pickle may refuse a type made at run time, but must not recurse forever
     assert isinstance(behind(again), Alone)
 
 

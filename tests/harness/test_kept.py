@@ -1,4 +1,4 @@
-"""The file of the answers: what is kept, what is asked again, and how many requests a call holds."""
+"""The cache of answers: what is kept, what is asked again, and the number of requests per call."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def requests(count: int, **settings: Any) -> list[Instance]:
 
 
 class Counting(Simulated):
-    """Notes how many requests each call holds."""
+    """Records the number of requests of each call."""
 
     data_parallel_size = 1
 
@@ -87,7 +87,7 @@ def test_an_answer_is_kept_as_soon_as_the_back_end_has_it_unless_there_is_none(t
     one, other, third = requests(3)
     model.cache_hook.add_partial("generate_until", one.args, "one")
     model.cache_hook.add_partial("generate_until", other.args, NoAnswer())
-    model.cache_hook.add_partial("generate_until", third.args, "")  # the model said nothing, and says so again
+    model.cache_hook.add_partial("generate_until", third.args, "")  # an empty response, which the model would repeat
     assert cache.kept == 2
     assert cache.generate_until([one, other, third]) == ["one", "answer 1", ""]
     assert model.sizes == [1]

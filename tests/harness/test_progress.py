@@ -1,4 +1,4 @@
-"""How far a run is, by a clock of the test's own."""
+"""The progress of a run, with a clock of the test."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_nothing_is_told_of_a_run_that_is_over_before(caplog: pytest.LogCaptureF
 
 
 class Hooked(Simulated):
-    """Tells a cache of each answer, as the harness' back ends do."""
+    """Passes each answer to a cache, as the harness' back ends do."""
 
     def generate_until(self, requests: list[Any], disable_tqdm: bool = False) -> list[str]:
         self.hidden = disable_tqdm

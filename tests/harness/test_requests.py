@@ -30,7 +30,7 @@ def test_prompts_are_kept_for_samples_and_scores_do_not_depend_on_them(task: str
 
 
 class Keeping(Simulated):
-    """Remembers the requests themselves."""
+    """Stores the request objects."""
 
     def generate_until(self, requests: list[Any], disable_tqdm: bool = False) -> list[str]:
         self.requests = requests
@@ -59,7 +59,7 @@ def test_docs_that_cannot_be_chosen(asked: dict[str, Any], message: str) -> None
 
 
 def docs_of(*sizes: int) -> list[dict[str, Any]]:
-    """The docs of questions with so many variants."""
+    """The docs of questions with these numbers of variants."""
     return [
         {"question_id": f"q{number}", "variants": size, "ordinal": ordinal}
         for number, size in enumerate(sizes)

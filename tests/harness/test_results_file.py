@@ -1,4 +1,4 @@
-"""What the results file says of the data: never an error after inference, and one digest for one set of questions."""
+"""The data in the results file: never an error after the inference, and one digest per set of questions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`lm-eval-cora run`: what `lm_eval run` does, for fewer requests, and no model before mistakes are told."""
+"""`lm-eval-cora run`: the results of `lm_eval run` with fewer requests, and errors before a model is built."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-import lm_eval.models  # noqa: F401  # before another is registered: else the harness takes that for all there are
+import lm_eval.models  # noqa: F401  # before a model is registered: otherwise the harness registers no others
 import pytest
 from lm_eval.tasks import TaskManager
 
@@ -31,7 +31,7 @@ EXACT = ["cora", "ci", "mcqa", "bmca@1.0"]
 @pytest.fixture(autouse=True)
 def quick() -> Iterator[None]:
     KnowsSome.built = []
-    # Without the harness' own thousands of tasks, which take it ten seconds to find, twice in a run.
+    # Without the harness' own tasks: finding them takes ten seconds, twice in a run.
     ours = partial(TaskManager, include_defaults=False)
     with (
         patch("lm_eval.evaluator.add_env_info"),
@@ -62,13 +62,13 @@ def foreign(folder: Path) -> None:
 
 
 def is_right(sample: dict[str, Any]) -> bool:
-    """By the letter, without our parser."""
+    """Compare letters, without our reader."""
     said, doc = sample["resps"][0][0], sample["doc"]
     return len(said) == 1 and doc["printed"]["ABCDE".index(said)] == doc["answer"]
 
 
 def asked_of(samples: list[dict[str, Any]]) -> set[tuple[str, int]]:
-    """What stopping at the first miss asks, by the answers of a full run, question by question."""
+    """The requests of a run that stops at the first wrong answer, from the answers of a full run."""
     questions: dict[str, list[dict[str, Any]]] = {}
     for sample in samples:
         questions.setdefault(sample["doc"]["question_id"], []).append(sample)
@@ -81,14 +81,14 @@ def asked_of(samples: list[dict[str, Any]]) -> set[tuple[str, int]]:
     return asked
 
 
-# ---- what it is for
+# ---- early stopping
 
 
 def test_it_stops_at_the_first_miss_and_prints_the_four_of_the_full_run(run: Commands) -> None:
     full, stopped = run.plain(questions=12), run.ours("--stop", "exact", questions=12)
     assert stopped.code == 0
     values, printed = full.results["cora_demo"], stopped.results["cora_demo"]
-    assert 0 < values["cora,none"] < values["mcqa,none"] <= 1  # some questions are lost on the way
+    assert 0 < values["cora,none"] < values["mcqa,none"] <= 1  # some questions have a wrong answer to a variant
     for name in EXACT:
         assert printed[f"{name},none"] == values[f"{name},none"]
         assert printed[f"{name}_stderr,none"] == values[f"{name}_stderr,none"]
@@ -100,7 +100,7 @@ def test_it_stops_at_the_first_miss_and_prints_the_four_of_the_full_run(run: Com
     assert len(stopped.prompts) == len({*stopped.prompts}) <= len(expected) < 12 * M
     assert "stop:exact" in stopped.signature()
     assert f"asked:{len(expected) / (12 * M):.1%}" in stopped.signature()
-    # The original of every question, and of none a second variant before the others have had their first.
+    # All originals come first, before a second variant of any question.
     originals = {s["arguments"]["gen_args_0"]["arg_0"] for s in full.samples() if s["doc"]["kind"] == "original"}
     assert set(stopped.prompts[:12]) == originals
 
@@ -120,7 +120,7 @@ def test_the_results_name_the_model_as_a_plain_run_does(run: Commands, options: 
 
 
 def test_the_dummy_model_of_the_harness(run: Commands) -> None:
-    # It answers "lol" to everything: the originals are asked, and nothing else. 1 of 26 is 3.8%.
+    # It always answers "lol", so only the originals are asked. 1 of 26 is 3.8%.
     ran = run.ours("--stop", "exact", model="dummy", questions=3)
     assert ran.code == 0
     assert ran.results["cora_demo"]["cora,none"] == 0
@@ -145,7 +145,7 @@ def test_all_arguments_of_the_harness_reach_it(run: Commands, name: str) -> None
     assert ours.samples() == plain.samples()
     assert ours.header == plain.header
     assert ours.prompts == list(dict.fromkeys(plain.prompts))
-    if name == "predictions":  # nothing to stop by
+    if name == "predictions":  # without scores, early stopping is impossible
         return
     stopped = run.ours(*arguments, "--stop", "exact")
     values, printed = plain.results["cora_demo"], stopped.results["cora_demo"]
@@ -188,7 +188,7 @@ def test_a_task_that_cannot_be_stopped_is_asked_in_full(run: Commands, task: str
     assert f"{task}: --stop has no effect" in caplog.text
     assert ours.results == plain.results
     assert ours.signature(task) == plain.signature(task)
-    # All of them: of equal greedy ones one, of samples each.
+    # All requests, except repeated greedy ones.
     for prompts in (ours.prompts, run.ours(tasks=task, questions=2).prompts):
         assert set(prompts) == set(plain.prompts)
         assert len(prompts) == (2 * 5 if "sampling" in task else len(set(plain.prompts)))
@@ -216,12 +216,12 @@ def test_a_cache(run: Commands, tmp_path: Path, options: tuple[str, ...]) -> Non
     second = run.ours("--use_cache", cache, *options)
     assert (first.prompts, second.prompts) == (without.prompts, [])
     assert (second.results, second.signature()) == (first.results, first.signature())
-    # A full run of the harness afterwards is as if nothing had been: it asks what is missing, and reads no marker.
+    # A full run of the harness afterwards asks for the missing answers, and reads no marker.
     later = run.plain("--use_cache", cache)
     assert later.results == undisturbed.results
     assert [s["resps"] for s in later.samples()] == [s["resps"] for s in undisturbed.samples()]
     assert sorted(later.prompts) == sorted(set(undisturbed.prompts) - set(first.prompts))
-    # And the other way round: what a full run stored is there for one that stops early.
+    # And the reverse: a run that stops early uses the answers of a full run.
     assert run.ours("--use_cache", cache, "--stop", "exact").prompts == []
 
 
@@ -234,7 +234,7 @@ MISTAKES: list[tuple[str, list[Any], str]] = [
     ("cora_nothing", [], "cora_nothing"),
     ("cora_demo", ["--stop", "exact", *WRONG], "option 'question'"),
     ("cora_demo", WRONG, "option 'question'"),
-    ("cora_demo", ["--budget", 25], "25"),  # a question is 26
+    ("cora_demo", ["--budget", 25], "25"),  # a question needs 26 requests
     ("cora_demo", ["--budget", 100, "--target-stderr", 0.01], "--target-stderr"),
     ("cora_demo", ["--max_gen_toks", "8,64", "--budget", 100], "--budget 100"),
     ("cora_demo", ["--max_gen_toks", "8,64", "--gen_kwargs", "max_new_tokens=5"], "both limit the tokens"),
@@ -253,7 +253,7 @@ MISTAKES: list[tuple[str, list[Any], str]] = [
 
 
 @pytest.mark.parametrize("mistake", MISTAKES, ids=str)
-def test_a_mistake_is_told_before_there_is_a_model(run: Commands, tmp_path: Path, mistake: Any) -> None:
+def test_a_mistake_is_reported_before_the_model_is_built(run: Commands, tmp_path: Path, mistake: Any) -> None:
     copied(tmp_path, "two_filters", TWO_FILTERS)
     copied(tmp_path, "repeated", "repeats: 2\n")
     foreign(tmp_path)

@@ -1,4 +1,4 @@
-"""`lm-eval-cora run` where `lm_eval run` has its ways: a file of settings, samples, a server that goes away."""
+"""Features of `lm_eval run` in `lm-eval-cora run`: a --config file, --samples, and errors of the model."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NAME = "goes-away"
 
 @register_model(NAME)
 class GoesAway(Simulated):
-    """Knows everything, until something happens to it."""
+    """Knows all answers, and fails with an error at some point."""
 
     built = 0
     happens: BaseException | None = None
@@ -54,7 +54,7 @@ QUESTIONS = ("--metadata", json.dumps({"cora": {"questions": 2}}))
 
 @pytest.mark.parametrize("error", [BrokenPipeError(), ConnectionResetError(104, "reset"), OSError(28, "no space")])
 def test_what_happens_to_a_model_is_an_error(error: OSError, capsys: pytest.CaptureFixture[str]) -> None:
-    # Not taken for the end of `| head`, which is no error, nor for one of standard output.
+    # Not mistaken for a closed pipe (`| head`), which is not an error, nor for an error of standard output.
     GoesAway.happens = error
     assert command(*QUESTIONS) == 1
     assert f"the run ended: {type(error).__name__}" in capsys.readouterr().err.splitlines()[-1]
@@ -71,7 +71,7 @@ def test_a_cache_that_a_file_of_settings_names_lies_inside_too(tmp_path: Path, a
     settings.write_text(f"use_cache: {tmp_path}/of_the_file\n")
     given = ("--use_cache", tmp_path / "given") if also_given else ()
     assert command("--config", settings, *given, *QUESTIONS) == 0
-    # One cache, and what is given on the command line counts.
+    # There is one cache. The command line has priority over the file.
     assert [path.name for path in tmp_path.glob("*.db")] == [f"{'given' if also_given else 'of_the_file'}_rank0.db"]
 
 

@@ -42,7 +42,7 @@ def test_a_filter_that_hands_on_lists() -> None:
 
 
 def test_what_a_line_of_the_samples_file_says() -> None:
-    # As the harness writes it: what is no JSON type as its str().
+    # As the harness writes it: values that are not JSON as their str().
     names = ["acc", "cora", "consistency_rate", "invalid"]
     right, none = score_response(DOC, ["B"]), score_response(DOC, ["Based on"])
     line = json.loads(json.dumps(spread(right, metric_keys(names)), default=str))
@@ -58,7 +58,7 @@ def test_records_travel_between_ranks() -> None:
     assert back["acc"] == 1.0
     assert isinstance(back["acc"], RecordScore)
     assert isinstance(back["cora"], RecordCell)
-    # One object however many metrics carry it, or each metric would build a table of its own.
+    # All metrics share one object. Otherwise each metric would build its own table.
     assert back["acc"].record is back["cora"].record
     assert back["cora"].record == row["cora"].record
 
@@ -79,6 +79,6 @@ def test_an_undefined_value_is_nan_everywhere() -> None:
     assert f"{value}" == "nan"
     assert json.dumps({"cora": value}) == '{"cora": "nan"}'
     assert math.isnan(value)
-    # As a group's weighted and plain means are computed, and as loggers copy results.
+    # Weighted and plain means of groups, and copies by loggers.
     assert json.dumps([sum([value * 3, 0.5 * 4]) / 7, sum([0.5, value]) / 2]) == '["nan", "nan"]'
     assert [copy.copy(value), copy.deepcopy(value), pickle.loads(pickle.dumps(value))] == ["nan"] * 3

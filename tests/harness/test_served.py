@@ -1,4 +1,4 @@
-"""Runs of the command against a server that fails in every way that servers do."""
+"""Runs of the command with a server that fails in many ways."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ M = 26
 
 
 def last(err: str) -> str:
-    """The command's own last line."""
+    """The last line of the command's output."""
     lines = [line for line in err.splitlines() if line.startswith("lm-eval-cora run: ")]
     assert lines[-1] == err.splitlines()[-1]
     assert "Traceback" not in err
@@ -113,7 +113,7 @@ def test_a_chat_server_without_turns_is_told_how(run: Runs, server: Server) -> N
 
 
 def every_third(fault: str) -> Any:
-    """Each third request fails the first time that it is sent."""
+    """Every third request fails in its first attempt."""
     seen: Counter[str] = Counter()
 
     def of(number: int, payload: dict[str, Any]) -> str | None:
@@ -129,7 +129,7 @@ PASSING = ["status 500", "status 429", "no choices", "no message", "error", "tex
 
 @pytest.fixture(scope="module")
 def known() -> dict[str, Any]:
-    """The results of undisturbed runs, by how requests are sent: they are the same for all faults."""
+    """The results of runs without faults, by the way of sending requests."""
     return {}
 
 
@@ -156,7 +156,7 @@ def test_an_answer_that_never_comes_counts_as_empty_and_is_asked_again_next_time
     run: Runs, server: Server, fault: str, more: str, protocol: str
 ) -> None:
     if fault == "no content" and protocol == "completions":
-        return  # a fault of the other protocol
+        return  # this fault exists only in the other protocol
     first: dict[str, str] = {}
 
     def of(number: int, payload: dict[str, Any]) -> str | None:
@@ -192,7 +192,7 @@ def test_an_answer_that_is_missing_from_a_batch_moves_no_other_one(run: Runs, se
         asked = len(server.asked())
         assert run(*options, **kept)[0] == 0  # from the file
         assert [sample["resps"] for sample in run.samples(tasks)] == undisturbed
-        assert len(server.asked()) <= asked + 1  # the request that looks whether the server scores
+        assert len(server.asked()) <= asked + 1  # the test request for log-probabilities
 
 
 def test_an_empty_list_of_choices_where_letters_are_scored(run: Runs, server: Server) -> None:
@@ -225,7 +225,7 @@ def test_requests_that_fail_for_good_end_the_run_after_all_others(run: Runs, ser
     assert run.kept() == 4 * M - 3
     assert ": lm-eval-cora run --model local-chat-completions" in line
     assert len(err.splitlines()) < 60
-    # The same command goes on.
+    # The same command continues the run.
     server.fault = lambda number, payload: None
     before = len(server.asked())
     assert run(more=more, questions=4)[0] == 0
@@ -241,7 +241,7 @@ def test_a_key_that_is_refused_ends_the_run_and_a_request_that_is_refused_does_n
     code, err = run(more=more)
     assert code == 1
     assert f"status {status} ({sent} of {sent})" in last(err) or more
-    assert sent <= len(server.payloads) - 1 < sent + 8  # what is under way is not taken back
+    assert sent <= len(server.payloads) - 1 < sent + 8  # requests in progress are not cancelled
     assert ("more were not sent" in last(err)) == (status == 401)
 
 
@@ -294,7 +294,7 @@ def test_stopping_early_goes_on_as_well(run: Runs, server: Server) -> None:
 
 
 def test_a_timeout(run: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Raised in the place of a request: a short limit would be too short for others on a busy machine.
+    # Raised instead of a request: on a busy machine a short limit would affect other requests, too.
     post, sent = aiohttp.ClientSession.post, count()
 
     def posted(*arguments: Any, **named: Any) -> Any:

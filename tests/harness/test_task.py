@@ -1,4 +1,4 @@
-"""The task files: which names exist, that each builds, and what it asks."""
+"""The task files: all names, that each task can be built, and its prompts."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from tests.support.simulated import TASKS, knows, run, scores
 
 
 def test_exactly_these_names_are_registered() -> None:
-    # A broken YAML is skipped by the harness without a word, so the whole list is compared.
+    # The harness silently skips a broken YAML file, so the whole list is compared.
     assert manager().all_tasks == sorted([*GROUPS, *NAMES])
     assert {path.stem for path in (TASKS / "_benchmarks").iterdir()} == {*BENCHMARKS, *WITH_FEWER_PROBES, "math"}
     assert {path.stem for path in (TASKS / "_probes").iterdir()} == set(PROBES)
@@ -80,7 +80,7 @@ def test_every_task_builds_and_renders(name: str, local_file: str) -> None:
             assert "".join(options) in prompt
             choice, says_right = doc["choices"][LETTERS.index(target)], True
         if "local" not in name and "demo" not in name:
-            # The questions say which answer is right: not what the adapter made of the row.
+            # The made-up questions contain the right answer, independently of the adapter.
             nota = doc["kind"].startswith("nota_answer")
             assert (choice == (nota_text if nota else right_answer(doc["question"]))) == says_right
             assert not nota or right_answer(doc["question"]) not in doc["choices"]
@@ -142,7 +142,7 @@ NAMED_OTHERWISE = {
     "positions": "each_kind",
     "samples": "each_kind",
 }
-"""Metrics that are not called like their functions."""
+"""Metrics whose names differ from those of their functions."""
 
 
 @pytest.mark.parametrize("probe", PROBES)
@@ -184,7 +184,7 @@ def test_no_file_sets_zero_shots() -> None:
 
 @pytest.mark.parametrize("path", sorted(TASKS.glob("[a-z]*/*.yaml")), ids=lambda path: path.stem)
 def test_a_task_file_is_three_lines_and_has_a_readme(path: Path) -> None:
-    # And a fourth where the paper asked with shots.
+    # And a fourth line if the paper used shots.
     shots = {"num_fewshot"} if path.stem in SHOTS else set()
     assert len(path.read_text().splitlines()) == 3 + len(shots)
     assert set(yaml.safe_load(path.read_text())) == {"task", "include", "metadata"} | shots
@@ -240,11 +240,11 @@ def test_wrong_options_are_an_error_before_anything_runs() -> None:
 
 
 def test_metadata_that_is_not_ours_is_not_read(caplog: pytest.LogCaptureFixture) -> None:
-    # The harness puts every --model_args key into the metadata, whatever it is called.
+    # The harness puts all keys of --model_args into the metadata.
     foreign = {"seed": 5, "revision": "main", "benchmark": "mmlu", "hub_path": "x", "options": "y", "dtype": "float32"}
     tasks = TaskManager(include_path=TASKS, include_defaults=False, metadata=foreign)
     assert tasks.load(["cora_demo"])["tasks"]["cora_demo"].eval_docs == build("cora_demo").eval_docs
-    # Here nobody knows whether somebody meant an option; tests/harness/test_checks_metadata.py has where it is known.
+    # Here the source of a key is unknown. test_checks_metadata.py has the cases with a known source.
     assert tells(caplog.text, "cora_demo: 'seed' ", "metadata", "{'cora': {...}}")
     assert "'benchmark'" not in caplog.text
 

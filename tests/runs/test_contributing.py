@@ -1,4 +1,4 @@
-"""What CONTRIBUTING says about adding a benchmark, a probe and an answer format, done word for word in a folder."""
+"""Follow the steps in CONTRIBUTING for a new benchmark, probe and answer format, with the files of the guide."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ GUIDE = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-
 
 
 def files_of_the_guide(what: str) -> dict[str, str]:
-    """The files that a section shows: each block begins with its name in a comment."""
+    """The files in a section of the guide. Each block starts with its name in a comment."""
     (section,) = re.findall(rf"^## Add {what}$(.*?)^## ", GUIDE, flags=re.DOTALL | re.MULTILINE)
     blocks = re.findall(r"^```\w+\n# (\S+)\n(.*?)^```", section, flags=re.DOTALL | re.MULTILINE)
     return dict(blocks)
@@ -42,7 +42,7 @@ def write(folder: Path, files: Mapping[str, str]) -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The guide's files, the fragments that are there already, and rows where the Hub would have them."""
+    """The files of the guide, the existing fragments, and rows in a local folder instead of the Hub."""
     write(tmp_path, files_of_the_guide("a benchmark"))
     for fragment in ("_forms", "_probes"):
         (tmp_path / "tasks" / fragment).symlink_to(TASKS / fragment)
@@ -93,7 +93,7 @@ def extended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         room = package.__name__.rpartition(".")[2]
         monkeypatch.setattr(package, "__path__", [*package.__path__, str(tmp_path / "lm_eval_cora" / room)])
         monkeypatch.delitem(sys.modules, f"{package.__name__}.{name}", raising=False)
-    # What the guide says about the two registries.
+    # The two registries, changed as the guide says.
     monkeypatch.setitem(FORMATS, "json_letter", import_module("lm_eval_cora.formats.json_letter").JSON_LETTER)
     monkeypatch.setitem(PROBES, "backwards", import_module("lm_eval_cora.probes.backwards").BACKWARDS)
     monkeypatch.setattr(task_files, "tasks_folder", lambda: tmp_path / "tasks")
@@ -103,7 +103,7 @@ def extended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def answer(doc: dict[str, Any]) -> str:
-    """Knows the answers, and writes JSON where it is asked to: but for one question."""
+    """Knows the answers, and writes JSON if asked to, except for one question."""
     letter = LETTERS[doc["printed"].index(doc["answer"])]
     if doc["ask"] != "json_letter":
         return letter
@@ -119,7 +119,7 @@ def test_a_probe_and_an_answer_format_are_an_object_each(extended: Path, capsys:
     invalid = [line for line in written.lines_of(results.samples) if line["filtered_resps"] == ["{}"]]
     assert results.printed["acc,none"] == 1 - len(invalid) / 30
     assert {line["doc"]["ask"] for line in written.lines_of(results.samples)} == {"letter", "json_letter"}
-    # It can be reported ...
+    # The run can be reported ...
     assert main(["report", str(out), "--format", "md"]) == 0
     told = capsys.readouterr().out
     assert "Each question with its options in reverse order; " in told

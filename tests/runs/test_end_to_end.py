@@ -1,4 +1,4 @@
-"""Whole runs through the harness: what they print, write and survive."""
+"""Whole runs with the harness: their output, their files, and errors that do not end them."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_several_filters(tmp_path: Path) -> None:
     assert (by_filter["raw"]["cora"], by_filter["raw"]["invalid"]) == (0.0, 1.0)
     assert (by_filter["upper"]["cora"], by_filter["upper"]["invalid"]) == (1.0, 0.0)
     assert by_filter["lists"]["invalid"] == 1.0
-    # One signature for all: it says what holds for all.
+    # All filters have the same signature, with what they have in common.
     metadata = results["configs"]["cora_filtered"]["metadata"]
     assert metadata["signature"].split("|")[-2:] == ["n:3x26", f"v{__version__}"]
     assert "accuracy_by_kind" not in metadata
@@ -120,7 +120,7 @@ def test_hostile_responses_cost_nothing() -> None:
 
 
 def test_half_an_emoji_does_not_cost_the_samples_file(tmp_path: Path) -> None:
-    # A token limit cuts an emoji in two, an API sends the half as an escape: no UTF-8 file can hold it.
+    # A token limit cuts an emoji in two. An API sends the half as an escape, which UTF-8 cannot encode.
     results = run(lambda doc: f"{knows(doc)} \ud83d", options={"questions": 1})
     assert scores(results)["cora"] == 1.0
     tracker = EvaluationTracker(output_path=str(tmp_path))
@@ -192,7 +192,7 @@ def test_a_metric_that_fails_does_not_cost_the_run(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def broken(table: ResponseTable) -> metrics.Estimate:
-        return metrics.Estimate([0.5][len(table.question_ids)], 0.0)  # good for no questions, not for the two below
+        return metrics.Estimate([0.5][len(table.question_ids)], 0.0)  # fails with two questions
 
     monkeypatch.setattr("lm_eval_cora.metrics.core", broken)
     values = scores(run(knows, options={"questions": 2}))

@@ -1,4 +1,4 @@
-"""Real rows in the layout of the Hub, where a folder with such samples lies beside the checkout."""
+"""Real rows in the layout of the Hub; skipped without the folder of samples beside the checkout."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_every_row_can_be_asked(
     results = run(knows, task)
     values = scores(results, task)
     assert values["acc"] == values.get("mcqa", 1.0) == 1.0
-    # Of samples none is the original; all are the same prompt.
+    # Samples have no original, and all have the same prompt.
     originals = [doc for doc in docs_of(results, task) if doc["original"] or doc["kind"] == "sample_1"]
     left_out = sum(int(count) for count in re.findall(rf"{benchmark}: left out (\d+) of", caplog.text))
     assert len(originals) + left_out == rows
@@ -98,7 +98,7 @@ def test_every_row_can_be_asked(
     assert f"{benchmark}: got {rows} rows from" in caplog.text
     for sample in results["samples"][task]:
         prompt, doc = sample["arguments"][0][0], sample["doc"]
-        # Whatever a text holds, it stands in the prompt as it is.
+        # The prompt contains every text unchanged.
         assert doc["question"] in prompt
         assert all(choice in prompt for choice in doc["choices"])
         fillers = [
@@ -146,7 +146,7 @@ def test_every_problem_of_math_can_be_asked() -> None:
     for task, variants in (("cora_math_prompts", 10), ("cora_math_sampling", 5)):
         results = run(knows, task)
         values = scores(results, task)
-        # The reference is equivalent to itself: math-verify, or notation alone, makes something of each.
+        # The reference is equivalent to itself, so math-verify or the notation can read it.
         assert (values["acc"], values["consistency_rate"], values["timeouts"]) == (1.0, 1.0, 0.0)
         assert len(results["samples"][task]) == 84 * variants
     answers = {sample["doc"]["question_id"]: sample["doc"]["answer"] for sample in results["samples"][task]}

@@ -1,4 +1,4 @@
-"""Layouts of files that users have, each as a task reads it: what becomes of it is a table in docs/data.md."""
+"""File layouts that users have, and how a task reads each of them. docs/data.md has them as a table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The loglikelihood form: the letters of a variant scored after one context."""
+"""The loglikelihood form: the model scores all letters of a variant after one prompt."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_the_letters_of_a_variant_share_one_context() -> None:
         assert len(set(contexts)) == 1
         assert contexts[0].endswith("\nAnswer:")
         assert list(continuations) == [f" {letter}" for letter in LETTERS[: len(sample["doc"]["printed"])]]
-        assert "first line of your reply" not in contexts[0]  # nothing is written, so nothing is asked for
+        assert "first line of your reply" not in contexts[0]  # the model writes nothing
 
 
 def test_with_a_chat_template_the_letter_is_the_first_of_the_reply() -> None:
@@ -53,7 +53,7 @@ def test_with_a_chat_template_the_letter_is_the_first_of_the_reply() -> None:
 
 
 def test_ties_take_the_first_letter_and_are_counted() -> None:
-    # This model says nothing: all letters are as likely.
+    # For this model all letters are equally likely.
     results = run(lambda _: "", TASK)
     values = scores(results, TASK)
     assert values["ties"] == 1.0
@@ -69,7 +69,7 @@ def test_the_generate_form_has_no_ties_in_its_table() -> None:
 
 
 class Broken(Simulated):
-    """Returns what back ends return when something is wrong."""
+    """Returns values that back ends return after an error."""
 
     def loglikelihood(self, requests: list[Any], disable_tqdm: bool = False) -> list[Any]:
         odd = [(nan, False), (float("-inf"), False), (None, False), (-1, False), [-0.5, True], None, (), "-1"]
@@ -82,7 +82,7 @@ def test_what_is_no_likelihood_costs_nothing(caplog: pytest.LogCaptureFixture) -
     values = scores(results, TASK)
     assert 0 < values["invalid"] < 1
     assert "The most frequent reason: no likelihood" in caplog.text
-    # No switch mends it.
+    # No option would help.
     assert "try another dtype" in caplog.text
     assert "--apply_chat_template" not in caplog.text
     assert str(results["samples"][TASK][0]["invalid"]) == "no likelihood"

@@ -1,4 +1,4 @@
-"""The wheel in new environments: tasks are found and run, and removing the package leaves nothing behind."""
+"""The wheel in new environments: tasks are found and run, and uninstalling the package removes all files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.names import GROUPS, NAMES
 pytestmark = pytest.mark.packaging
 
 UPGRADED = "upgrade from 0.1.0, uv, editable harness"
-"""Once upgraded, this is the commonest way to install the two. `nox -s install` runs all of them."""
+"""The most common way to install the two packages, after an upgrade. `nox -s install` tests all ways."""
 
 IMPORT = "import lm_eval; print(lm_eval.__file__)"
 

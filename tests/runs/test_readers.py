@@ -1,4 +1,4 @@
-"""The option `reader` through the harness: chat models that know the answers, and what the results say of them."""
+"""The option `reader` in the harness: results of chat models that know the answers."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ SEVERAL = (
 
 
 def wrapped(doc: dict[str, Any], style: str | None) -> str:
-    """What a model says, in a style of chat; None takes another style for each doc."""
+    """A response in a style of chat models. None uses a different style for each doc."""
     said = Moody(SEED).say(doc)
     if said == "?":
         return "It depends."

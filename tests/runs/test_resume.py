@@ -1,4 +1,4 @@
-"""A run that dies half way and is started again with the harness' `--use_cache`."""
+"""A run that is killed and started again with the harness' `--use_cache`."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ def test_a_killed_run_asks_only_for_what_is_missing(tmp_path: Path, form: str) -
     assert not (tmp_path / "outcomes.json").exists()
     before = _asked(tmp_path / "killed.jsonl")
     assert len(before) == len(everything) // 2 - 1
-    # All of them are stored: before it dies the model waits for the thread that writes. Without that, the harness
-    # loses the last few, and another number of them each time.
+    # All answers are stored: before the model fails, it waits for the thread that writes. Otherwise the harness would
+    # lose the last few, and a different number each time.
     with closing(sqlite3.connect(tmp_path / "cache_rank0.db")) as database:
         assert database.execute("SELECT count(*) FROM unnamed").fetchone() == (len(before),)
 
-    # In another process than the one that was killed.
+    # In a new process.
     outcome = evaluate(cached, Hashing(tmp_path / "resumed.jsonl"))
     assert outcome is not None
-    # Prompt for prompt: none that was stored is asked again, none is left out.
+    # No stored prompt is asked again, and none is missing.
     assert before + _asked(tmp_path / "resumed.jsonl") == everything
 
     assert json.dumps(outcome["results"]) == json.dumps(undisturbed["results"])

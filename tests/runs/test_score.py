@@ -1,4 +1,4 @@
-"""SCORE's probes with models whose every number can be worked out, through simple_evaluate."""
+"""SCORE's probes in simple_evaluate, with models whose scores can be computed by hand."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def test_order_always_a(form: str, tmp_path: Path) -> None:
     task = f"cora_local_order{form}"
     results = run(always_a, task, four_options(tmp_path, [0, 1, 2, 3]))
     values, study = scores(results, task), study_of(results, task)
-    # Right where the answer stands at A: one variant of four.
+    # Right if the answer is at A: one variant of four.
     assert values["acc"] == values["acc_mean"] == values["mcqa"] == 0.25
     assert (values["acc_min"], values["acc_max"]) == (0.0, 1.0)
     assert values["acc_h"] == 0.0
-    # With the answer at A the picks are w x y z: no pair agrees. At another place the answer comes to A once, and what
-    # stood there is picked three times: 3 of 6 pairs. (0 + 3 * 0.5) / 4.
+    # If the answer is at A, the picks are w x y z: no pair agrees. Otherwise the answer is at A once, and the source's
+    # option at A is picked three times: 3 of 6 pairs agree. (0 + 3 * 0.5) / 4.
     assert values["consistency_rate"] == pytest.approx(0.375)
     assert values["all_equal"] == 0.0
     accuracies = {kind: entry["accuracy"]["value"] for kind, entry in study["positions"].items()}
@@ -154,7 +154,7 @@ def test_sampling(tmp_path: Path) -> None:
     task = "cora_local_sampling"
     results = run(rule, task, four_options(tmp_path, [0] * 6))
     values = scores(results, task)
-    # Right: 0 + 1 + ... + 5 of 30. Samples 1 to 5 are right for 5, 4, 3, 2, 1 of the 6 questions.
+    # Right answers: 0 + 1 + ... + 5 of 30. Samples 1 to 5 are right for 5, 4, 3, 2, 1 of the 6 questions.
     assert values["acc"] == pytest.approx(0.5)
     assert [values["acc_min"], values["acc_max"]] == pytest.approx([1 / 6, 5 / 6])
     # Pairs that agree: C(n, 2) of 10 for n right ones: 0 0 1 3 6 10.

@@ -1,4 +1,4 @@
-"""Runs over several real processes: the numbers are those of one process, whichever rank asks what."""
+"""Runs with several real processes: scores equal those of one process, however docs are distributed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.distributed import Hashing, evaluate, outcomes_alone, outcomes_together
 
-# Not importorskip: collecting this module would import torch even where its tests are deselected.
+# Not importorskip, which would import torch even if these tests are deselected.
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("torch") is None, reason="the harness needs torch for more than one rank"
 )
@@ -20,9 +20,9 @@ pytestmark = pytest.mark.skipif(
 FORMS = ["cora_demo", "cora_demo_mc"]
 
 RUNS: dict[str, dict[str, Any]] = {
-    # 156 docs: as many for each of two ranks, and of three.
+    # 156 docs: divisible by two and by three ranks.
     "even": {"options": {"questions": 6}},
-    # 103 docs: one too few for two ranks, two too few for three. The last of the four questions is incomplete.
+    # 103 docs: not divisible by two or three ranks. The last of the four questions is incomplete.
     "padded": {"options": {"questions": 4}, "arguments": {"limit": 4 * 26 - 1}},
     # Each rank draws the exemplars of its own docs.
     "shots": {"options": {"questions": 3}, "arguments": {"num_fewshot": 2}},
@@ -34,12 +34,12 @@ CASES = [(form, name) for form in FORMS for name in RUNS]
 
 EARLY: dict[str, dict[str, Any]] = {
     "exact": {"options": {"questions": 7}, "early": {"stop": "exact"}},
-    # The last of four questions is one variant short, so there are ranks with fewer docs, which the harness pads.
+    # The last of four questions lacks a variant, so some ranks have fewer docs, and the harness pads them.
     "cut": {"options": {"questions": 4}, "arguments": {"limit": 4 * 26 - 1}, "early": {"stop": "exact"}},
-    # A question is 26 requests or 90: the rest of a budget pays for further rounds.
+    # A question needs 26 or 90 requests. The rest of a budget is used in further rounds.
     "budget": {"options": {"questions": 12}, "early": {"stop": "exact", "budget": 200}},
     "budget alone": {"options": {"questions": 12}, "early": {"budget": 200}},
-    # Of 120 questions; the first look is after 100.
+    # 120 questions; the error is first tested after 100.
     "target": {"options": None, "early": {"stop": "exact", "target": 0.05}},
     "target not reached": {"options": {"questions": 110}, "early": {"stop": "exact", "target": 0.001}},
     # Fewer questions than ranks; with the seed 1 one that scored letters have right at first and lose later.
@@ -48,26 +48,26 @@ EARLY: dict[str, dict[str, Any]] = {
     "one to a target": {"options": {"questions": 1}, "early": {"stop": "exact", "target": 0.01}},
 }
 
-# What differs between the forms is how many requests a variant is: these do without the second.
+# The forms differ only in the number of requests per variant, so these cases use one form.
 IN_ONE_FORM = ("target not reached", "one in a budget", "one to a target")
 EARLY_CASES = [(form, name) for form in FORMS for name in EARLY if form == "cora_demo" or name not in IN_ONE_FORM]
 SHARED = [case for case in EARLY_CASES if case[1].startswith("one ")]
-"""A question that all ranks work on."""
+"""A question whose variants are distributed over all ranks."""
 WHOLE = [case for case in EARLY_CASES if case not in SHARED]
 
 TOO_FEW = {(form, "too few"): {"task": form, "options": {"questions": 1}, "arguments": {"limit": 1}} for form in FORMS}
-"""One variant for several ranks."""
+"""One variant, and several ranks."""
 
 Outcomes = dict[tuple[str, str], dict[str, Any]]
 
 
 MATHS = ("cora_math_prompts", "boxed")
-"""Answers of all ranks to a question are compared with each other."""
+"""A task that compares the answers of all ranks to a question."""
 
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], dict[str, Any]]:
-    """All runs: starting a group of processes takes longer than these."""
+    """All runs in one group of processes, because starting it takes longer than the runs."""
     chosen = {(form, name): {"task": form, **RUNS[name]} for form, name in CASES}
     chosen |= {(form, name): {"task": form, **EARLY[name]} for form, name in EARLY_CASES}
     if importlib.util.find_spec("math_verify") is None:
@@ -131,12 +131,12 @@ def test_the_ranks_share_the_requests(alone: Outcomes, together: Outcomes, case:
     requests = together[case]["requests"]
     asked = [asked for asked, _ in requests]
     padding = [padding for _, padding in requests]
-    # The harness pads until all ranks have as many as the longest, so there is a response too many to some request.
+    # The harness pads all ranks to the same number of requests, so some requests have an extra response.
     assert len(set(asked)) == 1
     assert sum(asked) - sum(padding) == alone[case]["requests"][0][0]
-    if case[0] == "cora_demo_mc":  # as many requests for a doc as it has letters
+    if case[0] == "cora_demo_mc":  # one request per letter of a doc
         return
-    # By hand: questions of 26 docs go to the rank with the fewest; one alone is cut up.
+    # By hand: questions of 26 docs go to the rank with the fewest docs; a single question is split.
     assert [number - extra for number, extra in requests] == {
         ("even", 2): [78, 78],
         ("even", 3): [52, 52, 52],
@@ -151,7 +151,7 @@ def test_the_ranks_share_the_requests(alone: Outcomes, together: Outcomes, case:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_fewer_variants_than_ranks_are_refused_by_every_rank(together: Outcomes, form: str) -> None:
-    # A rank without docs would end with the harness' "did not find any docs", and the others would wait for it.
+    # A rank without docs would fail with "did not find any docs", and the others would wait for it.
     errors = together[form, "too few"]["errors"]
     ranks = len(together[form, "even"]["requests"])
     assert len(errors) == ranks
@@ -214,8 +214,8 @@ def test_stopped_early_the_numbers_are_those_of_one_process(
 def test_a_question_that_is_shared_out_has_the_numbers_of_one_process(
     alone: Outcomes, together: Outcomes, case: tuple[str, str]
 ) -> None:
-    # Each rank stops by its own part of the question, so more may be asked than by one process: that shows in
-    # the share that was asked, and nowhere else.
+    # Each rank stops by its own part of a question, so more may be asked than with one process. Only the share of
+    # asked variants shows this.
     assert metrics(together[case]) == metrics(alone[case])
     assert together[case]["n-samples"] == alone[case]["n-samples"]
     signatures = [re.sub(r"\|asked:[\d.]+%", "", outcome["signature"]) for outcome in (together[case], alone[case])]

@@ -1,4 +1,4 @@
-"""Models whose every answer is known, through the harness' own simple_evaluate: every number can be worked out."""
+"""Models with known answers in the harness' simple_evaluate: all scores can be computed by hand."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ M = 26
 
 
 def records_of(results: dict[str, Any]) -> list[list[Record]]:
-    """The Records of a run, made again from its samples by the letter alone."""
+    """The Records of a run, made from its samples by comparing letters only."""
     questions: dict[str, list[Record]] = {}
     for sample in results["samples"]["cora_demo"]:
         doc, response = sample["doc"], sample["filtered_resps"][0]
@@ -49,7 +49,7 @@ def test_a_model_that_always_says_a() -> None:
     values = scores(results)
     # The right answers of the demo are spread evenly: 24 of 120 originals have it at A.
     assert values["mcqa"] == pytest.approx(24 / 120)
-    # Right in all variants is right in every decoupled pair and in its swap: impossible.
+    # Always A cannot be right in all variants: not in a decoupled pair and in its swap.
     assert values["bmca@1.0"] == 0.0
     assert values["ci"] == pytest.approx(0.8)
     assert values["cora"] == pytest.approx(0.2 * 0.8)
@@ -68,10 +68,10 @@ def test_a_model_that_always_says_a() -> None:
 
 def test_a_model_with_a_fixed_order_among_the_contents_a_wrong_one_first() -> None:
     values = scores(run(prefers))
-    # Where both picks are printed in both variants they are the same: a fixed order leaves no choice.
+    # If both picks are printed in both variants, they are the same, because the order is fixed.
     assert values["consistency_rate"] == 1.0
     assert values["mcqa"] == values["cora"] == 0.0
-    assert values["ci"] == 1.0  # nothing is right in the original, so nothing is lost
+    assert values["ci"] == 1.0  # no original is right, so none is lost
 
 
 def test_a_model_that_says_nothing_usable(caplog: pytest.LogCaptureFixture) -> None:
@@ -104,7 +104,7 @@ def test_a_model_that_is_right_with_probability_p() -> None:
         "ci": 1 - p + b,
         "cora": p * (1 - p + b),
         "core": area * sum(heights[1:]) / 10,
-        # Invalid agrees with nothing, and every pair is comparable: both must be right.
+        # An invalid answer agrees with nothing, and every pair is comparable: both answers must be right.
         "consistency_rate": p**2,
         "acc_min": simulated.min(axis=0).mean(),
         "acc_max": simulated.max(axis=0).mean(),
@@ -113,7 +113,7 @@ def test_a_model_that_is_right_with_probability_p() -> None:
     }
     assert set(expected) == set(METRICS)
     for name, value in expected.items():
-        # A share of 0 or 1 has no error; one question of 120 then stands for it.
+        # A share of 0 or 1 has no error. One question of 120 is used instead.
         error = max(values[f"{name}_stderr"], sqrt(1 / n / n))
         assert values[name] == pytest.approx(value, abs=4 * error), name
 

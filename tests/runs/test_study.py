@@ -1,4 +1,4 @@
-"""MCQA+ and the REVAS study with models whose every number can be worked out, through simple_evaluate."""
+"""MCQA+ and the REVAS study in simple_evaluate, with models whose scores can be computed by hand."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def test_always_a(tmp_path: Path) -> None:
     values, study = scores(results, task), values_of(study_of(results, task))
     docs = [sample["doc"] for sample in results["samples"][task]]
     assert len(docs) == 4 * 45
-    # Source order: A is right in one question of four, whatever is added behind it.
+    # Source order: A is right in one question of four, whatever options are added after it.
     assert values["mcqa"] == study["acc@6"] == study["acc@8"] == study["acc@10"] == 0.25
-    # Different orders have different options at A now and then, so the picks are the options that stood there.
+    # Orders have different options at A, and the picks are these options.
     for options_printed, kinds in {
         "original": ("original", "shuffled"),
         2: ("options_2", "options_2_shuffled"),
@@ -51,7 +51,7 @@ def test_always_a(tmp_path: Path) -> None:
     # Both orders of two options: A is right in one of them, so never in both.
     assert study["acc_h@2"] == 0.0
     assert study["sc@2"] == 0.5
-    # NOTA stands last in the first order.
+    # NOTA is the last option in the first order.
     assert values["nota_acc"] == 0.0
     assert values["nota_acc_diff"] == -0.25
     # Wrong in three of four: the misleading option is the one at A, in the original order and so in select-all.
@@ -65,9 +65,9 @@ def test_always_a(tmp_path: Path) -> None:
     assert values["multi_share"] == 0.0
     assert values["recall_misleading"] == 1.0
     assert values["recall_right"] == 0.0
-    # Nobody selects several, and these recalls are on them.
+    # This model never selects several options, and these recalls count only such answers.
     assert values["recall_right_multi"] == values["recall_misleading_multi"] == "nan"
-    # The misleading option is replaced where it stands, at A: A is wrong still.
+    # The misleading option is replaced at its position, A, and A is still wrong.
     assert values["replaced_acc"] == 0.0
 
 
@@ -180,7 +180,7 @@ def test_it_loses_one_variant_of_mcqa_plus() -> None:
 
 
 def consistent_but_wrong(doc: dict[str, Any]) -> str:
-    """The same wrong content wherever it is printed; where it is not, the first other thing that is not right."""
+    """Picks the same wrong option in every variant that prints it, and otherwise the first wrong one."""
     wrong = 0 if doc["answer"] != 0 else 1
     if doc["ask"] == "yes_no":
         return "yes" if doc["printed"][0] == wrong else "no"
@@ -193,7 +193,7 @@ def test_a_model_that_is_consistent_but_wrong(tmp_path: Path) -> None:
     task = "cora_local_revas"
     results = run(consistent_but_wrong, task, options)
     values, study = scores(results, task), study_of(results, task)
-    # As consistent as a model can be, and always wrong.
+    # Fully consistent, and always wrong.
     assert values["sc@original"] == 1.0
     assert values["mcqa"] == values["acc_h@original"] == 0.0
     assert study["sc_buckets"]["4/4"]["accuracy"] == {"value": 0.0, "stderr": 0.0}
@@ -204,12 +204,12 @@ def test_a_model_that_is_consistent_but_wrong(tmp_path: Path) -> None:
         "misled": 4,
         "no_misleading_option": 0,
     }
-    # Nothing is always right: the subset is empty.
+    # No question is always right, so the subset is empty.
     for name in ("nota_acc_always_right", "tf_right", "tf_wrong"):
         assert values[name] == "nan"
     assert values["recall_misleading"] == 1.0
     assert values["recall_right"] == values["multi_share"] == 0.0
-    assert values["replaced_acc"] == 0.0  # another wrong one takes its place
+    assert values["replaced_acc"] == 0.0  # the model picks another wrong option instead
 
 
 def test_who_names_no_option_has_no_misleading_one(tmp_path: Path) -> None:
@@ -231,6 +231,6 @@ def test_who_names_no_option_has_no_misleading_one(tmp_path: Path) -> None:
         "misled": 1,
         "no_misleading_option": 2,
     }
-    # One question is left, and one has no error.
+    # One question is left, and one question has no error.
     for name in ("multi_share", "recall_right", "recall_misleading", "replaced_acc"):
         assert (values[name], values[f"{name}_stderr"]) == (1.0, "N/A")

@@ -1,4 +1,4 @@
-"""What the tasks of MCQA+ and of the REVAS study ask, and what they do with answers that are no answers."""
+"""Requests of MCQA+ and the REVAS study, and how invalid answers are handled."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def test_one_variant_of_each_question() -> None:
     assert {name for name in values if "stderr" not in name} == {"acc", "mcqa_plus_sampled", "invalid", "followed"}
     docs = [sample["doc"] for sample in results["samples"][task]]
     assert len(docs) == len({doc["question_id"] for doc in docs}) == 120
-    # Each is one of the question's fifteen, to the letter.
+    # Each is identical to one of the question's fifteen variants.
     asked = {(sample["doc"]["question_id"], sample["arguments"][0][0]) for sample in everything["samples"][task]}
     assert {(s["doc"]["question_id"], s["arguments"][0][0]) for s in results["samples"][task]} < asked
-    assert len({doc["kind"] for doc in docs}) == 10  # all kinds of five options come up in 120 draws
+    assert len({doc["kind"] for doc in docs}) == 10  # 120 draws contain all kinds of five options
     valid = sum(doc["ask"] == "letter" for doc in docs) / 120
     assert values["mcqa_plus_sampled"] == values["acc"] == pytest.approx(valid)
     assert values["invalid"] == pytest.approx(1 - valid)
@@ -50,7 +50,7 @@ def test_other_probes_have_no_cheap_version(task: str) -> None:
         build(task, variants=1)
 
 
-# ---- what is asked
+# ---- requests
 
 
 def test_each_form_asks_what_it_can() -> None:
@@ -122,7 +122,7 @@ def test_yes_and_no_are_what_is_scored() -> None:
 
 
 class Unsure(Simulated):
-    """Cannot say how likely one of the answers is."""
+    """Returns no likelihood for one of the answers."""
 
     def loglikelihood(self, requests: list[Any], disable_tqdm: bool = False) -> list[Any]:
         scored = super().loglikelihood(requests)
@@ -191,6 +191,6 @@ def test_exemplars_ask_what_their_question_asks(task: str) -> None:
             assert all("\nChoices:\n" in shot for shot in shots)
             assert set(answers) <= set("ABCDE")
         stems.setdefault(doc["question_id"], set()).add(tuple(shot.partition("\n")[0] for shot in shots))
-    # The same questions before all variants of one, whatever they ask.
+    # All variants of a question have the same exemplars, whatever they ask.
     assert all(len(seen) == 1 for seen in stems.values())
-    assert said["yes"] == said["no"] > 0  # half of them about the right option
+    assert said["yes"] == said["no"] > 0  # half of the exemplars are about the right option

@@ -1,4 +1,4 @@
-"""Every switch of `lm_eval run` on these tasks: it does what its user expects, or says why not before a request."""
+"""Every option of `lm_eval run` with these tasks: it works, or an error explains why not before a request."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ both_forms = pytest.mark.parametrize("task", FORMS)
 
 
 class Refusing(Simulated):
-    """A model that must not be asked."""
+    """A model that fails if it gets a request."""
 
     def __init__(self) -> None:
         super().__init__(lambda _: pytest.fail("a request was made"))
@@ -54,7 +54,7 @@ def test_a_limit_without_a_complete_question_ends_the_run_before_the_first_reque
         run(model, task, limit=10)
     assert tells(str(caught.value), f"{task}: ", "10 variants", "26 variants", '{"questions": 1}')
     assert model.prompts == []
-    # Responses alone can be had.
+    # Without scores, the responses can be collected.
     assert len(run(model, task, limit=10, predict_only=True)["samples"][task]) == 10
     assert tells(caplog.text, f"{task}: 1 of 1 questions ", "no metric")
 
@@ -102,7 +102,7 @@ def test_predictions_only(task: str) -> None:
     assert len(results["samples"][task]) == M
     # No score: the generate form gets the harness' placeholder, its multiple choice tasks get nothing.
     values = scores(results, task)
-    assert "signature" not in results["configs"][task]["metadata"]  # nothing to sign
+    assert "signature" not in results["configs"][task]["metadata"]  # no score, so no signature
     assert values == ({"bypass": 999, "bypass_stderr": "N/A"} if task == "cora_demo" else {})
 
 
@@ -143,7 +143,7 @@ def test_generation_arguments_leave_the_loglikelihood_form_alone() -> None:
 def test_cache_requests_is_not_used_and_says_so(
     task: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    # The cache's key names the task, the shots and the template, and not the options.
+    # The cache key contains the task, the shots and the template, but not the options.
     monkeypatch.setattr("lm_eval.caching.cache.PATH", str(tmp_path))
     models = [Simulated(knows), Simulated(knows)]
     for model, seed in zip(models, (0, 1), strict=True):
@@ -161,7 +161,7 @@ def test_answers_from_the_cache_are_those_of_the_model(task: str, tmp_path: Path
     assert first.prompts
     assert second.prompts == []
     assert scores(results[0], task) == scores(results[1], task)
-    # Another seed asks other prompts, and the cache has no answer to those.
+    # Another seed makes other prompts, which the cache does not contain.
     third = Simulated(knows)
     run(third, task, {"questions": 2, "seed": 1}, use_cache=str(tmp_path / "answers"))
     assert third.prompts

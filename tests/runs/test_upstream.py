@@ -1,4 +1,4 @@
-"""What the harness' own SCORE tasks report for runs whose consistency rate can be worked out by hand, beside ours."""
+"""The consistency rate of the harness' SCORE tasks and of ours, for runs with a known value."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Rule = Callable[[Doc], str]
 
 
 class Run(NamedTuple):
-    """A question with A options, the right one at a place, and a model; `content` finds options by what they are."""
+    """A question with some options, the position of the right one, and the rule of a model."""
 
     what: str
     by_hand: str
@@ -38,7 +38,7 @@ def letter(said: str) -> Callable[[Doc, list[str]], str]:
 
 
 def content(text: str) -> Callable[[Doc, list[str]], str]:
-    """Always the same option, wherever it stands."""
+    """Always the same option, at any position."""
     return lambda doc, choices: f"The best answer is {LETTERS[choices.index(text)]}"
 
 
@@ -47,7 +47,7 @@ def silence(doc: Doc, choices: list[str]) -> str:
 
 
 def cycle(*answers: str) -> Callable[[Doc, list[str]], str]:
-    """Each answer in turn, template by template."""
+    """One answer per template, in turn."""
     return lambda doc, _: answers[doc["number"] % len(answers)]
 
 
@@ -103,7 +103,7 @@ def row_of(task: str, one: Run) -> dict[str, Any]:
     if task.startswith("math"):
         return {"problem": "What?", "level": "Level 1", "type": "Algebra", "solution": r"It is $\boxed{7}$."}
     texts = list(TEXTS[: one.options])
-    # The right option is "w" wherever it stands in the source.
+    # The right option is "w", at any position in the source.
     texts[0], texts[one.answer] = texts[one.answer], texts[0]
     if task.startswith("agieval"):
         printed = [f"({letter}){text}" for letter, text in zip(LETTERS, texts, strict=False)]
@@ -120,7 +120,7 @@ def row_of(task: str, one: Run) -> dict[str, Any]:
 
 
 def theirs(task: str, one: Run) -> tuple[float, int]:
-    """The same from the harness' own functions: docs, what is made of a response, the aggregation."""
+    """The rate from the harness' own functions: docs, scoring of responses, aggregation."""
     from lm_eval.tasks.score import utils
     from lm_eval.tasks.score.agi_eval import utils_agieval
     from lm_eval.tasks.score.math import utils_math

@@ -1,4 +1,4 @@
-"""The whole public benchmarks, where a folder with them lies beside the checkout; `nox -s whole` runs every task."""
+"""The whole public benchmarks; skipped without their folder. `nox -s whole` runs every task."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ LEFT_OUT = {
     # The letter of the right answer is C, its index 1, which is B.
     "mmlu_pro": ["row 3859"],
 }
-"""Looked at one by one."""
+"""Rows that are left out, checked by hand."""
 
-MENDED = {
+REPAIRED = {
     "medqa": (70, 71),
     "mmlu": (323, 81),
     "arc_challenge": (0, 1),
@@ -62,7 +62,7 @@ MENDED = {
     "mmlu_pro": (1019, 48),
     "agieval": (18, 90),
 }
-"""How many options and stems are not printed as published, white space at the ends of stems apart."""
+"""Number of options and stems that are not printed as published, apart from white space around stems."""
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +79,7 @@ def _in_the_folder(cache_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @cache
 def loaded(benchmark: str) -> tuple[list[Question | OpenQuestion], list[str]]:
-    """Its questions, and the lines about rows that were left out."""
+    """The questions of a benchmark, and the messages about rows that were left out."""
     lines = Lines()
     logger = logging.getLogger("lm_eval.cora")
     logger.addHandler(lines)
@@ -125,7 +125,7 @@ def test_the_same_docs_come_through_cora_hub(name: str) -> None:
         assert process_docs(found.to_list()[::200], probe) == process_docs(own.to_list()[::200], probe)
 
 
-@pytest.mark.parametrize("benchmark", MENDED)
+@pytest.mark.parametrize("benchmark", REPAIRED)
 def test_answers_and_identities_are_those_of_the_published_texts(
     benchmark: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -146,7 +146,7 @@ def test_answers_and_identities_are_those_of_the_published_texts(
         assert after.identities == tuple(map(texts.index, texts))
         options += sum(map(str.__ne__, before.choices, after.choices))
         stems += before.stem != after.stem
-    assert (options, stems) == MENDED[benchmark]
+    assert (options, stems) == REPAIRED[benchmark]
 
 
 @pytest.mark.parametrize(
@@ -215,6 +215,6 @@ def test_a_task_of_each_probe_on_the_smallest_whole_benchmark(task: str, variant
     values = scores(results, task)
     assert [name for name, value in values.items() if value == "nan"] == []
     # Seven in ten of 4,085 or more, chosen by a hash: the standard deviation is 0.007 at most.
-    if "revas" not in task:  # where a true-or-false question is right by a wrong answer
+    if "revas" not in task:  # there a wrong answer can be right for a true-or-false question
         assert values["acc"] == pytest.approx(0.7, abs=0.03)
     assert "|n:817x" in results["configs"][task]["metadata"]["signature"]

@@ -1,4 +1,4 @@
-"""`python -OO` removes docstrings and assertions. The commands say the same without them."""
+"""`python -OO` removes docstrings and assertions. The commands print the same without them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ THE_REST = [["--help"], ["tasks", "--help"], ["guess", "--json"]]
 
 
 def command(*arguments: object) -> str:
-    """The same with docstrings, in this process."""
+    """The output with docstrings, from this process."""
     with redirect_stdout(StringIO()) as printed:
         try:
             code = main(list(map(str, arguments)))
@@ -40,7 +40,7 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def without(out: Path, exported: Path) -> list[str]:
-    """What `python -OO` prints: the report, what is exported, and the rest."""
+    """The output with `python -OO`: the report, the exported records, and the rest."""
     python = Environment(Path(sys.executable), {"PYTHONOPTIMIZE": "2", "PYTHONPATH": str(REPOSITORY)})
     commands = [
         ("report", out, "--format", "md"),

@@ -1,4 +1,4 @@
-"""How many questions are asked: the schedules by themselves, against other arithmetic, and through the harness."""
+"""The number of questions to ask: the strategies alone, against other arithmetic, and in the harness."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def error_by_hand(outcomes: Outcomes) -> float:
 
 
 MORE = 4
-"""A look is taken for precise only if it would be with so many more questions of each outcome."""
+"""Pseudo-count per outcome. The target must also be met with these added."""
 
 
 def more_of_each(outcomes: Outcomes) -> Outcomes:
@@ -75,7 +75,7 @@ def test_less_than_two_questions_have_an_endless_error() -> None:
     assert {cora_error(Outcomes(*counts)) for counts in [(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)]} == {inf}
 
 
-# ---- the looks
+# ---- the tests of the error
 
 
 @given(st.integers(1, 100_000))
@@ -84,7 +84,7 @@ def test_the_looks_increase_and_end_with_all_questions(questions: int) -> None:
     assert schedule[-1] == questions
     assert schedule[0] == min(questions, FIRST_LOOK)
     assert all(one < other for one, other in pairwise(schedule))
-    # A further quarter each time; rounding may add one.
+    # A quarter more each time. Rounding may add one.
     assert all(other <= 1.25 * one + 1 for one, other in pairwise(schedule))
 
 
@@ -99,7 +99,7 @@ COSTS = st.lists(st.integers(1, 30), min_size=1, max_size=60)
 
 
 def spent_by(rounds: Any, spend: Callable[[Planned], int]) -> Iterator[tuple[Sequence[Planned], int]]:
-    """Play rounds to their end: each batch, and what all batches so far have spent."""
+    """Run all rounds; return each batch, and the number of requests after it."""
     spent = 0
     try:
         batch = next(rounds)
@@ -126,14 +126,14 @@ def test_a_budget_is_never_exceeded_and_used_up(costs: list[int], budget: int, s
     asked: list[Planned] = []
     spent = 0
     for batch, so_far in spent_by(within_budget(agenda, budget), spend):
-        assert batch  # or it would never end
-        # Not even if all of the batch's variants had to be asked.
+        assert batch  # an empty batch would never end
+        # Not even if all variants of the batch are asked.
         assert spent + sum(question.requests for question in batch) <= budget
         spent = so_far
         asked += batch
         assert asked == agenda[: len(asked)]
     if len(asked) < len(agenda):
-        # What is left does not pay for the next one, or for so few that they would not be 5 % more.
+        # The rest is too small for the next question, or for 5% more questions.
         left, more = budget - spent, 0
         for question in agenda[len(asked) :]:
             left -= question.requests
@@ -145,7 +145,7 @@ def test_a_rest_that_buys_less_than_five_percent_is_left() -> None:
     agenda = [Planned("t", f"q{index}", 26) for index in range(2_000)]
     played = list(spent_by(within_budget(agenda, 26_000), lambda question: 13))
     # 26,000 / 26 = 1,000 questions, which spend half of it; the other half pays for 500, and so on. After the fourth
-    # round 1,875 have spent 13 * 1,875 = 24,375; the 1,625 that are left pay for 62, not 5 % of 1,875.
+    # round 1,875 questions have spent 13 * 1,875 = 24,375; the other 1,625 pay for 62, less than 5% of 1,875.
     assert [len(batch) for batch, _ in played] == [1_000, 500, 250, 125]
     assert played[-1][1] == 24_375
 
@@ -162,7 +162,7 @@ def test_a_whole_agenda_is_asked_if_the_budget_pays_for_it() -> None:
 def asked_until_precise(
     sizes: dict[str, int], target: float, come_out: Callable[[Planned], str]
 ) -> tuple[dict[str, list[int]], Counter[tuple[str, str]]]:
-    """The number of questions of each task after each round, and how those of each came out."""
+    """The number of questions of each task after each round, and their outcomes."""
     longest = max(sizes.values())
     agenda = [Planned(task, f"q{n}", 26) for n in range(longest) for task, size in sizes.items() if n < size]
     rounds = until_precise(agenda, target)
@@ -205,7 +205,7 @@ def test_each_task_ends_at_the_first_look_that_is_precise(sizes: dict[str, int],
 
     counts, _ = asked_until_precise(sizes, target, come_out)
     for task, size in sizes.items():
-        # The looks are a fixed schedule: no others, and none left out before the end.
+        # The error is tested on a fixed schedule, without gaps.
         assert counts[task] == list(looks(size))[: len(counts[task])]
         for index, count in enumerate(counts[task]):
             outcomes = Outcomes(
@@ -241,7 +241,7 @@ def test_a_task_whose_questions_have_no_outcomes_is_asked_whole() -> None:
     with suppress(StopIteration):
         while True:
             sizes.append(len(rounds.send(Observed(26 * sum(sizes), {"t": Outcomes()}))))
-    assert sizes == [100, 25, 32, 40, 50, 3]  # the looks are 100, 125, 157, 197, 247 and all
+    assert sizes == [100, 25, 32, 40, 50, 3]  # the error is tested after 100, 125, 157, 197, 247 and all questions
 
 
 # ---- through the harness
@@ -265,7 +265,7 @@ def test_a_budget_buys_whole_questions_of_the_sample_that_the_seed_draws(task: s
     assert scores(found, task) == scores(expected, task)
     assert set(questions_of(model)) == set(questions_of(other))
     assert sorted(model.prompts) == sorted(other.prompts)
-    # What is left would not pay for another one: 26 variants, in the mc form of up to 5 letters each.
+    # The rest is too small for another question: 26 variants, in the mc form with up to 5 letters each.
     assert budget - requests_of(model) < (130 if task.endswith("_mc") else 26)
 
 
@@ -303,7 +303,7 @@ def test_a_target_is_met_or_all_questions_are_asked(target: float) -> None:
     asked = len(questions_of(model))
     assert asked in looks(120)
     assert found["cora_stderr"] < target or asked == 120
-    assert (asked == 120) == (target == 0.015)  # both ways are tried
+    assert (asked == 120) == (target == 0.015)  # one target is met, the other is not
     assert found == scores(run(stop_early(other), options={"questions": asked}))
 
 

@@ -1,4 +1,4 @@
-"""What `--target-stderr` is worth: the intervals of runs that it ended cover the truth as often as they say."""
+"""Coverage of confidence intervals in runs that `--target-stderr` ended."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SETTINGS = [(0.74, 0.18), (0.34, 0.05), (0.85, 0.73)]
 
 
 def cora_and_error(always: int, once: int, never: int) -> tuple[float, float]:
-    """From DEFINITIONS 3, question by question: each of a group has the same influence."""
+    """The error from DEFINITIONS 3. All questions with the same outcome have the same influence."""
     n = always + once + never
     m, b = (always + once) / n, always / n
     squares = 0.0
@@ -29,20 +29,20 @@ def cora_and_error(always: int, once: int, never: int) -> tuple[float, float]:
 
 
 def counts_of(drawn: np.ndarray) -> np.ndarray:
-    """(N + 1, 3) how many of the first n questions came out 0 (always), 1 (once), 2 (never) right."""
+    """Array of shape (N + 1, 3): numbers of outcomes 0 (always), 1 (once), 2 (never) in the first n questions."""
     counted = np.cumsum(drawn[:, None] == np.arange(3), axis=0)
     return np.concatenate([np.zeros((1, 3), dtype=np.int64), counted])
 
 
 def looked(drawn: np.ndarray, target: float = TARGET) -> Iterator[tuple[int, Outcomes]]:
-    """What a model's run sees at each look: how many questions have been asked, and how they came out."""
+    """The number of questions and their outcomes at each test of the error in a run."""
     counts = counts_of(drawn)
     agenda = AGENDA[: len(drawn)]
     rounds = until_precise(agenda, target)
     asked = 0
     batch = next(rounds, None)
     while batch is not None:
-        # Rounds take the agenda from its beginning and leave nothing out: else counts would be of other questions.
+        # Rounds follow the agenda without gaps. Otherwise the counts would be of other questions.
         assert list(batch) == agenda[asked : asked + len(batch)]
         asked += len(batch)
         outcomes = Outcomes(*counts[asked].tolist())
@@ -75,7 +75,7 @@ def test_the_interval_at_the_stop_covers_the_truth_in_95_of_100_runs(m: float, b
         ends.append(asked)
     # The binomial error of the figure itself is sqrt(0.95 * 0.05 / 1000) = 0.7 points.
     assert 0.925 <= covered / REPLICATES <= 0.97, covered / REPLICATES
-    # All have enough of 5,000 questions. An outcome moves the value by at most about 1, so sd < 0.5 and 625 do:
+    # 5,000 questions are enough. An outcome moves the value by at most about 1, so sd < 0.5 and 625 suffice:
     # 0.5 / sqrt(625) = 0.02. (For the settings here it took 130 to 390.)
     assert early == REPLICATES
     assert min(ends) >= 100
@@ -88,16 +88,16 @@ def test_a_run_goes_on_as_long_as_the_error_is_not_below_the_target(m: float, b:
     for _ in range(50):
         drawn = np.searchsorted([b, m], rng.random(len(AGENDA)), side="right")
         *before, _ = looked(drawn)
-        # No look before the last had an error clearly below: the caution is that of one more question of each outcome,
-        # and moves the error of 100 or more questions by a few hundredths of itself.
+        # No earlier test had an error clearly below the target: the pseudo-counts change the error of 100 or more
+        # questions by a few percent.
         assert all(cora_and_error(*outcomes)[1] > 0.85 * TARGET for _, outcomes in before)
 
 
 @pytest.mark.parametrize("same", [0, 1, 2], ids=["always", "once", "never"])
 @pytest.mark.parametrize("target", [0.01, 0.005, 0.001])
 def test_a_hundred_questions_that_came_out_the_same_end_no_run(same: int, target: float) -> None:
-    # Their error is 0, and of the question nobody has asked yet it says nothing: with none of 100 different, up to 3 of
-    # 100 may be (0.97 ** 100 = 0.048), an error of sqrt(0.03 * 0.97 / 100) = 0.017.
+    # Their estimated error is 0. But if none of 100 differs, up to 3 of 100 may differ in truth
+    # (0.97 ** 100 = 0.048), an error of sqrt(0.03 * 0.97 / 100) = 0.017.
     drawn = np.full(len(AGENDA), same)
     drawn[100:] = np.arange(len(AGENDA) - 100) % 3
     (first, outcomes), (second, _), *_ = looked(drawn, target)
@@ -107,7 +107,7 @@ def test_a_hundred_questions_that_came_out_the_same_end_no_run(same: int, target
 
 
 def test_the_looks_are_few_and_the_same_whatever_comes_out() -> None:
-    # Whoever looks after each question stops at the luckiest: an interval is worth less with each look.
+    # A test after each question would stop at a lucky one: coverage decreases with the number of tests.
     known, unknown = np.zeros(5_000, dtype=np.int64), np.arange(5_000) % 3
     looks = [[asked for asked, _ in looked(drawn, 1e-9)] for drawn in (known, unknown)]
     assert looks[0] == looks[1]

@@ -1,4 +1,4 @@
-"""What stopping may leave out: printed scores against those of the full run."""
+"""Early stopping: its order of variants, and its scores compared with the full run."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ HOSTILE = ["", "x" * 1_000_000, "答案是乙", "\ud83d", "__import__('os')", "\
 QUESTIONS = {"questions": 6}
 
 SEEDS = (3, 8)
-"""Of models that know some of these questions in all variants, some in the original, and some not at all."""
+"""Seeds of models that know some of these questions in all variants, some in the original, and some not."""
 
 
 @cache
@@ -51,7 +51,7 @@ def test_another_rule_is_refused_and_the_one_that_there_is_named(text: str) -> N
 def test_the_original_is_asked_first_then_the_hardest_kinds_then_the_rest(probe: Probe) -> None:
     docs = process_docs([ROW], probe)
     places = [place_of(doc, probe.hardest_first) for doc in docs]
-    assert len(set(places)) == len(docs)  # or the order would depend on that of the docs
+    assert len(set(places)) == len(docs)  # otherwise the order would depend on that of the docs
     order = sorted(docs, key=lambda doc: place_of(doc, probe.hardest_first))
     kinds = list(dict.fromkeys(doc["kind"] for doc in order))
     first = [doc["kind"] for doc in docs if doc["original"]]
@@ -98,7 +98,9 @@ def test_the_models_of_these_tests_leave_something_to_be_found() -> None:
         for seed in SEEDS:
             table = full(task, seed)
             assert 0 < table["mcqa"] < 1
-            assert 0 < table["mcqa"] * (1 - table["mcqa"]) < table["cora"] < table["mcqa"]  # some are always right
+            assert (
+                0 < table["mcqa"] * (1 - table["mcqa"]) < table["cora"] < table["mcqa"]
+            )  # some are right in all variants
             assert table["cora_stderr"] > 0
     assert all(full("cora_demo", seed)["bmca@0.5"] > full("cora_demo", seed)["bmca@1.0"] for seed in SEEDS)
     assert all(full("cora_demo", seed)["invalid"] > 0 for seed in SEEDS)
@@ -124,7 +126,7 @@ def test_a_task_without_anything_to_stop_for_is_asked_whole(task: str) -> None:
     plain, stopped = Moody(1), Moody(1)
     everything = scores(run(plain, task, options=options), task)
     found = scores(run(stop_early(stopped), task, options=options), task)
-    assert json.dumps(found) == json.dumps(everything)  # nan is nan
+    assert json.dumps(found) == json.dumps(everything)  # as text, because nan != nan
     assert set(stopped.asked) == set(plain.asked)
 
 
@@ -134,7 +136,7 @@ def test_the_signature_says_the_rule_and_the_share_that_was_asked() -> None:
     parts = results["configs"]["cora_demo"]["metadata"]["signature"].split("|")
     assert "stop:exact" in parts
     assert f"asked:{100 * len(model.asked) / (6 * 26):.1f}%" in parts
-    assert not [part for part in parts if part.startswith("invalid")]  # a share of selected answers says nothing
+    assert not [part for part in parts if part.startswith("invalid")]  # the share in a selected sample is misleading
     whole = run(Moody(1), options=QUESTIONS)["configs"]["cora_demo"]["metadata"]["signature"]
     assert "stop:" not in whole
     assert "asked:" not in whole

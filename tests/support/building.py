@@ -1,4 +1,4 @@
-"""The task files of the checkout, built without a run."""
+"""Build tasks from the task files of the checkout, without a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs of `lm-eval-cora run` and `lm_eval run` with a simulated model, and what they left behind."""
+"""Runs of `lm-eval-cora run` and `lm_eval run` with a simulated model, and their output."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class KnowsSome(Simulated):
 
 @dataclass
 class Ran:
-    """What a run of the command left behind."""
+    """The output and the files of a run."""
 
     code: int
     out: str

@@ -34,20 +34,20 @@ from tests.support.simulated import TASKS
 ROOT = Path(__file__).parents[2]
 
 SECONDS = 600
-"""When a group of processes counts as stuck. Three ranks take seconds, and minutes beside other work."""
+"""Seconds after which a group of processes counts as stuck. Three ranks take seconds, or minutes on a busy machine."""
 
 OPINIONS = "8"
-"""Chosen among others, so that the model knows three of the first six questions."""
+"""Chosen so that the model knows three of the first six questions."""
 
 NOTATIONS = (r"\boxed{x + 1}", r"\boxed{1 + x}", r"\boxed{7}", r"\boxed{\sqrt{49}}", r"\boxed{\frac{14}{2}}", "none")
-"""What is said where a box is asked for: two answers, in several notations, and none."""
+"""Responses to a prompt that asks for a box: two answers in several notations, and no answer."""
 
 Run = Mapping[str, Any]
 """A task, its options, further arguments of simple_evaluate, and under `early` the parameters of AskingLM."""
 
 
 def draw(n: int, *key: str) -> int:
-    """A number below n by the hash of texts: the same in every process."""
+    """A number below n from a hash of texts, which is the same in every process."""
     return int.from_bytes(hashlib.sha256(json.dumps(key).encode()).digest(), "big") % n
 
 
@@ -72,12 +72,12 @@ class Hashing(LM):
         self.padding = 0
         self.questions: list[str] = []
 
-    # ---- what the harness asks of a rank: as in its transformers back end, without accelerate
+    # ---- the interface of a rank, as in the harness' transformers back end, without accelerate
 
     def join(self, rank: int, ranks: int, store: Path) -> None:
         from torch import distributed
 
-        # A peer that died must not keep the others waiting for the half hour that is gloo's default.
+        # If a process ends, the others must not wait for half an hour, which is gloo's default.
         distributed.init_process_group(
             "gloo", init_method=f"file://{store}", rank=rank, world_size=ranks, timeout=timedelta(seconds=SECONDS)
         )
@@ -86,7 +86,7 @@ class Hashing(LM):
     def leave(self) -> None:
         from torch import distributed
 
-        # Without this an interpreter that ends now and then aborts, in a thread of gloo's that is still alive.
+        # Without this, Python sometimes aborts at exit, in a thread of gloo that still runs.
         distributed.barrier()
         distributed.destroy_process_group()
 
@@ -131,14 +131,14 @@ class Hashing(LM):
         for request in requests:
             self.asked += 1
             self.questions.append(request.doc.get("question_id", ""))
-            # The harness pads a shorter rank with its last request. A run that counts the answer to that is wrong, so
-            # it is not the answer that the request had before.
+            # The harness pads a rank by repeating its last request. The repetition gets another answer here, so that
+            # a run that counts it has wrong scores.
             if id(request) in seen:
                 self.padding += 1
                 answers.append(to_padding)
                 continue
             seen.add(id(request))
-            # Not at a multiple of five: a doc whose options are scored one by one is cut in two.
+            # Not a multiple of five, so that the options of a scored doc are split.
             if self._stop_half_way and len(answers) == len(requests) // 2 - 1:
                 self._die()
             answers.append(rule(*request.args))
@@ -157,7 +157,7 @@ class Hashing(LM):
         return min(choices, key=lambda choice: draw(2**64, choice[3:], OPINIONS))[0]
 
     def _score(self, context: str, continuation: str) -> tuple[float, bool]:
-        # Of seven values, so that the best of a few is often shared by two.
+        # Only seven values, so that there are ties.
         value = draw(7, context, continuation)
         return -value / 4, value == 0
 
@@ -170,14 +170,13 @@ class Hashing(LM):
             os.fsync(file.fileno())
 
     def _die(self) -> None:
-        # The harness' cache is written by a thread that lags behind: without this, a few answers would be lost, and
-        # another number of them each time.
+        # A thread writes the harness' cache. Without this, a few answers would be lost, a different number each time.
         self.cache_hook.dbdict.commit(blocking=True)
         os.kill(os.getpid(), signal.SIGKILL)
 
 
 def evaluate(run: Run, model: Hashing) -> dict[str, Any] | None:
-    """What a run comes to, as JSON types; None on any rank but the first. If each rank refuses it: their errors."""
+    """The results of a run as JSON types; None on all ranks but the first. If all ranks refuse it, their errors."""
     try:
         return _evaluate(run, model)
     except OptionError as error:
@@ -271,7 +270,7 @@ def launch(
 
 
 def outcomes_alone(runs: Mapping[Any, Run]) -> dict[Any, dict[str, Any]]:
-    """What each of some runs comes to in this process."""
+    """The results of runs in this process."""
     outcomes = {}
     for case, run in runs.items():
         outcome = evaluate(run, Hashing())
@@ -281,7 +280,7 @@ def outcomes_alone(runs: Mapping[Any, Run]) -> dict[Any, dict[str, Any]]:
 
 
 def outcomes_together(runs: Mapping[Any, Run], folder: Path, ranks: int) -> dict[Any, dict[str, Any]]:
-    """What they come to over several processes. One takes seconds to start, so a group of them goes through all."""
+    """The results with several processes. Starting them takes seconds, so one group does all runs."""
     ended = launch(list(runs.values()), folder, ranks=ranks)
     assert [process.status for process in ended] == [0] * ranks, "\n".join(one.stderr[-3000:] for one in ended)
     return dict(zip(runs, json.loads((folder / "outcomes.json").read_text(encoding="utf-8")), strict=True))
@@ -292,7 +291,7 @@ def _read(file: Path) -> str:
 
 
 def main() -> None:
-    """Be one rank."""
+    """Run as one rank."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("runs", type=Path)
     parser.add_argument("outcomes", type=Path)

@@ -1,4 +1,4 @@
-"""Runs as the harness writes them, made to be exported."""
+"""Runs as the harness writes them, for tests of the export."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ HOSTILE = [
 
 
 def hostile(doc: dict[str, Any]) -> str:
-    """What follows the letter on the next line."""
+    """The lines after the letter."""
     return f"{knows(doc)}\n{HOSTILE[doc['ordinal'] % len(HOSTILE)]}"
 
 
 class KnowsOne:
-    """Right on every variant of the question that comes first, and says nothing to the others."""
+    """Right in every variant of the first question; empty responses to the others."""
 
     def __init__(self) -> None:
         self.known: str | None = None

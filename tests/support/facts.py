@@ -14,11 +14,11 @@ from math import inf, isfinite
 from typing import Any
 
 Check = Callable[[Any, str], Iterator[str]]
-"""Takes a value and where it stands; yields what is wrong with it."""
+"""Takes a value and its place; yields what is wrong with it."""
 
 
 def a(*types: type, least: float = -inf) -> Check:
-    """A value of one of these types; True is no number."""
+    """A value of one of these types. True does not count as a number."""
 
     def check(value: Any, where: str) -> Iterator[str]:
         if type(value) not in types:
@@ -49,7 +49,7 @@ def many(item: Check, least: int = 0) -> Check:
 
 
 def table(item: Check, **required: Check) -> Check:
-    """An object with any keys, whose values are alike."""
+    """An object with any keys, whose values all pass the same check."""
 
     def check(value: Any, where: str) -> Iterator[str]:
         if type(value) is not dict:
@@ -96,7 +96,7 @@ def _bound(value: Any, where: str) -> Iterator[str]:
 
 
 def _conditions(metric: Any, where: str) -> Iterator[str]:
-    """What depends on the type of the score."""
+    """Checks that depend on the type of the score."""
     needed = {"levels": ("level_names", "has_unknown_level"), "continuous": ("min_score", "max_score")}
     for key in needed.get(metric.get("score_type"), ()):
         if metric.get(key) is None:
@@ -271,4 +271,4 @@ ROW = Thing(
 ROWS_PATH = re.compile(
     r"data/[^/]+/[^/]+/[^/]+/[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}_samples\.jsonl"
 )
-"""Where the rows have to be: the name is that of the record, in the same folder, a UUID of version 4."""
+"""Required path of the rows: the name of the record, a UUID of version 4, in the same folder."""

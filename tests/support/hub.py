@@ -1,4 +1,4 @@
-"""Made-up rows of every benchmark, in a folder where `load_dataset("owner/name")` finds them as it would on the Hub."""
+"""Made-up rows of every benchmark, in a folder where `load_dataset("owner/name")` finds them."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ Row = dict[str, Any]
 
 
 def right_answer(question: str) -> str:
-    """What follows the number in a made-up stem: not read from any adapter's output."""
+    """The answer to a made-up stem, from the text alone and independent of the adapter."""
     return str(int(question.rpartition("follows ")[2].partition("?")[0]) + 1)
 
 
 def options(number: int, count: int) -> tuple[list[str], int]:
-    """Numbers around `number`, and where its successor stands among them: at another place for each number."""
+    """Numbers around `number`, and the position of its successor, which differs between numbers."""
     right = number % count
     return [str(number + 1 + index - right) for index in range(count)], right
 
@@ -245,7 +245,7 @@ NEEDED: dict[str, dict[str, Any]] = {
 
 
 def make_hub(folder: Path) -> None:
-    """Write all sets below a folder."""
+    """Write all data sets below a folder."""
     _write(folder / "Idavidrein/gpqa", dict.fromkeys(("gpqa_main", "gpqa_diamond"), gpqa), {"train": 4})
     redux = dict.fromkeys(NEEDED["mmlu_redux"]["config"], mmlu_redux)
     _write(folder / "edinburgh-dawg/mmlu-redux-2.0", redux, {"test": 4})
@@ -256,7 +256,7 @@ def make_hub(folder: Path) -> None:
 
 
 def _write(folder: Path, makers: Mapping[str, Callable[[int, str], Row]], splits: Mapping[str, int]) -> None:
-    """Write a set whose configurations have the same splits."""
+    """Write a data set whose configurations have the same splits."""
     lines = []
     for config, make in makers.items():
         lines += [f"- config_name: {config}", "  data_files:"]

@@ -1,4 +1,4 @@
-"""An index of the checkout's task files that is read once."""
+"""Read the task files of the checkout only once."""
 
 from __future__ import annotations
 

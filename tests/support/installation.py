@@ -25,7 +25,7 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).parents[2]
 KEPT = ("arc", "score")
-"""The harness' tasks that are kept: one to be listed, and the folder that the probes of SCORE read."""
+"""The harness' tasks to keep: one to list, and the folder with the templates of SCORE."""
 _NOT_KEPT = re.compile(rf"[^/]+/lm_eval/tasks/(?!(?:{'|'.join(KEPT)})/)[^/]+/")
 
 OPTIONS = ("--metadata", json.dumps({"cora": {"questions": 2}}))
@@ -85,7 +85,7 @@ for module, *arguments in json.loads(sys.argv[1]):
 
 @dataclass(frozen=True)
 class Sources:
-    """What is installed; each thing is made when it is first needed, in a folder."""
+    """The packages to install. Each one is made in a folder when it is first needed."""
 
     folder: Path
 
@@ -97,7 +97,7 @@ class Sources:
 
     @cached_property
     def old_wheel(self) -> Path:
-        """What matters of version 0.1.0: task files below `lm_eval/`, and the package that reads them."""
+        """The relevant files of version 0.1.0: task files below `lm_eval/`, and the package that reads them."""
         name = "lm_eval_cora-0.1.0"
         folder = self.folder / "old"
         folder.mkdir()
@@ -175,7 +175,7 @@ class Environment:
 
     @property
     def site(self) -> Path:
-        """Where it keeps packages."""
+        """The folder of its packages."""
         return Path(call(self.python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip())
 
     def run(self, *arguments: str | Path, **variables: str) -> str:
@@ -226,11 +226,11 @@ STEPS: dict[str, Callable[[Sources], Sequence[str | Path]]] = {
     "ours editable": lambda sources: ["--editable", REPOSITORY],
     "ours 0.1.0": lambda sources: ["--no-deps", sources.old_wheel],
 }
-"""What `install` is given."""
+"""Arguments of `install`."""
 
 
 def installed(*steps: str, uv: bool = False) -> Callable[[Sources, Path], Environment]:
-    """The case of installing some things one after the other, with pip or uv."""
+    """The case of installing packages one after the other, with pip or uv."""
 
     def make(sources: Sources, folder: Path) -> Environment:
         environment = new(folder, None if uv else sources.dependencies, by_uv=uv)

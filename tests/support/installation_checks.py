@@ -1,4 +1,4 @@
-"""What must hold wherever the harness and this package are installed side by side.
+"""Checks of an environment with the harness and this package.
 
 python -m tests.support.installation_checks              # all ways, as a table: what `nox -s install` runs
 python -m tests.support.installation_checks upgrade uv   # those with one of these words in their name
@@ -56,7 +56,7 @@ def check_explicit(environment: Environment, folder: Path) -> str:
 
 
 def check_removal(environment: Environment) -> str:
-    """Removing our package leaves no file behind, and a harness that works."""
+    """Uninstalling our package removes all its files, and the harness still works."""
     if not environment.removable:
         return "-"
     site = environment.site

@@ -1,4 +1,4 @@
-"""A report by hand with everything that a page has to show, one of its models hostile."""
+"""A made-up report with everything that a page can show, including a model with hostile texts."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _numbers(title: str, rows: int = 3) -> Table:
 
 
 def curve() -> Curve:
-    """Three models: one with everything, one without errors, one of which hardly anything is known."""
+    """Three models: one with all values, one without errors, and one with few values."""
 
     def marks(value: float) -> list[tuple[str, Number]]:
         return [("MCQA", Number(value, 0.02)), ("MV", Number(value + 0.06, 0.02))]
@@ -106,7 +106,7 @@ def scores() -> Table:
 
 
 def categories() -> Table:
-    """Twelve rows to be sorted; the score of one is undefined."""
+    """Twelve rows to sort. One score is undefined."""
     names = [*CATEGORIES, *(f"Category {number}" for number in range(1, 6))]
     rows: list[list[Cell]] = [
         [name, (place * 7919) % 1700, nan_at(place, 3), Number(0.1 + (place * 5 % 12) / 20, 0.03)]
@@ -116,12 +116,12 @@ def categories() -> Table:
 
 
 def nan_at(place: int, undefined: int) -> Number:
-    """A score for each place, but for one."""
+    """A score for each place except one."""
     return Number(nan if place == undefined else 0.05 + (place * 7 % 12) / 13, 0.02)
 
 
 def examples() -> Examples:
-    """One plain question, one with an attack wherever text can be."""
+    """A plain question, and one with an attack in every text."""
     options = (
         PrintedOption("A", "Aspirin", True, False),
         PrintedOption("B", "Beta blockers", False, True),
@@ -149,7 +149,7 @@ def examples() -> Examples:
 
 
 def report() -> Report:
-    """All of that in two sections."""
+    """The whole report, in two sections."""
     first = Section(
         "cora_medqa",
         "four variants of each question of MedQA",

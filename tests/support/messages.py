@@ -1,10 +1,10 @@
-"""What a message must say, whatever its words."""
+"""Check the content of a message, independent of its wording."""
 
 from __future__ import annotations
 
 
 def tells(message: str, *parts: str) -> bool:
-    """Whether one line of a message, or several, have these parts in this order.
+    """Whether a message contains these parts in this order.
 
     Example:
         >>> tells("demo: 500 questions were asked for, there are 120", "demo", "500", "120")

@@ -1,4 +1,4 @@
-"""The tasks, and the metrics that each prints."""
+"""Names of the tasks and of the metrics in their tables."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ WITH_FEWER_PROBES = [
     *("commonsense_qa", "global_mmlu", "gpqa_diamond", "gpqa_main", "medxpertqa", "mmlu_redux", "openbookqa", "race"),
     "sciq",
 ]
-"""Benchmarks with the divergent probe, MCQA+ and the order of SCORE; the other probes are for cora_hub."""
+"""Benchmarks with the divergent probe, MCQA+ and SCORE's order probe. Other probes are available with cora_hub."""
 
 FEWER_PROBES = ("divergent", "plus", "order")
 
@@ -20,7 +20,7 @@ PROBES = {
     "order": "_order",
     "sampling": "_sampling",
 }
-"""Each probe and what it adds to the names of its tasks."""
+"""The suffix of task names for each probe."""
 
 ONE_FORM = ("prompts", "sampling")
 """The probes without a form that scores letters."""
@@ -68,7 +68,7 @@ MACRO = ["macro_acc", "macro_acc_min", "macro_acc_max"]
 
 
 def score_metrics(name: str, probe: str) -> list[str]:
-    """The metrics of SCORE's probes: some are for one benchmark alone."""
+    """The metrics of SCORE's probes. Some belong to a single benchmark."""
     benchmark = benchmark_of(name)
     macro = MACRO if benchmark == "mmlu_pro" else []
     drops = benchmark in ("mmlu_pro", "agieval")
@@ -92,7 +92,7 @@ LOWER_IS_BETTER = {
 
 
 def benchmark_of(name: str) -> str:
-    """Of a task: "cora_mmlu_prompts" is of mmlu, not of mmlu_pro."""
+    """The benchmark of a task: "cora_mmlu_prompts" belongs to mmlu, not to mmlu_pro."""
     name = name.removesuffix("_mc")
     every = (*BENCHMARKS, *WITH_FEWER_PROBES, "math")
     return next(one for one in every for probe in PROBES.values() if name == f"cora_{one}{probe}")

@@ -18,7 +18,7 @@ from lm_eval_cora.responses import Record
 
 Questions = Sequence[Sequence[Record]]
 Same = Callable[[str, str], bool | None]
-"""Whether two written answers are equivalent; None if that was not found out."""
+"""Whether two written answers are equivalent; None if unknown."""
 
 
 def _right(record: Record) -> bool:
@@ -157,7 +157,7 @@ def plus_metrics(questions: Questions) -> dict[str, float | None]:
 
 
 def _orders(records: Sequence[Record], options: int | str) -> list[Record]:
-    """The orders of a number of options; its own number if that is what the question has."""
+    """The variants with `options` options: the full orders if the question has as many, else those of a reduced set."""
     if options in ("original", len(records[0].printed)):
         kinds = ("original", "shuffled")
     else:
@@ -217,7 +217,7 @@ def _wrong(questions: Questions) -> list[Sequence[Record]]:
 
 
 def _dagger(questions: Questions) -> list[Sequence[Record]]:
-    """Wrong in the original order, by an option."""
+    """Wrong in the original order, with a valid answer."""
     return [records for records in _wrong(questions) if records[0].picked is not None]
 
 
@@ -262,7 +262,7 @@ def _yes(record: Record, normalised: bool) -> float | None:
 
 
 def _confidences(questions: Questions, normalised: bool) -> list[tuple[float, float]]:
-    """Of each question that has them all: P(yes) of the right option, the largest P(yes) of a wrong one."""
+    """For each complete question: P(yes) of the right option, and the largest P(yes) of a wrong one."""
     pairs = []
     for records in _diamond(questions):
         right = [_yes(record, normalised) for record in records if record.kind == "true_or_false_right"]
@@ -286,7 +286,7 @@ def confidence_ratio(questions: Questions, normalised: bool) -> float | None:
 
 
 def _selected(questions: Questions) -> list[tuple[Record, set[int]]]:
-    """Of each question wrong by an option: the original, and what was selected where any number could be."""
+    """For each question with a wrong option in the original order: this order, and the select-all answer."""
     return [
         (records[0], set(record.selected or ()))
         for records in _dagger(questions)

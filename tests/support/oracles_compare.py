@@ -47,7 +47,7 @@ def msgr(variants: int, p: int, certain: Fraction) -> Fraction:
 
 
 def same_size(questions: Questions) -> list[list[Record]]:
-    """The variants that print as many options as the question has, as if no others had been asked."""
+    """The variants that print all options of the question, as if no others had been asked."""
     kept = []
     for records in questions:
         members = [record for record in records if record.kind in SAME_SIZE]
@@ -80,7 +80,7 @@ def resampled_once(hits: Sequence[Sequence[int]], mcqa: Fraction, drawn: Sequenc
 
 
 def resampled(hits: Sequence[Sequence[int]], draws: int, times: int, rng: random.Random) -> dict[str, list[Fraction]]:
-    """One value for each time; all questions have as many variants, the first is the original."""
+    """One value per draw. All questions have the same number of variants; the first is the original."""
     mcqa = Fraction(sum(row[0] for row in hits), len(hits))
     found: dict[str, list[Fraction]] = {"mcqa_plus": [], "mv": [], "cora": []}
     for _ in range(times):
@@ -91,7 +91,7 @@ def resampled(hits: Sequence[Sequence[int]], draws: int, times: int, rng: random
 
 
 def every_draw(hits: Sequence[Sequence[int]], draws: int) -> dict[str, tuple[float, float]]:
-    """Mean and standard deviation over all ways to draw, each as likely as the others."""
+    """Mean and standard deviation over all equally likely draws."""
     mcqa = Fraction(sum(row[0] for row in hits), len(hits))
     values = [resampled_once(hits, mcqa, drawn) for drawn in product(range(len(hits[0])), repeat=draws)]
     result = {}
@@ -104,7 +104,7 @@ def every_draw(hits: Sequence[Sequence[int]], draws: int) -> dict[str, tuple[flo
 
 
 def expected(hits: Sequence[Sequence[int]], draws: int) -> dict[str, float]:
-    """What the means tend to, whatever the questions share: one question's hits are binomial in the draws."""
+    """The limit of the means: the hits of one question are binomial in the draws."""
     rates = [Fraction(sum(row), len(row)) for row in hits]
     mcqa = Fraction(sum(row[0] for row in hits), len(hits))
     full = sum((rate**draws for rate in rates), Fraction(0)) / len(rates)
@@ -123,7 +123,7 @@ def mean_difference(before: Sequence[float], after: Sequence[float]) -> tuple[fl
 
 
 def mcnemar(before: Sequence[bool], after: Sequence[bool]) -> tuple[int, int, float]:
-    """Questions lost, questions gained, and how likely a split at least as uneven is if both are as likely."""
+    """Questions lost and gained, and the probability of a split at least as uneven if both are equally likely."""
     lost = sum(old and not new for old, new in zip(before, after, strict=True))
     gained = sum(new and not old for old, new in zip(before, after, strict=True))
     changes = lost + gained
@@ -132,7 +132,7 @@ def mcnemar(before: Sequence[bool], after: Sequence[bool]) -> tuple[int, int, fl
 
 
 def pairs_of_random_picks(printed: Sequence[Sequence[int]]) -> tuple[Fraction, Fraction]:
-    """How many pairs of variants agree, and are comparable, on average over all picks from what is printed."""
+    """Mean number of agreeing and of comparable pairs of variants, over all picks from the printed options."""
     agreeing, comparable, ways = 0, 0, 0
     for one, other in combinations(printed, 2):
         ways = len(one) * len(other)
@@ -144,7 +144,7 @@ def pairs_of_random_picks(printed: Sequence[Sequence[int]]) -> tuple[Fraction, F
 
 
 def rate_of_random_picks(members: Questions, times: int, rng: random.Random) -> float:
-    """consistency_rate of a respondent that picks any printed option, on average over some tries."""
+    """Mean consistency_rate of a respondent that picks a random printed option, over some tries."""
     rates = []
     for _ in range(times):
         guessed = [[replace(record, picked=rng.choice(record.printed)) for record in records] for records in members]
@@ -153,7 +153,7 @@ def rate_of_random_picks(members: Questions, times: int, rng: random.Random) -> 
 
 
 def influences(statistic: Callable[[Questions], float], questions: Questions) -> list[float]:
-    """What each question adds, by leaving it out: (N - 1) (value - value without it)."""
+    """The influence of each question, by leaving it out: (N - 1) (value - value without it)."""
     whole = statistic(questions)
     found = []
     for place in range(len(questions)):

@@ -53,7 +53,7 @@ def _mean(questions: Questions) -> Fraction:
 
 
 def _above(questions: Questions, kind: str, positions: bool) -> Fraction | None:
-    """How far a kind is above the mean of each question that has it, or above 0."""
+    """Difference of a kind from the mean of each question that has it, or from 0."""
     asked = [records for records in questions if kind in _kinds([records])]
     if not asked:
         return None
@@ -120,12 +120,12 @@ def timeouts(questions: Questions, same: Same = eq) -> float | None:
 
 
 def acc_h(questions: Questions) -> float:
-    """All variants of the order probe print the source options."""
+    """The source options, which all variants of the order probe print."""
     return mean(float(_all_right(records)) for records in questions)
 
 
 def _picks(questions: Questions) -> tuple[list[int], list[Fraction]]:
-    """Picks of each letter that was printed where something was picked, and how many even picks would be."""
+    """Number of picks of each letter, and the number expected from uniform picks among the printed letters."""
     valid = [record for records in questions for record in records if record.position is not None]
     letters = range(max((len(record.printed) for record in valid), default=0))
     picks, even = [0 for _ in letters], [Fraction(0) for _ in letters]
@@ -174,7 +174,7 @@ def position_chi_square_clustered(questions: Questions) -> float | None:
 
 
 def _solve(matrix: list[list[Fraction]], right: list[Fraction]) -> list[Fraction] | None:
-    """Gauss and Jordan."""
+    """Inverse by Gauss-Jordan elimination."""
     rows = [[*row, value] for row, value in zip(matrix, right, strict=True)]
     for step in range(len(rows)):
         pivot = next((number for number in range(step, len(rows)) if rows[number][step]), None)
@@ -190,7 +190,7 @@ def _solve(matrix: list[list[Fraction]], right: list[Fraction]) -> list[Fraction
 
 
 def _quantile(values: list[Fraction], share: Fraction) -> Fraction:
-    """Linear between the two nearest, as numpy has it."""
+    """Quantile by linear interpolation between neighbours, as in numpy."""
     values = sorted(values)
     place = share * (len(values) - 1)
     low = int(place)
@@ -248,7 +248,7 @@ def _without(questions: Questions, kind: str) -> Questions:
 
 
 def _shared(questions: Questions, same: Same) -> Values:
-    """What all three probes have."""
+    """Metrics of all three probes."""
     return {
         "acc": acc(questions),
         "consistency_rate": consistency_rate(questions, same),
@@ -275,7 +275,7 @@ def prompts_metrics(questions: Questions, same: Same = eq) -> Values:
 
 
 def order_metrics(questions: Questions) -> Values:
-    """Every metric of the order probe, but for the chi-square with the question as its unit."""
+    """Every metric of the order probe, except the chi-square with the question as its unit."""
     return (
         _shared(questions, eq)
         | _ranges(questions, positions=True)

@@ -34,7 +34,7 @@ _PIECES = (
 
 
 def made_up(rng: random.Random, choices: Sequence[str]) -> Iterator[str]:
-    """Endless responses: pieces put together, and wrapped answers with characters changed, lost and repeated."""
+    """Endless responses: joined pieces, and wrapped answers with changed, lost or repeated characters."""
     pieces = (*_PIECES, *choices, *LETTERS[: len(choices) + 2], *"abi")
     styles = list(STYLES.values())
     while True:

@@ -17,7 +17,7 @@ LOCAL = declared({"open": True}, data_files=("local.jsonl",))
 
 
 def question_of(source: Benchmark | str, row: dict[str, Any], default_id: str = "test-0") -> Question:
-    """The question that a row alone becomes."""
+    """Convert a single row to a question."""
     source = benchmark(source) if isinstance(source, str) else source
     reader = source.reader(list(row))
     ((result,), _) = reader.finish([reader.read(row, default_id, "row 0")])

@@ -1,4 +1,4 @@
-"""Questions of SCORE's three probes: random ones for property tests, larger tables, and answers as they are told."""
+"""Questions of SCORE's three probes: random ones for property tests, larger tables, and given answers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ STYLES = ("knows", "one letter", "one text", "guesses", "says nothing")
 
 @cache
 def _variants(probe: Probe, options: int, answer: int, equal: bool, orders: Orders = "swap") -> Sequence[Variant]:
-    """What a probe makes of a question, two of whose distractors may be equal; no options: one without them."""
+    """The variants of a question, two of whose distractors may be equal. Without options, the question is open."""
     texts = [f"choice {number}" for number in range(options)]
     if equal and options > 2:
         texts[answer - 1] = texts[answer - 2]
@@ -45,11 +45,11 @@ def _variants(probe: Probe, options: int, answer: int, equal: bool, orders: Orde
 
 @dataclass(frozen=True)
 class Chooser:
-    """A made-up model on one question; with a chance of `slips` it answers in any way at all."""
+    """A made-up model for one question. With probability `slips` its answer is random."""
 
     style: str
     favourite: int
-    """The letter that it always says, or the option whose text it always picks."""
+    """The letter that it always picks, or the option that it always picks."""
     slips: float
 
     def record(self, rng: random.Random, name: str, category: str, variant: Variant, variants: int) -> Record:
@@ -82,7 +82,7 @@ class Chooser:
 
 @st.composite
 def score_questions(draw: st.DrawFn, probe: Probe, min_size: int = 1) -> list[list[Record]]:
-    """Complete questions of a probe with 3 to 10 options each, all orders with fewer."""
+    """Complete questions of a probe with 3 to 10 options each, or fewer for all orders."""
     orders: Orders = draw(st.sampled_from(("swap", "swap", "cyclic", "all"))) if probe == "order" else "swap"
     most = 4 if orders == "all" else 10
     result = []
@@ -100,7 +100,7 @@ def score_questions(draw: st.DrawFn, probe: Probe, min_size: int = 1) -> list[li
 def random_score_questions(
     count: int, probe: Probe, options: Sequence[int] = (3, 4, 5, 10), seed: int = 0
 ) -> list[list[Record]]:
-    """The same in larger numbers, one category after the other; the more options, the harder."""
+    """Larger tables, sorted by category. Questions with more options are harder."""
     rng = random.Random(seed)
     result = []
     for number in range(count):
@@ -122,7 +122,7 @@ TEXTS = ("5", "x=5", "y=5", "7")
 
 @dataclass(frozen=True)
 class Verdicts:
-    """Which of `TEXTS` are equivalent, symmetric and no more than that: not transitive; None if a pair ran out."""
+    """Equivalence of pairs of `TEXTS`: symmetric but not transitive; None if a comparison ran out."""
 
     of: Mapping[frozenset[str], bool | None]
 
@@ -188,7 +188,7 @@ NOT_TRANSITIVE = Verdicts(
 
 
 def random_written_questions(count: int, probe: Probe, seed: int = 0) -> list[list[Record]]:
-    """The same in larger numbers, one category after the other."""
+    """Larger tables, sorted by category."""
     rng = random.Random(seed)
     result = []
     for number in range(count):
@@ -214,7 +214,7 @@ def asked(
     category: str = "",
     orders: Orders = "swap",
 ) -> list[Record]:
-    """The order probe on a question, with the letter said in each variant."""
+    """The variants of the order probe for a question, with the letter of each answer."""
     variants = order(Question(name, "Which?", tuple(map(str, range(options))), answer), orders=orders)
     return [
         Record(
@@ -235,7 +235,7 @@ def asked(
 
 
 def hits(rows: Sequence[str], kinds: Sequence[str] = "", categories: Sequence[str] = "") -> ResponseTable:
-    """A question for each row, right where it says 1, wrong where it says 0, invalid where it has a dash."""
+    """A question for each row: 1 is a right answer, 0 a wrong one, a dash an invalid one."""
     return ResponseTable.from_records(
         Record(
             question_id=f"q{number:03d}",

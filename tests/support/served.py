@@ -1,4 +1,4 @@
-"""Runs of the command against a server of our own."""
+"""Runs of the command with a local test server."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.support.simulated import TASKS
 
 
 class Runs:
-    """Runs `lm-eval-cora run` against a server."""
+    """Runs `lm-eval-cora run` with a server."""
 
     def __init__(self, folder: Path, server: Server, capsys: Any, caplog: Any) -> None:
         self.folder, self.server, self.capsys, self.caplog = folder, server, capsys, caplog
@@ -37,7 +37,7 @@ class Runs:
         return code, self.caplog.text + self.capsys.readouterr().err
 
     def results(self, task: str = "cora_demo") -> dict[str, Any]:
-        """The newest results, without what is about the day."""
+        """The newest results, without dates and times."""
         path = max(self.folder.rglob("results_*.json"), key=lambda path: path.stat().st_mtime_ns)
         scores: dict[str, Any] = json.loads(path.read_text())["results"][task]
         return scores
@@ -47,7 +47,7 @@ class Runs:
         return [json.loads(line) for line in path.read_text().splitlines()]
 
     def kept(self) -> int:
-        """How many answers are in the file."""
+        """Number of answers in the cache."""
         (path,) = self.folder.glob("answers_*_rank0.db")
         with closing(sqlite3.connect(path)) as database:
             (count,) = database.execute("SELECT count(*) FROM unnamed").fetchone()

@@ -1,4 +1,4 @@
-"""A server of our own that speaks the chat and the completions protocol, and fails as it is told to."""
+"""A test server for the chat and completions protocols, with faults on demand."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ Fault = str
 
 
 def letter_of(text: str, seed: int | None = None) -> str:
-    """The server's answer: a function of what it is sent, as that of a greedy model is."""
+    """The server's answer: a function of the request, as for a greedy model."""
     digest = blake2b(f"{text}|{seed}".encode(), digest_size=2).digest()
     return "AB"[digest[0] % 2]
 
 
 class _Listener(ThreadingHTTPServer):
     daemon_threads = True
-    # Eight requests at once are more than the five that may wait by default; the sixth would come again after a second.
+    # The default queue is five requests. With eight at once, the sixth would be retried after a second.
     request_queue_size = 128
 
 
 class Server:
-    """Use it as a context manager; it listens on a free port of this machine.
+    """Test server on a free local port, used as a context manager.
 
     Attributes:
         payloads: What it was sent, in order.
@@ -54,7 +54,7 @@ class Server:
         self.stop()
 
     def stop(self) -> None:
-        """Stop listening: whoever comes now is refused."""
+        """Stop listening, so that new connections are refused."""
         self._http.shutdown()
         self._http.server_close()
 
@@ -69,17 +69,17 @@ class Server:
         return f"model={self.model},base_url=http://127.0.0.1:{self.port}/v1/completions"
 
     def asked(self) -> list[str]:
-        """The prompts that it was sent, but for a first one that looks whether it is there."""
+        """The prompts that it received, without the test request."""
         return [text for payload in self.payloads if "Which letter comes first" not in (text := text_of(payload))]
 
     def take(self, payload: Payload) -> int:
-        """Note a request."""
+        """Record a request."""
         with self._lock:
             self.payloads.append(payload)
             return len(self.payloads) - 1
 
     def answer(self, payload: Payload) -> Payload:
-        """What the protocol has for an answer."""
+        """The choice of a response, in the format of the protocol."""
         if payload.get("echo"):
             return {"choices": [self._scored(index, tokens) for index, tokens in enumerate(payload["prompt"])]}
         seed = payload.get("seed") if self.honours_seeds else None
@@ -89,7 +89,7 @@ class Server:
         return {"choices": [{"index": index, "text": text} for index, text in enumerate(said)]}
 
     def _scored(self, index: int, tokens: list[int]) -> Payload:
-        if not self.scores:  # what llama.cpp's server returns: the generated token alone, in another format
+        if not self.scores:  # as llama.cpp's server: only the generated token, in another format
             return {"index": index, "text": "", "logprobs": {"content": [{"token": "x", "logprob": -1.0}]}}
         likelihoods = [None, *(-(1 + token % 7) / 2 for token in tokens[1:]), -1.0]
         top = [None if value is None else {"x": value} for value in likelihoods]
@@ -134,7 +134,7 @@ class Server:
                     self.reply(int(fault.split()[1]), {"error": {"message": "out of memory"}})
                 elif fault == "no choices":
                     self.reply(200, {"choices": []})
-                elif fault == "one missing":  # and the others are numbered without it
+                elif fault == "one missing":  # the other choices are renumbered
                     choices = server.answer(payload)["choices"][1:]
                     self.reply(200, {"choices": [{**choice, "index": n} for n, choice in enumerate(choices)]})
                 elif fault == "no message":
@@ -154,12 +154,12 @@ class Server:
 
 
 def text_of(payload: Payload) -> str:
-    """What a request asks, as one text."""
+    """The prompt of a request, as one text."""
     return "\n".join(texts_of(payload))
 
 
 def texts_of(payload: Payload) -> list[str]:
-    """The prompts that a request holds."""
+    """The prompts in a request."""
     if "messages" in payload:
         return ["\n".join(turn["content"] for turn in payload["messages"])]
     prompts = payload["prompt"] if isinstance(payload["prompt"], list) else [payload["prompt"]]

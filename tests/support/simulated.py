@@ -1,4 +1,4 @@
-"""Models whose every answer is known, for runs through the harness."""
+"""Models with known answers, for runs in the harness."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TASKS = Path(__file__).parents[2] / "tasks"
 
 
 class Simulated(LM):
-    """Answers each doc by a rule. The rule sees the doc, as no real model does.
+    """Answers each doc by a rule. Unlike a real model, the rule gets the doc itself.
 
     Where answers are scored, the one that the rule says has the likelihood 1/2 and the others have 1/8; all of them
     have 1/4 if it says none.
@@ -92,13 +92,13 @@ def knows(doc: dict[str, Any]) -> str:
 
 
 def says(doc: dict[str, Any], identity: int) -> str:
-    """The letter of an option, as it is asked for."""
+    """The letter of an option, in the form that the prompt asks for."""
     letter = LETTERS[doc["printed"].index(identity)]
     return f"I see. The best answer is {letter}." if doc["ask"] == "best_answer" else letter
 
 
 def prefers(doc: dict[str, Any]) -> str:
-    """A fixed order among the contents of a question, one of its wrong options first, whatever is printed where."""
+    """Picks by a fixed ranking of the options of a question, with a wrong one first, at any position."""
     wrong_first = (doc["answer"] + 1) % 5
     best = min(doc["printed"], key=lambda identity: (identity != wrong_first, identity * 7 % 31))
     return says(doc, best)

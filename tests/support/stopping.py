@@ -1,4 +1,4 @@
-"""The metrics that early stopping leaves exact; and a model that is wrong often enough to be stopped for."""
+"""The metrics that stay exact with early stopping, and a model with many wrong answers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.support.simulated import Simulated, knows, says
 
 
 def known(task: str) -> set[str]:
-    """The metrics that are the full run's."""
+    """The metrics with the same values as in the full run."""
     if "_order" in task:
         return {"mcqa", "ci", "cora", "acc_h"}
     if "_prompts" in task:
@@ -19,12 +19,12 @@ def known(task: str) -> set[str]:
 
 
 def chance(*key: object) -> float:
-    """A number from 0 to 1 by the hash of a key."""
+    """A number from 0 to 1 from a hash of a key."""
     return int.from_bytes(hashlib.sha256(json.dumps(key).encode()).digest()[:4], "big") / 2**32
 
 
 class Moody(Simulated):
-    """Knows some questions in all variants, others in some; else it is wrong, or says nothing that can be read."""
+    """Knows some questions in all variants and others in some variants; else its answer is wrong or invalid."""
 
     def __init__(self, seed: int, sure: float = 0.35) -> None:
         super().__init__(self.say)

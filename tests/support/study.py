@@ -1,4 +1,4 @@
-"""Runs of the tasks with several measurements, and a model whose every number can be worked out."""
+"""Runs of the MCQA+ and REVAS tasks, and a model whose scores can be computed by hand."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def picks(doc: dict[str, Any], identity: int) -> str:
 
 
 def four_options(tmp_path: Path, rights: list[int]) -> dict[str, Any]:
-    """Options for a file of questions with four options, the right one where it says."""
+    """Options of a run with a file of questions with four options and given positions of the right one."""
     path = tmp_path / "four.jsonl"
     rows = [
         {"id": str(number), "question": f"Which {number}?", "choices": list("wxyz"), "answer": right}
@@ -31,7 +31,7 @@ def four_options(tmp_path: Path, rights: list[int]) -> dict[str, Any]:
 
 
 def believes_two(doc: dict[str, Any]) -> str:
-    """In odd questions it prefers the wrong one of the two."""
+    """Prefers the wrong one of its two options in odd questions."""
     right = doc["answer"] if doc["answer"] != 26 else int(doc["question_id"]) % 4
     other = (right + 1) % 4
     beliefs = [right, other] if int(doc["question_id"]) % 2 == 0 else [other, right]

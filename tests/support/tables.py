@@ -40,16 +40,16 @@ def _metrics(probe: str) -> Metrics:
 
 
 METRICS = _metrics("divergent")
-"""Each metric by its name in the YAML, so that a new one is in every test at once."""
+"""Each metric by its name in the YAML files, so that all tests include a new one."""
 
 PLUS = _metrics("plus")
 STUDY = _metrics("revas")
-"""Those of the other probes; some of the study return a mapping, see `estimates`."""
+"""Metrics of the other probes. Some of the REVAS study return a mapping, see `estimates`."""
 
 PROMPTS = _metrics("prompts")
 ORDER = _metrics("order")
 SAMPLING = _metrics("sampling")
-"""Those of SCORE's probes, of all benchmarks together; the questions for them are in `score_tables.py`."""
+"""Metrics of SCORE's probes, for all benchmarks. The questions for them are in `score_tables.py`."""
 
 SAMPLED = [entry["metric"] for entry in _entries("plus") if "sampled" in entry]
 """Metrics of a table with one variant per question."""
@@ -77,7 +77,7 @@ _IDENTITIES = (0, 1, 2, 3, 26)
 
 
 def _made_up_variants(answer: int) -> st.SearchStrategy[list[tuple[tuple[int, ...], int, str, bool]]]:
-    """The printed options, the place of the picked one or -1, the kind, and whether there was a tie."""
+    """The printed options, the position of the picked one (or -1), the kind, and whether there was a tie."""
     orders = [
         st.sampled_from([order for order in permutations(_IDENTITIES, count) if answer in order])
         for count in range(2, 6)
@@ -86,7 +86,7 @@ def _made_up_variants(answer: int) -> st.SearchStrategy[list[tuple[tuple[int, ..
     return st.lists(one, min_size=1, max_size=6)
 
 
-# Made once: hypothesis checks a new strategy for longer than it draws from it.
+# Made once, because hypothesis takes longer to check a new strategy than to draw from it.
 _MADE_UP = {answer: _made_up_variants(answer) for answer in range(4)}
 
 
@@ -145,7 +145,7 @@ def values_alone() -> Iterator[None]:
     def no_error(_: np.ndarray) -> float:
         return nan
 
-    with (  # functions: a Mock takes longer than most metrics
+    with (  # functions, because a Mock takes longer than most metrics
         mock.patch("lm_eval_cora.metrics.ranges.bootstrap", zeros),
         mock.patch("lm_eval_cora.metrics.positions.bootstrap", zeros),
         mock.patch("lm_eval_cora.metrics.estimate.standard_error", no_error),
@@ -154,7 +154,7 @@ def values_alone() -> Iterator[None]:
 
 
 def resampled(table: ResponseTable, drawn: np.ndarray) -> ResponseTable:
-    """A table of these questions; the columns are copied, 9,000 records being too many to make 400 times."""
+    """A table of these questions. Columns are copied, because making 9,000 Records 400 times is slow."""
     starts = np.cumsum(table.sizes) - table.sizes
     sizes = table.sizes[drawn]
     rows = _stretches(starts[drawn], sizes)
@@ -183,7 +183,7 @@ def _new_ids(count: int) -> tuple[str, ...]:
 
 
 def _stretches(starts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Indices of stretches that begin at these places, one stretch after the other."""
+    """Concatenated indices of ranges that start at these places."""
     return np.repeat(starts - (np.cumsum(sizes) - sizes), sizes) + np.arange(sizes.sum())
 
 
@@ -225,7 +225,7 @@ class Respondent:
     slips_in_original: float
     slips: float
     scored: bool
-    """Whether likelihoods of yes and no were scored instead of reading what was written."""
+    """Whether the likelihoods of yes and no were scored, instead of reading a response."""
 
     def record(self, rng: random.Random, name: str, variant: Variant, variants: int) -> Record:
         slips = self.slips_in_original if variant.kind in ("original", "shuffled") else self.slips
@@ -272,7 +272,7 @@ TWISTS = ("none", "equal", "nota", "right nota")
 
 @cache
 def _variants(probe: str, options: int, answer: int, twist: str, scored: bool) -> Sequence[Variant]:
-    """What a probe makes of a question; two distractors may be equal, a distractor or the right option be NOTA."""
+    """The variants of a question. Two distractors may be equal, and a distractor or the right option may be NOTA."""
     texts = [f"choice {number}" for number in range(options)]
     if twist == "equal" and options > 2:
         texts[answer - 1] = texts[answer - 2]
@@ -313,7 +313,7 @@ def study_questions(draw: st.DrawFn, min_size: int = 1, probe: str = "revas") ->
 def random_study_questions(
     count: int, options: Sequence[int] = (2, 3, 4, 5, 6, 10), seed: int = 0, probe: str = "revas", scored: bool = False
 ) -> list[list[Record]]:
-    """The same in larger numbers; one question of five is one of the twists in turn."""
+    """Larger tables, in which every fifth question has one of the special cases."""
     rng = random.Random(seed)
     result = []
     for number in range(count):

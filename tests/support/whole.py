@@ -1,4 +1,4 @@
-"""Every task on the whole public benchmarks, each in a process of its own, with a model that answers at once.
+"""Every task on the whole public benchmarks, each in its own process, with a simulated model.
 
     python -m tests.support.whole                  # all 102, as a table: what `nox -s whole` runs
     python -m tests.support.whole mmlu_pro _revas  # those with one of these words in their name
@@ -45,7 +45,7 @@ HEADERS = [
 
 
 def mostly_knows(doc: dict[str, Any]) -> str:
-    """The right answer to seven variants in ten, chosen by a hash of the variant, else a wrong one."""
+    """The right answer in seven of ten variants, chosen by a hash of the variant, and a wrong one in the others."""
     from lm_eval_cora.question import LETTERS
 
     right = crc32(f"{doc['question_id']} {doc['ordinal']}".encode()) % 10 < 7
@@ -112,7 +112,7 @@ def run(task: str, metadata: str) -> dict[str, Any]:
 
 
 class Lines(logging.Handler):
-    """Keeps what a run says about rows that it leaves out."""
+    """Stores the messages about rows that are left out."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -125,7 +125,7 @@ class Lines(logging.Handler):
 
 
 def local_file(folder: Path, whole: Path) -> Path:
-    """TruthfulQA as a file of a user's own."""
+    """TruthfulQA as a user's file."""
     import datasets
 
     rows = datasets.load_dataset(str(whole / "truthfulqa" / "truthful_qa"), "multiple_choice", split="validation")
@@ -164,7 +164,7 @@ def main() -> int:
 
 
 def run_in_a_process(task: str, whole: Path) -> dict[str, Any]:
-    """Run one task in a process of its own, in the folder of the benchmarks; its row, or what went wrong."""
+    """Run one task in its own process, in the folder of the benchmarks; return its row, or the error."""
     environment = {
         **os.environ,
         "HF_HUB_OFFLINE": "1",

@@ -1,4 +1,4 @@
-"""What the harness writes, made by its own writer from models whose every answer is known, and ways to spoil it."""
+"""Files of the harness, made by its own writer from models with known answers, and ways to damage them."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def varied(doc: Doc, salt: str = "") -> str:
 
 
 def otherwise(doc: Doc) -> str:
-    """The same with other dice."""
+    """The same with other random choices."""
     return varied(doc, "other")
 
 
@@ -100,7 +100,7 @@ def write(
 
 
 def copied(written: Written, folder: Path) -> Written:
-    """The same run in another folder, to be spoilt."""
+    """Copy a run to another folder, to damage it."""
     shutil.copytree(written.folder, folder, dirs_exist_ok=True)
     files = [folder / path.relative_to(written.folder) for path in (written.samples, written.results)]
     return Written(folder, *files, written.printed, written.study)
@@ -138,7 +138,7 @@ def the_run(*paths: Path) -> Run:
 
 
 def everything(*paths: Path) -> str:
-    """All that is said about runs, in all forms; none of it may raise."""
+    """Everything that is reported about runs, in all forms. None of it may raise."""
     runs = read_runs(paths)
     strict(as_json(runs))
     return as_csv(runs) + as_markdown(make_report(runs))
@@ -149,7 +149,7 @@ def as_harness(number: float, undefined: str) -> float | str:
 
 
 def check_numbers(run: Run, written: Written, task: str) -> None:
-    """Equal to the last digit, and none is missing."""
+    """Check that values are equal to the last digit, and that none is missing."""
     told = {key.removesuffix(",none"): value for key, value in written.printed.items() if key.endswith(",none")}
     names = [name for name in told if not name.endswith("_stderr")]
     assert set(names) == set(printed(task))
