@@ -24,6 +24,7 @@ TINY = {
     "request_counts": ["--questions", "20", "--models", "2", "--real", "0"],
     "scale": ["--questions", "20"],
     "startup": ["--repeats", "1"],
+    "tables": ["--questions", "20"],
 }
 
 LABELLED = {"model": "m", "prompt": "p", "options": ["Ice", "Fog"], "response": "The answer is B.", "label": "B"}
