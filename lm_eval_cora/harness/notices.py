@@ -118,7 +118,7 @@ def describe_samples(instances: Sequence[Any], *, sent_seeds: bool) -> str:
         else "No seeds were sent, and an API may return the same answer to the same request. To send a different seed "
         """with each request, pass --metadata '{"cora": {"request_seeds": true}}'"""
     )
-    return f"all samples of each of the {len(sampled)} questions are identical, so the metrics say nothing. {why}"
+    return f"all samples of each of the {len(sampled)} questions are identical, so the metrics are meaningless. {why}"
 
 
 def describe_timeouts(table: ResponseTable) -> str:

@@ -101,7 +101,7 @@ class Progress:
 
 @contextmanager
 def counting(lm: Any, progress: Progress) -> Iterator[None]:
-    """Count each answer of a model as soon as it has it, through the hook for caches."""
+    """Count the answers of a model one by one, through its hook for caches."""
     model = behind(lm)
     own = getattr(model, "cache_hook", None)
     if own is None:  # a user's own model may have no hook

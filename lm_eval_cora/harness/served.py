@@ -57,8 +57,8 @@ class _Patient:
     """Mixin for a back end of the harness that retries failed requests.
 
     The harness raises as soon as one request has failed a few times, which ends the run and loses all requests in
-    progress. Here, a request that fails for good is counted, the others continue, and `ServerError` is raised at the
-    end. If the server stops answering, the remaining requests are not sent.
+    progress. Here, a request that fails in all attempts is counted, the others continue, and `ServerError` is raised at
+    the end. If the server stops answering, the remaining requests are not sent.
 
     Attributes:
         tally: Counts of answered and failed requests.

@@ -83,7 +83,7 @@ class Bench:
         weights.make_vllm_metadata(self.folder / "metadata")
 
     def run(self, name: str, tasks: tuple[str, ...], *arguments: str) -> Run:
-        """A run that is not started yet; the folder of an earlier one is removed."""
+        """Prepare a run, and remove the folder of an earlier one."""
         own = ("--tasks", ",".join(tasks), "--metadata", json.dumps({"cora": {"questions": self.questions}}))
         run = Run(
             self.folder / "runs" / name.replace(" ", "-"),
@@ -96,7 +96,7 @@ class Bench:
         return run
 
     def done(self, run: Run) -> int:
-        """Run it, unless it is to be kept and finished; its exit status."""
+        """Run it, unless it is kept from an earlier call; return its exit status."""
         if self.keep and any(run.folder.rglob("results_*.json")):
             return 0
         return run()
@@ -110,7 +110,7 @@ HF = ("--model", "hf", "--device", "cpu", "--batch_size", "8", "--model_args")
 
 
 def reference(bench: Bench, shots: bool) -> Run:
-    """What all engines are compared with: transformers, in float32."""
+    """The reference for all engines: transformers in float32."""
     arguments = (*HF, f"pretrained={bench.model},dtype=float32")
     if shots:
         return bench.run("hf 3 shots", TASKS[:1], *arguments, *SHOTS)
@@ -118,13 +118,13 @@ def reference(bench: Bench, shots: bool) -> Run:
 
 
 def chat(server: Server) -> tuple[str, ...]:
-    """Arguments for a server that puts turns into the model's chat template."""
+    """Arguments for a server that applies the model's chat template to turns."""
     own = f"model={MODEL},base_url={server.address}/v1/chat/completions,num_concurrent={CONCURRENT}"
     return ("--model", "local-chat-completions", "--model_args", own)
 
 
 def completions(server: Server, tokenizer: Path) -> tuple[str, ...]:
-    """Arguments for a server that gets prompts as numbers of tokens: template and tokenizer are here."""
+    """Arguments for a server that gets prompts as token ids. Template and tokenizer are on the client."""
     own = f"model={MODEL},base_url={server.address}/v1/completions,num_concurrent={CONCURRENT},tokenizer={tokenizer}"
     return ("--model", "local-completions", "--model_args", own)
 
@@ -152,17 +152,17 @@ def rows_of(bench: Bench, engine: str, arguments: tuple[str, ...], refused: tupl
 
 
 def failure(status: int, run: Run) -> Row:
-    """The cells of a run that did not end well."""
+    """The cells of a failed run."""
     return {"note": f"exit status {status}: {run.last_line()[:300]}"}
 
 
 def keeping(bench: Bench) -> Bench:
-    """The same, so that a run which is asked for is not removed."""
+    """A copy of the settings that keeps finished runs instead of removing them."""
     return Bench(bench.folder, bench.questions, bench.threads, bench.seconds, keep=True)
 
 
 def transformers_rows(bench: Bench) -> Iterator[Row]:
-    """The reference, and whether it repeats itself in batches of another size."""
+    """The reference, and whether it gives the same answers in batches of another size."""
     for shots in (False, True):
         run = reference(bench, shots)
         status = bench.done(run)
@@ -267,7 +267,7 @@ def killed_row(bench: Bench, engine: str, server: Server, arguments: tuple[str, 
 
 
 def tokens_of(run: Run, task: str, tokenizer: Path) -> int:
-    """How many tokens the responses to a task have, with the end of each."""
+    """Total number of tokens of the responses to a task, with one end token each."""
     from transformers import AutoTokenizer
 
     encode = AutoTokenizer.from_pretrained(tokenizer).encode
@@ -275,13 +275,13 @@ def tokens_of(run: Run, task: str, tokenizer: Path) -> int:
 
 
 ROOM_OF_THE_CHECK = 16
-"""Tokens that the request may have which asks, before a run, whether the server answers."""
+"""Token limit of the test request before a run."""
 
 _BY_THE_CHECK = ", by the request that asks whether the server answers"
 _NOT_KEPT = ": answers were not kept"
 
 CONCURRENT = 4
-"""Requests to a server at a time."""
+"""Number of concurrent requests to a server."""
 
 ENGINES: dict[str, Callable[[Bench], Iterator[Row]]] = {
     "hf": transformers_rows,

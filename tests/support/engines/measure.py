@@ -59,7 +59,7 @@ def stopping(bench: Bench) -> str:
 
 
 def precision(bench: Bench) -> str:
-    """How many responses and picks are others in bfloat16 than in float32, for both engines."""
+    """Number of responses and picks that differ between bfloat16 and float32, for both engines."""
     rows = []
     for engine, more in (("hf", ("--device", "cpu", "--batch_size", "8")), ("vllm", ("--batch_size", "auto"))):
         runs = []

@@ -43,11 +43,11 @@ class Run:
 
     @cached_property
     def log(self) -> Path:
-        """What it printed."""
+        """The output of the command."""
         return self.folder / "log.txt"
 
     def start(self) -> subprocess.Popen[bytes]:
-        """Start it, and do not wait for it."""
+        """Start the command without waiting for it."""
         self.folder.mkdir(parents=True, exist_ok=True)
         command = [sys.executable, "-m", "lm_eval_cora", "run", *self.arguments]
         command += ["--output_path", str(self.folder), "--log_samples"]
@@ -59,7 +59,7 @@ class Run:
             )
 
     def wait(self, process: subprocess.Popen[bytes]) -> int:
-        """Its exit status; 124 if it took too long and was killed."""
+        """Wait for the command; return its exit status, 124 if it took too long and was killed."""
         try:
             return process.wait(self.seconds)
         except subprocess.TimeoutExpired:
@@ -68,14 +68,14 @@ class Run:
             kill(process)
 
     def __call__(self) -> int:
-        """Run it; its exit status."""
+        """Run the command; return its exit status."""
         begun = time.monotonic()
         status = self.wait(self.start())
         print(f"{self.folder.name}: status {status}, {time.monotonic() - begun:.0f} s", flush=True)
         return status
 
     def last_line(self) -> str:
-        """The last line of its log that says something."""
+        """The last line of the log that is not empty."""
         lines = self.log.read_text(encoding="utf-8", errors="replace").replace("\r", "\n").splitlines()
         return next((line.strip() for line in reversed(lines) if line.strip()), "")
 
@@ -134,7 +134,7 @@ def _gap(one: Any, other: Any) -> float:
 
 
 def _difference(one: dict[str, Any], other: dict[str, Any]) -> str:
-    """Where two texts part, a few characters of each."""
+    """A few characters of two texts from their first difference."""
     a, b = one["resps"][0][0], other["resps"][0][0]
     place = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
     begin = max(0, place - 8)

@@ -22,7 +22,7 @@ HOST = "127.0.0.1"
 
 
 def free_port() -> int:
-    """A port on which nothing listens."""
+    """A free port."""
     with socket.socket() as probe:
         probe.bind((HOST, 0))
         return int(probe.getsockname()[1])
@@ -58,7 +58,7 @@ class Server:
 
     @property
     def address(self) -> str:
-        """Without a path."""
+        """The address without a path."""
         return f"http://{HOST}:{self.port}"
 
     def __enter__(self) -> Server:
@@ -71,7 +71,7 @@ class Server:
         self.kill()
 
     def start(self) -> None:
-        """Start it and wait until it answers.
+        """Start the server and wait until it answers.
 
         Raises:
             RuntimeError: If it ends, or does not answer in time.
@@ -90,7 +90,7 @@ class Server:
         raise RuntimeError(f"the server did not start, see {self.log}: {''.join(last)[:200]}")
 
     def kill(self) -> None:
-        """Kill it at once, without a warning."""
+        """Kill the server immediately."""
         if self.process is not None:
             kill(self.process)
             self.process = None

@@ -1,4 +1,4 @@
-"""The demo's model as each engine reads it, with the same weights in float32."""
+"""The demo's model in the format of each engine, with the same weights in float32."""
 
 from __future__ import annotations
 
