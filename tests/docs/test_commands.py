@@ -1,0 +1,171 @@
+"""Every command of the README and of the documentation is run, or says why not."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("markdown_it")
+
+from tests.support.documented import WrongOutput, complaint, plain_commands, run, runs
+from tests.support.index import OURS_ALONE
+from tests.support.markdown import ROOT, blocks
+
+GENERATED = "api.md"
+"""Its blocks are signatures, and the doctests of the package."""
+
+PAGES = [ROOT / "README.md", *(path for path in sorted((ROOT / "docs").glob("*.md")) if path.name != GENERATED)]
+MODULES = {"lm-eval-cora": "lm_eval_cora", "lm_eval": "lm_eval", "lm-eval": "lm_eval"}
+
+each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+
+
+@pytest.fixture(scope="module")
+def failures(made_up_hub: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """What went wrong with each page that has blocks to run, by the page's name."""
+    programs = tmp_path_factory.mktemp("programs")
+    (programs / "ours_alone.py").write_text(OURS_ALONE, encoding="utf-8")
+    # What the installed package does with a .pth file.
+    (programs / "sitecustomize.py").write_text(
+        f"import sys\nsys.path.append({str(ROOT / 'lm_eval_cora/discovery')!r})\nimport _lm_eval_cora_startup\n"
+        "sys.path.pop()\n",
+        encoding="utf-8",
+    )
+    starts = {name: f"{programs / 'ours_alone.py'} {module}" for name, module in MODULES.items()}
+    for name, start in {**starts, "python": ""}.items():
+        (programs / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {start} "$@"\n', encoding="utf-8")
+        (programs / name).chmod(0o755)
+    folders = {}
+    for page in PAGES:
+        if any(block.comment.startswith("run") for block in blocks(page.read_text(encoding="utf-8"))):
+            folders[page] = tmp_path_factory.mktemp(page.stem)
+            # The ids of datasets are found as folders of the working folder.
+            for folder in made_up_hub.iterdir():
+                (folders[page] / folder.name).symlink_to(folder)
+    variables = {
+        **{name: value for name, value in os.environ.items() if name != "LM_EVAL_CORA_AUTOLOAD"},
+        "PATH": f"{programs}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
+        "PYTHONPATH": f"{programs}{os.pathsep}{ROOT}",
+        "HF_DATASETS_CACHE": str(tmp_path_factory.mktemp("cache")),
+        "MPLBACKEND": "agg",
+    }
+    pairs = [str(part) for pair in folders.items() for part in pair]
+    subprocess.run([sys.executable, "-m", "tests.support.documented", *pairs], env=variables, check=True)
+    return {page.name: (folder / f"{page.name}.failed").read_text("utf-8") for page, folder in folders.items()}
+
+
+@each_page
+def test_each_block_is_run_or_says_why_not(page: Path) -> None:
+    found = [
+        f"{page.name}:{block.line}: {why}" for block in blocks(page.read_text("utf-8")) if (why := complaint(block))
+    ]
+    assert not found, "\n".join(found)
+
+
+@each_page
+def test_the_commands_of_a_page_work(page: Path, failures: dict[str, str]) -> None:
+    if page.name not in failures:
+        pytest.skip("nothing to run")
+    assert not failures[page.name], failures[page.name][-6000:]
+
+
+def page_of(folder: Path, text: str) -> Path:
+    path = folder / "page.md"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_blocks_of_a_page_share_names_and_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    run(
+        page_of(
+            tmp_path,
+            "<!-- run -->\n```python\nwith open('made', 'w') as file:\n    x = file.write('12')\nprint(x)\n```\n"
+            "\n```text\n2\n```\n\n"
+            "<!-- run -->\n```python\n>>> x + 1\n3\n>>> y = x\n```\n"
+            "<!-- run: offline -->\n```bash\ntest -f made  # as the page says\n```\n"
+            "<!-- run as: touch small -->\n```bash\ntouch large\n```\n"
+            "<!-- not run: would fail -->\n```python\n1 / 0\n```\n"
+            "<!-- run -->\n```console\n$ echo a \\\n  b\na b\n$ true\n```\n"
+            "<!-- run -->\n```python\nassert y == 2\n```\n",
+        )
+    )
+    assert {path.name for path in tmp_path.iterdir()} == {"made", "small", "page.md"}
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("```python\nprint(1)\n```\n```text\n2\n```", WrongOutput),
+        ("```python\n>>> 1\n2\n```", WrongOutput),
+        ("```console\n$ echo 1\n2\n```", WrongOutput),
+        ("```bash\nfalse\ntrue\n```", RuntimeError),
+        ("```bash\nfalse | true\n```", RuntimeError),
+        ("```python\n1 / 0\n```", ZeroDivisionError),
+    ],
+)
+def test_a_wrong_block_is_an_error_with_its_place(
+    text: str, error: type[Exception], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(error):
+        run(page_of(tmp_path, f"# Page\n\n<!-- run -->\n{text}\n"))
+    assert re.match(r"page.md:\d+: this block failed:", capsys.readouterr().err)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "```bash\ntrue\n```",
+        "    lm_eval run",
+        "```\nlm_eval run\n```",
+        "```sh\ntrue\n```",
+        "<!-- not run -->\n```bash\ntrue\n```",
+        "<!-- run as: -->\n```bash\ntrue\n```",
+        "<!-- running -->\n```python\n1\n```",
+        "<!-- run -->\n\nText.\n\n```python\n1\n```",
+    ],
+)
+def test_blocks_without_a_mark_are_found(text: str) -> None:
+    (block,) = blocks(f"Text.\n\n{text}\n")
+    assert complaint(block)
+    assert not runs(block)
+
+
+def test_blocks_in_lists_are_found() -> None:
+    (block,) = blocks("- Text.\n\n  <!-- run -->\n  ```bash\n  true\n  ```\n")
+    assert runs(block)
+    assert block.code == "true\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("lm-eval-cora report out  # a page\n", ["lm-eval-cora", "report", "out"]),
+        ("lm_eval ls \\\n    tasks", ["lm_eval", "ls", "tasks"]),
+        ("""lm_eval run --metadata '{"seed": 1}'""", ["lm_eval", "run", "--metadata", '{"seed": 1}']),
+        ("lm_eval run --model_args a=b,c=http://h:1/v1", ["lm_eval", "run", "--model_args", "a=b,c=http://h:1/v1"]),
+    ],
+)
+def test_plain_commands_are_read_as_a_shell_reads_them(text: str, words: list[str]) -> None:
+    assert plain_commands(text) == [words]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "lm-eval-cora tasks | head",
+        "lm-eval-cora tasks > file",
+        "lm-eval-cora tasks; true",
+        "X=1 lm-eval-cora tasks",
+        "lm-eval-cora report $HOME",
+        "lm-eval-cora report *",
+        "lm-eval-cora tasks\ncat file",
+    ],
+)
+def test_other_commands_need_a_shell(text: str) -> None:
+    assert plain_commands(text) is None

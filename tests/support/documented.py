@@ -1,0 +1,237 @@
+"""Runs the code blocks of pages of the documentation: `python -m tests.support.documented PAGE FOLDER PAGE FOLDER ...`.
+
+Each page is run in a folder and a process of its own, which begins with the harness imported. What went wrong with
+`PAGE` is in the file `PAGE.failed` in its folder.
+
+A comment directly before a block of bash, console or Python says what happens to it:
+
+    <!-- run -->                     it is run, in the working folder
+    <!-- run: a remark -->           the same
+    <!-- run as: COMMAND -->         the command is run in its place
+    <!-- not run: the reason -->     it is not run
+
+All Python blocks of a page share their names. A block with `>>>` is a doctest. In a console block, lines after a `$`
+are commands and the other lines are their output. A text block directly after a block that is run is its output, and
+is compared; `...` matches any text.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import doctest
+import functools
+import importlib
+import io
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from tests.support.markdown import Block, blocks
+
+RUN = ("bash", "console", "python")
+MARK = re.compile(r"(?P<how>run as|run|not run)(?:: (?P<rest>.+))?", re.DOTALL)
+OUTPUT = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+class WrongOutput(Exception):
+    """A block printed something else than the page says."""
+
+
+def complaint(block: Block) -> str:
+    """Why a block cannot be on a page; empty if it can."""
+    if not block.language:
+        return "name the language of the block after the fence; do not indent a block"
+    if block.language in ("sh", "shell", "py", "pycon"):
+        return "write bash, console or python"
+    if block.language not in RUN:
+        return ""
+    mark = MARK.fullmatch(block.comment)
+    if mark is None:
+        return "write a comment directly before the block: run, run as: COMMAND, or not run: REASON"
+    if mark["how"] != "run" and not mark["rest"]:
+        return f"{mark['how']!r} needs a colon and a text"
+    return ""
+
+
+def runs(block: Block) -> bool:
+    """Whether a block is run as it is."""
+    return block.language in RUN and (MARK.fullmatch(block.comment) or {"how": ""})["how"] == "run"
+
+
+def run(page: Path) -> None:
+    """Run the blocks of a page.
+
+    Raises:
+        Exception: That of a block, after its place has been printed.
+    """
+    names: dict[str, Any] = {"__name__": "__main__"}
+    printed: str | None = None
+    for block in blocks(page.read_text(encoding="utf-8")):
+        with _named(f"{page.name}:{block.line}", block.code):
+            if block.language == "text" and block.is_output and printed is not None:
+                compare(block.code, printed)
+            printed = None
+            if runs(block):
+                printed = python(block, names) if block.language == "python" else shell(block)
+            elif block.comment.startswith("run as: "):
+                command(block.comment.removeprefix("run as: "))
+
+
+@contextlib.contextmanager
+def _named(place: str, code: str) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        print(f"{place}: this block failed:\n{code}", file=sys.stderr)
+        raise
+
+
+def python(block: Block, names: dict[str, Any]) -> str:
+    """Run a block of Python, and return what it prints."""
+    printed = io.StringIO()
+    if ">>> " in block.code:
+        test = doctest.DocTestParser().get_doctest(block.code, names, "the page", None, block.line)
+        runner = doctest.DocTestRunner(optionflags=OUTPUT)
+        if runner.run(test, out=printed.write, clear_globs=False).failed:
+            raise WrongOutput(printed.getvalue())
+        names.update(test.globs)
+        return ""
+    with contextlib.redirect_stdout(printed):
+        exec(compile(block.code, "<the page>", "exec"), names)  # the page is part of the repository
+    return printed.getvalue()
+
+
+def shell(block: Block) -> str:
+    """Run a block of a shell, and return what it prints."""
+    if block.language == "bash":
+        return command(block.code)
+    for part in re.split(r"^\$ ", block.code, flags=re.MULTILINE)[1:]:
+        # A line that ends in a backslash goes on in the next one.
+        line, output = re.fullmatch(r"((?:.*\\\n)*.*\n?)((?:.*\n?)*)", part).groups()  # type: ignore[union-attr]
+        compare(output, command(line))
+    return ""
+
+
+def command(text: str) -> str:
+    """Run a text as a shell does, and return what it prints. Ends with the first command that fails."""
+    plain = plain_commands(text)
+    printed = []
+    for line in [text] if plain is None else plain:
+        status, out, error = in_bash(line) if isinstance(line, str) else in_fork(line)
+        if status:
+            raise RuntimeError(f"status {status} of:\n{text}\n{out[-3000:]}\n{error[-3000:]}")
+        printed.append(out)
+    return "".join(printed)
+
+
+def plain_commands(text: str) -> list[list[str]] | None:
+    """The arguments of the commands in a text, if they are all ours or the harness' and need nothing of a shell.
+
+    Example:
+        >>> plain_commands("lm-eval-cora report out  # a page\\nlm_eval ls \\\\\\n  tasks")
+        [['lm-eval-cora', 'report', 'out'], ['lm_eval', 'ls', 'tasks']]
+        >>> plain_commands("lm-eval-cora tasks | head")
+    """
+    found = []
+    for line in text.replace("\\\n", " ").splitlines():
+        reader = shlex.shlex(line, posix=True, punctuation_chars=True)
+        reader.wordchars += ",:@%+"
+        reader.whitespace_split = True
+        words = list(reader)
+        if words:
+            found.append(words)
+    is_plain = all(words[0] in PROGRAMS and not any(set(word) <= set("();<>|&") for word in words) for words in found)
+    return found if is_plain and not set("$*?~`") & set(text) else None
+
+
+def in_bash(text: str) -> tuple[int, str, str]:
+    """Run a text in bash: status, output, errors."""
+    found = subprocess.run(["bash", "-euo", "pipefail", "-c", text], capture_output=True, encoding="utf-8", check=False)
+    return found.returncode, found.stdout, found.stderr
+
+
+def in_fork(words: list[str]) -> tuple[int, str, str]:
+    """Run a command in a process with the harness imported: status, output, errors."""
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as error:
+        status = forked(lambda: PROGRAMS[words[0]](words), out.fileno(), error.fileno())
+        texts = []
+        for file in (out, error):
+            file.seek(0)
+            texts.append(file.read().decode())
+    return status, texts[0], texts[1]
+
+
+def forked(action: Callable[[], object], out: int, error: int) -> int:
+    """Do something in a copy of this process, with other streams, and return its exit status."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    child = os.fork()
+    if child:
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    status: object = 1
+    try:
+        os.dup2(out, 1)
+        os.dup2(error, 2)
+        status = action() or 0
+    except SystemExit as ended:
+        status = ended.code or 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status if isinstance(status, int) else 1)
+
+
+def _ours(words: list[str]) -> int:
+    from lm_eval_cora.cli import main
+
+    sys.argv = words
+    return main(words[1:])
+
+
+def _harness(words: list[str]) -> None:
+    from lm_eval._cli import HarnessCLI
+
+    sys.argv = words
+    cli = HarnessCLI()
+    cli.execute(cli.parse_args())
+
+
+PROGRAMS: dict[str, Callable[[list[str]], object]] = {"lm-eval-cora": _ours, "lm_eval": _harness, "lm-eval": _harness}
+
+
+def compare(expected: str, got: str) -> None:
+    """Refuse another output than the page has."""
+    if not doctest.OutputChecker().check_output(expected.strip() + "\n", got.strip() + "\n", OUTPUT):
+        raise WrongOutput(f"The page says:\n{expected}\nThe block prints:\n{got}")
+
+
+def main(arguments: list[str]) -> None:
+    """Run pages, each in its folder."""
+    import_harness()
+    for page, folder in zip(arguments[::2], arguments[1::2], strict=True):
+        os.chdir(folder)
+        with Path(f"{Path(page).name}.failed").open("wb") as file:
+            if forked(functools.partial(run, Path(page)), file.fileno(), file.fileno()) == 0:
+                file.truncate(0)
+
+
+def import_harness() -> None:
+    """Import what all commands need, and let the harness look for our tasks only: its own take half a minute."""
+    from lm_eval import tasks
+
+    tasks.TaskManager = functools.partial(tasks.TaskManager, include_defaults=False)
+    for module in ("lm_eval._cli", "lm_eval.evaluator", "lm_eval_cora.cli", "lm_eval_cora.harness.task", "pandas"):
+        importlib.import_module(module)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
