@@ -1,4 +1,4 @@
-"""Shares of correct answers: acc, mcqa, mcqa_plus, mcqa_plus_diff, mv, bmca; invalid ones, followed formats, ties."""
+"""Shares of right answers: acc, mcqa, mcqa_plus, mcqa_plus_diff, mv, bmca; and of invalid answers, formats and ties."""
 
 from __future__ import annotations
 
@@ -13,36 +13,49 @@ from lm_eval_cora.responses import ResponseTable
 
 @takes_arrays
 def acc(answers: ResponseTable) -> Estimate:
-    """Share of correct answers, the variants of all questions pooled: sum K_i / sum M_i.
+    """Share of correct answers among all variants of all questions.
+
+    The formula is sum K_i / sum M_i, where K_i of the M_i variants of question i are answered correctly.
 
     Args:
-        answers: Right and wrong answers to N questions: an array of shape (questions, variants), or a list of rows of
-            different lengths. NaN is a skipped variant.
+        answers: Right and wrong answers to N questions: an array of shape (questions, variants), or a list of rows if
+            the numbers of variants differ. True or 1 is right, False or 0 is wrong, NaN or None is a skipped variant.
 
     Returns:
-        A share from 0 to 1 with the standard error of a pooled share; nan without questions.
+        A share from 0 to 1 with the standard error of a pooled share; nan without questions, or if skipped variants
+        could change it.
+
+    Raises:
+        ValueError: If an array has another shape or contains another value.
 
     Example:
         >>> acc([[1, 1, 1, 1], [0, 0, 0, 0]]).value
         0.5
+
+    Source: ours.
     """
     return ratio_of(answers.hits.astype(np.float64), answers.sizes.astype(np.float64))
 
 
 @takes_arrays
 def mcqa(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
-    """Share of questions whose original is answered correctly: what a benchmark usually reports.
+    """Share of questions whose original is answered correctly: the usual accuracy of a benchmark.
 
     Args:
-        answers: Right and wrong answers to N questions: an array of shape (questions, variants), or a list of rows of
-            different lengths. NaN is a skipped variant.
-        original: Place of the original in the rows of an array, from 0. A table marks its originals.
+        answers: Right and wrong answers to N questions: an array of shape (questions, variants), or a list of rows if
+            the numbers of variants differ. True or 1 is right, False or 0 is wrong, NaN or None is a skipped variant.
+        original: Position of the original in each row of an array, from 0; None if there is none. A table marks its
+            originals itself.
 
     Returns:
-        A share from 0 to 1; nan without questions or if a question has no original.
+        A share from 0 to 1; nan without questions, if a question has no original, or if skipped variants could change
+        it.
+
+    Raises:
+        ValueError: If an array has another shape or contains another value, or if a row is too short for `original`.
 
     Example:
-        >>> mcqa([[1, 0], [0, 1], [1, 1], [1, 1]]).value
+        >>> mcqa([[1, 0], [0, 1], [1, 1], [1, 1]], original=0).value
         0.75
 
     Source: CoRA, eq. 1.
@@ -54,17 +67,20 @@ def mcqa(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
 
 @takes_arrays
 def mcqa_plus(answers: ResponseTable) -> Estimate:
-    """Mean over questions of RC(i) = K_i / M_i, the share of a question's variants answered correctly.
+    """Mean over questions of the share of a question's variants that are answered correctly.
 
-    With the same M for all questions this is CoRA's eq. 2 and equals `acc`; with different ones every question keeps
-    the same weight.
+    This share is RC(i) = K_i / M_i, where K_i of the M_i variants of question i are answered correctly. Every question
+    has the same weight. If all questions have the same number of variants, this is CoRA's eq. 2 and equals `acc`.
 
     Args:
-        answers: Right and wrong answers to N questions: an array of shape (questions, variants), or a list of rows of
-            different lengths. NaN is a skipped variant.
+        answers: Right and wrong answers to N questions: an array of shape (questions, variants), or a list of rows if
+            the numbers of variants differ. True or 1 is right, False or 0 is wrong, NaN or None is a skipped variant.
 
     Returns:
-        A share from 0 to 1; nan without questions.
+        A share from 0 to 1; nan without questions, or if skipped variants could change it.
+
+    Raises:
+        ValueError: If an array has another shape or contains another value.
 
     Example:
         >>> mcqa_plus([[1, 1, 1, 1], [0, 0]]).value
@@ -77,21 +93,27 @@ def mcqa_plus(answers: ResponseTable) -> Estimate:
 
 @takes_arrays
 def mcqa_plus_diff(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
-    """What the variants take from the score: mcqa_plus - mcqa, paired by question.
+    """Effect of the variants on the score: mcqa_plus - mcqa, paired by question.
 
-    The standard error is that of the mean of RC(i) - x_i, with x_i = original correct: smaller than that of two
-    independent numbers, because a question that is hard is hard in all its variants.
+    This is the mean of RC(i) - x_i, where RC(i) is the share of the variants of question i answered correctly, and x_i
+    is 1 if the original is, else 0. The standard error is smaller than for two independent scores, because a hard
+    question is hard in all its variants.
 
     Args:
-        answers: Right and wrong answers to N questions: an array of shape (questions, variants), or a list of rows of
-            different lengths. NaN is a skipped variant.
-        original: Place of the original in the rows of an array, from 0. A table marks its originals.
+        answers: Right and wrong answers to N questions: an array of shape (questions, variants), or a list of rows if
+            the numbers of variants differ. True or 1 is right, False or 0 is wrong, NaN or None is a skipped variant.
+        original: Position of the original in each row of an array, from 0; None if there is none. A table marks its
+            originals itself.
 
     Returns:
-        A difference from -1 to 1; nan without questions or if a question has no original.
+        A difference from -1 to 1; nan without questions, if a question has no original, or if skipped variants could
+        change it.
+
+    Raises:
+        ValueError: If an array has another shape or contains another value, or if a row is too short for `original`.
 
     Example:
-        >>> mcqa_plus_diff([[1, 1, 0, 0], [1, 1, 1, 1]]).value
+        >>> mcqa_plus_diff([[1, 1, 0, 0], [1, 1, 1, 1]], original=0).value
         -0.25
 
     Source: MCQA+, table 7, in brackets.
@@ -103,16 +125,20 @@ def mcqa_plus_diff(answers: ResponseTable, *, original: int | None = 0) -> Estim
 
 @takes_arrays
 def mv(answers: ResponseTable) -> Estimate:
-    """Majority voting: share of questions with more than half of their variants answered correctly, RC(i) > 0.5.
+    """Majority voting: share of questions with more than half of their variants answered correctly.
 
-    Half is not a majority. Compared in integers, 2 K_i > M_i.
+    Exactly half is not a majority. The comparison uses integers: 2 K_i > M_i, where K_i of the M_i variants of question
+    i are answered correctly.
 
     Args:
-        answers: Right and wrong answers to N questions: an array of shape (questions, variants), or a list of rows of
-            different lengths. NaN is a skipped variant.
+        answers: Right and wrong answers to N questions: an array of shape (questions, variants), or a list of rows if
+            the numbers of variants differ. True or 1 is right, False or 0 is wrong, NaN or None is a skipped variant.
 
     Returns:
-        A share from 0 to 1; nan without questions.
+        A share from 0 to 1; nan without questions, or if skipped variants could change it.
+
+    Raises:
+        ValueError: If an array has another shape or contains another value.
 
     Example:
         >>> mv([[1, 1, 0, 0], [1, 1, 1, 0]]).value
@@ -125,20 +151,21 @@ def mv(answers: ResponseTable) -> Estimate:
 
 @takes_arrays
 def bmca(answers: ResponseTable, level: float) -> Estimate:
-    """Bare-minimum-consistency accuracy: share of questions with RC(i) >= level.
+    """Bare-minimum-consistency accuracy: share of questions with at least a given share of variants answered correctly.
 
-    Compared in integers, never in floats: 7 of 10 reach level 0.7.
+    Question i counts if K_i / M_i >= level, where K_i of its M_i variants are answered correctly. The comparison uses
+    integers, never floats: 7 of 10 reach level 0.7.
 
     Args:
-        answers: Right and wrong answers to N questions: an array of shape (questions, variants), or a list of rows of
-            different lengths. NaN is a skipped variant.
-        level: From 0 to 1, read as the decimal fraction that it prints as.
+        answers: Right and wrong answers to N questions: an array of shape (questions, variants), or a list of rows if
+            the numbers of variants differ. True or 1 is right, False or 0 is wrong, NaN or None is a skipped variant.
+        level: The share of variants, from 0 to 1. A float is read as the decimal number that it prints.
 
     Returns:
-        A share from 0 to 1, falling with the level; nan without questions.
+        A share from 0 to 1, which falls with the level; nan without questions, or if skipped variants could change it.
 
     Raises:
-        ValueError: If the level is not from 0 to 1.
+        ValueError: If the level is not from 0 to 1, or if an array has another shape or contains another value.
 
     Example:
         >>> answers = [[1, 1, 1, 1], [1, 1, 1, 0]]
@@ -152,7 +179,7 @@ def bmca(answers: ResponseTable, level: float) -> Estimate:
 
 
 def exact_level(level: float) -> Fraction:
-    """A share as the decimal fraction that it prints as.
+    """Convert a share to the decimal fraction that it prints.
 
     Raises:
         ValueError: If it is not from 0 to 1.
@@ -168,39 +195,46 @@ def exact_level(level: float) -> Fraction:
 
 
 def invalid(table: ResponseTable) -> Estimate:
-    """Share of responses that say nothing that was asked for, the variants of all questions pooled.
+    """Share of responses without a valid answer, among all variants of all questions.
 
     Args:
-        table: N questions.
+        table: Answers to N questions.
 
     Returns:
         A share from 0 to 1 with the standard error of a pooled share; nan without questions.
 
     Example:
-        >>> invalid(ResponseTable.from_hits([[1, 0], [0, 0]])).value
-        0.0
+        >>> from lm_eval_cora.responses import Record
+        >>> records = [Record("q1", 2, n, "x", (0, 1), 0, picked=pick) for n, pick in enumerate([0, None])]
+        >>> invalid(ResponseTable.from_records(records)).value
+        0.5
+
+    Source: ours.
     """
     return ratio_of(table.sum_by_question(table.invalid), table.sizes.astype(np.float64))
 
 
 def followed(table: ResponseTable) -> Estimate:
-    """Share of responses that follow the format, the variants of all questions pooled.
+    """Share of responses in the requested format, among all variants of all questions.
 
-    These are the responses that the strict reader can read, whichever reader is used. With a low share the scores
-    depend on the reader: `strict` then measures whether a model follows a format rather than what it knows.
+    These are the responses that the strict reader can read. The reader in use does not matter. If the share is low, the
+    scores depend on the reader: with `strict` they measure whether a model follows the format rather than what it
+    knows.
 
     Args:
-        table: N questions.
+        table: Answers to N questions.
 
     Returns:
-        A share from 0 to 1 with the standard error of a pooled share; nan without questions, and where it is not known
-        of every response (answers that were scored, or read without the harness).
+        A share from 0 to 1 with the standard error of a pooled share; nan without questions, or if it is unknown for a
+        response. It is unknown for answers scored by likelihood, and for a table without the column `followed`.
 
     Example:
         >>> from lm_eval_cora.responses import Record
         >>> records = [Record("q1", 2, n, "x", (0, 1), 0, picked=0, followed=n == 0) for n in range(2)]
         >>> followed(ResponseTable.from_records(records)).value
         0.5
+
+    Source: ours.
     """
     if np.isnan(table.followed).any():
         return UNDEFINED
@@ -208,18 +242,23 @@ def followed(table: ResponseTable) -> Estimate:
 
 
 def ties(table: ResponseTable) -> Estimate:
-    """Share of answers that another one was exactly as likely as, the variants of all questions pooled.
+    """Share of answers for which another answer was exactly as likely, among all variants of all questions.
 
-    Of tied letters the first counts as picked, so a share that is not small makes "A" look better than it is.
+    The first of several tied letters counts as picked. A share that is not small therefore makes "A" look better than
+    it is.
 
     Args:
-        table: N questions, their letters scored instead of written.
+        table: Answers to N questions, scored by likelihood.
 
     Returns:
         A share from 0 to 1 with the standard error of a pooled share; nan without questions.
 
     Example:
-        >>> ties(ResponseTable.from_hits([[1, 0], [0, 0]])).value
-        0.0
+        >>> from lm_eval_cora.responses import Record
+        >>> records = [Record("q1", 2, n, "x", (0, 1), 0, picked=0, tied=n == 0) for n in range(2)]
+        >>> ties(ResponseTable.from_records(records)).value
+        0.5
+
+    Source: ours.
     """
     return ratio_of(table.sum_by_question(table.tied), table.sizes.astype(np.float64))

@@ -1,4 +1,4 @@
-"""Metrics of right and wrong answers take arrays as well as tables."""
+"""Decorator for metrics of right and wrong answers: they take arrays as well as tables."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.responses import ResponseTable
 
 Answers = ResponseTable | NDArray[np.bool_] | NDArray[np.float64] | Sequence[Sequence[float | None]]
-"""A table, or right and wrong answers: shape (questions, variants), or a list of rows of different lengths."""
+"""A table, or right and wrong answers: an array of shape (questions, variants), or rows of different lengths."""
 
 P = ParamSpec("P")
 
@@ -23,13 +23,15 @@ P = ParamSpec("P")
 def takes_arrays(
     metric: Callable[Concatenate[ResponseTable, P], Estimate],
 ) -> Callable[Concatenate[Answers, P], Estimate]:
-    """Let a metric of right and wrong answers take arrays.
+    """Let a metric of right and wrong answers take arrays as well as tables.
 
     Args:
-        metric: Takes a table. If it takes `original`, that is the place of the original in the rows of an array.
+        metric: Takes a table. Its parameter `original`, if any, is the position of the original in the rows of an
+            array.
 
     Returns:
-        The metric. With skipped variants (NaN) its value is nan unless it is the same for all possible answers to them.
+        The metric. If variants of an array are skipped (NaN), the value is nan unless all possible answers give the
+        same one.
 
     Example:
         >>> from lm_eval_cora.metrics import bmca
@@ -56,14 +58,17 @@ def takes_arrays(
 
 
 def despite_skipped(metric: Callable[[ResponseTable], Estimate], table: ResponseTable) -> Estimate:
-    """Compute a metric that can only grow if more answers are right, once the originals are known.
+    """Compute a metric on a table with skipped variants.
+
+    The metric must not fall if more answers are right and the originals stay the same. It is computed twice: with all
+    skipped variants wrong, and with all of them right.
 
     Args:
         metric: The metric.
-        table: N questions, some of whose variants were skipped.
+        table: Answers to N questions; variants may be skipped.
 
     Returns:
-        The estimate; undefined if an original was skipped, or if the value depends on the skipped answers.
+        The estimate; undefined if an original was skipped, or if the two results differ for a question.
 
     Example:
         >>> from lm_eval_cora.metrics import acc
@@ -79,7 +84,7 @@ def despite_skipped(metric: Callable[[ResponseTable], Estimate], table: Response
 
 
 def _is_same(one: Estimate, other: Estimate) -> bool:
-    """Whether two estimates are the same for every question, not only by chance in sum."""
+    """Whether two estimates are equal for every question, not only in total."""
     if one.influence is None or other.influence is None:  # of a single question
         return one.value == other.value
     return one.value == other.value and bool((one.influence == other.influence).all())

@@ -1,4 +1,4 @@
-"""The accuracy range and the consistency of each category of a benchmark."""
+"""Accuracy range and consistency by category of a benchmark."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ def by_category(table: ResponseTable, *, positions: bool = False) -> dict[str, d
     """Accuracy range, consistency rate and share of identical answers by category (subject, subset or level).
 
     Args:
-        table: N questions.
-        positions: As in `acc_min`.
+        table: Answers to N questions.
+        positions: The kinds of variants are positions of the right option; see `acc_min`.
 
     Returns:
-        For each category its `acc_mean`, `acc_min`, `acc_max`, `consistency_rate`, `all_equal` and the number of its
-        `questions`. Empty without questions.
+        For each category its `acc_mean`, `acc_min`, `acc_max`, `consistency_rate` and `all_equal`, shares from 0 to 1,
+        and `questions`, the number of its questions. Empty without questions.
 
     Example:
         >>> by_category(ResponseTable.from_hits([[1, 1], [0, 1]]))[""]["all_equal"].value

@@ -1,4 +1,4 @@
-"""What the consistency rate comes to by chance alone."""
+"""The consistency rate of random picks."""
 
 from __future__ import annotations
 
@@ -14,23 +14,25 @@ _QUESTIONS = 5_000
 
 
 def chance_consistency_rate(table: ResponseTable) -> float:
-    """The consistency rate of a model that picks one of the printed answers at random each time, never an invalid one.
+    """Consistency rate of a model that picks a printed option at random each time and never gives an invalid answer.
 
-    Equal options are one answer. The rate is not 1 / A where variants print different options: two picks are only
-    compared if each could have been the other. It is about 0.46 on the divergent probe with five options, and 1 / A
-    where all variants print the same ones.
+    Equal options count as one. If all variants print the same A options, the rate is 1 / A. If they print different
+    ones, two picks are compared only if each is printed in the other variant too, and the rate is not 1 / A: it is
+    about 0.46 on the divergent probe with five options.
 
     Args:
-        table: N questions; what they were answered does not matter.
+        table: N questions; the answers do not matter.
 
     Returns:
-        A share from 0 to 1; nan without questions, or where no option is picked (answers of the model's own). Where
-        variants print different options it is simulated, with a fixed seed, on enough copies of the questions for two
+        A share from 0 to 1; nan without questions, and for questions without options. If variants print different
+        options, the rate is simulated with a fixed seed on 5,000 questions or more (copies of these), which gives two
         digits.
 
     Example:
         >>> round(chance_consistency_rate(ResponseTable.from_hits([[1, 1], [0, 1]])), 1)
         0.5
+
+    Source: ours.
     """
     picks_one = table.picked != NO_PICK
     if not picks_one.any():
@@ -45,18 +47,18 @@ def chance_consistency_rate(table: ResponseTable) -> float:
     agreeing, comparable = pairs_of_picks(sizes, picks, printed)
     with np.errstate(invalid="ignore"):
         shares = (agreeing / comparable).reshape(copies, -1)
-    defined = [row[row >= 0] for row in shares]  # in few variants there may be no comparable pair
+    defined = [row[row >= 0] for row in shares]  # a question with few variants may have no comparable pair
     rates = [row.mean() for row in defined if len(row)]
     return float(np.mean(rates)) if rates else nan
 
 
 def _bits(sets: Sets) -> NDArray[np.uint8]:
-    """(R, 64) 1 where a set holds an identity."""
+    """(R, 64) 1 if a set contains an identity."""
     return np.unpackbits(sets.view(np.uint8).reshape(-1, 8), axis=1, bitorder="little")
 
 
 def _at_random(printed: Sets) -> Ints:
-    """(R,) the identity of one of the printed options, with a fixed seed; 0 where none is printed."""
+    """(R,) identity of a random printed option, with a fixed seed; 0 if none is printed."""
     bits = _bits(printed)
     upto = bits.cumsum(axis=1, dtype=np.uint8)
     wanted = np.random.default_rng(0).integers(0, np.maximum(upto[:, -1], 1)) + 1

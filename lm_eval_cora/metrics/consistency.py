@@ -1,4 +1,4 @@
-"""How far the answers to one question hold together: ci, cora, core, consistency_rate, all_equal."""
+"""Consistency of the answers to each question: ci, cora, core, consistency_rate, all_equal, equal_at, timeouts."""
 
 from __future__ import annotations
 
@@ -16,19 +16,25 @@ _PAIRS_AT_A_TIME = 4_000_000
 def ci(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
     """Consistency index: 1 - (mcqa - bmca@1.0).
 
-    The gap is the share of questions that are right in the original but not in all variants. The standard error is
-    that of the mean of 1 - x_i + y_i, with x_i = original correct and y_i = all correct.
+    mcqa - bmca@1.0 is the share of questions that are right in the original but not in all variants. So the index is
+    the mean of 1 - x_i + y_i, where x_i is 1 if the original of question i is answered correctly and y_i is 1 if all
+    its variants are.
 
     Args:
-        answers: Right and wrong answers to N questions: an array of shape (questions, variants), or a list of rows of
-            different lengths. NaN is a skipped variant.
-        original: Place of the original in the rows of an array, from 0. A table marks its originals.
+        answers: Right and wrong answers to N questions: an array of shape (questions, variants), or a list of rows if
+            the numbers of variants differ. True or 1 is right, False or 0 is wrong, NaN or None is a skipped variant.
+        original: Position of the original in each row of an array, from 0; None if there is none. A table marks its
+            originals itself.
 
     Returns:
-        A value from 0 to 1; nan without questions or if a question has no original.
+        A value from 0 to 1; nan without questions, if a question has no original, or if skipped variants could change
+        it.
+
+    Raises:
+        ValueError: If an array has another shape or contains another value, or if a row is too short for `original`.
 
     Example:
-        >>> ci([[1, 1], [1, 1], [1, 0], [0, 1]]).value
+        >>> ci([[1, 1], [1, 1], [1, 0], [0, 1]], original=0).value
         0.75
 
     Source: CoRA, eq. 6.
@@ -36,26 +42,32 @@ def ci(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
     right, full = _original_and_full(answers)
     if right is None:
         return UNDEFINED
-    return share_of(right <= full)  # 1 - x + y is 0 or 1: what is right in all variants is right in the original
+    return share_of(right <= full)  # 1 - x_i + y_i is 0 or 1, because y_i is 1 only if x_i is
 
 
 @takes_arrays
 def cora(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
     """Consistency-rebalanced accuracy: mcqa * ci.
 
-    With m = mcqa and b = bmca@1.0 it is m(1 - m + b). The standard error is the delta method's, from the influence
-    (1 - 2m + b)(x_i - m) + m(y_i - b) of each question.
+    With m = mcqa and b = bmca@1.0 it is m(1 - m + b). The standard error comes from the delta method: question i has
+    the influence (1 - 2m + b)(x_i - m) + m(y_i - b), where x_i is 1 if its original is answered correctly and y_i is 1
+    if all its variants are.
 
     Args:
-        answers: Right and wrong answers to N questions: an array of shape (questions, variants), or a list of rows of
-            different lengths. NaN is a skipped variant.
-        original: Place of the original in the rows of an array, from 0. A table marks its originals.
+        answers: Right and wrong answers to N questions: an array of shape (questions, variants), or a list of rows if
+            the numbers of variants differ. True or 1 is right, False or 0 is wrong, NaN or None is a skipped variant.
+        original: Position of the original in each row of an array, from 0; None if there is none. A table marks its
+            originals itself.
 
     Returns:
-        A value from 0 to 1; nan without questions or if a question has no original.
+        A value from 0 to 1; nan without questions, if a question has no original, or if skipped variants could change
+        it.
+
+    Raises:
+        ValueError: If an array has another shape or contains another value, or if a row is too short for `original`.
 
     Example:
-        >>> cora([[1, 1], [1, 0], [0, 1], [0, 0]]).value
+        >>> cora([[1, 1], [1, 0], [0, 1], [0, 0]], original=0).value
         0.375
 
     Source: CoRA, eq. 7.
@@ -68,37 +80,48 @@ def cora(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
 
 
 def influence_on_cora(original: Floats, full: Floats, m: float, b: float) -> Floats:
-    """(N,) what each question contributes to the error of cora: (1 - 2m + b)(x_i - m) + m(y_i - b).
+    """Influence of each question on cora: (1 - 2m + b)(x_i - m) + m(y_i - b).
 
     Args:
-        original: (N,) x_i, 1 where the original is answered correctly.
-        full: (N,) y_i, 1 where all variants are.
+        original: (N,) x_i, 1 if the original is answered correctly, else 0.
+        full: (N,) y_i, 1 if all variants are answered correctly, else 0.
         m: mcqa.
         b: bmca@1.0.
+
+    Returns:
+        (N,) influences.
     """
     return (1 - 2 * m + b) * (original - m) + m * (full - b)
 
 
 @takes_arrays
 def core(answers: ResponseTable) -> Estimate:
-    """Area under the BMCA curve times its mean height: (trapezoids over bmca@0 ... 1.0) * (mean of bmca@0.1 ... 1.0).
+    """Area under the BMCA curve times its mean height.
 
-    The closed form of the authors' product of area and dynamic time warping. Both factors are means over questions:
-    a question that reaches the levels up to L/10 adds min((L + 0.5) / 10, 1) to the area and L / 10 to the height.
-    The standard error is the delta method's for their product.
+    The curve is bmca@c, the share of questions with at least the share c of their variants answered correctly. The area
+    is the trapezoid area for c = 0, 0.1, ... 1.0, and the height is the mean for c = 0.1, ... 1.0. This is a closed
+    form of the authors' code, which multiplies the area by a result of dynamic time warping.
+
+    Both factors are means over questions. If L/10 is the highest level that a question reaches, it contributes
+    min((L + 0.5) / 10, 1) to the area and L / 10 to the height. The standard error comes from the delta method.
 
     Args:
-        answers: Right and wrong answers to N questions: an array of shape (questions, variants), or a list of rows of
-            different lengths. NaN is a skipped variant.
+        answers: Right and wrong answers to N questions: an array of shape (questions, variants), or a list of rows if
+            the numbers of variants differ. True or 1 is right, False or 0 is wrong, NaN or None is a skipped variant.
 
     Returns:
-        A value from 0 to 1; nan without questions.
+        A value from 0 to 1; nan without questions, or if skipped variants could change it.
+
+    Raises:
+        ValueError: If an array has another shape or contains another value.
 
     Example:
         >>> core([[1, 1], [1, 1]]).value
         1.0
         >>> core([[0, 0], [0, 0]]).value
         0.0
+
+    Source: code of CoRA's authors.
     """
     if not len(answers.sizes):
         return UNDEFINED
@@ -111,17 +134,18 @@ def core(answers: ResponseTable) -> Estimate:
 def consistency_rate(table: ResponseTable) -> Estimate:
     """Mean over questions of the share of comparable pairs of variants that pick the same option.
 
-    A pair of variants is comparable when each pick is printed in the other variant too, or when one of the two is
-    invalid; then it disagrees. Where all variants print the same options every pair is comparable, and this is SCORE's
-    eq. 1 (whose sum runs over ordered pairs) halved. Picks are compared by identity: neither a constant letter nor a
-    constant text that is not offered counts. Variants that do not ask for one letter (true or false, select all) carry
-    no pick and are left out, and so is a question without a comparable pair. The chance level is not 1 / A: it is about
-    0.46 for random picks on the divergent probe with five options.
+    A pair of variants is comparable if each pick is printed in the other variant too, or if an answer of the pair is
+    invalid. A pair with an invalid answer disagrees. Picks are compared by option, not by letter or text. Variants that
+    do not ask for one letter (true or false, select all) are left out. So are questions without a comparable pair.
 
-    Answers of the model's own (MATH) agree when they are equivalent, and every pair is comparable.
+    If all variants print the same options, every pair is comparable. The rate is then half of SCORE's eq. 1, which sums
+    over ordered pairs. The rate of random picks is not 1 / A for A options: on the divergent probe with five options it
+    is about 0.46 (see `chance_consistency_rate`).
+
+    Answers to questions without options (MATH) agree if they are equivalent, and every pair is comparable.
 
     Args:
-        table: N questions.
+        table: Answers to N questions.
 
     Returns:
         A share from 0 to 1; nan if no question has a comparable pair.
@@ -134,14 +158,14 @@ def consistency_rate(table: ResponseTable) -> Estimate:
         >>> round(consistency_rate(ResponseTable.from_records(records)).value, 4)
         0.3333
 
-    Source: SCORE, eq. 1, on the pairs of CoRA's divergence sets that can agree.
+    Source: SCORE, eq. 1, restricted to comparable pairs for CoRA's variants.
     """
     shares = agreement(table)
     return mean_of(shares, np.isfinite(shares))
 
 
 def agreement(table: ResponseTable) -> Floats:
-    """(N,) share of the comparable pairs of each question that agree; nan for a question without one."""
+    """(N,) share of the comparable pairs of each question that agree; nan for a question without a comparable pair."""
     agreeing, comparable = pairs_of_picks(table.sizes, table.picked, table.printed)
     written = table.sum_by_question(table.written)
     equivalent = np.bincount(table.question[table.pairs[:, 0]], minlength=len(table.sizes))
@@ -151,10 +175,12 @@ def agreement(table: ResponseTable) -> Floats:
 
 
 def all_equal(table: ResponseTable) -> Estimate:
-    """Share of questions whose variants all get the same answer, right or wrong: every pair agrees.
+    """Share of questions whose variants all get the same answer, right or wrong.
+
+    An invalid answer is not the same as any other answer.
 
     Args:
-        table: N questions.
+        table: Answers to N questions.
 
     Returns:
         A share from 0 to 1; nan without questions.
@@ -171,14 +197,14 @@ def all_equal(table: ResponseTable) -> Estimate:
 
 
 def equal_at(table: ResponseTable, level: float) -> Estimate:
-    """Share of questions with at least this share of their variants getting the same answer, right or wrong.
+    """Share of questions with at least a given share of variants that get the same answer, right or wrong.
 
-    An invalid answer is the same as no other. Where equivalence is not transitive (MATH), the answer counts that the
-    most others are equivalent to. Compared in integers: 8 of 10 reach level 0.8.
+    An invalid answer is not the same as any other answer. Equivalence of written answers (MATH) may not be transitive;
+    then the answer with the most equivalent answers counts. The comparison uses integers: 8 of 10 reach level 0.8.
 
     Args:
-        table: N questions.
-        level: From 0 to 1, read as the decimal fraction that it prints as.
+        table: Answers to N questions.
+        level: The share of variants, from 0 to 1. A float is read as the decimal number that it prints.
 
     Returns:
         A share from 0 to 1; nan without questions.
@@ -199,19 +225,21 @@ def equal_at(table: ResponseTable, level: float) -> Estimate:
 
 
 def timeouts(table: ResponseTable) -> Estimate:
-    """Share of comparisons of answers that ran out of time or memory, and so count as not equivalent.
+    """Share of equivalence checks of written answers that ran out of time or memory; they count as not equivalent.
 
-    A question with v valid answers takes v comparisons with the reference and v (v - 1) / 2 among them.
+    A question with v valid answers needs v checks against the reference and v(v - 1) / 2 checks between answers.
 
     Args:
-        table: N questions.
+        table: Answers to N questions without options (MATH).
 
     Returns:
-        A share from 0 to 1 with the standard error of a pooled share; nan if there is nothing to compare.
+        A share from 0 to 1 with the standard error of a pooled share; nan without a check.
 
     Example:
         >>> timeouts(ResponseTable.from_records(()))
         Estimate(value=nan, stderr=nan)
+
+    Source: ours.
     """
     valid = table.sum_by_question(table.written & ~table.invalid)
     ran_out = np.bincount(table.question[table.ran_out[:, 0]], minlength=len(table.sizes))
@@ -219,7 +247,10 @@ def timeouts(table: ResponseTable) -> Estimate:
 
 
 def _original_and_full(table: ResponseTable) -> tuple[Floats | None, Floats]:
-    """(N,) x_i, original correct (None without questions or originals), and (N,) y_i, all variants correct."""
+    """(N,) x_i, 1 if the original is correct, and (N,) y_i, 1 if all variants are.
+
+    x_i is None without questions, or if a question has no original.
+    """
     full = (table.hits == table.sizes).astype(np.float64)
     if table.original_correct is None:
         return None, full
@@ -227,9 +258,9 @@ def _original_and_full(table: ResponseTable) -> tuple[Floats | None, Floats]:
 
 
 def pairs_of_picks(sizes: Ints, picks: Ints, sets: Sets) -> tuple[Ints, Ints]:
-    """(N,) number of unordered pairs of variants that agree, and that are comparable.
+    """(N,) number of unordered pairs of variants that agree, and (N,) number of comparable pairs.
 
-    Questions with the same number of variants are worked on together, some at a time to bound the memory.
+    Questions with the same number of variants are processed together, in chunks that bound the memory.
 
     Args:
         sizes: (N,) number of variants of each question.
@@ -249,7 +280,7 @@ def pairs_of_picks(sizes: Ints, picks: Ints, sets: Sets) -> tuple[Ints, Ints]:
             rows = starts[chunk][:, None] + np.arange(size)
             picked, printed = picks[rows], sets[rows]
             picks_one, valid = picked != NO_PICK, picked >= 0
-            seen = contains(printed[:, None, :], picked[:, :, None])  # pick of the first printed in the second
+            seen = contains(printed[:, None, :], picked[:, :, None])  # [.., a, b]: variant b prints the pick of a
             both_valid = valid[:, :, None] & valid[:, None, :]
             can_agree = seen & seen.transpose(0, 2, 1)
             agrees = (picked[:, :, None] == picked[:, None, :]) & both_valid

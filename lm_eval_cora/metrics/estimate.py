@@ -1,4 +1,4 @@
-"""A value with its standard error, and the ways in which one is estimated from values per question."""
+"""Estimate, a value with its standard error, and the functions that compute one from values per question."""
 
 from __future__ import annotations
 
@@ -15,25 +15,33 @@ REPLICATES = 1_000
 """Number of bootstrap samples."""
 
 IN_95_PERCENT = 1.959963984540054
-"""Half the width of a 95% interval, in standard errors."""
+"""Half the width of a 95% confidence interval, in standard errors."""
 
 _DRAWS_AT_A_TIME = 2_000_000
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A metric's value and its standard error, clustered by question; nan where they are undefined.
+    """The value of a metric and its standard error.
 
-    The rest says where the error comes from, question by question: what two estimates from answers to the same
-    questions need to be compared pair by pair.
+    The question is the unit of the standard error, not the variant. Undefined numbers are nan. The arrays keep the
+    contribution of each question, so that two estimates from the same questions can be compared pair by pair.
 
     Attributes:
         value: The value.
         stderr: Its standard error.
-        influence: (N,) influence of each question on the value; None if the error is undefined or has no closed form.
-        outcomes: (N,) 0 or 1, nan for a question that is left out, of a metric that is a share of questions; else None.
-        replicates: (1000,) the value in the bootstrap samples that all estimates of N questions share, of what has no
-            closed form; else None.
+        influence: (N,) influence of each question on the value; None if the standard error is undefined or has no
+            closed form.
+        outcomes: (N,) 1 or 0 for each question if the metric is a share of questions, nan for a question that does not
+            count; otherwise None.
+        replicates: (1000,) values in bootstrap samples if the standard error has no closed form, otherwise None. All
+            estimates from N questions use the same samples.
+
+    Example:
+        >>> estimate = Estimate(0.5, stderr=0.1)
+        >>> value, stderr = estimate
+        >>> value, stderr, [round(end, 3) for end in estimate.interval]
+        (0.5, 0.1, [0.304, 0.696])
     """
 
     value: float
@@ -44,7 +52,7 @@ class Estimate:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """95% confidence interval, value ± 1.96 stderr; nan where the error is undefined.
+        """95% confidence interval: value - 1.96 stderr and value + 1.96 stderr; nan if the standard error is undefined.
 
         Example:
             >>> [round(end, 3) for end in Estimate(0.5, 0.1).interval]
@@ -61,10 +69,13 @@ UNDEFINED = Estimate(nan, nan)
 
 
 def for_json(result: Any) -> Any:
-    """Estimates by name, an undefined number as null.
+    """Convert Estimates to mappings for JSON, and undefined numbers to None.
 
     Args:
-        result: An Estimate, a number, or mappings that hold such.
+        result: An Estimate, a number, or mappings of them.
+
+    Returns:
+        The same structure with `{"value": ..., "stderr": ...}` for each Estimate.
 
     Example:
         >>> for_json({"acc": Estimate(0.5, float("nan"))})
@@ -85,7 +96,7 @@ def mean_of(values: Floats, members: Bools | None = None) -> Estimate:
         members: (N,) whether a question counts; None if all do.
 
     Returns:
-        The mean over the members; undefined without any.
+        The mean over the members; undefined without members. The standard error is nan with fewer than two.
 
     Example:
         >>> mean_of(np.array([1.0, 0.0, 1.0, 0.0])).value
@@ -101,21 +112,21 @@ def mean_of(values: Floats, members: Bools | None = None) -> Estimate:
     mean = chosen.mean()
     if count < 2:
         return Estimate(float(mean), nan)
-    # So scaled that their sd / sqrt(N) over all questions is the members' sd / sqrt(n).
+    # Scaled so that the standard error over all N questions equals sd / sqrt(n) of the n members.
     influence = np.zeros(total)
     influence[inside] = (chosen - mean) * np.sqrt(total * (total - 1) / (count * (count - 1)))
     return Estimate(float(mean), standard_error(chosen), influence)
 
 
 def share_of(hits: Bools, members: Bools | None = None) -> Estimate:
-    """Share of questions, as the mean of 0 and 1.
+    """Share of questions for which something is true.
 
     Args:
-        hits: (N,) whether it holds of a question.
+        hits: (N,) whether it is true for each question.
         members: (N,) whether a question counts; None if all do.
 
     Returns:
-        The share of the members; undefined without any.
+        The share among the members; undefined without members.
 
     Example:
         >>> share_of(np.array([True, False, True, True])).value
@@ -128,18 +139,18 @@ def share_of(hits: Bools, members: Bools | None = None) -> Estimate:
 
 
 def ratio_of(parts: Floats, wholes: Floats, members: Floats | None = None) -> Estimate:
-    """Pooled share R = sum k_i / sum m_i, a ratio of two sums over questions.
+    """Pooled share R = sum k_i / sum m_i: the ratio of two sums over questions.
 
-    Its standard error is sqrt(N / (N - 1) * sum (k_i - R m_i)^2) / sum m_i, by the delta method; nan where fewer than
-    two questions are in the subset.
+    The standard error is sqrt(N / (N - 1) * sum (k_i - R m_i)^2) / sum m_i (delta method). It is nan if the subset has
+    fewer than two questions.
 
     Args:
         parts: (N,) k_i.
-        wholes: (N,) m_i; 0 where a question is outside the subset.
-        members: (N,) whether a question is in the subset, if that is not the same as m_i > 0.
+        wholes: (N,) m_i; 0 if question i is outside the subset.
+        members: (N,) 1 if a question is in the subset, else 0. By default a question is in it if m_i > 0.
 
     Returns:
-        The share; undefined if all wholes are 0, or so small that it is no number.
+        The share; undefined if all m_i are 0, or so small that the ratio overflows.
 
     Example:
         >>> ratio_of(np.array([1.0, 3.0]), np.array([4.0, 4.0])).value
@@ -158,7 +169,7 @@ def ratio_of(parts: Floats, wholes: Floats, members: Floats | None = None) -> Es
 
 
 def by_influence(value: float, influence: Floats) -> Estimate:
-    """A value with the standard error that the questions' influences on it, (N,), come to.
+    """Estimate with a standard error computed from the influence of each question, (N,).
 
     Example:
         >>> by_influence(0.5, np.array([0.5, -0.5, 0.5, -0.5])).value
@@ -168,9 +179,9 @@ def by_influence(value: float, influence: Floats) -> Estimate:
 
 
 def standard_error(influence: Floats) -> float:
-    """Standard error of a statistic from each question's influence on it: sd / sqrt(N), nan for N < 2.
+    """Standard error of a statistic from the influence of each question, (N,): sd / sqrt(N); nan if N < 2.
 
-    For a mean the influence is the value itself; for a function of means it is the value times the gradient.
+    For a mean, the influence of a question is its value. For a function of means, it is the value times the gradient.
 
     Example:
         >>> standard_error(np.array([0.0, 2.0]))
@@ -182,13 +193,14 @@ def standard_error(influence: Floats) -> float:
 
 
 def bootstrap(statistics: Callable[[Floats], Floats], questions: int) -> Floats:
-    """Some statistics in 1,000 bootstrap samples of the questions, seeded: the same samples for the same number.
+    """Compute statistics in 1,000 bootstrap samples of N questions, with a fixed seed: N determines the samples.
 
-    Only for statistics without a closed form, such as a minimum. Drawing takes most of the time, so what is about the
-    same questions is bootstrapped together.
+    Use it only for statistics without a closed-form standard error, such as a minimum. Drawing takes most of the time,
+    so compute several statistics of the same questions in one call.
 
     Args:
-        statistics: Takes (B, N) weights, how often each question was drawn in each sample, and returns (B, K) values.
+        statistics: Takes (B, N) weights, the number of times that each of N questions was drawn in each of B samples,
+            and returns (B, K) values of K statistics.
         questions: N, at least 1.
 
     Returns:

@@ -1,4 +1,4 @@
-"""What two sets of answers to the same questions differ by: paired differences, and McNemar's test."""
+"""Comparison of two sets of answers to the same questions: paired differences, and McNemar's test."""
 
 from __future__ import annotations
 
@@ -12,7 +12,14 @@ from lm_eval_cora.metrics.estimate import IN_95_PERCENT, Estimate, standard_erro
 
 
 class Difference(NamedTuple):
-    """A difference of two estimates, its standard error, and its 95% interval; nan where they are undefined."""
+    """A difference of two estimates from the same questions; undefined numbers are nan.
+
+    Attributes:
+        value: The difference, after - before.
+        stderr: Its standard error.
+        low: Lower end of its 95% confidence interval.
+        high: Upper end of its 95% confidence interval.
+    """
 
     value: float
     stderr: float
@@ -21,21 +28,21 @@ class Difference(NamedTuple):
 
 
 def difference(before: Estimate, after: Estimate) -> Difference:
-    """After - before, of estimates on the same questions.
+    """Difference of two estimates from the same questions: after - before, paired by question.
 
-    The standard error is that of the differences of the questions' influences: what is hard in both counts in
-    neither. Estimates without a closed form (lowest and highest accuracies) are taken in the same bootstrap samples,
-    and the interval is that of the differences' percentiles.
+    The standard error is that of the differences between the influences of each question. A question that is equally
+    hard in both adds nothing to it. For estimates without a closed form (lowest and highest accuracies), both values
+    come from the same bootstrap samples, and the interval ends are the 2.5% and 97.5% percentiles of the differences.
 
     Args:
-        before: An estimate of N questions.
-        after: One of the same questions in the same order.
+        before: An estimate from N questions.
+        after: An estimate from the same questions in the same order.
 
     Returns:
-        The difference with its error and interval.
+        The difference with its standard error and 95% interval. The standard error is nan if that of an estimate is.
 
     Raises:
-        ValueError: If the two are not of as many questions.
+        ValueError: If the numbers of questions differ.
 
     Example:
         >>> from lm_eval_cora.metrics.estimate import mean_of
@@ -55,12 +62,13 @@ def difference(before: Estimate, after: Estimate) -> Difference:
 
 
 class McNemar(NamedTuple):
-    """McNemar's test: whether as many questions changed from right to wrong as from wrong to right.
+    """Result of McNemar's test: do as many questions change from right to wrong as from wrong to right?
 
     Attributes:
-        lost: Number of questions that count before and not after.
-        gained: Number that count after and not before.
-        p_value: Probability of a split at least as uneven if both are equally likely, exact and two-sided.
+        lost: Number of questions that count before but not after.
+        gained: Number of questions that count after but not before.
+        p_value: Two-sided exact p-value, from 0 to 1: the probability of a split at least this uneven if both
+            directions are equally likely.
     """
 
     lost: int
@@ -69,18 +77,18 @@ class McNemar(NamedTuple):
 
 
 def mcnemar(before: Estimate, after: Estimate) -> McNemar | None:
-    """McNemar's test of two shares of questions.
+    """McNemar's exact test for the difference of two shares of the same questions.
 
     Args:
-        before: An estimate of N questions.
-        after: One of the same questions in the same order.
+        before: An estimate from N questions.
+        after: An estimate from the same questions in the same order.
 
     Returns:
-        The test; None if one of the two is no share of questions, or they are of different questions, as what stands
-        on a model's own right or wrong answers.
+        The result of the test. None if an estimate is not a share of questions, or if different questions count in the
+        two, such as the misled questions of two models.
 
     Raises:
-        ValueError: If the two are not of as many questions.
+        ValueError: If the numbers of questions differ.
 
     Example:
         >>> from lm_eval_cora.metrics.estimate import share_of
@@ -94,7 +102,7 @@ def mcnemar(before: Estimate, after: Estimate) -> McNemar | None:
     _check(len(before.outcomes), len(after.outcomes))
     if not np.array_equal(np.isnan(before.outcomes), np.isnan(after.outcomes)):
         return None
-    # Imported where it is needed: it takes a third of the time in which a command starts.
+    # Importing scipy takes a third of the start-up time of a command, so it is imported only if needed.
     from scipy.special import betainc
 
     changes = after.outcomes - before.outcomes
@@ -112,8 +120,8 @@ class Compared:
     Attributes:
         before: The metric of the first set.
         after: The metric of the second set.
-        change: After - before, paired by question.
-        test: McNemar's test, for a share of questions; otherwise None.
+        change: The difference, after - before, paired by question.
+        test: McNemar's test if the metric is a share of questions; otherwise None.
     """
 
     before: Estimate
@@ -123,7 +131,7 @@ class Compared:
 
     @property
     def value(self) -> float:
-        """After - before."""
+        """The difference, after - before."""
         return self.change.value
 
     @property
@@ -138,7 +146,7 @@ class Compared:
 
     @property
     def p_value(self) -> float:
-        """The p-value of McNemar's test; nan where the test does not apply."""
+        """The p-value of McNemar's test; nan if the test does not apply."""
         return nan if self.test is None else self.test.p_value
 
 
@@ -146,8 +154,11 @@ def compared(before: Estimate, after: Estimate) -> Compared:
     """Compare two estimates from the same questions.
 
     Args:
-        before: An estimate of N questions.
-        after: One of the same questions in the same order.
+        before: An estimate from N questions.
+        after: An estimate from the same questions in the same order.
+
+    Returns:
+        Both estimates, their difference, and McNemar's test if it applies.
 
     Raises:
         ValueError: If the numbers of questions differ.
@@ -163,4 +174,7 @@ def compared(before: Estimate, after: Estimate) -> Compared:
 
 def _check(before: int, after: int) -> None:
     if before != after:
-        raise ValueError(f"the first is of {before} questions, the second of {after}: expected the same questions")
+        raise ValueError(
+            f"difference: expected two estimates from the same questions, got {before:,} and {after:,} questions. "
+            "Compare answers to the same questions"
+        )

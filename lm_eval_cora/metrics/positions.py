@@ -1,4 +1,4 @@
-"""Whether a model prefers a letter: its picks by position against an even share."""
+"""Letter preference: the picks of each letter compared with equal shares."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from lm_eval_cora.responses import Floats, ResponseTable
 
 
 def picks_by_letter(table: ResponseTable) -> dict[str, dict[str, Any]]:
-    """How often each letter was picked, and how often it would be if the picks were even.
+    """Share of picks of each letter, and the share expected if letters were picked equally often.
 
-    Over the orders of a probe the right option stands at every position equally often, so a model without a preference
-    picks each letter as often as it is printed, once in as many options. Invalid answers pick none.
+    Over all orders of a question the right option is at each position equally often. A model that prefers no letter
+    therefore picks each of n printed letters in 1 / n of the cases. Invalid answers pick no letter.
 
     Args:
-        table: N questions.
+        table: Answers to N questions.
 
     Returns:
-        For each letter that was printed where something was picked `share`, its picks as a share of all picks; `even`,
-        what that would be; and `picks`, their number. Empty without a pick.
+        For each letter: `share`, its share of all picks, from 0 to 1; `even`, the expected share; `picks`, the number
+        of its picks. Letters are included up to the last one printed in a variant with a pick. Empty without a pick.
 
     Example:
         >>> picks_by_letter(ResponseTable.from_hits([[1, 1], [1, 0]]))["A"]["share"].value
@@ -47,30 +47,33 @@ def picks_by_letter(table: ResponseTable) -> dict[str, dict[str, Any]]:
 
 
 def position_chi_square(table: ResponseTable, *, clustered: bool = False) -> Estimate:
-    """Chi-square statistic of the picks by letter against even ones, with as many degrees of freedom as letters - 1.
+    """Chi-square statistic of the picks by letter, compared with equal shares.
 
-    Pearson's sum (O - E)^2 / E takes every pick as an observation of its own, so it grows with the number of variants
-    of a question. Clustered is Wald's D' V^-1 D of the differences D = O - E, with the covariance V of their sums over
-    questions: that one may be compared with the chi-square distribution.
+    The default is Pearson's statistic, sum (O - E)^2 / E over letters, where O is the number of picks of a letter and E
+    the number expected with equal shares. It treats every pick as independent, so it grows with the number of variants
+    per question. With `clustered` it is Wald's statistic D' V^-1 D, where D = O - E and V is the covariance of D over
+    questions. Compare this one with the chi-square distribution with (number of letters - 1) degrees of freedom.
 
     Args:
-        table: N questions.
-        clustered: Whether the question is the unit.
+        table: Answers to N questions.
+        clustered: Whether the question is the unit instead of the pick.
 
     Returns:
-        A value from 0, without a standard error; nan without a pick, and clustered where the questions do not differ
-        enough to tell how much of it is chance: fewer of them than letters, or all with the same picks.
+        A value of at least 0, without a standard error; nan without a pick. With `clustered` it is also nan if V has
+        too low a rank: if there are fewer questions than letters, or if all questions have the same picks.
 
     Example:
         >>> position_chi_square(ResponseTable.from_hits([[1, 1], [1, 0]])).value
         1.0
+
+    Source: Pearson's and Wald's tests; ours for the picks by letter.
     """
     observed, expected = _picks(table)
     difference = (observed - expected).sum(axis=0)
 
     def statistic(weights: Floats) -> Floats:
         expected_in_all = weights @ expected
-        with np.errstate(invalid="ignore"):  # of a letter that is not printed in a sample
+        with np.errstate(invalid="ignore"):  # 0 / 0 for a letter that no question of a sample prints
             parts = (weights @ observed - expected_in_all) ** 2 / expected_in_all
         total: Floats = np.nansum(parts, axis=1, keepdims=True)
         return total
@@ -81,7 +84,7 @@ def position_chi_square(table: ResponseTable, *, clustered: bool = False) -> Est
         (value,) = statistic(np.ones((1, len(observed))))[:, 0].tolist()
         replicates = bootstrap(statistic, len(observed))[:, 0] if len(observed) > 1 else None
         return Estimate(value, nan, replicates=replicates)
-    size = max(len(observed), 2)  # of one question the covariance is 0
+    size = max(len(observed), 2)  # avoids a division by 0; the covariance of one question is 0
     deviations = observed - expected - difference / size
     covariance = deviations.T @ deviations * (size / (size - 1))
     if np.linalg.matrix_rank(covariance, hermitian=True) < len(difference) - 1:
@@ -90,7 +93,7 @@ def position_chi_square(table: ResponseTable, *, clustered: bool = False) -> Est
 
 
 def _picks(table: ResponseTable) -> tuple[Floats, Floats]:
-    """(N, letters) number of picks of each letter, and the number that even picks would have."""
+    """(N, letters) number of picks of each letter, and the number expected with equal shares."""
     valid = table.position >= 0
     letters = int(table.options[valid].max(initial=0))
     shape = (len(table.sizes), letters)
