@@ -294,7 +294,7 @@ def test_a_scoring_of_ones_own_that_returns_no_record(tmp_path: Path) -> None:
         f"task: mine\ninclude: {TASKS}/demo/cora_demo.yaml\nmetadata: {{version: 1}}\n"
         "process_results: !function builtins.dict\n"
     )
-    with pytest.raises(OptionError, match=r"mine: process_results .*Record.*empty response.*"):
+    with pytest.raises(OptionError, match=r"mine: process_results: expected a Record .*, got TypeError"):
         TaskManager(include_path=tmp_path, include_defaults=False).load(["mine"])
 
 
