@@ -1,4 +1,4 @@
-"""CoRA's ablation: what the scores owe to fewer options, and to the choice of variants."""
+"""CoRA's ablation: the effect of fewer options, and of the choice of variants, on the scores."""
 
 from __future__ import annotations
 
@@ -29,14 +29,17 @@ _COMPARED: dict[str, Callable[[ResponseTable], Estimate]] = {
 
 
 def same_size(table: ResponseTable) -> dict[str, tuple[Estimate, Difference]]:
-    """The scores from the variants alone that print as many options as the question has, and what that changes.
+    """Scores from the variants with as many options as the question, and their difference from the full scores.
+
+    These are 2 + 2(A - 1) of the variants of a question with A options: original, shuffled, and both with NOTA ("None
+    of the above") instead of each wrong option.
 
     Args:
-        table: N questions of the divergent probe.
+        table: Answers to N questions of the divergent probe.
 
     Returns:
-        For `mcqa_plus`, `mv`, `bmca@1.0`, `ci` and `cora` the score on these variants, 2 + 2(A - 1) of a question with
-        A options, and its difference to the score on all, paired by question.
+        For `mcqa_plus`, `mv`, `bmca@1.0`, `ci` and `cora`: the score on these variants, and its difference from the
+        score on all variants, paired by question. Values are nan without questions.
 
     Example:
         >>> from lm_eval_cora.responses import Record
@@ -54,7 +57,13 @@ def same_size(table: ResponseTable) -> dict[str, tuple[Estimate, Difference]]:
 
 
 class Resampled(NamedTuple):
-    """A score over many draws of the variants: mean and standard deviation of its values, and mean - full score."""
+    """A score over many random draws of the variants.
+
+    Attributes:
+        mean: Mean of the score over the draws.
+        sd: Standard deviation over the draws (ddof 1).
+        change: `mean` - the score on all variants.
+    """
 
     mean: float
     sd: float
@@ -62,19 +71,20 @@ class Resampled(NamedTuple):
 
 
 def resampled(table: ResponseTable, *, draws: int = _DRAWS, times: int = _TIMES) -> dict[str, Resampled]:
-    """How far the scores depend on which variants were asked: each is computed on many draws of the variants.
+    """Spread of the scores over random draws of the variants: how much they depend on the choice of variants.
 
-    In each draw 100 variants are taken with replacement, the same ones for all questions with as many variants; `cora`
-    keeps the benchmark's own `mcqa`. The spread says nothing about other questions: that is the standard error.
+    Each draw takes 100 variants with replacement, the same ones for all questions with the same number of variants.
+    `cora` keeps the benchmark's `mcqa`. The spread does not include the choice of questions; the standard error of a
+    score does.
 
     Args:
-        table: N questions.
+        table: Answers to N questions.
         draws: Number of variants in a draw.
         times: Number of draws.
 
     Returns:
-        For `mcqa_plus`, `mv` and `cora` the mean over the draws, its standard deviation (ddof 1), and the difference
-        of that mean to the score on all variants. nan without questions, `cora` also without originals.
+        For `mcqa_plus`, `mv` and `cora`: mean and standard deviation over the draws, and the difference of the mean
+        from the score on all variants. Values are nan without questions, and for `cora` if a question has no original.
 
     Raises:
         ValueError: If a number is below 1.
@@ -105,13 +115,13 @@ def _summed_up(values: Floats, score: float) -> Resampled:
 
 
 def _drawn(table: ResponseTable, draws: int, times: int) -> Floats:
-    """(3, times) sums over questions of the share right, of a majority right, and of all right."""
+    """(3, times) sums over questions: share answered correctly, more than half correct, all correct."""
     generator = np.random.default_rng(0)
     starts = np.concatenate([[0], np.cumsum(table.sizes)])
     sums = np.zeros((3, times))
     for size in np.unique(table.sizes).tolist():
         members = np.flatnonzero(table.sizes == size)
-        # Counts up to 100 are exact in single precision, and a product of such matrices takes half the time.
+        # Counts up to 100 are exact in single precision, which halves the time of the matrix product.
         correct = table.correct[starts[members][:, None] + np.arange(size)].astype(np.float32)
         counts = generator.multinomial(draws, np.full(size, 1 / size), size=times).astype(np.float32)
         step = max(1, _CELLS_AT_A_TIME // len(members))

@@ -1,4 +1,4 @@
-"""SCORE's aggregated row: one line for a benchmark over the probes that were run on it."""
+"""SCORE's aggregated row: one result for a benchmark from all probes that were run on it."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from lm_eval_cora.responses import Floats, ResponseTable
 
 
 class Aggregated(NamedTuple):
-    """The row: accuracies over all predictions, consistency rates, and what they are made of.
+    """Accuracy range and consistency rates of a benchmark over several probes.
 
     Attributes:
-        acc_mean: Mean of the accuracies of all predictions. Positions count as often as there are letters, so where not
-            all questions have all of them this is not the mean of the probes' own acc_mean.
-        acc_min: The lowest of them.
-        acc_max: The highest of them.
-        cr_all: Mean of the consistency rates of all probes, as the paper's text says.
-        cr_prompts_order: That of prompts and order alone, as the paper's numbers for MMLU-Pro and AGIEval were made;
-            undefined without both.
+        acc_mean: Mean of the accuracies of all predictions. Each position is one prediction. If some questions lack
+            positions, this is not the mean of the probes' own acc_mean.
+        acc_min: Lowest of these accuracies.
+        acc_max: Highest of these accuracies.
+        cr_all: Mean of the consistency rates of all probes, as in the text of the paper.
+        cr_prompts_order: Mean of the consistency rates of the prompts and the order probe only, as in the paper's
+            numbers for MMLU-Pro and AGIEval. Undefined without both probes.
         predictions: Number of accuracies: templates, positions and samples.
         questions: Number of questions that all probes have.
     """
@@ -45,21 +45,21 @@ def aggregated(
     sampling: ResponseTable | None = None,
     macro: bool = False,
 ) -> Aggregated:
-    """Sum up the probes of SCORE on one benchmark, over the questions that all of them have.
+    """Summarize SCORE's probes on one benchmark, over the questions that all of them have.
 
-    The accuracies of all predictions stand side by side: a template each (without the one that the paper drops), a
-    position each (adjusted where not all questions have it), a sample each: 9 + 10 + 5 = 24 on MMLU-Pro. The
-    consistency rates are those of the probes as they are, with all templates, and averaged.
+    The accuracies of all predictions are pooled: one per template (without the template that the paper drops), one per
+    position (adjusted if some questions lack it), one per sample. On MMLU-Pro these are 9 + 10 + 5 = 24. Consistency
+    rates use all templates and are averaged over probes.
 
     Args:
-        prompts: Table of the prompts probe, if it was run.
-        order: Table of the order probe, if it was run.
-        sampling: Table of the sampling probe, if it was run.
-        macro: Take accuracies as means over categories, as the paper does for MMLU-Pro.
+        prompts: Table of the prompts probe; None if it was not run.
+        order: Table of the order probe; None if it was not run.
+        sampling: Table of the sampling probe; None if it was not run.
+        macro: Whether accuracies are means over categories, as in the paper for MMLU-Pro.
 
     Returns:
-        The row; its values are nan if there is no probe or no question. Standard errors are by question, those of
-        the lowest and the highest accuracy by bootstrap.
+        The row. All values are shares from 0 to 1, nan without a probe or a common question. The unit of the standard
+        errors is the question; those of `acc_min` and `acc_max` are bootstrapped.
 
     Example:
         >>> table = ResponseTable.from_hits([[1, 1], [0, 1]])
@@ -106,7 +106,7 @@ def _mean_rate(rates: Sequence[Floats]) -> Estimate:
 
 
 def _mean(parts: Sequence[_Part], macro: bool) -> Estimate:
-    """Mean of all accuracies, with the delta method's error: questions are the same in all parts."""
+    """Mean of all accuracies, with the standard error of the delta method. All parts have the same questions."""
     first, _ = parts[0]
     members = members_by_category(first) if macro else [np.ones(len(first.sizes), dtype=np.bool_)]
     count = sum(len(table.kinds) for table, _ in parts)

@@ -1,4 +1,4 @@
-"""How likely "yes" is where a model is asked whether an option is right: REVAS' option probability analysis."""
+"""Probability of "yes" when the model is asked whether an option is right: REVAS' option probability analysis."""
 
 from __future__ import annotations
 
@@ -11,15 +11,18 @@ from lm_eval_cora.responses import Floats, ResponseTable
 
 
 def confidence_right(table: ResponseTable, *, normalised: bool = False) -> Estimate:
-    """Mean probability of "yes" for the right option, of questions always right: C_c.
+    """Mean probability of "yes" for the right option, on questions always answered correctly: C_c.
+
+    The questions are those answered correctly in all orders of the original. For each, one true-or-false variant asks
+    whether the right option is right.
 
     Args:
-        table: N questions whose true-or-false variants were scored, not written.
-        normalised: P(yes) / (P(yes) + P(no)) instead of P(yes).
+        table: Answers to N questions, with true-or-false variants scored by likelihood.
+        normalised: Whether to use P(yes) / (P(yes) + P(no)) instead of P(yes).
 
     Returns:
-        A probability from 0 to 1; nan if no question is always right. A question with a probability that is missing
-        is left out.
+        A probability from 0 to 1; nan if no question is always answered correctly. A question with a missing
+        probability is left out.
 
     Example:
         >>> from lm_eval_cora.responses import Record
@@ -39,15 +42,18 @@ def confidence_right(table: ResponseTable, *, normalised: bool = False) -> Estim
 
 
 def confidence_wrong(table: ResponseTable, *, normalised: bool = False) -> Estimate:
-    """Mean over questions always right of the largest probability of "yes" among the wrong options: C_d.
+    """Mean of the largest probability of "yes" among the wrong options, on questions always answered correctly: C_d.
+
+    The questions are those answered correctly in all orders of the original. For each, one true-or-false variant per
+    wrong option asks whether it is right.
 
     Args:
-        table: N questions whose true-or-false variants were scored, not written.
-        normalised: P(yes) / (P(yes) + P(no)) instead of P(yes).
+        table: Answers to N questions, with true-or-false variants scored by likelihood.
+        normalised: Whether to use P(yes) / (P(yes) + P(no)) instead of P(yes).
 
     Returns:
-        A probability from 0 to 1; nan if no question is always right. A question with a probability that is missing
-        is left out.
+        A probability from 0 to 1; nan if no question is always answered correctly. A question with a missing
+        probability is left out.
 
     Example:
         >>> import math
@@ -61,15 +67,17 @@ def confidence_wrong(table: ResponseTable, *, normalised: bool = False) -> Estim
 
 
 def confidence_ratio(table: ResponseTable, *, normalised: bool = False) -> Estimate:
-    """How sure of a wrong option a model is, beside the right one: C_d / C_c, a ratio of two means.
+    """Confidence in the most likely wrong option relative to the right one: C_d / C_c, a ratio of two means.
+
+    C_c is `confidence_right` and C_d is `confidence_wrong`. Above 1, the model is more confident in a wrong option than
+    in the right one. The standard error comes from the delta method.
 
     Args:
-        table: N questions whose true-or-false variants were scored, not written.
-        normalised: P(yes) / (P(yes) + P(no)) instead of P(yes).
+        table: Answers to N questions, with true-or-false variants scored by likelihood.
+        normalised: Whether to use P(yes) / (P(yes) + P(no)) instead of P(yes).
 
     Returns:
-        A ratio from 0; above 1 the model believes in a wrong option more than in the right one. The standard error is
-        the delta method's. nan if no question is always right.
+        A ratio of at least 0; nan if no question is always answered correctly.
 
     Example:
         >>> import math
@@ -83,15 +91,15 @@ def confidence_ratio(table: ResponseTable, *, normalised: bool = False) -> Estim
 
 
 def yes_no_mass(table: ResponseTable) -> Estimate:
-    """How much of the probability "yes" and "no" have: mean of P(yes) + P(no), all true-or-false variants pooled.
+    """Mean of P(yes) + P(no) over all true-or-false variants.
 
-    Where it is small the model would rather say something else, such as "Yes" or "The", and the confidences say little.
+    If it is small, the model prefers other replies, such as "Yes" or "The". The confidence metrics then say little.
 
     Args:
-        table: N questions whose true-or-false variants were scored, not written.
+        table: Answers to N questions, with true-or-false variants scored by likelihood.
 
     Returns:
-        A probability from 0 to 1; nan if none was scored.
+        A probability from 0 to 1 with the standard error of a pooled share; nan without such variants.
 
     Example:
         >>> from lm_eval_cora.responses import Record
@@ -108,11 +116,11 @@ def yes_no_mass(table: ResponseTable) -> Estimate:
 
 
 def _confidences(table: ResponseTable, normalised: bool) -> tuple[Floats, Floats, Floats]:
-    """(N,) each: P(yes) of the right option, the largest P(yes) of a wrong one, and 1; all 0 outside the subset."""
+    """(N,) each: P(yes) of the right option, the largest P(yes) of a wrong one, and 1. All are 0 outside the subset."""
     yes, no = np.minimum(table.yes, 0.0), np.minimum(table.no, 0.0)
-    with np.errstate(over="ignore", invalid="ignore"):  # both may be -inf
+    with np.errstate(over="ignore", invalid="ignore"):  # yes and no may both be -inf
         chance = 1 / (1 + np.exp(no - yes)) if normalised else np.exp(yes)
-    chance = np.where(np.isnan(chance), np.inf, chance)  # missing: the largest of all, whatever it is compared with
+    chance = np.where(np.isnan(chance), np.inf, chance)  # a missing one becomes the maximum, which is not finite
     right, wrong = np.full((2, len(table.sizes)), -np.inf)
     is_right, is_wrong = table.is_kind(TRUE_OR_FALSE_RIGHT), table.is_kind(TRUE_OR_FALSE_WRONG)
     np.maximum.at(right, table.question[is_right], chance[is_right])

@@ -1,4 +1,4 @@
-"""The orders of the options of a question: accuracy in the first, agreement over all, all of them right."""
+"""Metrics over the orders of a question's options: accuracy in the first order, hard accuracy, consistency score."""
 
 from __future__ import annotations
 
@@ -12,18 +12,22 @@ from lm_eval_cora.probes.order import POSITIONS
 from lm_eval_cora.responses import IDENTITIES, Bools, Floats, Ints, ResponseTable
 
 OptionCount = int | Literal["original"]
-"""How many options are printed: a number, or the question's own."""
+"""Number of printed options, or `original` for the question's own number."""
 
 
 def acc_at(table: ResponseTable, options: OptionCount) -> Estimate:
-    """Accuracy with a number of options in the first order: the source's, with fillers last.
+    """Accuracy in the first order of a given number of options: the source's order, with fillers last.
 
     Args:
-        table: N questions.
-        options: Number of printed options; a question that has that many itself counts with its original.
+        table: Answers to N questions.
+        options: Number of printed options. `original` is each question's own number. The original counts for a question
+            that has this number itself.
 
     Returns:
-        A share from 0 to 1; nan if no question is printed with so many.
+        A share from 0 to 1; nan if no question is printed with this number of options.
+
+    Raises:
+        ValueError: If `options` is neither a whole number nor `original`.
 
     Example:
         >>> acc_at(ResponseTable.from_hits([[1, 0], [0, 1]]), options="original").value
@@ -36,16 +40,19 @@ def acc_at(table: ResponseTable, options: OptionCount) -> Estimate:
 
 
 def acc_h(table: ResponseTable, options: OptionCount) -> Estimate:
-    """Accuracy, hard: share of questions that are answered correctly in all orders of a number of options.
+    """Hard accuracy: share of questions answered correctly in all orders of a given number of options.
 
-    Over the rotations of the options this is CircularEval's score.
+    If the orders are the rotations of the options, this is CircularEval's score.
 
     Args:
-        table: N questions.
-        options: Number of printed options; `original` is each question's own.
+        table: Answers to N questions.
+        options: Number of printed options. `original` is each question's own number.
 
     Returns:
-        A share from 0 to 1; nan if no question is printed with so many.
+        A share from 0 to 1; nan if no question is printed with this number of options.
+
+    Raises:
+        ValueError: If `options` is neither a whole number nor `original`.
 
     Example:
         >>> from lm_eval_cora.responses import Record
@@ -60,17 +67,21 @@ def acc_h(table: ResponseTable, options: OptionCount) -> Estimate:
 
 
 def sc(table: ResponseTable, options: OptionCount) -> Estimate:
-    """Consistency score: how often the most frequent pick was given, over the n orders of a number of options.
+    """Consistency score: share of the orders, of a given number of options, that get the most frequent pick.
 
-    Sc(i) = (times of the most frequent pick) / n, and the mean over questions. An invalid answer is a pick of its
-    own, which no other equals: all invalid is 1 / n.
+    For a question with n orders, Sc = (number of times of its most frequent pick) / n. The score is the mean over
+    questions. An invalid answer equals no other answer, so a question with only invalid answers has Sc = 1 / n.
 
     Args:
-        table: N questions.
-        options: Number of printed options; `original` is each question's own.
+        table: Answers to N questions.
+        options: Number of printed options. `original` is each question's own number.
 
     Returns:
-        A value from 1 / n to 1, right or wrong alike; nan if no question is printed with so many.
+        A value from 1 / n to 1, whether the picks are right or wrong; nan if no question is printed with this number of
+        options.
+
+    Raises:
+        ValueError: If `options` is neither a whole number nor `original`.
 
     Example:
         >>> from lm_eval_cora.responses import Record
@@ -86,16 +97,19 @@ def sc(table: ResponseTable, options: OptionCount) -> Estimate:
 
 
 def sc_buckets(table: ResponseTable) -> dict[str, dict[str, Estimate]]:
-    """Questions by how often their most frequent pick was given in the original orders, and how often it is right.
+    """Questions grouped by how often their most frequent pick occurs in the original orders.
 
     Args:
-        table: N questions.
+        table: Answers to N questions.
 
     Returns:
-        For each number of orders n and k = n, ..., 1 under the key "k/n": `share`, of the questions with n orders,
-        that picked one option k times; and `accuracy`, the share of these picks that are right, where a tie between
-        two picks counts one half if one of them is right (1 / t for t picks). Of n different picks none is the most
-        frequent one, so the accuracy of 1/n is nan. Empty without questions.
+        A bucket "k/n" for each number of orders n and k = n, ..., 1: the questions with n orders that pick one option k
+        times. Empty without questions. Each bucket has
+
+        - `share`: its share of the questions with n orders, from 0 to 1;
+        - `accuracy`: the share of its most frequent picks that are right, from 0 to 1. If t picks are equally frequent
+          and one of them is right, they count 1 / t. The accuracy of "1/n" is nan, because no pick is the most frequent
+          one.
 
     Example:
         >>> from lm_eval_cora.responses import Record
@@ -107,7 +121,7 @@ def sc_buckets(table: ResponseTable) -> dict[str, dict[str, Estimate]]:
         >>> buckets["2/2"]["accuracy"].value
         1.0
 
-    Source: REVAS, table 2. Its LLaMA2 column on MMLU sums to 105%: not to be matched.
+    Source: REVAS, table 2. Its LLaMA2 column for MMLU sums to 105%, so it cannot be reproduced.
     """
     modal = _modal_picks(table, "original")
     buckets = {}
@@ -123,7 +137,7 @@ def sc_buckets(table: ResponseTable) -> dict[str, dict[str, Estimate]]:
 
 
 def orders(table: ResponseTable, options: OptionCount) -> Bools:
-    """(R,) whether a record is one of the orders of a number of options."""
+    """(R,) whether a variant is one of the orders of a given number of options."""
     original = table.is_kind(ORIGINAL, shuffled(ORIGINAL), *POSITIONS)
     if options == "original":
         return original
@@ -136,12 +150,12 @@ def orders(table: ResponseTable, options: OptionCount) -> Bools:
 
 
 def has_orders(table: ResponseTable, options: OptionCount) -> Bools:
-    """(N,) whether a question is printed with that number of options."""
+    """(N,) whether a question is printed with a given number of options."""
     return table.any_by_question(orders(table, options))
 
 
 def always_right(table: ResponseTable) -> Bools:
-    """(N,) whether a question is answered correctly in all orders of its own options: the papers' diamond."""
+    """(N,) whether a question is answered correctly in all orders of its own options: the diamond in the papers."""
     return _all_right(table, "original") & has_orders(table, "original")
 
 
@@ -150,7 +164,7 @@ def _all_right(table: ResponseTable, options: OptionCount) -> Bools:
 
 
 class _ModalPicks(NamedTuple):
-    """(N,) each: number of orders, times of the most frequent pick, and how far that pick is the right one."""
+    """(N,) each: number of orders, times of the most frequent pick, and the share of its ties that are right."""
 
     orders: Ints
     times: Ints
@@ -160,13 +174,13 @@ class _ModalPicks(NamedTuple):
 def _modal_picks(table: ResponseTable, options: OptionCount) -> _ModalPicks:
     chosen = orders(table, options)
     valid = chosen & (table.picked >= 0)
-    # One number for a question and an identity.
+    # Each pair of a question and an identity becomes one number.
     keys, counts = np.unique(table.question[valid] * IDENTITIES + table.picked[valid], return_counts=True)
     question, pick = keys // IDENTITIES, keys % IDENTITIES
     size = len(table.sizes)
     times = np.ones(size, dtype=np.int64)
     np.maximum.at(times, question, counts)
-    right = table.answer[np.cumsum(table.sizes) - table.sizes]  # of the first variant
+    right = table.answer[np.cumsum(table.sizes) - table.sizes]  # the right option of each first variant
     modal = counts == times[question]
     tied = np.bincount(question[modal], minlength=size)
     hits = np.bincount(question[modal], weights=pick[modal] == right[question[modal]], minlength=size)

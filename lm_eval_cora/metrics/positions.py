@@ -15,8 +15,10 @@ from lm_eval_cora.responses import Floats, ResponseTable
 def picks_by_letter(table: ResponseTable) -> dict[str, dict[str, Any]]:
     """Share of picks of each letter, and the share expected if letters were picked equally often.
 
-    Over all orders of a question the right option is at each position equally often. A model that prefers no letter
-    therefore picks each of n printed letters in 1 / n of the cases. Invalid answers pick no letter.
+    With the options in `cyclic` or `all` orders, each option is printed at each letter equally often. A model that
+    prefers no letter then picks each of n printed letters in 1 / n of the cases. Swapped orders move only the right
+    option, so a wrong option that the model prefers raises the share of its letter, too. Invalid answers pick no
+    letter.
 
     Args:
         table: Answers to N questions.

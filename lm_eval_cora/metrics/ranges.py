@@ -1,4 +1,4 @@
-"""The accuracy range: the accuracies of the kinds that a probe compares, their mean, the lowest and the highest."""
+"""The accuracy range: accuracy of each kind of variant, and their mean, lowest and highest."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, bootstrap, by_inf
 from lm_eval_cora.responses import Bools, Floats, ResponseTable
 
 _WHISKER = 1.5
-"""In interquartile ranges: how far from the box of a box plot an accuracy is an outlier."""
+"""An accuracy is an outlier if it is more than this many interquartile ranges outside the quartiles."""
 
 _ROUNDING = 1e-9
 
 
 def acc_mean(table: ResponseTable) -> Estimate:
-    """Mean accuracy of the kinds: the mean over questions of the mean over the kinds that the question has.
+    """Mean accuracy of the kinds of variants: the mean over questions of the mean within a question.
 
-    Where every question has every kind (templates, samples, positions with the same number of options) this is the
-    mean of the kinds' accuracies.
+    The mean within a question is over its kinds of variants (kinds, templates, positions or samples, by probe). If
+    every question has every kind, this is the mean of the accuracies of the kinds.
 
     Args:
-        table: N questions.
+        table: Answers to N questions.
 
     Returns:
         A share from 0 to 1; nan without questions.
@@ -45,19 +45,21 @@ def acc_min(table: ResponseTable, *, positions: bool = False, macro: bool = Fals
     """Lowest accuracy among the kinds of variants.
 
     The accuracy of a kind is the mean over questions of the mean within the question. The standard error is
-    bootstrapped over questions, the lowest kind chosen anew in every sample.
+    bootstrapped over questions, and each bootstrap sample has its own lowest kind.
 
     Args:
-        table: N questions.
-        positions: The kinds are positions of the right option, which only questions with enough options have. Then
-            the accuracy of a kind is acc_mean + the mean over the questions that have it of (mean in the kind - the
-            question's mean), so that harder questions with more options do not make the last positions look worse. It
-            is the plain one where all questions have all positions.
-        macro: The accuracy of a kind is the mean of the categories' accuracies instead; of a position the mean of the
-            categories' acc_mean + the mean of the differences within the categories that have it.
+        table: Answers to N questions.
+        positions: Whether the kinds are positions of the right option. Only questions with enough options have the last
+            positions, and these questions may be harder. The accuracy of a position is therefore acc_mean + the mean,
+            over the questions that have it, of (accuracy at the position - the question's mean). If all questions have
+            all positions, this is the plain accuracy.
+        macro: Whether to average over categories, each with the same weight. The accuracy of a kind is then the mean of
+            the categories' accuracies. For positions, acc_mean is averaged over all categories, and the mean difference
+            over the categories that have the position.
 
     Returns:
-        A share from 0 to 1 (with `positions` it may leave the range by the adjustment); nan without questions.
+        A share from 0 to 1; with `positions` it may be slightly outside because of the adjustment; nan without
+        questions.
 
     Example:
         >>> acc_min(ResponseTable.from_hits([[1, 1, 0], [1, 0, 0]])).value
@@ -69,15 +71,18 @@ def acc_min(table: ResponseTable, *, positions: bool = False, macro: bool = Fals
 
 
 def acc_max(table: ResponseTable, *, positions: bool = False, macro: bool = False) -> Estimate:
-    """Highest accuracy among the kinds of variants; see `acc_min`.
+    """Highest accuracy among the kinds of variants.
+
+    The accuracy of a kind and its standard error are computed as in `acc_min`.
 
     Args:
-        table: N questions.
-        positions: As there.
-        macro: As there.
+        table: Answers to N questions.
+        positions: Whether the kinds are positions of the right option; see `acc_min`.
+        macro: Whether to average over categories; see `acc_min`.
 
     Returns:
-        A share from 0 to 1; nan without questions.
+        A share from 0 to 1; with `positions` it may be slightly outside because of the adjustment; nan without
+        questions.
 
     Example:
         >>> acc_max(ResponseTable.from_hits([[1, 1, 0], [1, 0, 0]])).value
@@ -89,16 +94,16 @@ def acc_max(table: ResponseTable, *, positions: bool = False, macro: bool = Fals
 
 
 def macro_acc(table: ResponseTable) -> Estimate:
-    """Mean over categories of the category's mean accuracy, each category with the same weight.
+    """Mean of the accuracies of the categories; each category has the same weight.
 
-    The standard error is (1/C) sqrt(sum s_c^2 / n_c) for C categories with n_c questions and a standard deviation
-    (ddof 1) of s_c; nan if a category has one question.
+    The accuracy of a category is its `acc_mean`. The standard error is (1/C) sqrt(sum s_c^2 / n_c), where category c of
+    C has n_c questions and s_c is the standard deviation (ddof 1) of their means.
 
     Args:
-        table: N questions.
+        table: Answers to N questions.
 
     Returns:
-        A share from 0 to 1; nan without questions.
+        A share from 0 to 1; nan without questions. The standard error is nan if a category has only one question.
 
     Example:
         >>> macro_acc(ResponseTable.from_hits([[1, 1], [0, 1]])).value
@@ -121,16 +126,19 @@ def macro_acc(table: ResponseTable) -> Estimate:
 
 
 def each_kind(table: ResponseTable, *, positions: bool = False) -> dict[str, dict[str, Any]]:
-    """Each kind by itself.
+    """Accuracy and share of invalid answers of each kind of variant.
 
     Args:
-        table: N questions.
-        positions: Give the accuracy adjusted for the questions that have the position, too; see `acc_min`.
+        table: Answers to N questions.
+        positions: Whether to include the accuracy adjusted for the questions that have the position; see `acc_min`.
 
     Returns:
-        For each kind `accuracy` and `invalid`, means over the questions that have it of the mean within the question;
-        `questions`, their number; `outlier`, whether its accuracy is outside 1.5 interquartile ranges around those of
-        all kinds; and `adjusted`, if asked for. Empty without questions.
+        A mapping for each kind; empty without questions. It has
+
+        - `accuracy` and `invalid`: shares from 0 to 1, means over the questions that have the kind;
+        - `questions`: the number of these questions;
+        - `outlier`: whether the accuracy is more than 1.5 interquartile ranges outside the quartiles of all kinds;
+        - `adjusted`: the adjusted accuracy, only with `positions`.
 
     Example:
         >>> each_kind(ResponseTable.from_hits([[1, 1, 0], [1, 0, 0]]))["variant"]["accuracy"].value
@@ -161,7 +169,7 @@ def accuracy_by_kind(table: ResponseTable) -> dict[str, float]:
     """Accuracy of each kind of variant: the mean over questions of the mean within the question.
 
     Args:
-        table: N questions.
+        table: Answers to N questions.
 
     Returns:
         A share from 0 to 1 for each kind; empty without questions.
@@ -169,6 +177,8 @@ def accuracy_by_kind(table: ResponseTable) -> dict[str, float]:
     Example:
         >>> accuracy_by_kind(ResponseTable.from_hits([[1, 1, 0], [1, 0, 0]]))
         {'original': 1.0, 'variant': 0.25}
+
+    Source: ours.
     """
     return _by_kind(table, table.correct)
 
@@ -177,7 +187,7 @@ def invalid_by_kind(table: ResponseTable) -> dict[str, float]:
     """Share of invalid answers to each kind of variant: the mean over questions of the mean within the question.
 
     Args:
-        table: N questions.
+        table: Answers to N questions.
 
     Returns:
         A share from 0 to 1 for each kind; empty without questions.
@@ -185,22 +195,26 @@ def invalid_by_kind(table: ResponseTable) -> dict[str, float]:
     Example:
         >>> invalid_by_kind(ResponseTable.from_hits([[1, 1, 0], [1, 0, 0]]))
         {'original': 0.0, 'variant': 0.0}
+
+    Source: ours.
     """
     return _by_kind(table, table.invalid)
 
 
 def followed_by_kind(table: ResponseTable) -> dict[str, float]:
-    """Share of responses that follow the format, for each kind of variant: a mean over questions as `invalid_by_kind`.
+    """Share of responses in the requested format, for each kind of variant: a mean over questions as in `invalid_by_kind`.
 
     Args:
-        table: N questions.
+        table: Answers to N questions.
 
     Returns:
-        A share from 0 to 1 for each kind; empty without questions, and where it is not known of every response.
+        A share from 0 to 1 for each kind; empty without questions, or if it is unknown for a response (see `followed`).
 
     Example:
         >>> followed_by_kind(ResponseTable.from_hits([[1, 1, 0], [1, 0, 0]]))
         {'original': 1.0, 'variant': 1.0}
+
+    Source: ours.
     """
     return {} if np.isnan(table.followed).any() else _by_kind(table, table.followed > 0)
 
@@ -211,7 +225,7 @@ def _by_kind(table: ResponseTable, values: Bools) -> dict[str, float]:
 
 
 def _means_by_question(table: ResponseTable, values: Bools) -> tuple[Floats, Floats]:
-    """(N, kinds) mean of a value within question and kind, 0 where absent; and 1 where present."""
+    """(N, kinds) mean of a value within question and kind, 0 if absent; (N, kinds) 1 if present, else 0."""
     shape = (len(table.sizes), len(table.kinds))
     cell = table.question * shape[1] + table.kind
     counts = np.bincount(cell, minlength=shape[0] * shape[1]).reshape(shape)
@@ -220,21 +234,22 @@ def _means_by_question(table: ResponseTable, values: Bools) -> tuple[Floats, Flo
 
 
 def members_by_category(table: ResponseTable) -> list[Bools]:
-    """(N,) for each category whether a question is of it."""
+    """(N,) for each category, whether a question belongs to it."""
     categories = np.array(table.categories)
     return [categories == category for category in sorted(set(table.categories))]
 
 
 def group_accuracies(table: ResponseTable, *, positions: bool, macro: bool) -> Callable[[Floats], Floats]:
-    """The accuracies of all kinds as a function of how often each question counts.
+    """Make the function that computes the accuracies of all kinds from question weights.
 
     Args:
-        table: N questions with G kinds.
+        table: Answers to N questions with G kinds of variants.
         positions: As in `acc_min`.
         macro: As in `acc_min`.
 
     Returns:
-        A function of (B, N) weights with (B, G) values; nan for a kind that no question has whose weight is not 0.
+        A function of (B, N) weights that returns (B, G) accuracies; nan for a kind without a question of positive
+        weight.
     """
     means, present = _means_by_question(table, table.correct)
     members = members_by_category(table) if macro else [np.ones(len(table.sizes), dtype=np.bool_)]
@@ -248,7 +263,7 @@ def group_accuracies(table: ResponseTable, *, positions: bool, macro: bool) -> C
 
 
 def _mean_of_defined(parts: Sequence[Floats]) -> Floats:
-    """The mean over the first axis of what is not nan; nan where all is."""
+    """Mean over the first axis of the values that are not nan; nan if all are."""
     defined = np.isfinite(parts)
     with np.errstate(invalid="ignore"):
         mean: Floats = np.where(defined, parts, 0).sum(axis=0) / defined.sum(axis=0)
@@ -256,9 +271,9 @@ def _mean_of_defined(parts: Sequence[Floats]) -> Floats:
 
 
 def _level_and_above(weights: Floats, means: Floats, present: Floats, positions: bool) -> tuple[Floats, Floats]:
-    """(B,) what the kinds are measured from in samples that hold each question so many times, (B, N); (B, G) above it.
+    """(B,) baseline, and (B, G) deviation of each kind from it, in B samples with (B, N) question weights.
 
-    A kind that no drawn question has is nan.
+    The deviation is nan for a kind without a question of positive weight.
     """
     base, above = _around(means, present, positions)
     with np.errstate(invalid="ignore"):
@@ -266,13 +281,13 @@ def _level_and_above(weights: Floats, means: Floats, present: Floats, positions:
 
 
 class Influences(NamedTuple):
-    """The accuracies of G kinds among n questions as level + above, and the influence of each question on both.
+    """Accuracies of G kinds on n questions, as baseline + deviation, and the influence of each question on both.
 
     Attributes:
-        level: What the kinds are measured from: 0, or for positions the mean.
-        above: (G,) how far each kind is above it; nan for a kind that no question has.
-        on_level: (n,) influences on the level.
-        on_above: (n, G) influences on what is above it.
+        level: Baseline: 0, or the mean accuracy for positions.
+        above: (G,) deviation of each kind from the baseline; nan for a kind without questions.
+        on_level: (n,) influences on the baseline.
+        on_above: (n, G) influences on the deviations.
     """
 
     level: float
@@ -282,7 +297,7 @@ class Influences(NamedTuple):
 
 
 def influences(table: ResponseTable, inside: Bools, *, positions: bool) -> Influences:
-    """What each question does to the accuracies of the kinds, among some of the questions, (N,)."""
+    """Influence of each question on the accuracies of the kinds, on the questions inside a subset, (N,)."""
     means, present = (columns[inside] for columns in _means_by_question(table, table.correct))
     base, above = _around(means, present, positions)
     total = present.sum(axis=0)
@@ -293,7 +308,7 @@ def influences(table: ResponseTable, inside: Bools, *, positions: bool) -> Influ
 
 
 def _around(means: Floats, present: Floats, positions: bool) -> tuple[Floats, Floats]:
-    """(N,) what a question's kinds are measured from, 0 or the question's mean, and (N, G) how far they are above."""
+    """Per-question baseline, (N,), 0 or the question's mean, and deviations from it, (N, G)."""
     base = means.sum(axis=1) / present.sum(axis=1) if positions else np.zeros(len(means))
     return base, (means - base[:, None]) * present
 
@@ -302,11 +317,11 @@ def _outliers(values: list[float]) -> list[bool]:
     if not values:
         return []
     low, high = np.percentile(values, [25, 75])
-    reach = _WHISKER * (high - low) + _ROUNDING  # on the fence is not outside
+    reach = _WHISKER * (high - low) + _ROUNDING  # a value exactly at the limit is not an outlier
     return [not low - reach <= value <= high + reach for value in values]
 
 
-@lru_cache(maxsize=1)  # the lowest and the highest are asked for one after the other
+@lru_cache(maxsize=1)  # acc_min and acc_max are computed one after the other
 def _extremes(table: ResponseTable, positions: bool, macro: bool) -> tuple[Estimate, Estimate]:
     if not len(table.sizes):
         return UNDEFINED, UNDEFINED
@@ -314,11 +329,14 @@ def _extremes(table: ResponseTable, positions: bool, macro: bool) -> tuple[Estim
 
 
 def lowest_and_highest(accuracies: Callable[[Floats], Floats], questions: int) -> tuple[Estimate, Estimate]:
-    """The lowest and the highest of some accuracies, bootstrapped over questions, chosen anew in every sample.
+    """Lowest and highest of several accuracies, bootstrapped over questions.
 
     Args:
-        accuracies: Takes (B, N) weights and returns (B, G) values, as `group_accuracies` makes it.
+        accuracies: Takes (B, N) weights and returns (B, G) accuracies; see `group_accuracies`.
         questions: N.
+
+    Returns:
+        The lowest and the highest. Each bootstrap sample has its own lowest and highest group.
     """
 
     def extremes(weights: Floats) -> Floats:
