@@ -45,6 +45,7 @@ html_title = f"{project} {version}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_js_files = ["site.js"]
+html_search_scorer = "docs/search.js"
 html_favicon = "_static/favicon.svg"
 html_math_renderer = "mathml"
 html_copy_source = False

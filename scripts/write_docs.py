@@ -32,6 +32,7 @@ DOCS = ROOT / "docs"
 TASKS = ROOT / "tasks"
 
 API = {
+    "lm_eval_cora": "Import the package as `cora`: `import lm_eval_cora as cora`.",
     "lm_eval_cora.metrics": "The same functions compute the scores of a run in the harness.",
 }
 """The modules of the Python API, each with a sentence."""
@@ -354,7 +355,8 @@ def signature(name: str, each: Callable[..., Any]) -> str:
             parts.append("*")
         star = {one.VAR_POSITIONAL: "*", one.VAR_KEYWORD: "**"}.get(one.kind, "")
         written = f"{star}{one.name}: {annotation(one.annotation)}"
-        parts.append(written if one.default is one.empty else f"{written} = {one.default!r}")
+        default = json.dumps(one.default) if isinstance(one.default, str) else repr(one.default)
+        parts.append(written if one.default is one.empty else f"{written} = {default}")
         following = list(found.parameters.values())[number + 1 :]
         if one.kind is one.POSITIONAL_ONLY and not any(each.kind is one.POSITIONAL_ONLY for each in following):
             parts.append("/")
@@ -394,7 +396,7 @@ def described(paragraphs: list[str]) -> list[str]:
         elif section in ("Args", "Attributes", "Raises"):
             parts.append(items(text))
         else:
-            parts.append(text.removesuffix(":") + ":" if text.endswith("::") else text)
+            parts.append(text[:-1] if text.endswith("::") else text)
     return parts
 
 

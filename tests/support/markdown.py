@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,7 @@ def blocks(text: str) -> list[Block]:
     return found
 
 
+@lru_cache
 def anchors(text: str) -> set[str]:
     """The anchors of the headings, as code hosts make them."""
     parts = tokens(text)

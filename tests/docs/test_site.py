@@ -1,0 +1,224 @@
+"""The documentation as a site: built strictly, opened from the disk in a real browser."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+import pytest
+
+pytest.importorskip("sphinx")
+pytest.importorskip("myst_parser")
+pytest.importorskip("furo")
+
+from tests.support.markdown import ROOT, anchors, broken
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+SOURCES = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "tasks/README.md")),
+    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "tasks").glob("*/README.md")),
+]
+TOP_LEVEL = [str(path.relative_to(ROOT).with_suffix("")) for path in SOURCES if path.parents[1] != ROOT / "tasks"]
+WIDTHS = (1280, 400)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the site, built as `make docs` builds it."""
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "sphinx", "-c", "docs", "-b", "html", "-W", "--keep-going", "-q", "-E"]
+    command += ["-d", str(tmp_path_factory.mktemp("doctrees")), ".", str(folder)]
+    found = subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8", check=False)
+    assert found.stderr == ""
+    assert found.returncode == 0
+    return folder
+
+
+class Parts(HTMLParser):
+    """The ids and the links of a page, and what it loads."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.ids: set[str] = set()
+        self.links: list[str] = []
+        self.loaded: list[str] = []
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = {name: value or "" for name, value in attrs}
+        self.ids |= {values[name] for name in ("id", "name") if name in values}
+        if tag == "a" and "href" in values:
+            self.links.append(values["href"])
+        elif tag in ("img", "script", "iframe", "source") and "src" in values:
+            self.loaded.append(values["src"])
+        elif tag == "link" and values.get("rel") in ("stylesheet", "icon", "preload"):
+            self.loaded.append(values["href"])
+
+
+@pytest.fixture(scope="module")
+def pages(site: Path) -> dict[Path, Parts]:
+    return {path: Parts(path) for path in sorted(site.rglob("*.html"))}
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_of_the_markdown_lead_somewhere(source: Path) -> None:
+    assert not broken(source)
+
+
+def test_every_page_is_on_the_site_and_in_the_menu(site: Path, pages: dict[Path, Parts]) -> None:
+    built = {str(path.relative_to(site).with_suffix("")) for path in pages}
+    named = {str(path.relative_to(ROOT).with_suffix("")) for path in SOURCES}
+    assert named <= built
+    start = site / "docs/index.html"
+    linked = {(start.parent / link.partition("#")[0]).resolve() for link in pages[start].links}
+    assert {site / f"{name}.html" for name in named - {"docs/index"}} <= linked
+
+
+def test_links_of_the_site_lead_somewhere(site: Path, pages: dict[Path, Parts]) -> None:
+    wrong = []
+    for page, parts in pages.items():
+        for link in parts.links:
+            path, _, anchor = unquote(link).partition("#")
+            target = (page.parent / path).resolve() if path else page
+            if re.match(r"\w+:", link) or page.name == "example-report.html":
+                continue
+            if not target.is_file() or (anchor and target in pages and anchor not in pages[target].ids):
+                wrong.append(f"{page.relative_to(site)}: {link}")
+    assert not wrong
+
+
+def test_nothing_is_loaded_from_elsewhere(site: Path, pages: dict[Path, Parts]) -> None:
+    assert not [link for parts in pages.values() for link in parts.loaded if re.match(r"(https?:)?//", link)]
+    styles = "".join(path.read_text(encoding="utf-8") for path in site.rglob("*.css"))
+    assert not re.search(r"url\([\"']?(https?:)?//|@import", styles)
+
+
+def test_formulas_are_mathml(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    for name in ("conf.py", "_static"):
+        (tmp_path / "docs" / name).symlink_to(ROOT / "docs" / name)
+    (tmp_path / "docs/index.md").write_text(
+        "# Page\n\nHere $\\frac{1}{N}$ is, for 5$ and 6$.\n\n$$\\sum_i x_i \\ge c$$\n\n```math\na^2\n```\n", "utf-8"
+    )
+    command = [sys.executable, "-m", "sphinx", "-c", "docs", "-b", "html", "-W", "-q", ".", "out"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    html = (tmp_path / "out/docs/index.html").read_text(encoding="utf-8")
+    assert html.count("<math ") == 3
+    assert "for 5$ and 6$." in html
+    assert "MathJax.js" not in html
+    assert "cdn." not in html
+
+
+def test_the_start_page_and_the_overview_for_language_models(site: Path) -> None:
+    assert 'url=docs/index.html"' in (site / "index.html").read_text(encoding="utf-8")
+    for overview in (site / "llms.txt", site / "docs/llms.txt"):
+        text = overview.read_text(encoding="utf-8")
+        assert re.match(r"# .+\n\n> .+\n\n## ", text)
+        assert (found := re.findall(r"^- \[.+?\]\((.+?)\): .+", text, re.MULTILINE))
+        assert all((overview.parent / link).is_file() for link in found)
+        assert text.count("\n- ") == len(found)
+
+
+def test_anchors_are_those_of_code_hosts() -> None:
+    text = "# A b\n\n## SCORE (`_prompts`, `_order`)\n\n## A b\n\n## A_b-c: *d*, [e](f)!\n\n    # code\n"
+    assert anchors(text) == {"a-b", "score-_prompts-_order", "a-b-1", "a_b-c-d-e"}
+
+
+def test_wrong_links_are_found(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(
+        "# One\n\n[a](#one) [b](#two) [c](other.md) [d](page.md#one) [e](page.md#x) [f](https://x.org)\n"
+        '![g](no.png) <img src="none.png">\n\n| [h](none.md) |\n|---|\n',
+        encoding="utf-8",
+    )
+    assert sorted(broken(page)) == ["#two", "no.png", "none.md", "none.png", "other.md", "page.md#x"]
+
+
+# Not of the session: as long as Playwright is there, no other test could run an event loop.
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    api = pytest.importorskip("playwright.sync_api")
+    names = ("chromium", "chromium-browser", "google-chrome")
+    program = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
+    with api.sync_playwright() as playwright:
+        try:
+            found = playwright.chromium.launch(executable_path=program, timeout=600_000)
+        except api.Error:
+            if program:
+                raise
+            pytest.skip("no browser: apt-get install chromium")
+        yield found
+        found.close()
+
+
+class Visit:
+    """A browser's page, and what must not happen there."""
+
+    def __init__(self, browser: Browser, width: int) -> None:
+        self.page: Page = browser.new_page(viewport={"width": width, "height": 900})
+        self.page.set_default_timeout(600_000)
+        self.complaints: list[str] = []
+        self.page.on("console", lambda message: self.complaints.append(message.text))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("request", self.look_at)
+
+    def look_at(self, request: object) -> None:
+        url = str(request.url)  # type: ignore[attr-defined]
+        if url.startswith("file:") and not Path(unquote(re.split("[?#]", url.removeprefix("file://"))[0])).is_file():
+            self.complaints.append(f"missing: {url}")
+        elif not url.startswith(("file:", "data:", "blob:")):
+            self.complaints.append(f"requested: {url}")
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_pages_have_no_errors_and_do_not_scroll_sideways(browser: Browser, site: Path, width: int) -> None:
+    visit = Visit(browser, width)
+    wide = []
+    for name in (*TOP_LEVEL, "search", "docs/example-report"):
+        visit.page.goto((site / f"{name}.html").as_uri())
+        widths = visit.page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+        if widths[0] > widths[1]:
+            wide.append(f"{name}: {widths[0]} px")
+    visit.page.close()
+    assert not wide
+    assert not visit.complaints
+
+
+@pytest.mark.parametrize(
+    ("words", "page"), [("consistency rate", "docs/metrics"), ("num_fewshot", "docs/tasks"), ("cora_hub", "docs/data")]
+)
+def test_search_finds_the_page(browser: Browser, site: Path, words: str, page: str) -> None:
+    visit = Visit(browser, WIDTHS[0])
+    visit.page.goto((site / "docs/index.html").as_uri())
+    visit.page.locator("input.sidebar-search").fill(words)
+    visit.page.keyboard.press("Enter")
+    # Sphinx marks the list as complete with a sentence above it.
+    visit.page.locator("p.search-summary", has_text=re.compile(r"[Ff]ound \d+ page|finished")).wait_for()
+    found = [str(each.get_attribute("href")) for each in visit.page.locator("ul.search li a").all()]
+    assert any(f"{page}.html" in link for link in found[:5]), found
+    visit.page.locator(f'ul.search a[href*="{page}.html"]').first.click()
+    visit.page.wait_for_url(f"**/{page}.html*")
+    assert not visit.complaints
+    visit.page.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_theme_follows_the_system(browser: Browser, site: Path, scheme: str) -> None:
+    page = browser.new_page(color_scheme=scheme)  # type: ignore[arg-type]
+    page.goto((site / "docs/index.html").as_uri())
+    red, green, blue = map(
+        int, re.findall(r"\d+", page.evaluate("getComputedStyle(document.body).backgroundColor"))[:3]
+    )
+    page.close()
+    assert (red + green + blue > 384) == (scheme == "light")
