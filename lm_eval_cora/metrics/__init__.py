@@ -1,9 +1,23 @@
-"""Metrics: functions of a ResponseTable that return a value and its standard error.
+"""Metrics: functions that return an `Estimate`, a value with its standard error.
 
-All metrics of one table use the same complete questions. The unit of every standard error is the question. Without
-questions a value is nan; with fewer than two a standard error is nan.
+`acc`, `mcqa`, `mcqa_plus`, `mcqa_plus_diff`, `mv`, `bmca`, `ci`, `cora` and `core` take right and wrong answers, as an
+array of shape (questions, variants) or a list of rows:
 
-N questions; question i has M_i variants, K_i of them were answered correctly, and RC(i) = K_i / M_i (CoRA, eq. 3).
+    >>> from lm_eval_cora import metrics
+    >>> metrics.cora([[True, True], [True, False]], original=0).value
+    0.5
+
+The other metrics need more than right and wrong, such as the picked options. They take a `ResponseTable`.
+`lm_eval_cora.score` and `lm_eval_cora.read` compute them from your answers.
+
+Symbols: N is the number of questions. Question i has M_i variants. K_i of them are answered correctly, and
+RC(i) = K_i / M_i is its response consistency (CoRA, eq. 3). x_i is 1 if the original of question i is answered
+correctly, else 0. y_i is 1 if all its variants are answered correctly, else 0.
+
+All metrics of a table use the same questions: those with all variants present. The question is the unit of every
+standard error. Without questions a value is nan; with fewer than two questions a standard error is nan.
+
+Papers: CoRA, MCQA+, REVAS and SCORE; docs/metrics.md has the formulas with worked examples.
 """
 
 from lm_eval_cora.metrics.ablation import Resampled, resampled, same_size

@@ -114,12 +114,12 @@ def _mean(parts: Sequence[_Part], macro: bool) -> Estimate:
     on_mean = [np.zeros(int(inside.sum())) for inside in members]
     for table, positions in parts:
         found = [influences(table, inside, positions=positions) for inside in members]
-        defined = np.isfinite([part.above for part in found])
+        defined = np.isfinite([part.deviations for part in found])
         weights = defined / (count * defined.sum(axis=0))  # a kind is the mean of the categories that have it
-        of_level = len(table.kinds) / (count * len(members))
+        of_baseline = len(table.kinds) / (count * len(members))
         for number, (part, weight) in enumerate(zip(found, weights, strict=True)):
-            value += of_level * part.level + float(np.nan_to_num(part.above) @ weight)
-            on_mean[number] += of_level * part.on_level + np.nan_to_num(part.on_above) @ weight
+            value += of_baseline * part.baseline + float(np.nan_to_num(part.deviations) @ weight)
+            on_mean[number] += of_baseline * part.on_baseline + np.nan_to_num(part.on_deviations) @ weight
     return Estimate(value, float(np.linalg.norm([standard_error(influence) for influence in on_mean])))
 
 

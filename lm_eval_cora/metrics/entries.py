@@ -1,4 +1,4 @@
-"""What an entry of a task file's `metric_list` says: which function, with which parameters, and where it is printed."""
+"""Entries of a task file's `metric_list`: the function, its parameters, and where the metric is printed."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _ABOUT = {"metric", "aggregation", "higher_is_better", "form", "sampled", "only"
 MACRO_AVERAGE, DROPPED_TEMPLATE = "macro_average", "dropped_template"
 
 FEATURES = (BOXED.name, DROPPED_TEMPLATE, MACRO_AVERAGE)
-"""What a metric may be `only` for: benchmarks whose answers the models write themselves, in a box; templates of which
-SCORE's paper drops one; benchmarks that are averaged over categories."""
+"""Features that the key `only` can name: questions without options, whose answers are written in a box; templates that
+include the one dropped in SCORE's paper; benchmarks averaged over categories."""
 
 
 def features_of(*, is_open: bool, macro_average: bool, kinds: Collection[str]) -> set[str]:
-    """The features that a task or a run has, of `FEATURES`.
+    """The features of a task or a run, from `FEATURES`.
 
     Args:
         is_open: Whether the questions have no options.
@@ -48,7 +48,7 @@ def features_of(*, is_open: bool, macro_average: bool, kinds: Collection[str]) -
 
 
 def parameters_of(entry: Entry) -> dict[str, Any]:
-    """The parameters of an entry's function.
+    """The parameters that an entry passes to its function.
 
     Example:
         >>> parameters_of({"metric": "bmca@0.5", "aggregation": max, "level": 0.5, "form": "generate"})
@@ -58,7 +58,7 @@ def parameters_of(entry: Entry) -> dict[str, Any]:
 
 
 def is_in_table(entry: Entry) -> bool:
-    """Whether a metric is printed in the harness' table; else it is in the results file alone.
+    """Whether a metric is printed in the harness' table, and not only written to the results file.
 
     Example:
         >>> is_in_table({"metric": "acc"}), is_in_table({"metric": "acc@6", "table": False})
@@ -68,7 +68,13 @@ def is_in_table(entry: Entry) -> bool:
 
 
 def applies_to(entry: Entry, form: Form, *, sampled: bool = False, features: Collection[str] = ()) -> bool:
-    """Whether a metric is one of this form and this benchmark, and of questions with one variant if these are asked.
+    """Whether a metric applies to a form, to a benchmark with these features, and to the number of variants.
+
+    Args:
+        entry: An entry of `metric_list`.
+        form: Whether answers are written or scored by likelihood.
+        sampled: Whether one variant of each question is asked.
+        features: Features of the benchmark, from `FEATURES`.
 
     Example:
         >>> applies_to({"metric": "ties", "form": "loglikelihood"}, "generate")
@@ -88,7 +94,7 @@ def applies_to(entry: Entry, form: Form, *, sampled: bool = False, features: Col
 def is_known_early(entry: Entry) -> bool:
     """Whether a metric depends only on which originals are right and which questions are right in all variants.
 
-    Such a metric is exact once each question has a wrong answer or is answered completely.
+    Such a metric is exact as soon as each question has a wrong answer or all its answers.
 
     Example:
         >>> is_known_early({"aggregation": bmca, "level": 1.0}), is_known_early({"aggregation": bmca, "level": 0.9})
@@ -102,9 +108,9 @@ def is_known_early(entry: Entry) -> bool:
 
 
 def compute(entry: Entry, table: ResponseTable) -> Any:
-    """What a metric's function makes of a table, without the variants that the metric leaves out.
+    """Compute the metric of an entry, without the variants that the entry leaves out.
 
-    With skipped variants, a metric is undefined unless its value is the same whatever their answers would have been.
+    If variants were skipped, the metric is undefined unless all possible answers to them give the same value.
 
     Example:
         >>> from lm_eval_cora.metrics import acc
@@ -120,32 +126,32 @@ def compute(entry: Entry, table: ResponseTable) -> Any:
     return UNDEFINED
 
 
-@lru_cache(maxsize=1)  # such metrics follow each other, and what they share is kept by table
+@lru_cache(maxsize=1)  # consecutive metrics share the table and its cached columns
 def _without(table: ResponseTable, kind: str) -> ResponseTable:
     return table.where(~table.is_kind(kind))
 
 
 def check_metrics(task: str, entries: Any) -> None:
-    """Try each metric on no answers at all: what a task file gets wrong must not wait for the end of the run.
+    """Compute each metric on an empty table, so that an error in a task file is found before the run.
 
     Args:
         task: Name of the task, for the error message.
-        entries: Its `metric_list`, or None if it has none.
+        entries: Its `metric_list`, or None.
 
     Raises:
-        OptionError: If there is none, or an entry cannot be computed.
+        OptionError: If there are no entries, or an entry cannot be computed.
     """
     if not entries:
-        raise OptionError(f"{task}: metric_list is missing; copy what you need from _probes/divergent.yaml")
+        raise OptionError(f"{task}: metric_list is missing. Copy the metrics that you need from _probes/divergent.yaml")
     for entry in entries:
         try:
             usable = _is_usable(entry)
-        except Exception:  # whatever stands there in the place of a function and its parameters
+        except Exception:  # the function and its parameters may be anything
             usable = False
         if not usable:
             raise OptionError(
-                f"{task}: metric_list: {entry!r} is no metric of this task; expected `aggregation` to name a function "
-                "of lm_eval_cora.metrics, and the keys beside it its parameters, as in the files of _probes/"
+                f"{task}: metric_list: {entry!r} is not a metric of this task. Expected `aggregation` with a function "
+                "of lm_eval_cora.metrics, and its parameters as other keys. See the examples in _probes/"
             )
 
 

@@ -160,7 +160,9 @@ def each_kind(table: ResponseTable, *, positions: bool = False) -> dict[str, dic
     if positions and kinds:
         found = influences(table, np.ones(len(right), dtype=np.bool_), positions=True)
         for code, part in enumerate(kinds.values()):
-            adjusted = by_influence(found.level + found.above[code], found.on_level + found.on_above[:, code])
+            adjusted = by_influence(
+                found.baseline + found.deviations[code], found.on_baseline + found.on_deviations[:, code]
+            )
             part["adjusted"] = adjusted if part["questions"] > 1 else Estimate(adjusted.value, nan)
     return kinds
 
@@ -202,7 +204,7 @@ def invalid_by_kind(table: ResponseTable) -> dict[str, float]:
 
 
 def followed_by_kind(table: ResponseTable) -> dict[str, float]:
-    """Share of responses in the requested format, for each kind of variant: a mean over questions as in `invalid_by_kind`.
+    """Share of responses in the requested format for each kind of variant, computed as in `invalid_by_kind`.
 
     Args:
         table: Answers to N questions.
@@ -255,9 +257,9 @@ def group_accuracies(table: ResponseTable, *, positions: bool, macro: bool) -> C
     members = members_by_category(table) if macro else [np.ones(len(table.sizes), dtype=np.bool_)]
 
     def accuracies(weights: Floats) -> Floats:
-        found = [_level_and_above(weights[:, inside], means[inside], present[inside], positions) for inside in members]
-        level = _mean_of_defined([level for level, _ in found])
-        return level[:, None] + _mean_of_defined([above for _, above in found])
+        found = [_weighted(weights[:, inside], means[inside], present[inside], positions) for inside in members]
+        baseline = _mean_of_defined([part for part, _ in found])
+        return baseline[:, None] + _mean_of_defined([part for _, part in found])
 
     return accuracies
 
@@ -270,47 +272,47 @@ def _mean_of_defined(parts: Sequence[Floats]) -> Floats:
     return mean
 
 
-def _level_and_above(weights: Floats, means: Floats, present: Floats, positions: bool) -> tuple[Floats, Floats]:
+def _weighted(weights: Floats, means: Floats, present: Floats, positions: bool) -> tuple[Floats, Floats]:
     """(B,) baseline, and (B, G) deviation of each kind from it, in B samples with (B, N) question weights.
 
     The deviation is nan for a kind without a question of positive weight.
     """
-    base, above = _around(means, present, positions)
+    baseline, deviations = _baseline_and_deviations(means, present, positions)
     with np.errstate(invalid="ignore"):
-        return (weights @ base) / weights.sum(axis=1), (weights @ above) / (weights @ present)
+        return (weights @ baseline) / weights.sum(axis=1), (weights @ deviations) / (weights @ present)
 
 
 class Influences(NamedTuple):
     """Accuracies of G kinds on n questions, as baseline + deviation, and the influence of each question on both.
 
     Attributes:
-        level: Baseline: 0, or the mean accuracy for positions.
-        above: (G,) deviation of each kind from the baseline; nan for a kind without questions.
-        on_level: (n,) influences on the baseline.
-        on_above: (n, G) influences on the deviations.
+        baseline: 0, or the mean accuracy for positions.
+        deviations: (G,) deviation of each kind from the baseline; nan for a kind without questions.
+        on_baseline: (n,) influences on the baseline.
+        on_deviations: (n, G) influences on the deviations.
     """
 
-    level: float
-    above: Floats
-    on_level: Floats
-    on_above: Floats
+    baseline: float
+    deviations: Floats
+    on_baseline: Floats
+    on_deviations: Floats
 
 
 def influences(table: ResponseTable, inside: Bools, *, positions: bool) -> Influences:
     """Influence of each question on the accuracies of the kinds, on the questions inside a subset, (N,)."""
     means, present = (columns[inside] for columns in _means_by_question(table, table.correct))
-    base, above = _around(means, present, positions)
+    baseline, deviations = _baseline_and_deviations(means, present, positions)
     total = present.sum(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
-        shares = above.sum(axis=0) / total
-        on_shares = (above - shares * present) * (len(means) / total)
-    return Influences(float(base.mean()), shares, base - base.mean(), on_shares)
+        shares = deviations.sum(axis=0) / total
+        on_shares = (deviations - shares * present) * (len(means) / total)
+    return Influences(float(baseline.mean()), shares, baseline - baseline.mean(), on_shares)
 
 
-def _around(means: Floats, present: Floats, positions: bool) -> tuple[Floats, Floats]:
+def _baseline_and_deviations(means: Floats, present: Floats, positions: bool) -> tuple[Floats, Floats]:
     """Per-question baseline, (N,), 0 or the question's mean, and deviations from it, (N, G)."""
-    base = means.sum(axis=1) / present.sum(axis=1) if positions else np.zeros(len(means))
-    return base, (means - base[:, None]) * present
+    baseline = means.sum(axis=1) / present.sum(axis=1) if positions else np.zeros(len(means))
+    return baseline, (means - baseline[:, None]) * present
 
 
 def _outliers(values: list[float]) -> list[bool]:

@@ -1,12 +1,13 @@
-"""The study of REVAS and MCQA+ on one table: NOTA as the answer, true or false, select all, replaced options.
+"""The REVAS and MCQA+ study: NOTA as the right answer, true or false, select all, replaced options.
 
-What the probabilities of yes and no say is in `confidence.py`, the orders of the options in `orders.py`.
+NOTA is the option "None of the above". `confidence.py` has the metrics of the probabilities of yes and no, and
+`orders.py` those of the orders of the options.
 
-Two subsets of the questions are settled here, after the answers are known:
+Some metrics use a subset of the questions, which depends on the answers:
 
-- always right: answered correctly in all orders of the original (the papers' diamond; a dagger in parts of REVAS);
-- misled: answered wrongly in the original, by an option, which is the misleading one (the papers' dagger). A question
-  whose original has an invalid answer has no misleading option: it is left out, and `subset_sizes` counts it.
+- always right: answered correctly in all orders of the original (a diamond in the papers, a dagger in parts of REVAS);
+- misled: the model picked a wrong option in the original (a dagger in the papers). This option is the misleading one. A
+  question with an invalid answer to its original is not misled; `subset_sizes` counts it.
 
 A metric on an empty subset is nan.
 """
@@ -36,14 +37,17 @@ Subset = Literal["all", "always_right"]
 
 
 def nota_acc(table: ResponseTable, subset: Subset = "all") -> Estimate:
-    """Accuracy where NOTA replaces the right option and stands last.
+    """Accuracy if NOTA ("None of the above") replaces the right option and is printed last.
 
     Args:
-        table: N questions.
-        subset: `all` questions, or the ones `always_right` in the original orders.
+        table: Answers to N questions.
+        subset: `all` questions, or those `always_right`: answered correctly in all orders of the original.
 
     Returns:
         A share from 0 to 1; nan if no question of the subset has such a variant.
+
+    Raises:
+        ValueError: If there is no such subset.
 
     Example:
         >>> from lm_eval_cora.responses import Record
@@ -58,14 +62,17 @@ def nota_acc(table: ResponseTable, subset: Subset = "all") -> Estimate:
 
 
 def nota_acc_h(table: ResponseTable, subset: Subset = "all") -> Estimate:
-    """Share of questions where NOTA, the right option now, is picked in all orders.
+    """Share of questions on which the model picks NOTA ("None of the above"), the right option, in all orders.
 
     Args:
-        table: N questions.
-        subset: `all` questions, or the ones `always_right` in the original orders.
+        table: Answers to N questions.
+        subset: `all` questions, or those `always_right`: answered correctly in all orders of the original.
 
     Returns:
         A share from 0 to 1; nan if no question of the subset has such variants.
+
+    Raises:
+        ValueError: If there is no such subset.
 
     Example:
         >>> from lm_eval_cora.responses import Record
@@ -82,14 +89,18 @@ def nota_acc_h(table: ResponseTable, subset: Subset = "all") -> Estimate:
 
 
 def nota_acc_diff(table: ResponseTable, subset: Subset = "all") -> Estimate:
-    """What NOTA takes from the accuracy: nota_acc - mcqa, paired by question.
+    """Effect of NOTA ("None of the above") on the accuracy: nota_acc - mcqa, paired by question.
 
     Args:
-        table: N questions.
-        subset: `all` questions, or the ones `always_right` in the original orders, whose `mcqa` is 1.
+        table: Answers to N questions.
+        subset: `all` questions, or those `always_right`: answered correctly in all orders of the original. Their `mcqa`
+            is 1.
 
     Returns:
         A difference from -1 to 1; nan if no question of the subset has such a variant.
+
+    Raises:
+        ValueError: If there is no such subset.
 
     Example:
         >>> from lm_eval_cora.responses import Record
@@ -108,14 +119,18 @@ def nota_acc_diff(table: ResponseTable, subset: Subset = "all") -> Estimate:
 
 
 def nota_acc_h_diff(table: ResponseTable, subset: Subset = "all") -> Estimate:
-    """What NOTA takes from the accuracy in all orders: nota_acc_h - acc_h, paired by question.
+    """Effect of NOTA ("None of the above") on the hard accuracy: nota_acc_h - acc_h, paired by question.
 
     Args:
-        table: N questions.
-        subset: `all` questions, or the ones `always_right` in the original orders, whose `acc_h` is 1.
+        table: Answers to N questions.
+        subset: `all` questions, or those `always_right`: answered correctly in all orders of the original. Their
+            `acc_h` is 1.
 
     Returns:
         A difference from -1 to 1; nan if no question of the subset has such variants.
+
+    Raises:
+        ValueError: If there is no such subset.
 
     Example:
         >>> from lm_eval_cora.responses import Record
@@ -132,13 +147,15 @@ def nota_acc_h_diff(table: ResponseTable, subset: Subset = "all") -> Estimate:
 
 
 def tf_right(table: ResponseTable) -> Estimate:
-    """True or false on the right option, of questions always right: share of "yes".
+    """Share of "yes" when asked whether the right option is right, on questions always answered correctly.
+
+    The questions are those answered correctly in all orders of the original.
 
     Args:
-        table: N questions.
+        table: Answers to N questions.
 
     Returns:
-        A share from 0 to 1; nan if no question is always right.
+        A share from 0 to 1; nan if there is no such question.
 
     Example:
         >>> from lm_eval_cora.responses import Record
@@ -153,13 +170,15 @@ def tf_right(table: ResponseTable) -> Estimate:
 
 
 def tf_wrong(table: ResponseTable) -> Estimate:
-    """True or false on the wrong options, of questions always right: share of "no", the options pooled.
+    """Share of "no" when asked whether a wrong option is right, on questions always answered correctly.
+
+    The questions are those answered correctly in all orders of the original. All their wrong options are pooled.
 
     Args:
-        table: N questions.
+        table: Answers to N questions.
 
     Returns:
-        A share from 0 to 1; nan if no question is always right.
+        A share from 0 to 1 with the standard error of a pooled share; nan if there is no such question.
 
     Example:
         >>> from lm_eval_cora.responses import Record
@@ -174,10 +193,12 @@ def tf_wrong(table: ResponseTable) -> Estimate:
 
 
 def multi_share(table: ResponseTable) -> Estimate:
-    """Share of the misled questions for which several options are selected when all right ones are asked for.
+    """Share of misled questions on which the model selects several options if asked for all right ones.
+
+    A question is misled if the model picks a wrong option in the original.
 
     Args:
-        table: N questions.
+        table: Answers to N questions.
 
     Returns:
         A share from 0 to 1; nan if no question is misled.
@@ -195,13 +216,15 @@ def multi_share(table: ResponseTable) -> Estimate:
 
 
 def recall_right(table: ResponseTable, *, several: bool = False) -> Estimate:
-    """Share of the misled questions whose right option is among those selected when all right ones are asked for.
+    """Share of misled questions whose right option the model selects if asked for all right ones.
+
+    A question is misled if the model picks a wrong option in the original.
 
     Args:
-        table: N questions.
-        several: Count only the questions for which several options are selected. The papers' recalls are on these: 92.5
-            and 67.5 sum to 160, and a single selection adds 1 at most, so over all misled questions the sum could not
-            exceed 100 + %multi = 123.
+        table: Answers to N questions.
+        several: Whether to count only questions with several selected options, as the papers do. Their recalls, 92.5
+            and 67.5, sum to 160. Over all misled questions the sum could not exceed 100 + %multi = 123, because a
+            single selection is only one of the two options.
 
     Returns:
         A share from 0 to 1; nan if there is no such question.
@@ -220,11 +243,13 @@ def recall_right(table: ResponseTable, *, several: bool = False) -> Estimate:
 
 
 def recall_misleading(table: ResponseTable, *, several: bool = False) -> Estimate:
-    """Share of the misled questions whose misleading option is selected again when all right ones are asked for.
+    """Share of misled questions on which the model selects the misleading option again if asked for all right ones.
+
+    A question is misled if the model picks a wrong option in the original. This option is the misleading one.
 
     Args:
-        table: N questions.
-        several: Count only the questions for which several options are selected, as the papers do; see `recall_right`.
+        table: Answers to N questions.
+        several: Whether to count only questions with several selected options, as the papers do; see `recall_right`.
 
     Returns:
         A share from 0 to 1; nan if there is no such question.
@@ -242,10 +267,12 @@ def recall_misleading(table: ResponseTable, *, several: bool = False) -> Estimat
 
 
 def replaced_acc(table: ResponseTable) -> Estimate:
-    """Accuracy on the misled questions after a filler has replaced the misleading option.
+    """Accuracy on misled questions after a filler has replaced the misleading option.
+
+    A question is misled if the model picks a wrong option in the original. This option is the misleading one.
 
     Args:
-        table: N questions.
+        table: Answers to N questions.
 
     Returns:
         A share from 0 to 1; nan if no question is misled.
@@ -265,18 +292,25 @@ def replaced_acc(table: ResponseTable) -> Estimate:
 
 
 def subset_sizes(table: ResponseTable) -> dict[str, int]:
-    """How many questions each part of the study stands on.
+    """Number of questions in each part of the study.
 
     Args:
-        table: N questions.
+        table: Answers to N questions.
 
     Returns:
-        `all`; `always_right`; `wrong`, in the original; of these `misled`, by an option, and `no_misleading_option`,
-        whose answer was invalid.
+        Numbers of questions:
+
+        - `all`;
+        - `always_right`: answered correctly in all orders of the original;
+        - `wrong`: not answered correctly in the original, the sum of the next two;
+        - `misled`: the model picked a wrong option in the original;
+        - `no_misleading_option`: the answer to the original was invalid.
 
     Example:
         >>> subset_sizes(ResponseTable.from_hits([[1, 1], [0, 1]]))
         {'all': 2, 'always_right': 1, 'wrong': 1, 'misled': 1, 'no_misleading_option': 0}
+
+    Source: ours.
     """
     wrong = table.any_by_question(table.is_kind(ORIGINAL) & ~table.correct)
     misled = _misled(table)
@@ -290,13 +324,13 @@ def subset_sizes(table: ResponseTable) -> dict[str, int]:
 
 
 def _several(table: ResponseTable) -> Bools:
-    """(R,) whether more than one option was selected."""
-    several: Bools = (table.selected & (table.selected - np.uint64(1))) != 0  # a bit besides the lowest one
+    """(R,) whether more than one option is selected."""
+    several: Bools = (table.selected & (table.selected - np.uint64(1))) != 0  # more bits than the lowest one
     return several
 
 
 def _recall(table: ResponseTable, option: Ints, several: bool) -> Estimate:
-    """Share of the misled questions whose selection holds an option, (R,)."""
+    """Share of the misled questions whose selection contains an option, (R,)."""
     chosen = table.is_kind(SELECT_ALL)
     if several:
         chosen = chosen & _several(table)
@@ -313,13 +347,13 @@ def _members(table: ResponseTable, subset: Subset) -> Bools:
 
 
 def _share(table: ResponseTable, chosen: Bools, hit: Bools, members: Bools) -> Estimate:
-    """Pooled share of hits among the records chosen, on the questions that are members."""
+    """Pooled share of hits among the chosen variants of the member questions."""
     inside = chosen & members[table.question]
     return _pooled(table.sum_by_question(inside & hit), table.sum_by_question(inside))
 
 
 def _pooled(hits: Floats, counts: Floats) -> Estimate:
-    """Pooled share of hits, (N,); where each question was asked once at most, it is a share of questions."""
+    """Pooled share of (N,) hits among (N,) counts. If no count exceeds 1, it is also a share of questions."""
     share = ratio_of(hits, counts)
     if isnan(share.value) or (counts > 1).any():
         return share
@@ -327,14 +361,14 @@ def _pooled(hits: Floats, counts: Floats) -> Estimate:
 
 
 def _nota_orders(table: ResponseTable) -> tuple[Bools, Bools]:
-    """(N,) whether a question has orders with NOTA as the answer, and whether NOTA was picked in all of them."""
+    """(N,) whether a question has orders with NOTA as the answer; (N,) whether the model picks NOTA in all of them."""
     chosen = table.is_kind(NOTA_ANSWER, shuffled(NOTA_ANSWER))
     has = table.any_by_question(chosen)
     return has, has & ~table.any_by_question(chosen & ~table.correct)
 
 
 def _picked_first(table: ResponseTable) -> Ints:
-    """(N,) identity picked in the original, or INVALID."""
+    """(N,) identity picked in the original; INVALID if none."""
     picked = np.full(len(table.sizes), INVALID, dtype=np.int64)
     original = table.is_kind(ORIGINAL)
     picked[table.question[original]] = table.picked[original]
@@ -342,6 +376,6 @@ def _picked_first(table: ResponseTable) -> Ints:
 
 
 def _misled(table: ResponseTable) -> Bools:
-    """(N,) whether a wrong option was picked in the original."""
+    """(N,) whether the model picked a wrong option in the original."""
     wrong = table.any_by_question(table.is_kind(ORIGINAL) & ~table.correct)
     return wrong & (_picked_first(table) >= 0)
