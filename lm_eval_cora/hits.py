@@ -1,7 +1,8 @@
-"""Right and wrong answers as arrays or lists of numbers."""
+"""Right and wrong answers as arrays or lists of rows."""
 
 from __future__ import annotations
 
+import reprlib
 from math import nan
 from typing import Any
 
@@ -13,22 +14,23 @@ Ints = NDArray[np.int64]
 
 
 def flatten(hits: Any) -> tuple[Floats, Ints]:
-    """Flatten right and wrong answers.
+    """Flatten right and wrong answers to one array.
 
     Args:
-        hits: Array of shape (N, M), or N rows of different lengths, of True, False and NaN.
+        hits: Array of shape (N, M), or N rows of different lengths, of True or 1, False or 0, and NaN or None.
 
     Returns:
         (R,) values, 1, 0 or nan, and (N,) number of variants of each question.
 
     Raises:
-        ValueError: If a value is not one of these, or the shape is wrong.
+        ValueError: If the shape is wrong or a value is none of these.
 
     Example:
         >>> flatten([[True, None], [False]])
         (array([ 1., nan,  0.]), array([2, 1]))
     """
-    if hasattr(hits, "to_numpy"):  # a DataFrame, perhaps with pandas' own missing values
+    given = hits
+    if hasattr(hits, "to_numpy"):  # a DataFrame, which may contain pandas.NA
         hits = hits.to_numpy(dtype=np.float64, na_value=nan)
     try:
         rows = [np.asarray(row, dtype=np.float64) for row in hits]
@@ -36,8 +38,8 @@ def flatten(hits: Any) -> tuple[Floats, Ints]:
         rows = [np.zeros(())]
     if not all(row.ndim == 1 and len(row) for row in rows):
         raise ValueError(
-            "correct: expected an array of shape (questions, variants), or a row of numbers for each question, with "
-            "True, False and NaN for a skipped variant"
+            "correct: expected an array of shape (questions, variants), or one row per question, of True (right), "
+            f"False (wrong) and NaN (skipped), got {reprlib.repr(given)}"
         )
     sizes = np.array([len(row) for row in rows], dtype=np.int64)
     values = np.concatenate([np.zeros(0), *rows])

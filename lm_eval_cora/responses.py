@@ -1,4 +1,4 @@
-"""Records -> ResponseTable: the answers of a task, regrouped by source question."""
+"""Records -> ResponseTable: the answers of a task, grouped by source question."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ from lm_eval_cora.hits import flatten
 from lm_eval_cora.variants import Variant
 
 INVALID = -1
-"""What stands in `ResponseTable.picked` where a response named no option."""
+"""Value of `ResponseTable.picked` for an answer that picks no option."""
 
 NO_PICK = -2
-"""What stands there where the letter of one option was not what was asked for."""
+"""Value of `ResponseTable.picked` for a variant that was skipped, or that does not ask for one option."""
 
 IDENTITIES = 64
-"""Identities are below that: sets of them are sets of bits."""
+"""Number of identities. A set of identities is stored as the bits of a 64-bit integer."""
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Sets = NDArray[np.uint64]
-"""Sets of identities: identity k is bit k. The largest in use is that of a 26th filler, 52."""
+"""Sets of identities: identity k is bit k. The largest identity in use is 52, a 26th filler."""
 
 
 @dataclass
 class Record(Variant, Answer):
-    """A variant and the answer to it. It has no texts, which would fill the memory.
+    """A variant and the answer to it, without the texts, which would fill the memory.
 
     Attributes:
-        matches: Whether a written answer is equivalent to the reference; None if the comparison ran out of time or
-            memory.
-        skipped: Whether early stopping, or a budget, skipped it. It is then neither right nor invalid.
-        followed: Whether the response follows the format, so that the strict reader can read it; None if unknown.
-        excerpt: The beginning of an invalid response; it makes no difference between records.
-        size: Number of bytes of an invalid response; nor does this.
+        matches: Whether a written answer is equivalent to the reference; None if the check ran out of time or memory.
+        skipped: Whether early stopping or a budget skipped the variant. It is then neither right nor invalid.
+        followed: Whether the response is in the requested format, so that the strict reader can read it; None if
+            unknown.
+        excerpt: Beginning of an invalid response; ignored if records are compared.
+        size: Number of bytes of an invalid response; ignored if records are compared.
     """
 
     matches: bool | None = field(default=None, kw_only=True)
@@ -55,12 +55,15 @@ class Record(Variant, Answer):
 
     @classmethod
     def of(cls, doc: Doc, answer: Answer, **more: Any) -> Record:
-        """The Record of a variant.
+        """Make the Record of a variant.
 
         Args:
-            doc: The variant as a mapping; keys that are not needed are ignored.
-            answer: What the response says.
-            **more: The attributes above.
+            doc: The variant as a mapping; other keys are ignored.
+            answer: The answer in the response.
+            **more: The attributes of a Record.
+
+        Returns:
+            The record.
 
         Example:
             >>> doc = {"question_id": "q1", "kind": "x", "ordinal": 1, "original": False, "variants": 8, "category": ""}
@@ -83,50 +86,50 @@ class Record(Variant, Answer):
 
     @property
     def correct(self) -> bool:
-        """Whether the answer is right, by identity. An invalid one never is."""
+        """Whether the answer is right, compared by identity. An invalid answer is never right."""
         return FORMATS[self.ask].is_correct(self)
 
     @property
     def invalid(self) -> bool:
-        """Whether the response says nothing that was asked for."""
+        """Whether the response has no valid answer."""
         return not self.skipped and self.picked is None and self.selected is None and self.written is None
 
 
 @dataclass(frozen=True, eq=False)
 class ResponseTable:
-    """All complete questions of a task as columns: N questions, R records, a question's records side by side.
+    """The answers to all complete questions of a task as columns: N questions, R records in the order of the questions.
 
-    Questions are sorted by id and records by ordinal, so that a table does not depend on the order in which answers
-    came in.
+    Questions are sorted by id, and the records of a question by ordinal, so the order in which answers arrive does not
+    matter.
 
     Attributes:
         question_ids: N ids.
         categories: N categories.
         sizes: (N,) number of variants of each question, M_i.
-        kinds: Names of the kinds.
+        kinds: Names of the kinds of variants.
         kind: (R,) index into `kinds`.
-        picked: (R,) identity picked, or INVALID, or NO_PICK.
-        position: (R,) where that option is printed, from 0; INVALID where none was picked.
-        selected: (R,) the identities selected, empty where none were or a letter was asked for.
+        picked: (R,) identity of the picked option, or INVALID, or NO_PICK.
+        position: (R,) position at which this option is printed, from 0; INVALID if none is picked.
+        selected: (R,) set of the selected identities; empty unless the variant asks for several options or yes or no.
         answer: (R,) identity of the right option.
-        correct: (R,) whether the answer was right.
-        invalid: (R,) whether there was none.
+        correct: (R,) whether the answer is right.
+        invalid: (R,) whether the response has no valid answer.
         tied: (R,) whether another answer was exactly as likely.
-        printed: (R,) the printed identities.
-        options: (R,) number of printed options; equal ones count each.
-        yes: (R,) log-likelihood of "yes", nan where it was not scored.
-        no: (R,) log-likelihood of "no", nan where it was not scored.
-        original: (R,) whether it is the question as its benchmark asks it.
-        written: (R,) whether an answer of the model's own was asked for, and the model was asked.
-        skipped: (R,) whether early stopping or a budget skipped it; it is then neither right nor invalid, and picks
-            nothing.
-        followed: (R,) 1 where the response follows the format, 0 where not, nan where that is unknown.
-        pairs: (P, 2) the pairs of such answers to one question, as records, that are equivalent.
-        ran_out: (S, 2) the pairs whose comparison ran out of time or memory; of a record with itself where it was the
-            comparison with the reference.
+        printed: (R,) set of the printed identities.
+        options: (R,) number of printed options; equal options count separately.
+        yes: (R,) log-likelihood of "yes"; nan if it was not scored.
+        no: (R,) log-likelihood of "no"; nan if it was not scored.
+        original: (R,) whether the variant is the question as in its benchmark.
+        written: (R,) whether the variant was asked and has no options, so that the model writes its own answer.
+        skipped: (R,) whether early stopping or a budget skipped the variant. It is then neither right nor invalid, and
+            picks nothing.
+        followed: (R,) 1 if the response is in the requested format, 0 if not, nan if unknown.
+        pairs: (P, 2) pairs of records of one question whose written answers are equivalent.
+        ran_out: (S, 2) pairs of records whose equivalence check ran out of time or memory. A check against the
+            reference is a pair of a record with itself.
         incomplete: Number of questions left out because variants are missing.
-        duplicates: Number of records left out because their variant was there already.
-        not_begun: Number of questions left out because none of their variants was asked.
+        duplicates: Number of records left out because their variant already has one.
+        not_begun: Number of questions left out because all their variants were skipped.
     """
 
     question_ids: tuple[str, ...]
@@ -157,17 +160,17 @@ class ResponseTable:
 
     @classmethod
     def from_records(cls, records: Iterable[Record], same: Callable[[str, str], bool | None] = eq) -> ResponseTable:
-        """Regroup records by question.
+        """Group records by question.
 
-        Records may come in any order. A question counts only if all of its variants are there: a limit that cuts a
-        question in two must not change what a metric means. Of two records of one variant the first counts.
+        Records may come in any order. Only questions with all their variants count, because a limit that cuts a
+        question must not change the meaning of a metric. If a variant has two records, the first one counts.
 
         Args:
             records: Scored variants; may be empty.
-            same: Whether two answers of the model's own are equivalent, None if that could not be found out.
+            same: Whether two written answers are equivalent; returns None if the check ran out of time or memory.
 
         Returns:
-            The table; it has no questions if none is complete.
+            The table; without questions if none is complete.
 
         Example:
             >>> record = Record("q1", 2, 0, "original", printed=(0, 1), answer=0, picked=0)
@@ -221,13 +224,13 @@ class ResponseTable:
 
     @classmethod
     def from_columns(cls, question_ids: Sequence[str], sizes: Ints, correct: Bools, **columns: Any) -> ResponseTable:
-        """Make a table from columns, sorted by question and within a question by variant.
+        """Make a table from columns that are sorted by question, and by variant within a question.
 
         Args:
             question_ids: N ids.
             sizes: (N,) number of variants of each question.
             correct: (R,) whether each answer is right.
-            **columns: Other attributes of the table. Without them there is one kind, no original and no pick.
+            **columns: Other attributes of the table. By default there is one kind, no original and no pick.
 
         Returns:
             The table.
@@ -253,18 +256,20 @@ class ResponseTable:
 
     @classmethod
     def from_hits(cls, hits: Any, *, original: int | None = 0) -> ResponseTable:
-        """Make a table from right and wrong alone: option 0 is right, option 1 was picked where it is wrong.
+        """Make a table from right and wrong answers.
+
+        Each variant prints two options: 0 is right, and a wrong answer picks 1.
 
         Args:
             hits: Array of shape (N, M), or N rows of different lengths: True or 1 for a right answer, False or 0 for a
-                wrong one, NaN or None for a skipped variant. A question with skipped variants only is left out.
-            original: Place of the original among the variants of each question, from 0; None if there is none.
+                wrong one, NaN or None for a skipped variant. A question whose variants are all skipped is left out.
+            original: Position of the original in each row, from 0; None if there is none.
 
         Returns:
-            A table for metrics of correctness only.
+            A table for metrics of right and wrong answers.
 
         Raises:
-            ValueError: If a value is not one of these, the shape is wrong, or a question has no such original.
+            ValueError: If the shape is wrong, a value is none of these, or a row is too short for `original`.
 
         Example:
             >>> ResponseTable.from_hits([[1, 0, 1], [0, 0]]).hits
@@ -275,7 +280,7 @@ class ResponseTable:
         if original is not None and not (0 <= original < sizes.min(initial=original + 1)):
             shortest = int(sizes.argmin())
             raise ValueError(
-                f"original: expected the place of a variant that each question has, got {original}; question "
+                f"original: expected the position of a variant that each question has, got {original}, but question "
                 f"{shortest} has {sizes[shortest]} variants. Pass original=None if there is no original"
             )
         skipped = np.isnan(values)
@@ -300,11 +305,11 @@ class ResponseTable:
 
     @cached_property
     def question(self) -> Ints:
-        """(R,) index of each record's question."""
+        """(R,) index of the question of each record."""
         return np.repeat(np.arange(len(self.sizes)), self.sizes)
 
     def sum_by_question(self, values: Bools | Floats) -> Floats:
-        """Sum one value per record, (R,), within each question: (N,)."""
+        """(N,) sums within each question of one value per record, (R,)."""
         return np.bincount(self.question, weights=values, minlength=len(self.sizes)).astype(np.float64)
 
     @cached_property
@@ -313,12 +318,12 @@ class ResponseTable:
         return self.sum_by_question(self.correct).astype(np.int64)
 
     def any_by_question(self, values: Bools) -> Bools:
-        """Whether one of a question's records has a value, (R,): (N,)."""
+        """(N,) whether a value, (R,), is true for any record of each question."""
         found: Bools = np.bincount(self.question[values], minlength=len(self.sizes)) > 0
         return found
 
     def is_kind(self, *kinds: str) -> Bools:
-        """(R,) whether each record is of one of these kinds.
+        """(R,) whether each record has one of these kinds.
 
         Example:
             >>> ResponseTable.from_hits([[1, 0]]).is_kind("original")
@@ -330,17 +335,17 @@ class ResponseTable:
 
     @cached_property
     def original_correct(self) -> Bools | None:
-        """(N,) whether the original was answered correctly, or None without questions or if one has no original."""
+        """(N,) whether the original is answered correctly; None without questions, or if a question has no original."""
         if not len(self.sizes) or not (self.sum_by_question(self.original) == 1).all():
             return None
         return self.sum_by_question(self.original & self.correct) > 0
 
     @cached_property
     def alike(self) -> Ints:
-        """(R,) how many answers to the question are the same as this one, itself included; 0 if it is invalid."""
+        """(R,) number of answers to the same question that equal this one, including itself; 0 if it is invalid."""
         valid = self.picked >= 0
         alike = np.zeros(len(self.picked), dtype=np.int64)
-        # One number for a question and an identity.
+        # Each pair of a question and an identity becomes one number.
         _, group, counts = np.unique(
             self.question[valid] * IDENTITIES + self.picked[valid], return_inverse=True, return_counts=True
         )
@@ -349,16 +354,16 @@ class ResponseTable:
 
     @property
     def answers(self) -> int:
-        """How many of the R variants were asked."""
+        """Number of variants that were not skipped."""
         return int((~self.skipped).sum())
 
     @property
     def is_whole(self) -> bool:
-        """Whether all of them were."""
+        """Whether no variant was skipped."""
         return not self.skipped.any()
 
     def where(self, kept: Bools) -> ResponseTable:
-        """The table of some of the records, (R,); a question without any is gone.
+        """The table of a subset of the records, given by (R,) booleans. Questions without records are removed.
 
         Example:
             >>> table = ResponseTable.from_hits([[1, 0, 1], [0, 0]])
@@ -386,11 +391,11 @@ _COLUMNS = (
     *("picked", "position", "selected", "answer", "correct", "invalid", "tied", "printed", "options", "yes", "no"),
     *("original", "written", "skipped", "followed"),
 )
-"""The columns of a ResponseTable with a value per record that stays what it is without the others."""
+"""Columns of a ResponseTable whose values do not change if other records are removed."""
 
 
 def _compare(rows: Sequence[Record], ends: Sequence[int], same: Callable[[str, str], bool | None]) -> tuple[Ints, Ints]:
-    """The pairs of equivalent answers of the models' own, and those whose comparison ran out."""
+    """Pairs of records with equivalent written answers, and pairs whose check ran out of time or memory."""
     pairs = []
     ran_out = [(n, n) for n, row in enumerate(rows) if row.written is not None and row.matches is None]
     for start, end in zip([0, *ends], ends, strict=False):
@@ -412,7 +417,7 @@ def _pick(record: Record) -> int:
 
 
 def contains(sets: Sets, identities: Ints) -> Bools:
-    """Whether each set holds the identity beside it; INVALID and NO_PICK are in none.
+    """Whether each set contains the identity at the same place; False for INVALID and NO_PICK.
 
     Example:
         >>> contains(np.array([0b101, 0b101, 0b101], dtype=np.uint64), np.array([2, 1, INVALID]))
