@@ -56,7 +56,7 @@ html_theme_options = {"navigation_with_keys": True}
 linkcheck_timeout = 20
 linkcheck_ignore = [r"http://(localhost|HOST)\b"]
 
-LISTED = re.compile(r"^(?:## (?P<caption>.+)|- \[.+?\]\((?P<page>[^)#]+)\.md\).*)$", re.MULTILINE)
+LISTED = re.compile(r"^(?:## (?P<caption>.+)|- \[(?P<title>.+?)\]\((?P<page>[^)#]+)\.md\).*)$", re.MULTILINE)
 """A heading, or a page, of the list in `docs/index.md`."""
 
 
@@ -87,7 +87,7 @@ def menu(index: str) -> list[tuple[str, list[str]]]:
         if found["caption"]:
             parts.append((found["caption"], []))
         else:
-            parts[-1][1].append(found["page"])
+            parts[-1][1].append(f"{found['title']} <{found['page']}>")
     return [part for part in parts if part[1]]
 
 
