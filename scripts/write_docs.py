@@ -390,7 +390,7 @@ def described(paragraphs: list[str]) -> list[str]:
             paragraph = rest
         elif not paragraph.startswith(" "):
             section = ""
-        text = textwrap.dedent(paragraph)
+        text = textwrap.dedent(paragraph) if section else paragraph
         if text.lstrip().startswith(">>>"):
             parts.append(block(text))
         elif section in ("Args", "Attributes", "Raises"):
