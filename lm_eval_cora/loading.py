@@ -25,8 +25,8 @@ class LoadedQuestions(NamedTuple):
     """The questions of a benchmark.
 
     Attributes:
-        chosen: The questions that the options choose, in the order of the source.
-        all: All questions of the source that can be asked.
+        chosen: The questions that the options select, in the order of the source.
+        all: All usable questions of the source.
     """
 
     chosen: list[Question | OpenQuestion]
@@ -37,12 +37,15 @@ def load_questions(benchmark: Benchmark, options: Options) -> LoadedQuestions:
     """Load the questions of a benchmark. Warnings name the rows that are left out.
 
     Args:
-        benchmark: Where its rows are, and how they become questions.
-        options: `data_files` replaces the source; `categories`, `skip_option_references` and `questions` choose among
-            its questions, in this order.
+        benchmark: The source of the rows, and how they become questions.
+        options: `data_files` replaces the source. `categories`, `skip_option_references` and `questions` then select
+            questions, in this order.
+
+    Returns:
+        The selected questions, and all questions of the source.
 
     Raises:
-        BenchmarkError: If the source cannot be loaded or its rows cannot be asked.
+        BenchmarkError: If the source cannot be loaded, or its rows cannot be turned into questions.
         OptionError: If a category does not exist, or no question is left.
 
     Example:
@@ -74,12 +77,12 @@ def load_questions(benchmark: Benchmark, options: Options) -> LoadedQuestions:
 
 
 class QuestionSource:
-    """The rows of a split: in files of the user's, in a file of the package, or on the Hub.
+    """The rows of a split: in the user's files, in a file of the package, or on the Hub.
 
     Args:
-        benchmark: Whose rows they are.
-        options: Where `data_files` are named.
-        split: The split, if they are on the Hub.
+        benchmark: The benchmark.
+        options: `data_files` names the user's files.
+        split: The split on the Hub.
     """
 
     def __init__(self, benchmark: Benchmark, options: Options, split: str | None) -> None:
@@ -87,14 +90,15 @@ class QuestionSource:
         self._split = split
         if options.data_files and benchmark.package_file:
             raise OptionError(
-                f"{benchmark.name}: option 'data_files': it has its own questions; for yours there is cora_local"
+                f"{benchmark.name}: option 'data_files': the benchmark has its own questions. Use the task "
+                "cora_local for yours"
             )
         self.files = options.data_files or benchmark.files
-        """Files of the user's."""
+        """The user's files or tables."""
         self._local = self.files or ((str(benchmark.package_file),) if benchmark.package_file else ())
         files = [Path(one).expanduser().absolute() for one in self.files if isinstance(one, str)]
         if repeated := [path for path, count in Counter(files).items() if count > 1]:
-            raise BenchmarkError(f"data_files: {repeated[0]} is named twice; its questions would count twice")
+            raise BenchmarkError(f"data_files: {repeated[0]} is named twice. Name each file once")
         if not self._local and not benchmark.source.hub:
             raise BenchmarkError(f"no questions are given. {_HOW_TO_NAME_THEM}")
 
@@ -110,30 +114,39 @@ class QuestionSource:
         return f"{listed} ({details})" if details else listed
 
     def load(self) -> tuple[list[Question | OpenQuestion], list[LeftOut], list[str]]:
-        """Read all parts and turn their rows into questions."""
+        """Read all parts and turn their rows into questions.
+
+        Returns:
+            The questions, the rows that were left out, and notes for the user.
+
+        Raises:
+            BenchmarkError: If the source cannot be loaded, or its rows cannot be turned into questions.
+        """
         questions: list[Question | OpenQuestion] = []
         left_out: list[LeftOut] = []
         notes: list[str] = []
         for part, rows in self._parts().items():
-            # A local copy has the ids of the source: they seed the reorderings.
+            # A local copy of a source must have the same ids, because they seed the reorderings.
             prefix = "-".join(filter(None, (part, self._split or "row")))
             try:
                 found = collect_questions(self._benchmark, rows, id_prefix=prefix)
             except BenchmarkError as error:
-                where = "" if str(error).startswith("data_files: ") else f"\n  in {self}"  # it names the file
+                where = (
+                    "" if str(error).startswith("data_files: ") else f"\n  in {self}"
+                )  # such an error names the file
                 raise BenchmarkError(f"{error}{where}{self._advice(error)}") from None
             questions += found[0]
             left_out += found[1]
             notes += found[2]
         if repeated := next((id for id, count in Counter(one.id for one in questions).items() if count > 1), None):
             raise BenchmarkError(
-                f"{self._benchmark.name}: the id {repeated!r} is in several parts of {self}, whose answers would count "
-                "as those of one question. Leave 'id' out, or make it a template with {{ config }} in it"
+                f"{self._benchmark.name}: expected a different id for each question, got {repeated!r} in several parts "
+                f"of {self}. Leave out 'id', or make it a template that contains {{{{ config }}}}"
             )
         return questions, left_out, notes
 
     def _parts(self) -> dict[str, Iterable[LocatedRow]]:
-        """The rows of each part of the benchmark; most benchmarks are one piece."""
+        """The rows of each part of the benchmark. Most benchmarks have one part, with an empty name."""
         sources: list[tuple[str, Iterable[LocatedRow]]]
         if self._local:
             sources = [(_name(one), read_rows(one)) for one in self._local]
@@ -157,18 +170,18 @@ class QuestionSource:
         return dict(parts)
 
     def _part(self, path: str, config: str | None) -> str:
-        """The part that a dataset and configuration are; empty if there is only one."""
+        """The name of the part that a dataset and configuration make up; empty if there is only one part."""
         source = self._benchmark.source
         named = [tail(path)] * (len(source.hub) > 1) + [str(config)] * source.by_config
         return "-".join(named)
 
     def _hub_rows(self, path: str, config: str | None) -> Iterable[LocatedRow]:
-        import datasets  # takes a second, and files do not need it
+        import datasets  # takes a second; not needed for files
 
         revision = self._benchmark.source.revision
         try:
             dataset = datasets.load_dataset(path, config, split=self._split, revision=revision)
-        except Exception as error:  # the Hub, the network and the disk fail in too many ways to name them
+        except Exception as error:  # the Hub, the network and the disk raise many kinds of errors
             given = {"config": config, "split": self._split, "revision": revision}
             details = ", ".join(f"{name} {value!r}" for name, value in given.items() if value)
             raise BenchmarkError(
@@ -182,7 +195,7 @@ class QuestionSource:
         return ((f"{part} {where}", {"config": config, **row}) for where, row in rows)
 
     def _advice(self, error: BenchmarkError | None = None) -> str:
-        """What a user can do about an error, on a line of its own; empty where the error says it."""
+        """What a user can do about an error, on a line of its own; empty if the error says it."""
         benchmark = self._benchmark
         if not benchmark.published:
             if error is None:
@@ -192,41 +205,43 @@ class QuestionSource:
         if self.files:
             if "no column" in str(error):
                 return (
-                    f"\n{benchmark.name} expects the columns of its own source: {', '.join(benchmark.columns)}. For "
-                    "other columns use the task cora_local, which takes their names"
+                    f"\n{benchmark.name} expects the columns of its source: {', '.join(benchmark.columns)}. For other "
+                    "columns use the task cora_local, and pass their names as options"
                 )
             return ""
         if benchmark.package_file:
             return ""
         example = json.dumps({"cora": {"data_files": f"{benchmark.name}.jsonl"}})
         columns = f" with the columns {', '.join(benchmark.columns)}" if benchmark.columns else ""
-        return f"\nGive a file of your own (json, jsonl, csv, tsv or parquet){columns}: --metadata '{example}'"
+        return (
+            f"\nYou can pass a local file instead (json, jsonl, csv, tsv or parquet){columns}: --metadata '{example}'"
+        )
 
 
 _HOW_TO_NAME_THEM = (
     """Name a file, --metadata '{"cora": {"data_files": "my.jsonl"}}', or a dataset on the Hub, """
-    """--metadata '{"cora": {"hub": "ORG/NAME", "split": "test"}}' (cora_hub). Name its columns in the same place """
-    "with question, choices and answer, if they have other names"
+    """--metadata '{"cora": {"hub": "ORG/NAME", "split": "test"}}' (cora_hub). If its columns have other names, add """
+    "the options question, choices and answer"
 )
 
 
 def _name(source: Any) -> str:
-    """A file by its path, a table by its kind."""
+    """The path of a file, or the kind of a table."""
     return source if isinstance(source, str) else source_name(source)
 
 
 def _how_to_get_access(path: str, error: BaseException) -> str:
-    """What to do about a dataset whose authors ask for an agreement; empty for other errors."""
+    """How to get access to a gated dataset; empty for other errors."""
     if "gated" not in f"{type(error).__name__} {error}".casefold():
         return ""
     return (
-        f"\nIts authors ask you to accept their conditions: log in at https://huggingface.co/datasets/{path}, accept "
-        "them there, and give this machine your token: `hf auth login`, or the environment variable HF_TOKEN"
+        "\nThe authors of the dataset require that you accept their conditions. Log in and accept them at "
+        f"https://huggingface.co/datasets/{path}. Then run `hf auth login`, or set the environment variable HF_TOKEN"
     )
 
 
 def _describe(error: BaseException) -> str:
-    """An error of another library, and what caused it: that is where some of them say what is wrong."""
+    """The text of another library's error and of its cause, which may be the only one to name the problem."""
     text = f"{type(error).__name__}: {str(error).strip()}"
     return f"{text}\n  {shorten(_describe(error.__cause__), 500)}" if error.__cause__ else text
 
@@ -234,10 +249,10 @@ def _describe(error: BaseException) -> str:
 def choose_questions(
     questions: list[Question | OpenQuestion], options: Options, benchmark: str
 ) -> list[Question | OpenQuestion]:
-    """Keep the questions that the options ask for, in their order.
+    """Select the questions that the options ask for, in their order.
 
-    A sample is drawn by a hash of seed and id: it does not depend on the order of the questions, and a sample of 200
-    holds the sample of 100.
+    A sample is drawn by a hash of seed and id. It does not depend on the order of the questions, and samples are
+    nested: a sample of 200 contains the sample of 100.
     """
     if options.categories:
         known = sorted({question.category for question in questions})
@@ -258,7 +273,7 @@ def choose_questions(
         return questions
     if options.questions > len(questions):
         _logger.warning(
-            "%s: option 'questions': asked for %d, there are %d: all are used",
+            "%s: option 'questions': expected at most the number of questions, got %d for %d questions. All are used",
             benchmark,
             options.questions,
             len(questions),

@@ -19,24 +19,24 @@ from lm_eval_cora.options import Options
 from lm_eval_cora.question import OpenQuestion, Question
 
 SPLIT = "test"
-"""Name of the split that a loaded benchmark has, whatever its source calls it."""
+"""Name of the only split of a loaded benchmark, independent of its name in the source."""
 
 
 def load_benchmark(*, options: Options, benchmark: Benchmark) -> datasets.DatasetDict:
-    """Load the questions of a benchmark.
+    """Load the questions of a benchmark for the harness.
 
     Args:
-        options: `data_files` replaces the source; `categories`, `skip_option_references` and `questions` choose
-            among its questions, in this order.
-        benchmark: Where its rows are, and how they become questions.
+        options: `data_files` replaces the source. `categories`, `skip_option_references` and `questions` then select
+            questions, in this order.
+        benchmark: The source of the rows, and how they become questions.
 
     Returns:
-        One split, `test`, with a row per question: id, question, choices (none if the model writes an answer of its
-        own), answer (index, or the reference), category. Its `info` has the name of the benchmark, and as
-        description the digest of all questions of the source, before the options choose among them.
+        One split, `test`, with a row per question: id, question, choices (empty if the model writes its own answer),
+        answer (index, or the reference), category. Its `info` has the name of the benchmark and, as description, the
+        digest of all questions of the source, before the options select some.
 
     Raises:
-        BenchmarkError: If the source cannot be loaded or its rows cannot be asked.
+        BenchmarkError: If the source cannot be loaded, or its rows cannot be turned into questions.
         OptionError: If a category does not exist, or no question is left.
     """
     chosen, questions = load_questions(benchmark, options)
@@ -46,32 +46,32 @@ def load_benchmark(*, options: Options, benchmark: Benchmark) -> datasets.Datase
 
 
 def load_exemplars(*, options: Options, benchmark: Benchmark) -> ExemplarPool:
-    """Load the questions that few-shot exemplars are drawn from.
+    """Load the questions from which few-shot exemplars are drawn.
 
-    They are those of the few-shot split. Where the benchmark has none, or files of the user's replace it, they are all
-    questions of the source that is scored; the options that choose among these do not make the pool smaller.
+    They come from the few-shot split. If the benchmark has none, or if the user's files replace it, they are all
+    questions of the scored source. Options that select questions do not make the pool smaller.
 
     Args:
-        options: Where `data_files` are named.
-        benchmark: Where its rows are, and how they become questions.
+        options: `data_files` names the user's files.
+        benchmark: The source of the rows, and how they become questions.
 
     Returns:
         The pool.
 
     Raises:
-        BenchmarkError: If the source cannot be loaded or its rows cannot be asked.
+        BenchmarkError: If the source cannot be loaded, or its rows cannot be turned into questions.
     """
     scored, own = benchmark.source.split, benchmark.source.fewshot_split
     split = scored if options.data_files else own or scored
     source = QuestionSource(benchmark, options, split)
     questions, left_out, notes = source.load()
-    if split != scored:  # of the scored split they were given before
+    if split != scored:  # the notes on the scored split were reported before
         for note in notes:
             logger.warning("%s: exemplars: %s", benchmark.name, note)
     if options.data_files and own:
         logger.warning(
-            "%s: exemplars come from the questions that are scored, not from the split %r: 'data_files' replaces both. "
-            "--num_fewshot 0 asks without any",
+            "%s: exemplars come from the scored questions, not from the split %r, because 'data_files' replaces both. "
+            "Pass --num_fewshot 0 to ask without exemplars",
             benchmark.name,
             own,
         )

@@ -70,7 +70,7 @@ def test_local_and_questions_with_option_references(tmp_path: Path) -> None:
 
 
 def test_the_demo_runs_nobody_elses_questions() -> None:
-    with pytest.raises(OptionError, match="for yours there is cora_local"):
+    with pytest.raises(OptionError, match=r"demo: .*'data_files'.* cora_local"):
         rows_of(benchmark=DEMO, options=Options(data_files=("my.jsonl",)))
 
 

@@ -1,4 +1,4 @@
-"""File layouts that users have, and how a task reads each of them. docs/data.md has them as a table."""
+"""Common file layouts, and how a task reads each of them. docs/data.md lists them in a table."""
 
 from __future__ import annotations
 
@@ -68,14 +68,14 @@ def parquet(rows: list[dict[str, Any]]) -> Make:
 
 
 class Layout(NamedTuple):
-    """A layout.
+    """A file layout and its outcome.
 
     Attributes:
-        what: The words of docs/data.md.
-        make: Writes it into a folder and returns what `data_files` is.
-        options: What a user gives besides.
-        error: Parts of the error; none if it is read.
-        notes: Parts of the notes, in order.
+        what: Description in docs/data.md.
+        make: Writes the file into a folder, and returns the value of `data_files`.
+        options: Other options that the user sets.
+        error: Parts of the error message, in order; empty if the file is read.
+        notes: Parts of the warning, in order; empty without a warning.
     """
 
     what: str
@@ -162,7 +162,7 @@ LAYOUTS = [
         jsonl([{**row, "question": row["question"][5:], "intro": "Which"} for row in ROWS]),
         {"question": "{{ intro }}{{ question }}"},
     ),
-    Layout("answers from 1", jsonl(with_answers(lambda n: n + 1)), error=("my: ", "from 1?", "'answer_from': 1")),
+    Layout("answers from 1", jsonl(with_answers(lambda n: n + 1)), error=("my: ", "from 1", "'answer_from': 1")),
     Layout("answers from 1, with `answer_from`", jsonl(with_answers(lambda n: n + 1)), {"answer_from": 1}),
     Layout(
         "an answer with two meanings",
@@ -232,7 +232,7 @@ def load(layout: Layout, folder: Path) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: re.sub(r"\W+", " ", layout.what).strip())
-def test_what_becomes_of_a_layout(layout: Layout, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_outcome_of_a_layout(layout: Layout, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     if layout.error:
         with pytest.raises(BenchmarkError) as error:
             load(layout, tmp_path)
@@ -249,10 +249,10 @@ def test_what_becomes_of_a_layout(layout: Layout, tmp_path: Path, caplog: pytest
 
 
 def test_the_table_in_the_documentation() -> None:
-    """Each layout is a row there, with its outcome: read, read with a warning, or an error."""
+    """The table has a row for each layout, with its outcome: read, read with a warning, or error."""
     page = (Path(__file__).parents[2] / "docs" / "data.md").read_text(encoding="utf-8")
-    told = dict(
+    documented = dict(
         re.findall(r"^\| (.+?) \| (read|read, with a warning|error) \|", page.replace("\\|", "|"), re.MULTILINE)
     )
     outcomes = {one.what: "error" if one.error else "read, with a warning" if one.notes else "read" for one in LAYOUTS}
-    assert told == outcomes
+    assert documented == outcomes
