@@ -1,4 +1,4 @@
-"""Questions -> variants, for the harness' tasks and for Python users who query a model themselves."""
+"""Questions -> variants, for the harness' tasks and for users who query a model themselves."""
 
 from __future__ import annotations
 
@@ -26,28 +26,29 @@ _EXAMPLE = {
     True: r"""[{"name": "brief", "prompt": "{question}{options}\nEnd with: The best answer is <letter>."}]""",
     False: r"""[{"name": "brief", "prompt": "{question}\nEnd with: The answer is $\\boxed{{answer}}$"}]""",
 }
-"""An example of a template file, by whether the questions have options."""
+"""Example of a template file, for questions with and without options."""
 
 _READ_FROM = {True: "best answer is", False: r"\boxed"}
 
 
 def expand(questions: Any = None, /, probe: str = "divergent", **options: Any) -> list[Variant]:
-    r"""Make the variants of your questions, to send their prompts to a model yourself.
+    r"""Make the variants of questions, with prompts that you send to a model yourself.
 
-    The variants are those of the task `cora_local` with the same data, options and seed. Equal arguments give equal
-    variants, so you can call this function again instead of storing them.
+    The variants are the same as in the task `cora_local` with the same data, options and seed. Equal arguments give
+    equal variants, so you can call this function again instead of storing them. Pass the variants and the model's
+    responses to `read`.
 
     Args:
-        questions: The questions: a path (json, jsonl, csv, tsv or parquet), a pandas DataFrame, a `datasets.Dataset`
-            or a list of dicts. The columns `question`, `choices` and `answer` are found if they have these names or
-            common ones. None if `hub` names a dataset.
+        questions: A path (json, jsonl, csv, tsv or parquet), a pandas DataFrame, a `datasets.Dataset` or a list of
+            dicts. The columns `question`, `choices` and `answer` are found under these and other common names. None if
+            the option `hub` names a dataset.
         probe: `divergent`, `plus`, `revas`, `prompts`, `order` or `sampling`.
-        **options: The options of `--metadata '{"cora": {...}}'`: for example `seed`, `nota_text`, `orders`, the
-            names of columns (`question`, `choices`, `answer`, `id`, `category`), `questions` for a random sample of
-            that size, or `hub` and `split` for a dataset on the Hub.
+        **options: The options of `--metadata '{"cora": {...}}'`. For example: `seed`, `nota_text` and `orders`; the
+            names of your columns, as `question`, `choices`, `answer`, `id` and `category`; `questions`, the size of a
+            random sample; `hub` and `split` for a dataset on the Hub.
 
     Returns:
-        The variants, those of one question side by side. `variant.prompt` is the text to send.
+        The variants; those of one question are consecutive. `variant.prompt` is the text to send.
 
     Raises:
         OptionError: If the probe or an option does not exist or has a wrong value.
@@ -89,20 +90,20 @@ def variants_of_all(
     form: Form = "generate",
     templates: Templates | None = None,
 ) -> list[Variant]:
-    """Expand questions with a probe, the variants of a question side by side.
+    """Expand questions with a probe; the variants of one question are consecutive.
 
     Args:
         questions: The questions.
         probe: Makes the variants.
-        options: What the user changed.
-        form: How the model is asked.
-        templates: The templates of the benchmark. By default those of the option `templates`, or ours.
+        options: The user's options.
+        form: Whether answers are written or scored by likelihood.
+        templates: The templates of the benchmark. By default those of the option `templates`, or this package's own.
 
     Returns:
         The variants.
 
     Raises:
-        OptionError: If the probe does not have one of the options, or cannot expand a question.
+        OptionError: If the probe ignores one of the options, or cannot expand a question.
 
     Example:
         >>> variants = variants_of_all([Question("q1", "Ice?", ("Water", "Air"), 0)], PROBES["divergent"], Options())
@@ -117,8 +118,8 @@ def variants_of_all(
     for question in questions:
         if isinstance(question, OpenQuestion) and not probe.open_questions:
             raise OptionError(
-                f"question {question.id!r}: the probe {probe.name!r} alters options, and this question has none. "
-                f"Probes without options: {', '.join(other.name for other in PROBES.values() if other.open_questions)}"
+                f"question {question.id!r}: the probe {probe.name!r} alters options, but this question has none. Use "
+                f"one of these probes: {', '.join(other.name for other in PROBES.values() if other.open_questions)}"
             )
         variants += probe.expand(question, setting)
     return variants
@@ -134,6 +135,11 @@ def check_options(probe: Probe, options: Options, form: Form) -> None:
 
     The probes of one study run together, so each accepts the options of the others.
 
+    Args:
+        probe: The probe.
+        options: The user's options.
+        form: Whether answers are written or scored by likelihood.
+
     Raises:
         OptionError: If there is such an option.
     """
@@ -143,19 +149,24 @@ def check_options(probe: Probe, options: Options, form: Form) -> None:
     for name in options.changed():
         owners = [other.name for other in PROBES.values() if name in other.options]
         if owners and name not in accepted:
-            scored = " where answers are scored" if name in probe.options else ""
+            scored = " if answers are scored by likelihood" if name in probe.options else ""
             raise OptionError(
-                f"option {name!r}: the probe {probe.name!r} ignores it{scored}; it belongs to {', '.join(owners)}. "
-                "Options apply to every task of a run: run these tasks separately"
+                f"option {name!r}: the probe {probe.name!r} ignores it{scored}. It belongs to {', '.join(owners)}. "
+                "Options apply to every task of a run, so run these tasks separately"
             )
 
 
 def read_templates(path: Path, *, has_options: bool) -> Templates:
     """Read the user's templates.
 
+    A warning names templates without the words after which the reader looks for the answer.
+
     Args:
         path: A JSON file with a list of templates; see `make_templates`.
         has_options: Whether the questions have options.
+
+    Returns:
+        The templates.
 
     Raises:
         OptionError: If the file cannot be read or a template is wrong.
@@ -166,12 +177,12 @@ def read_templates(path: Path, *, has_options: bool) -> Templates:
     except (OSError, ValueError) as error:
         raise OptionError(
             f"option 'templates': {path}: {error}. Expected a JSON file with a list such as {_EXAMPLE[has_options]}. "
-            "Questions with options and MATH need different files: run them separately"
+            "Questions with options and MATH need different files, so run them separately"
         ) from None
     expected = _READ_FROM[has_options]
     if silent := [template.name for template in templates.all if expected not in template.prompt.lower()]:
         _logger.warning(
-            "option 'templates': %s: %s: the reader looks for the answer after %r, which the template lacks",
+            "option 'templates': %s: %s: expected %r in the template, because the reader looks for the answer after it",
             path,
             ", ".join(silent),
             expected,

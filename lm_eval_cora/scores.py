@@ -1,4 +1,4 @@
-"""The scores of a set of answers, and the comparison of two sets: what the Python API returns."""
+"""Scores of a set of answers, and the comparison of two sets: the return values of the Python API."""
 
 from __future__ import annotations
 
@@ -31,12 +31,23 @@ LEVELS = tuple(level / 10 for level in range(11))
 class Scores(Mapping[str, Estimate]):
     """The metrics of a set of answers, by name.
 
-    `scores["cora"]` has `value`, `stderr` and `interval`. Each metric is computed when it is first used. Values that
-    the answers do not define are nan; `undefined` says why.
+    `scores["cora"]` is an `Estimate` with `value`, `stderr` and `interval` (95%). A metric is computed when it is first
+    used. Metrics that the answers do not define are nan; `undefined` gives the reasons. Printing shows a table.
+
+    `score`, `read` and `read_runs` return such objects.
 
     Attributes:
-        name: The name of the answers: model and task of a run, otherwise empty.
-        notes: What a reader should know about the answers, such as questions that were left out.
+        name: Name of the answers: model and task of a run, otherwise empty.
+        notes: What you should know about the answers, such as questions that were left out.
+
+    Example:
+        >>> from lm_eval_cora import score
+        >>> rows = [{"question": q, "variant": n, "correct": n < q, "original": n == 0} for q in (1, 2) for n in (0, 1)]
+        >>> scores = score(rows)
+        >>> scores["mcqa"].value, scores["cora"].value
+        (1.0, 0.5)
+        >>> scores.questions, scores.answers, scores.undefined["acc_min"]
+        (2, 4, "needs the column 'kind'")
     """
 
     def __init__(
@@ -49,15 +60,15 @@ class Scores(Mapping[str, Estimate]):
         notes: Iterable[str] = (),
         run: Run | None = None,
     ) -> None:
-        """Scores of a table.
+        """Make the scores of a table.
 
         Args:
             table: The answers.
-            functions: The metrics.
-            reasons: Metrics that the answers do not define, and why.
+            functions: The function of each metric.
+            reasons: The metrics that the answers do not define, and the reason for each.
             name: Name of the answers.
-            notes: Notes for the reader.
-            run: The run of the harness that the answers come from.
+            notes: Notes for the user.
+            run: The run of the harness that the answers come from; None for other answers.
         """
         self.name = name
         self.notes = tuple(notes)
@@ -105,24 +116,24 @@ class Scores(Mapping[str, Estimate]):
 
     @cached_property
     def undefined(self) -> dict[str, str]:
-        """The metrics without a value, and the reason."""
+        """The metrics whose value is nan, and the reason for each."""
         return {name: self._reason(name) for name in self if isnan(self[name].value)}
 
     def _reason(self, metric: str) -> str:
         if metric in self._reasons:
             return self._reasons[metric]
         if not self.questions:
-            return "there is no complete question"
+            return "no question is complete"
         if not self._table.is_whole:
             return "the value depends on the skipped answers"
-        return "no pair of variants is comparable" if "consistency" in metric else "no question defines it"
+        return "no pair of variants is comparable" if "consistency" in metric else "no question counts for it"
 
     def to_frame(self) -> DataFrame:
-        """The metrics as a table.
+        """Convert the metrics to a DataFrame.
 
         Returns:
-            A DataFrame with a row per metric and the columns `metric`, `value`, `stderr`, `low` and `high`, the ends of
-            the 95% interval. Undefined numbers are nan.
+            A DataFrame with a row per metric and the columns `metric`, `value`, `stderr`, `low` and `high`. The last
+            two are the ends of the 95% confidence interval. Undefined numbers are nan.
 
         Example:
             >>> from lm_eval_cora import score
@@ -132,16 +143,17 @@ class Scores(Mapping[str, Estimate]):
             0    acc    1.0     NaN  NaN   NaN
             1   mcqa    1.0     NaN  NaN   NaN
         """
-        from pandas import DataFrame  # takes half a second
+        from pandas import DataFrame  # importing it takes half a second
 
         rows = [(name, *estimate, *estimate.interval) for name, estimate in self.items()]
         return DataFrame(rows, columns=["metric", "value", "stderr", "low", "high"])
 
     def bmca_curve(self) -> DataFrame:
-        """The share of questions with at least a given share of right answers, for levels from 0 to 1.
+        """Compute the BMCA curve: the share of questions with at least a given share of variants answered correctly.
 
         Returns:
-            A DataFrame with the columns `level`, `value`, `stderr`, `low` and `high`.
+            A DataFrame with a row per level, 0, 0.1, ... 1, and the columns `level`, `value`, `stderr`, `low` and
+            `high`. The last two are the ends of the 95% confidence interval.
 
         Example:
             >>> from lm_eval_cora import score
@@ -151,18 +163,20 @@ class Scores(Mapping[str, Estimate]):
 
         Source: CoRA, eq. 5 and figure 2.
         """
-        from pandas import DataFrame  # takes half a second
+        from pandas import DataFrame  # importing it takes half a second
 
         estimates = [despite_skipped(partial(bmca, level=level), self._table) for level in LEVELS]
         rows = [(level, *one, *one.interval) for level, one in zip(LEVELS, estimates, strict=True)]
         return DataFrame(rows, columns=["level", "value", "stderr", "low", "high"])
 
     def plot(self, ax: Axes | None = None, label: str | None = None) -> Axes:
-        """Draw the BMCA curve with its 95% interval. Needs matplotlib: `pip install 'lm-eval-cora[report]'`.
+        """Draw the BMCA curve with its 95% confidence interval.
+
+        This needs matplotlib: `pip install 'lm-eval-cora[report]'`.
 
         Args:
             ax: The axes to draw in; None makes new ones.
-            label: The label in the legend; None is the name of the scores.
+            label: The label in the legend; None uses the name of the scores.
 
         Returns:
             The axes.
@@ -173,7 +187,7 @@ class Scores(Mapping[str, Estimate]):
         try:
             from matplotlib import pyplot
         except ImportError:
-            raise ReportError("plot: matplotlib is not installed: pip install 'lm-eval-cora[report]'") from None
+            raise ReportError("plot: matplotlib is not installed. Run pip install 'lm-eval-cora[report]'") from None
         axes = pyplot.subplots()[1] if ax is None else ax
         curve = self.bmca_curve()
         (line,) = axes.plot(curve.level, curve.value, marker="o", label=label or self.name or None)
@@ -189,18 +203,18 @@ class Scores(Mapping[str, Estimate]):
         return axes
 
     def __repr__(self) -> str:
-        """The defined metrics as a table."""
+        """The defined metrics as a text table, with the notes."""
         rows = [[name, *_shown(estimate)] for name, estimate in self.items() if not isnan(estimate.value)]
         return "\n".join([self._title(), "", table_as_text(["metric", "value", "stderr", "95%"], rows), *self.remarks])
 
     def _repr_html_(self) -> str:
-        """The same for a notebook."""
+        """The defined metrics as an HTML table, for a notebook."""
         rows = [[name, *_shown(estimate)] for name, estimate in self.items() if not isnan(estimate.value)]
         return _html(self._title(), ["metric", "value", "stderr", "95%"], rows, self.remarks)
 
     @property
     def size(self) -> str:
-        """The numbers of questions and variants, in words."""
+        """The numbers of questions and variants as text, such as "4 questions with 26 variants"."""
         sizes = self._table.sizes
         fewest, most = sizes.min(initial=sizes.max(initial=0)), sizes.max(initial=0)
         variants = f"{fewest}" if fewest == most else f"{fewest} to {most}"
@@ -223,16 +237,25 @@ class Scores(Mapping[str, Estimate]):
 class Comparison(Mapping[str, Compared]):
     """The differences between two sets of answers to the same questions, by metric.
 
-    `comparison["cora"]` has `before`, `after`, `value` (after - before), `stderr`, `interval` and `p_value`.
+    `comparison["cora"]` has `before` and `after`, the two estimates; `value`, the difference after - before; its
+    `stderr` and `interval` (95%); and `p_value` of McNemar's test, nan if the test does not apply. `compare` returns
+    such an object.
+
+    Example:
+        >>> from lm_eval_cora import compare, score
+        >>> rows = [{"question": q, "variant": n, "correct": n < q} for q in (2, 4) for n in range(4)]
+        >>> comparison = compare(score(rows), score([{**row, "correct": True} for row in rows]))
+        >>> comparison["acc"].value, comparison["bmca@1.0"].p_value
+        (0.25, 1.0)
     """
 
     def __init__(self, before: Scores, after: Scores, rows: Mapping[str, Compared]) -> None:
-        """A comparison.
+        """Make a comparison.
 
         Args:
-            before: The first set of answers.
-            after: The second.
-            rows: The differences.
+            before: The scores of the first set of answers.
+            after: The scores of the second set of answers.
+            rows: The difference of each metric.
         """
         self._names = (before.name or "before", after.name or "after")
         self._questions = before.questions
@@ -251,13 +274,14 @@ class Comparison(Mapping[str, Compared]):
         return len(self._rows)
 
     def to_frame(self) -> DataFrame:
-        """The differences as a table.
+        """Convert the differences to a DataFrame.
 
         Returns:
             A DataFrame with a row per metric and the columns `metric`, `before`, `after`, `difference`, `stderr`,
-            `low`, `high` and `p_value`, which is nan where McNemar's test does not apply.
+            `low`, `high` and `p_value`. `low` and `high` are the ends of the 95% confidence interval of the difference.
+            `p_value` is nan if McNemar's test does not apply.
         """
-        from pandas import DataFrame  # takes half a second
+        from pandas import DataFrame  # importing it takes half a second
 
         rows = [
             (name, row.before.value, row.after.value, row.value, row.stderr, *row.interval, row.p_value)
@@ -267,11 +291,11 @@ class Comparison(Mapping[str, Compared]):
         return DataFrame(rows, columns=columns)
 
     def __repr__(self) -> str:
-        """The differences as a table."""
+        """The differences as a text table."""
         return f"{self._title()}\n\n{table_as_text(*self._table())}"
 
     def _repr_html_(self) -> str:
-        """The same for a notebook."""
+        """The differences as an HTML table, for a notebook."""
         return _html(self._title(), *self._table(), ())
 
     def _title(self) -> str:
@@ -293,19 +317,19 @@ class Comparison(Mapping[str, Compared]):
 def compare(before: Scores, after: Scores) -> Comparison:
     """Compare two sets of answers to the same questions, paired by question.
 
-    The standard error of a difference is that of the differences within questions: a question that is hard for both
-    adds nothing to it. For shares of questions, McNemar's exact test gives a p-value.
+    The standard error of a difference uses the differences within questions, so a question that is equally hard for
+    both adds nothing to it. For shares of questions, McNemar's exact test gives a p-value.
 
     Args:
         before: The first scores.
-        after: The second scores, of the same questions and variants.
+        after: The second scores, for the same questions and variants.
 
     Returns:
-        The difference of each metric that both define.
+        The difference, after - before, of each metric that both sets of answers define.
 
     Raises:
-        ReportError: If the questions differ, the numbers of variants differ, or two runs of the harness were asked
-            differently.
+        ReportError: If the questions or the numbers of variants differ, or if two runs of the harness cannot be
+            compared because their settings differ.
 
     Example:
         >>> from lm_eval_cora import score
@@ -330,18 +354,18 @@ def _check_alike(before: Scores, after: Scores) -> None:
         lost = sorted(set(one.question_ids) ^ set(other.question_ids))
         raise ReportError(
             f"compare: expected answers to the same questions, got {len(lost):,} that only one of the two has "
-            f"({', '.join(lost[:3])}{', …' if len(lost) > 3 else ''})"
+            f"({', '.join(lost[:3])}{', …' if len(lost) > 3 else ''}). Score the common questions only"
         )
     if not (one.sizes == other.sizes).all():
         place = int((one.sizes != other.sizes).argmax())
         raise ReportError(
             f"compare: expected the same variants, but question {one.question_ids[place]!r} has {one.sizes[place]} in "
-            f"the first and {other.sizes[place]} in the second"
+            f"the first and {other.sizes[place]} in the second. Score the common variants only"
         )
 
 
 def _shown(estimate: Estimate | Compared, *, signed: bool = False) -> list[str]:
-    """A value, its error and its interval for people."""
+    """Format a value, its standard error and its 95% interval."""
     value = f"{estimate.value:{'+' if signed else ''}.4f}"
     if isnan(estimate.stderr):
         return [value, "", ""]
@@ -350,7 +374,7 @@ def _shown(estimate: Estimate | Compared, *, signed: bool = False) -> list[str]:
 
 
 def _html(title: str, columns: list[str], rows: list[list[str]], notes: Iterable[str]) -> str:
-    """A table for a notebook, all texts escaped."""
+    """Make an HTML table for a notebook; all texts are escaped."""
     return _TABLE.render(title=title, columns=columns, rows=rows, notes=notes)
 
 

@@ -1,4 +1,4 @@
-"""Where scores come from: tables and files of answers, responses to prompts, and runs of the harness."""
+"""Sources of scores: tables and files of answers, responses to prompts, and runs of the harness."""
 
 from __future__ import annotations
 
@@ -41,31 +41,32 @@ def score(
     followed: str | None = None,
     reader: str | None = None,
 ) -> Scores:
-    """Score answers that you collected yourself: one row per variant of a question.
+    """Compute the metrics of answers that you collected yourself.
 
-    The arguments name columns. A column without an argument is found if it has the name of the argument (or
-    `question_id`, `ordinal`, `options` instead of `question`, `variant`, `printed`).
+    The data have one row for each variant of a question. All arguments but the first are names of columns. Without an
+    argument, a column is found if it has the name of the argument (or `question_id`, `ordinal`, `options` for
+    `question`, `variant`, `printed`). Needed are `question`, `variant`, and either `correct` or both `picked` and
+    `answer`.
 
     Args:
         data: A pandas DataFrame, a `datasets.Dataset`, a list of dicts, or the path of a json, jsonl, csv, tsv or
             parquet file.
         question: The id of the question.
-        variant: What tells the variants of a question apart: a number or any text.
-        correct: Whether the answer is right: True or False, 1 or 0. A missing value is a skipped variant. Not needed
-            if there are `picked` and `answer`.
-        original: Whether the variant is the question as its benchmark asks it. Needed by `cora`, `ci` and `mcqa`.
-        picked: The option that the answer picks, by its text or id. A missing value is an invalid answer. Enables the
-            agreement metrics, such as `consistency_rate`, and `invalid`.
-        answer: The right option.
+        variant: The number or name of the variant, different for each variant of a question.
+        correct: Whether the answer is right: True or False, 1 or 0. A missing value is a skipped variant.
+        original: Whether the variant is the question as in its benchmark. `cora`, `ci` and `mcqa` need it.
+        picked: The option that the answer picks: its text or id, not its letter. A missing value is an invalid answer.
+            The agreement metrics, such as `consistency_rate`, and `invalid` need it.
+        answer: The right option: its text or id, as in `picked`.
         printed: The list of all options that the variant prints. Without it, all pairs of variants are compared.
-        kind: The kind of variant, such as `shuffled`. Enables `acc_min` and `acc_max`. The kind `original` marks
-            originals if there is no column `original`.
-        category: The category of the question. Enables `macro_acc`.
-        followed: Whether the response follows the format.
-        reader: The name of the reader that read the response; it becomes a note.
+        kind: The kind of variant, such as `shuffled`. `acc_min` and `acc_max` need it. Without a column `original`, the
+            kind `original` marks the originals.
+        category: The category of the question. `macro_acc` needs it.
+        followed: Whether the response is in the requested format. The metric `followed` needs it.
+        reader: The name of the reader that read the response. It is shown as a note.
 
     Returns:
-        All metrics that the columns define.
+        The metrics. Those that the columns do not define are nan, and `undefined` gives the reasons.
 
     Raises:
         ReportError: If the data cannot be read, a column is missing, or a value is wrong. The message names the row.
@@ -98,18 +99,18 @@ def scores_of_rows(rows: AnswerRows) -> Scores:
 
 
 def read(variants: Sequence[Variant], responses: Iterable[str | None], *, reader: Reader = "flexible") -> Scores:
-    """Read a model's responses to variants, and score them.
+    """Read a model's responses to variants, and compute the metrics.
 
     Args:
-        variants: The variants whose prompts you sent, as `expand` returns them.
-        responses: The response to each, in the same order. None is a skipped variant.
-        reader: `flexible` finds the answer wherever the response gives it; `strict` reads by the papers' rules.
+        variants: The variants whose prompts you sent, as returned by `expand`.
+        responses: The response to each variant, in the same order. None is a skipped variant.
+        reader: `flexible` finds the answer anywhere in the response. `strict` follows the rules of the papers.
 
     Returns:
-        The metrics of the probe. Questions of which variants are missing are left out, with a note.
+        The metrics of the probe. A note says how many questions are left out because variants are missing.
 
     Raises:
-        ReportError: If the numbers differ, or a response is not text.
+        ReportError: If the numbers of variants and responses differ, or a response is not text.
 
     Example:
         >>> from lm_eval_cora import expand
@@ -120,7 +121,10 @@ def read(variants: Sequence[Variant], responses: Iterable[str | None], *, reader
     """
     docs, texts = [vars(variant) for variant in variants], list(responses)
     if len(docs) != len(texts):
-        raise ReportError(f"read: expected one response per variant, got {len(texts):,} for {len(docs):,} variants")
+        raise ReportError(
+            f"read: expected one response per variant, got {len(texts):,} for {len(docs):,} variants. "
+            "Pass None for a variant that you skipped"
+        )
     for place, text in enumerate(texts):
         if text is not None and not isinstance(text, str):
             raise ReportError(f"read: response {place}: expected text, or None if skipped, got {type(text).__name__}")
@@ -136,17 +140,21 @@ def read(variants: Sequence[Variant], responses: Iterable[str | None], *, reader
 
 
 def read_runs(*paths: str | PathLike[str], reader: Reader | None = None) -> list[Scores]:
-    """Read runs of the harness that were made with `--output_path` and `--log_samples`.
+    """Read runs of the harness. They must have been made with `--output_path` and `--log_samples`.
 
     Args:
-        *paths: Folders, searched with all below them, or samples files.
-        reader: How written answers are read; None reads each run as the run itself did.
+        *paths: Folders, searched with all their subfolders, or samples files.
+        reader: How written answers are read: `flexible` or `strict`. None keeps the reader of each run.
 
     Returns:
-        The scores of each model and task. The name has both; `notes` say what was left out or merged.
+        The scores of each model and task. The name consists of both. The notes list what was left out or merged.
 
     Raises:
-        ReportError: If a path does not exist or holds no samples of these tasks.
+        ReportError: If a path does not exist or has no samples of these tasks.
+
+    Example:
+        >>> for scores in read_runs("out"):  # doctest: +SKIP
+        ...     print(scores.name, scores["cora"].value, scores["cora"].stderr)
     """
     found = harness_runs.read_runs(list(map(Path, paths)), reader=reader)
     return [
@@ -162,26 +170,26 @@ def read_runs(*paths: str | PathLike[str], reader: Reader | None = None) -> list
 
 
 def _undefined(table: ResponseTable, known: frozenset[str]) -> dict[str, str]:
-    """The metrics that the columns do not define, and why."""
+    """The metrics that the columns do not define, and the reason for each."""
     if "original" not in known:
-        original = "mark the original of each question in the column 'original'"
+        original = "needs the column 'original', which marks the original of each question"
     elif table.original_correct is None:
         without = table.question_ids[int((table.sum_by_question(table.original) != 1).argmax())]
-        original = f"each question needs one original; question {without!r} has none"
+        original = f"needs one original of each question; question {without!r} has none"
     else:
         original = ""
     reasons = {"original": original}
     reasons |= {column: "" if column in known else f"needs the column {column!r}" for column in _NEEDS}
-    if "picked" in known:  # without `printed`, all variants of a question count as printing the same options
+    if "picked" in known:  # without `printed`, the variants of a question count as printing the same options
         reasons["printed"] = ""
     if "followed" in known and np.isnan(table.followed[~table.skipped]).any():
-        reasons["followed"] = "the column 'followed' lacks values"
+        reasons["followed"] = "the column 'followed' has missing values"
     needs = {**_NEEDS, "original": _NEED_THE_ORIGINAL}
     return {name: reasons[column] for column, names in needs.items() for name in names if reasons[column]}
 
 
 def _like_the_original(table: ResponseTable) -> ResponseTable:
-    """The variants that print the same options as their question's original."""
+    """The variants that print the same options as the original of their question."""
     printed = table.printed[table.original]
     return table.where(table.printed == printed[table.question])
 
@@ -219,7 +227,7 @@ _METRICS: Mapping[str, Callable[[ResponseTable], Estimate]] = {
     "invalid": metrics.invalid,
     "followed": metrics.followed,
 }
-"""The metrics that answers alone can define."""
+"""The metrics that can be computed from a table of answers."""
 
 _NEED_THE_ORIGINAL = ("mcqa", "mcqa_plus_diff", "ci", "cora", "sc", "acc_h")
 
@@ -230,4 +238,4 @@ _NEEDS: Mapping[str, tuple[str, ...]] = {
     "category": ("macro_acc",),
     "followed": ("followed",),
 }
-"""The columns that metrics need."""
+"""The metrics that need each column."""
