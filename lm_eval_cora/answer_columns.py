@@ -1,4 +1,4 @@
-"""The columns of a table or file of answers: which there are, and their values."""
+"""The columns of a table or file of answers: their names and values."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class Column(NamedTuple):
     """A column of answers.
 
     Attributes:
-        about: What it says.
-        names: The names under which it is found.
+        about: Description of its values.
+        names: Names under which it is found.
     """
 
     about: str
@@ -42,24 +42,24 @@ COLUMNS: Mapping[str, Column] = {
 """All columns of answers."""
 
 _MAY_BE_ABSENT = {"printed", "category", "followed", "reader"}
-"""Columns whose key some rows of a JSON file may lack."""
+"""Columns that may be missing in some rows of a JSON file."""
 
 _ABSENT = object()
-"""Marks a key that a row lacks."""
+"""Marks a key that is missing in a row."""
 
 _TRUTH = {"true": True, "1": True, "false": False, "0": False}
 
 _EXACT = 2**53
-"""Whole numbers are exact floats up to this one."""
+"""Floats represent all whole numbers exactly up to this one."""
 
 
 class AnswerColumns(NamedTuple):
-    """The columns of answers.
+    """The columns of a table or file of answers.
 
     Attributes:
         names: The name of each column in the source.
         values: The values of each column; None is a missing value.
-        where: Names the place of a row.
+        where: Describes the location of a row.
     """
 
     names: Mapping[str, str]
@@ -67,16 +67,16 @@ class AnswerColumns(NamedTuple):
     where: Callable[[int], str]
 
     def has(self, *columns: str) -> bool:
-        """Whether the source has all of these columns."""
+        """Whether the source has all these columns."""
         return all(column in self.values for column in columns)
 
     def error(self, row: int, column: str, expected: str) -> ReportError:
-        """Make an error about a value."""
+        """Make an error about the value of a column in a row."""
         got = shorten(repr(self.values[column][row]), 200)
         return ReportError(f"{self.where(row)}: column {self.names[column]!r}: expected {expected}, got {got}")
 
     def texts(self, column: str) -> list[str]:
-        """Values as text. A number becomes its text, so that 7, 7.0 and "7" are equal.
+        """The values as text. A number becomes its text, so that 7, 7.0 and "7" are equal.
 
         Raises:
             ReportError: If a value is missing, or neither a text nor a number.
@@ -87,21 +87,33 @@ class AnswerColumns(NamedTuple):
         ]
 
     def texts_or_none(self, column: str) -> list[str | None]:
-        """Values as text, None for a missing one."""
+        """The values as text; None for a missing value.
+
+        Raises:
+            ReportError: If a value is neither a text nor a number.
+        """
         return [
             value if type(value) is str or value is None else self._text(row, column, value)
             for row, value in enumerate(self.values[column])
         ]
 
     def truths(self, column: str) -> list[bool | None]:
-        """Values as True or False, None for a missing one."""
+        """The values as True or False; None for a missing value.
+
+        Raises:
+            ReportError: If a value is neither True nor False (nor 1 or 0).
+        """
         return [
             value if value is True or value is False or value is None else self._truth(row, column, value)
             for row, value in enumerate(self.values[column])
         ]
 
     def lists(self, column: str) -> list[list[str] | None]:
-        """Values as lists of texts, None for a missing one."""
+        """The values as lists of texts; None for a missing value.
+
+        Raises:
+            ReportError: If a value is not a list of texts or numbers.
+        """
         lists: list[list[str] | None] = []
         for row, value in enumerate(self.values[column]):
             items = parse_cell(value)
@@ -134,10 +146,13 @@ def read_columns(data: Any, given: Mapping[str, str | None]) -> AnswerColumns:
 
     Args:
         data: A pandas DataFrame, a `datasets.Dataset`, a list of dicts, or a path.
-        given: The name of a column for some of `COLUMNS`. The others are found under their usual names.
+        given: The names of some of `COLUMNS` in the data. The others are found under their usual names.
+
+    Returns:
+        The columns that the data have.
 
     Raises:
-        ReportError: If the data cannot be read, has no rows, or lacks a column.
+        ReportError: If the data cannot be read, have no rows, or a column is missing.
 
     Example:
         >>> columns = read_columns([{"id": 7, "variant": "a", "ok": True}], {"question": "id", "correct": "ok"})
@@ -151,7 +166,10 @@ def read_columns(data: Any, given: Mapping[str, str | None]) -> AnswerColumns:
     for column in names.keys() - _MAY_BE_ABSENT:
         if _ABSENT in found[names[column]]:
             row = found[names[column]].index(_ABSENT)
-            raise ReportError(f"{where(row)}: the key {names[column]!r} is missing, which other rows have")
+            raise ReportError(
+                f"{where(row)}: the key {names[column]!r} is missing, but other rows have it. "
+                "Give every row the same keys"
+            )
     values = {column: _without_absent(found[name]) for column, name in names.items()}
     return AnswerColumns(names, values, where)
 
@@ -196,7 +214,11 @@ def _without_absent(values: list[Any]) -> list[Any]:
 
 
 def _find(found: Mapping[str, Sequence[Any]], given: Mapping[str, str | None], source: str) -> dict[str, str]:
-    """The name of each column that the source has."""
+    """The name in the source of each column that it has.
+
+    Raises:
+        ReportError: If a named or a needed column is missing.
+    """
     names = {}
     for column, (_, usual) in COLUMNS.items():
         asked = given.get(column)

@@ -1,4 +1,4 @@
-"""Answers that were collected without the harness: a table or file -> ResponseTable."""
+"""Answers collected without the harness: a table or file -> ResponseTable."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from lm_eval_cora.report import ReportError
 from lm_eval_cora.responses import IDENTITIES, INVALID, Bools, Ints, ResponseTable
 
 _MOST_PAIRS = 50_000_000
-"""Pairs of equal answers that fit into the memory."""
+"""Largest number of pairs of equal answers, which bounds the memory."""
 
 
 class AnswerRows(NamedTuple):
@@ -24,8 +24,8 @@ class AnswerRows(NamedTuple):
 
     Attributes:
         table: The answers.
-        known: The columns that are known, of `answer_columns.COLUMNS`.
-        readers: The names in the column `reader`.
+        known: The columns of `answer_columns.COLUMNS` that the data have.
+        readers: The different names in the column `reader`.
     """
 
     table: ResponseTable
@@ -39,6 +39,9 @@ def read_answers(data: Any, names: Mapping[str, str | None] | None = None) -> An
     Args:
         data: A pandas DataFrame, a `datasets.Dataset`, a list of dicts, or a path; see `score`.
         names: The names of columns; see `score`.
+
+    Returns:
+        The answers, and what the data tell about them.
 
     Raises:
         ReportError: If the data cannot be read, a column is missing, or a value is wrong. The message names the row.
@@ -79,7 +82,9 @@ def read_answers(data: Any, names: Mapping[str, str | None] | None = None) -> An
 
 
 def _sorted(questions: Sequence[str], variants: Sequence[str], columns: AnswerColumns) -> tuple[Ints, list[str], Ints]:
-    """Rows by question and variant, so that a table does not depend on their order; ids and numbers of variants.
+    """Order of the rows by question and variant, (R,); the ids of the questions; their numbers of variants, (N,).
+
+    Sorting makes the table independent of the order of the rows.
 
     Raises:
         ReportError: If a question has two rows for one variant.
@@ -95,20 +100,20 @@ def _sorted(questions: Sequence[str], variants: Sequence[str], columns: AnswerCo
         raise ReportError(
             f"{columns.where(second)}: question {questions[second]!r} has a second row with the variant "
             f"{shorten(variants[second])!r}, after {columns.where(first)}. Expected one row per variant: number the "
-            "variants of each question, and put what they have in common into a column 'kind'"
+            "variants of each question. If the column names kinds of variants, call it 'kind'"
         )
     return order, list(codes), np.bincount(question, minlength=len(codes))
 
 
 def _in_order(label: str) -> tuple[bool, int, str]:
-    """Whole numbers by value, then other labels by their text."""
+    """Sort key: whole numbers by value, then other labels by their text."""
     digits = label.removeprefix("-")
     is_whole = digits.isascii() and digits.isdigit() and len(digits) < 19
     return (not is_whole, int(label) if is_whole else 0, label)
 
 
 def _right_and_skipped(columns: AnswerColumns, picked: Sequence[str | None] | None) -> tuple[Bools, Bools]:
-    """(R,) whether each answer is right, and whether it was skipped.
+    """(R,) whether each answer is right, and (R,) whether it was skipped.
 
     Raises:
         ReportError: If `correct` contradicts `picked` and `answer`.
@@ -126,14 +131,14 @@ def _right_and_skipped(columns: AnswerColumns, picked: Sequence[str | None] | No
     if picked is not None:
         for row, (one, pick) in enumerate(zip(correct, picked, strict=True)):
             if pick is None and one:
-                raise columns.error(row, "picked", "a pick where the answer is correct")
+                raise columns.error(row, "picked", "a pick, because the answer is correct")
             if pick is not None and one is None:
-                raise columns.error(row, "correct", "True or False where there is a pick")
+                raise columns.error(row, "correct", "True or False, because there is a pick")
     return np.array([one is True for one in correct]), np.array([one is None for one in correct])
 
 
 def _originals(columns: AnswerColumns, questions: Sequence[str], kinds: Sequence[str] | None) -> Bools | None:
-    """(R,) whether each row is the original of its question, or None if that is not known.
+    """(R,) whether each row is the original of its question; None if unknown.
 
     Raises:
         ReportError: If the column `original` marks two rows of a question.
@@ -145,7 +150,8 @@ def _originals(columns: AnswerColumns, questions: Sequence[str], kinds: Sequence
     for row in (row for row, mark in enumerate(marked) if mark):
         if questions[row] in seen:
             first = columns.where(seen[questions[row]])
-            raise columns.error(row, "original", f"one original for question {questions[row]!r}, which {first} is")
+            expected = f"False, because question {questions[row]!r} already has an original, {first}"
+            raise columns.error(row, "original", expected)
         seen[questions[row]] = row
     return np.array([bool(mark) for mark in marked])
 
@@ -155,8 +161,8 @@ def _picks(
 ) -> dict[str, Any]:
     """The columns of a table that depend on the picks.
 
-    Where all variants of a question say what they print, the options get numbers. Otherwise the picks are texts, all
-    pairs of which are comparable.
+    If all rows of a question have `printed`, its options get numbers. Otherwise the picks are compared as texts, and
+    all pairs of variants are comparable.
     """
     lists = columns.lists("printed") if columns.has("printed") else [None] * len(picked)
     table = ResponseTable.from_columns(["all"], np.array([len(order)]), np.zeros(len(order), dtype=np.bool_))
@@ -209,13 +215,17 @@ def _numbers(
     if len(numbers) > IDENTITIES:
         raise ReportError(
             f"{columns.where(rows[0])}: the question has {len(numbers)} different options, expected at most "
-            f"{IDENTITIES}. Leave out the column {columns.names['printed']!r} if all pairs of variants are comparable"
+            f"{IDENTITIES}. Leave out the column {columns.names['printed']!r} if all variants print the same options"
         )
     return numbers
 
 
 def _equal_pairs(texts: Sequence[str | None], sizes: Ints) -> Ints:
-    """(P, 2) the pairs of rows of one question with the same text."""
+    """(P, 2) pairs of rows of one question with the same text.
+
+    Raises:
+        ReportError: If there are too many pairs.
+    """
     question = np.repeat(np.arange(len(sizes)), sizes).tolist()
     codes: dict[tuple[int, str], int] = {}
     code = np.array(
@@ -228,8 +238,8 @@ def _equal_pairs(texts: Sequence[str | None], sizes: Ints) -> Ints:
     counts = np.bincount(code[code >= 0], minlength=len(codes))
     if (counts * (counts - 1) // 2).sum() > _MOST_PAIRS:
         raise ReportError(
-            f"more than {_MOST_PAIRS:,} pairs of equal answers. Score fewer variants per question at a time, or name "
-            "the printed options of each variant in a column 'printed'"
+            f"answers: expected at most {_MOST_PAIRS:,} pairs of equal answers to the same question. Score fewer "
+            "questions or variants at a time, or list the printed options of each variant in a column 'printed'"
         )
     by_code = np.argsort(code, kind="stable")[(code < 0).sum() :]
     starts = np.cumsum(counts) - counts

@@ -124,7 +124,7 @@ def test_skipped_variants_leave_out_what_they_could_change() -> None:
     ("change", "message"),
     [
         ({"correct": False}, "row 0: column 'correct': expected True, because of the columns 'picked' and 'answer'"),
-        ({"correct": None}, "row 0: column 'correct': expected True or False where there is a pick"),
+        ({"correct": None}, "row 0: column 'correct': expected True or False"),
         ({"answer": None}, "row 0: column 'answer': expected a text"),
         ({"picked": "b", "correct": True}, "row 0: column 'correct': expected False"),
         ({"picked": None, "correct": True}, "row 0: column 'correct': expected False"),
