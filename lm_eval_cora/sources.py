@@ -53,12 +53,14 @@ def score(
             parquet file.
         question: The id of the question.
         variant: The number or name of the variant, different for each variant of a question.
-        correct: Whether the answer is right: True or False, 1 or 0. A missing value is a skipped variant.
+        correct: Whether the answer is right: True or False, 1 or 0. A missing value is a skipped variant, one that
+            was not asked.
         original: Whether the variant is the question as in its benchmark. `cora`, `ci` and `mcqa` need it.
         picked: The option that the answer picks: its text or id, not its letter. A missing value is an invalid answer.
             The agreement metrics, such as `consistency_rate`, and `invalid` need it.
         answer: The right option: its text or id, as in `picked`.
-        printed: The list of all options that the variant prints. Without it, all pairs of variants are compared.
+        printed: The list of all options that the variant prints. Without it, all variants of a question count as
+            printing the same options.
         kind: The kind of variant, such as `shuffled`. `acc_min` and `acc_max` need it. Without a column `original`, the
             kind `original` marks the originals.
         category: The category of the question. `macro_acc` needs it.
@@ -92,8 +94,7 @@ def scores_of_rows(rows: AnswerRows) -> Scores:
     notes = [f"responses read by: {', '.join(rows.readers)}"] if rows.readers else []
     if not table.is_whole:
         notes.append(f"{int(table.skipped.sum()):,} of {len(table.skipped):,} variants were skipped")
-    if table.not_begun:
-        notes.append(f"{table.not_begun:,} questions are left out because all of their variants were skipped")
+    notes += _left_out(table)
     functions = {name: partial(despite_skipped, metric) for name, metric in _METRICS.items()}
     return Scores(table, functions, reasons=_undefined(table, rows.known), notes=notes)
 
@@ -107,7 +108,7 @@ def read(variants: Sequence[Variant], responses: Iterable[str | None], *, reader
         reader: `flexible` finds the answer anywhere in the response. `strict` follows the rules of the papers.
 
     Returns:
-        The metrics of the probe. A note says how many questions are left out because variants are missing.
+        The metrics of the probe. A note says how many questions are left out because variants are missing or skipped.
 
     Raises:
         ReportError: If the numbers of variants and responses differ, or a response is not text.
@@ -135,8 +136,7 @@ def read(variants: Sequence[Variant], responses: Iterable[str | None], *, reader
     table = ResponseTable.from_records(records)
     entries = applicable_metrics(probe_of({}, records), table, "generate")
     functions = {entry["metric"]: partial(compute, entry) for entry in entries if is_in_table(entry)}
-    notes = [f"{table.incomplete:,} questions are left out because variants are missing"] if table.incomplete else []
-    return Scores(table, functions, notes=notes)
+    return Scores(table, functions, notes=_left_out(table))
 
 
 def read_runs(*paths: str | PathLike[str], reader: Reader | None = None) -> list[Scores]:
@@ -167,6 +167,13 @@ def read_runs(*paths: str | PathLike[str], reader: Reader | None = None) -> list
         )
         for run in found
     ]
+
+
+def _left_out(table: ResponseTable) -> list[str]:
+    """Notes on the questions that a table leaves out."""
+    total = len(table.sizes) + table.incomplete + table.not_begun
+    reasons = {"variants are missing": table.incomplete, "all their variants were skipped": table.not_begun}
+    return [f"left out {count:,} of {total:,} questions because {reason}" for reason, count in reasons.items() if count]
 
 
 def _undefined(table: ResponseTable, known: frozenset[str]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""A file of answers got without the harness: scored as the harness would, or one clear error."""
+"""Files of answers collected without the harness: the same scores as in the harness, or one clear error."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_every_pair_is_comparable_without_options(tmp_path: Path) -> None:
         *(line("q2", ordinal, picked, "é") for ordinal, picked in enumerate(["é", "é", "é", "é"])),
     ]
     found = values(scored(tmp_path / "answers.jsonl", lines))
-    # q1: one of six pairs agrees; two invalid answers would not agree either. q2: all do.
+    # q1: one of six pairs agrees. q2: all six agree.
     assert found["consistency_rate"] == pytest.approx((1 / 6 + 1) / 2)
     assert found["acc"] == found["mcqa_plus"] == pytest.approx(6 / 8)
     assert (found["mcqa"], found["bmca@1.0"], found["ci"], found["cora"]) == (1.0, 0.5, 0.5, 0.5)
@@ -53,14 +53,14 @@ def test_every_pair_is_comparable_without_options(tmp_path: Path) -> None:
 
 
 def test_options_say_which_pairs_are_comparable(tmp_path: Path) -> None:
-    """Of a, b and c the first two are printed everywhere, c in one variant only."""
+    """All variants print a and b; one also prints c."""
     lines = [
         line("q1", 0, "c", options=["a", "b", "c"]),
         line("q1", 1, "a", options=["a", "b"]),
         line("q1", 2, "a", options=["b", "a"]),
         line("q1", 3, None, options=["a", "b"]),
     ]
-    # c against a is no pair; a against a agrees; three pairs hold the invalid one: 1 of 4.
+    # Pairs of c and a are not comparable. The pair of a and a agrees. Three pairs have an invalid answer: 1 of 4.
     assert values(scored(tmp_path / "with.jsonl", lines))["consistency_rate"] == pytest.approx(1 / 4)
     for one in lines:
         del one["options"]
@@ -77,7 +77,7 @@ def test_without_an_original(tmp_path: Path) -> None:
     assert values(scores)["mcqa_plus"] == 0.75
 
 
-def test_two_originals_are_none(tmp_path: Path) -> None:
+def test_two_originals_leave_mcqa_undefined(tmp_path: Path) -> None:
     lines = [line("q1", 0, "a"), line("q1", 1, "a", kind="original")]
     assert "one original" in scored(tmp_path / "answers.jsonl", lines).undefined["mcqa"]
 
@@ -178,7 +178,7 @@ def test_two_answers_to_one_variant(tmp_path: Path) -> None:
         read_answers(path)
 
 
-def test_files_that_are_none(tmp_path: Path) -> None:
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     for content in (b"", b"\n\n  \n", b"\xef\xbb\xbf"):
         path = tmp_path / "empty.jsonl"
         path.write_bytes(content)

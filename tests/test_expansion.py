@@ -1,4 +1,4 @@
-"""Variants for people who query a model themselves: those of the task `cora_local`, from any kind of table."""
+"""Variants for users who query a model themselves: the same as in the task `cora_local`, from any kind of table."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_columns_with_other_names() -> None:
     assert (first.question, first.choices, first.answer) == ("Frozen water?", ("Fog", "Ice"), 1)
 
 
-def test_templates_of_ones_own(tmp_path: Path) -> None:
+def test_user_templates(tmp_path: Path) -> None:
     path = tmp_path / "templates.json"
     path.write_text(json.dumps([{"name": "brief", "prompt": "{question}{options}\nThe best answer is:"}]))
     with pytest.raises(OptionError, match="template"):

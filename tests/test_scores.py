@@ -1,4 +1,4 @@
-"""What the Python API returns: a mapping of metrics, tables, a plot, and comparisons."""
+"""Return values of the Python API: a mapping of metrics, tables, a plot, and comparisons."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def test_a_mapping_of_estimates(scores: cora.Scores) -> None:
     assert "coral" not in scores
 
 
-def test_an_unknown_metric_is_named_with_what_was_meant(scores: cora.Scores) -> None:
+def test_an_unknown_metric_suggests_a_similar_one(scores: cora.Scores) -> None:
     with pytest.raises(KeyError, match=r"Did you mean 'bmca@1\.0'"):
         scores["bmca@1"]
 
 
-def test_what_is_undefined_is_nan_and_says_why(scores: cora.Scores) -> None:
+def test_an_undefined_metric_is_nan_with_a_reason(scores: cora.Scores) -> None:
     assert isnan(scores["consistency_rate"].value)
     assert "'picked'" in scores.undefined["consistency_rate"]
     assert "'kind'" in scores.undefined["acc_min"]

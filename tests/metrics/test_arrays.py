@@ -1,4 +1,4 @@
-"""Metrics of right and wrong answers on arrays: the same values as on tables, and what skipped variants leave open."""
+"""Metrics of right and wrong answers on arrays: the same values as on tables; undefined if skipped variants matter."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_wrong_arrays(correct: Any, message: str) -> None:
 
 
 @pytest.mark.parametrize("original", [-1, 2, 3])
-def test_an_original_that_a_question_lacks(original: int) -> None:
+def test_a_row_that_is_too_short_for_the_original(original: int) -> None:
     with pytest.raises(ValueError, match=r"question 1 has 2 variants"):
         metrics.cora([[1, 1, 1, 1], [1, 1]], original=original)
 
