@@ -59,6 +59,8 @@ def same_size(table: ResponseTable) -> dict[str, tuple[Estimate, Difference]]:
 class Resampled(NamedTuple):
     """A score over many random draws of the variants.
 
+    `resampled` returns it; see there for an example.
+
     Attributes:
         mean: Mean of the score over the draws.
         sd: Standard deviation over the draws (ddof 1).

@@ -17,6 +17,8 @@ from lm_eval_cora.responses import Floats, ResponseTable
 class Aggregated(NamedTuple):
     """Accuracy range and consistency rates of a benchmark over several probes.
 
+    `aggregated` returns it; see there for an example.
+
     Attributes:
         acc_mean: Mean of the accuracies of all predictions. Each position is one prediction. If some questions lack
             positions, this is not the mean of the probes' own acc_mean.

@@ -14,11 +14,11 @@ _PAIRS_AT_A_TIME = 4_000_000
 
 @takes_arrays
 def ci(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
-    """Consistency index: 1 - (mcqa - bmca@1.0).
+    """Consistency index: 1 minus the accuracy that is lost if all variants must be right.
 
-    mcqa - bmca@1.0 is the share of questions that are right in the original but not in all variants. So the index is
-    the mean of 1 - x_i + y_i, where x_i is 1 if the original of question i is answered correctly and y_i is 1 if all
-    its variants are.
+    The formula is 1 - (mcqa - bmca@1.0), where mcqa - bmca@1.0 is the share of questions that are right in the original
+    but not in all variants. So the index is the mean of 1 - x_i + y_i, where x_i is 1 if the original of question i is
+    answered correctly and y_i is 1 if all its variants are.
 
     Args:
         answers: Right and wrong answers to N questions: an array of shape (questions, variants), or a list of rows if
@@ -47,7 +47,7 @@ def ci(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
 
 @takes_arrays
 def cora(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
-    """Consistency-rebalanced accuracy: mcqa * ci.
+    """Consistency-rebalanced accuracy: mcqa * ci, the accuracy times the consistency index.
 
     With m = mcqa and b = bmca@1.0 it is m(1 - m + b). The standard error comes from the delta method: question i has
     the influence (1 - 2m + b)(x_i - m) + m(y_i - b), where x_i is 1 if its original is answered correctly and y_i is 1
@@ -96,7 +96,7 @@ def influence_on_cora(original: Floats, full: Floats, m: float, b: float) -> Flo
 
 @takes_arrays
 def core(answers: ResponseTable) -> Estimate:
-    """Area under the BMCA curve times its mean height.
+    """Summary of the BMCA curve: its area times its mean height.
 
     The curve is bmca@c, the share of questions with at least the share c of their variants answered correctly. The area
     is the trapezoid area for c = 0, 0.1, ... 1.0, and the height is the mean for c = 0.1, ... 1.0. This is a closed

@@ -14,6 +14,8 @@ from lm_eval_cora.metrics.estimate import IN_95_PERCENT, Estimate, standard_erro
 class Difference(NamedTuple):
     """A difference of two estimates from the same questions; undefined numbers are nan.
 
+    `difference` returns it; see there for an example.
+
     Attributes:
         value: The difference, after - before.
         stderr: Its standard error.
@@ -63,6 +65,8 @@ def difference(before: Estimate, after: Estimate) -> Difference:
 
 class McNemar(NamedTuple):
     """Result of McNemar's test: do as many questions change from right to wrong as from wrong to right?
+
+    `mcnemar` returns it; see there for an example.
 
     Attributes:
         lost: Number of questions that count before but not after.
