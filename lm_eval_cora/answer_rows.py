@@ -41,7 +41,7 @@ def read_answers(data: Any, names: Mapping[str, str | None] | None = None) -> An
         names: The names of columns; see `score`.
 
     Returns:
-        The answers, and what the data tell about them.
+        The answers, the columns that the data have, and the readers.
 
     Raises:
         ReportError: If the data cannot be read, a column is missing, or a value is wrong. The message names the row.

@@ -159,7 +159,7 @@ def bmca(answers: ResponseTable, level: float) -> Estimate:
     Args:
         answers: Right and wrong answers to N questions: an array of shape (questions, variants), or a list of rows if
             the numbers of variants differ. True or 1 is right, False or 0 is wrong, NaN or None is a skipped variant.
-        level: The share of variants, from 0 to 1. A float is read as the decimal number that it prints.
+        level: The share of variants, from 0 to 1. A float is read as the decimal number that it prints as.
 
     Returns:
         A share from 0 to 1, which falls with the level; nan without questions, or if skipped variants could change it.
@@ -179,7 +179,7 @@ def bmca(answers: ResponseTable, level: float) -> Estimate:
 
 
 def exact_level(level: float) -> Fraction:
-    """Convert a share to the decimal fraction that it prints.
+    """Convert a share to the decimal fraction that it prints as.
 
     Raises:
         ValueError: If it is not from 0 to 1.

@@ -204,7 +204,7 @@ def equal_at(table: ResponseTable, level: float) -> Estimate:
 
     Args:
         table: Answers to N questions.
-        level: The share of variants, from 0 to 1. A float is read as the decimal number that it prints.
+        level: The share of variants, from 0 to 1. A float is read as the decimal number that it prints as.
 
     Returns:
         A share from 0 to 1; nan without questions.

@@ -47,7 +47,7 @@ def nota_acc(table: ResponseTable, subset: Subset = "all") -> Estimate:
         A share from 0 to 1; nan if no question of the subset has such a variant.
 
     Raises:
-        ValueError: If there is no such subset.
+        ValueError: If `subset` is neither `all` nor `always_right`.
 
     Example:
         >>> from lm_eval_cora.responses import Record
@@ -72,7 +72,7 @@ def nota_acc_h(table: ResponseTable, subset: Subset = "all") -> Estimate:
         A share from 0 to 1; nan if no question of the subset has such variants.
 
     Raises:
-        ValueError: If there is no such subset.
+        ValueError: If `subset` is neither `all` nor `always_right`.
 
     Example:
         >>> from lm_eval_cora.responses import Record
@@ -100,7 +100,7 @@ def nota_acc_diff(table: ResponseTable, subset: Subset = "all") -> Estimate:
         A difference from -1 to 1; nan if no question of the subset has such a variant.
 
     Raises:
-        ValueError: If there is no such subset.
+        ValueError: If `subset` is neither `all` nor `always_right`.
 
     Example:
         >>> from lm_eval_cora.responses import Record
@@ -130,7 +130,7 @@ def nota_acc_h_diff(table: ResponseTable, subset: Subset = "all") -> Estimate:
         A difference from -1 to 1; nan if no question of the subset has such variants.
 
     Raises:
-        ValueError: If there is no such subset.
+        ValueError: If `subset` is neither `all` nor `always_right`.
 
     Example:
         >>> from lm_eval_cora.responses import Record
