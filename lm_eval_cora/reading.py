@@ -7,7 +7,7 @@ from typing import Any
 
 from lm_eval_cora.answers import Answer, Reader
 from lm_eval_cora.formats import Doc, format_of
-from lm_eval_cora.responses import Record
+from lm_eval_cora.records import Record
 
 _EXCERPT = 80
 """Number of characters of an invalid response that its Record keeps."""

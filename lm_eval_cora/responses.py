@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import combinations
 from math import nan
@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lm_eval_cora.answers import Answer
-from lm_eval_cora.formats import FORMATS, Doc
+from lm_eval_cora.formats import FORMATS
 from lm_eval_cora.hits import flatten
-from lm_eval_cora.variants import Variant
+from lm_eval_cora.records import Record
 
 INVALID = -1
 """Value of `ResponseTable.picked` for an answer that picks no option."""
@@ -32,67 +31,6 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Sets = NDArray[np.uint64]
 """Sets of identities: identity k is bit k. The largest identity in use is 52, a 26th filler."""
-
-
-@dataclass
-class Record(Variant, Answer):
-    """A variant and the answer to it, without the texts, which would fill the memory.
-
-    Attributes:
-        matches: Whether a written answer is equivalent to the reference; None if the check ran out of time or memory.
-        skipped: Whether early stopping or a budget skipped the variant. It is then neither right nor invalid.
-        followed: Whether the response is in the requested format, so that the strict reader can read it; None if
-            unknown.
-        excerpt: Beginning of an invalid response; ignored if records are compared.
-        size: Number of bytes of an invalid response; ignored if records are compared.
-    """
-
-    matches: bool | None = field(default=None, kw_only=True)
-    skipped: bool = field(default=False, kw_only=True)
-    followed: bool | None = field(default=None, kw_only=True)
-    excerpt: str = field(default="", compare=False, kw_only=True)
-    size: int = field(default=0, compare=False, kw_only=True)
-
-    @classmethod
-    def of(cls, doc: Doc, answer: Answer, **more: Any) -> Record:
-        """Make the Record of a variant.
-
-        Args:
-            doc: The variant as a mapping; other keys are ignored.
-            answer: The answer in the response.
-            **more: The attributes of a Record.
-
-        Returns:
-            The record.
-
-        Example:
-            >>> doc = {"question_id": "q1", "kind": "x", "ordinal": 1, "original": False, "variants": 8, "category": ""}
-            >>> Record.of({**doc, "ask": "letter", "printed": [1, 0], "answer": 0}, Answer(picked=0)).correct
-            True
-        """
-        return cls(
-            doc["question_id"],
-            doc["variants"],
-            doc["ordinal"],
-            doc["kind"],
-            tuple(doc["printed"]),
-            doc["answer"],
-            category=doc["category"],
-            original=doc["original"],
-            ask=doc["ask"],
-            **vars(answer),
-            **more,
-        )
-
-    @property
-    def correct(self) -> bool:
-        """Whether the answer is right, compared by identity. An invalid answer is never right."""
-        return FORMATS[self.ask].is_correct(self)
-
-    @property
-    def invalid(self) -> bool:
-        """Whether the response has no valid answer."""
-        return not self.skipped and self.picked is None and self.selected is None and self.written is None
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,13 +12,12 @@ from lm_eval_cora.prompting.template import Template
 from lm_eval_cora.question import OpenQuestion, Question
 
 
+# Not frozen, because creating a frozen object takes six times as long. The harness gets `vars(variant)` as a doc and
+# writes it to the samples file with the fields in this order. Python stores the keys of such a dict once per class, so
+# it takes a third of the memory of a plain dict; a run has up to 635,804 docs.
 @dataclass
 class Variant:
     """One altered form of a question.
-
-    The class is not frozen, because creating a frozen object takes six times as long. The harness gets `vars(variant)`
-    as a doc and writes it to the samples file with the fields in this order. Python stores the keys of such a dict once
-    per class, so it takes a third of the memory of a plain dict; a run has up to 635,804 docs.
 
     Attributes:
         question_id: Id of the source question.

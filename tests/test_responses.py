@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lm_eval_cora.responses import INVALID, Record, ResponseTable
+from lm_eval_cora.records import Record
+from lm_eval_cora.responses import INVALID, ResponseTable
 
 
 def record(question_id: object = "q1", ordinal: int = 0, variants: int = 2, picked: int | None = 0) -> Record:

@@ -12,9 +12,9 @@ from tqdm import tqdm
 from lm_eval_cora.export.provenance import as_texts, evaluation_name
 from lm_eval_cora.formats import FORMATS, format_of
 from lm_eval_cora.question import LETTERS
+from lm_eval_cora.records import Record
 from lm_eval_cora.report.runs import Run
 from lm_eval_cora.report.samples import BYTES_WORTH_A_BAR, Key, parsed_line
-from lm_eval_cora.responses import Record
 
 
 def rows(run: Run, result_id: str | None) -> Iterator[dict[str, Any]]:

@@ -12,7 +12,7 @@ from lm_eval_cora.prompting import question_block
 from lm_eval_cora.question import LETTERS, OpenQuestion, Question
 
 if TYPE_CHECKING:
-    from lm_eval_cora.responses import Record
+    from lm_eval_cora.records import Record
 
 Doc = Mapping[str, Any]
 """A Variant as a mapping, as the harness passes it to its hooks and writes it to the samples file."""

@@ -11,7 +11,7 @@ from lm_eval_cora.answers.plain import both_ends
 from lm_eval_cora.formats.base import AnswerFormat, Doc
 
 if TYPE_CHECKING:
-    from lm_eval_cora.responses import Record
+    from lm_eval_cora.records import Record
 
 _LONGEST = 1_000
 """Maximum number of characters of an answer. The longest one of MATH has fewer than 200."""

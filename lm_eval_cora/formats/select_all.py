@@ -15,7 +15,7 @@ from lm_eval_cora.prompting import render
 from lm_eval_cora.question import LETTERS
 
 if TYPE_CHECKING:
-    from lm_eval_cora.responses import Record
+    from lm_eval_cora.records import Record
 
 _HEAD = 4096
 

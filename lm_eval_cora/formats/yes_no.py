@@ -17,7 +17,7 @@ from lm_eval_cora.prompting import render
 from lm_eval_cora.question import OpenQuestion, Question
 
 if TYPE_CHECKING:
-    from lm_eval_cora.responses import Record
+    from lm_eval_cora.records import Record
 
 _HEAD = 256
 _NEAR = 80

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from lm_eval_cora.answers import TOO_MANY_INVALID, Reader, Reason
 from lm_eval_cora.formats import FORMATS, AnswerFormat
-from lm_eval_cora.responses import Record
+from lm_eval_cora.records import Record
 
 _ROOM = 4096
 """Token limit that is enough for most reasoning models."""

@@ -21,7 +21,7 @@ from typing import Any
 
 from lm_eval.models import api_models
 
-from lm_eval_cora.responses import Record
+from lm_eval_cora.records import Record
 
 # ---- the evaluation that is running
 

@@ -17,7 +17,8 @@ from lm_eval_cora.benchmarks import Benchmark
 from lm_eval_cora.data import Data
 from lm_eval_cora.options import Options
 from lm_eval_cora.prompting.template import Template
-from lm_eval_cora.responses import Record, ResponseTable
+from lm_eval_cora.records import Record
+from lm_eval_cora.responses import ResponseTable
 
 
 def name_callables(value: Any) -> Any:

@@ -30,7 +30,8 @@ from lm_eval_cora.options import OptionError, Options
 from lm_eval_cora.probes import Probe
 from lm_eval_cora.randomness import draw
 from lm_eval_cora.reading import SKIPPED, Skipped, is_settled, response_of, skipped, written_answer
-from lm_eval_cora.responses import Record, ResponseTable
+from lm_eval_cora.records import Record
+from lm_eval_cora.responses import ResponseTable
 from lm_eval_cora.stopping.rounds import Planned
 from lm_eval_cora.stopping.rule import saves_requests
 

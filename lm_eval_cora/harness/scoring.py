@@ -11,7 +11,7 @@ from lm_eval_cora.formats import FORMATS
 from lm_eval_cora.harness.compat import RecordCell, RecordScore, SampleRow
 from lm_eval_cora.harness.docs import Doc
 from lm_eval_cora.reading import read_response
-from lm_eval_cora.responses import Record
+from lm_eval_cora.records import Record
 
 CHECKER = EquivalenceChecker()
 """Compares written answers for all tasks of the process. Each pair is compared once."""

@@ -59,7 +59,8 @@ from lm_eval_cora.metrics.entries import (
 from lm_eval_cora.metrics.estimate import for_json
 from lm_eval_cora.options import OptionError
 from lm_eval_cora.question import Form
-from lm_eval_cora.responses import Record, ResponseTable
+from lm_eval_cora.records import Record
+from lm_eval_cora.responses import ResponseTable
 
 _RATE = 10.0
 """Assumed requests per second in a dry run. A real run reports its own rate after 20 s."""

@@ -42,7 +42,7 @@ def same_size(table: ResponseTable) -> dict[str, tuple[Estimate, Difference]]:
         score on all variants, paired by question. Values are nan without questions.
 
     Example:
-        >>> from lm_eval_cora.responses import Record
+        >>> from lm_eval_cora.records import Record
         >>> kinds = {"original": 0, "with_nota": 0, "decoupled": 1, "decoupled_with_nota": 1}
         >>> records = [Record("q1", 4, i, kind, (0, 1), 0, picked=pick) for i, (kind, pick) in enumerate(kinds.items())]
         >>> score, change = same_size(ResponseTable.from_records(records))["mcqa_plus"]

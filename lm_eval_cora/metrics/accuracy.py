@@ -204,7 +204,7 @@ def invalid(table: ResponseTable) -> Estimate:
         A share from 0 to 1 with the standard error of a pooled share; nan without questions.
 
     Example:
-        >>> from lm_eval_cora.responses import Record
+        >>> from lm_eval_cora.records import Record
         >>> records = [Record("q1", 2, n, "x", (0, 1), 0, picked=pick) for n, pick in enumerate([0, None])]
         >>> invalid(ResponseTable.from_records(records)).value
         0.5
@@ -229,7 +229,7 @@ def followed(table: ResponseTable) -> Estimate:
         response. It is unknown for answers scored by likelihood, and for a table without the column `followed`.
 
     Example:
-        >>> from lm_eval_cora.responses import Record
+        >>> from lm_eval_cora.records import Record
         >>> records = [Record("q1", 2, n, "x", (0, 1), 0, picked=0, followed=n == 0) for n in range(2)]
         >>> followed(ResponseTable.from_records(records)).value
         0.5
@@ -254,7 +254,7 @@ def ties(table: ResponseTable) -> Estimate:
         A share from 0 to 1 with the standard error of a pooled share; nan without questions.
 
     Example:
-        >>> from lm_eval_cora.responses import Record
+        >>> from lm_eval_cora.records import Record
         >>> records = [Record("q1", 2, n, "x", (0, 1), 0, picked=0, tied=n == 0) for n in range(2)]
         >>> ties(ResponseTable.from_records(records)).value
         0.5

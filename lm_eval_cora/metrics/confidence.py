@@ -25,7 +25,7 @@ def confidence_right(table: ResponseTable, *, normalised: bool = False) -> Estim
         probability is left out.
 
     Example:
-        >>> from lm_eval_cora.responses import Record
+        >>> from lm_eval_cora.records import Record
         >>> ask = dict(variants=3, answer=0)
         >>> scored = dict(**ask, picked=None, ask="yes_no", yes=np.log(0.5), no=np.log(0.25))
         >>> records = [Record("q1", ordinal=0, kind="original", printed=(0, 1), picked=0, **ask)]
@@ -102,7 +102,7 @@ def yes_no_mass(table: ResponseTable) -> Estimate:
         A probability from 0 to 1 with the standard error of a pooled share; nan without such variants.
 
     Example:
-        >>> from lm_eval_cora.responses import Record
+        >>> from lm_eval_cora.records import Record
         >>> scored = dict(answer=0, picked=None, ask="yes_no", selected=(0,), yes=np.log(0.5), no=np.log(0.25))
         >>> record = Record("q1", 1, 0, "true_or_false_right", printed=(0,), **scored)
         >>> yes_no_mass(ResponseTable.from_records([record])).value

@@ -151,7 +151,7 @@ def consistency_rate(table: ResponseTable) -> Estimate:
         A share from 0 to 1; nan if no question has a comparable pair.
 
     Example:
-        >>> from lm_eval_cora.responses import Record
+        >>> from lm_eval_cora.records import Record
         >>> ask = dict(question_id="q1", variants=3, printed=(0, 1), answer=0)
         >>> picks = [("original", 1), ("shuffled", 1), ("other", None)]
         >>> records = [Record(kind=kind, ordinal=i, picked=pick, **ask) for i, (kind, pick) in enumerate(picks)]

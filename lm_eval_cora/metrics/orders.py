@@ -55,7 +55,7 @@ def acc_h(table: ResponseTable, options: OptionCount) -> Estimate:
         ValueError: If `options` is neither a whole number nor `original`.
 
     Example:
-        >>> from lm_eval_cora.responses import Record
+        >>> from lm_eval_cora.records import Record
         >>> kinds = ["original", "shuffled"]
         >>> records = [Record("q1", 2, i, kind, (0, 1), answer=0, picked=i) for i, kind in enumerate(kinds)]
         >>> acc_h(ResponseTable.from_records(records), options="original").value
@@ -84,7 +84,7 @@ def sc(table: ResponseTable, options: OptionCount) -> Estimate:
         ValueError: If `options` is neither a whole number nor `original`.
 
     Example:
-        >>> from lm_eval_cora.responses import Record
+        >>> from lm_eval_cora.records import Record
         >>> kinds = ["original", "shuffled"]
         >>> records = [Record("q1", 2, i, kind, (0, 1), answer=0, picked=i) for i, kind in enumerate(kinds)]
         >>> sc(ResponseTable.from_records(records), options="original").value
@@ -112,7 +112,7 @@ def sc_buckets(table: ResponseTable) -> dict[str, dict[str, Estimate]]:
           one.
 
     Example:
-        >>> from lm_eval_cora.responses import Record
+        >>> from lm_eval_cora.records import Record
         >>> kinds = ["original", "shuffled"]
         >>> records = [Record("q1", 2, i, kind, (0, 1), answer=0, picked=0) for i, kind in enumerate(kinds)]
         >>> buckets = sc_buckets(ResponseTable.from_records(records))

@@ -10,9 +10,9 @@ import numpy as np
 from lm_eval_cora.formats import FORMATS, format_of
 from lm_eval_cora.metrics.consistency import agreement
 from lm_eval_cora.question import LETTERS, shorten
+from lm_eval_cora.records import Record
 from lm_eval_cora.report.content import Answered, Cell, Example, Examples, Number, PrintedOption, Table
 from lm_eval_cora.report.runs import Run
-from lm_eval_cora.responses import Record
 
 _SHOWN = 10
 _LONGEST = 2_000

@@ -18,12 +18,13 @@ from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.options import Options
 from lm_eval_cora.probes import Probe
 from lm_eval_cora.question import Form
+from lm_eval_cora.records import Record
 from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.data import Asked, family_of, labels
 from lm_eval_cora.report.files import SamplesFile, find_files, grouped, not_mergeable, part_of, short_names
 from lm_eval_cora.report.samples import Digest, Key, Place, Samples, compared, probe_of, read_line, read_samples
 from lm_eval_cora.report.signature import merged_signature
-from lm_eval_cora.responses import Record, ResponseTable
+from lm_eval_cora.responses import ResponseTable
 from lm_eval_cora.task_files import applicable_metrics
 
 

@@ -20,8 +20,9 @@ from lm_eval_cora.formats import format_of
 from lm_eval_cora.probes import PROBES, Probe
 from lm_eval_cora.question import MAX_OPTIONS, Form
 from lm_eval_cora.reading import SKIPPED_IN_SAMPLES, read_likelihoods, read_response, skipped
+from lm_eval_cora.records import Record
 from lm_eval_cora.report import ReportError
-from lm_eval_cora.responses import IDENTITIES, Record
+from lm_eval_cora.responses import IDENTITIES
 
 BYTES_WORTH_A_BAR = 20_000_000
 """Size in bytes from which reading a file shows a progress bar."""

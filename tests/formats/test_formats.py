@@ -13,7 +13,7 @@ from lm_eval_cora.probes.plus import plus
 from lm_eval_cora.probes.revas import revas
 from lm_eval_cora.prompting.template import Template, own_templates
 from lm_eval_cora.question import OpenQuestion, Question
-from lm_eval_cora.responses import Record
+from lm_eval_cora.records import Record
 from lm_eval_cora.variants import Variant
 
 KEPT = Path(__file__).parents[1] / "prompts"

@@ -6,7 +6,7 @@ import pytest
 
 from lm_eval_cora.answers import Reader, Reason
 from lm_eval_cora.harness.advice import Conditions, advise_on_invalid
-from lm_eval_cora.responses import Record
+from lm_eval_cora.records import Record
 
 
 def records(valid: int, *reasons: Reason) -> list[Record]:

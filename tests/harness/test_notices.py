@@ -3,7 +3,8 @@ from __future__ import annotations
 from lm_eval.models.api_models import JsonChatStr
 
 from lm_eval_cora.harness.notices import describe_cost, describe_cut, describe_incomplete
-from lm_eval_cora.responses import Record, ResponseTable
+from lm_eval_cora.records import Record
+from lm_eval_cora.responses import ResponseTable
 
 
 def test_cost_on_one_of_several_ranks() -> None:

@@ -17,7 +17,8 @@ from lm_eval_cora.metrics import Estimate, mcqa, resampled, same_size
 from lm_eval_cora.metrics.paired import Difference
 from lm_eval_cora.probes.divergent import divergent
 from lm_eval_cora.question import Question
-from lm_eval_cora.responses import Record, ResponseTable
+from lm_eval_cora.records import Record
+from lm_eval_cora.responses import ResponseTable
 from lm_eval_cora.variants import Variant
 from tests.support import oracles
 from tests.support import oracles_compare as compared

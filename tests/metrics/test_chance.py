@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from lm_eval_cora.metrics import chance_consistency_rate
 from lm_eval_cora.probes.divergent import divergent
 from lm_eval_cora.question import Question
-from lm_eval_cora.responses import Record, ResponseTable
+from lm_eval_cora.records import Record
+from lm_eval_cora.responses import ResponseTable
 from tests.support import oracles
 from tests.support import oracles_compare as compared
 from tests.support.score_tables import A, asked, random_score_questions, random_written_questions, written

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from lm_eval_cora import metrics
 from lm_eval_cora.metrics import Estimate
 from lm_eval_cora.metrics.estimate import mean_of, share_of, standard_error
-from lm_eval_cora.responses import Record, ResponseTable
+from lm_eval_cora.records import Record
+from lm_eval_cora.responses import ResponseTable
 from tests.support import oracles
 from tests.support import oracles_compare as compared
 from tests.support.score_tables import (

@@ -8,7 +8,8 @@ from math import isnan, sqrt
 import pytest
 
 from lm_eval_cora import metrics
-from lm_eval_cora.responses import Record, ResponseTable
+from lm_eval_cora.records import Record
+from lm_eval_cora.responses import ResponseTable
 from tests.support.tables import METRICS, table_of
 
 

@@ -15,7 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lm_eval_cora import metrics
-from lm_eval_cora.responses import Record, ResponseTable
+from lm_eval_cora.records import Record
+from lm_eval_cora.responses import ResponseTable
 from tests.support import oracles_score as oracles
 from tests.support.score_tables import (
     CATEGORIES,

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from lm_eval_cora import metrics
 from lm_eval_cora.metrics import Difference, difference, mcnemar
 from lm_eval_cora.metrics.estimate import UNDEFINED, mean_of, share_of
-from lm_eval_cora.responses import Record, ResponseTable
+from lm_eval_cora.records import Record
+from lm_eval_cora.responses import ResponseTable
 from tests.support import oracles
 from tests.support import oracles_compare as compared
 from tests.support.paired import Members, some_changed

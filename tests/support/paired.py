@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-from lm_eval_cora.responses import Record
+from lm_eval_cora.records import Record
 
 Members = list[list[Record]]
 

@@ -15,7 +15,8 @@ from lm_eval_cora.probes.prompts import SINGLE_LETTER, prompts
 from lm_eval_cora.probes.sampling import sampling
 from lm_eval_cora.prompting.template import Template, Templates
 from lm_eval_cora.question import OpenQuestion, Question
-from lm_eval_cora.responses import Record, ResponseTable
+from lm_eval_cora.records import Record
+from lm_eval_cora.responses import ResponseTable
 from lm_eval_cora.variants import Variant
 
 Probe = Literal["prompts", "order", "sampling"]

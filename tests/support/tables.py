@@ -23,7 +23,8 @@ from lm_eval_cora.metrics.entries import compute
 from lm_eval_cora.probes.plus import plus
 from lm_eval_cora.probes.revas import revas
 from lm_eval_cora.question import Question
-from lm_eval_cora.responses import _COLUMNS, Record, ResponseTable
+from lm_eval_cora.records import Record
+from lm_eval_cora.responses import _COLUMNS, ResponseTable
 from lm_eval_cora.variants import Variant
 
 _PROBES = Path(__file__).parents[2] / "tasks" / "_probes"
