@@ -13,7 +13,7 @@ from lm_eval_cora.answer_columns import AnswerColumns, read_columns
 from lm_eval_cora.probes.alterations import ORIGINAL
 from lm_eval_cora.question import shorten
 from lm_eval_cora.report import ReportError
-from lm_eval_cora.responses import IDENTITIES, INVALID, Bools, Ints, ResponseTable
+from lm_eval_cora.responses import IDENTITIES, INVALID, NO_PICK, Bools, Ints, ResponseTable
 
 _MOST_PAIRS = 50_000_000
 """Largest number of pairs of equal answers, which bounds the memory."""
@@ -165,9 +165,10 @@ def _picks(
     all pairs of variants are comparable.
     """
     lists = columns.lists("printed") if columns.has("printed") else [None] * len(picked)
-    table = ResponseTable.from_columns(["all"], np.array([len(order)]), np.zeros(len(order), dtype=np.bool_))
-    picks, position, printed, options = table.picked, table.position, table.printed, table.options
-    written = np.zeros(len(order), dtype=np.bool_)
+    total = len(order)
+    picks, position = np.full(total, NO_PICK, dtype=np.int64), np.full(total, INVALID, dtype=np.int64)
+    printed, options = np.zeros(total, dtype=np.uint64), np.zeros(total, dtype=np.int64)
+    written = np.zeros(total, dtype=np.bool_)
     for start, end in zip(np.cumsum(sizes) - sizes, np.cumsum(sizes), strict=True):
         rows = order[start:end].tolist()
         if any(lists[row] is None for row in rows):
