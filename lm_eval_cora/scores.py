@@ -189,9 +189,9 @@ class Scores(Mapping[str, Estimate]):
         except ImportError:
             raise ReportError("plot: matplotlib is not installed. Run pip install 'lm-eval-cora[report]'") from None
         axes = pyplot.subplots()[1] if ax is None else ax
-        curve = self.bmca_curve()
-        (line,) = axes.plot(curve.level, curve.value, marker="o", label=label or self.name or None)
-        axes.fill_between(curve.level, curve.low.clip(0, 1), curve.high.clip(0, 1), color=line.get_color(), alpha=0.15)
+        level, value, _, low, high = self.bmca_curve().to_numpy().T
+        (line,) = axes.plot(level, value, marker="o", label=label or self.name or None)
+        axes.fill_between(level, low.clip(0, 1), high.clip(0, 1), color=line.get_color(), alpha=0.15)
         axes.set(
             xlabel="share of variants answered correctly, at least",
             ylabel="share of questions (BMCA)",
