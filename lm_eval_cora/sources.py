@@ -153,8 +153,10 @@ def read_runs(*paths: str | PathLike[str], reader: Reader | None = None) -> list
         ReportError: If a path does not exist or has no samples of these tasks.
 
     Example:
-        >>> for scores in read_runs("out"):  # doctest: +SKIP
-        ...     print(scores.name, scores["cora"].value, scores["cora"].stderr)
+        >>> read_runs("no/such/folder")
+        Traceback (most recent call last):
+        ...
+        lm_eval_cora.report.ReportError: no/such/folder: there is no such file or folder
     """
     found = harness_runs.read_runs(list(map(Path, paths)), reader=reader)
     return [

@@ -70,7 +70,7 @@ def test_exported_records(out: Path, exported: Path, tmp_path: Path) -> None:
         assert text == others[name].read_text()
     (record,) = (json.loads(text) for name, text in files.items() if name.suffix == ".json")
     descriptions = {one["metric_config"]["evaluation_description"] for one in record["evaluation_results"]}
-    assert "Consistency score: how often the most frequent pick is given, over the orders of a number of options." in (
+    assert "Consistency score: share of the orders, of a given number of options, that get the most frequent pick." in (
         descriptions
     )
 
