@@ -25,7 +25,7 @@ MODULES = {"lm-eval-cora": "lm_eval_cora", "lm_eval": "lm_eval", "lm-eval": "lm_
 each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 
 
-def runs(page: Path) -> bool:
+def has_commands(page: Path) -> bool:
     """Return whether a page has blocks to run."""
     return any(block.comment.startswith("run") for block in blocks(page.read_text(encoding="utf-8")))
 
@@ -47,7 +47,7 @@ def failures(made_up_hub: Path, tmp_path_factory: pytest.TempPathFactory) -> dic
         (programs / name).chmod(0o755)
     folders = {}
     for page in PAGES:
-        if runs(page):
+        if has_commands(page):
             folders[page] = tmp_path_factory.mktemp(page.stem)
             # The ids of datasets are found as folders of the working folder.
             for folder in made_up_hub.iterdir():
@@ -72,7 +72,7 @@ def test_each_block_is_run_or_says_why_not(page: Path) -> None:
     assert not found, "\n".join(found)
 
 
-@pytest.mark.parametrize("page", filter(runs, PAGES), ids=lambda page: page.name)
+@pytest.mark.parametrize("page", filter(has_commands, PAGES), ids=lambda page: page.name)
 def test_the_commands_of_a_page_work(page: Path, failures: dict[str, str]) -> None:
     assert not failures[page.name], failures[page.name][-6000:]
 
