@@ -72,7 +72,7 @@ def test_each_block_is_run_or_says_why_not(page: Path) -> None:
     assert not found, "\n".join(found)
 
 
-@pytest.mark.parametrize("page", filter(has_commands, PAGES), ids=lambda page: page.name)
+@pytest.mark.parametrize("page", list(filter(has_commands, PAGES)), ids=lambda page: page.name)
 def test_the_commands_of_a_page_work(page: Path, failures: dict[str, str]) -> None:
     assert not failures[page.name], failures[page.name][-6000:]
 
