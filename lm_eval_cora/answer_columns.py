@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -47,7 +48,12 @@ _MAY_BE_ABSENT = {"printed", "category", "followed", "reader"}
 _ABSENT = object()
 """Marks a key that is missing in a row."""
 
-_TRUTH = {"true": True, "1": True, "false": False, "0": False}
+_TRUTH = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
+
+_MISSING = {"NA", "N/A", "NaN", "nan", "null", "NULL", "None"}
+"""Texts in a csv file that may be meant as a missing value."""
+
+_WHOLE = re.compile(r"-?(?:0|[1-9]\d*)(?:\.0)?")
 
 _EXACT = 2**53
 """Floats represent all whole numbers exactly up to this one."""
@@ -135,7 +141,7 @@ class AnswerColumns(NamedTuple):
         return str(int(value) if whole else value)
 
     def _truth(self, row: int, column: str, value: Any) -> bool:
-        text = f"{value:g}" if isinstance(value, int | float) else str(value).strip().lower()
+        text = f"{value + 0:g}" if isinstance(value, int | float) else str(value).strip().lower()
         if text not in _TRUTH:
             raise self.error(row, column, "True or False (or 1 or 0)")
         return _TRUTH[text]
@@ -159,7 +165,8 @@ def read_columns(data: Any, given: Mapping[str, str | None]) -> AnswerColumns:
         >>> columns.texts("question"), columns.names["correct"]
         (['7'], 'ok')
     """
-    found, where = _from_frame(data) if hasattr(data, "iloc") else _from_rows(data)
+    is_frame = hasattr(data, "iloc") and hasattr(data, "columns")
+    found, where = _from_frame(data) if is_frame else _from_rows(data)
     names = _find(found, given, _source(data))
     if not found[names["question"]]:
         raise ReportError(f"{_source(data)}: expected at least one answer, got none")
@@ -171,7 +178,8 @@ def read_columns(data: Any, given: Mapping[str, str | None]) -> AnswerColumns:
                 "Give every row the same keys"
             )
     values = {column: _without_absent(found[name]) for column, name in names.items()}
-    return AnswerColumns(names, values, where)
+    columns = AnswerColumns(names, values, where)
+    return _of_text(columns) if str(data).lower().endswith((".csv", ".tsv")) else columns
 
 
 def _source(data: Any) -> str:
@@ -196,17 +204,51 @@ def _from_frame(frame: Any) -> tuple[dict[str, list[Any]], Callable[[int], str]]
 
 
 def _from_rows(data: Any) -> tuple[dict[str, list[Any]], Callable[[int], str]]:
+    in_memory = isinstance(data, (list, tuple)) and all(isinstance(row, Mapping) for row in data)
     try:
-        located = list(read_rows(data))
+        located = [(f"row {number}", row) for number, row in enumerate(data)] if in_memory else list(read_rows(data))
     except BenchmarkError as error:
         raise ReportError(str(error).removeprefix("data_files: ")) from None
     if not located:  # without rows there are no columns
         raise ReportError(f"{_source(data)}: expected at least one answer, got none")
     names = dict.fromkeys(name for _, row in located for name in row)
-    columns = {name: [row.get(name, _ABSENT) for _, row in located] for name in names}
+    columns = {str(name): [_plain(row.get(name, _ABSENT)) for _, row in located] for name in names}
     if str(data).lower().endswith((".csv", ".tsv")):
         columns = {name: [None if value == "" else value for value in values] for name, values in columns.items()}
     return columns, lambda row: located[row][0]
+
+
+def _plain(value: Any) -> Any:
+    """A value of numpy or pandas as one of Python; None for a missing one."""
+    if type(value) in (str, int, bool) or value is None or value is _ABSENT:
+        return value
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value):
+        return None
+    return value
+
+
+def _of_text(columns: AnswerColumns) -> AnswerColumns:
+    """The columns of a csv file, which has texts only.
+
+    pandas writes whole numbers as 3.0 if a value of the column is missing, so 3.0 and 3 are equal in the columns of
+    picks and answers if these contain whole numbers only.
+
+    Raises:
+        ReportError: If a pick may be a missing value or a text.
+    """
+    picks = [column for column in ("picked", "answer") if columns.has(column)]
+    values = dict(columns.values)
+    if all(value is None or _WHOLE.fullmatch(value) for column in picks for value in values[column]):
+        for column in picks:
+            values[column] = [None if value is None else value.removesuffix(".0") for value in values[column]]
+    if columns.has("picked"):
+        texts = set(values.get("answer", ()))
+        for row, pick in enumerate(values["picked"]):
+            if pick in _MISSING and pick not in texts:
+                raise columns.error(row, "picked", "an option, or an empty cell if the answer is invalid")
+    return columns._replace(values=values)
 
 
 def _without_absent(values: list[Any]) -> list[Any]:
@@ -237,6 +279,6 @@ def _find(found: Mapping[str, Sequence[Any]], given: Mapping[str, str | None], s
         instead = ", or 'picked' and 'answer' instead of 'correct'" if "correct" in needed else ""
         raise ReportError(
             f"{source}: expected the columns {', '.join(map(repr, needed))}{instead}; got "
-            f"{', '.join(map(repr, found)) or 'none'}. Name yours with {', '.join(f'{name}=...' for name in needed)}"
+            f"{', '.join(map(repr, found)) or 'none'}. Name yours: {', '.join(f'{name}=COLUMN' for name in needed)}"
         )
     return names

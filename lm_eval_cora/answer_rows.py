@@ -66,6 +66,7 @@ def read_answers(data: Any, names: Mapping[str, str | None] | None = None) -> An
         more["original"] = original[order]
     if columns.has("category"):
         categories = columns.texts_or_none("category")
+        _check_categories(columns, questions, categories)
         more["categories"] = tuple(categories[row] or "" for row in order[np.cumsum(sizes) - sizes])
     if columns.has("followed"):
         followed = [nan if one is None else float(one) for one in columns.truths("followed")]
@@ -156,6 +157,18 @@ def _originals(columns: AnswerColumns, questions: Sequence[str], kinds: Sequence
     return np.array([bool(mark) for mark in marked])
 
 
+def _check_categories(columns: AnswerColumns, questions: Sequence[str], categories: Sequence[str | None]) -> None:
+    """See that a question has one category.
+
+    Raises:
+        ReportError: If two of its rows have different ones.
+    """
+    first: dict[str, str | None] = {}
+    for row, (question, category) in enumerate(zip(questions, categories, strict=True)):
+        if first.setdefault(question, category) != category:
+            raise columns.error(row, "category", f"{first[question]!r}, the category of question {question!r} before")
+
+
 def _picks(
     columns: AnswerColumns, picked: Sequence[str | None], skipped: Bools, order: Ints, sizes: Ints
 ) -> dict[str, Any]:
@@ -171,7 +184,7 @@ def _picks(
     written = np.zeros(total, dtype=np.bool_)
     for start, end in zip(np.cumsum(sizes) - sizes, np.cumsum(sizes), strict=True):
         rows = order[start:end].tolist()
-        if any(lists[row] is None for row in rows):
+        if any(lists[row] is None and not skipped[row] for row in rows):
             written[start:end] = ~skipped[rows]
             continue
         numbers = _numbers(columns, rows, lists, picked)

@@ -67,11 +67,15 @@ def expand(questions: Any = None, /, probe: str = "divergent", **options: Any) -
         C. Steam
         Answer:
     """
-    if probe not in PROBES:
+    if not isinstance(probe, str) or probe not in PROBES:
         raise OptionError(
             f"expand: probe: expected one of {', '.join(PROBES)}, got {probe!r}.{did_you_mean(str(probe), PROBES)}"
         )
     chosen = Options.from_metadata("expand", options)
+    if questions is None and not ("hub" in options or "data_files" in options):
+        raise OptionError("expand: expected questions, or a dataset on the Hub: expand(hub='ORG/NAME', split='test')")
+    if questions is not None and "data_files" in options:
+        raise OptionError("expand: expected one source, got questions and data_files. Remove one of them")
     if questions is not None:
         chosen = replace(chosen, data_files=(questions,))
     try:

@@ -30,15 +30,17 @@ def flatten(hits: Any) -> tuple[Floats, Ints]:
         (array([ 1., nan,  0.]), array([2, 1]))
     """
     given = hits
-    if hasattr(hits, "to_numpy"):  # a DataFrame, which may contain pandas.NA
-        hits = hits.to_numpy(dtype=np.float64, na_value=nan)
     try:
+        if hasattr(hits, "iloc"):  # a DataFrame, which may contain pandas.NA
+            hits = hits.to_numpy(dtype=np.float64, na_value=nan)
+        if isinstance(hits, np.ma.MaskedArray):
+            hits = np.ma.filled(hits.astype(np.float64), nan)
         rows = [np.asarray(row, dtype=np.float64) for row in hits]
-    except (TypeError, ValueError):
+    except Exception:  # arrays of other libraries raise errors of many kinds
         rows = [np.zeros(())]
     if not all(row.ndim == 1 and len(row) for row in rows):
         raise ValueError(
-            "correct: expected an array of shape (questions, variants), or one row per question, of True (right), "
+            "answers: expected an array of shape (questions, variants), or one row per question, of True (right), "
             f"False (wrong) and NaN (skipped), got {reprlib.repr(given)}"
         )
     sizes = np.array([len(row) for row in rows], dtype=np.int64)
@@ -48,5 +50,5 @@ def flatten(hits: Any) -> tuple[Floats, Ints]:
         question = int(np.searchsorted(np.cumsum(sizes), wrong[0], side="right"))
         variant = int(wrong[0] - sizes[:question].sum())
         got = f"{values[wrong[0]]:g} for variant {variant} of question {question}"
-        raise ValueError(f"correct: expected True, False or NaN, got {got}")
+        raise ValueError(f"answers: expected True, False or NaN, got {got}")
     return values, sizes

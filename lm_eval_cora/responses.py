@@ -215,7 +215,7 @@ class ResponseTable:
         """
         values, sizes = flatten(hits)
         ordinal = np.arange(len(values)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        if original is not None and not (0 <= original < sizes.min(initial=original + 1)):
+        if original is not None and not _is_position(original, sizes):
             shortest = int(sizes.argmin())
             raise ValueError(
                 f"original: expected the position of a variant that each question has, got {original}, but question "
@@ -239,7 +239,7 @@ class ResponseTable:
             followed=np.where(skipped, nan, 1.0),
         )
         begun = table.any_by_question(~skipped)
-        return table if begun.all() else replace(table.where(begun[table.question]), not_begun=int((~begun).sum()))
+        return replace(table.where(begun[table.question]), not_begun=int((~begun).sum()))
 
     @cached_property
     def question(self) -> Ints:
@@ -352,6 +352,11 @@ def _pick(record: Record) -> int:
     if record.skipped or not FORMATS[record.ask].picks_one:
         return NO_PICK
     return INVALID if record.picked is None else record.picked
+
+
+def _is_position(original: Any, sizes: Ints) -> bool:
+    whole = isinstance(original, (int, np.integer)) and not isinstance(original, bool)
+    return whole and 0 <= original < sizes.min(initial=original + 1)
 
 
 def contains(sets: Sets, identities: Ints) -> Bools:

@@ -59,6 +59,7 @@ class Scores(Mapping[str, Estimate]):
         name: str = "",
         notes: Iterable[str] = (),
         run: Run | None = None,
+        asked: str = "",
     ) -> None:
         """Make the scores of a table.
 
@@ -69,6 +70,7 @@ class Scores(Mapping[str, Estimate]):
             name: Name of the answers.
             notes: Notes for the user.
             run: The run of the harness that the answers come from; None for other answers.
+            asked: Digest of the variants that were asked; empty if they are unknown.
         """
         self.name = name
         self.notes = tuple(notes)
@@ -76,6 +78,7 @@ class Scores(Mapping[str, Estimate]):
         self._functions = functions
         self._reasons = dict(reasons or {})
         self._run = run
+        self._asked = asked
         self._computed: dict[str, Estimate] = {}
 
     def __getitem__(self, metric: str) -> Estimate:
@@ -165,7 +168,7 @@ class Scores(Mapping[str, Estimate]):
         """
         from pandas import DataFrame  # importing it takes half a second
 
-        estimates = [despite_skipped(partial(bmca, level=level), self._table) for level in LEVELS]
+        estimates = [despite_skipped(partial(bmca, level=level), self._table, of_originals=False) for level in LEVELS]
         rows = [(level, *one, *one.interval) for level, one in zip(LEVELS, estimates, strict=True)]
         return DataFrame(rows, columns=["level", "value", "stderr", "low", "high"])
 
@@ -299,7 +302,8 @@ class Comparison(Mapping[str, Compared]):
         return _html(self._title(), *self._table(), ())
 
     def _title(self) -> str:
-        return f"{self._names[1]} - {self._names[0]}: {self._questions:,} questions, paired by question"
+        counted = f"{self._questions:,} question{'' if self._questions == 1 else 's'}"
+        return f"{self._names[1]} - {self._names[0]}: {counted}, paired by question"
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
         rows = [
@@ -339,6 +343,9 @@ def compare(before: Scores, after: Scores) -> Comparison:
         >>> change.before.value, change.after.value, change.value
         (0.5, 1.0, 0.5)
     """
+    for scores in (before, after):
+        if not isinstance(scores, Scores):
+            raise ReportError(f"compare: expected Scores, got {type(scores).__name__}. Make them with score or read")
     _check_alike(before, after)
     both = [name for name in before if name in after and not isnan(before[name].value + after[name].value)]
     return Comparison(before, after, {name: compared(before[name], after[name]) for name in both})
@@ -350,6 +357,11 @@ def _check_alike(before: Scores, after: Scores) -> None:
             raise ReportError(f"compare: {before.name} and {after.name} cannot be compared: {reason}")
         return
     one, other = before._table, after._table
+    if before._asked and after._asked and before._asked != after._asked and one.question_ids == other.question_ids:
+        raise ReportError(
+            "compare: expected answers to the same variants, but the two were expanded with different arguments, such "
+            "as another seed. Use the variants of one call of expand for both"
+        )
     if one.question_ids != other.question_ids:
         lost = sorted(set(one.question_ids) ^ set(other.question_ids))
         raise ReportError(

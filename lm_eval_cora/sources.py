@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from hashlib import sha256
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -15,7 +16,8 @@ from lm_eval_cora.answer_rows import AnswerRows, read_answers
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.metrics.arrays import despite_skipped
 from lm_eval_cora.metrics.entries import compute, is_in_table
-from lm_eval_cora.metrics.estimate import Estimate, mean_of
+from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of
+from lm_eval_cora.question import shorten
 from lm_eval_cora.reading import read_response, skipped
 from lm_eval_cora.report import ReportError
 from lm_eval_cora.report import runs as harness_runs
@@ -57,10 +59,11 @@ def score(
             was not asked.
         original: Whether the variant is the question as in its benchmark. `cora`, `ci` and `mcqa` need it.
         picked: The option that the answer picks: its text or id, not its letter. A missing value is an invalid answer.
-            The agreement metrics, such as `consistency_rate`, and `invalid` need it.
+            The agreement metrics, such as `consistency_rate`, and `invalid` need it. In a csv file, only an empty
+            cell is missing.
         answer: The right option: its text or id, as in `picked`.
-        printed: The list of all options that the variant prints. Without it, all variants of a question count as
-            printing the same options.
+        printed: The list of all options that the variant prints. If an answered variant of a question lacks it, all
+            variants of the question count as printing the same options.
         kind: The kind of variant, such as `shuffled`. `acc_min` and `acc_max` need it. Without a column `original`, the
             kind `original` marks the originals.
         category: The category of the question. `macro_acc` needs it.
@@ -95,8 +98,7 @@ def scores_of_rows(rows: AnswerRows) -> Scores:
     if not table.is_whole:
         notes.append(f"{int(table.skipped.sum()):,} of {len(table.skipped):,} variants were skipped")
     notes += _left_out(table)
-    functions = {name: partial(despite_skipped, metric) for name, metric in _METRICS.items()}
-    return Scores(table, functions, reasons=_undefined(table, rows.known), notes=notes)
+    return Scores(table, _functions(table), reasons=_undefined(table, rows.known), notes=notes)
 
 
 def read(variants: Sequence[Variant], responses: Iterable[str | None], *, reader: Reader = "flexible") -> Scores:
@@ -111,7 +113,8 @@ def read(variants: Sequence[Variant], responses: Iterable[str | None], *, reader
         The metrics of the probe. A note says how many questions are left out because variants are missing or skipped.
 
     Raises:
-        ReportError: If the numbers of variants and responses differ, or a response is not text.
+        ReportError: If the numbers of variants and responses differ, a variant comes twice, or an argument is of the
+            wrong type.
 
     Example:
         >>> from lm_eval_cora import expand
@@ -120,6 +123,14 @@ def read(variants: Sequence[Variant], responses: Iterable[str | None], *, reader
         >>> scores["mcqa"].value, scores["acc"].value
         (1.0, 0.5)
     """
+    _check_reader("read", reader)
+    if isinstance(responses, str) or not isinstance(responses, Iterable):
+        raise ReportError(f"read: responses: expected a list of texts, got {type(responses).__name__}")
+    for place, variant in enumerate(variants):
+        if not isinstance(variant, Variant):
+            raise ReportError(
+                f"read: variant {place}: expected a Variant as `expand` returns it, got {type(variant).__name__}"
+            )
     docs, texts = [vars(variant) for variant in variants], list(responses)
     if len(docs) != len(texts):
         raise ReportError(
@@ -134,9 +145,15 @@ def read(variants: Sequence[Variant], responses: Iterable[str | None], *, reader
         for doc, text in zip(docs, texts, strict=True)
     ]
     table = ResponseTable.from_records(records)
+    if table.duplicates:
+        raise ReportError(
+            f"read: expected each variant once, got {table.duplicates:,} a second time. Read different probes, or "
+            "several responses to a prompt, separately"
+        )
     entries = applicable_metrics(probe_of({}, records), table, "generate")
     functions = {entry["metric"]: partial(compute, entry) for entry in entries if is_in_table(entry)}
-    return Scores(table, functions, notes=_left_out(table))
+    asked = sorted((doc["question_id"], doc["ordinal"], doc["kind"], doc["choices"]) for doc in docs)
+    return Scores(table, functions, notes=_left_out(table), asked=sha256(repr(asked).encode()).hexdigest())
 
 
 def read_runs(*paths: str | PathLike[str], reader: Reader | None = None) -> list[Scores]:
@@ -158,6 +175,10 @@ def read_runs(*paths: str | PathLike[str], reader: Reader | None = None) -> list
         ...
         lm_eval_cora.report.ReportError: no/such/folder: there is no such file or folder
     """
+    if reader is not None:
+        _check_reader("read_runs", reader)
+    if not paths or not all(isinstance(path, (str, PathLike)) for path in paths):
+        raise ReportError(f"read_runs: expected folders or files, got {shorten(repr(paths))}")
     found = harness_runs.read_runs(list(map(Path, paths)), reader=reader)
     return [
         Scores(
@@ -171,6 +192,12 @@ def read_runs(*paths: str | PathLike[str], reader: Reader | None = None) -> list
     ]
 
 
+def _check_reader(function: str, reader: object) -> None:
+    if reader not in get_args(Reader):
+        names = " or ".join(map(repr, get_args(Reader)))
+        raise ReportError(f"{function}: reader: expected {names}, got {reader!r}")
+
+
 def _left_out(table: ResponseTable) -> list[str]:
     """Notes on the questions that a table leaves out."""
     total = len(table.sizes) + table.incomplete + table.not_begun
@@ -182,19 +209,37 @@ def _undefined(table: ResponseTable, known: frozenset[str]) -> dict[str, str]:
     """The metrics that the columns do not define, and the reason for each."""
     if "original" not in known:
         original = "needs the column 'original', which marks the original of each question"
-    elif table.original_correct is None:
-        without = table.question_ids[int((table.sum_by_question(table.original) != 1).argmax())]
-        original = f"needs one original of each question; question {without!r} has none"
+    elif table.original_correct is None and len(table.sizes):
+        counts = table.sum_by_question(table.original)
+        place = int((counts != 1).argmax())
+        original = (
+            f"needs one original of each question; question {table.question_ids[place]!r} has {counts[place]:.0f}"
+        )
     else:
         original = ""
     reasons = {"original": original}
     reasons |= {column: "" if column in known else f"needs the column {column!r}" for column in _NEEDS}
-    if "picked" in known:  # without `printed`, the variants of a question count as printing the same options
-        reasons["printed"] = ""
     if "followed" in known and np.isnan(table.followed[~table.skipped]).any():
         reasons["followed"] = "the column 'followed' has missing values"
     needs = {**_NEEDS, "original": _NEED_THE_ORIGINAL}
     return {name: reasons[column] for column, names in needs.items() for name in names if reasons[column]}
+
+
+def _functions(table: ResponseTable) -> dict[str, Callable[[ResponseTable], Estimate]]:
+    """The metrics as functions; with skipped variants those that right and wrong answers alone define."""
+    if table.is_whole:
+        return dict(_METRICS)
+    return {
+        name: partial(despite_skipped, metric, of_originals=name in _NEED_THE_ORIGINAL)
+        if name in _OF_RIGHT_AND_WRONG
+        else _unknown
+        for name, metric in _METRICS.items()
+    }
+
+
+def _unknown(table: ResponseTable) -> Estimate:
+    """A metric that skipped variants leave open."""
+    return UNDEFINED
 
 
 def _like_the_original(table: ResponseTable) -> ResponseTable:
@@ -238,11 +283,15 @@ _METRICS: Mapping[str, Callable[[ResponseTable], Estimate]] = {
 }
 """The metrics that can be computed from a table of answers."""
 
+_OF_RIGHT_AND_WRONG = {name for name in _METRICS if name.startswith("bmca@")} | {
+    *("acc", "mcqa", "mcqa_plus", "mcqa_plus_diff", "mv", "ci", "cora", "core")
+}
+"""The metrics that do not look at picks, kinds or categories."""
+
 _NEED_THE_ORIGINAL = ("mcqa", "mcqa_plus_diff", "ci", "cora", "sc", "acc_h")
 
 _NEEDS: Mapping[str, tuple[str, ...]] = {
-    "picked": ("consistency_rate", "sc", "all_equal", "equal@0.8", "invalid"),
-    "printed": ("acc_h",),
+    "picked": ("consistency_rate", "sc", "acc_h", "all_equal", "equal@0.8", "invalid"),
     "kind": ("acc_mean", "acc_min", "acc_max"),
     "category": ("macro_acc",),
     "followed": ("followed",),

@@ -55,6 +55,7 @@ def test_user_templates(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
+        ({"probe": ["plus"]}, OptionError, "expected one of divergent"),
         ({"probe": "divergnt"}, OptionError, "Did you mean 'divergent'"),
         ({"sed": 1}, OptionError, "unknown option 'sed'.* Did you mean 'seed'"),
         ({"seed": "one"}, OptionError, "'seed'"),
@@ -74,11 +75,24 @@ def test_rows_that_are_not_questions(rows: list[dict[str, Any]]) -> None:
         cora.expand(rows)
 
 
+def test_shuffled_options_do_not_depend_on_the_name_of_the_data(tmp_path: Path) -> None:
+    for name in ("one", "other"):
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    sources = [tmp_path / "one.jsonl", tmp_path / "other.jsonl", ROWS, pd.DataFrame(ROWS)]
+    first, *others = ([vars(one) for one in cora.expand(source, shuffle=True)] for source in sources)
+    assert all(other == first for other in others)
+
+
+def test_data_files_beside_questions() -> None:
+    with pytest.raises(OptionError, match="got questions and data_files"):
+        cora.expand(ROWS, data_files="other.csv")
+
+
 def test_a_missing_file() -> None:
     with pytest.raises(BenchmarkError, match=r"^there is no file missing\.csv"):
         cora.expand("missing.csv")
 
 
 def test_no_questions_at_all() -> None:
-    with pytest.raises(BenchmarkError, match="no questions are given"):
+    with pytest.raises(OptionError, match="expected questions, or a dataset"):
         cora.expand()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from math import isnan
 from typing import Any
 
@@ -137,6 +138,26 @@ def test_a_comparison_is_a_table(scores: cora.Scores) -> None:
 def test_scores_that_cannot_be_compared(scores: cora.Scores, other: Any, message: str) -> None:
     with pytest.raises(ReportError, match=message):
         cora.compare(scores, cora.score(other))
+
+
+def test_variants_of_another_seed_are_not_compared() -> None:
+    questions = [{"question": f"{n}?", "choices": ["Ice", "Fog", "Dew"], "answer": "Ice"} for n in range(3)]
+    one, other = (cora.expand(questions, seed=seed) for seed in (0, 1))
+    answers = ["A"] * len(one)
+    assert cora.compare(cora.read(one, answers), cora.read(one[::-1], answers))["acc"].value == 0.0
+    with pytest.raises(ReportError, match="expanded with different arguments"):
+        cora.compare(cora.read(one, answers), cora.read(other, answers))
+
+
+def test_only_scores_are_compared(scores: cora.Scores) -> None:
+    for pair in ((scores, None), (scores.to_frame(), scores)):
+        with pytest.raises(ReportError, match="compare: expected Scores, got"):
+            cora.compare(*pair)
+
+
+def test_scores_are_pickled() -> None:
+    found = cora.score([*rows(CORRECT)[:-1], {**rows(CORRECT)[-1], "correct": None}])
+    assert pickle.loads(pickle.dumps(found))["ci"] == found["ci"]
 
 
 def test_metrics_are_computed_once(scores: cora.Scores, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from math import nan
 from pathlib import Path
 from typing import Any
 
 import datasets
 import numpy as np
 import pandas as pd
+import pyarrow.parquet
 import pytest
 
 import lm_eval_cora as cora
@@ -185,6 +187,91 @@ def test_bad_input_is_one_clear_error(data: Any, names: dict[str, str], message:
     assert not str(caught.value).startswith("data_files")
 
 
+@pytest.mark.parametrize("printed", [False, True])
+def test_metrics_of_picks_are_undefined_with_skipped_variants(printed: bool) -> None:
+    rows = [
+        {"question": q, "variant": n, "correct": True, "picked": "a", "original": n == 0, "kind": "x", "category": q}
+        for q in "xy"
+        for n in range(3)
+    ]
+    if printed:
+        rows = [{**row, "printed": ["a", "b"]} for row in rows]
+    rows[1] |= {"correct": None, "picked": None, "printed": None}
+    scores = cora.score(rows)
+    assert set(scores.undefined) >= {
+        *("acc", "cora", "consistency_rate", "sc", "acc_h", "all_equal", "equal@0.8", "invalid"),
+        *("acc_mean", "acc_min", "acc_max", "macro_acc"),
+    }
+    assert scores["mcqa"].value == 1.0
+
+
+def test_a_value_without_originals_does_not_need_them() -> None:
+    rows = [{"question": q, "variant": n, "correct": False, "original": n == 0} for q in "xy" for n in range(2)]
+    rows[0]["correct"] = None  # an original, beside a wrong variant
+    scores = cora.score(rows)
+    assert scores["bmca@1.0"].value == 0.0
+    assert "cora" in scores.undefined
+
+
+def test_acc_h_needs_picks() -> None:
+    """Without them the printed options are not read."""
+    rows = [{"question": 1, "variant": n, "correct": True, "original": n == 0, "printed": ["a"]} for n in range(2)]
+    assert "'picked'" in cora.score(rows).undefined["acc_h"]
+
+
+def test_whole_numbers_of_pandas_in_a_csv_file(tmp_path: Path) -> None:
+    rows = [{"question": n // 2, "variant": n % 2, "picked": None if n == 3 else 3, "answer": 3} for n in range(4)]
+    frame = pd.DataFrame(rows)
+    frame.to_csv(tmp_path / "answers.csv", index=False)
+    assert "3.0" in (tmp_path / "answers.csv").read_text()
+    assert cora.score(tmp_path / "answers.csv")["acc"].value == cora.score(frame)["acc"].value == 0.75
+    correct = pd.DataFrame({"question": 1, "variant": range(3), "correct": [1.0, 0.0, None]})
+    correct.to_csv(tmp_path / "correct.csv", index=False)
+    assert cora.score(tmp_path / "correct.csv").answers == 2
+    texts = frame.assign(picked=["1.0", "1", "x", "1"], answer=["1", "1", "x", "1"])
+    texts.to_csv(tmp_path / "texts.csv", index=False)  # not whole numbers only: 1.0 and 1 are texts
+    assert cora.score(tmp_path / "texts.csv")["acc"].value == 0.75
+
+
+@pytest.mark.parametrize("text", ["NA", "nan", "None", "null"])
+def test_a_text_in_a_csv_file_that_may_be_a_missing_value(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "answers.csv"
+    path.write_text(f"question,variant,picked,answer\n1,0,a,a\n1,1,{text},a\n")
+    with pytest.raises(ReportError, match=r"line 3: column 'picked': expected an option, or an empty cell"):
+        cora.score(path)
+    path.write_text(f"question,variant,picked,answer\n1,0,a,{text}\n1,1,{text},{text}\n")
+    assert cora.score(path)["acc"].value == 0.5
+
+
+@pytest.mark.parametrize("suffix", [".json", ".parquet", ""])
+def test_nan_is_a_missing_value_everywhere(suffix: str, tmp_path: Path) -> None:
+    rows = [{"question": 1, "variant": n, "picked": nan if n else 1.0, "answer": 1.0} for n in range(2)]
+    path = tmp_path / f"answers{suffix}"
+    if suffix == ".json":
+        path.write_text(json.dumps(rows))
+    elif suffix:
+        pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), path)
+    assert cora.score(path if suffix else rows)["invalid"].value == 0.5
+
+
+def test_nothing_but_skipped_variants() -> None:
+    scores = cora.score([{"question": 1, "variant": 0, "correct": None, "original": True}])
+    assert scores.questions == 0
+    assert "no question is complete" in scores.undefined["cora"]
+    assert "left out 1 of 1 question" in repr(scores)
+
+
+def test_two_categories_of_one_question() -> None:
+    rows = [{"question": 1, "variant": n, "correct": True, "category": f"c{n}"} for n in range(2)]
+    with pytest.raises(ReportError, match=r"row 1: column 'category': expected 'c0'"):
+        cora.score(rows)
+
+
+def test_two_originals_by_their_kind() -> None:
+    rows = [{"question": 1, "variant": n, "correct": True, "kind": "original"} for n in range(2)]
+    assert "question '1' has 2" in cora.score(rows).undefined["cora"]
+
+
 # ---- read
 
 
@@ -232,6 +319,41 @@ def test_read_rejects_a_response_that_is_not_text() -> None:
     variants = cora.expand(QUESTIONS)
     with pytest.raises(ReportError, match=r"response 3: expected text.* got dict"):
         cora.read(variants, ["A", "A", "A", {"text": "A"}, *["A"] * (len(variants) - 4)])  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize("reader", ["Strict", "x", None])
+def test_an_unknown_reader(reader: Any) -> None:
+    with pytest.raises(ReportError, match="expected 'flexible' or 'strict', got"):
+        cora.read([], [], reader=reader)
+    if reader:
+        with pytest.raises(ReportError, match="expected 'flexible' or 'strict', got"):
+            cora.read_runs("out", reader=reader)
+
+
+@pytest.mark.parametrize(
+    ("variants", "responses", "message"),
+    [
+        (["a prompt"], ["A"], "variant 0: expected a Variant .* got str"),
+        ([], None, "expected a list of texts, got NoneType"),
+        ([], "", "expected a list of texts, got str"),
+    ],
+)
+def test_arguments_of_read_of_a_wrong_type(variants: Any, responses: Any, message: str) -> None:
+    with pytest.raises(ReportError, match=message):
+        cora.read(variants, responses)
+
+
+@pytest.mark.parametrize("other", ["divergent", "plus"])
+def test_read_refuses_a_variant_that_comes_twice(other: str) -> None:
+    variants = cora.expand(QUESTIONS) + cora.expand(QUESTIONS, probe=other)
+    with pytest.raises(ReportError, match=r"expected each variant once"):
+        cora.read(variants, ["A"] * len(variants))
+
+
+def test_runs_need_a_path() -> None:
+    for paths in ((), (["out"],), (None,)):
+        with pytest.raises(ReportError, match="read_runs: expected folders or files"):
+            cora.read_runs(*paths)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("probe", ["divergent", "plus", "revas", "prompts", "order", "sampling"])

@@ -37,7 +37,7 @@ class Columns:
     A question, choices or answer field that is None is searched under its usual names.
 
     Attributes:
-        name: Name of the benchmark. With `shuffle`, the orders depend on it.
+        name: Name of the benchmark.
         question: The text before the options.
         choices: One field with all options, or one field per option. Without an answer field, the first of several
             fields is the right option if its name says so, as in "correct_answer".
@@ -48,7 +48,7 @@ class Columns:
         category: Subject or subset; by default the column `category`.
         key: How answers name the right option.
         separator: Separator of the options if they are one text.
-        shuffle: Whether to put the options of each question in a random order that depends on `name` and id.
+        shuffle: Whether to put the options of each question in a random order that depends on its id.
         repairs: Names of the repairs to apply.
         keep: Allowed values by column. Rows with other values are left out.
         published: Whether the dataset is published and its defects are known. Other sources get warnings.
@@ -255,7 +255,7 @@ class ColumnReader:
             return place
         options = self._repairer.options(draft.options)
         if self._columns.shuffle:
-            order = list(in_random_order(range(len(options)), self._columns.name, draft.id))
+            order = list(in_random_order(range(len(options)), "shuffle", draft.id))
             options, place = tuple(options[index] for index in order), order.index(place)
         try:
             return Question(draft.id, self._repairer.stem(draft.stem), options, place, draft.category)

@@ -188,7 +188,10 @@ def exact_level(level: float) -> Fraction:
         >>> exact_level(0.7)
         Fraction(7, 10)
     """
-    exact = Fraction(str(level))
+    try:
+        exact = Fraction(str(level))
+    except ValueError:  # such as nan
+        exact = Fraction(-1)
     if not 0 <= exact <= 1:
         raise ValueError(f"level is {level}, expected a share from 0 to 1")
     return exact

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import wraps
-from inspect import signature
+from inspect import Parameter, signature
 from typing import Any, Concatenate, ParamSpec
 
 import numpy as np
@@ -47,17 +47,21 @@ def takes_arrays(
             return metric(answers, *args, **kwargs)
         original: Any = kwargs.get("original", 0)
         table = ResponseTable.from_hits(answers, original=original)
-        return despite_skipped(lambda table: metric(table, *args, **kwargs), table)
+        return despite_skipped(
+            lambda table: metric(table, *args, **kwargs), table, of_originals="original" in shown.parameters
+        )
 
     shown = signature(metric)
     first, *others = shown.parameters.values()
     of_answers.__signature__ = shown.replace(  # type: ignore[attr-defined]  # for help()
-        parameters=[first.replace(annotation="Answers"), *others]
+        parameters=[first.replace(annotation="Answers", kind=Parameter.POSITIONAL_ONLY), *others]
     )
     return of_answers
 
 
-def despite_skipped(metric: Callable[[ResponseTable], Estimate], table: ResponseTable) -> Estimate:
+def despite_skipped(
+    metric: Callable[[ResponseTable], Estimate], table: ResponseTable, *, of_originals: bool = True
+) -> Estimate:
     """Compute a metric on a table with skipped variants.
 
     The metric must not fall if more answers are right and the originals stay the same. It is computed twice: with all
@@ -66,9 +70,10 @@ def despite_skipped(metric: Callable[[ResponseTable], Estimate], table: Response
     Args:
         metric: The metric.
         table: Answers to N questions; variants may be skipped.
+        of_originals: Whether the metric depends on which originals are right.
 
     Returns:
-        The estimate; undefined if an original was skipped, or if the two results differ for a question.
+        The estimate; undefined if the two results differ for a question, or if a metric of originals lacks an original.
 
     Example:
         >>> from lm_eval_cora.metrics import acc
@@ -77,7 +82,7 @@ def despite_skipped(metric: Callable[[ResponseTable], Estimate], table: Response
     """
     if table.is_whole:
         return metric(table)
-    if (table.original & table.skipped).any():
+    if of_originals and (table.original & table.skipped).any():
         return UNDEFINED
     lowest, highest = metric(table), metric(replace(table, correct=table.correct | table.skipped))
     return lowest if _is_same(lowest, highest) else UNDEFINED

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lm_eval_cora.formats import LETTER
 from lm_eval_cora.probes.alterations import KINDS, ORIGINAL, Option, letters, shuffled, source_options
-from lm_eval_cora.probes.base import Probe
+from lm_eval_cora.probes.base import Probe, Setting
 from lm_eval_cora.question import NOTA, Question
 from lm_eval_cora.randomness import reordering
 from lm_eval_cora.variants import Altered, Variant, variants_of
@@ -74,13 +74,15 @@ def divergent(question: Question, *, seed: int = 0, nota_text: str = "None of th
     return variants_of(question, altered)
 
 
+def _expand(question: Question, setting: Setting) -> list[Variant]:
+    return divergent(question, seed=setting.options.seed, nota_text=setting.options.nota_text)
+
+
 DIVERGENT = Probe(
     name=NAME,
     study="CoRA",
     summary="each question with its options reordered, removed or replaced by “None of the above” (CoRA)",
-    expand=lambda question, setting: divergent(
-        question, seed=setting.options.seed, nota_text=setting.options.nota_text
-    ),
+    expand=_expand,
     formats={"generate": LETTER.name, "loglikelihood": LETTER.name},
     kinds={
         ORIGINAL: KINDS[ORIGINAL],

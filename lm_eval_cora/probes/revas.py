@@ -24,7 +24,7 @@ from lm_eval_cora.probes.alterations import (
     true_or_false,
     with_options,
 )
-from lm_eval_cora.probes.base import Probe
+from lm_eval_cora.probes.base import Probe, Setting
 from lm_eval_cora.probes.fillers import fillers
 from lm_eval_cora.question import NOTA, Question
 from lm_eval_cora.variants import Altered, Variant, variants_of
@@ -98,17 +98,22 @@ def _altered(question: Question, seed: int, nota_text: str, select_all: bool) ->
 
 _IN_ORDERS = (*map(with_options, COUNTS), NOTA_ANSWER)
 
+
+def _expand(question: Question, setting: Setting) -> list[Variant]:
+    return revas(
+        question,
+        seed=setting.options.seed,
+        nota_text=setting.options.nota_text,
+        select_all=setting.form == "generate",
+    )
+
+
 REVAS = Probe(
     name=NAME,
     study="REVAS",
     summary="each question reordered, with more or fewer options, with “None of the above” as the right answer, as "
     "true-or-false questions and as a select-all question (REVAS and MCQA+)",
-    expand=lambda question, setting: revas(
-        question,
-        seed=setting.options.seed,
-        nota_text=setting.options.nota_text,
-        select_all=setting.form == "generate",
-    ),
+    expand=_expand,
     formats={"generate": formats.LETTER.name, "loglikelihood": formats.LETTER.name},
     kinds={
         **KINDS,

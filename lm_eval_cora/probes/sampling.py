@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lm_eval_cora.formats import BEST_ANSWER
-from lm_eval_cora.probes.base import Probe
+from lm_eval_cora.probes.base import Probe, Setting
 from lm_eval_cora.probes.unaltered import unaltered
 from lm_eval_cora.prompting.template import Template
 from lm_eval_cora.question import OpenQuestion, Question
@@ -38,11 +38,15 @@ def sampling(question: Question | OpenQuestion, template: Template) -> list[Vari
     return variants_of(question, (unaltered(question, kind, template) for kind in KINDS))
 
 
+def _expand(question: Question, setting: Setting) -> list[Variant]:
+    return sampling(question, setting.templates.fixed)
+
+
 SAMPLING = Probe(
     name=NAME,
     study="SCORE",
     summary="each question five times with the same prompt and random sampling (SCORE)",
-    expand=lambda question, setting: sampling(question, setting.templates.fixed),
+    expand=_expand,
     formats={"generate": BEST_ANSWER.name},
     kinds=KINDS,
     options=("templates", "request_seeds"),

@@ -93,6 +93,35 @@ def test_a_row_that_is_too_short_for_the_original(original: int) -> None:
         metrics.cora([[1, 1, 1, 1], [1, 1]], original=original)
 
 
+@pytest.mark.parametrize("original", [1.5, "0", True])
+def test_an_original_that_is_not_a_position(original: Any) -> None:
+    with pytest.raises(ValueError, match="original: expected the position"):
+        metrics.mcqa([[1, 1]], original=original)
+    assert metrics.mcqa([[1, 0]], original=np.int64(1)).value == 0.0
+
+
+@pytest.mark.parametrize("level", [nan, "abc", None, -0.1, 1.1])
+def test_a_level_that_is_not_a_share(level: Any) -> None:
+    with pytest.raises(ValueError, match="expected a share from 0 to 1"):
+        metrics.bmca([[1, 1]], level)
+
+
+def test_masked_values_are_skipped() -> None:
+    masked = np.ma.masked_array([[1, 1], [1, 0]], mask=[[0, 0], [0, 1]])
+    assert isnan(metrics.acc(masked).value)
+    assert metrics.mcqa(masked).value == 1.0
+
+
+def test_a_skipped_original_leaves_what_does_not_need_it() -> None:
+    assert metrics.bmca([[True, False], [None, False]], 1.0).value == 0.0
+    assert isnan(metrics.cora([[True, False], [None, False]]).value)
+
+
+def test_kinds_are_those_that_there_are() -> None:
+    assert ResponseTable.from_hits([[1], [0]]).kinds == ("original",)
+    assert ResponseTable.from_hits([[1, 1]], original=None).kinds == ("variant",)
+
+
 def test_without_an_original() -> None:
     assert isnan(metrics.cora([[1, 1]], original=None).value)
     assert metrics.acc(ResponseTable.from_hits([[1, 1]], original=None)).value == 1.0

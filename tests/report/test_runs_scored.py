@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,7 @@ def test_read_runs_gives_the_numbers_of_the_harness(demo: dict[str, Written]) ->
         assert as_harness(scores[name].stderr, "N/A") == printed[f"{name}_stderr,none"]
     assert scores.to_frame().set_index("metric").value["cora"] == scores["cora"].value
     assert scores.name in repr(scores)
+    assert pickle.loads(pickle.dumps(scores))["cora"] == scores["cora"]
 
 
 def test_runs_are_compared_by_their_signatures(demo: dict[str, Written]) -> None:
