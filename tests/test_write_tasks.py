@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 from pathlib import Path
 from types import ModuleType
 
@@ -68,11 +69,19 @@ def test_nothing_is_written_if_all_files_are_up_to_date(
     assert written(copy) == written(TASKS)
 
 
+def as_first_version(files: dict[str, str], prefix: str) -> dict[str, str]:
+    """The files as they are when those that begin with a prefix are new."""
+    return {
+        name: re.sub(r"version: \d+", "version: 1", text) if name.startswith(prefix) else text
+        for name, text in files.items()
+    }
+
+
 def test_a_deleted_file_is_written_again(script: ModuleType, copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (copy / "openbookqa/cora_openbookqa_order.yaml").unlink()
     script.main()
     assert capsys.readouterr().out == "wrote tasks/openbookqa/cora_openbookqa_order.yaml\n"
-    assert written(copy) == written(TASKS)
+    assert written(copy) == as_first_version(written(TASKS), "openbookqa/cora_openbookqa_order.yaml")
 
 
 def test_a_folder_is_made_for_a_new_benchmark(script: ModuleType, copy: Path) -> None:
@@ -80,7 +89,7 @@ def test_a_folder_is_made_for_a_new_benchmark(script: ModuleType, copy: Path) ->
         path.unlink()
     (copy / "openbookqa").rmdir()
     script.main()
-    assert written(copy) == written(TASKS)
+    assert written(copy) == as_first_version(written(TASKS), "openbookqa/")
 
 
 def test_a_changed_file_is_corrected_and_keeps_its_version(script: ModuleType, copy: Path) -> None:

@@ -87,8 +87,8 @@ def test_our_own_ten_templates(template: Template) -> None:
 def test_the_instruction_names_the_printed_letters() -> None:
     assert "(A, B or C)" in LETTER.prompt(doc_of("Which?", ["1", "2", "3"]))
     assert "Y or Z)" in LETTER.prompt(doc_of("Which?", list(map(str, range(26)))))
-    assert "(out of A and B)" in SELECT_ALL.prompt(doc_of("Which?", ["1", "2"]))
-    assert "(out of A, B and C)" in SELECT_ALL.prompt(doc_of("Which?", ["1", "2", "3"]))
+    assert "(one or more of A and B)" in SELECT_ALL.prompt(doc_of("Which?", ["1", "2"]))
+    assert "(one or more of A, B and C)" in SELECT_ALL.prompt(doc_of("Which?", ["1", "2", "3"]))
     assert "Y and Z)" in SELECT_ALL.prompt(doc_of("Which?", list(map(str, range(26)))))
 
 
