@@ -6,10 +6,7 @@ python benchmarks/tables.py [--questions 3847]
 from __future__ import annotations
 
 import argparse
-import statistics
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # the checkout, not an insta
 
 import numpy as np
 import pandas as pd
+from metrics import seconds  # beside this file
 
 import lm_eval_cora as cora
 
@@ -49,16 +47,6 @@ def by_loops(frame: pd.DataFrame) -> float:
     return accuracy * (1 - accuracy + consistent)
 
 
-def seconds(work: Callable[[], object]) -> float:
-    """Return the median wall time of some work, in seconds."""
-    times = []
-    for _ in range(5):
-        start = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - start)
-    return statistics.median(times)
-
-
 def main() -> None:
     """Time both, and print the ratios."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -67,14 +55,14 @@ def main() -> None:
     right = frame.drop(columns="picked")
     printed = frame.assign(printed=[list("abcd")] * len(frame))
     assert cora.score(frame)["cora"].value == by_loops(frame)
-    loops = seconds(lambda: by_loops(right))
+    loops = seconds(lambda: by_loops(right), repeats=5)
     print(f"{len(frame):,} rows, median of 5; cora alone by plain loops takes {loops:.3f} s")
     for name, data in (("right or wrong", right), ("with picks", frame), ("with picks and options", printed)):
-        one = seconds(lambda data=data: cora.score(data)["cora"])
-        every = seconds(lambda data=data: dict(cora.score(data)))
+        one = seconds(lambda data=data: cora.score(data)["cora"], repeats=5)
+        every = seconds(lambda data=data: dict(cora.score(data)), repeats=5)
         print(f"{name:<24} cora {one:6.3f} s ({one / loops:.2f} of the loops)   all metrics {every:6.3f} s")
     rows = right.to_dict("records")
-    one = seconds(lambda: cora.score(rows)["cora"])
+    one = seconds(lambda: cora.score(rows)["cora"], repeats=5)
     print(f"{'a list of dicts':<24} cora {one:6.3f} s ({one / loops:.2f} of the loops)")
 
 
