@@ -48,7 +48,9 @@ class Columns:
         category: Subject or subset; by default the column `category`.
         key: How answers name the right option.
         separator: Separator of the options if they are one text.
-        shuffle: Whether to put the options of each question in a random order that depends on its id.
+        shuffle: Whether to put the options of each question in a random order that depends on `shuffle_key` and id.
+        shuffle_key: The name of the benchmark; empty for files and tables without a name of their own, because the
+            name of a file must not change the order.
         repairs: Names of the repairs to apply.
         keep: Allowed values by column. Rows with other values are left out.
         published: Whether the dataset is published and its defects are known. Other sources get warnings.
@@ -65,6 +67,7 @@ class Columns:
     key: AnswerKey = field(default_factory=AnswerKey)
     separator: str | None = None
     shuffle: bool = False
+    shuffle_key: str = ""
     repairs: tuple[str, ...] = ()
     keep: Mapping[str, frozenset[str]] = field(default_factory=dict)
     published: bool = False
@@ -255,7 +258,7 @@ class ColumnReader:
             return place
         options = self._repairer.options(draft.options)
         if self._columns.shuffle:
-            order = list(in_random_order(range(len(options)), "shuffle", draft.id))
+            order = list(in_random_order(range(len(options)), self._columns.shuffle_key, draft.id))
             options, place = tuple(options[index] for index in order), order.index(place)
         try:
             return Question(draft.id, self._repairer.stem(draft.stem), options, place, draft.category)

@@ -132,7 +132,8 @@ def declared(given: Any, changes: Mapping[str, Any] | None = None, data_files: t
     about = _taken(keys, Benchmark)
     if by_config and not is_whole:
         about["published_rows"] = None
-    columns = _columns(name, keys, published=published)
+    is_named = bool(source.hub or package_file or changes.get("name") or not own_name)
+    columns = _columns(name, keys, published=published, shuffle_key=name if is_named else "")
     return Benchmark(
         name=name,
         reader=columns,
@@ -228,7 +229,7 @@ def tail(hub: str) -> str:
     return hub.rstrip("/").rpartition("/")[2]
 
 
-def _columns(name: str, keys: dict[str, Any], *, published: bool) -> Columns:
+def _columns(name: str, keys: dict[str, Any], *, published: bool, shuffle_key: str) -> Columns:
     parts: dict[str, Any] = {}
     try:
         for part in ("question", "labels", "answer", "answer_check", "id", "category"):
@@ -240,7 +241,7 @@ def _columns(name: str, keys: dict[str, Any], *, published: bool) -> Columns:
         raise BenchmarkError(f"{name}: {error}") from None
     key = AnswerKey(keys.pop("answer_from", None), keys.pop("answer_is", None))
     keep = {column: frozenset(map(str, _several(kept))) for column, kept in keys.pop("keep", {}).items()}
-    return Columns(name=name, key=key, keep=keep, published=published, **parts, **keys)
+    return Columns(name=name, key=key, keep=keep, published=published, shuffle_key=shuffle_key, **parts, **keys)
 
 
 def _several(kept: Any) -> Any:

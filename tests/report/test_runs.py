@@ -35,7 +35,7 @@ def test_the_numbers_are_those_of_the_harness(task: str, demo: dict[str, Written
     assert run.form == ("loglikelihood" if task.endswith("_mc") else "generate")
     check_numbers(run, demo[task], task)
     assert not run.notes
-    assert f"task:{task}@{1 if task.endswith('_mc') else 2}|" in run.signature
+    assert f"task:{task}@{1 if task.endswith('_mc') else 3}|" in run.signature
 
 
 MADE_UP = [
