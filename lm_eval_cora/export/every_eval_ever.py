@@ -24,7 +24,8 @@ from lm_eval_cora.export.provenance import (
     settings_of,
 )
 from lm_eval_cora.metrics.entries import parameters_of
-from lm_eval_cora.metrics.estimate import REPLICATES, Estimate
+from lm_eval_cora.metrics.bootstrap import REPLICATES
+from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.metrics.meanings import MEANINGS
 from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.files import chat_template_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from math import isnan, nan
 from typing import Any
@@ -11,14 +11,8 @@ import numpy as np
 
 from lm_eval_cora.responses import Bools, Floats
 
-REPLICATES = 1_000
-"""Number of bootstrap samples."""
-
 IN_95_PERCENT = 1.959963984540054
 """Half the width of a 95% confidence interval, in standard errors."""
-
-_DRAWS_AT_A_TIME = 2_000_000
-
 
 @dataclass(frozen=True)
 class Estimate:
@@ -34,6 +28,7 @@ class Estimate:
             closed form.
         outcomes: (N,) 1 or 0 for each question if the metric is a share of questions, nan for a question that does not
             count; otherwise None.
+        ends: The ends of the 95% confidence interval if a method of its own computes them; otherwise None.
         replicates: (1000,) values in bootstrap samples if the standard error has no closed form, otherwise None. All
             estimates from N questions use the same samples.
 
@@ -49,15 +44,18 @@ class Estimate:
     influence: Floats | None = field(default=None, repr=False, compare=False)
     outcomes: Floats | None = field(default=None, repr=False, compare=False)
     replicates: Floats | None = field(default=None, repr=False, compare=False)
+    ends: tuple[float, float] | None = field(default=None, repr=False, compare=False)
 
     @property
     def interval(self) -> tuple[float, float]:
-        """95% confidence interval: value - 1.96 stderr and value + 1.96 stderr; nan if the standard error is undefined.
+        """95% confidence interval: `ends`, or value - 1.96 stderr and value + 1.96 stderr; nan if undefined.
 
         Example:
             >>> [round(end, 3) for end in Estimate(0.5, 0.1).interval]
             [0.304, 0.696]
         """
+        if self.ends is not None:
+            return self.ends
         return self.value - IN_95_PERCENT * self.stderr, self.value + IN_95_PERCENT * self.stderr
 
     def __iter__(self) -> Iterator[float]:
@@ -190,35 +188,3 @@ def standard_error(influence: Floats) -> float:
     if len(influence) < 2:
         return nan
     return float(influence.std(ddof=1) / np.sqrt(len(influence)))
-
-
-def bootstrap(statistics: Callable[[Floats], Floats], questions: int) -> Floats:
-    """Compute statistics in 1,000 bootstrap samples of N questions, with a fixed seed: N determines the samples.
-
-    Use it only for statistics without a closed-form standard error, such as a minimum. Drawing takes most of the time,
-    so compute several statistics of the same questions in one call.
-
-    Args:
-        statistics: Takes (B, N) weights, the number of times that each of N questions was drawn in each of B samples,
-            and returns (B, K) values of K statistics.
-        questions: N, at least 1.
-
-    Returns:
-        (1000, K) values; their standard deviations (ddof 1) are the standard errors.
-
-    Example:
-        >>> values = np.array([[0.0], [1.0], [0.0], [1.0]])
-        >>> (error,) = bootstrap(lambda weights: weights @ values / 4, questions=4).std(axis=0, ddof=1)
-        >>> bool(0.2 < error < 0.3)
-        True
-    """
-    generator = np.random.default_rng(0)
-    step = max(1, _DRAWS_AT_A_TIME // questions)
-    values = []
-    for start in range(0, REPLICATES, step):
-        size = min(step, REPLICATES - start)
-        drawn = generator.integers(0, questions, size=(size, questions))
-        drawn += np.arange(size)[:, None] * questions
-        weights = np.bincount(drawn.ravel(), minlength=size * questions).reshape(size, questions)
-        values.append(statistics(weights.astype(np.float64)))
-    return np.concatenate(values)

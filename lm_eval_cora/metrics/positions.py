@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, bootstrap, ratio_of
+from lm_eval_cora.metrics.bootstrap import bootstrap
+from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, ratio_of
 from lm_eval_cora.question import LETTERS
 from lm_eval_cora.responses import Floats, ResponseTable
 

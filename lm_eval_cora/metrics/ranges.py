@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, bootstrap, by_influence, mean_of, ratio_of
+from lm_eval_cora.metrics.bootstrap import bootstrap
+from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, by_influence, mean_of, ratio_of
 from lm_eval_cora.responses import Bools, Floats, ResponseTable
 
 _WHISKER = 1.5
