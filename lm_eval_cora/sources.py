@@ -252,7 +252,7 @@ def _sc(table: ResponseTable) -> Estimate:
     part = _like_the_original(table)
     most = np.ones(len(part.sizes), dtype=np.int64)
     np.maximum.at(most, part.question, part.alike)
-    return mean_of(most / part.sizes)
+    return mean_of(most / part.sizes, between=(1 / part.sizes.max(initial=1), 1.0))
 
 
 def _acc_h(table: ResponseTable) -> Estimate:

@@ -120,7 +120,7 @@ def mcqa_plus_diff(answers: ResponseTable, *, original: int | None = 0) -> Estim
     """
     if answers.original_correct is None:
         return UNDEFINED
-    return mean_of(answers.hits / answers.sizes - answers.original_correct)
+    return mean_of(answers.hits / answers.sizes - answers.original_correct, between=(-1.0, 1.0))
 
 
 @takes_arrays

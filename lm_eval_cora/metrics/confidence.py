@@ -70,7 +70,7 @@ def confidence_ratio(table: ResponseTable, *, normalised: bool = False) -> Estim
     """Confidence in the most likely wrong option relative to the right one: C_d / C_c, a ratio of two means.
 
     C_c is `confidence_right` and C_d is `confidence_wrong`. Above 1, the model is more confident in a wrong option than
-    in the right one. The standard error comes from the delta method.
+    in the right one. The interval assumes that no other question is more extreme than those of the sample.
 
     Args:
         table: Answers to N questions, with true-or-false variants scored by likelihood.
@@ -87,7 +87,8 @@ def confidence_ratio(table: ResponseTable, *, normalised: bool = False) -> Estim
     Source: MCQA+, table 5; 32.48 / 35.04 = 92.69%.
     """
     right, wrong, inside = _confidences(table, normalised)
-    return ratio_of(wrong, right, members=inside)
+    extremes = np.array([[wrong.max(initial=0), right[inside > 0].min(initial=1)], [wrong[inside > 0].min(initial=1), right.max(initial=0)]])
+    return ratio_of(wrong, right, members=inside, corners=extremes)
 
 
 def yes_no_mass(table: ResponseTable) -> Estimate:

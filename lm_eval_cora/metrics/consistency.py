@@ -6,7 +6,7 @@ import numpy as np
 
 from lm_eval_cora.metrics.accuracy import exact_level
 from lm_eval_cora.metrics.arrays import takes_arrays
-from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, by_influence, mean_of, ratio_of, share_of
+from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of, product_of, ratio_of, share_of
 from lm_eval_cora.responses import NO_PICK, Floats, Ints, ResponseTable, Sets, contains
 
 _PAIRS_AT_A_TIME = 4_000_000
@@ -42,16 +42,18 @@ def ci(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
     right, full = _original_and_full(answers)
     if right is None:
         return UNDEFINED
-    return share_of(right <= full)  # 1 - x_i + y_i is 0 or 1, because y_i is 1 only if x_i is
+    # 1 - x_i + y_i is 0 or 1, because y_i is 1 only if x_i is. With one variant per question it is always 1.
+    return share_of(right <= full, is_fixed=bool((answers.sizes == 1).all()))
 
 
 @takes_arrays
 def cora(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
     """Consistency-rebalanced accuracy: mcqa * ci, the accuracy times the consistency index.
 
-    With m = mcqa and b = bmca@1.0 it is m(1 - m + b). The standard error comes from the delta method: question i has
-    the influence (1 - 2m + b)(x_i - m) + m(y_i - b), where x_i is 1 if its original is answered correctly and y_i is 1
-    if all its variants are.
+    With m = mcqa and b = bmca@1.0 it is m(1 - m + b). To first order, question i has the influence
+    (1 - 2m + b)(x_i - m) + m(y_i - b), where x_i is 1 if its original is answered correctly and y_i is 1 if all its
+    variants are. This is 0 for all questions if m = 1/2 and b = 0, so the standard error also has the terms of second
+    order (see `metrics.terms.stderr_of`).
 
     Args:
         answers: Right and wrong answers to N questions: an array of shape (questions, variants), or a list of rows if
@@ -76,22 +78,12 @@ def cora(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
     if right is None:
         return UNDEFINED
     m, b = right.mean(), full.mean()
-    return by_influence(m * (1 - m + b), influence_on_cora(right, full, m, b))
+    return product_of(right, 1 - right + full, OUTCOMES, value=m * (1 - m + b))
 
 
-def influence_on_cora(original: Floats, full: Floats, m: float, b: float) -> Floats:
-    """Influence of each question on cora: (1 - 2m + b)(x_i - m) + m(y_i - b).
-
-    Args:
-        original: (N,) x_i, 1 if the original is answered correctly, else 0.
-        full: (N,) y_i, 1 if all variants are answered correctly, else 0.
-        m: mcqa.
-        b: bmca@1.0.
-
-    Returns:
-        (N,) influences.
-    """
-    return (1 - 2 * m + b) * (original - m) + m * (full - b)
+OUTCOMES = np.array([[1.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
+"""x_i and 1 - x_i + y_i of the three outcomes of a question: right in all variants, right in the original only, or
+wrong in the original. `cora` is the product of their means."""
 
 
 @takes_arrays
@@ -103,7 +95,8 @@ def core(answers: ResponseTable) -> Estimate:
     form of the authors' code, which multiplies the area by a result of dynamic time warping.
 
     Both factors are means over questions. If L/10 is the highest level that a question reaches, it contributes
-    min((L + 0.5) / 10, 1) to the area and L / 10 to the height. The standard error comes from the delta method.
+    min((L + 0.5) / 10, 1) to the area and L / 10 to the height. The standard error is that of a product of two means,
+    with the terms of second order.
 
     Args:
         answers: Right and wrong answers to N questions: an array of shape (questions, variants), or a list of rows if
@@ -123,12 +116,9 @@ def core(answers: ResponseTable) -> Estimate:
 
     Source: code of CoRA's authors.
     """
-    if not len(answers.sizes):
-        return UNDEFINED
     reached = 10 * answers.hits // answers.sizes
     areas, heights = np.minimum((reached + 0.5) / 10, 1.0), reached / 10
-    area, height = areas.mean(), heights.mean()
-    return by_influence(area * height, height * (areas - area) + area * (heights - height))
+    return product_of(areas, heights, np.array([[0.05, 0.0], [1.0, 1.0]]))
 
 
 def consistency_rate(table: ResponseTable) -> Estimate:

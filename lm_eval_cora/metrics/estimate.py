@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from math import isnan, nan
 from typing import Any
 
 import numpy as np
 
+from lm_eval_cora.metrics.intervals import IN_95_PERCENT, score_interval, wilson
+from lm_eval_cora.metrics.terms import Term, influence_of, stderr_of, value_of
 from lm_eval_cora.responses import Bools, Floats
 
-IN_95_PERCENT = 1.959963984540054
-"""Half the width of a 95% confidence interval, in standard errors."""
 
 @dataclass(frozen=True)
 class Estimate:
-    """The value of a metric and its standard error.
+    """The value of a metric, its standard error and its 95% confidence interval.
 
     The question is the unit of the standard error, not the variant. Undefined numbers are nan. The arrays keep the
     contribution of each question, so that two estimates from the same questions can be compared pair by pair.
@@ -24,13 +25,12 @@ class Estimate:
     Attributes:
         value: The value.
         stderr: Its standard error.
-        influence: (N,) influence of each question on the value; None if the standard error is undefined or has no
-            closed form.
+        influence: (N,) first-order influence of each question on the value; None if the standard error is undefined or
+            has no closed form.
         outcomes: (N,) 1 or 0 for each question if the metric is a share of questions, nan for a question that does not
             count; otherwise None.
-        ends: The ends of the 95% confidence interval if a method of its own computes them; otherwise None.
-        replicates: (1000,) values in bootstrap samples if the standard error has no closed form, otherwise None. All
-            estimates from N questions use the same samples.
+        terms: The metric as a function of means over questions; empty if it has another form.
+        ends: The ends of the interval if a method of its own computes them; otherwise None.
 
     Example:
         >>> estimate = Estimate(0.5, stderr=0.1)
@@ -43,19 +43,28 @@ class Estimate:
     stderr: float
     influence: Floats | None = field(default=None, repr=False, compare=False)
     outcomes: Floats | None = field(default=None, repr=False, compare=False)
-    replicates: Floats | None = field(default=None, repr=False, compare=False)
+    terms: tuple[Term, ...] = field(default=(), repr=False, compare=False)
     ends: tuple[float, float] | None = field(default=None, repr=False, compare=False)
 
-    @property
+    @cached_property
     def interval(self) -> tuple[float, float]:
-        """95% confidence interval: `ends`, or value - 1.96 stderr and value + 1.96 stderr; nan if undefined.
+        """95% confidence interval, inside the range of the metric; nan if the standard error is undefined.
+
+        A share of questions has Wilson's interval, another function of means the score interval. An estimate of which
+        only the value and the standard error are known has value - 1.96 stderr and value + 1.96 stderr.
 
         Example:
-            >>> [round(end, 3) for end in Estimate(0.5, 0.1).interval]
-            [0.304, 0.696]
+            >>> [round(end, 4) for end in share_of(np.array([False] * 40)).interval]
+            [0.0, 0.0876]
         """
         if self.ends is not None:
             return self.ends
+        if isnan(self.stderr):
+            return nan, nan
+        if self.outcomes is not None:
+            return wilson(float(np.nansum(self.outcomes)), int((~np.isnan(self.outcomes)).sum()))
+        if self.terms:
+            return score_interval(self.terms)
         return self.value - IN_95_PERCENT * self.stderr, self.value + IN_95_PERCENT * self.stderr
 
     def __iter__(self) -> Iterator[float]:
@@ -86,12 +95,13 @@ def for_json(result: Any) -> Any:
     return None if isinstance(result, float) and isnan(result) else result
 
 
-def mean_of(values: Floats, members: Bools | None = None) -> Estimate:
+def mean_of(values: Floats, members: Bools | None = None, *, between: tuple[float, float] = (0.0, 1.0)) -> Estimate:
     """Mean of one value per question, with standard error sd / sqrt(N) (sd with ddof 1).
 
     Args:
         values: (N,) values.
         members: (N,) whether a question counts; None if all do.
+        between: The lowest and the highest value that a question can have.
 
     Returns:
         The mean over the members; undefined without members. The standard error is nan with fewer than two.
@@ -102,26 +112,17 @@ def mean_of(values: Floats, members: Bools | None = None) -> Estimate:
         >>> mean_of(np.array([]))
         Estimate(value=nan, stderr=nan)
     """
-    inside = np.ones(len(values), dtype=np.bool_) if members is None else members
-    chosen = values[inside]
-    count, total = len(chosen), len(values)
-    if not count:
-        return UNDEFINED
-    mean = chosen.mean()
-    if count < 2:
-        return Estimate(float(mean), nan)
-    # Scaled so that the standard error over all N questions equals sd / sqrt(n) of the n members.
-    influence = np.zeros(total)
-    influence[inside] = (chosen - mean) * np.sqrt(total * (total - 1) / (count * (count - 1)))
-    return Estimate(float(mean), standard_error(chosen), influence)
+    inside = np.ones(len(values)) if members is None else members.astype(np.float64)
+    return ratio_of(np.where(inside > 0, values, 0.0), inside, between=between)
 
 
-def share_of(hits: Bools, members: Bools | None = None) -> Estimate:
+def share_of(hits: Bools, members: Bools | None = None, *, is_fixed: bool = False) -> Estimate:
     """Share of questions for which something is true.
 
     Args:
         hits: (N,) whether it is true for each question.
         members: (N,) whether a question counts; None if all do.
+        is_fixed: Whether all possible answers give the same share. Its error is then 0.
 
     Returns:
         The share among the members; undefined without members.
@@ -131,21 +132,34 @@ def share_of(hits: Bools, members: Bools | None = None) -> Estimate:
         0.75
     """
     share = mean_of(hits.astype(np.float64), members)
-    if isnan(share.value):
+    if isnan(share.stderr):
         return share
-    return replace(share, outcomes=np.where(members, hits, nan) if members is not None else hits.astype(np.float64))
+    if is_fixed:
+        return replace(share, stderr=0.0, ends=(share.value, share.value))
+    outcomes = hits.astype(np.float64) if members is None else np.where(members, hits, nan)
+    return replace(share, outcomes=outcomes)
 
 
-def ratio_of(parts: Floats, wholes: Floats, members: Floats | None = None) -> Estimate:
+def ratio_of(
+    parts: Floats,
+    wholes: Floats,
+    members: Floats | None = None,
+    *,
+    between: tuple[float, float] = (0.0, 1.0),
+    corners: Floats | None = None,
+) -> Estimate:
     """Pooled share R = sum k_i / sum m_i: the ratio of two sums over questions.
 
-    The standard error is sqrt(N / (N - 1) * sum (k_i - R m_i)^2) / sum m_i (delta method). It is nan if the subset has
-    fewer than two questions.
+    The first-order standard error is sqrt(N / (N - 1) * sum (k_i - R m_i)^2) / sum m_i (delta method). Terms of second
+    order are added; see `of_terms`. It is nan if the subset has fewer than two questions.
 
     Args:
         parts: (N,) k_i.
         wholes: (N,) m_i; 0 if question i is outside the subset.
         members: (N,) 1 if a question is in the subset, else 0. By default a question is in it if m_i > 0.
+        between: The lowest and the highest value of k_i / m_i.
+        corners: (C, 2) the most extreme k_i and m_i that a question can have; None if k_i / m_i has the limits
+            `between`.
 
     Returns:
         The share; undefined if all m_i are 0, or so small that the ratio overflows.
@@ -161,9 +175,65 @@ def ratio_of(parts: Floats, wholes: Floats, members: Floats | None = None) -> Es
         share = parts.sum() / total
     if not np.isfinite(share):
         return UNDEFINED
-    if np.count_nonzero(wholes if members is None else members) < 2:
+    inside = wholes > 0 if members is None else members > 0
+    if np.count_nonzero(inside) < 2:
         return Estimate(float(share), nan)
-    return by_influence(share, (parts - share * wholes) * (len(wholes) / total))
+    if corners is None:
+        sizes = dict.fromkeys([wholes[inside].min(), wholes.max()])
+        corners = np.array([[rate * size, size] for size in sizes for rate in between] + [[0.0, 0.0]] * (not inside.all()))
+    mean = wholes.mean()  # the ratio stays the same, and small numbers do not overflow when they are squared
+    return of_terms(Term(np.stack([parts, wholes], axis=1) / mean, corners / mean), value=share)
+
+
+def product_of(first: Floats, second: Floats, corners: Floats, *, value: float | None = None) -> Estimate:
+    """Product of two means over questions.
+
+    Args:
+        first: (N,) values of the first factor.
+        second: (N,) values of the second factor.
+        corners: (C, 2) the most extreme values that a question can have.
+        value: The product, if it is known without another rounding.
+
+    Returns:
+        The product; undefined without questions. The standard error has the terms of second order, which are all that
+        is left where the gradient is 0; see `of_terms`.
+
+    Example:
+        >>> extremes = np.array([[0.0, 0.0], [1.0, 1.0]])
+        >>> product_of(np.array([1.0, 0.0]), np.array([1.0, 0.0]), extremes).value
+        0.25
+    """
+    if not len(first):
+        return UNDEFINED
+    return of_terms(Term(np.stack([first, second], axis=1), corners, "product"), value=value)
+
+
+def of_terms(*terms: Term, value: float | None = None) -> Estimate:
+    """Estimate of a sum of products and ratios of means.
+
+    The standard error is `stderr_of` the terms. If no question differs from the others, that is 0, although other
+    questions could differ. The standard error is then half the width of the 95% interval, divided by 1.96.
+
+    Args:
+        *terms: The terms, from the same N questions.
+        value: Their value, if it is known without another rounding.
+
+    Returns:
+        The estimate. The standard error is nan with one question.
+
+    Example:
+        >>> rows, corners = np.array([[0.0, 1.0]] * 40), np.array([[0.0, 1.0], [1.0, 1.0]])
+        >>> round(of_terms(Term(rows, corners)).stderr, 4)
+        0.0223
+    """
+    value = value_of(terms) if value is None else float(value)
+    if len(terms[0].columns) < 2:
+        return Estimate(value, nan)
+    error = stderr_of(terms)
+    if error:
+        return Estimate(value, error, influence_of(terms), terms=terms)
+    low, high = score_interval(terms)
+    return Estimate(value, (high - low) / (2 * IN_95_PERCENT), influence_of(terms), terms=terms)
 
 
 def by_influence(value: float, influence: Floats) -> Estimate:

@@ -93,7 +93,8 @@ def sc(table: ResponseTable, options: OptionCount) -> Estimate:
     Source: MCQA+, eq. 1 and 2 (REVAS, section 3.3).
     """
     modal = _modal_picks(table, options)
-    return mean_of(modal.times / np.maximum(modal.orders, 1), has_orders(table, options))
+    lowest = 1 / modal.orders.max(initial=1)
+    return mean_of(modal.times / np.maximum(modal.orders, 1), has_orders(table, options), between=(lowest, 1.0))
 
 
 def sc_buckets(table: ResponseTable) -> dict[str, dict[str, Estimate]]:

@@ -8,7 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lm_eval_cora.metrics.estimate import IN_95_PERCENT, Estimate, standard_error
+from lm_eval_cora.metrics.estimate import Estimate, of_terms, standard_error
+from lm_eval_cora.metrics.intervals import IN_95_PERCENT, tango
+from lm_eval_cora.metrics.terms import negated
 
 
 class Difference(NamedTuple):
@@ -32,35 +34,50 @@ class Difference(NamedTuple):
 def difference(before: Estimate, after: Estimate) -> Difference:
     """Difference of two estimates from the same questions: after - before, paired by question.
 
-    The standard error is that of the differences between the influences of each question. A question that is equally
-    hard in both adds nothing to it. For estimates without a closed form (lowest and highest accuracies), both values
-    come from the same bootstrap samples, and the interval ends are the 2.5% and 97.5% percentiles of the differences.
+    The standard error is that of the differences within questions, with terms of second order. A question that is
+    equally hard in both adds nothing to it. If no question differs, it is half the width of the interval, divided by
+    1.96.
+
+    The interval stays between the largest possible differences. For shares of the same questions it is Tango's score
+    interval; it also contains 0 if McNemar's mid-p test does not reject equal shares at 5%. For other functions of
+    means it is the score interval. The lowest and highest accuracies have no error and no interval, because their
+    differences are biased if one model has more kinds of equal difficulty. `simultaneous` compares the kinds instead.
 
     Args:
         before: An estimate from N questions.
         after: An estimate from the same questions in the same order.
 
     Returns:
-        The difference with its standard error and 95% interval. The standard error is nan if that of an estimate is.
+        The difference with its standard error and 95% interval. Both are nan if an estimate has no standard error, or
+        none in closed form.
 
     Raises:
         ValueError: If the numbers of questions differ.
 
     Example:
-        >>> from lm_eval_cora.metrics.estimate import mean_of
-        >>> difference(mean_of(np.array([0.0, 1.0])), mean_of(np.array([0.5, 1.0]))).value
-        0.25
+        >>> from lm_eval_cora.metrics.estimate import share_of
+        >>> before, after = (share_of(np.arange(30) < right) for right in (10, 14))
+        >>> [round(number, 4) for number in difference(before, after)]
+        [0.1333, 0.0631, -0.0081, 0.2968]
     """
     value = after.value - before.value
-    if before.influence is not None and after.influence is not None:
-        _check(len(before.influence), len(after.influence))
-        error = standard_error(after.influence - before.influence)
-        return Difference(value, error, value - IN_95_PERCENT * error, value + IN_95_PERCENT * error)
-    if before.replicates is not None and after.replicates is not None:
-        changes = after.replicates - before.replicates
-        low, high = np.percentile(changes, [2.5, 97.5])
-        return Difference(value, float(changes.std(ddof=1)), float(low), float(high))
-    return Difference(value, nan, nan, nan)
+    if before.influence is None or after.influence is None:
+        return Difference(value, nan, nan, nan)
+    _check(len(before.influence), len(after.influence))
+    if before.terms and after.terms:
+        found = of_terms(*after.terms, *negated(before.terms))
+        return Difference(value, found.stderr, *(_of_shares(before, after) or found.interval))
+    error = standard_error(after.influence - before.influence)
+    return Difference(value, error, value - IN_95_PERCENT * error, value + IN_95_PERCENT * error)
+
+
+def _of_shares(before: Estimate, after: Estimate) -> tuple[float, float] | None:
+    """The interval of a difference of two shares of the same questions; None for other estimates."""
+    test = mcnemar(before, after)
+    if test is None or before.outcomes is None:
+        return None
+    low, high = tango(test.lost, test.gained, int((~np.isnan(before.outcomes)).sum()))
+    return (min(low, 0.0), max(high, 0.0)) if test.p_value >= 0.05 else (low, high)
 
 
 class McNemar(NamedTuple):
@@ -71,8 +88,8 @@ class McNemar(NamedTuple):
     Attributes:
         lost: Number of questions that count before but not after.
         gained: Number of questions that count after but not before.
-        p_value: Two-sided exact p-value, from 0 to 1: the probability of a split at least this uneven if both
-            directions are equally likely.
+        p_value: Two-sided mid-p-value, from 0 to 1: the probability of a more uneven split plus half of that of an
+            equally uneven one, if both directions are equally likely.
     """
 
     lost: int
@@ -81,7 +98,11 @@ class McNemar(NamedTuple):
 
 
 def mcnemar(before: Estimate, after: Estimate) -> McNemar | None:
-    """McNemar's exact test for the difference of two shares of the same questions.
+    """McNemar's mid-p test for the difference of two shares of the same questions.
+
+    With l lost and g gained questions, the p-value is twice P(X < min(l, g)) plus P(X = min(l, g)), where X is binomial
+    with l + g trials and probability 1/2. The exact test, twice P(X <= min(l, g)), rejects less often than its level
+    says.
 
     Args:
         before: An estimate from N questions.
@@ -97,9 +118,9 @@ def mcnemar(before: Estimate, after: Estimate) -> McNemar | None:
     Example:
         >>> from lm_eval_cora.metrics.estimate import share_of
         >>> mcnemar(share_of(np.array([True, False, True])), share_of(np.array([False, False, False])))
-        McNemar(lost=2, gained=0, p_value=0.5)
+        McNemar(lost=2, gained=0, p_value=0.25)
 
-    Source: McNemar 1947, in the exact form (a binomial test of the discordant pairs).
+    Source: McNemar 1947; Fagerland, Lydersen and Laake 2013 (mid-p).
     """
     if before.outcomes is None or after.outcomes is None:
         return None
@@ -111,10 +132,11 @@ def mcnemar(before: Estimate, after: Estimate) -> McNemar | None:
 
     changes = after.outcomes - before.outcomes
     lost, gained = int((changes == -1).sum()), int((changes == 1).sum())
-    # The upper tail of a binomial distribution is an incomplete beta function, undefined without discordant pairs.
+    # Tails of a binomial distribution are incomplete beta functions, undefined without discordant pairs.
     more, fewer = max(lost, gained), min(lost, gained)
-    tail = betainc(more, fewer + 1, 0.5) if more else 1.0
-    return McNemar(lost, gained, min(1.0, 2 * float(tail)))
+    as_uneven = betainc(more, fewer + 1, 0.5) if more else 1.0
+    more_uneven = betainc(more + 1, fewer, 0.5) if fewer else 0.0
+    return McNemar(lost, gained, min(1.0, float(as_uneven + more_uneven)) if more else 1.0)
 
 
 @dataclass(frozen=True)
@@ -171,7 +193,7 @@ def compared(before: Estimate, after: Estimate) -> Compared:
         >>> from lm_eval_cora.metrics.estimate import share_of
         >>> row = compared(share_of(np.array([True, False, True])), share_of(np.array([False, False, False])))
         >>> round(row.value, 4), row.p_value
-        (-0.6667, 0.5)
+        (-0.6667, 0.25)
     """
     return Compared(before, after, difference(before, after), mcnemar(before, after))
 

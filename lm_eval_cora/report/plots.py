@@ -17,7 +17,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from lm_eval_cora.metrics.estimate import IN_95_PERCENT
+from lm_eval_cora.metrics.intervals import IN_95_PERCENT
 from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.content import Chart, Curve, Dots, Line, Number, Ranges, Spread
 

@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lm_eval_cora.metrics.consistency import influence_on_cora
+from lm_eval_cora.metrics.consistency import OUTCOMES
+from lm_eval_cora.metrics.estimate import product_of
 from lm_eval_cora.options import OptionError
 
 FIRST_LOOK = 100
@@ -192,10 +193,7 @@ def cora_error(outcomes: Outcomes) -> float:
         >>> round(cora_error(Outcomes(25, 25, 50)), 4)
         0.0308
     """
-    count = sum(outcomes)
-    if count < 2:
+    if sum(outcomes) < 2:
         return inf
-    original, full, numbers = np.array([1.0, 1.0, 0.0]), np.array([1.0, 0.0, 0.0]), np.array(outcomes)
-    m, b = float(numbers @ original) / count, float(numbers @ full) / count
-    squares = numbers @ influence_on_cora(original, full, m, b) ** 2
-    return sqrt(float(squares) / (count - 1) / count)
+    first, second = np.repeat(OUTCOMES, outcomes, axis=0).T
+    return product_of(first, second, OUTCOMES).stderr

@@ -1,0 +1,194 @@
+"""95% confidence intervals that stay inside the range of a metric: Wilson's, Tango's, and the score interval."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import sqrt
+
+import numpy as np
+
+from lm_eval_cora.metrics.terms import Term, negated, value_of
+from lm_eval_cora.responses import Floats
+
+IN_95_PERCENT = 1.959963984540054
+"""Half the width of a 95% confidence interval, in standard errors."""
+
+_HALVINGS = 60
+_STEPS = 25
+_ENOUGH = 1e-9
+"""An end of an interval is found if another step moves it by less."""
+
+
+def wilson(successes: float, trials: float, z: float = IN_95_PERCENT) -> tuple[float, float]:
+    """Wilson's interval of a share: all p with |s / n - p| <= z sqrt(p (1 - p) / n).
+
+    Args:
+        successes: s, from 0 to n.
+        trials: n, above 0.
+        z: Quantile of the normal distribution; 1.96 for 95%.
+
+    Returns:
+        The ends, from 0 to 1. The width is positive, also for 0 of n.
+
+    Example:
+        >>> [round(end, 4) for end in wilson(0, 40)]
+        [0.0, 0.0876]
+
+    Source: Wilson 1927.
+    """
+    share, square = successes / trials, z * z / trials
+    middle = (share + square / 2) / (1 + square)
+    half = z * sqrt(share * (1 - share) / trials + square / trials / 4) / (1 + square)
+    return (0.0 if not successes else max(0.0, middle - half), 1.0 if successes == trials else min(1.0, middle + half))
+
+
+def tango(lost: int, gained: int, questions: int, z: float = IN_95_PERCENT) -> tuple[float, float]:
+    """Tango's score interval of a paired difference of shares, (gained - lost) / N.
+
+    A difference d is inside if |gained - lost - N d| <= z sqrt(N (2 q + d - d^2)). Here q is the probability of a loss
+    that is the most likely one if the difference is d.
+
+    Args:
+        lost: Number of questions that count before but not after.
+        gained: Number of questions that count after but not before.
+        questions: N, all questions, at least 1.
+        z: Quantile of the normal distribution; 1.96 for 95%.
+
+    Returns:
+        The ends, from -1 to 1. The width is positive, also without a changed question.
+
+    Example:
+        >>> [round(end, 4) for end in tango(lost=0, gained=0, questions=40)]
+        [-0.0876, 0.0876]
+
+    Source: Tango 1998, eq. 18 to 21.
+    """
+
+    def is_outside(difference: float) -> bool:
+        a = 2 * questions
+        b = -lost - gained + (2 * questions - gained + lost) * difference
+        c = -lost * difference * (1 - difference)
+        loss = max(0.0, (sqrt(max(b * b - 4 * a * c, 0.0)) - b) / (2 * a))
+        variance = questions * (2 * loss + difference * (1 - difference))
+        return (gained - lost - questions * difference) ** 2 > z * z * max(variance, 0.0)
+
+    middle = (gained - lost) / questions
+    return _edge(is_outside, middle, -1.0), _edge(is_outside, middle, 1.0)
+
+
+def _edge(is_outside: Callable[[float], bool], inside: float, limit: float) -> float:
+    """The last value that is not outside, on the way from a value inside to a limit."""
+    if not is_outside(limit):
+        return limit
+    outside = limit
+    for _ in range(_HALVINGS):
+        middle = (inside + outside) / 2
+        if is_outside(middle):
+            outside = middle
+        else:
+            inside = middle
+    return inside
+
+
+def score_interval(terms: Sequence[Term], z: float = IN_95_PERCENT) -> tuple[float, float]:
+    """Score interval of a metric: its smallest and largest value in all populations that agree with the sample.
+
+    This is Wilson's interval for a share, extended to functions of several means. A population gives a probability p_i
+    to each distinct row of values, including the extreme rows that no question of the sample has. It agrees with the
+    sample if Pearson's statistic sum (O - E)^2 / E with one degree of freedom does not reject it at 5%. With the shares
+    s_i of the sample this means: sum s_i^2 / p_i <= 1 + z^2 / N.
+
+    Args:
+        terms: The metric of N questions.
+        z: Quantile of the normal distribution; 1.96 for 95%.
+
+    Returns:
+        The ends. They are values that the metric can have, and the width is positive unless no question can vary.
+
+    Example:
+        >>> rows = np.array([[1.0, 0.0], [0.0, 1.0]] * 20)  # cora with mcqa 0.5 and bmca@1.0 0
+        >>> corners = np.array([[1.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
+        >>> [round(end, 4) for end in score_interval([Term(rows, corners, "product")])]
+        [0.2281, 0.2798]
+
+    Source: ours, after Wilson 1927 and Baggerly 1998 (Pearson's statistic in empirical likelihood).
+    """
+    rows = np.hstack([term.columns for term in terms])
+    distinct, counts = np.unique(rows, axis=0, return_counts=True)
+    region = _Region(distinct, counts / len(rows), [term.corners for term in terms], 1 + z * z / len(rows))
+    value = value_of(terms)
+    return min(value, -_largest(negated(terms), region)), max(value, _largest(terms, region))
+
+
+class _Region:
+    """The means of all populations that agree with a sample: a convex set."""
+
+    def __init__(self, rows: Floats, shares: Floats, corners: Sequence[Floats], most: float) -> None:
+        """Define the set.
+
+        Args:
+            rows: (U, K) distinct rows of the sample.
+            shares: (U,) their shares.
+            corners: The extreme rows of each pair of columns.
+            most: Largest value of sum s_i^2 / p_i.
+        """
+        self.middle = shares @ rows
+        self._rows, self._shares, self._corners, self._most = rows, shares, corners, most
+
+    def farthest(self, directions: Floats) -> Floats:
+        """(D, K) the point of the set that is farthest in each direction, (D, K).
+
+        The probabilities have the form p_i = c s_i / sqrt(a + h - v_i), where v_i is the value of a row in this
+        direction and h the highest value. The sum of s_i^2 / p_i falls with a.
+        """
+        values, best = directions @ self._rows.T, self._best_corner(directions)
+        highest = np.maximum(values.max(axis=1), (directions * best).sum(axis=1))
+        spread = np.maximum(highest - values.min(axis=1), np.finfo(float).tiny)
+        gaps = (highest[:, None] - values) / spread[:, None]
+        low, high = np.full(len(directions), -40.0), np.full(len(directions), 25.0)
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            roots = np.sqrt(np.exp(middle)[:, None] + gaps)
+            too_far = ((self._shares / roots).sum(axis=1) * (self._shares * roots).sum(axis=1)) > self._most
+            low, high = np.where(too_far, middle, low), np.where(too_far, high, middle)
+        roots = np.sqrt(np.exp(high)[:, None] + gaps)
+        chances = self._shares / roots * ((self._shares * roots).sum(axis=1) / self._most)[:, None]
+        rest = np.maximum(1 - chances.sum(axis=1), 0.0)
+        top = self._rows[values.argmax(axis=1)]
+        is_new = (directions * best).sum(axis=1) > values.max(axis=1)
+        points: Floats = chances @ self._rows + rest[:, None] * np.where(is_new[:, None], best, top)
+        return points
+
+    def _best_corner(self, directions: Floats) -> Floats:
+        """(D, K) the extreme row that is farthest in each direction."""
+        parts = []
+        for number, corners in enumerate(self._corners):
+            along = directions[:, 2 * number : 2 * number + 2] @ corners.T
+            parts.append(corners[along.argmax(axis=1)])
+        return np.hstack(parts)
+
+
+def _largest(terms: Sequence[Term], region: _Region) -> float:
+    """The largest value of a metric in a region: steps along the gradient, from several starts."""
+    size = len(region.middle)
+    axes = np.vstack([np.eye(size), -np.eye(size)])
+    points = np.vstack([region.farthest(np.vstack([axes, _gradients(terms, region.middle[None])])), region.middle])
+    best = -np.inf
+    for _ in range(_STEPS):
+        found = float(_values(terms, points).max())
+        if found <= best + _ENOUGH:
+            break
+        best = found
+        points = region.farthest(_gradients(terms, points))
+    return max(best, found)
+
+
+def _values(terms: Sequence[Term], points: Floats) -> Floats:
+    parts = [term.value(points[:, 2 * k], points[:, 2 * k + 1]) for k, term in enumerate(terms)]
+    total: Floats = np.sum(parts, axis=0)
+    return total
+
+
+def _gradients(terms: Sequence[Term], points: Floats) -> Floats:
+    parts = [term.gradient(points[:, 2 * k], points[:, 2 * k + 1]) for k, term in enumerate(terms)]
+    return np.stack([np.broadcast_to(part, len(points)) for pair in parts for part in pair], axis=1)

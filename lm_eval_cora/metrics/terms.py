@@ -1,0 +1,133 @@
+"""Metrics as sums of terms: products and ratios of means over questions, with their standard errors.
+
+Most metrics are a function of means over questions: `mcqa` is a mean, `acc` is a ratio of two means, and `cora` is a
+product of two means. A paired difference of two metrics is the sum of the terms of one minus those of the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import sqrt
+from typing import Any, Literal
+
+import numpy as np
+
+from lm_eval_cora.responses import Floats
+
+_NOTHING = 1e-14
+"""A standard error below this comes from rounding: the sample does not vary."""
+
+
+@dataclass(frozen=True)
+class Term:
+    """A product a * b or a ratio a / b of two means over questions, with a weight.
+
+    Attributes:
+        columns: (N, 2) values of each question, whose means are a and b. For a plain mean b is 1.
+        corners: (C, 2) most extreme values that a question can have.
+        kind: Whether the term is a product or a ratio.
+        weight: Factor of the term.
+    """
+
+    columns: Floats
+    corners: Floats
+    kind: Literal["product", "ratio"] = "ratio"
+    weight: float = 1.0
+
+    def value(self, a: Floats, b: Floats) -> Floats:
+        """The term for means a and b."""
+        return self.weight * (a * b if self.kind == "product" else a / b)
+
+    def gradient(self, a: Floats, b: Floats) -> tuple[Floats, Floats]:
+        """The derivatives of the term by a and by b."""
+        if self.kind == "product":
+            return self.weight * b, self.weight * a
+        return self.weight / b, -self.weight * a / b**2
+
+
+def negated(terms: Sequence[Term]) -> tuple[Term, ...]:
+    """The terms of the metric's negative."""
+    return tuple(replace(term, weight=-term.weight) for term in terms)
+
+
+def value_of(terms: Sequence[Term]) -> float:
+    """The value of a sum of terms.
+
+    Example:
+        >>> columns, corners = np.array([[1.0, 4.0], [3.0, 4.0]]), np.array([[0.0, 4.0], [4.0, 4.0]])
+        >>> value_of([Term(columns, corners)])
+        0.5
+    """
+    return float(sum(term.value(*term.columns.mean(axis=0)) for term in terms))
+
+
+def influence_of(terms: Sequence[Term]) -> Floats:
+    """(N,) first-order influence of each question on a sum of terms: the linear part of its Taylor series.
+
+    Example:
+        >>> influence_of([Term(np.array([[0.0, 1.0], [1.0, 1.0]]), np.array([[0.0, 1.0], [1.0, 1.0]]))])
+        array([-0.5,  0.5])
+    """
+    total = np.zeros(len(terms[0].columns))
+    for term in terms:
+        means = term.columns.mean(axis=0)
+        by_first, by_second = term.gradient(*means)
+        total += by_first * (term.columns[:, 0] - means[0]) + by_second * (term.columns[:, 1] - means[1])
+    return total
+
+
+def stderr_of(terms: Sequence[Term]) -> float:
+    """Standard error of a sum of terms: what a bootstrap over questions converges to, times sqrt(N / (N - 1)).
+
+    The Taylor series of the sum around the means has a linear part L and a quadratic part Q = sum s u v, where u and v
+    are deviations of means. Their variance in bootstrap samples follows from the moments of the questions' values:
+    E[L L] / N + 2 E[L u v] / N^2 + (E[u v u' v'] - E[u v] E[u' v'] + (N - 1)(E[u u'] E[v v'] + E[u v'] E[u' v])) / N^3,
+    summed over pairs of quadratic parts. For products this is exact. For ratios the largest part of the cubic term is
+    added.
+
+    Args:
+        terms: The terms, from the same N questions.
+
+    Returns:
+        The standard error; 0 if the sample does not vary. At least two questions are needed.
+
+    Example:
+        >>> rows, corners = np.array([[1.0, 0.0], [0.0, 1.0]] * 5), np.array([[1.0, 1.0], [0.0, 0.0]])
+        >>> round(stderr_of([Term(rows, corners, "product")]), 4)  # the linear part alone is 0
+        0.0354
+
+    Source: moments of multinomial samples; ours for the use as a standard error.
+    """
+    questions = len(terms[0].columns)
+    share = np.full(questions, 1 / questions)
+    linear, pairs, cubics = influence_of(terms), [], []
+    for term in terms:
+        means = term.columns.mean(axis=0)
+        first, second = (term.columns - means).T
+        if term.kind == "product":
+            pairs.append((term.weight, first, second))
+        else:
+            residual, size = (first - means[0] / means[1] * second) / means[1], second / means[1]
+            pairs.append((-term.weight, residual, size))
+            cubics.append((term.weight, residual, size))
+    first_order = share @ linear**2 / questions
+    variance = first_order + sum(_second_order(share, questions, linear, pairs))
+    for weight, residual, size in cubics:
+        both = (share @ (linear * residual)) * (share @ size**2)
+        both += 2 * (share @ (linear * size)) * (share @ (residual * size))
+        variance += 2 * weight * both / questions**2
+    error = sqrt(max(variance, first_order / 2) * questions / (questions - 1))
+    return 0.0 if error < _NOTHING else error
+
+
+def _second_order(
+    share: Floats, questions: int, linear: Floats, pairs: Sequence[tuple[float, Floats, Floats]]
+) -> Iterator[Any]:
+    """The parts of the variance that have a quadratic part of the Taylor series."""
+    for sign, u, v in pairs:
+        yield 2 * sign * (share @ (linear * u * v)) / questions**2
+        for other, w, z in pairs:
+            fourth = share @ (u * v * w * z) - (share @ (u * v)) * (share @ (w * z))
+            squares = (share @ (u * w)) * (share @ (v * z)) + (share @ (u * z)) * (share @ (v * w))
+            yield sign * other * (fourth + (questions - 1) * squares) / questions**3
