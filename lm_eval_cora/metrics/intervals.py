@@ -13,7 +13,7 @@ from lm_eval_cora.responses import Floats
 IN_95_PERCENT = 1.959963984540054
 """Half the width of a 95% confidence interval, in standard errors."""
 
-_HALVINGS = 60
+_HALVINGS = 50
 _STEPS = 25
 _ENOUGH = 1e-9
 """An end of an interval is found if another step moves it by less."""
@@ -170,9 +170,12 @@ class _Region:
 
 def _largest(terms: Sequence[Term], region: _Region) -> float:
     """The largest value of a metric in a region: steps along the gradient, from several starts."""
+    starts = _gradients(terms, region.middle[None])
+    if all(term.is_mean for term in terms):  # the gradient is the same everywhere
+        return float(_values(terms, region.farthest(starts))[0])
     size = len(region.middle)
     axes = np.vstack([np.eye(size), -np.eye(size)])
-    points = np.vstack([region.farthest(np.vstack([axes, _gradients(terms, region.middle[None])])), region.middle])
+    points = np.vstack([region.farthest(np.vstack([axes, starts])), region.middle])
     best = -np.inf
     for _ in range(_STEPS):
         found = float(_values(terms, points).max())

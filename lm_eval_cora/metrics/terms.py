@@ -35,6 +35,11 @@ class Term:
     kind: Literal["product", "ratio"] = "ratio"
     weight: float = 1.0
 
+    @property
+    def is_mean(self) -> bool:
+        """Whether the term is a plain mean: b is the same for every question."""
+        return self.kind == "ratio" and bool((self.columns[:, 1] == self.columns[0, 1]).all())
+
     def value(self, a: Floats, b: Floats) -> Floats:
         """The term for means a and b."""
         return self.weight * (a * b if self.kind == "product" else a / b)
@@ -114,9 +119,10 @@ def stderr_of(terms: Sequence[Term]) -> float:
     first_order = share @ linear**2 / questions
     variance = first_order + sum(_second_order(share, questions, linear, pairs))
     for weight, residual, size in cubics:
-        both = (share @ (linear * residual)) * (share @ size**2)
-        both += 2 * (share @ (linear * size)) * (share @ (residual * size))
-        variance += 2 * weight * both / questions**2
+        squares = (share @ (linear * residual)) * (share @ size**2)
+        squares += 2 * (share @ (linear * size)) * (share @ (residual * size))
+        fourth = share @ (linear * residual * size**2)
+        variance += 2 * weight * (fourth + (questions - 1) * squares) / questions**3
     error = sqrt(max(variance, first_order / 2) * questions / (questions - 1))
     return 0.0 if error < _NOTHING else error
 
