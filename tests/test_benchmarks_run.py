@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1]
 FILES = sorted((ROOT / "benchmarks").glob("*.py"))
 
 TINY = {
-    "coverage": ["--runs", "1", "--populations", "2", "--replicates", "100", "--sizes", "10"],
+    "coverage": ["--runs", "1", "--populations", "5", "--replicates", "100", "--sizes", "10"],
     "interval_coverage": ["--runs", "2"],
     "maths": ["--questions", "2"],
     "metrics": ["--questions", "20"],
