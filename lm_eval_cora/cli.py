@@ -11,7 +11,7 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from io import TextIOWrapper
-from math import floor
+from math import floor, isnan
 from pathlib import Path
 from shlex import join, quote
 from typing import Any
@@ -24,7 +24,7 @@ from lm_eval_cora.answers import Reader
 from lm_eval_cora.arguments import make_parser
 from lm_eval_cora.benchmarks import BenchmarkError
 from lm_eval_cora.discovery.location import remove_leftovers, tasks_folder
-from lm_eval_cora.metrics.estimate import for_json
+from lm_eval_cora.metrics.estimate import Estimate, for_json
 from lm_eval_cora.metrics.guessing import at_least, msgr
 from lm_eval_cora.options import OptionError
 from lm_eval_cora.report import ReportError
@@ -217,14 +217,19 @@ def _score(given: argparse.Namespace) -> None:
         _print_json({**counts, "metrics": for_json(dict(scores)), "undefined": scores.undefined})
         return
     cells = [
-        [name, f"{estimate.value:.4f}", "±", f"{estimate.stderr:.4f}".replace("nan", "N/A")]
+        [name, f"{estimate.value:.4f}", "±", f"{estimate.stderr:.4f}".replace("nan", "N/A"), _interval(estimate)]
         for name, estimate in scores.items()
         if name not in scores.undefined
     ]
-    print(table_as_text(["Metric", "Value", "", "Stderr"], cells))
+    print(table_as_text(["Metric", "Value", "", "Stderr", "95%"], cells))
     _say(scores.size)
     for note in scores.remarks:
         _say(note)
+
+
+def _interval(estimate: Estimate) -> str:
+    low, high = estimate.interval
+    return "" if isnan(low) else f"[{low:.4f}, {high:.4f}]"
 
 
 def _export(given: argparse.Namespace) -> None:

@@ -23,8 +23,8 @@ from lm_eval_cora.export.provenance import (
     options_of,
     settings_of,
 )
-from lm_eval_cora.metrics.entries import parameters_of
 from lm_eval_cora.metrics.bootstrap import REPLICATES
+from lm_eval_cora.metrics.entries import parameters_of
 from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.metrics.meanings import MEANINGS
 from lm_eval_cora.report import ReportError
@@ -283,6 +283,8 @@ def _uncertainty(run: Run, entry: Mapping[str, Any], estimate: Estimate) -> dict
         bootstrapped = entry["aggregation"].__name__ in _BOOTSTRAPPED
         method = "bootstrap" if bootstrapped else "analytic"
         uncertainty["standard_error"] = {"value": estimate.stderr, "method": method}
+        low, high = estimate.interval
+        uncertainty["confidence_interval"] = {"lower": low, "upper": high, "confidence_level": 0.95}
         if bootstrapped:
             uncertainty["num_bootstrap_samples"] = REPLICATES
     return uncertainty

@@ -53,6 +53,7 @@ def _result(run: Run, metric: str, estimate: Estimate) -> EvalResult:
         about["reader"] = run.reader
     if not isnan(estimate.stderr):
         about["stderr"] = estimate.stderr
+        about["confidence_interval_95"] = list(estimate.interval)
     return EvalResult(
         task_type="text-generation",
         dataset_name=data.name,

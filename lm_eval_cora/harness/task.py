@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from importlib.metadata import version
+from math import isnan
 from typing import Any
 
 from lm_eval.defaults import DEFAULT_OTHER_SEED
@@ -329,6 +330,8 @@ class CoraTask(ScoredTask):
         if not self._records:  # --predict_only
             return config
         ours = {"signature": self._attempt("the signature", self._signature)}
+        if len(filters_of(self)) == 1:
+            ours["intervals"] = self._attempt("the intervals", self._intervals)
         if len(filters_of(self)) == 1 and self._table.is_whole:  # with several filters the table is the last one's
             by_kinds = [metrics.accuracy_by_kind, metrics.invalid_by_kind]
             if self._form == "generate":
@@ -337,10 +340,15 @@ class CoraTask(ScoredTask):
                 ours[by_kind.__name__] = self._attempt(by_kind.__name__, partial(by_kind, self._table))
             if self._study:
                 ours["study"] = {
-                    entry["metric"]: for_json(self._attempt(entry["metric"], partial(compute, entry, self._table)))
+                    entry["metric"]: self._attempt(entry["metric"], partial(_as_json, entry, self._table))
                     for entry in self._study
                 }
         return {**config, "metadata": {**config["metadata"], **ours}}
+
+    def _intervals(self) -> dict[str, tuple[float, float]]:
+        """The 95% confidence interval of each metric of the table that has one."""
+        found = {entry["metric"]: compute(entry, self._table).interval for entry in self.config.metric_list}
+        return {name: (low, high) for name, (low, high) in found.items() if not isnan(low)}
 
     def _signature(self) -> str:
         templates = {doc["template"] for doc in self.test_docs() if "template" in doc}
@@ -366,6 +374,10 @@ class CoraTask(ScoredTask):
             self._left_out,
             alone=len(filters_of(self)) == 1,
         )
+
+
+def _as_json(entry: Mapping[str, Any], table: ResponseTable) -> Any:
+    return for_json(compute(entry, table))
 
 
 @contextmanager

@@ -87,8 +87,9 @@ def confidence_ratio(table: ResponseTable, *, normalised: bool = False) -> Estim
     Source: MCQA+, table 5; 32.48 / 35.04 = 92.69%.
     """
     right, wrong, inside = _confidences(table, normalised)
-    extremes = np.array([[wrong.max(initial=0), right[inside > 0].min(initial=1)], [wrong[inside > 0].min(initial=1), right.max(initial=0)]])
-    return ratio_of(wrong, right, members=inside, corners=extremes)
+    least_right, least_wrong = (values[inside > 0].min(initial=1) for values in (right, wrong))
+    corners = np.array([[wrong.max(initial=0), least_right], [least_wrong, right.max(initial=0)]])
+    return ratio_of(wrong, right, members=inside, corners=corners)
 
 
 def yes_no_mass(table: ResponseTable) -> Estimate:

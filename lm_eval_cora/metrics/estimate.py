@@ -82,14 +82,16 @@ def for_json(result: Any) -> Any:
         result: An Estimate, a number, or mappings of them.
 
     Returns:
-        The same structure with `{"value": ..., "stderr": ...}` for each Estimate.
+        The same structure with `{"value": ..., "stderr": ..., "low": ..., "high": ...}` for each Estimate. The last two
+        are the ends of the 95% confidence interval.
 
     Example:
         >>> for_json({"acc": Estimate(0.5, float("nan"))})
-        {'acc': {'value': 0.5, 'stderr': None}}
+        {'acc': {'value': 0.5, 'stderr': None, 'low': None, 'high': None}}
     """
     if isinstance(result, Estimate):
-        return {"value": for_json(result.value), "stderr": for_json(result.stderr)}
+        numbers = (result.value, result.stderr, *result.interval)
+        return dict(zip(("value", "stderr", "low", "high"), map(for_json, numbers), strict=True))
     if isinstance(result, Mapping):
         return {key: for_json(value) for key, value in result.items()}
     return None if isinstance(result, float) and isnan(result) else result
@@ -180,7 +182,8 @@ def ratio_of(
         return Estimate(float(share), nan)
     if corners is None:
         sizes = dict.fromkeys([wholes[inside].min(), wholes.max()])
-        corners = np.array([[rate * size, size] for size in sizes for rate in between] + [[0.0, 0.0]] * (not inside.all()))
+        found = [[rate * size, size] for size in sizes for rate in between]
+        corners = np.array(found if inside.all() else [*found, [0.0, 0.0]])
     mean = wholes.mean()  # the ratio stays the same, and small numbers do not overflow when they are squared
     return of_terms(Term(np.stack([parts, wholes], axis=1) / mean, corners / mean), value=share)
 

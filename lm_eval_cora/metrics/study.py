@@ -20,7 +20,7 @@ from typing import Literal
 
 import numpy as np
 
-from lm_eval_cora.metrics.estimate import Estimate, ratio_of
+from lm_eval_cora.metrics.estimate import Estimate, mean_of, ratio_of
 from lm_eval_cora.metrics.orders import always_right
 from lm_eval_cora.probes.alterations import (
     NOTA_ANSWER,
@@ -115,7 +115,7 @@ def nota_acc_diff(table: ResponseTable, subset: Subset = "all") -> Estimate:
     before = table.sum_by_question(table.is_kind(ORIGINAL) & table.correct)
     after = table.sum_by_question(chosen & table.correct)
     inside = table.any_by_question(chosen) & _members(table, subset)
-    return ratio_of((after - before) * inside, inside.astype(np.float64), between=(-1.0, 1.0))
+    return mean_of(after - before, inside, between=(-1.0, 1.0))
 
 
 def nota_acc_h_diff(table: ResponseTable, subset: Subset = "all") -> Estimate:
@@ -143,7 +143,8 @@ def nota_acc_h_diff(table: ResponseTable, subset: Subset = "all") -> Estimate:
     """
     chosen, right = _nota_orders(table)
     inside = chosen & _members(table, subset)
-    return ratio_of((right.astype(np.float64) - always_right(table)) * inside, inside.astype(np.float64), between=(-1.0, 1.0))
+    change = right.astype(np.float64) - always_right(table)
+    return mean_of(change, inside, between=(-1.0, 1.0))
 
 
 def tf_right(table: ResponseTable) -> Estimate:

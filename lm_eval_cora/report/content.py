@@ -16,6 +16,7 @@ class Number:
     Attributes:
         value: The number; nan if it is undefined.
         stderr: Its standard error; nan if it is unknown.
+        ends: The ends of its 95% confidence interval; nan if they are unknown.
         rank: Its rank among the models, 1 for the best; None if it is not ranked.
         signed: Whether to print the sign, as for a difference.
     """
@@ -24,11 +25,12 @@ class Number:
     stderr: float = nan
     rank: int | None = None
     signed: bool = False
+    ends: tuple[float, float] = (nan, nan)
 
     @classmethod
     def of(cls, estimate: Estimate, rank: int | None = None, *, signed: bool = False) -> Number:
         """Make a number from an Estimate."""
-        return cls(estimate.value, estimate.stderr, rank, signed)
+        return cls(estimate.value, estimate.stderr, rank, signed, estimate.interval)
 
     def __str__(self) -> str:
         """Format the number as value, standard error and rank.

@@ -17,7 +17,6 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from lm_eval_cora.metrics.intervals import IN_95_PERCENT
 from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.content import Chart, Curve, Dots, Line, Number, Ranges, Spread
 
@@ -304,10 +303,8 @@ def _handle(**look: Any) -> Artist:
 
 
 def _interval(number: Number) -> tuple[float, float]:
-    """95% interval, clipped to [0, 1]; (nan, nan) if the standard error is unknown."""
-    low, high = np.clip(
-        [number.value - IN_95_PERCENT * number.stderr, number.value + IN_95_PERCENT * number.stderr], 0, 1
-    )
+    """95% interval, clipped to [0, 1], because adjusted accuracies may exceed it; (nan, nan) if it is unknown."""
+    low, high = np.clip(number.ends, 0, 1)
     return float(low), float(high)
 
 

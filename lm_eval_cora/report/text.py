@@ -75,7 +75,7 @@ def _notes(section: Section) -> list[str]:
 
 
 def as_json(runs: Sequence[Run]) -> str:
-    """Write every metric of every run with its standard error as JSON; undefined numbers are null."""
+    """Write every metric of every run with its error and 95% interval as JSON; undefined numbers are null."""
     return json.dumps([_run_as_json(run) for run in runs], indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
@@ -100,7 +100,7 @@ def _run_as_json(run: Run) -> dict[str, Any]:
 
 
 _COLUMNS = (
-    *("model", "task", "metric", "value", "stderr"),
+    *("model", "task", "metric", "value", "stderr", "low", "high"),
     *("questions", "answers", "signature", "reader", "benchmark", "data"),
 )
 
@@ -116,6 +116,6 @@ def as_csv(runs: Sequence[Run]) -> str:
 
 def _rows(run: Run) -> Iterator[list[object]]:
     for name, estimate in run.estimates.items():
-        numbers = ["" if isnan(number) else repr(number) for number in estimate]
+        numbers = ["" if isnan(number) else repr(number) for number in (*estimate, *estimate.interval)]
         counts = [len(run.table.sizes), run.table.answers]
         yield [run.model, run.task, name, *numbers, *counts, run.signature, run.reader or "", *run.data]
