@@ -309,13 +309,13 @@ def exact_mcnemar(lost: int, gained: int) -> float:
 def compare(runs: int) -> None:
     """Print how often a comparison of two models says that they differ."""
     print("\n## Comparison of two models: share of runs that say they differ\n")
-    print("| N | difference | McNemar, mid-p | interval excludes 0 | exact (former) | cora: interval | cora: former |")
-    print("|---|---|---|---|---|---|---|")
+    print("| N | mcqa | cora | mcqa: mid-p | mcqa: interval | former: exact | cora: interval | former |")
+    print("|---|---|---|---|---|---|---|---|")
     rng = np.random.default_rng(3)
     base = Population(0.7, 0.4, 0.1)
     for questions in (30, 100, 1_000):
         for gain in (0.0, 0.05, 0.1, 0.2):
-            other = Population(base.m + gain, base.r, 0.1)
+            other = Population(base.m + gain, base.r + gain, 0.1)
             said = []
             for _ in range(runs):
                 samples = pair(base, other, 0.0, questions, rng)
@@ -334,8 +334,9 @@ def compare(runs: int) -> None:
                         abs(of_cora.value) > half,
                     )
                 )
+            gained = truth(cora, (other, 1.0)) - truth(cora, (base, 1.0))
             shares = " | ".join(f"{share:.3f}" for share in np.mean(said, axis=0))
-            print(f"| {questions:,} | {gain:.2f} | {shares} |", flush=True)
+            print(f"| {questions:,} | {gain:.2f} | {gained:.3f} | {shares} |", flush=True)
 
 
 def main() -> None:

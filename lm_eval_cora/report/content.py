@@ -32,6 +32,17 @@ class Number:
         """Make a number from an Estimate."""
         return cls(estimate.value, estimate.stderr, rank, signed, estimate.interval)
 
+    @property
+    def interval(self) -> str:
+        """The 95% interval as text; empty if it is unknown.
+
+        Example:
+            >>> Number(0.5, ends=(0.25, 0.75)).interval
+            '0.250 to 0.750'
+        """
+        low, high = self.ends
+        return "" if isnan(low) else f"{low:.3f} to {high:.3f}"
+
     def __str__(self) -> str:
         """Format the number as value, standard error and rank.
 

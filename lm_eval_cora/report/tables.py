@@ -51,21 +51,23 @@ def ranks(values: Sequence[float], *, higher: bool = True) -> list[int | None]:
 
 
 def score_table(runs: Sequence[Run], *, ranked: bool) -> Table:
-    """Make the score table: a metric per row, a model per column, with standard errors and ranks."""
+    """Make the score table: a metric per row; for each model the scores with errors and ranks, and the intervals."""
     entries = {entry["metric"]: entry for run in runs for entry in run.entries if is_in_table(entry)}
     rows: list[list[Cell]] = []
     for name in (*(name for name in _FIRST if name in entries), *(name for name in entries if name not in _FIRST)):
         estimates = [run.estimates.get(name, UNDEFINED) for run in runs]
         ranks_it = ranked and not name.startswith(_OF_OWN_QUESTIONS)
-        rows.append([name, *_numbers(estimates, entries[name].get("higher_is_better") if ranks_it else None)])
+        numbers = _numbers(estimates, entries[name].get("higher_is_better") if ranks_it else None)
+        rows.append([name, *(cell for number in numbers for cell in (number, number.interval))])
         if name == "consistency_rate" and not runs[0].table.written.any():
             chance = [Number(metrics.chance_consistency_rate(run.table) if run.table.is_whole else nan) for run in runs]
-            rows.append(["consistency_rate by chance", *chance])
-    rows.append(["questions", *(len(run.table.sizes) for run in runs)])
-    rows.append(["answers", *(run.table.answers for run in runs)])
+            rows.append(["consistency_rate by chance", *(cell for number in chance for cell in (number, ""))])
+    rows.append(["questions", *(cell for run in runs for cell in (len(run.table.sizes), ""))])
+    rows.append(["answers", *(cell for run in runs for cell in (run.table.answers, ""))])
     several = " The number in brackets is the rank among the models." if ranked and len(runs) > 1 else ""
-    note = f"Value ± standard error, clustered by question.{several}"
-    return Table("Scores", ["metric", *models(runs)], rows, note)
+    note = f"Value ± standard error and 95% interval; the question is the unit of both.{several}"
+    columns = [name for run in runs for name in (run.model, f"95% {run.model}" if len(runs) > 1 else "95%")]
+    return Table("Scores", ["metric", *columns], rows, note)
 
 
 def differences(runs: Sequence[Run]) -> Table:
