@@ -1,14 +1,49 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+import unicodedata
+from collections.abc import Callable, Iterable
+from functools import cache
+from itertools import product
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lm_eval_cora.probes.fillers import UNHEARD, fillers
+from lm_eval_cora.probes.fillers import HEARD, UNHEARD, fillers
 
 VOWELS = set("aeiou")
+
+CONSONANTS = "bdgklmnprst"
+
+SPACE = {"".join(parts) for parts in product(CONSONANTS, sorted(VOWELS), UNHEARD, sorted(VOWELS), CONSONANTS)}
+"""All 24,200 words of this form, in small letters."""
+
+LATIN = (
+    *("ca", "cs", "da", "de", "en", "es", "fi", "fil", "fr", "hu", "id", "is", "it", "lt", "lv", "ms", "nb", "nl"),
+    *("pl", "pt", "ro", "sh", "sk", "sl", "sv", "tr", "vi"),
+)
+"""The languages of wordfreq with Latin letters."""
+
+
+def plain(word: str) -> str:
+    """The word in small letters without accents."""
+    if word.isascii():
+        return word.lower()
+    decomposed = unicodedata.normalize("NFKD", word.casefold().replace("ł", "l").replace("ø", "o").replace("ı", "i"))
+    return "".join(letter for letter in decomposed if not unicodedata.combining(letter))
+
+
+def of_filler_length(words: Iterable[str]) -> set[str]:
+    """The words of six or seven letters: a filler, or a filler without its last letter."""
+    return {plain(word) for word in words if 6 <= len(word) <= 7}
+
+
+@cache
+def frequent_words() -> set[str]:
+    """Words and names of six or seven letters that occur in texts of 27 languages."""
+    wordfreq = pytest.importorskip("wordfreq")
+    lists = (level for language in LATIN for level in wordfreq.get_frequency_list(language, "best"))
+    return {word for level in lists for word in of_filler_length(level)}
 
 
 def can_be_said(word: str) -> bool:
@@ -29,7 +64,7 @@ def test_fillers_can_be_said_and_differ(count: int, seed: int, question: str) ->
 
 
 def test_many_fillers_differ() -> None:
-    # 2,000 of 24,200 words are drawn. Without a check, about 80 of them would repeat.
+    # 2,000 of 18,755 words are drawn. Without a check, about 100 of them would repeat.
     words = fillers(2000, [], 0)
     assert len(set(words)) == 2000
     assert all(can_be_said(word) for word in words)
@@ -47,13 +82,41 @@ def test_no_english_word_contains_an_unheard_syllable() -> None:
     assert not [word for word in words if any(unheard in word for unheard in UNHEARD)]
 
 
+def test_no_filler_is_a_word_or_a_name() -> None:
+    """The whole space of fillers, compared with dictionaries and with the words in texts of 27 languages."""
+    possible = {word for word in SPACE if word[:5] not in HEARD}
+    assert (len(SPACE), len(possible)) == (24_200, 24_200 - len(HEARD) * 55)
+    assert len(frequent_words()) > 600_000
+    assert {"suzukis", "kazuki", "povozit"} <= frequent_words()
+    assert not possible & frequent_words()
+    # Without its last letter, a filler is not a word either. So "Kazukis" and "Kazukin" are not fillers.
+    assert not {word[:6] for word in possible} & frequent_words()
+    english_words = pytest.importorskip("english_words")
+    dictionaries = of_filler_length(english_words.get_english_words_set(["web2", "gcide"], lower=True))
+    assert not (possible | {word[:6] for word in possible}) & dictionaries
+
+
+def test_a_hundred_thousand_fillers_are_neither_words_nor_names() -> None:
+    drawn = {word.lower() for question in range(10_000) for word in fillers(10, [], 0, question)}
+    assert len(drawn) > 18_000
+    assert drawn <= SPACE
+    assert not drawn & {"bazukas", "buzukis", "suzukis"}
+    assert not drawn & frequent_words()
+
+
+def test_only_the_fillers_with_a_heard_beginning_are_skipped() -> None:
+    # Before the rule, the first six of this question were Tozuvak, Savozum, Tazukir, Mavukir, Muvozem and Guvuzos.
+    assert {"savoz", "mavuk"} <= HEARD
+    assert fillers(4, [], 0, "q2") == ("Tozuvak", "Tazukir", "Muvozem", "Guvuzos")
+
+
 def test_all_parts_of_a_word_are_drawn() -> None:
     words = [word.lower() for word in fillers(2000, [], 0)]
     assert {word[2:5] for word in words} == set(UNHEARD)
     for place in (1, 5):
         assert {word[place] for word in words} == VOWELS
     for place in (0, 6):
-        assert {word[place] for word in words} == set("bdgklmnprst")
+        assert {word[place] for word in words} == set(CONSONANTS)
 
 
 @given(st.integers(0, 12), st.integers(0, 12), st.integers(), st.text(max_size=5))
