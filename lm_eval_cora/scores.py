@@ -194,7 +194,7 @@ class Scores(Mapping[str, Estimate]):
         axes = pyplot.subplots()[1] if ax is None else ax
         level, value, _, low, high = self.bmca_curve().to_numpy().T
         (line,) = axes.plot(level, value, marker="o", label=label or self.name or None)
-        axes.fill_between(level, low.clip(0, 1), high.clip(0, 1), color=line.get_color(), alpha=0.15)
+        axes.fill_between(level, low, high, color=line.get_color(), alpha=0.15)
         axes.set(
             xlabel="share of variants answered correctly, at least",
             ylabel="share of questions (BMCA)",
@@ -322,7 +322,7 @@ def compare(before: Scores, after: Scores) -> Comparison:
     """Compare two sets of answers to the same questions, paired by question.
 
     The standard error of a difference uses the differences within questions, so a question that is equally hard for
-    both adds nothing to it. For shares of questions, McNemar's exact test gives a p-value.
+    both adds nothing to it. For shares of questions, McNemar's mid-p test gives a p-value.
 
     Args:
         before: The first scores.
