@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -105,35 +105,37 @@ def stderr_of(terms: Sequence[Term]) -> float:
     Source: moments of multinomial samples; ours for the use as a standard error.
     """
     questions = len(terms[0].columns)
-    share = np.full(questions, 1 / questions)
     linear, pairs, cubics = influence_of(terms), [], []
     for term in terms:
         means = term.columns.mean(axis=0)
         first, second = (term.columns - means).T
         if term.kind == "product":
             pairs.append((term.weight, first, second))
-        else:
+        elif not term.is_mean:
             residual, size = (first - means[0] / means[1] * second) / means[1], second / means[1]
             pairs.append((-term.weight, residual, size))
             cubics.append((term.weight, residual, size))
-    first_order = share @ linear**2 / questions
-    variance = first_order + sum(_second_order(share, questions, linear, pairs))
+    first_order = _mean(linear, linear) / questions
+    variance = first_order + sum(_second_order(linear, pairs))
     for weight, residual, size in cubics:
-        squares = (share @ (linear * residual)) * (share @ size**2)
-        squares += 2 * (share @ (linear * size)) * (share @ (residual * size))
-        fourth = share @ (linear * residual * size**2)
+        squares = _mean(linear, residual) * _mean(size, size) + 2 * _mean(linear, size) * _mean(residual, size)
+        fourth = _mean(linear, residual, size, size)
         variance += 2 * weight * (fourth + (questions - 1) * squares) / questions**3
     error = sqrt(max(variance, first_order / 2) * questions / (questions - 1))
     return 0.0 if error < _NOTHING else error
 
 
-def _second_order(
-    share: Floats, questions: int, linear: Floats, pairs: Sequence[tuple[float, Floats, Floats]]
-) -> Iterator[Any]:
+def _second_order(linear: Floats, pairs: Sequence[tuple[float, Floats, Floats]]) -> Iterator[float]:
     """The parts of the variance that have a quadratic part of the Taylor series."""
+    questions = len(linear)
     for sign, u, v in pairs:
-        yield 2 * sign * (share @ (linear * u * v)) / questions**2
+        yield 2 * sign * _mean(linear, u, v) / questions**2
         for other, w, z in pairs:
-            fourth = share @ (u * v * w * z) - (share @ (u * v)) * (share @ (w * z))
-            squares = (share @ (u * w)) * (share @ (v * z)) + (share @ (u * z)) * (share @ (v * w))
+            fourth = _mean(u, v, w, z) - _mean(u, v) * _mean(w, z)
+            squares = _mean(u, w) * _mean(v, z) + _mean(u, z) * _mean(v, w)
             yield sign * other * (fourth + (questions - 1) * squares) / questions**3
+
+
+def _mean(*factors: Floats) -> float:
+    """The mean over questions of a product of values."""
+    return float(np.prod(factors, axis=0).mean())
