@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from lm_eval_cora.sources import score as score
     from lm_eval_cora.variants import Variant as Variant
 
-__version__ = "0.2.0"
+__version__ = "0.3.0.dev0"
 
 _MODULES = {
     "score": "sources",
