@@ -12,7 +12,9 @@ from lm_eval_cora import __version__
 from lm_eval_cora.answer_columns import COLUMNS
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.metrics.guessing import CERTAIN
+from lm_eval_cora.options import OptionError
 from lm_eval_cora.stopping.rule import EXACT
+from lm_eval_cora.stopping.whole import parse_target
 from lm_eval_cora.suggestions import did_you_mean
 
 Command = Callable[[argparse.Namespace], None]
@@ -71,8 +73,8 @@ def make_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
         abbreviations=False,  # otherwise --s would mean our --stop, not the harness' --samples
     )
     running.usage = (
-        "%(prog)s [-h] [--stop exact] [--budget N | --target-stderr E] [--max_gen_toks N,N] [--no_cache] [--verbose] "
-        "ARGUMENTS OF lm_eval run"
+        "%(prog)s [-h] [--stop exact] [--budget N | --target-stderr E | --target whole:E] [--max_gen_toks N,N] "
+        "[--no_cache] [--verbose] ARGUMENTS OF lm_eval run"
     )
     running.add_argument(
         "--stop",
@@ -85,14 +87,25 @@ def make_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
         type=_between(1, 10**12),
         metavar="N",
         help="send at most N requests, for all tasks together, on a random sample of questions (see the option seed). "
-        "In tasks that score letters (_mc) each letter is one request",
+        "In tasks that score letters (_mc) each letter is one request. The tasks get the same number of questions. "
+        "Standard errors are about other questions of the same kind, not about the full benchmark",
     )
     running.add_argument(
         *("--target-stderr", "--target_stderr"),  # the harness writes its options with underscores
         type=_between(1e-6, 1, float),
         metavar="E",
         help="add randomly drawn questions (see the option seed) until the standard error of cora is below E. The "
-        "error is tested after 100 questions and after each increase by a quarter",
+        "error is tested after 100 questions and after each increase by a quarter. It is about other questions of the "
+        "same kind, not about the full benchmark",
+    )
+    running.add_argument(
+        "--target",
+        type=_whole,
+        metavar="whole:E",
+        help="estimate the values that the full benchmark would give: ask the originals of randomly drawn questions, "
+        "and follow randomly drawn right ones to their first wrong answer, until half the width of the 95%% interval "
+        "of cora is at most E. Standard errors are about the full benchmark: they are 0 if everything is asked. Only "
+        "cora, ci, mcqa and bmca@1.0 are printed",
     )
 
     running.add_argument(
@@ -278,6 +291,14 @@ def _between(low: float, high: float, read: Callable[[str], float] = int) -> Cal
 
     checked.__name__ = "whole number" if read is int else "number"  # argparse: "invalid whole number value"
     return checked
+
+
+def _whole(text: str) -> str:
+    try:
+        parse_target(text)
+    except OptionError as error:
+        raise argparse.ArgumentTypeError(str(error).partition(": ")[2]) from None
+    return text
 
 
 def _increasing(text: str) -> tuple[int, ...]:

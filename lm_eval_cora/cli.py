@@ -122,6 +122,7 @@ def _run(given: argparse.Namespace) -> None:
             stop=given.stop,
             budget=given.budget,
             target=given.target_stderr,
+            whole=given.target,
             limits=given.max_gen_toks,
             keeps=not given.no_cache,
             command=given.typed,

@@ -162,7 +162,8 @@ OPTIONS: dict[str, Option] = {
     "questions": Option(
         "a whole number from 1",
         values.from_1,
-        "Number of questions, drawn by `seed`. Samples are nested: a larger sample contains every smaller one.",
+        "Number of questions, drawn by `seed`. Samples are nested: a larger sample contains every smaller one. The "
+        "standard errors are about other questions of the same kind, not about the full benchmark.",
         "all questions",
     ),
     "categories": Option(

@@ -183,7 +183,11 @@ def read_runs(*paths: str | PathLike[str], reader: Reader | None = None) -> list
     return [
         Scores(
             run.table,
-            {entry["metric"]: partial(compute, entry) for entry in run.entries if is_in_table(entry)},
+            {
+                entry["metric"]: partial(compute, entry, whole=run.is_two_phase)
+                for entry in run.entries
+                if is_in_table(entry)
+            },
             name=f"{run.model}, {run.task}",
             notes=run.warnings,
             run=run,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from lm_eval.api.instance import Instance
@@ -12,21 +12,28 @@ from lm_eval_cora.harness.forwarding import ForwardingLM, ask, behind
 from lm_eval_cora.harness.kept import key_of
 from lm_eval_cora.harness.limits import check_limits, generate_in_steps
 from lm_eval_cora.harness.log import logger
+from lm_eval_cora.harness.notices import describe_bias, describe_shares
 from lm_eval_cora.harness.progress import Progress, counting
 from lm_eval_cora.harness.questions import QuestionState, Requests, StoppableTask, by_question, still_open, task_of
+from lm_eval_cora.harness.tallies import answered, moments, tally
 from lm_eval_cora.options import OptionError
 from lm_eval_cora.reading import SKIPPED
 from lm_eval_cora.stopping.rounds import (
+    Answered,
     Observed,
-    Outcomes,
+    Part,
     Planned,
     Rounds,
     cora_error,
     everything,
+    in_turn,
+    send,
+    shares_of_budget,
     until_precise,
     within_budget,
 )
 from lm_eval_cora.stopping.rule import EXACT
+from lm_eval_cora.stopping.whole import parse_target, until_whole
 
 
 class AskingLM(ForwardingLM):
@@ -44,6 +51,7 @@ class AskingLM(ForwardingLM):
         *,
         budget: int | None = None,
         target: float | None = None,
+        whole: str | None = None,
         limits: Sequence[int] = (),
     ) -> None:
         """Wrap a model.
@@ -53,6 +61,8 @@ class AskingLM(ForwardingLM):
             stop: The stopping rule; None asks all variants of a question.
             budget: Maximum number of requests of all ranks together.
             target: Standard error of CoRA below which no more questions are asked.
+            whole: `whole:E`: sample in two phases, until half the width of the 95% interval of CoRA for all questions
+                is at most E. The questions are followed as with `stop`.
             limits: Increasing token limits for written answers. The next limit is for responses that one cuts off.
                 If empty, each task keeps its own limit.
 
@@ -64,15 +74,18 @@ class AskingLM(ForwardingLM):
             raise OptionError("stop_early: the model is already wrapped by stop_early. Pass the original model")
         if stop not in (None, EXACT):
             raise OptionError(f"--stop {stop!r}: expected {EXACT!r} (CoRA, CI, MCQA and BMCA(1.0) as in the full run)")
-        if budget is not None and target is not None:
-            raise OptionError("--budget and --target-stderr both set the number of questions. Remove one of them")
+        given = {"--budget": budget, "--target-stderr": target, "--target": whole}
+        if len(named := [name for name, value in given.items() if value is not None]) > 1:
+            raise OptionError(f"{' and '.join(named)} both set the number of questions. Remove one of them")
         if budget is not None and (isinstance(budget, bool) or not isinstance(budget, int) or budget < 1):
             raise OptionError(f"--budget {budget!r}: expected a whole number from 1")
         if target is not None and not 0 < target < 1:
             raise OptionError(f"--target-stderr {target!r}: expected a number above 0 and below 1")
         check_limits(limits, budget)
         self.limits = tuple(limits)
-        self.stop = stop
+        self.width = None if whole is None else parse_target(whole)
+        self.whole = whole
+        self.stop = stop if whole is None else EXACT
         self.budget = budget
         self.target = target
         # These are valid for one run only: the wrapped model may change before the next one.
@@ -92,7 +105,7 @@ class AskingLM(ForwardingLM):
             >>> AskingLM(None, "exact", budget=1000).settings()
             {'stop': 'exact', 'budget': 1000}
         """
-        given = {"stop": self.stop, "budget": self.budget, "target-stderr": self.target}
+        given = {"stop": self.stop, "budget": self.budget, "target-stderr": self.target, "target": self.whole}
         return {name: value for name, value in given.items() if value is not None}
 
     @property
@@ -133,8 +146,8 @@ class AskingLM(ForwardingLM):
         Raises:
             OptionError: If it is not.
         """
-        if self.budget is not None:
-            next(within_budget(_interleaved([task.agenda() for task in tasks]), self.budget))
+        if self.budget is not None and tasks:
+            shares_of_budget(in_turn([task.agenda() for task in tasks]), self.budget)
 
     def set_cache_hook(self, cache_hook: Any) -> None:
         """Refuse a cache around this wrapper: it would store SKIPPED, and a later run would read that as an answer.
@@ -213,44 +226,55 @@ class AskingLM(ForwardingLM):
         """Send requests in rounds, each in several waves; return the answers by id of the request."""
         questions = by_question(requests, stop=self.stop is not None)
         tasks = {question.task.task_name: question.task for question in questions.values()}
-        agenda = _interleaved([task.agenda() for task in tasks.values()]) if self._plans else ()
+        agenda = in_turn([task.agenda() for task in tasks.values()]) if self._plans else []
         rounds = self._rounds(agenda, questions)
         answers: dict[int, Any] = {}
-        batch, tally, number = next(rounds, None), Observed(), 0
+        known: dict[tuple[str, str], Answered] = {}
+        batch, observed, number = next(rounds, None), Observed(), 0
+        if self.budget is not None:
+            logger.info("%s", describe_shares(agenda, self.budget, stops=self.stop is not None))
         progress = Progress(min(len(requests), self.budget or len(requests)), bar=self.rank == 0)
         with counting(self.lm, progress):
             while batch is not None:
                 number += 1
-                members = [question for p in batch if (question := questions.get((p.task, p.question))) is not None]
+                members = [(state, p.part) for p in batch if (state := questions.get(p.key)) is not None]
                 self._ask(method, members, answers, f"round {number}, " if self._plans else "", progress, questions)
-                tally = self._tally(list(tasks), questions.values()) if self._plans else tally
-                batch = _sent(rounds, tally)
+                if self._plans:
+                    known |= answered(batch, questions, self._summed) if self.whole else {}
+                    observed = replace(tally(list(tasks), questions.values(), self._summed), answered=known)
+                batch = send(rounds, observed)
         progress.close()
         for task in tasks:
             own = [question for question in questions.values() if question.task.task_name == task]
             logger.info("%s: %s", task, _described(own))
             if self.target is not None:
-                error = cora_error(tally.outcomes[task])
+                error = cora_error(observed.outcomes[task])
                 met = "is below" if error < self.target else "is not below"
                 logger.info("%s: the standard error of cora, %.4f, %s %s", task, error, met, self.target)
+        if self.budget is not None and self.stop is not None:
+            for task, sums in moments(list(tasks), questions.values(), self._summed).items():
+                if notice := describe_bias(sums, len(tasks[task].agenda())):
+                    logger.warning("%s: %s", task, notice)
         return answers
 
     @property
     def _plans(self) -> bool:
         """Whether a budget or a target decides how many questions are asked."""
-        return self.budget is not None or self.target is not None
+        return bool(self.settings().keys() - {"stop"})
 
     def _rounds(self, agenda: Sequence[Planned], questions: Mapping[tuple[str, str], QuestionState]) -> Rounds:
         if self.budget is not None:
             return within_budget(agenda, self.budget)
         if self.target is not None:
             return until_precise(agenda, self.target)
+        if self.width is not None:
+            return until_whole(agenda, self.width)
         return everything([Planned(task, question, 0) for task, question in questions])
 
     def _ask(
         self,
         method: str,
-        questions: Sequence[QuestionState],
+        questions: Sequence[tuple[QuestionState, Part]],
         answers: dict[int, Any],
         which: str,
         progress: Progress,
@@ -258,7 +282,7 @@ class AskingLM(ForwardingLM):
     ) -> None:
         """Ask questions in waves. Each wave contains the next variants of every open question."""
         wave = 0
-        while pending := [(question, variants) for question in questions if (variants := question.next())]:
+        while pending := [(one, variants) for one, part in questions if (variants := one.next(part))]:
             wave += 1
             asked = [(question, variant) for question, variants in pending for variant in variants]
             requests = [request for _, variant in asked for request in variant]
@@ -291,19 +315,6 @@ class AskingLM(ForwardingLM):
                 question, variant = asked[number]
                 question.take(variant, right)
 
-    def _tally(self, tasks: Sequence[str], questions: Iterable[QuestionState]) -> Observed:
-        """Count requests and outcomes over all ranks."""
-        requests = 0
-        counts: Counter[tuple[str, str]] = Counter()
-        for question in questions:
-            requests += question.requests
-            counts[question.task.task_name, question.outcome] += 1
-        own = [requests, *(counts[task, outcome] for task in tasks for outcome in Outcomes._fields)]
-        spent, *numbers = self._summed(own)
-        size = len(Outcomes._fields)
-        by_task = {task: Outcomes(*numbers[size * place : size * (place + 1)]) for place, task in enumerate(tasks)}
-        return Observed(spent, by_task)
-
     def _summed(self, numbers: list[int]) -> list[int]:
         """Sum each number over all ranks."""
         if self.world_size == 1:
@@ -321,6 +332,7 @@ def stop_early(
     *,
     budget: int | None = None,
     target_stderr: float | None = None,
+    target: str | None = None,
     max_gen_toks: Sequence[int] = (),
 ) -> AskingLM:
     """Wrap a model so that requests are skipped once the scores are known exactly.
@@ -336,7 +348,13 @@ def stop_early(
             not pass `use_cache`.
         stop: `exact`; None asks all variants of a question.
         budget: Ask whole questions, drawn by the seed, with at most this number of requests for all tasks together.
-        target_stderr: Ask whole questions, drawn by the seed, until the standard error of CoRA is below this value.
+            The standard errors are about other questions of the same kind.
+        target_stderr: Ask whole questions, drawn by the seed, until the standard error of CoRA is below this value. The
+            error is about other questions of the same kind.
+        target: `whole:E`, such as `whole:0.01`: ask the originals of a sample of the questions, drawn by the seed, and
+            follow a sample of the right ones to their first miss, until half the width of the 95% interval of CoRA is
+            at most E. The values, errors and intervals of cora, ci, mcqa and bmca@1.0 are about all questions of the
+            benchmark. Nothing else is printed.
         max_gen_toks: Increasing token limits, such as (32, 512): a request whose response is cut off is sent again
             with the next limit. If empty, each task keeps its own limit.
 
@@ -353,25 +371,7 @@ def stop_early(
         ('DummyLM', 0, 'exact')
     """
     named: type[AskingLM] = type(type(behind(lm)).__name__, (AskingLM,), {})
-    return named(lm, stop, budget=budget, target=target_stderr, limits=max_gen_toks)
-
-
-def _interleaved(agendas: Sequence[Sequence[Planned]]) -> list[Planned]:
-    """Merge the questions of several tasks so that each beginning contains a proportional share of every task."""
-    placed = [
-        ((place + 0.5) / len(agenda), number, planned)
-        for number, agenda in enumerate(agendas)
-        for place, planned in enumerate(agenda)
-    ]
-    return [planned for *_, planned in sorted(placed, key=lambda item: item[:2])]
-
-
-def _sent(rounds: Rounds, tally: Observed) -> Sequence[Planned] | None:
-    """Pass on the results so far; return the next round, None after the last."""
-    try:
-        return rounds.send(tally)
-    except StopIteration:
-        return None
+    return named(lm, stop, budget=budget, target=target_stderr, whole=target, limits=max_gen_toks)
 
 
 def _described(questions: Sequence[QuestionState]) -> str:

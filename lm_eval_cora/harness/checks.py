@@ -106,7 +106,9 @@ def check_seeds(task: str, options: Options, model: Any) -> None:
         )
 
 
-def check_stopping(task: str, model: AskingLM, config: Any, entries: Sequence[Entry], *, filters: int) -> None:
+def check_stopping(
+    task: str, model: AskingLM, config: Any, entries: Sequence[Entry], *, filters: int, cut: bool
+) -> None:
     """Check that the task and the model allow skipped requests.
 
     Args:
@@ -115,12 +117,13 @@ def check_stopping(task: str, model: AskingLM, config: Any, entries: Sequence[En
         config: The configuration of the task.
         entries: The metrics of the task.
         filters: The number of filters of the task.
+        cut: Whether --limit or --samples asks some questions only in part.
 
     Raises:
         OptionError: If the options need scores and --predict_only disables them, or there are several filters; if a
-            variant is asked more than once; if the target is the error of a metric that the task does not have; or if
-            the model can choose its batch size only for one long list of requests, or only if all ranks call it
-            equally often.
+            variant is asked more than once; if the target is about a metric that the task does not have; if a two-phase
+            sample would have incomplete questions; or if the model can choose its batch size only for one long list of
+            requests, or only if all ranks call it equally often.
     """
     how = model.described
     scored_early = model.stop is not None or model.target is not None
@@ -135,9 +138,16 @@ def check_stopping(task: str, model: AskingLM, config: Any, entries: Sequence[En
         )
     if config.repeats > 1:
         raise OptionError(f"{task}: {how}: expected repeats: 1, got {config.repeats} in the task file")
-    if model.target is not None and not any(entry["aggregation"] is cora for entry in entries):
+    if model.target is not None or model.whole is not None:
+        option = "--target-stderr" if model.whole is None else "--target"
+        if not any(entry["aggregation"] is cora and "without" not in entry for entry in entries):
+            raise OptionError(
+                f"{task}: {how}: {option} needs the metric cora, which this task does not have. Remove the option"
+            )
+    if model.whole is not None and cut:
         raise OptionError(
-            f"{task}: {how}: --target-stderr needs the metric cora, which this task does not have. Remove the option"
+            f"{task}: {how}: expected whole questions, but --limit or --samples asks some questions only in part. "
+            """To choose the number of questions, pass --metadata '{"cora": {"questions": 20}}'"""
         )
     back_end = behind(model)
     schedule = getattr(back_end, "batch_schedule", 1)

@@ -7,8 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from lm_eval_cora.harness.progress import duration
+from lm_eval_cora.metrics.two_phase import Phases, estimate
 from lm_eval_cora.reading import Skipped
 from lm_eval_cora.responses import ResponseTable
+from lm_eval_cora.stopping.bias import ENOUGH, Moments, bias_of_budget
+from lm_eval_cora.stopping.rounds import Planned, shares_of_budget
+
+OTHER_QUESTIONS = "standard errors are about other questions of the same kind"
+"""What the standard errors of a random sample of questions are about."""
 
 _BYTES_PER_TOKEN = 4
 _WHOLE = (
@@ -60,6 +66,32 @@ def describe_cost(
     )
 
 
+def describe_goal(left_out: Mapping[str, object], *, is_sample: bool) -> str:
+    """Describe when a run ends and what its standard errors are about; empty if it asks everything.
+
+    Args:
+        left_out: The options that decide which requests are sent.
+        is_sample: Whether the option `questions` draws a sample.
+
+    Example:
+        >>> describe_goal({"budget": 1000}, is_sample=False)
+        '; the budget is 1,000 requests; standard errors are about other questions of the same kind'
+        >>> describe_goal({}, is_sample=True)
+        '; standard errors are about other questions of the same kind'
+        >>> describe_goal({"target": "whole:0.01"}, is_sample=False)
+        '; the target is a 95% interval of cora of ± 0.01 for the value of all these questions'
+    """
+    about = f"; {OTHER_QUESTIONS}"
+    if "target" in left_out:
+        width = str(left_out["target"]).partition(":")[2]
+        return f"; the target is a 95% interval of cora of ± {width} for the value of all these questions"
+    if "budget" in left_out:
+        return f"; the budget is {left_out['budget']:,} requests{about}"
+    if "target-stderr" in left_out:
+        return f"; the target is a standard error of cora below {left_out['target-stderr']}{about}"
+    return about if is_sample else ""
+
+
 def describe_cut(docs: Sequence[Mapping[str, Any]]) -> str:
     """Count the questions that --limit or --samples ask only in part; empty if there are none.
 
@@ -94,7 +126,71 @@ def describe_not_begun(table: ResponseTable) -> str:
     if not table.not_begun:
         return ""
     asked = len(table.question_ids)
-    return f"asked {asked:,} of {asked + table.incomplete + table.not_begun:,} questions, drawn by the seed"
+    every = asked + table.incomplete + table.not_begun
+    return f"asked {asked:,} of {every:,} questions, drawn by the seed; {OTHER_QUESTIONS}"
+
+
+def describe_whole(phases: Phases) -> str:
+    """Describe a two-phase sample and its interval for the full benchmark.
+
+    Example:
+        >>> describe_whole(Phases(questions=1273, asked=1273, right=940, followed=650, always=150))
+        'asked 1,273 of 1,273 originals and followed 650 of the 940 right ones, drawn by the seed. Standard errors and \
+intervals are about the values for all 1,273 questions of this run; cora is 0.3094 to 0.3291 (± 0.0098)'
+    """
+    low, high = estimate("cora", phases).interval
+    return (
+        f"asked {phases.asked:,} of {phases.questions:,} originals and followed {phases.followed:,} of the "
+        f"{phases.right:,} right ones, drawn by the seed. Standard errors and intervals are about the values for all "
+        f"{phases.questions:,} questions of this run; cora is {low:.4f} to {high:.4f} (± {(high - low) / 2:.4f})"
+    )
+
+
+def describe_shares(agenda: Sequence[Planned], budget: int, *, stops: bool) -> str:
+    """Describe how the tasks of a run share a budget.
+
+    Args:
+        agenda: The questions of all tasks in the order of asking.
+        budget: Maximum number of requests.
+        stops: Whether questions may end early, so that the budget pays for more of them.
+
+    Example:
+        >>> agenda = [Planned("a", "q1", 26), Planned("b", "q1", 20), Planned("a", "q2", 26)]
+        >>> describe_shares(agenda, 80, stops=False)
+        'the budget of 80 requests pays for 2 questions of a and 1 of b; standard errors are about other questions of \
+the same kind'
+    """
+    shares = [f"{count:,} of {task}" for task, count in shares_of_budget(agenda, budget).items()]
+    shares[0] = shares[0].replace(" of ", " questions of ", 1)
+    listed = f"{', '.join(shares[:-1])} and {shares[-1]}" if len(shares) > 1 else shares[0]
+    more = ", and for more if they stop early" if stops else ""
+    return f"the budget of {budget:,} requests pays for {listed}{more}; {OTHER_QUESTIONS}"
+
+
+def describe_bias(moments: Moments, questions: int) -> str:
+    """Warn if a budget ended a run after few questions, whose number depended on the answers; empty otherwise.
+
+    Args:
+        moments: Sums over the questions asked.
+        questions: Number of questions of the task.
+
+    Example:
+        >>> describe_bias(Moments(15, 130, 11, 126, 3, 78), 1273)
+        'the budget paid for only 15 questions, and their number depended on the answers, so the scores are too high \
+on average: mcqa by about 0.017, bmca@1.0 by 0.029, cora by 0.016. From 300 questions on this is small. Raise \
+--budget, or set the option questions instead'
+        >>> describe_bias(Moments(300, 2600, 220, 2520, 60, 1560), 1273)
+        ''
+    """
+    bias = bias_of_budget(moments)
+    if not 2 <= moments.questions < min(ENOUGH, questions) or not any(bias):
+        return ""
+    return (
+        f"the budget paid for only {moments.questions:,} questions, and their number depended on the answers, so the "
+        f"scores are too high on average: mcqa by about {bias.mcqa:.3f}, bmca@1.0 by {bias.bmca:.3f}, cora by "
+        f"{bias.cora:.3f}. From {ENOUGH} questions on this is small. Raise --budget, or set the option questions "
+        "instead"
+    )
 
 
 def describe_samples(instances: Sequence[Any], *, sent_seeds: bool) -> str:

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from lm_eval.api.instance import Instance
 
 from lm_eval_cora.probes import Probe
-from lm_eval_cora.stopping.rounds import Planned
+from lm_eval_cora.stopping.rounds import Part, Planned
 from lm_eval_cora.stopping.rule import place_of
 
 Requests = tuple[Instance, ...]
@@ -53,9 +53,16 @@ class QuestionState:
     right: int = 0
     wrong: int = 0
     requests: int = 0
+    unscored: int = 0
 
-    def next(self) -> list[Requests]:
-        """The variants to ask now: all of them, or with early stopping the next one until an answer is wrong."""
+    def next(self, part: Part = "all") -> list[Requests]:
+        """The variants to ask now: all of them, or with early stopping the next one until an answer is wrong.
+
+        Args:
+            part: Whether only the original may be asked.
+        """
+        if part == "original":
+            return [variant for variant in self.waiting if variant[0].doc["original"]]
         if not self.stops:
             return self.waiting
         return [] if self.wrong else self.waiting[:1]
@@ -66,8 +73,14 @@ class QuestionState:
         self.requests += len(variant)
         self.right += right is True
         self.wrong += right is False
+        self.unscored += right is None
         if variant[0].doc["original"]:
             self.original = right
+
+    @property
+    def not_right(self) -> int:
+        """Number of its variants on this rank that are not answered correctly, including those not asked."""
+        return len(self.waiting) + self.wrong + self.unscored
 
     @property
     def outcome(self) -> str:

@@ -137,6 +137,7 @@ def run(
     stop: str | None = None,
     budget: int | None = None,
     target: float | None = None,
+    whole: str | None = None,
     limits: Sequence[int] = (),
     keeps: bool = True,
     command: str = "",
@@ -148,6 +149,7 @@ def run(
         stop: Stopping rule; None asks all variants of a question.
         budget: Maximum number of requests.
         target: Standard error of CoRA below which no more questions are asked.
+        whole: `whole:E`: half the width of the interval of CoRA for all questions that ends a two-phase sample.
         limits: Increasing token limits for written answers. The next limit is for responses that one cuts off.
         keeps: Whether to keep greedy answers beside the results, so that a later run can resume.
         command: The command that the user typed, for error messages.
@@ -166,7 +168,7 @@ def run(
     this = _Run(settings, keeps, command)
     this.check_disk()
     back_end = _back_end(settings.model)
-    asking = AskingLM(None, stop, budget=budget, target=target, limits=limits)
+    asking = AskingLM(None, stop, budget=budget, target=target, whole=whole, limits=limits)
     manager, forms = check_tasks(settings, asking)
     scored = [name for name, form in forms.items() if form == "multiple_choice"]
     check_vllm(settings.model, settings.model_args, scored, asking.described if asking.calls_often else "")
@@ -179,7 +181,7 @@ def run(
         if "generate_until" in forms.values():
             check_writing(model, chat=bool(settings.apply_chat_template))
         warn_of_small_batches(model)
-        return AskingLM(this.with_cache(model), stop, budget=budget, target=target, limits=limits)
+        return AskingLM(this.with_cache(model), stop, budget=budget, target=target, whole=whole, limits=limits)
 
     def process_tasks(again: EvaluatorConfig, _: Any = None) -> TaskManager:
         """Return the tasks that are already found. Drop `use_cache`: our cache is inside the wrapper."""

@@ -20,12 +20,14 @@ from lm_eval_cora.harness.notices import (
     describe_not_begun,
     describe_samples,
     describe_timeouts,
+    describe_whole,
 )
 from lm_eval_cora.harness.questions import Requests
 from lm_eval_cora.harness.requests import encodable
 from lm_eval_cora.harness.scoring import CHECKER, score_response, spread, written_by_question
 from lm_eval_cora.metrics.entries import compute
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
+from lm_eval_cora.metrics.two_phase import phases_of
 from lm_eval_cora.options import OptionError, Options
 from lm_eval_cora.probes import Probe
 from lm_eval_cora.randomness import draw
@@ -47,6 +49,7 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
         _keys: The names of the values that `process_results` returns: metrics and standard errors.
         _entries: The metrics of this form and this benchmark.
         _selected: The docs that are asked on all ranks together.
+        _left_out: The options that decide which requests are sent; empty if all are.
         _options: The options of the task.
         _chat: Whether a chat template is applied, by the harness or by a server.
         _records: The Records of the current table.
@@ -61,6 +64,7 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
     _keys: list[str]
     _entries: list[Mapping[str, Any]]
     _selected: list[Doc]
+    _left_out: dict[str, object]
     _options: Options
     _chat: bool
     _records: Sequence[Record]
@@ -219,8 +223,13 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
         self._regroup([item.record for item in items])
         if name not in self._estimates:
             entry = next(entry for entry in self.config.metric_list if entry["metric"] == name)
-            self._estimates[name] = compute(entry, self._table)
+            self._estimates[name] = self._compute(entry)
         return self._estimates[name]
+
+    def _compute(self, entry: Mapping[str, Any]) -> Estimate:
+        """Compute a metric of the table; after `--target whole:E` an estimate for all questions."""
+        found: Estimate = compute(entry, self._table, whole="target" in self._left_out)
+        return found
 
     def _regroup(self, records: Sequence[Record]) -> None:
         """Build the table, unless it was built from these Records for the previous metric."""
@@ -233,7 +242,8 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
         self._records, self._table, self._estimates = records, table, {}
         asked = [record for record in records if not record.skipped]
         advice = advise_on_invalid(asked, self._setting) if self._table.question_ids else []
-        if notice := describe_not_begun(self._table):
+        whole = "target" in self._left_out
+        if notice := describe_whole(phases_of(table)) if whole else describe_not_begun(table):
             logger.info("%s: %s", self.task_name, notice)
         for notice in (describe_incomplete(self._table), describe_timeouts(self._table), *advice):
             if notice:

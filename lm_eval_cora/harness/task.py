@@ -39,7 +39,7 @@ from lm_eval_cora.harness.fewshot import ExemplarSampler, load_sampler
 from lm_eval_cora.harness.forwarding import behind
 from lm_eval_cora.harness.loading import SPLIT, load_benchmark, to_question
 from lm_eval_cora.harness.log import logger
-from lm_eval_cora.harness.notices import describe_cost, describe_cut
+from lm_eval_cora.harness.notices import describe_cost, describe_cut, describe_goal
 from lm_eval_cora.harness.payloads import formats_chats, needs_seeds
 from lm_eval_cora.harness.requests import chosen_docs, deal, with_room_for
 from lm_eval_cora.harness.results_file import data_of, digest_of, name_callables, signature_of
@@ -54,6 +54,7 @@ from lm_eval_cora.metrics.entries import (
     check_metrics,
     compute,
     features_of,
+    is_estimated,
     is_in_table,
     is_known_early,
 )
@@ -194,8 +195,8 @@ class CoraTask(ScoredTask):
             repeats=self.config.repeats,
             ranks=arguments.get("world_size", 1),
         )
-        paid = f"; the budget is {self._left_out['budget']:,} requests" if "budget" in self._left_out else ""
-        logger.info("%s: %s%s%s", self.task_name, "at most " if self._left_out else "", cost, paid)
+        goal = describe_goal(self._left_out, is_sample=self._options.questions is not None)
+        logger.info("%s: %s%s%s", self.task_name, "at most " if self._left_out else "", cost, goal)
 
     def cost(self, limit: int | None = None) -> str:
         """Check that the task can run, and describe its cost in one line, without keeping its requests.
@@ -259,9 +260,17 @@ class CoraTask(ScoredTask):
         model.expect(self.task_name, self.OUTPUT_TYPE)
         if not model.leaves_out:
             return
-        check_stopping(self.task_name, model, self.config, self._entries, filters=len(filters_of(self)))
+        check_stopping(
+            self.task_name,
+            model,
+            self.config,
+            self._entries,
+            filters=len(filters_of(self)),
+            cut=bool(describe_cut(self._selected)),
+        )
         if model.stop is not None and self.can_stop:
-            self._set_metrics([entry for entry in self.config.metric_list if is_known_early(entry)], [])
+            is_printed = is_known_early if model.whole is None else is_estimated
+            self._set_metrics([entry for entry in self.config.metric_list if is_printed(entry)], [])
         elif model.stop is not None:
             logger.warning("%s: --stop has no effect: the metrics of this task need all answers", self.task_name)
         self._left_out = {key: value for key, value in model.settings().items() if self.can_stop or key != "stop"}
@@ -347,7 +356,7 @@ class CoraTask(ScoredTask):
 
     def _intervals(self) -> dict[str, tuple[float, float]]:
         """The 95% confidence interval of each metric of the table that has one."""
-        found = {entry["metric"]: compute(entry, self._table).interval for entry in self.config.metric_list}
+        found = {entry["metric"]: self._compute(entry).interval for entry in self.config.metric_list}
         return {name: (low, high) for name, (low, high) in found.items() if not isnan(low)}
 
     def _signature(self) -> str:

@@ -12,6 +12,7 @@ from lm_eval_cora.metrics.arrays import despite_skipped
 from lm_eval_cora.metrics.consistency import ci, cora
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.metrics.orders import acc_h
+from lm_eval_cora.metrics.two_phase import estimate, phases_of
 from lm_eval_cora.options import OptionError
 from lm_eval_cora.probes.prompts import SINGLE_LETTER
 from lm_eval_cora.question import Form
@@ -107,10 +108,30 @@ def is_known_early(entry: Entry) -> bool:
     return entry["aggregation"] in (acc_h, ci, cora, mcqa)
 
 
-def compute(entry: Entry, table: ResponseTable) -> Any:
+def is_estimated(entry: Entry) -> bool:
+    """Whether a two-phase sample estimates a metric: mcqa, bmca@1.0, ci and cora.
+
+    Example:
+        >>> is_estimated({"aggregation": cora}), is_estimated({"aggregation": acc_h})
+        (True, False)
+    """
+    return is_known_early(entry) and entry["aggregation"] in _OF_TWO_PHASES
+
+
+_OF_TWO_PHASES = {mcqa: "mcqa", bmca: "bmca@1.0", ci: "ci", cora: "cora"}
+"""The names in `two_phase.FORMULAS` of the metrics that a two-phase sample estimates."""
+
+
+def compute(entry: Entry, table: ResponseTable, *, whole: bool = False) -> Any:
     """Compute the metric of an entry, without the variants that the entry leaves out.
 
     If variants were skipped, the metric is undefined unless all possible answers to them give the same value.
+
+    Args:
+        entry: An entry of `metric_list`.
+        table: The answers.
+        whole: Whether they are a two-phase sample (`--target whole:E`). The metric is then an estimate of its value for
+            all questions of the benchmark; metrics without such an estimate are undefined.
 
     Example:
         >>> from lm_eval_cora.metrics import acc
@@ -118,6 +139,10 @@ def compute(entry: Entry, table: ResponseTable) -> Any:
         >>> compute({"metric": "acc_of_others", "aggregation": acc, "without": "original"}, table).value
         0.0
     """
+    if whole:
+        if not is_estimated(entry) or table.original_correct is None:
+            return UNDEFINED
+        return estimate(_OF_TWO_PHASES[entry["aggregation"]], phases_of(table))
     if "without" in entry:
         table = _without(table, entry["without"])
     function = partial(entry["aggregation"], **parameters_of(entry))

@@ -114,6 +114,11 @@ def not_comparable(before: Run, after: Run) -> str:
             f"they ran on different questions: {before.data} in the first, {after.data} in the second. "
             "Run both on the same file or data set"
         )
+    if sampled := [which for which, run in (("first", before), ("second", after)) if run.is_two_phase]:
+        return (
+            f"--target followed only a sample of the questions in the {' and the '.join(sampled)}, so the answers "
+            "cannot be paired. Run both with --stop exact, and with the same option 'questions' if that costs too much"
+        )
     if parts := _signature_parts(before, after):
         return f"their settings differ: {'; '.join(parts)}"
     if before.reader and after.reader and before.reader != after.reader:
@@ -217,7 +222,7 @@ def as_table(before: Run, after: Run, comparison: Mapping[str, Compared]) -> Tab
 
 NOTE = (
     "The difference is the second run minus the first, paired by question. For metrics that are a share of all "
-    "questions, `lost : gained` counts the questions that changed, and p is McNemar's exact test. Metrics computed "
+    "questions, `lost : gained` counts the questions that changed, and p is McNemar's mid-p test. Metrics computed "
     "only on the questions that a model answered correctly or wrongly may use different questions in each run. They "
     "then have no test."
 )

@@ -23,7 +23,7 @@ from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.data import Asked, family_of, labels
 from lm_eval_cora.report.files import SamplesFile, find_files, grouped, not_mergeable, part_of, short_names
 from lm_eval_cora.report.samples import Digest, Key, Place, Samples, compared, probe_of, read_line, read_samples
-from lm_eval_cora.report.signature import merged_signature
+from lm_eval_cora.report.signature import is_two_phase, merged_signature
 from lm_eval_cora.responses import ResponseTable
 from lm_eval_cora.task_files import applicable_metrics
 
@@ -127,7 +127,12 @@ class Run:
 
     @cached_property
     def _computed(self) -> dict[str, Any]:
-        return {entry["metric"]: compute(entry, self.table) for entry in self.entries}
+        return {entry["metric"]: compute(entry, self.table, whole=self.is_two_phase) for entry in self.entries}
+
+    @property
+    def is_two_phase(self) -> bool:
+        """Whether the answers are a two-phase sample (--target), from which values of the benchmark are estimated."""
+        return is_two_phase(self.signature)
 
     @property
     def is_read_again(self) -> bool:
@@ -328,18 +333,23 @@ def _run(
         references=frozenset[str]().union(*(samples.references for samples in parts)),
         metrics=parts[0].metrics,
         unchecked=newest.unchecked,
-        notes=(*notes, *_left_out(table)),
+        notes=(*notes, *_left_out(table, newest.signature)),
     )
 
 
-def _left_out(table: ResponseTable) -> list[str]:
+def _left_out(table: ResponseTable, signature: str) -> list[str]:
     told = []
-    if not table.is_whole:
+    if is_two_phase(signature):
+        told.append(
+            "--target asked a sample of the questions in two phases: values, errors and intervals are estimates for "
+            f"all {_count(len(table.sizes) + table.not_begun, 'question')}"
+        )
+    elif not table.is_whole:
         told.append(
             f"stopped early: {table.answers:,} of {len(table.skipped):,} variants were asked. Only metrics that the "
             "other variants cannot change are shown"
         )
-    if table.not_begun:
+    if table.not_begun and not is_two_phase(signature):
         told.append(f"--budget or --target-stderr skipped {_count(table.not_begun, 'question')} of the task")
     if table.incomplete:
         told.append(f"left out {_count(table.incomplete, 'question')}: variants are missing")

@@ -10,7 +10,7 @@ from lm_eval_cora.responses import ResponseTable
 HOW_MUCH = ("questions", "categories", "n", "asked", "invalid")
 """Signature parts that describe how much was asked, not how."""
 
-WHERE_IT_ENDS = ("stop", "budget", "target-stderr")
+WHERE_IT_ENDS = ("stop", "budget", "target-stderr", "target")
 """Signature parts that describe why a run ended early."""
 
 
@@ -23,6 +23,16 @@ def signature_parts(signature: str) -> dict[str, str]:
     """
     found = (part.partition(":") for part in signature.split("|"))
     return {name: value for name, separator, value in found if separator}
+
+
+def is_two_phase(signature: str) -> bool:
+    """Whether a run sampled in two phases (--target), so that its scores are estimates for all questions.
+
+    Example:
+        >>> is_two_phase("cora|task:cora_demo@1|target:whole:0.01|v1")
+        True
+    """
+    return "target" in signature_parts(signature)
 
 
 def merged_signature(signatures: Sequence[str], table: ResponseTable, reader: Reader, before: str) -> str:

@@ -6,10 +6,11 @@ when no more questions are needed. It does not depend on models or ranks, so all
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import ceil, inf, sqrt
-from typing import NamedTuple
+from math import ceil, inf
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -31,6 +32,10 @@ _LEAST_GAIN = 0.05
 round ends with short waves."""
 
 
+Part = Literal["all", "original"]
+"""Which variants of a question to ask: all that remain, or only the original."""
+
+
 class Planned(NamedTuple):
     """A question of the agenda.
 
@@ -38,11 +43,18 @@ class Planned(NamedTuple):
         task: Name of its task.
         question: Its id.
         requests: Number of requests for all of its variants.
+        part: The variants to ask.
     """
 
     task: str
     question: str
     requests: int
+    part: Part = "all"
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """The task and the id."""
+        return self.task, self.question
 
 
 class Outcomes(NamedTuple):
@@ -59,6 +71,20 @@ class Outcomes(NamedTuple):
     never: int = 0
 
 
+class Answered(NamedTuple):
+    """Results of a question.
+
+    Attributes:
+        right: Whether its original is right.
+        always: Whether all its variants are asked and right.
+        requests: Number of requests sent for it.
+    """
+
+    right: bool = False
+    always: bool = False
+    requests: int = 0
+
+
 @dataclass(frozen=True)
 class Observed:
     """Results of all rounds so far, on all ranks together.
@@ -66,10 +92,12 @@ class Observed:
     Attributes:
         requests: Number of requests sent.
         outcomes: Outcomes by task.
+        answered: Results of each question that was asked, by task and id.
     """
 
     requests: int = 0
     outcomes: Mapping[str, Outcomes] = field(default_factory=dict)
+    answered: Mapping[tuple[str, str], Answered] = field(default_factory=dict)
 
 
 Rounds = Generator[Sequence[Planned], Observed, None]
@@ -83,6 +111,49 @@ def everything(agenda: Sequence[Planned]) -> Rounds:
         [2]
     """
     yield agenda
+
+
+def send(rounds: Rounds, observed: Observed) -> Sequence[Planned] | None:
+    """Pass on the results so far; return the next round, None after the last.
+
+    Example:
+        >>> rounds = everything([Planned("t", "q1", 26)])
+        >>> send(rounds, next(rounds) and Observed(requests=26)) is None
+        True
+    """
+    try:
+        return rounds.send(observed)
+    except StopIteration:
+        return None
+
+
+def in_turn(agendas: Sequence[Sequence[Planned]]) -> list[Planned]:
+    """Merge the questions of several tasks: the first one of each task, then the second one of each, and so on.
+
+    With a budget, each task gets the same number of questions until it has no more.
+
+    Example:
+        >>> agendas = [[Planned("a", "q1", 26), Planned("a", "q2", 26)], [Planned("b", "q3", 20)]]
+        >>> [planned.question for planned in in_turn(agendas)]
+        ['q1', 'q3', 'q2']
+    """
+    placed = [(place, number) for number, agenda in enumerate(agendas) for place in range(len(agenda))]
+    return [agendas[number][place] for place, number in sorted(placed)]
+
+
+def shares_of_budget(agenda: Sequence[Planned], budget: int) -> dict[str, int]:
+    """The number of questions of each task that a budget pays for, even if all their variants are asked.
+
+    Raises:
+        OptionError: If the budget is too small for one question.
+
+    Example:
+        >>> agenda = [Planned("a", "q1", 26), Planned("b", "q1", 20), Planned("a", "q2", 26), Planned("b", "q2", 20)]
+        >>> shares_of_budget(agenda, 80)
+        {'a': 2, 'b': 1}
+    """
+    counts = Counter(planned.task for planned in next(within_budget(agenda, budget)))
+    return {task: counts[task] for task in dict.fromkeys(planned.task for planned in agenda)}
 
 
 def within_budget(agenda: Sequence[Planned], budget: int) -> Rounds:
@@ -101,9 +172,9 @@ def within_budget(agenda: Sequence[Planned], budget: int) -> Rounds:
     Example:
         >>> agenda = [Planned("t", f"q{n}", 10) for n in range(9)]
         >>> rounds = within_budget(agenda, 40)
-        >>> [question for _, question, _ in next(rounds)]
+        >>> [planned.question for planned in next(rounds)]
         ['q0', 'q1', 'q2', 'q3']
-        >>> [question for _, question, _ in rounds.send(Observed(requests=15))]
+        >>> [planned.question for planned in rounds.send(Observed(requests=15))]
         ['q4', 'q5']
     """
     place = spent = 0

@@ -1,0 +1,290 @@
+"""Estimates of the values that a full benchmark would give, from two-phase samples of its questions.
+
+In the first phase the originals of a random sample of the questions are asked. In the second phase a random sample of
+the questions with a right original is followed: their variants are asked until one is wrong. Then m = mcqa is the share
+of right originals, r is the share of the followed questions that are right in all variants, and
+cora = m (1 - m (1 - r)).
+
+The errors are about the finite benchmark, not about other questions of the same kind. They are 0 when all originals
+are asked and all right ones are followed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from math import cos, isnan, nan, pi, sin, sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
+from lm_eval_cora.metrics.intervals import IN_95_PERCENT
+from lm_eval_cora.responses import Floats, ResponseTable
+
+_ANGLES = np.linspace(0, pi / 2, 46)
+_COSINES = np.array([cos(angle) for angle in _ANGLES])
+_SINES = np.array([sin(angle) for angle in _ANGLES])
+
+
+class Phases(NamedTuple):
+    """Numbers of questions in a two-phase sample.
+
+    Attributes:
+        questions: N, all questions of the benchmark.
+        asked: n1, questions whose original is asked.
+        right: R1, asked questions whose original is right.
+        followed: n2, questions with a right original that are asked until a variant is wrong, or all are right.
+        always: s, followed questions that are right in all variants.
+    """
+
+    questions: int
+    asked: int = 0
+    right: int = 0
+    followed: int = 0
+    always: int = 0
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all originals are asked and all right ones are followed, so that nothing is estimated.
+
+        Example:
+            >>> Phases(9, asked=9, right=4, followed=4).is_complete, Phases(9, asked=9, right=4).is_complete
+            (True, False)
+        """
+        return self.asked == self.questions and self.followed == self.right
+
+
+class Share(NamedTuple):
+    """A share in a finite population, estimated from a random sample without replacement.
+
+    Attributes:
+        value: Share in the sample.
+        trials: Size of the sample, n; it may be 0.
+        fraction: Sampled part of the population, f = n / N, from 0 to 1.
+    """
+
+    value: float
+    trials: int
+    fraction: float
+
+    @property
+    def effective(self) -> float:
+        """Size of a sample with replacement that is as precise: n (N - 1) / (N - n); infinite if all is sampled."""
+        if self.fraction >= 1:
+            return np.inf
+        size = self.trials / self.fraction if self.trials else np.inf
+        return self.trials * (size - 1) / (size - self.trials) if self.trials else 0.0
+
+    @property
+    def variance(self) -> float:
+        """Estimated variance (1 - f) p (1 - p) / (n - 1); nan for a single member of a larger population.
+
+        If all n members are alike, this would be 0, although others may differ. The variance is then the square of the
+        half width of Wilson's interval, divided by 1.96.
+
+        Example:
+            >>> Share(0.5, 11, 0.75).variance, Share(0.5, 11, 1.0).variance
+            (0.00625, 0.0)
+        """
+        if self.fraction >= 1:
+            return 0.0
+        if self.trials < 2:
+            return nan
+        if 0 < self.value < 1:
+            return (1 - self.fraction) * self.value * (1 - self.value) / (self.trials - 1)
+        low, high = self.ends(np.array([IN_95_PERCENT]))
+        return float(((high - low)[0] / 2 / IN_95_PERCENT) ** 2)
+
+    def ends(self, z: Floats) -> tuple[Floats, Floats]:
+        """Ends of Wilson's intervals with quantiles z, (Z,), for a finite population.
+
+        They do not leave the range that is certain: f p to 1 - f (1 - p). Without a sample they are 0 and 1.
+
+        Example:
+            >>> [round(float(end[0]), 4) for end in Share(0.0, 40, 0.5).ends(np.array([1.96]))]
+            [0.0, 0.0464]
+        """
+        certain = self.fraction * self.value, 1 - self.fraction * (1 - self.value)
+        if not self.trials:
+            return np.zeros_like(z), np.ones_like(z)
+        square = z**2 / self.effective
+        middle = (self.value + square / 2) / (1 + square)
+        half = np.sqrt(square * (self.value * (1 - self.value) + square / 4)) / (1 + square)
+        low: Floats = np.clip(middle - half, certain[0], self.value)
+        high: Floats = np.clip(middle + half, self.value, certain[1])
+        return low, high
+
+
+def shares_of(phases: Phases) -> tuple[Share, Share]:
+    """The two shares that a two-phase sample estimates: m, right originals; and r, right ones that are always right.
+
+    The sampled part of all right ones is n2 / (m N), where m N is exact if all originals are asked.
+
+    Example:
+        >>> first, second = shares_of(Phases(questions=100, asked=50, right=40, followed=20, always=5))
+        >>> first.value, first.fraction, second.value, second.fraction
+        (0.8, 0.5, 0.25, 0.25)
+    """
+    n, asked, right, followed, always = phases
+    first = Share(right / asked if asked else 0.0, asked, asked / n if n else 1.0)
+    if asked == n and not right:
+        return first, Share(0.0, 0, 1.0)  # no question of the benchmark is right, so there is nothing to follow
+    fraction = followed * asked / (right * n) if right else 0.0
+    return first, Share(always / followed if followed else 0.0, followed, fraction)
+
+
+class _Formula(NamedTuple):
+    """A metric as a function of m and r.
+
+    Attributes:
+        of: The function.
+        by_m: Its derivative by m.
+        by_r: Its derivative by r.
+        by_m_twice: Its second derivative by m.
+        by_both: Its mixed derivative.
+    """
+
+    of: Callable[[Floats, Floats], Floats]
+    by_m: Callable[[float, float], float]
+    by_r: Callable[[float, float], float]
+    by_m_twice: Callable[[float, float], float]
+    by_both: Callable[[float, float], float]
+
+
+FORMULAS: Mapping[str, _Formula] = {
+    "mcqa": _Formula(lambda m, r: m, lambda m, r: 1, lambda m, r: 0, lambda m, r: 0, lambda m, r: 0),
+    "bmca@1.0": _Formula(lambda m, r: m * r, lambda m, r: r, lambda m, r: m, lambda m, r: 0, lambda m, r: 1),
+    "ci": _Formula(lambda m, r: 1 - m * (1 - r), lambda m, r: r - 1, lambda m, r: m, lambda m, r: 0, lambda m, r: 1),
+    "cora": _Formula(
+        lambda m, r: m * (1 - m * (1 - r)),
+        lambda m, r: 1 - 2 * m * (1 - r),
+        lambda m, r: m * m,
+        lambda m, r: -2 * (1 - r),
+        lambda m, r: 2 * m,
+    ),
+}
+"""The metrics that a two-phase sample estimates."""
+
+
+def estimate(metric: str, phases: Phases) -> Estimate:
+    """Estimate the value of a metric for all questions of a benchmark.
+
+    With m = R1 / n1 and r = s / n2, mcqa is m, bmca@1.0 is m r, ci is 1 - m (1 - r), and cora is m (1 - m (1 - r)). The
+    two shares are uncorrelated, because the followed questions are a random sample of the right ones. With the
+    variances V_m = (1 - n1 / N) m (1 - m) / (n1 - 1) and V_r = (1 - n2 / (m N)) r (1 - r) / (n2 - 1), the squared
+    standard error of a metric g is g_m^2 V_m + g_r^2 V_r + g_mm^2 V_m^2 / 2 + g_mr^2 V_m V_r, with the derivatives of
+    g. The last two terms are of second order.
+
+    The interval goes from the smallest to the largest g(m', r') of all m' and r' with z_m^2 + z_r^2 <= 1.96^2. Here z_m
+    is the quantile at which Wilson's interval for m, with the finite population correction, ends in m'; z_r likewise.
+
+    Args:
+        metric: A key of `FORMULAS`.
+        phases: The numbers of questions.
+
+    Returns:
+        The estimate with its interval, from 0 to 1. The bias of cora and of the products is of the order 1 / n1, and 0
+        if n1 = N. Undefined if no original is asked, or if some are right and none of these is followed. The standard
+        error is 0 if all originals are asked and all right ones are followed; nan if a share is estimated from one
+        question.
+
+    Example:
+        >>> phases = Phases(questions=100, asked=100, right=80, followed=40, always=10)
+        >>> found = estimate("cora", phases)
+        >>> round(found.value, 4), round(found.stderr, 4), [round(end, 3) for end in found.interval]
+        (0.32, 0.0314, [0.267, 0.388])
+        >>> estimate("cora", Phases(100, 100, 80, 80, 20)).stderr
+        0.0
+
+    Source: two-phase sampling as in Cochran, Sampling Techniques, chapter 12; Wilson 1927; ours for the combination.
+    """
+    if not phases.asked or (phases.right and not phases.followed):
+        return UNDEFINED
+    value, stderr = _value(metric, phases), _stderr(metric, phases)
+    if isnan(stderr):
+        return Estimate(value, stderr)
+    low, high = _ends(FORMULAS[metric], *shares_of(phases))
+    return Estimate(value, stderr, ends=(min(value, low), max(value, high)))  # they differ only by rounding
+
+
+def _value(metric: str, phases: Phases) -> float:
+    """The value from whole numbers, so that it equals that of the full run to the last digit if all is asked."""
+    _, asked, right, followed, always = phases
+    pairs = asked * max(followed, 1)
+    accuracy = right / asked
+    consistency = (pairs - right * max(followed, 1) + right * always) / pairs
+    return {
+        "mcqa": accuracy,
+        "bmca@1.0": right * always / pairs,
+        "ci": consistency,
+        "cora": accuracy * consistency,
+    }[metric]
+
+
+def _stderr(metric: str, phases: Phases) -> float:
+    first, second = shares_of(phases)
+    of_m, of_r = first.variance, 0.0
+    m, r, formula = first.value, second.value, FORMULAS[metric]
+    if m > 0:  # otherwise r has no effect
+        of_r = second.variance
+    by_m = formula.by_m(m, r) ** 2 * of_m + formula.by_m_twice(m, r) ** 2 * of_m**2 / 2
+    by_r = formula.by_r(m, r) ** 2 * of_r if formula.by_r(m, r) else 0.0
+    both = formula.by_both(m, r) ** 2 * of_m * of_r if formula.by_both(m, r) else 0.0
+    return sqrt(by_m + by_r + both)
+
+
+def _ends(formula: _Formula, first: Share, second: Share) -> tuple[float, float]:
+    """The smallest and the largest value of a metric with z_m^2 + z_r^2 = 1.96^2.
+
+    They are on the edge of the region, because no metric has an extreme inside of it.
+    """
+    of_m = np.concatenate(first.ends(IN_95_PERCENT * _COSINES))
+    lows, highs = second.ends(IN_95_PERCENT * _SINES)
+    values = np.concatenate([formula.of(of_m, np.tile(ends, 2)) for ends in (lows, highs)])
+    return float(values.min()), float(values.max())
+
+
+def half_width(first: Share, second: Share) -> float:
+    """Half the width of the 95% interval of cora for the full benchmark.
+
+    Args:
+        first: Share of the right originals.
+        second: Share of the right ones that are right in all variants.
+
+    Example:
+        >>> round(half_width(Share(0.8, 100, 1.0), Share(0.25, 40, 0.5)), 4)
+        0.0601
+    """
+    low, high = _ends(FORMULAS["cora"], first, second)
+    return (high - low) / 2
+
+
+def phases_of(table: ResponseTable) -> Phases:
+    """Count the questions of a two-phase sample.
+
+    A question with a right original is followed if one of its answers is wrong, or if all variants are asked.
+    Questions of which nothing is asked belong to the benchmark, too.
+
+    Args:
+        table: The answers. Each question has its original, and the skipped variants are marked.
+
+    Example:
+        >>> from math import nan
+        >>> rows = [[1, 1, 1], [1, 0, nan], [1, nan, nan], [0, nan, nan], [nan, nan, nan]]
+        >>> phases_of(ResponseTable.from_hits(rows))
+        Phases(questions=5, asked=4, right=3, followed=2, always=1)
+    """
+    count = len(table.sizes)
+    if table.original_correct is None:
+        return Phases(count + table.not_begun)
+    has_miss = table.any_by_question(~table.correct & ~table.skipped)
+    whole = ~table.any_by_question(table.skipped)
+    followed = table.original_correct & (has_miss | whole)
+    always = table.hits == table.sizes
+    return Phases(
+        questions=count + table.not_begun,
+        asked=count,
+        right=int(table.original_correct.sum()),
+        followed=int(followed.sum()),
+        always=int(always.sum()),
+    )
