@@ -26,6 +26,7 @@ TINY = {
     "scale": ["--questions", "20"],
     "startup": ["--repeats", "1"],
     "tables": ["--questions", "20"],
+    "whole_target": ["--runs", "2", "--models", "2", "--questions", "150"],
 }
 
 LABELLED = {"model": "m", "prompt": "p", "options": ["Ice", "Fog"], "response": "The answer is B.", "label": "B"}
