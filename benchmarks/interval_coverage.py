@@ -2,8 +2,9 @@
 
 The questions have the outcomes of models in the CoRA paper's tables: right in all variants, right in the original only,
 or wrong in the original. A simulated run asks them like --stop exact, and the code of real runs decides when it ends.
-The script prints, over many runs, the share of intervals cora +- 1.96 stderr that contain the true CoRA, and the mean
-error in units of the standard error.
+The script prints, over many runs, the share of intervals cora +- 1.96 stderr that contain the true CoRA, the mean error
+of cora in units of the standard error, and the mean error of bmca@1.0 and cora, before and after the bias that a run
+with a budget reports in its warning is subtracted.
 
     python benchmarks/interval_coverage.py [--runs 2000]
 """
@@ -20,6 +21,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the checkout, not an installed version
 
+from lm_eval_cora.stopping.bias import Moments, bias_of_budget
 from lm_eval_cora.stopping.rounds import (
     Observed,
     Outcomes,
@@ -52,13 +54,16 @@ WAYS: dict[str, Callable[[list[Planned]], Rounds]] = {
     "--target-stderr 0.03": lambda agenda: until_precise(agenda, 0.03),
     "--target-stderr 0.02": lambda agenda: until_precise(agenda, 0.02),
     "--target-stderr 0.01": lambda agenda: until_precise(agenda, 0.01),
+    "--budget 150": lambda agenda: within_budget(agenda, 150),
+    "--budget 400": lambda agenda: within_budget(agenda, 400),
     "--budget 1000": lambda agenda: within_budget(agenda, 1_000),
+    "--budget 3000": lambda agenda: within_budget(agenda, 3_000),
     "--budget 10000": lambda agenda: within_budget(agenda, 10_000),
 }
 
 
-def one_run(rounds: Rounds, mcqa: float, always: float, rng: np.random.Generator) -> tuple[Outcomes, int]:
-    """Simulate one run; return the outcomes of its questions and its number of requests."""
+def one_run(rounds: Rounds, mcqa: float, always: float, rng: np.random.Generator) -> tuple[Outcomes, Moments]:
+    """Simulate one run; return the outcomes of its questions, and their sums with the number of requests."""
     drawn = rng.random(QUESTIONS)
     outcome = np.where(drawn < always, 0, np.where(drawn < mcqa, 1, 2))
     # The place of the first miss after the original is random; early places are more likely.
@@ -73,29 +78,35 @@ def one_run(rounds: Rounds, mcqa: float, always: float, rng: np.random.Generator
         try:
             batch = rounds.send(Observed(int(spent[asked - 1]), {TASK: found}))
         except StopIteration:
-            return found, int(spent[asked - 1])
+            own, paid = outcome[:asked], costs[:asked]
+            right, full = own < 2, own == 0
+            sums = (asked, paid.sum(), right.sum(), paid[right].sum(), full.sum(), paid[full].sum())
+            return found, Moments(*map(int, sums))
 
 
 def simulate(rounds: Callable[[list[Planned]], Rounds], mcqa: float, always: float, runs: int) -> dict[str, Any]:
-    """Simulate many runs; return coverage, bias, mean number of questions and largest number of requests."""
+    """Simulate many runs; return coverage, biases, mean number of questions and largest number of requests."""
     rng = np.random.default_rng(0)
     agenda = [Planned(TASK, str(number), VARIANTS) for number in range(QUESTIONS)]
     truth = mcqa * (1 - mcqa + always)
-    covered, errors, questions, requests = 0, [], [], []
+    covered, errors, questions, requests, wrong = 0, [], [], [], []
     for _ in range(runs):
-        found, spent = one_run(rounds(agenda), mcqa, always, rng)
+        found, sums = one_run(rounds(agenda), mcqa, always, rng)
         count = sum(found)
         m, b = (found.always + found.once) / count, found.always / count
         error, stderr = m * (1 - m + b) - truth, cora_error(found)
         covered += abs(error) <= 1.96 * stderr
         errors.append(error / stderr if stderr else 0.0)
         questions.append(count)
-        requests.append(spent)
+        requests.append(sums.requests)
+        told = bias_of_budget(sums)
+        wrong.append((b - always, b - always - told.bmca, error, error - told.cora))
     return {
         "coverage": covered / runs,
         "bias": float(np.mean(errors)),
         "questions": float(np.mean(questions)),
         "requests": max(requests),
+        "wrong": np.mean(wrong, axis=0).tolist(),
     }
 
 
@@ -105,14 +116,19 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=2_000)
     runs = parser.parse_args().runs
     print(f"{runs:,} runs each, from {QUESTIONS:,} questions\n")
-    print("| model | ended by | mean questions | most requests | coverage of 95% intervals | mean error / stderr |")
-    print("|---|---|---|---|---|---|")
+    print(
+        "| model | ended by | mean questions | most requests | coverage of 95% intervals | mean error / stderr | "
+        "bias of bmca@1.0 | less the warning's | bias of cora | less the warning's |"
+    )
+    print("|---|---|---|---|---|---|---|---|---|---|")
     for name, (mcqa, always) in MODELS.items():
         for way, rounds in WAYS.items():
             found = simulate(rounds, mcqa, always, runs)
+            bmca, less, cora, less_of_cora = (f"{part:+.4f}" for part in found["wrong"])
+            less, less_of_cora = (less, less_of_cora) if "budget" in way else ("", "")
             print(
                 f"| {name} | {way} | {found['questions']:.0f} | {found['requests']:,} | {found['coverage']:.3f} | "
-                f"{found['bias']:+.2f} |",
+                f"{found['bias']:+.2f} | {bmca} | {less} | {cora} | {less_of_cora} |",
                 flush=True,
             )
 

@@ -112,12 +112,13 @@ def random_questions(run: Benchmark, width: float) -> Ended:
     """Simulate a random sample of whole questions, with the same interval and the same test as `two_phases`."""
     questions = len(run.right)
     rights, always, spent = np.cumsum(run.right), np.cumsum(run.always), np.cumsum(1 + run.following)
-    for looks, asked in enumerate((size for size in possible_sizes(questions) if size >= FIRST_LOOK), start=1):
+    sizes = [size for size in possible_sizes(questions) if size >= FIRST_LOOK]
+    for asked in sizes:
         right = int(rights[asked - 1])
         phases = Phases(questions, asked, right, right, int(always[asked - 1]))
         if next_sizes(phases, Costs(1.0, 1.0), width) is None:
             break
-    return _ended(phases, int(spent[asked - 1]), looks)
+    return _ended(phases, int(spent[asked - 1]), sizes.index(asked) + 1)
 
 
 def _ended(phases: Phases, requests: int, looks: int) -> Ended:
