@@ -174,8 +174,8 @@ def main() -> None:
         print("|---|---|---|---|---|---|---|---|---|")
         saved: list[list[float]] = []
         covered: list[list[float]] = []
-        for name, (options, *levels) in list(MODELS.items())[: given.models]:
-            benchmark = Benchmark.of(outcomes(options, *levels, questions))
+        for name, levels in list(MODELS.items())[: given.models]:
+            benchmark = Benchmark.of(outcomes(*levels, questions))
             exact = int(questions + benchmark.following.sum())
             found = list(simulate(benchmark, width, given.runs))
             cells = [f"{one['requests']:,.0f} ({one['coverage']:.3f})" for one in found]

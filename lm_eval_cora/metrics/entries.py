@@ -142,7 +142,11 @@ def compute(entry: Entry, table: ResponseTable, *, whole: bool = False) -> Any:
     if whole:
         if not is_estimated(entry) or table.original_correct is None:
             return UNDEFINED
-        return estimate(_OF_TWO_PHASES[entry["aggregation"]], phases_of(table))
+        found = estimate(_OF_TWO_PHASES[entry["aggregation"]], phases := phases_of(table))
+        if not phases.is_complete:
+            return found
+        value = compute(entry, table).value  # that of the full run to the last digit
+        return Estimate(value, 0.0, ends=(value, value))
     if "without" in entry:
         table = _without(table, entry["without"])
     function = partial(entry["aggregation"], **parameters_of(entry))

@@ -200,37 +200,25 @@ def estimate(metric: str, phases: Phases) -> Estimate:
     """
     if not phases.asked or (phases.right and not phases.followed):
         return UNDEFINED
-    value, stderr = _value(metric, phases), _stderr(metric, phases)
+    shares, formula = shares_of(phases), FORMULAS[metric]
+    value = float(formula.of(*(np.float64(share.value) for share in shares)))
+    if phases.is_complete or (metric == "mcqa" and phases.asked == phases.questions):
+        return Estimate(value, 0.0, ends=(value, value))
+    stderr = _stderr(formula, *shares)
     if isnan(stderr):
         return Estimate(value, stderr)
-    low, high = _ends(FORMULAS[metric], *shares_of(phases))
+    low, high = _ends(formula, *shares)
+    if not stderr:  # without a right original, the derivatives of bmca@1.0 are 0
+        stderr = (high - low) / 2 / IN_95_PERCENT
     return Estimate(value, stderr, ends=(min(value, low), max(value, high)))  # they differ only by rounding
 
 
-def _value(metric: str, phases: Phases) -> float:
-    """The value from whole numbers, so that it equals that of the full run to the last digit if all is asked."""
-    _, asked, right, followed, always = phases
-    pairs = asked * max(followed, 1)
-    accuracy = right / asked
-    consistency = (pairs - right * max(followed, 1) + right * always) / pairs
-    return {
-        "mcqa": accuracy,
-        "bmca@1.0": right * always / pairs,
-        "ci": consistency,
-        "cora": accuracy * consistency,
-    }[metric]
-
-
-def _stderr(metric: str, phases: Phases) -> float:
-    first, second = shares_of(phases)
-    of_m, of_r = first.variance, 0.0
-    m, r, formula = first.value, second.value, FORMULAS[metric]
-    if m > 0:  # otherwise r has no effect
-        of_r = second.variance
-    by_m = formula.by_m(m, r) ** 2 * of_m + formula.by_m_twice(m, r) ** 2 * of_m**2 / 2
-    by_r = formula.by_r(m, r) ** 2 * of_r if formula.by_r(m, r) else 0.0
-    both = formula.by_both(m, r) ** 2 * of_m * of_r if formula.by_both(m, r) else 0.0
-    return sqrt(by_m + by_r + both)
+def _stderr(formula: _Formula, first: Share, second: Share) -> float:
+    m, r = first.value, second.value
+    by_m, by_r, by_both = formula.by_m(m, r), formula.by_r(m, r), formula.by_both(m, r)
+    of_m, of_r = first.variance, second.variance if second.trials and (by_r or by_both) else 0.0
+    squares = by_m**2 * of_m + formula.by_m_twice(m, r) ** 2 * of_m**2 / 2
+    return sqrt(squares + by_r**2 * of_r + by_both**2 * of_m * of_r)
 
 
 def _ends(formula: _Formula, first: Share, second: Share) -> tuple[float, float]:
