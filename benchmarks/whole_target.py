@@ -31,7 +31,7 @@ from benchmarks.request_counts import MODELS, outcomes
 from lm_eval_cora.metrics.intervals import IN_95_PERCENT
 from lm_eval_cora.metrics.two_phase import Phases, estimate
 from lm_eval_cora.stopping.rounds import FIRST_LOOK, Observed, Outcomes, Planned, cora_error, send, until_precise
-from lm_eval_cora.stopping.whole import Costs, first_sizes, next_sizes, possible_sizes
+from lm_eval_cora.stopping.whole import Costs, first_sizes, is_narrow, next_sizes, possible_sizes
 
 TASK = "cora"
 
@@ -116,7 +116,7 @@ def random_questions(run: Benchmark, width: float) -> Ended:
     for asked in sizes:
         right = int(rights[asked - 1])
         phases = Phases(questions, asked, right, right, int(always[asked - 1]))
-        if next_sizes(phases, Costs(1.0, 1.0), width) is None:
+        if phases.is_complete or is_narrow(phases, width):
             break
     return _ended(phases, int(spent[asked - 1]), sizes.index(asked) + 1)
 

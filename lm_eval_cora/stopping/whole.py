@@ -100,9 +100,9 @@ def first_sizes(questions: int) -> Sizes:
 def next_sizes(phases: Phases, costs: Costs, target: float) -> Sizes | None:
     """Decide how far the samples grow; None if they are large enough, or everything is asked.
 
-    They are large enough if half the width of the interval is at most the target, also with four more questions of each
-    outcome. Otherwise they grow towards the cheapest sizes that reach the target according to the shares found so far.
-    A sample grows at most by a quarter, and to one of a fixed list of sizes.
+    They are large enough if the interval is narrow (see `is_narrow`). Otherwise they grow towards the cheapest sizes that
+    reach the target according to the shares found so far. A sample grows by about a quarter at most, to one of a fixed
+    list of sizes.
 
     Args:
         phases: The questions asked so far.
@@ -116,8 +116,7 @@ def next_sizes(phases: Phases, costs: Costs, target: float) -> Sizes | None:
         >>> next_sizes(phases, Costs(1, 8), 0.2) is None
         True
     """
-    shares = shares_of(phases)
-    if phases.is_complete or max(half_width(*shares), half_width(*_cautious(phases, *shares))) <= target:
+    if phases.is_complete or is_narrow(phases, target):
         return None
     best = cheapest(phases, costs, target)
     asked = _grown(phases.asked, best.asked, phases.questions)
@@ -126,6 +125,18 @@ def next_sizes(phases: Phases, costs: Costs, target: float) -> Sizes | None:
         asked = _grown(phases.asked, phases.questions, phases.questions)
         followed = _grown(phases.followed, phases.questions, phases.questions)
     return Sizes(asked, followed)
+
+
+def is_narrow(phases: Phases, target: float) -> bool:
+    """Whether half the width of the interval is at most the target, also with four more questions of each outcome.
+
+    Example:
+        >>> phases = Phases(questions=1273, asked=1273, right=940, followed=650, always=150)
+        >>> is_narrow(phases, 0.01), is_narrow(phases, 0.009)
+        (True, False)
+    """
+    shares = shares_of(phases)
+    return max(half_width(*shares), half_width(*_cautious(phases, *shares))) <= target
 
 
 def cheapest(phases: Phases, costs: Costs, target: float) -> Sizes:
