@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from math import nan
 from typing import Any, NamedTuple
@@ -352,4 +351,4 @@ def lowest_and_highest(accuracies: Callable[[Floats], Floats], questions: int) -
     replicates = bootstrap(extremes, questions)
     errors = replicates.std(axis=0, ddof=1).tolist()
     lowest, highest = map(Estimate, values, errors)
-    return replace(lowest, replicates=replicates[:, 0]), replace(highest, replicates=replicates[:, 1])
+    return lowest, highest
