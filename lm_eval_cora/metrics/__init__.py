@@ -31,7 +31,7 @@ from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.metrics.guessing import at_least, msgr
 from lm_eval_cora.metrics.orders import acc_at, acc_h, sc, sc_buckets
 from lm_eval_cora.metrics.paired import Difference, McNemar, difference, mcnemar
-from lm_eval_cora.metrics.positions import picks_by_letter, position_chi_square
+from lm_eval_cora.metrics.positions import picks_by_letter, position_chi_square, position_p_value
 from lm_eval_cora.metrics.ranges import (
     acc_max,
     acc_mean,
@@ -103,6 +103,7 @@ __all__ = [
     "nota_acc_h_diff",
     "picks_by_letter",
     "position_chi_square",
+    "position_p_value",
     "recall_misleading",
     "recall_right",
     "replaced_acc",

@@ -38,8 +38,12 @@ MEANINGS = {
     "nota_acc_diff": "Effect of NOTA on the accuracy: nota_acc - mcqa, paired by question.",
     "nota_acc_h": "Share of questions on which the model picks NOTA, the right option, in all orders.",
     "nota_acc_h_diff": "Effect of NOTA on the hard accuracy: nota_acc_h - acc_h, paired by question.",
-    "picks_by_letter": "Share of picks of each letter, and the share expected if letters were picked equally often.",
-    "position_chi_square": "Chi-square statistic of the picks by letter, compared with equal shares.",
+    "picks_by_letter": "Share of picks of each letter, and the share if letters were picked equally often.",
+    "position_chi_square": (
+        "Chi-square statistic of the picks by letter (with swapped orders: of the right picks), compared with equal "
+        "shares within each question."
+    ),
+    "position_p_value": "Probability of such a position_chi_square if the letters did not matter.",
     "recall_misleading": (
         "Share of misled questions on which the model selects the misleading option again if asked for all right ones."
     ),
