@@ -7,11 +7,13 @@ from math import sqrt
 
 import numpy as np
 
-from lm_eval_cora.metrics.terms import Term, negated, value_of
+from lm_eval_cora.metrics.terms import Term, negated, scaled, value_of
 from lm_eval_cora.responses import Floats
 
 IN_95_PERCENT = 1.959963984540054
 """Half the width of a 95% confidence interval, in standard errors."""
+
+_LARGEST = float(np.finfo(np.float64).max)
 
 _HALVINGS = 50
 _STEPS = 25
@@ -109,15 +111,17 @@ def score_interval(terms: Sequence[Term], z: float = IN_95_PERCENT) -> tuple[flo
         >>> rows = np.array([[1.0, 0.0], [0.0, 1.0]] * 20)  # cora with mcqa 0.5 and bmca@1.0 0
         >>> corners = np.array([[1.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
         >>> [round(end, 4) for end in score_interval([Term(rows, corners, "product")])]
-        [0.2281, 0.2798]
+        [0.2281, 0.2957]
 
     Source: ours, after Wilson 1927 and Baggerly 1998 (Pearson's statistic in empirical likelihood).
     """
+    value = value_of(terms)
+    terms, unit = scaled(terms)
     rows = np.hstack([term.columns for term in terms])
     distinct, counts = np.unique(rows, axis=0, return_counts=True)
     region = _Region(distinct, counts / len(rows), [term.corners for term in terms], 1 + z * z / len(rows))
-    value = value_of(terms)
-    return min(value, -_largest(negated(terms), region)), max(value, _largest(terms, region))
+    low, high = -_largest(negated(terms), region) * unit, _largest(terms, region) * unit
+    return max(min(value, low), -_LARGEST), min(max(value, high), _LARGEST)
 
 
 class _Region:
@@ -176,14 +180,14 @@ def _largest(terms: Sequence[Term], region: _Region) -> float:
     size = len(region.middle)
     axes = np.vstack([np.eye(size), -np.eye(size)])
     points = np.vstack([region.farthest(np.vstack([axes, starts])), region.middle])
-    best = -np.inf
+    best = _values(terms, points)
     for _ in range(_STEPS):
-        found = float(_values(terms, points).max())
-        if found <= best + _ENOUGH:
-            break
-        best = found
         points = region.farthest(_gradients(terms, points))
-    return max(best, found)
+        found = _values(terms, points)
+        if (found <= best + _ENOUGH).all():  # one start may stay at a saddle point while another is still on its way
+            break
+        best = np.maximum(best, found)
+    return float(np.maximum(best, found).max())
 
 
 def _values(terms: Sequence[Term], points: Floats) -> Floats:

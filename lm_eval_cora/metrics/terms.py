@@ -16,7 +16,10 @@ import numpy as np
 from lm_eval_cora.responses import Floats
 
 _NOTHING = 1e-14
-"""A standard error below this comes from rounding: the sample does not vary."""
+"""A standard error below this comes from rounding, if the numbers are of the order of 1: the sample does not vary."""
+
+_SMALLEST = 1e-100
+"""Values of a sample that are smaller than this count as 0, relative to the largest that a question can have."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,27 @@ class Term:
 def negated(terms: Sequence[Term]) -> tuple[Term, ...]:
     """The terms of the metric's negative."""
     return tuple(replace(term, weight=-term.weight) for term in terms)
+
+
+def scaled(terms: Sequence[Term]) -> tuple[tuple[Term, ...], float]:
+    """The terms in units in which their numbers are of the order of 1, and the unit of the sum.
+
+    Probabilities can be as small as 1e-300. Their powers would overflow or become 0.
+
+    Example:
+        >>> rows = np.array([[0.0, 1e-200], [1.0, 1e-200]])
+        >>> (term,), unit = scaled([Term(rows, rows)])
+        >>> term.columns.tolist(), unit
+        ([[0.0, 1.0], [1.0, 1.0]], 1e+200)
+    """
+    found = []
+    for term in terms:
+        sizes = np.maximum(np.abs(term.columns).max(axis=0), _SMALLEST * np.abs(term.corners).max(axis=0))
+        units = np.where(sizes > 0, sizes, 1.0)
+        weight = term.weight * (units[0] * units[1] if term.kind == "product" else units[0] / units[1])
+        found.append(replace(term, columns=term.columns / units, corners=term.corners / units, weight=weight))
+    unit = float(max(abs(term.weight) for term in found))
+    return tuple(replace(term, weight=float(term.weight / unit)) for term in found), unit
 
 
 def value_of(terms: Sequence[Term]) -> float:
@@ -104,6 +128,7 @@ def stderr_of(terms: Sequence[Term]) -> float:
 
     Source: moments of multinomial samples; ours for the use as a standard error.
     """
+    terms, unit = scaled(terms)
     questions = len(terms[0].columns)
     linear, pairs, cubics = influence_of(terms), [], []
     for term in terms:
@@ -122,7 +147,7 @@ def stderr_of(terms: Sequence[Term]) -> float:
         fourth = _mean(linear, residual, size, size)
         variance += 2 * weight * (fourth + (questions - 1) * squares) / questions**3
     error = sqrt(max(variance, first_order / 2) * questions / (questions - 1))
-    return 0.0 if error < _NOTHING else error
+    return 0.0 if error < _NOTHING else error * unit
 
 
 def _second_order(linear: Floats, pairs: Sequence[tuple[float, Floats, Floats]]) -> Iterator[float]:
