@@ -100,9 +100,9 @@ def first_sizes(questions: int) -> Sizes:
 def next_sizes(phases: Phases, costs: Costs, target: float) -> Sizes | None:
     """Decide how far the samples grow; None if they are large enough, or everything is asked.
 
-    They are large enough if the interval is narrow (see `is_narrow`). Otherwise they grow towards the cheapest sizes that
-    reach the target according to the shares found so far. A sample grows by about a quarter at most, to one of a fixed
-    list of sizes.
+    They are large enough if the interval is narrow (see `is_narrow`). Otherwise they grow towards the cheapest sizes
+    that reach the target according to the shares found so far. A sample grows by about a quarter at most, to one of a
+    fixed list of sizes.
 
     Args:
         phases: The questions asked so far.

@@ -249,6 +249,9 @@ MISTAKES: list[tuple[str, list[Any], str]] = [
     ("foreign", ["--stop", "exact"], "--stop"),
     ("foreign", ["--budget", 100], "--budget"),
     ("foreign", ["--target-stderr", 0.1], "--target-stderr"),
+    ("foreign", ["--target", "whole:0.1"], "--target"),
+    ("cora_demo", ["--target", "whole:0.1", "--budget", 100], "--budget and --target both set"),
+    ("cora_demo", ["--target", "whole:0.1", "--limit", 30], "--limit or --samples"),
 ]
 
 
@@ -309,7 +312,8 @@ def test_verbose_shows_the_traceback(run: Commands) -> None:
 
 USAGE = ["run --max_gen_toks 64,8", "run --max_gen_toks a", "report out --reader lazy"]
 USAGE += ["run --tasks x --stop bmca@0.8", "run --tasks x --stop mv", "run --tasks x --sing", "run --budget 0"]
-USAGE += ["run --target-stderr 0", "tasks --stop exact", "guess --sing"]
+USAGE += ["run --target whole:0", "run --target 0.01", "run --target stderr:0.01", "run --target-stderr 0"]
+USAGE += ["run --target", "tasks --stop exact", "guess --sing"]
 
 
 @pytest.mark.parametrize("line", [*USAGE, "report out --limit 3", "compare a b --sing", "score a --budget 3"])

@@ -42,14 +42,18 @@ EARLY: dict[str, dict[str, Any]] = {
     # 120 questions; the error is first tested after 100.
     "target": {"options": None, "early": {"stop": "exact", "target": 0.05}},
     "target not reached": {"options": {"questions": 110}, "early": {"stop": "exact", "target": 0.001}},
+    # The originals of all 120 questions, or of 100, and a part of the right ones to their first miss.
+    "whole": {"options": None, "early": {"whole": "whole:0.06"}},
+    "whole not reached": {"options": {"questions": 50}, "early": {"whole": "whole:0.0001"}},
     # Fewer questions than ranks; with the seed 1 one that scored letters have right at first and lose later.
     "one stopped": {"options": {"questions": 1, "seed": 1}, "early": {"stop": "exact"}},
     "one in a budget": {"options": {"questions": 1}, "early": {"stop": "exact", "budget": 100}},
     "one to a target": {"options": {"questions": 1}, "early": {"stop": "exact", "target": 0.01}},
+    "one in two phases": {"options": {"questions": 1, "seed": 2}, "early": {"whole": "whole:0.01"}},
 }
 
 # The forms differ only in the number of requests per variant, so these cases use one form.
-IN_ONE_FORM = ("target not reached", "one in a budget", "one to a target")
+IN_ONE_FORM = ("target not reached", "one in a budget", "one to a target", "whole not reached", "one in two phases")
 EARLY_CASES = [(form, name) for form in FORMS for name in EARLY if form == "cora_demo" or name not in IN_ONE_FORM]
 SHARED = [case for case in EARLY_CASES if case[1].startswith("one ")]
 """A question whose variants are distributed over all ranks."""

@@ -1,0 +1,266 @@
+"""Runs with `--target whole:E`, and the shares of a budget, through the harness and back from its files."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+from lm_eval import simple_evaluate
+from lm_eval.tasks import TaskManager
+
+import lm_eval_cora as cora
+from lm_eval_cora.harness import stop_early
+from lm_eval_cora.harness.asking import AskingLM
+from lm_eval_cora.metrics.two_phase import Phases, estimate
+from lm_eval_cora.options import OptionError
+from lm_eval_cora.report import ReportError
+from lm_eval_cora.report.compare import compare
+from tests.support.simulated import TASKS, Simulated, knows, run, scores
+from tests.support.stopping import Moody
+from tests.support.written import everything, the_run, write
+
+FOUR = {"cora", "ci", "mcqa", "bmca@1.0"}
+
+
+def printed(results: dict[str, Any], task: str = "cora_demo") -> set[str]:
+    return {name for name in scores(results, task) if not name.endswith("_stderr")}
+
+
+def signature(results: dict[str, Any], task: str = "cora_demo") -> str:
+    found: str = results["configs"][task]["metadata"]["signature"]
+    return found
+
+
+def phases_by_hand(model: Moody, full: dict[str, Any]) -> Phases:
+    """Count the questions of a run from the variants that it asked, and from the answers of a full run."""
+    right: dict[str, dict[int, bool]] = defaultdict(dict)
+    originals = {}
+    for sample in full["samples"]["cora_demo"]:
+        doc = sample["doc"]
+        right[doc["question_id"]][doc["ordinal"]] = sample["acc"] == 1
+        if doc["original"]:
+            originals[doc["question_id"]] = doc["ordinal"]
+    asked: dict[str, set[int]] = defaultdict(set)
+    for question, ordinal in model.asked:
+        asked[question].add(ordinal)
+    assert all(originals[question] in ordinals for question, ordinals in asked.items())
+    rights = [question for question in asked if right[question][originals[question]]]
+    followed = [question for question in rights if len(asked[question]) > 1]
+    for question, ordinals in asked.items():
+        misses = [ordinal for ordinal in ordinals if not right[question][ordinal]]
+        if question in followed:  # to the first miss, or to the end
+            assert len(misses) == 1 or (not misses and len(ordinals) == 26)
+        else:
+            assert ordinals == {originals[question]}
+    always = [question for question in followed if all(right[question].values())]
+    return Phases(120, len(asked), len(rights), len(followed), len(always))
+
+
+@pytest.fixture(scope="module")
+def full() -> dict[str, Any]:
+    return run(Moody(8), log_samples=True)
+
+
+@pytest.mark.parametrize("width", [0.2, 0.04, 0.02])
+def test_the_estimates_are_those_of_the_questions_asked(full: dict[str, Any], width: float) -> None:
+    model = Moody(8)
+    results = run(stop_early(model, target=f"whole:{width}"))
+    phases = phases_by_hand(model, full)
+    assert phases.followed < phases.right
+    found = scores(results)
+    assert printed(results) == FOUR
+    for name in FOUR:
+        expected = estimate(name, phases)
+        assert found[name] == pytest.approx(expected.value)
+        assert found[f"{name}_stderr"] == pytest.approx(expected.stderr)
+        low, high = expected.interval
+        assert low <= scores(full)[name] <= high  # the value of the full run
+    low, high = estimate("cora", phases).interval
+    assert (high - low) / 2 <= width
+    assert f"|stop:exact|target:whole:{width}|asked:{len(model.asked) / (120 * 26):.1%}|" in signature(results)
+    assert len(model.asked) == len(set(model.asked))
+
+
+def test_a_tiny_target_gives_the_values_of_stop_exact_without_an_error() -> None:
+    model, exact = Moody(8), Moody(8)
+    found = scores(run(stop_early(model, target="whole:0.0001")))
+    expected = scores(run(stop_early(exact)))
+    assert sorted(model.asked) == sorted(exact.asked)
+    for name in FOUR:
+        assert found[name] == expected[name]  # to the last digit
+        assert found[f"{name}_stderr"] == 0
+        assert expected[f"{name}_stderr"] > 0  # about other questions of the same kind
+
+
+@pytest.mark.parametrize("task", ["cora_demo_mc", "cora_demo_plus", "cora_demo_order", "cora_demo_prompts"])
+def test_every_form_and_probe_that_can_stop(task: str) -> None:
+    model, exact = Moody(8), Moody(8)
+    results = run(stop_early(model, target="whole:0.05"), task)
+    expected = scores(run(stop_early(exact), task), task)
+    found = scores(results, task)
+    assert printed(results, task) == {name for name in FOUR if name in expected}  # without acc_h
+    assert found["mcqa_stderr"] < expected["mcqa_stderr"]
+    assert abs(found["cora"] - expected["cora"]) <= 0.05 * 2
+    assert len(model.prompts) < len(exact.prompts)
+
+
+def test_a_model_that_is_always_wrong_is_asked_the_originals_only() -> None:
+    model = Simulated(lambda doc: "?")
+    found = scores(run(stop_early(model, target="whole:0.01")))
+    assert found["cora"] == found["mcqa"] == found["bmca@1.0"] == 0
+    assert len(model.prompts) == 120
+    assert found["cora_stderr"] == 0
+
+
+def test_two_tasks_reach_the_target_each_on_its_own() -> None:
+    tasks = ["cora_demo", "cora_demo_plus"]
+    with patch("lm_eval.evaluator.add_env_info"):
+        results = simple_evaluate(
+            model=stop_early(Moody(8), target="whole:0.05"),
+            tasks=tasks,
+            task_manager=TaskManager(include_path=TASKS, include_defaults=False),
+        )
+    for task in tasks:
+        assert scores(results, task) == scores(run(stop_early(Moody(8), target="whole:0.05"), task), task)
+
+
+def test_the_log_says_what_the_errors_are_about(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("INFO", "lm_eval"):
+        run(stop_early(Moody(8), target="whole:0.04"))
+        run(stop_early(Moody(8), target_stderr=0.05))
+        run(stop_early(Moody(8), budget=500))
+        run(Moody(8), options={"questions": 10})
+    told = caplog.text
+    assert "the target is a 95% interval of cora of ± 0.04 for the value of all these questions" in told
+    assert re.search(
+        r"followed \d+ of the \d+ right ones, .*values for all 120 questions of this run; cora is 0\.", told
+    )
+    others = "standard errors are about other questions of the same kind"
+    assert f"the target is a standard error of cora below 0.05; {others}" in told
+    assert f"the budget is 500 requests; {others}" in told
+    assert re.search(rf"at most 3,120 requests|10 questions, 260 variants, .*prompt tokens; {others}", told)
+    assert re.search(rf"asked \d+ of 120 questions, drawn by the seed; {others}", told)
+
+
+# ---- from the files
+
+
+def test_reports_show_the_same_estimates_and_comparisons_are_refused(tmp_path: Path) -> None:
+    sampled = write(tmp_path / "a", stop_early(Moody(8), target="whole:0.04"), "cora_demo", {})
+    again = write(tmp_path / "b", stop_early(Moody(9), target="whole:0.04"), "cora_demo", {}, "an-org/another")
+    exact = write(tmp_path / "c", stop_early(Moody(8)), "cora_demo", {}, "an-org/a-third")
+    one, other, third = (the_run(written.folder) for written in (sampled, again, exact))
+    assert set(one.estimates) == FOUR
+    for name, found in one.estimates.items():
+        assert found.value == sampled.printed[f"{name},none"]
+        assert found.stderr == sampled.printed[f"{name}_stderr,none"]
+    assert one.differences == []
+    assert any("estimates for all 120 questions" in note for note in one.warnings)
+    low, high = one.estimates["cora"].interval
+    assert low <= third.estimates["cora"].value <= high
+    text = everything(sampled.folder, exact.folder)
+    assert f"{one.estimates['cora'].value:.4f}" in text
+    for pair in ((one, other), (one, third), (third, one)):
+        with pytest.raises(ReportError, match=r"--target followed only a sample.*--stop exact"):
+            compare(*pair)
+    # The Python API has the same numbers.
+    (read,) = cora.read_runs(sampled.folder)
+    assert {name: tuple(read[name]) for name in FOUR} == {name: tuple(one.estimates[name]) for name in FOUR}
+    assert read["cora"].interval == one.estimates["cora"].interval
+    (full,) = cora.read_runs(exact.folder)
+    with pytest.raises(ReportError, match="cannot be compared: --target"):
+        cora.compare(read, full)
+
+
+def test_samples_of_two_runs_are_not_merged(tmp_path: Path) -> None:
+    for categories in (["astronomy"], ["biology"]):
+        model = stop_early(Moody(8), target="whole:0.2")
+        written = write(tmp_path, model, "cora_demo", {"questions": 10, "seed": len(categories[0])})
+    assert the_run(tmp_path).files == (written.samples,)
+
+
+# ---- mistakes
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ({"target": "whole"}, r"--target 'whole': expected whole:E, such as whole:0\.01"),
+        ({"target": 0.01}, r"--target 0\.01: expected whole:E"),
+        ({"target": "whole:0.01", "budget": 100}, "--budget and --target both set the number of questions"),
+        ({"target": "whole:0.01", "target_stderr": 0.1}, "--target-stderr and --target both set"),
+    ],
+)
+def test_wrong_arguments_are_refused(arguments: dict[str, Any], told: str) -> None:
+    with pytest.raises(OptionError, match=told):
+        stop_early(Simulated(knows), **arguments)
+
+
+@pytest.mark.parametrize(
+    ("task", "arguments", "told"),
+    [
+        ("cora_demo", {"predict_only": True}, "--target whole:0.1 needs scored answers"),
+        ("cora_demo", {"limit": 60}, "--limit or --samples asks some questions only in part"),
+        ("cora_demo_sampling", {}, "--target needs the metric cora"),
+    ],
+)
+def test_runs_that_cannot_be_sampled_are_refused_before_the_first_request(
+    task: str, arguments: dict[str, Any], told: str
+) -> None:
+    model = Simulated(knows)
+    with pytest.raises(OptionError, match=told):
+        run(stop_early(model, target="whole:0.1"), task, **arguments)
+    assert model.prompts == []
+
+
+def test_whole_questions_of_a_limit_are_the_benchmark() -> None:
+    model = Moody(8)
+    found = scores(run(stop_early(model, target="whole:0.0001"), limit=52))
+    assert found["mcqa_stderr"] == 0
+    assert len({question for question, _ in model.asked}) == 2
+
+
+def test_the_target_sets_the_stopping_rule() -> None:
+    asking = AskingLM(None, whole="whole:0.01")
+    assert asking.settings() == {"stop": "exact", "target": "whole:0.01"}
+    assert asking.described == "--stop exact --target whole:0.01"
+
+
+# ---- budgets
+
+
+def test_tasks_share_a_budget_by_questions(caplog: pytest.LogCaptureFixture) -> None:
+    tasks = ["cora_demo", "cora_demo_plus"]
+    with patch("lm_eval.evaluator.add_env_info"), caplog.at_level("INFO", "lm_eval"):
+        results = simple_evaluate(
+            model=stop_early(Moody(8), None, budget=300),
+            tasks=tasks,
+            task_manager=TaskManager(include_path=TASKS, include_defaults=False),
+        )
+    asked = [int(signature(results, task).partition("|n:")[2].partition("x")[0]) for task in tasks]
+    assert max(asked) - min(asked) <= 1
+    expected = f"pays for {asked[0]} questions of cora_demo and {asked[1]} of cora_demo_plus; standard errors"
+    assert f"the budget of 300 requests {expected}" in caplog.text
+
+
+def test_a_budget_with_few_questions_warns_of_its_bias(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("WARNING", "lm_eval"):
+        run(stop_early(Moody(8), budget=200))
+    assert re.search(
+        r"cora_demo: the budget paid for only \d+ questions, and their number depended on the answers, so the scores "
+        r"are too high on average: mcqa by about 0\.\d+, bmca@1\.0 by 0\.\d+",
+        caplog.text,
+    )
+
+
+@pytest.mark.parametrize(("stop", "budget"), [(None, 200), ("exact", 4_000)])
+def test_without_stopping_or_with_all_questions_there_is_no_bias(
+    stop: str | None, budget: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level("WARNING", "lm_eval"):
+        run(stop_early(Moody(8), stop, budget=budget))
+    assert "depended on the answers" not in caplog.text
