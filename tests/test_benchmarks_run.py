@@ -17,6 +17,7 @@ FILES = sorted((ROOT / "benchmarks").glob("*.py"))
 TINY = {
     "coverage": ["--runs", "1", "--populations", "5", "--replicates", "100", "--sizes", "10"],
     "interval_coverage": ["--runs", "2"],
+    "letter_preference": ["--runs", "1", "--questions", "40"],
     "maths": ["--questions", "2"],
     "metrics": ["--questions", "20"],
     "overhead": ["--questions", "5", "--repeats", "1"],

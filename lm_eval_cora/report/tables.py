@@ -12,6 +12,7 @@ from lm_eval_cora import metrics
 from lm_eval_cora.metrics.entries import is_in_table
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.metrics.paired import Difference, difference
+from lm_eval_cora.metrics.positions import has_swapped_orders
 from lm_eval_cora.report.content import Cell, Curve, Dots, Line, Number, Ranges, Spread, Table, interval
 from lm_eval_cora.report.runs import Run
 from lm_eval_cora.responses import ResponseTable
@@ -226,7 +227,7 @@ def by_category(runs: Sequence[Run]) -> Table | None:
 
 
 def picks_by_letter(runs: Sequence[Run]) -> Dots | None:
-    """Chart the share of picks of each letter and the even share; None without picks."""
+    """Chart the share of picks of each letter; None without picks. A line shows the even share if it is expected."""
     picks = [metrics.picks_by_letter(run.table) for run in runs]
     letters = sorted(_union(picks))
     if not letters:
@@ -242,19 +243,40 @@ def picks_by_letter(runs: Sequence[Run]) -> Dots | None:
         rows.append(row)
     columns = per_model("letter", runs, "share", "even", "picks")
     even = [part["even"] for part in parts[0]]
+    swapped = any(has_swapped_orders(run.table) for run in runs)
     # The chart has one reference for all models. The even shares differ if invalid answers leave different questions.
     same = all(np.allclose([part["even"] for part in found], even, equal_nan=True) for found in parts)
+    expected = (
+        "Only the right option moves, so a wrong option that the model prefers raises the share of its letter: even "
+        "shares are not expected. The test compares only the picks of the right option."
+        if swapped
+        else "Each option is equally often at each letter, so a model without a letter preference picks each letter at "
+        "the even share."
+    )
     return Dots(
         "Picks by letter",
         "share of the picks",
         letters,
         [(run.model, [Number.of(part["share"]) for part in found]) for run, found in zip(runs, parts, strict=True)],
         Table("Picks by letter", columns, rows),
-        reference=even if same else (),
+        reference=even if same and not swapped else (),
         reference_label="even share",
-        note="Each letter is equally often the right option, so a model without a preference picks each letter at the "
-        "even share. The metric position_chi_square measures the deviation.",
+        note=f"{expected} {_letter_tests(runs)}",
     )
+
+
+def _letter_tests(runs: Sequence[Run]) -> str:
+    """Sentence with the test of letter preference of each model."""
+    tests = []
+    for run in runs:
+        found = (metrics.position_chi_square(run.table), metrics.position_p_value(run.table))
+        if run.table.is_whole and not isnan(found[0].value):
+            tests.append((run.model, f"{found[0].value:.1f} (p = {found[1].value:.2g})"))
+    if not tests:
+        return "position_chi_square needs all answers and ten questions per letter."
+    if len(runs) == 1:
+        return f"position_chi_square is {tests[0][1]}."
+    return f"position_chi_square: {', '.join(f'{model} {test}' for model, test in tests)}."
 
 
 def _rows(found: Sequence[Mapping[str, tuple[Any, ...]]], cells: Callable[..., list[Cell]]) -> list[list[Cell]]:

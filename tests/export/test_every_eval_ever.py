@@ -18,6 +18,7 @@ from lm_eval_cora.report.runs import Run, read_runs
 from tests.support.exported import HOSTILE, Exported, cut, strict, write
 from tests.support.facts import RECORD, ROW, ROWS_PATH
 from tests.support.simulated import knows, run
+from tests.support.study import four_options
 
 REVAS = 48  # variants of a question with five options
 
@@ -360,11 +361,12 @@ def test_without_a_complete_question(tmp_path: Path) -> None:
 
 
 def test_a_statistic_without_an_upper_bound(tmp_path: Path) -> None:
-    write(tmp_path / "runs", run(lambda _: "The best answer is A.", "cora_demo_order", {"questions": 2}))
+    questions = four_options(tmp_path, [0, 1, 2, 3] * 10)
+    write(tmp_path / "runs", run(lambda _: "The best answer is A.", "cora_local_order", questions))
     record, _ = export(read_runs([tmp_path / "runs"]), tmp_path)
     by_name = {one["metric_config"]["metric_name"]: one for one in record["evaluation_results"]}
-    # Ten picks of A, where two of each letter are expected: 8²/2 + 4 · 2²/2 = 40.
-    assert by_name["position_chi_square"]["score_details"]["score"] == pytest.approx(40)
+    # The right option is picked at A only: d = (3, -1, -1, -1) / 4 in 40 questions. 3 · (40 |d|)² / (40 |d|²) = 120.
+    assert by_name["position_chi_square"]["score_details"]["score"] == pytest.approx(120)
     assert by_name["position_chi_square"]["metric_config"]["max_score"] == "Infinity"
     assert not list(RECORD(record, "record"))
 

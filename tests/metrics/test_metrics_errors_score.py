@@ -83,7 +83,7 @@ def bootstrapped() -> dict[str, Both]:
 
 def test_every_metric_with_an_error_is_tested(bootstrapped: dict[str, Both]) -> None:
     # A test statistic has no error, and only comparisons of written answers can run out of time.
-    assert _missing(ORDER, bootstrapped["order"]) == {"position_chi_square", "position_chi_square_clustered"}
+    assert _missing(ORDER, bootstrapped["order"]) == {"position_chi_square", "position_p_value"}
     assert _missing(PROMPTS, bootstrapped["prompts"]) == {"timeouts"}
     assert _missing(WRITTEN, bootstrapped["written"]) == set()
     assert set(SAMPLING) - set(PROMPTS) == {"samples"}  # the same function as `templates`

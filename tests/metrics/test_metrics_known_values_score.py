@@ -259,32 +259,10 @@ def test_picks_by_letter_with_mixed_numbers_of_options() -> None:
     # Even picks: A, B and C have (3 * 1/3 + 3 * 1/4) / 6 = 7/24, D has (3 * 1/4) / 6 = 1/8.
     even = [part["even"] for part in found.values()]
     assert even == pytest.approx([7 / 24, 7 / 24, 7 / 24, 1 / 8])
-    # Chi-square: expected 7/4, 7/4, 7/4, 3/4; (9/4)^2 / (7/4) + (3/4)^2 / (7/4) + 7/4 + (1/4)^2 / (3/4)
-    # = 81/28 + 9/28 + 49/28 + 1/12 = 139/28 + 1/12 = 424/84.
-    assert_is(metrics.position_chi_square(table), 424 / 84, float("nan"))
 
 
 def test_picks_by_letter_without_a_pick() -> None:
     assert metrics.picks_by_letter(hits(["--"])) == {}
-    assert isnan(metrics.position_chi_square(hits(["--"])).value)
-    assert isnan(metrics.position_chi_square(hits(["--"]), clustered=True).value)
-
-
-def test_chi_square_of_even_picks_is_zero() -> None:
-    assert metrics.position_chi_square(table_of([asked("q", [A, B, C, D])])).value == 0
-
-
-def test_clustered_chi_square() -> None:
-    # With two letters D = O - E of A is a single number. It is 1, 1, 0 for the three questions (both A, both A, one
-    # each): sum 2, mean 2/3, squares 1/9 + 1/9 + 4/9 = 2/3, times 3/2 = 1. So 2^2 / 1.
-    table = hits(["11", "11", "10"])
-    assert_is(metrics.position_chi_square(table, clustered=True), 4, float("nan"))
-    # Pearson: 5 and 1 of 6: 2 * 2^2 / 3.
-    assert metrics.position_chi_square(table).value == pytest.approx(8 / 3)
-    # Each answer twice: Pearson's statistic doubles. With the question as the unit the statistic does not change.
-    again = hits(["1111", "1111", "1010"])
-    assert metrics.position_chi_square(again).value == pytest.approx(16 / 3)
-    assert metrics.position_chi_square(again, clustered=True).value == pytest.approx(4)
 
 
 def test_an_entry_can_leave_a_kind_out() -> None:

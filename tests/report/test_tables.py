@@ -68,7 +68,7 @@ def test_a_line_for_all_models_needs_one_even_share(tmp_path: Path) -> None:
         for number, count in enumerate((4, 4, 5, 5))
     ]
     source.write_text("\n".join(rows).replace("'", '"'))
-    options = {"data_files": str(source)}
+    options = {"data_files": str(source), "orders": "cyclic"}
     one = write(tmp_path / "1", only_four, "cora_local_order", options, "a/one")
     other = write(tmp_path / "2", knows, "cora_local_order", options, "a/other")
     apart = picks_by_letter(read_runs([one.folder, other.folder]))
@@ -78,6 +78,26 @@ def test_a_line_for_all_models_needs_one_even_share(tmp_path: Path) -> None:
     assert isinstance(alone, Dots)
     # 8 picks of four letters and 10 of five: A has 2 + 2 of 18, E 2.
     assert alone.reference == pytest.approx([4 / 18] * 4 + [2 / 18])
+    assert "without a letter preference picks each letter at the even share" in alone.note
+    assert "needs all answers and ten questions per letter" in alone.note
+
+
+def test_even_shares_are_not_expected_with_swapped_orders(tmp_path: Path) -> None:
+    """The page shows the test instead of a line."""
+
+    def says_c(doc: Doc) -> str:
+        return "The best answer is C."
+
+    source = tmp_path / "mine.jsonl"
+    question = '{{"id": "{0}", "question": "Q{0}?", "choices": ["p", "q", "r"], "answer": 0}}'
+    source.write_text("\n".join(question.format(number) for number in range(30)))
+    run = write(tmp_path / "1", says_c, "cora_local_order", {"data_files": str(source)}, "a/one")
+    chart = picks_by_letter([the_run(run.folder)])
+    assert isinstance(chart, Dots)
+    assert chart.reference == ()
+    assert "a wrong option that the model prefers raises the share of its letter" in chart.note
+    # The right option is picked at C only: d = (-1/3, -1/3, 2/3) 30 times, T = 2 * 30^2 (6/9) / (30 * 6/9) = 60.
+    assert "position_chi_square is 60.0 (p = 0.0005)" in chart.note
 
 
 def test_invalid_answers_of_counted_answers_only(tmp_path: Path) -> None:

@@ -148,29 +148,43 @@ def picks_by_letter(questions: Questions) -> Values:
 
 
 def position_chi_square(questions: Questions) -> float | None:
-    picks, even = _picks(questions)
-    if not picks:
+    """D' V^-1 D without the last letter, whose deviation the others imply; None with few questions per letter."""
+    asked = [records for records in questions if any(record.position is not None for record in records)]
+    per_letter = [Fraction(0)] * 26
+    for records in asked:
+        for letter in range(len(records[0].printed)):
+            per_letter[letter] += Fraction(1, len(records[0].printed))
+    letters = sum(number >= 10 for number in per_letter)
+    if not letters:
         return None
-    return float(sum((number - expected) ** 2 / expected for number, expected in zip(picks, even, strict=True)))
-
-
-def position_chi_square_clustered(questions: Questions) -> float | None:
-    """D' V^-1 D without the last letter, whose difference the others imply; None if V has no inverse."""
-    differences = []
-    letters = len(_picks(questions)[0])
-    for records in questions:
-        picks, even = _picks([records])
-        own = [number - expected for number, expected in zip(picks, even, strict=True)]
-        differences.append((own + [Fraction(0)] * letters)[: letters - 1])
-    count = len(differences)
-    if count < 2:
-        return None
-    total = [sum(column) for column in zip(*differences, strict=True)]
-    centred = [[d - t / count for d, t in zip(row, total, strict=True)] for row in differences]
-    size = range(letters - 1)
-    covariance = [[Fraction(count, count - 1) * sum(row[i] * row[j] for row in centred) for j in size] for i in size]
+    total, covariance = [Fraction(0)] * (letters - 1), [[Fraction(0)] * (letters - 1) for _ in range(letters - 1)]
+    for records in asked:
+        rotations = _rotations(records)
+        total = [one + other for one, other in zip(total, rotations[0], strict=False)]
+        for moved in rotations:
+            d = [*moved, *[Fraction(0)] * letters][: letters - 1]
+            for i, row in enumerate(covariance):
+                covariance[i] = [value + d[i] * other / len(rotations) for value, other in zip(row, d, strict=True)]
+    if not any(total):
+        return 0.0
     solution = _solve(covariance, total)
     return None if solution is None else float(sum(t * x for t, x in zip(total, solution, strict=True)))
+
+
+def _rotations(records: Sequence[Record]) -> list[list[Fraction]]:
+    """The deviations of one question's picks from equal shares, moved by 0, 1, ... letters.
+
+    If the right option stands at the first letter, the second, ..., the orders are swapped, and only its picks count.
+    """
+    options = len(records[0].printed)
+    places = [record.printed.index(record.answer) for record in records]
+    swapped = options > 2 and places == list(range(options))
+    picks = [0] * options
+    for record in records:
+        if record.position is not None and (record.picked == record.answer or not swapped):
+            picks[record.position] += 1
+    own = [number - Fraction(sum(picks), options) for number in picks]
+    return [[own[(letter - turn) % options] for letter in range(options)] for turn in range(options)]
 
 
 def _solve(matrix: list[list[Fraction]], right: list[Fraction]) -> list[Fraction] | None:
@@ -275,7 +289,7 @@ def prompts_metrics(questions: Questions, same: Same = eq) -> Values:
 
 
 def order_metrics(questions: Questions) -> Values:
-    """Every metric of the order probe, except the chi-square with the question as its unit."""
+    """Every metric of the order probe, except the p-value, which is random."""
     return (
         _shared(questions, eq)
         | _ranges(questions, positions=True)

@@ -1,0 +1,190 @@
+"""The test of letter preference: values by hand, an oracle, its level and its power."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from itertools import product
+from math import isnan, sqrt
+
+import numpy as np
+import pytest
+
+from lm_eval_cora.metrics import position_chi_square, position_p_value
+from lm_eval_cora.metrics.positions import has_swapped_orders
+from lm_eval_cora.options import Orders
+from lm_eval_cora.probes.order import order
+from lm_eval_cora.question import Question
+from lm_eval_cora.records import Record
+from lm_eval_cora.responses import ResponseTable
+from tests.support import oracles_score as oracles
+from tests.support.score_tables import A, B, C, D, asked, hits
+from tests.support.tables import table_of
+
+Picks = Callable[[random.Random, int, int], Callable[[tuple[int, ...]], int | None]]
+"""Makes a model of one question, from the number of options and the right one: printed options -> letter."""
+
+
+def answers(
+    model: Picks, orders: Orders, questions: int, options: Sequence[int], seed: int = 0, invalid: float = 0
+) -> list[list[Record]]:
+    """The records of a model."""
+    rng = random.Random(seed)
+    result = []
+    for number in range(questions):
+        count = options[number % len(options)]
+        right = rng.randrange(count)
+        pick = model(rng, count, right)
+        variants = order(Question(f"q{number:05d}", "Which?", tuple(map(str, range(count))), right), orders=orders)
+        says = [None if rng.random() < invalid else pick(variant.printed) for variant in variants]
+        result.append(asked(f"q{number:05d}", says, count, answer=right, orders=orders))
+    return result
+
+
+def prefers_a_wrong_option(rng: random.Random, options: int, right: int) -> Callable[[tuple[int, ...]], int]:
+    """The first wrong option in 30% of the questions, else the right one: the case of the issue."""
+    chosen = next(option for option in range(options) if option != right) if rng.random() < 0.3 else right
+    return lambda printed: printed.index(chosen)
+
+
+def is_70_percent_right(rng: random.Random, options: int, right: int) -> Callable[[tuple[int, ...]], int]:
+    return lambda printed: printed.index(right) if rng.random() < 0.7 else rng.randrange(options)
+
+
+def has_preferences(rng: random.Random, options: int, right: int) -> Callable[[tuple[int, ...]], int]:
+    """Each question has its own probabilities of the options."""
+    weights = [rng.random() ** 4 for _ in range(options)]
+    return lambda printed: printed.index(rng.choices(range(options), weights)[0])
+
+
+def has_a_letter_per_question(rng: random.Random, options: int, right: int) -> Callable[[tuple[int, ...]], int]:
+    """The answers to a question depend on each other, but no letter is preferred in general."""
+    letter = rng.randrange(options)
+    return lambda printed: letter if rng.random() < 0.7 else rng.randrange(options)
+
+
+def picks_a_in_10_percent(rng: random.Random, options: int, right: int) -> Callable[[tuple[int, ...]], int]:
+    by_content = is_70_percent_right(rng, options, right)
+    return lambda printed: 0 if rng.random() < 0.1 else by_content(printed)
+
+
+def test_chi_square_with_all_picks_by_hand() -> None:
+    # Cyclic orders of three options. d of a question with the picks A, A, B is (2, 1, 0) - 1 = (1, 0, -1), and that of
+    # three picks of A is (3, 0, 0) - 1 = (2, -1, -1). 20 and 10 questions: D = (40, -10, -30).
+    # T = (3 - 1) |D|^2 / sum |d|^2 = 2 (1600 + 100 + 900) / (20 * 2 + 10 * 6) = 5200 / 100.
+    members = [asked(f"q{n}", [A, A, B] if n < 20 else [A, A, A], 3, answer=n % 3, orders="cyclic") for n in range(30)]
+    assert position_chi_square(table_of(members)).value == pytest.approx(52)
+    assert isnan(position_chi_square(table_of(members)).stderr)
+
+
+def test_chi_square_with_picks_of_the_right_option_by_hand() -> None:
+    # Swapped orders of three options. Always A: the right option is picked at A only. d = (1, 0, 0) - 1/3.
+    # B, B, C: the right option stands at A, B, C and is picked at B and C. d = (0, 1, 1) - 2/3 = (-2, 1, 1) / 3.
+    # 20 and 10 questions: D = (20 - 10 * 2 / 3 - 20 / 3, ...) = (20, -10, -10) / 3.
+    # T = 2 |D|^2 / sum |d|^2 = 2 * (600 / 9) / (30 * 6 / 9) = 20 / 3.
+    members = [asked(f"q{n:02d}", [A, A, A] if n < 20 else [B, B, C], 3, answer=n % 3) for n in range(30)]
+    assert position_chi_square(table_of(members)).value == pytest.approx(20 / 3)
+    # Cochran's Q: right answers by letter 20, 10, 10, by question 20 times 1 and 10 times 2.
+    # Q = (3 - 1) (3 * 600 - 40^2) / (3 * 40 - (20 + 40)) = 400 / 60.
+
+
+def test_with_two_options_all_picks_count() -> None:
+    # Swapped orders of two options are all orders. d = (1, -1) for two picks of A, (1/2, -1/2) for one pick of A.
+    members = [asked(f"q{n:02d}", [A, A] if n < 10 else [A, None], 2) for n in range(20)]
+    # D = (15, -15): T = 1 * 450 / (10 * 2 + 10 / 2) = 18.
+    assert position_chi_square(table_of(members)).value == pytest.approx(18)
+    assert not has_swapped_orders(table_of(members))
+
+
+def test_letters_with_few_questions_are_counted_with_the_letter_before() -> None:
+    # A question with four options adds 1/4 to A, B, C and D. 60 with three and 12 with four options: A, B and C have
+    # 20 + 3, D has 3, so C and D count as one.
+    three = [asked(f"q{n:02d}", [A, B, C], 3, orders="cyclic") for n in range(60)]
+    four = [asked(f"r{n:02d}", [D, D, D, D], 4, orders="cyclic") for n in range(12)]
+    # d = (-1, -1, 2) with C and D as one: D = 12 d. V: the mean over four rotations of (3, -1, -1, -1), whose last two
+    # are added: (3, -1, -2), (-1, 3, -2), (-1, -1, 2) twice. For A and B: ((3, -1), (-1, 3)), times 12.
+    # T = 12 (-1, -1) ((3, -1), (-1, 3))^-1 (-1, -1) = 12 * 2 / (3 - 1) = 12.
+    assert position_chi_square(table_of(three + four)).value == pytest.approx(12)
+
+
+@pytest.mark.parametrize(("options", "questions"), [(2, 20), (4, 40), (10, 100)])
+def test_the_test_needs_ten_questions_per_letter(options: int, questions: int) -> None:
+    members = [asked(f"q{n:03d}", [A] * options, options, orders="cyclic") for n in range(questions)]
+    silent = [asked("silent", [None] * options, options, orders="cyclic")]  # a question without a pick does not count
+    for metric in (position_chi_square, position_p_value):
+        assert isnan(metric(table_of(members[1:] + silent)).value)
+        assert not isnan(metric(table_of(members)).value)
+    assert isnan(position_p_value(ResponseTable.from_records(())).value)
+    assert isnan(position_p_value(hits(["--"] * 40)).value)
+
+
+@pytest.mark.parametrize("orders", ["swap", "cyclic", "all"])
+def test_a_consistent_model_has_no_letter_preference(orders: Orders) -> None:
+    table = table_of(answers(prefers_a_wrong_option, orders, 100, [4]))
+    assert position_chi_square(table).value == 0
+    assert position_p_value(table).value == 1
+
+
+@pytest.mark.parametrize("orders", ["swap", "cyclic", "all"])
+@pytest.mark.parametrize("options", [[4], [2, 3, 4], [3, 4, 4, 4, 4, 4, 4]])
+@pytest.mark.parametrize("model", [picks_a_in_10_percent, has_preferences])
+def test_chi_square_agrees_with_its_oracle(orders: Orders, options: list[int], model: Picks) -> None:
+    members = answers(model, orders, 80, options, invalid=0.2)
+    expected = oracles.position_chi_square(members)
+    assert expected is not None
+    assert position_chi_square(table_of(members)).value == pytest.approx(expected)
+
+
+def test_chi_square_with_a_few_questions_with_more_options_agrees_with_its_oracle() -> None:
+    members = answers(has_preferences, "swap", 100, [4] * 19 + [10], invalid=0.1)
+    expected = oracles.position_chi_square(members)
+    assert position_chi_square(table_of(members)).value == pytest.approx(expected)
+
+
+def test_p_value_agrees_with_all_rotations() -> None:
+    # 20 questions with two options. Eight of them have two picks of one letter: A six times, B twice. D = (4, -4).
+    table = hits(["10"] * 12 + ["11"] * 6 + ["00"] * 2)
+    sums = [sum(signs) for signs in product((1, -1), repeat=8)]
+    exact = sum(abs(one) >= 4 for one in sums) / len(sums)
+    assert exact == pytest.approx(74 / 256)
+    error = sqrt(exact * (1 - exact) / 1_999)
+    assert position_p_value(table).value == pytest.approx(exact, abs=4 * error)
+
+
+def test_p_value_does_not_depend_on_the_order_of_the_records() -> None:
+    members = answers(is_70_percent_right, "swap", 60, [4])
+    shuffled = random.Random(1).sample(members, len(members))
+    assert position_p_value(table_of(members)) == position_p_value(table_of(shuffled))
+
+
+RUNS = 30
+
+NO_PREFERENCE = [prefers_a_wrong_option, is_70_percent_right, has_preferences, has_a_letter_per_question]
+
+
+@pytest.mark.parametrize("orders", ["swap", "cyclic"])
+@pytest.mark.parametrize("model", NO_PREFERENCE)
+def test_level(model: Picks, orders: Orders) -> None:
+    # More simulations are in benchmarks/letter_preference.py.
+    tables = [table_of(answers(model, orders, 40, [4], seed, invalid=0.05)) for seed in range(RUNS)]
+    rejected = np.mean([position_p_value(table).value <= 0.05 for table in tables])
+    # The share of 30 runs has an error of 0.04.
+    assert rejected <= 0.05 + 3 * 0.04
+
+
+def test_a_preferred_wrong_option_is_not_a_preferred_letter() -> None:
+    """The earlier statistic of swapped orders had a mean of 59.6 and rejected in all runs."""
+    tables = [table_of(answers(prefers_a_wrong_option, "swap", 300, [4], seed, invalid=0.02)) for seed in range(10)]
+    assert np.mean([position_chi_square(table).value for table in tables]) < 6  # 3 degrees of freedom, error 0.8
+    assert min(position_p_value(table).value for table in tables) > 0.001
+
+
+def test_thirty_questions_with_ten_letters_have_no_test() -> None:
+    """The earlier statistic rejected in 38% of the runs without any preference."""
+    assert isnan(position_p_value(table_of(answers(is_70_percent_right, "swap", 30, [10]))).value)
+
+
+@pytest.mark.parametrize(("orders", "options"), [("swap", 4), ("swap", 10), ("cyclic", 4), ("cyclic", 10)])
+def test_a_preference_in_10_percent_of_the_answers_is_found(orders: Orders, options: int) -> None:
+    table = table_of(answers(picks_a_in_10_percent, orders, 1_000, [options]))
+    assert position_p_value(table).value < 0.01
