@@ -28,20 +28,20 @@ from lm_eval_cora.metrics.chance import chance_consistency_rate
 from lm_eval_cora.metrics.confidence import confidence_ratio, confidence_right, confidence_wrong, yes_no_mass
 from lm_eval_cora.metrics.consistency import all_equal, ci, consistency_rate, cora, core, equal_at, timeouts
 from lm_eval_cora.metrics.estimate import Estimate
+from lm_eval_cora.metrics.extremes import acc_max, acc_min, acc_range, acc_range_by_chance, acc_range_p
 from lm_eval_cora.metrics.guessing import at_least, msgr
 from lm_eval_cora.metrics.orders import acc_at, acc_h, sc, sc_buckets
 from lm_eval_cora.metrics.paired import Difference, McNemar, difference, mcnemar
 from lm_eval_cora.metrics.positions import picks_by_letter, position_chi_square, position_p_value
 from lm_eval_cora.metrics.ranges import (
-    acc_max,
     acc_mean,
-    acc_min,
     accuracy_by_kind,
     each_kind,
     followed_by_kind,
     invalid_by_kind,
     macro_acc,
 )
+from lm_eval_cora.metrics.simultaneous import differences_together
 from lm_eval_cora.metrics.study import (
     multi_share,
     nota_acc,
@@ -68,6 +68,9 @@ __all__ = [
     "acc_max",
     "acc_mean",
     "acc_min",
+    "acc_range",
+    "acc_range_by_chance",
+    "acc_range_p",
     "accuracy_by_kind",
     "aggregated",
     "all_equal",
@@ -83,6 +86,7 @@ __all__ = [
     "cora",
     "core",
     "difference",
+    "differences_together",
     "each_kind",
     "equal_at",
     "followed",

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import nan
 from typing import NamedTuple
 
 import numpy as np
 
 from lm_eval_cora.metrics.consistency import agreement
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of, standard_error
-from lm_eval_cora.metrics.ranges import group_accuracies, influences, lowest_and_highest, members_by_category
+from lm_eval_cora.metrics.extremes import lowest_and_highest
+from lm_eval_cora.metrics.intervals import IN_95_PERCENT, wilson_with_error
+from lm_eval_cora.metrics.kinds import Category, Kinds, accuracies, categories_of, influence_on, kinds_of
 from lm_eval_cora.probes.prompts import SINGLE_LETTER
 from lm_eval_cora.responses import Floats, ResponseTable
 
@@ -76,25 +79,21 @@ def aggregated(
     if not common:
         return Aggregated(UNDEFINED, UNDEFINED, UNDEFINED, UNDEFINED, UNDEFINED, predictions=0, questions=0)
     prompts, order, sampling = (None if table is None else _of(table, common) for table in (prompts, order, sampling))
-    probes = [(table, False) for table in (prompts, sampling) if table is not None]
-    kept = [(table.where(~table.is_kind(SINGLE_LETTER)), positions) for table, positions in probes]
-    kept += [(order, True)] if order is not None else []
+    kept = [table.where(~table.is_kind(SINGLE_LETTER)) for table in (prompts, sampling) if table is not None]
+    parts = [kinds_of(table) for table in kept] + ([kinds_of(order, positions=True)] if order is not None else [])
+    categories = categories_of([*kept, *([order] if order is not None else [])][0], macro=macro)
     rates = [agreement(table) for table in (prompts, order, sampling) if table is not None]
     both = [agreement(table) for table in (prompts, order) if table is not None]
-    lowest, highest = _range(kept, macro)
+    lowest, highest = lowest_and_highest(parts, categories)
     return Aggregated(
-        acc_mean=_mean(kept, macro),
+        acc_mean=_mean(parts, categories),
         acc_min=lowest,
         acc_max=highest,
         cr_all=_mean_rate(rates),
         cr_prompts_order=_mean_rate(both) if len(both) == 2 else UNDEFINED,
-        predictions=sum(len(table.kinds) for table, _ in kept),
+        predictions=sum(part.present.shape[1] for part in parts),
         questions=len(common),
     )
-
-
-_Part = tuple[ResponseTable, bool]
-"""A probe's table, and whether its kinds are positions."""
 
 
 def _of(table: ResponseTable, questions: set[str]) -> ResponseTable:
@@ -107,25 +106,14 @@ def _mean_rate(rates: Sequence[Floats]) -> Estimate:
     return mean_of(means, np.isfinite(means))
 
 
-def _mean(parts: Sequence[_Part], macro: bool) -> Estimate:
-    """Mean of all accuracies, with the standard error of the delta method. All parts have the same questions."""
-    first, _ = parts[0]
-    members = members_by_category(first) if macro else [np.ones(len(first.sizes), dtype=np.bool_)]
-    count = sum(len(table.kinds) for table, _ in parts)
-    value = 0.0
-    on_mean = [np.zeros(int(inside.sum())) for inside in members]
-    for table, positions in parts:
-        found = [influences(table, inside, positions=positions) for inside in members]
-        defined = np.isfinite([part.deviations for part in found])
-        weights = defined / (count * defined.sum(axis=0))  # a kind is the mean of the categories that have it
-        of_baseline = len(table.kinds) / (count * len(members))
-        for number, (part, weight) in enumerate(zip(found, weights, strict=True)):
-            value += of_baseline * part.baseline + float(np.nan_to_num(part.deviations) @ weight)
-            on_mean[number] += of_baseline * part.on_baseline + np.nan_to_num(part.on_deviations) @ weight
-    return Estimate(value, float(np.linalg.norm([standard_error(influence) for influence in on_mean])))
-
-
-def _range(parts: Sequence[_Part], macro: bool) -> tuple[Estimate, Estimate]:
-    accuracies = [group_accuracies(table, positions=positions, macro=macro) for table, positions in parts]
-    first, _ = parts[0]
-    return lowest_and_highest(lambda weights: np.hstack([part(weights) for part in accuracies]), len(first.sizes))
+def _mean(parts: Sequence[Kinds], categories: Sequence[Category]) -> Estimate:
+    """Mean of all accuracies. All parts have the same questions."""
+    members = [category.members for category in categories]
+    value = float(accuracies(parts, members, [np.ones((1, len(each))) for each in members]).mean())
+    count = len(parts[0].baseline)
+    if count < 2:
+        return Estimate(value, nan)
+    influence = influence_on(parts, categories).mean(axis=1)
+    error = standard_error(influence)
+    low, high = wilson_with_error(value, error, count)
+    return Estimate(value, error or (high - low) / (2 * IN_95_PERCENT), influence, ends=(low, high))

@@ -2,45 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from lm_eval_cora.responses import Floats
 
-REPLICATES = 1_000
+REPLICATES = 5_000
 """Number of bootstrap samples."""
 
 _DRAWS_AT_A_TIME = 2_000_000
 
 
-def bootstrap(statistics: Callable[[Floats], Floats], questions: int) -> Floats:
-    """Compute statistics in 1,000 bootstrap samples of N questions, with a fixed seed: N determines the samples.
+def bootstrap(statistics: Callable[[list[Floats]], Floats], strata: Sequence[tuple[int, int]]) -> Floats:
+    """Compute statistics in 5,000 bootstrap samples of the questions, with a fixed seed.
+
+    Each stratum is resampled by itself. Of its n questions n - 1 are drawn with replacement, so that the variance of a
+    mean is s^2 / n with the variance s^2 (ddof 1) of the sample. Drawing n would give (n - 1) / n times as much.
 
     Use it only for statistics without a closed-form standard error, such as a minimum. Drawing takes most of the time,
     so compute several statistics of the same questions in one call.
 
     Args:
-        statistics: Takes (B, N) weights, the number of times that each of N questions was drawn in each of B samples,
-            and returns (B, K) values of K statistics.
-        questions: N, at least 1.
+        statistics: Takes (B, n) weights for each stratum, the number of times that each of its n questions was drawn in
+            each of B samples, and returns (B, K) values of K statistics.
+        strata: Number of questions and number of draws of each stratum.
 
     Returns:
-        (1000, K) values; their standard deviations (ddof 1) are the standard errors.
+        (5000, K) values; their standard deviations (ddof 1) are the standard errors.
 
     Example:
         >>> values = np.array([[0.0], [1.0], [0.0], [1.0]])
-        >>> (error,) = bootstrap(lambda weights: weights @ values / 4, questions=4).std(axis=0, ddof=1)
-        >>> bool(0.2 < error < 0.3)
+        >>> (error,) = bootstrap(lambda weights: weights[0] @ values / 3, [(4, 3)]).std(axis=0, ddof=1)
+        >>> bool(0.27 < error < 0.3)
         True
+
+    Source: Rao and Wu 1988 (n - 1 draws from each stratum).
     """
     generator = np.random.default_rng(0)
-    step = max(1, _DRAWS_AT_A_TIME // questions)
+    step = max(1, _DRAWS_AT_A_TIME // max(1, sum(questions for questions, _ in strata)))
     values = []
     for start in range(0, REPLICATES, step):
         size = min(step, REPLICATES - start)
-        drawn = generator.integers(0, questions, size=(size, questions))
-        drawn += np.arange(size)[:, None] * questions
-        weights = np.bincount(drawn.ravel(), minlength=size * questions).reshape(size, questions)
-        values.append(statistics(weights.astype(np.float64)))
+        values.append(statistics([_weights(generator, size, *stratum) for stratum in strata]))
     return np.concatenate(values)
+
+
+def _weights(generator: np.random.Generator, samples: int, questions: int, draws: int) -> Floats:
+    """(samples, questions) how often each question is drawn."""
+    drawn = generator.integers(0, questions, size=(samples, draws))
+    drawn += np.arange(samples)[:, None] * questions
+    weights = np.bincount(drawn.ravel(), minlength=samples * questions).reshape(samples, questions)
+    return weights.astype(np.float64)

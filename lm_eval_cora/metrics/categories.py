@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from lm_eval_cora.metrics.consistency import all_equal, consistency_rate
-from lm_eval_cora.metrics.ranges import acc_max, acc_mean, acc_min
+from lm_eval_cora.metrics.extremes import acc_max, acc_min
+from lm_eval_cora.metrics.ranges import acc_mean
 from lm_eval_cora.responses import ResponseTable
 
 

@@ -227,7 +227,7 @@ def of_terms(*terms: Term, value: float | None = None) -> Estimate:
     Example:
         >>> rows, corners = np.array([[0.0, 1.0]] * 40), np.array([[0.0, 1.0], [1.0, 1.0]])
         >>> round(of_terms(Term(rows, corners)).stderr, 4)
-        0.0223
+        0.0224
     """
     value = value_of(terms) if value is None else float(value)
     if len(terms[0].columns) < 2:

@@ -44,6 +44,28 @@ def wilson(successes: float, trials: float, z: float = IN_95_PERCENT) -> tuple[f
     return (0.0 if not successes else max(0.0, middle - half), 1.0 if successes == trials else min(1.0, middle + half))
 
 
+def wilson_with_error(value: float, stderr: float, questions: int, z: float = IN_95_PERCENT) -> tuple[float, float]:
+    """Wilson's interval of a mean between 0 and 1, with the number of trials that has the same standard error.
+
+    Args:
+        value: The mean. It is moved into the range if an adjustment puts it outside.
+        stderr: Its standard error.
+        questions: The number of trials if no question differs, so that the error is 0.
+        z: Quantile of the normal distribution; 1.96 for 95%.
+
+    Returns:
+        The ends, from 0 to 1.
+
+    Example:
+        >>> wilson_with_error(0.25, 0.0, 40) == wilson(10, 40)
+        True
+    """
+    share = min(1.0, max(0.0, value))
+    variance = share * (1 - share)
+    trials = variance / stderr**2 if variance > 0 and stderr > 0 else float(questions)
+    return wilson(share * trials, trials, z)
+
+
 def tango(lost: int, gained: int, questions: int, z: float = IN_95_PERCENT) -> tuple[float, float]:
     """Tango's score interval of a paired difference of shares, (gained - lost) / N.
 

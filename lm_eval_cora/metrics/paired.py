@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lm_eval_cora.metrics.estimate import Estimate, of_terms, standard_error
-from lm_eval_cora.metrics.intervals import IN_95_PERCENT, tango
+from lm_eval_cora.metrics.intervals import IN_95_PERCENT, score_interval, tango
 from lm_eval_cora.metrics.terms import negated
 
 
@@ -31,7 +31,7 @@ class Difference(NamedTuple):
     high: float
 
 
-def difference(before: Estimate, after: Estimate) -> Difference:
+def difference(before: Estimate, after: Estimate, *, z: float = IN_95_PERCENT) -> Difference:
     """Difference of two estimates from the same questions: after - before, paired by question.
 
     The standard error is that of the differences within questions, with terms of second order. A question that is
@@ -46,6 +46,7 @@ def difference(before: Estimate, after: Estimate) -> Difference:
     Args:
         before: An estimate from N questions.
         after: An estimate from the same questions in the same order.
+        z: Quantile of the normal distribution for the interval; 1.96 for 95%.
 
     Returns:
         The difference with its standard error and 95% interval. Both are nan if an estimate has no standard error, or
@@ -58,25 +59,26 @@ def difference(before: Estimate, after: Estimate) -> Difference:
         >>> from lm_eval_cora.metrics.estimate import share_of
         >>> before, after = (share_of(np.arange(30) < right) for right in (10, 14))
         >>> [round(number, 4) for number in difference(before, after)]
-        [0.1333, 0.0631, -0.0081, 0.2968]
+        [0.1333, 0.0631, 0.0, 0.2968]
     """
     value = after.value - before.value
     if before.influence is None or after.influence is None:
         return Difference(value, nan, nan, nan)
     _check(len(before.influence), len(after.influence))
     if before.terms and after.terms:
-        found = of_terms(*after.terms, *negated(before.terms))
-        return Difference(value, found.stderr, *(_of_shares(before, after) or found.interval))
+        terms = (*after.terms, *negated(before.terms))
+        error = of_terms(*terms).stderr
+        return Difference(value, error, *(_of_shares(before, after, z) or score_interval(terms, z)))
     error = standard_error(after.influence - before.influence)
-    return Difference(value, error, value - IN_95_PERCENT * error, value + IN_95_PERCENT * error)
+    return Difference(value, error, max(-1.0, value - z * error), min(1.0, value + z * error))
 
 
-def _of_shares(before: Estimate, after: Estimate) -> tuple[float, float] | None:
+def _of_shares(before: Estimate, after: Estimate, z: float) -> tuple[float, float] | None:
     """The interval of a difference of two shares of the same questions; None for other estimates."""
     test = mcnemar(before, after)
     if test is None or before.outcomes is None:
         return None
-    low, high = tango(test.lost, test.gained, int((~np.isnan(before.outcomes)).sum()))
+    low, high = tango(test.lost, test.gained, int((~np.isnan(before.outcomes)).sum()), z)
     return (min(low, 0.0), max(high, 0.0)) if test.p_value >= 0.05 else (low, high)
 
 

@@ -1,0 +1,225 @@
+"""Lowest and highest accuracy of the kinds of variants, their range, and the range expected by chance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from math import nan
+
+import numpy as np
+
+from lm_eval_cora.metrics.bootstrap import bootstrap
+from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
+from lm_eval_cora.metrics.intervals import IN_95_PERCENT, wilson_with_error
+from lm_eval_cora.metrics.kinds import (
+    Category,
+    Kinds,
+    accuracies,
+    categories_of,
+    covariance_of,
+    influence_on,
+    kinds_of,
+)
+from lm_eval_cora.metrics.simultaneous import critical_value, range_by_chance
+from lm_eval_cora.responses import Floats, ResponseTable
+
+FEWEST = 10
+"""Smallest number of questions for which the range by chance and the test of equal accuracies are computed."""
+
+
+def acc_min(table: ResponseTable, *, positions: bool = False, macro: bool = False) -> Estimate:
+    """Lowest accuracy among the kinds of variants.
+
+    The accuracy of a kind is the mean over questions of the mean within the question. The standard error is
+    bootstrapped over questions (5,000 samples), and each sample has its own lowest kind. The 95% interval follows from
+    intervals of all kinds that hold together (max-t): it goes from the lowest of their lower ends to the lowest of
+    their upper ends. The lowest of several equal accuracies is below the true one on average; see
+    `acc_range_by_chance`.
+
+    Args:
+        table: Answers to N questions.
+        positions: Whether the kinds are positions of the right option. Only questions with enough options have the last
+            positions, and these questions may be harder. The accuracy of a position is therefore acc_mean + the mean,
+            over the questions that have it, of (accuracy at the position - the question's mean). If all questions have
+            all positions, this is the plain accuracy.
+        macro: Whether to average over categories, each with the same weight. The accuracy of a kind is then the mean of
+            the categories' accuracies. For positions, acc_mean is averaged over all categories, and the mean difference
+            over the categories that have the position. Questions are resampled within categories. Categories with one
+            question are resampled together; a single one with the smallest other category.
+
+    Returns:
+        A share from 0 to 1; with `positions` it may be slightly outside because of the adjustment; nan without
+        questions.
+
+    Example:
+        >>> acc_min(ResponseTable.from_hits([[1, 1, 0], [1, 0, 0]])).value
+        0.25
+
+    Source: SCORE, section 3.4 (accuracy range).
+    """
+    return _extremes(table, positions, macro)[0]
+
+
+def acc_max(table: ResponseTable, *, positions: bool = False, macro: bool = False) -> Estimate:
+    """Highest accuracy among the kinds of variants.
+
+    The accuracy of a kind, the standard error and the interval are computed as in `acc_min`.
+
+    Args:
+        table: Answers to N questions.
+        positions: Whether the kinds are positions of the right option; see `acc_min`.
+        macro: Whether to average over categories; see `acc_min`.
+
+    Returns:
+        A share from 0 to 1; with `positions` it may be slightly outside because of the adjustment; nan without
+        questions.
+
+    Example:
+        >>> acc_max(ResponseTable.from_hits([[1, 1, 0], [1, 0, 0]])).value
+        1.0
+
+    Source: SCORE, section 3.4 (accuracy range).
+    """
+    return _extremes(table, positions, macro)[1]
+
+
+def acc_range(table: ResponseTable, *, positions: bool = False, macro: bool = False) -> Estimate:
+    """Difference between the highest and the lowest accuracy of the kinds: acc_max - acc_min.
+
+    Even equally good kinds differ by chance, so compare it with `acc_range_by_chance`.
+
+    Args:
+        table: Answers to N questions.
+        positions: Whether the kinds are positions of the right option; see `acc_min`.
+        macro: Whether to average over categories; see `acc_min`.
+
+    Returns:
+        A difference of at least 0, without a standard error; nan without questions.
+
+    Example:
+        >>> acc_range(ResponseTable.from_hits([[1, 1, 0], [1, 0, 0]])).value
+        0.75
+
+    Source: SCORE, section 3.4 (accuracy range).
+    """
+    lowest, highest = _extremes(table, positions, macro)
+    return Estimate(highest.value - lowest.value, nan)
+
+
+def acc_range_by_chance(table: ResponseTable, *, positions: bool = False, macro: bool = False) -> Estimate:
+    """Expected range of the accuracies if all kinds had the same true accuracy.
+
+    This is the mean range of normal variables with the covariance of the accuracies over questions. Answers to the same
+    question depend on each other, so it is smaller than for independent samples. Ten templates with independent answers
+    and an accuracy of 0.8 differ by 0.123 at 100 questions.
+
+    Args:
+        table: Answers to N questions.
+        positions: Whether the kinds are positions of the right option; see `acc_min`.
+        macro: Whether to average over categories; see `acc_min`.
+
+    Returns:
+        A difference of at least 0, without a standard error; nan with fewer than ten questions.
+
+    Example:
+        >>> table = ResponseTable.from_hits([[1, 0], [0, 1], [1, 1], [0, 0]] * 25)
+        >>> round(acc_range_by_chance(table).value, 2)  # the difference of the two has a standard error of 0.071
+        0.06
+
+    Source: ours.
+    """
+    if len(table.sizes) < FEWEST:
+        return UNDEFINED
+    influence = influence_on([kinds_of(table, positions=positions)], categories_of(table, macro=macro))
+    return Estimate(range_by_chance(covariance_of(influence)), nan)
+
+
+def acc_range_p(table: ResponseTable) -> Estimate:
+    """P-value of Cochran's Q test: do all kinds have the same true accuracy?
+
+    With x_ig = 1 if question i is answered correctly in kind g, D_g is the sum over questions of x_ig minus the
+    question's mean, and V is the sum over questions of s_i^2 (I - J / n_i). Here s_i^2 is the variance (ddof 1) of the
+    n_i answers to question i, I is the identity and J has ones for all pairs of kinds that the question has. The
+    statistic D' V^-1 D has about a chi-square distribution with (kinds - 1) degrees of freedom. If all questions have
+    all kinds, it is Cochran's Q.
+
+    Args:
+        table: Answers to N questions.
+
+    Returns:
+        A probability from 0 to 1, without a standard error; 1 if no question's answers differ. nan with fewer than ten
+        questions, with a single kind, or if a question has several variants of a kind: their means vary less, so kinds
+        of different size cannot be exchanged.
+
+    Example:
+        >>> equal, unequal = [[1, 0], [0, 1]] * 10, [[1, 0]] * 20
+        >>> [round(acc_range_p(ResponseTable.from_hits(rows)).value, 6) for rows in (equal, unequal)]
+        [1.0, 8e-06]
+
+    Source: Cochran 1950 (Q); with missing kinds the statistic of Skillings and Mack 1981.
+    """
+    if len(table.sizes) < FEWEST or len(table.kinds) < 2:
+        return UNDEFINED
+    _, right, present = kinds_of(table)
+    sizes = present.sum(axis=1)
+    if not np.array_equal(sizes, table.sizes):
+        return UNDEFINED
+    from scipy.special import chdtrc  # importing scipy takes time; see metrics.paired
+
+    means = right.sum(axis=1) / sizes
+    deviations = (right - means[:, None]) * present
+    variances = (deviations**2).sum(axis=1) / np.maximum(sizes - 1, 1)
+    covariance = np.diag(variances @ present) - (present * (variances / sizes)[:, None]).T @ present
+    if not variances.any():
+        return Estimate(1.0, nan)
+    total = deviations.sum(axis=0)
+    statistic = float(total @ np.linalg.pinv(covariance, hermitian=True) @ total)
+    return Estimate(float(chdtrc(np.linalg.matrix_rank(covariance, hermitian=True), statistic)), nan)
+
+
+@lru_cache(maxsize=1)  # acc_min, acc_max and acc_range are computed one after the other
+def _extremes(table: ResponseTable, positions: bool, macro: bool) -> tuple[Estimate, Estimate]:
+    if not len(table.sizes):
+        return UNDEFINED, UNDEFINED
+    return lowest_and_highest([kinds_of(table, positions=positions)], categories_of(table, macro=macro))
+
+
+def lowest_and_highest(parts: Sequence[Kinds], categories: Sequence[Category]) -> tuple[Estimate, Estimate]:
+    """Lowest and highest accuracy of the kinds of one or more tables of the same questions.
+
+    Args:
+        parts: The contributions of N questions from each table.
+        categories: The categories over which accuracies are averaged.
+
+    Returns:
+        The lowest and the highest, with bootstrapped errors and with intervals.
+    """
+    members = [category.members for category in categories]
+    values = accuracies(parts, members, [np.ones((1, len(each))) for each in members])[0]
+    ends = float(np.nanmin(values)), float(np.nanmax(values))
+    questions = len(parts[0].baseline)
+    if questions < 2:
+        return Estimate(ends[0], nan), Estimate(ends[1], nan)
+    alike = [category.alike for category in categories]
+
+    def extremes(weights: Sequence[Floats]) -> Floats:
+        found = accuracies(parts, alike, weights)
+        return np.stack([np.nanmin(found, axis=1), np.nanmax(found, axis=1)], axis=1)
+
+    strata = [(len(c.alike), len(c.members) - 1 if len(c.members) > 1 else 1) for c in categories]
+    errors = bootstrap(extremes, strata).std(axis=0, ddof=1).tolist()
+    intervals = _together(values, covariance_of(influence_on(parts, categories)), questions)
+    found = []
+    for value, error, end in zip(ends, errors, (np.min, np.max), strict=True):
+        low, high = (float(end(side)) for side in zip(*intervals, strict=True))
+        spread = (high - low) / (2 * IN_95_PERCENT)  # if no question differs
+        found.append(Estimate(value, error or spread, ends=(min(low, value), max(high, value))))
+    return found[0], found[1]
+
+
+def _together(values: Floats, covariance: Floats, questions: int) -> list[tuple[float, float]]:
+    """95% intervals of the accuracies that hold for all kinds together."""
+    z = critical_value(covariance)
+    errors = np.sqrt(np.diag(covariance)).tolist()
+    known = [(value, error) for value, error in zip(values.tolist(), errors, strict=True) if np.isfinite(value)]
+    return [wilson_with_error(value, error, questions, z) for value, error in known]
