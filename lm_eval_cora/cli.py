@@ -30,6 +30,8 @@ from lm_eval_cora.options import OptionError
 from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.compare import NOTE, as_table, compare, pair_runs, told_apart
 from lm_eval_cora.report.compare import as_json as comparison_as_json
+from lm_eval_cora.report.kinds import NOTE as NOTE_ON_KINDS
+from lm_eval_cora.report.kinds import kinds_as_json, kinds_table
 from lm_eval_cora.report.page import render
 from lm_eval_cora.report.plots import check_drawing
 from lm_eval_cora.report.runs import Run, read_runs
@@ -200,12 +202,13 @@ def _compare(given: argparse.Namespace) -> None:
     if alone:
         _say(f"not compared, because only one of the two has it: {', '.join(alone)}")
     if compared and given.json:
-        _print_json([comparison_as_json(*row) for row in compared])
+        _print_json([{**comparison_as_json(*row), "kinds": kinds_as_json(*row[:2])} for row in compared])
     elif compared:
         for row in compared:
-            table = as_table(*row)
-            print(f"{table.title}\n\n{table_as_text(table.columns, table.rows)}\n")
-        print(NOTE)
+            tables = [as_table(*row), kinds_table(*row[:2])]
+            for table in filter(None, tables):
+                print(f"{table.title}\n\n{table_as_text(table.columns, table.rows)}\n")
+        print(f"{NOTE} {NOTE_ON_KINDS}")
     if refused:
         raise ReportError("\n".join(refused))
 

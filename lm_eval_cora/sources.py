@@ -17,6 +17,7 @@ from lm_eval_cora.answers import Reader
 from lm_eval_cora.metrics.arrays import despite_skipped
 from lm_eval_cora.metrics.entries import compute, is_in_table
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of
+from lm_eval_cora.metrics.kinds import note_on_small_categories
 from lm_eval_cora.question import shorten
 from lm_eval_cora.reading import read_response, skipped
 from lm_eval_cora.report import ReportError
@@ -98,6 +99,8 @@ def scores_of_rows(rows: AnswerRows) -> Scores:
     if not table.is_whole:
         notes.append(f"{int(table.skipped.sum()):,} of {len(table.skipped):,} variants were skipped")
     notes += _left_out(table)
+    if "category" in rows.known and (note := note_on_small_categories(table)):
+        notes.append(note)
     return Scores(table, _functions(table), reasons=_undefined(table, rows.known), notes=notes)
 
 
@@ -279,6 +282,9 @@ _METRICS: Mapping[str, Callable[[ResponseTable], Estimate]] = {
     "acc_mean": metrics.acc_mean,
     "acc_min": metrics.acc_min,
     "acc_max": metrics.acc_max,
+    "acc_range": metrics.acc_range,
+    "acc_range_by_chance": metrics.acc_range_by_chance,
+    "acc_range_p": metrics.acc_range_p,
     "macro_acc": metrics.macro_acc,
     "all_equal": metrics.all_equal,
     "equal@0.8": partial(metrics.equal_at, level=0.8),
@@ -296,7 +302,7 @@ _NEED_THE_ORIGINAL = ("mcqa", "mcqa_plus_diff", "ci", "cora", "sc", "acc_h")
 
 _NEEDS: Mapping[str, tuple[str, ...]] = {
     "picked": ("consistency_rate", "sc", "acc_h", "all_equal", "equal@0.8", "invalid"),
-    "kind": ("acc_mean", "acc_min", "acc_max"),
+    "kind": ("acc_mean", "acc_min", "acc_max", "acc_range", "acc_range_by_chance", "acc_range_p"),
     "category": ("macro_acc",),
     "followed": ("followed",),
 }

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from lm_eval_cora.metrics.consistency import all_equal, consistency_rate
-from lm_eval_cora.metrics.extremes import acc_max, acc_min
+from lm_eval_cora.metrics.extremes import acc_max, acc_min, acc_range, acc_range_by_chance, acc_range_p
 from lm_eval_cora.metrics.ranges import acc_mean
 from lm_eval_cora.responses import ResponseTable
 
@@ -20,8 +20,9 @@ def by_category(table: ResponseTable, *, positions: bool = False) -> dict[str, d
         positions: The kinds of variants are positions of the right option; see `acc_min`.
 
     Returns:
-        For each category its `acc_mean`, `acc_min`, `acc_max`, `consistency_rate` and `all_equal`, shares from 0 to 1,
-        and `questions`, the number of its questions. Empty without questions.
+        For each category its `acc_mean`, `acc_min`, `acc_max`, `acc_range`, `acc_range_by_chance`, `acc_range_p`,
+        `consistency_rate` and `all_equal`, numbers from 0 to 1, and `questions`, the number of its questions. Empty
+        without questions.
 
     Example:
         >>> by_category(ResponseTable.from_hits([[1, 1], [0, 1]]))[""]["all_equal"].value
@@ -36,6 +37,9 @@ def by_category(table: ResponseTable, *, positions: bool = False) -> dict[str, d
             "acc_mean": acc_mean(part),
             "acc_min": acc_min(part, positions=positions),
             "acc_max": acc_max(part, positions=positions),
+            "acc_range": acc_range(part, positions=positions),
+            "acc_range_by_chance": acc_range_by_chance(part, positions=positions),
+            "acc_range_p": acc_range_p(part),
             "consistency_rate": consistency_rate(part),
             "all_equal": all_equal(part),
             "questions": len(part.sizes),

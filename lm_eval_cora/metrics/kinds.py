@@ -81,6 +81,22 @@ def categories_of(table: ResponseTable, *, macro: bool) -> list[Category]:
     return [Category(each, each if len(each) > 1 else pool) for each in members]
 
 
+def note_on_small_categories(table: ResponseTable) -> str:
+    """Say that the variation of categories with a single question is pooled; empty if there are none.
+
+    Example:
+        >>> note_on_small_categories(ResponseTable.from_hits([[1], [0]]))
+        ''
+    """
+    count = sum(len(category.members) == 1 for category in categories_of(table, macro=True))
+    if not count or len(table.sizes) < 2:
+        return ""
+    return (
+        f"{count} {'category has' if count == 1 else 'categories have'} one question. The errors of the macro metrics "
+        "take their variation from questions of several categories"
+    )
+
+
 def accuracies(parts: Sequence[Kinds], members: Sequence[Ints], weights: Sequence[Floats]) -> Floats:
     """Accuracies of the kinds of one or more tables of the same questions, averaged over categories.
 

@@ -70,6 +70,9 @@ def difference(before: Estimate, after: Estimate, *, z: float = IN_95_PERCENT) -
         error = of_terms(*terms).stderr
         return Difference(value, error, *(_of_shares(before, after, z) or score_interval(terms, z)))
     error = standard_error(after.influence - before.influence)
+    if not error:  # no question differs
+        low, high = tango(0, 0, len(after.influence), z)
+        return Difference(value, (high - low) / (2 * z), max(-1.0, value + low), min(1.0, value + high))
     return Difference(value, error, max(-1.0, value - z * error), min(1.0, value + z * error))
 
 

@@ -116,6 +116,8 @@ def each_kind(table: ResponseTable, *, positions: bool = False) -> dict[str, dic
     for kind, outlier in zip(kinds, _outliers([part["accuracy"].value for part in kinds.values()]), strict=True):
         kinds[kind]["outlier"] = outlier
     if positions and kinds:
+        if present.all():  # the adjustment is 0
+            return {kind: {**part, "adjusted": part["accuracy"]} for kind, part in kinds.items()}
         for part, adjusted in zip(kinds.values(), _adjusted(table), strict=True):
             part["adjusted"] = adjusted if part["questions"] > 1 else Estimate(adjusted.value, nan)
     return kinds

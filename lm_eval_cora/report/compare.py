@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from math import isnan
 from pathlib import Path
 from typing import Any, Literal
 
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.data import OF_THE_DATA, Data
-from lm_eval_cora.metrics.estimate import for_json
+from lm_eval_cora.metrics.estimate import Estimate, for_json
 from lm_eval_cora.metrics.paired import Compared, compared
 from lm_eval_cora.question import shorten
 from lm_eval_cora.report import ReportError
@@ -93,7 +94,8 @@ def compare(before: Run, after: Run) -> dict[str, Compared]:
         after: A run of the same task.
 
     Returns:
-        The comparison of each metric, in the order of the task file.
+        The comparison of each metric, in the order of the task file. Statistics without a standard error, such as
+        p-values, are left out.
 
     Raises:
         ReportError: If the runs differ in their questions, settings, form or reader.
@@ -103,8 +105,13 @@ def compare(before: Run, after: Run) -> dict[str, Compared]:
     return {
         name: compared(estimate, after.estimates[name])
         for name, estimate in before.estimates.items()
-        if name in after.estimates
+        if name in after.estimates and (len(before.table.sizes) < 2 or not _is_statistic(estimate))
     }
+
+
+def _is_statistic(estimate: Estimate) -> bool:
+    """Whether an estimate is defined but has no standard error, such as a p-value or a range."""
+    return not isnan(estimate.value) and isnan(estimate.stderr)
 
 
 def not_comparable(before: Run, after: Run) -> str:

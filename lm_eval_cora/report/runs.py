@@ -15,6 +15,7 @@ from lm_eval_cora.data import Data
 from lm_eval_cora.equivalence import EquivalenceChecker
 from lm_eval_cora.metrics.entries import compute, is_in_table
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
+from lm_eval_cora.metrics.kinds import note_on_small_categories
 from lm_eval_cora.options import Options
 from lm_eval_cora.probes import Probe
 from lm_eval_cora.question import Form
@@ -173,6 +174,8 @@ class Run:
         if self.differences:
             told.append(f"the results file differs from its samples: {'; '.join(self.differences)}")
         ours = {entry["metric"] for entry in self.entries}
+        if any(name.startswith("macro_") for name in self.estimates) and (note := note_on_small_categories(self.table)):
+            told.append(note)
         if others := sorted(name for name in self.metrics - ours if not name.endswith("_stderr")):
             told.append(f"metrics that are not of the probe {self.probe.name!r} are not shown: {', '.join(others)}")
         return told

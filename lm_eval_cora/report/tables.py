@@ -67,8 +67,13 @@ def score_table(runs: Sequence[Run], *, ranked: bool) -> Table:
     rows.append(["answers", *(cell for run in runs for cell in (run.table.answers, ""))])
     several = " The number in brackets is the rank among the models." if ranked and len(runs) > 1 else ""
     note = f"Value ± standard error and 95% interval; the question is the unit of both.{several}"
-    columns = [name for run in runs for name in (run.model, f"95% {run.model}" if len(runs) > 1 else "95%")]
-    return Table("Scores", ["metric", *columns], rows, note)
+    return Table("Scores", _with_intervals("metric", runs), rows, note)
+
+
+def _with_intervals(first: str, runs: Sequence[Run]) -> list[str]:
+    """Names of the columns of a table with a score and its interval per model."""
+    named = [name for run in runs for name in (run.model, f"95% {run.model}" if len(runs) > 1 else "95%")]
+    return [first, *named]
 
 
 def differences(runs: Sequence[Run]) -> Table:
@@ -175,21 +180,36 @@ def accuracy_ranges(runs: Sequence[Run]) -> Ranges:
         )
         for run, found in zip(runs, ranges, strict=True)
     ]
-    rows: list[list[Cell]] = [[name, *(found[name] for found in ranges)] for name in shown]
+    rows: list[list[Cell]] = [
+        [name, *(cell for found in ranges for cell in (found[name], found[name].interval))] for name in shown
+    ]
+    rows += [
+        [name, *(cell for run in runs for cell in (Number.of(_range_of(run, name)), ""))]
+        for name in ("acc_range", "acc_range_by_chance", "acc_range_p")
+    ]
     return Ranges(
         f"Range of the accuracy over {what}, and consistency rate",
         "accuracy, and consistency rate",
         "consistency rate",
         spreads,
-        Table("Ranges", ["metric", *models(runs)], rows),
+        Table("Ranges", _with_intervals("metric", runs), rows, _RANGES),
         f"A narrow range means that the accuracy depends little on the {what}. The consistency rate measures how often "
         "the answers stay the same, right or wrong.",
     )
 
 
+_ADJUSTED = ("acc_min", "acc_max", "acc_range", "acc_range_by_chance")
+"""The metrics of positions that are adjusted for the questions that have a position."""
+
+_RANGES = (
+    "The range of several accuracies is above 0 even if all are equally good. acc_range_by_chance is its expected size "
+    "then, and acc_range_p is the p-value of Cochran's Q test."
+)
+
+
 def _range_of(run: Run, name: str) -> Estimate:
     compute: Callable[..., Estimate] = getattr(metrics, name)
-    adjusted = {"positions": True} if run.probe.by_position and name in ("acc_min", "acc_max") else {}
+    adjusted = {"positions": True} if run.probe.by_position and name in _ADJUSTED else {}
     return run.estimates.get(name) or compute(run.table, **adjusted)
 
 
@@ -213,17 +233,16 @@ def by_category(runs: Sequence[Run]) -> Table | None:
     """Tabulate the accuracy, its range and the consistency rate of each category; None for one category."""
     if len({category for run in runs for category in run.table.categories}) < 2:
         return None
-    names = ["acc_mean", "acc_min", "acc_max", "consistency_rate"]
+    names = ["acc_mean", "acc_min", "acc_max", "acc_range", "acc_range_by_chance", "acc_range_p", "consistency_rate"]
     names += ["all_equal"] * ("all_equal" in runs[0].estimates)  # in other probes the right answer may change
     rows: list[list[Cell]] = []
     for run in runs:
         parts = metrics.by_category(run.table, positions=run.probe.by_position)
         for category, part in parts.items():
             name = [category] if len(runs) == 1 else [category, run.model]
-            spread = Number(part["acc_max"].value - part["acc_min"].value)
-            rows.append([*name, part["questions"], *(Number.of(part[name]) for name in names), spread])
+            rows.append([*name, part["questions"], *(Number.of(part[name]) for name in names)])
     head = ["category"] if len(runs) == 1 else ["category", "model"]
-    return Table("By category", [*head, "questions", *names, "range"], rows, sortable=True)
+    return Table("By category", [*head, "questions", *names], rows, _RANGES, sortable=True)
 
 
 def picks_by_letter(runs: Sequence[Run]) -> Dots | None:

@@ -1,0 +1,48 @@
+"""Differences between two runs by kind of variant, with intervals that hold for all kinds together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lm_eval_cora.metrics.estimate import for_json
+from lm_eval_cora.metrics.paired import Difference
+from lm_eval_cora.metrics.simultaneous import differences_together
+from lm_eval_cora.report.content import Cell, Number, Table, interval
+from lm_eval_cora.report.runs import Run
+from lm_eval_cora.report.tables import kinds_of
+
+NOTE = (
+    "The intervals by kind hold for all kinds together in 95% of the samples. So look here, and not at acc_min or "
+    "acc_max, to see where the models differ."
+)
+
+
+def by_kind(before: Run, after: Run) -> dict[str, Difference]:
+    """Difference of the accuracy of each kind of variant that both runs have, paired by question.
+
+    Empty if variants were skipped by early stopping, because the remaining answers were selected for being right.
+    """
+    if not (before.table.is_whole and after.table.is_whole):
+        return {}
+    one, other = kinds_of(before), kinds_of(after)
+    names = [kind for kind in one if kind in other]
+    found = differences_together(*([parts[kind]["accuracy"] for kind in names] for parts in (one, other)))
+    return dict(zip(names, found, strict=True))
+
+
+def kinds_table(before: Run, after: Run) -> Table | None:
+    """The differences by kind as a table; None if there are none."""
+    changes = by_kind(before, after)
+    if len(changes) < 2:
+        return None
+    rows: list[list[Cell]] = [
+        [name, Number(change.value, change.stderr, signed=True), interval(change.low, change.high)]
+        for name, change in changes.items()
+    ]
+    title = f"{before.task}: accuracy by {before.probe.one}"
+    return Table(title, [before.probe.one, "difference", "95%, all together"], rows)
+
+
+def kinds_as_json(before: Run, after: Run) -> dict[str, Any]:
+    """The differences by kind with all digits, undefined numbers as null."""
+    return {name: for_json(change._asdict()) for name, change in by_kind(before, after).items()}
