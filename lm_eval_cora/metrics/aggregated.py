@@ -12,7 +12,7 @@ from lm_eval_cora.metrics.consistency import agreement
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of, standard_error
 from lm_eval_cora.metrics.extremes import lowest_and_highest
 from lm_eval_cora.metrics.intervals import IN_95_PERCENT, wilson_with_error
-from lm_eval_cora.metrics.kinds import Category, Kinds, accuracies, categories_of, influence_on, kinds_of
+from lm_eval_cora.metrics.kinds import Kinds, Stratum, accuracies, influence_on, kinds_of, strata_of, trials_of
 from lm_eval_cora.probes.prompts import SINGLE_LETTER
 from lm_eval_cora.responses import Floats, ResponseTable
 
@@ -81,12 +81,12 @@ def aggregated(
     prompts, order, sampling = (None if table is None else _of(table, common) for table in (prompts, order, sampling))
     kept = [table.where(~table.is_kind(SINGLE_LETTER)) for table in (prompts, sampling) if table is not None]
     parts = [kinds_of(table) for table in kept] + ([kinds_of(order, positions=True)] if order is not None else [])
-    categories = categories_of([*kept, *([order] if order is not None else [])][0], macro=macro)
+    strata = strata_of([*kept, *([order] if order is not None else [])][0], macro=macro)
     rates = [agreement(table) for table in (prompts, order, sampling) if table is not None]
     both = [agreement(table) for table in (prompts, order) if table is not None]
-    lowest, highest = lowest_and_highest(parts, categories)
+    lowest, highest = lowest_and_highest(parts, strata)
     return Aggregated(
-        acc_mean=_mean(parts, categories),
+        acc_mean=_mean(parts, strata),
         acc_min=lowest,
         acc_max=highest,
         cr_all=_mean_rate(rates),
@@ -106,14 +106,12 @@ def _mean_rate(rates: Sequence[Floats]) -> Estimate:
     return mean_of(means, np.isfinite(means))
 
 
-def _mean(parts: Sequence[Kinds], categories: Sequence[Category]) -> Estimate:
+def _mean(parts: Sequence[Kinds], strata: Sequence[Stratum]) -> Estimate:
     """Mean of all accuracies. All parts have the same questions."""
-    members = [category.members for category in categories]
-    value = float(accuracies(parts, members, [np.ones((1, len(each))) for each in members]).mean())
-    count = len(parts[0].baseline)
-    if count < 2:
+    value = float(accuracies(parts, strata).mean())
+    if len(parts[0].baseline) < 2:
         return Estimate(value, nan)
-    influence = influence_on(parts, categories).mean(axis=1)
+    influence = influence_on(parts, strata).mean(axis=1)
     error = standard_error(influence)
-    low, high = wilson_with_error(value, error, count)
+    low, high = wilson_with_error(value, error, float(trials_of(parts, strata).min()))
     return Estimate(value, error or (high - low) / (2 * IN_95_PERCENT), influence, ends=(low, high))

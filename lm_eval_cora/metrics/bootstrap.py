@@ -14,7 +14,7 @@ REPLICATES = 5_000
 _DRAWS_AT_A_TIME = 2_000_000
 
 
-def bootstrap(statistics: Callable[[list[Floats]], Floats], strata: Sequence[tuple[int, int]]) -> Floats:
+def bootstrap(statistics: Callable[[list[Floats]], Floats], strata: Sequence[int]) -> Floats:
     """Compute statistics in 5,000 bootstrap samples of the questions, with a fixed seed.
 
     Each stratum is resampled by itself. Of its n questions n - 1 are drawn with replacement, so that the variance of a
@@ -26,31 +26,31 @@ def bootstrap(statistics: Callable[[list[Floats]], Floats], strata: Sequence[tup
     Args:
         statistics: Takes (B, n) weights for each stratum, the number of times that each of its n questions was drawn in
             each of B samples, and returns (B, K) values of K statistics.
-        strata: Number of questions and number of draws of each stratum.
+        strata: Number of questions of each stratum, at least 2.
 
     Returns:
         (5000, K) values; their standard deviations (ddof 1) are the standard errors.
 
     Example:
         >>> values = np.array([[0.0], [1.0], [0.0], [1.0]])
-        >>> (error,) = bootstrap(lambda weights: weights[0] @ values / 3, [(4, 3)]).std(axis=0, ddof=1)
+        >>> (error,) = bootstrap(lambda weights: weights[0] @ values / 3, [4]).std(axis=0, ddof=1)
         >>> bool(0.27 < error < 0.3)
         True
 
     Source: Rao and Wu 1988 (n - 1 draws from each stratum).
     """
     generator = np.random.default_rng(0)
-    step = max(1, _DRAWS_AT_A_TIME // max(1, sum(questions for questions, _ in strata)))
+    step = max(1, _DRAWS_AT_A_TIME // max(1, sum(strata)))
     values = []
     for start in range(0, REPLICATES, step):
         size = min(step, REPLICATES - start)
-        values.append(statistics([_weights(generator, size, *stratum) for stratum in strata]))
+        values.append(statistics([_weights(generator, size, questions) for questions in strata]))
     return np.concatenate(values)
 
 
-def _weights(generator: np.random.Generator, samples: int, questions: int, draws: int) -> Floats:
+def _weights(generator: np.random.Generator, samples: int, questions: int) -> Floats:
     """(samples, questions) how often each question is drawn."""
-    drawn = generator.integers(0, questions, size=(samples, draws))
+    drawn = generator.integers(0, questions, size=(samples, questions - 1))
     drawn += np.arange(samples)[:, None] * questions
     weights = np.bincount(drawn.ravel(), minlength=samples * questions).reshape(samples, questions)
     return weights.astype(np.float64)

@@ -12,19 +12,23 @@ from lm_eval_cora.metrics.bootstrap import bootstrap
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.metrics.intervals import IN_95_PERCENT, wilson_with_error
 from lm_eval_cora.metrics.kinds import (
-    Category,
     Kinds,
+    Stratum,
     accuracies,
-    categories_of,
     covariance_of,
     influence_on,
     kinds_of,
+    strata_of,
+    trials_of,
 )
 from lm_eval_cora.metrics.simultaneous import critical_value, range_by_chance
 from lm_eval_cora.responses import Floats, ResponseTable
 
 FEWEST = 10
 """Smallest number of questions for which the range by chance and the test of equal accuracies are computed."""
+
+_ROUNDING = 1e-12
+"""A bootstrapped error below this is 0."""
 
 
 def acc_min(table: ResponseTable, *, positions: bool = False, macro: bool = False) -> Estimate:
@@ -44,8 +48,8 @@ def acc_min(table: ResponseTable, *, positions: bool = False, macro: bool = Fals
             all positions, this is the plain accuracy.
         macro: Whether to average over categories, each with the same weight. The accuracy of a kind is then the mean of
             the categories' accuracies. For positions, acc_mean is averaged over all categories, and the mean difference
-            over the categories that have the position. Questions are resampled within categories. Categories with one
-            question are resampled together; a single one with the smallest other category.
+            over the categories that have the position. Questions are resampled within categories. The variation of
+            categories with one question is pooled; that of a single one with the smallest other category.
 
     Returns:
         A share from 0 to 1; with `positions` it may be slightly outside because of the adjustment; nan without
@@ -130,7 +134,7 @@ def acc_range_by_chance(table: ResponseTable, *, positions: bool = False, macro:
     """
     if len(table.sizes) < FEWEST:
         return UNDEFINED
-    influence = influence_on([kinds_of(table, positions=positions)], categories_of(table, macro=macro))
+    influence = influence_on([kinds_of(table, positions=positions)], strata_of(table, macro=macro))
     return Estimate(range_by_chance(covariance_of(influence)), nan)
 
 
@@ -181,45 +185,47 @@ def acc_range_p(table: ResponseTable) -> Estimate:
 def _extremes(table: ResponseTable, positions: bool, macro: bool) -> tuple[Estimate, Estimate]:
     if not len(table.sizes):
         return UNDEFINED, UNDEFINED
-    return lowest_and_highest([kinds_of(table, positions=positions)], categories_of(table, macro=macro))
+    return lowest_and_highest([kinds_of(table, positions=positions)], strata_of(table, macro=macro))
 
 
-def lowest_and_highest(parts: Sequence[Kinds], categories: Sequence[Category]) -> tuple[Estimate, Estimate]:
+def lowest_and_highest(parts: Sequence[Kinds], strata: Sequence[Stratum]) -> tuple[Estimate, Estimate]:
     """Lowest and highest accuracy of the kinds of one or more tables of the same questions.
 
     Args:
         parts: The contributions of N questions from each table.
-        categories: The categories over which accuracies are averaged.
+        strata: The categories over which accuracies are averaged.
 
     Returns:
         The lowest and the highest, with bootstrapped errors and with intervals.
     """
-    members = [category.members for category in categories]
-    values = accuracies(parts, members, [np.ones((1, len(each))) for each in members])[0]
+    values = accuracies(parts, strata)[0]
     ends = float(np.nanmin(values)), float(np.nanmax(values))
-    questions = len(parts[0].baseline)
-    if questions < 2:
+    if len(parts[0].baseline) < 2:
         return Estimate(ends[0], nan), Estimate(ends[1], nan)
-    alike = [category.alike for category in categories]
 
     def extremes(weights: Sequence[Floats]) -> Floats:
-        found = accuracies(parts, alike, weights)
+        found = accuracies(parts, strata, weights)
         return np.stack([np.nanmin(found, axis=1), np.nanmax(found, axis=1)], axis=1)
 
-    strata = [(len(c.alike), len(c.members) - 1 if len(c.members) > 1 else 1) for c in categories]
-    errors = bootstrap(extremes, strata).std(axis=0, ddof=1).tolist()
-    intervals = _together(values, covariance_of(influence_on(parts, categories)), questions)
+    errors = bootstrap(extremes, [sum(map(len, stratum)) for stratum in strata]).std(axis=0, ddof=1).tolist()
+    intervals = _together(values, covariance_of(influence_on(parts, strata)), trials_of(parts, strata))
     found = []
     for value, error, end in zip(ends, errors, (np.min, np.max), strict=True):
         low, high = (float(end(side)) for side in zip(*intervals, strict=True))
         spread = (high - low) / (2 * IN_95_PERCENT)  # if no question differs
-        found.append(Estimate(value, error or spread, ends=(min(low, value), max(high, value))))
+        found.append(Estimate(value, error if error > _ROUNDING else spread, ends=(min(low, value), max(high, value))))
     return found[0], found[1]
 
 
-def _together(values: Floats, covariance: Floats, questions: int) -> list[tuple[float, float]]:
-    """95% intervals of the accuracies that hold for all kinds together."""
+def _together(values: Floats, covariance: Floats, trials: Floats) -> list[tuple[float, float]]:
+    """95% intervals of the accuracies that hold for all kinds together.
+
+    Args:
+        values: (G,) the accuracies; nan for a kind that no question has.
+        covariance: (G, G) their covariance.
+        trials: (G,) number of questions that have a kind.
+    """
     z = critical_value(covariance)
-    errors = np.sqrt(np.diag(covariance)).tolist()
-    known = [(value, error) for value, error in zip(values.tolist(), errors, strict=True) if np.isfinite(value)]
-    return [wilson_with_error(value, error, questions, z) for value, error in known]
+    errors = np.where(trials < 2, 0.0, np.sqrt(np.diag(covariance)))  # the error is unknown with one question
+    kinds = zip(values.tolist(), errors.tolist(), trials.tolist(), strict=True)
+    return [wilson_with_error(value, error, number, z) for value, error, number in kinds if np.isfinite(value)]

@@ -44,7 +44,7 @@ def wilson(successes: float, trials: float, z: float = IN_95_PERCENT) -> tuple[f
     return (0.0 if not successes else max(0.0, middle - half), 1.0 if successes == trials else min(1.0, middle + half))
 
 
-def wilson_with_error(value: float, stderr: float, questions: int, z: float = IN_95_PERCENT) -> tuple[float, float]:
+def wilson_with_error(value: float, stderr: float, questions: float, z: float = IN_95_PERCENT) -> tuple[float, float]:
     """Wilson's interval of a mean between 0 and 1, with the number of trials that has the same standard error.
 
     Args:

@@ -27,16 +27,8 @@ class Kinds(NamedTuple):
     present: Floats
 
 
-class Category(NamedTuple):
-    """The questions of a category, and where their variation is estimated.
-
-    Attributes:
-        members: Indices of its questions.
-        alike: Indices of the questions whose variation is used: the same, or those of several small categories.
-    """
-
-    members: Ints
-    alike: Ints
+Stratum = Sequence[Ints]
+"""The indices of the questions of a category; or those of each of several categories whose variation is pooled."""
 
 
 def kinds_of(table: ResponseTable, *, positions: bool = False) -> Kinds:
@@ -60,25 +52,24 @@ def means_by_question(table: ResponseTable, values: Bools) -> tuple[Floats, Floa
     return sums / np.maximum(counts, 1), (counts > 0).astype(np.float64)
 
 
-def categories_of(table: ResponseTable, *, macro: bool) -> list[Category]:
+def strata_of(table: ResponseTable, *, macro: bool) -> list[Stratum]:
     """The categories over which accuracies are averaged: one of all questions, or those of the benchmark.
 
-    The variation of a category with a single question is unknown. It is taken from the questions of all such
-    categories, or, if there is only one, from it and the smallest other category.
+    The variation of a category with a single question is unknown, so all such categories are pooled. If there is only
+    one, it is pooled with the smallest other category.
 
     Example:
-        >>> [category.members.tolist() for category in categories_of(ResponseTable.from_hits([[1], [0]]), macro=True)]
-        [[0, 1]]
+        >>> table = ResponseTable.from_hits([[1], [0]])
+        >>> [[category.tolist() for category in stratum] for stratum in strata_of(table, macro=True)]
+        [[[0, 1]]]
     """
     if not macro:
-        everything = np.arange(len(table.sizes))
-        return [Category(everything, everything)]
+        return [[np.arange(len(table.sizes))]]
     names = np.array(table.categories)
-    members = [np.flatnonzero(names == name) for name in sorted(set(table.categories))]
-    single = [each for each in members if len(each) == 1]
-    several = sorted((each for each in members if len(each) > 1), key=len)
-    pool = np.concatenate([*single, *(several[:1] if len(single) == 1 else [])]) if single else np.array([], dtype=int)
-    return [Category(each, each if len(each) > 1 else pool) for each in members]
+    members = sorted((np.flatnonzero(names == name) for name in sorted(set(table.categories))), key=len)
+    single = sum(len(each) == 1 for each in members)
+    pooled = 2 if single == 1 else single
+    return [*([members[:pooled]] if pooled else []), *([each] for each in members[pooled:])]
 
 
 def note_on_small_categories(table: ResponseTable) -> str:
@@ -88,7 +79,8 @@ def note_on_small_categories(table: ResponseTable) -> str:
         >>> note_on_small_categories(ResponseTable.from_hits([[1], [0]]))
         ''
     """
-    count = sum(len(category.members) == 1 for category in categories_of(table, macro=True))
+    strata = strata_of(table, macro=True)
+    count = sum(len(members) == 1 for stratum in strata for members in stratum)
     if not count or len(table.sizes) < 2:
         return ""
     return (
@@ -97,63 +89,106 @@ def note_on_small_categories(table: ResponseTable) -> str:
     )
 
 
-def accuracies(parts: Sequence[Kinds], members: Sequence[Ints], weights: Sequence[Floats]) -> Floats:
+def accuracies(parts: Sequence[Kinds], strata: Sequence[Stratum], weights: Sequence[Floats] | None = None) -> Floats:
     """Accuracies of the kinds of one or more tables of the same questions, averaged over categories.
 
     Args:
         parts: The contributions from each table.
-        members: Indices of the questions of each category.
-        weights: (B, n) weights of these questions in B samples, for each category.
+        strata: The categories.
+        weights: (B, n) weights of the n questions of each stratum in B samples; None for a weight of 1.
 
     Returns:
         (B, G) accuracies of all kinds; nan for a kind without a question of positive weight.
     """
-    found = []
-    for baseline, deviations, present in parts:
-        with np.errstate(invalid="ignore"):
-            shares = [(w @ deviations[m]) / (w @ present[m]) for m, w in zip(members, weights, strict=True)]
-        base = [(w @ baseline[m]) / w.sum(axis=1) for m, w in zip(members, weights, strict=True)]
-        found.append(np.mean(base, axis=0)[:, None] + _mean_of_defined(shares))
-    return np.hstack(found)
+    weights = [np.ones((1, sum(map(len, stratum)))) for stratum in strata] if weights is None else weights
+    return np.hstack([_accuracies(kinds, strata, weights) for kinds in parts])
 
 
-def _mean_of_defined(parts: Sequence[Floats]) -> Floats:
-    """Mean over the first axis of the values that are not nan; nan if all are."""
-    defined = np.isfinite(parts)
+def _accuracies(kinds: Kinds, strata: Sequence[Stratum], weights: Sequence[Floats]) -> Floats:
+    base = np.zeros(len(weights[0]))
+    shares, have = (np.zeros((len(base), kinds.present.shape[1])) for _ in range(2))
+    for stratum, weight in zip(strata, weights, strict=True):
+        if len(stratum) == 1:
+            found = [_of_category(kinds, stratum[0], weight)]
+        else:  # the sum of the accuracies varies as much as those of the strata would
+            found = [_of_category(kinds, members, np.ones((1, len(members)))) for members in stratum]
+            on_base, on_shares = residuals(kinds, stratum)
+            scale = np.sqrt(len(on_base)) / weight.sum(axis=1)
+            base = base + weight @ on_base * scale
+            shares = shares + weight @ on_shares * scale[:, None]
+        for of_base, of_shares in found:
+            defined = ~np.isnan(of_shares)
+            base, shares, have = base + of_base, shares + np.where(defined, of_shares, 0), have + defined
     with np.errstate(invalid="ignore"):
-        mean: Floats = np.where(defined, parts, 0).sum(axis=0) / defined.sum(axis=0)
+        mean: Floats = (base / sum(map(len, strata)))[:, None] + shares / np.where(have > 0, have, np.nan)
     return mean
 
 
-def influence_on(parts: Sequence[Kinds], categories: Sequence[Category]) -> Floats:
+def _of_category(kinds: Kinds, members: Ints, weights: Floats) -> tuple[Floats, Floats]:
+    """(B,) mean of the baseline; (B, G) mean of the deviations, nan without a question of positive weight."""
+    baseline, deviations, present = (part[members] for part in kinds)
+    total = weights.sum(axis=1)
+    number = total[:, None] if present.all() else weights @ present
+    with np.errstate(invalid="ignore"):
+        return (weights @ baseline) / total, (weights @ deviations) / number
+
+
+def residuals(kinds: Kinds, stratum: Stratum) -> tuple[Floats, Floats]:
+    """(n,) and (n, G): how much the n questions of a stratum vary.
+
+    Their sums of squares / (n - 1) are the variances of the sums over categories of the means of the baseline and of
+    the deviations: sum s^2 / n_c, with the variance s^2 of all n questions.
+    """
+    inside = np.concatenate(stratum)
+    baseline, deviations, present = (part[inside] for part in kinds)
+    number = present.sum(axis=0)
+    share = deviations.sum(axis=0) / np.maximum(number, 1)
+    part = np.sqrt([1 / len(members) for members in stratum] @ _have(kinds, stratum))
+    on_base = (baseline - baseline.mean()) * np.sqrt(sum(1 / len(members) for members in stratum))
+    return on_base, (deviations - share * present) * (len(inside) / np.maximum(number, 1)) * part
+
+
+def _have(kinds: Kinds, categories: Sequence[Ints]) -> Bools:
+    """(C, G) whether a category has a question with a kind."""
+    return np.array([kinds.present[members].any(axis=0) for members in categories])
+
+
+def influence_on(parts: Sequence[Kinds], strata: Sequence[Stratum]) -> Floats:
     """(N, G) influence of each question on the accuracies of the kinds, averaged over categories.
 
     The influences are scaled so that their covariance / N is that of a stratified sample: the sum of s_c^2 / n_c over
     the categories, divided by the square of their number.
 
     Args:
-        parts: The contributions of N questions from each table.
-        categories: The categories.
+        parts: The contributions of N questions from each table, N at least 2.
+        strata: The categories.
     """
-    return np.hstack([_influence_on(kinds, categories) for kinds in parts])
+    return np.hstack([_influence_on(kinds, strata) for kinds in parts])
 
 
-def _influence_on(kinds: Kinds, categories: Sequence[Category]) -> Floats:
-    baseline, deviations, present = kinds
-    count = len(baseline)
-    have = np.array([present[category.members].any(axis=0) for category in categories])
-    total: Floats = np.zeros(present.shape)
-    for has, (members, alike) in zip(have, categories, strict=True):
-        size, drawn = len(alike), len(members)
-        if size < 2:
-            continue
-        on_base = (baseline[alike] - baseline[alike].mean())[:, None] / len(categories)
-        number = np.maximum(present[alike].sum(axis=0), 1)
-        shares = deviations[alike].sum(axis=0) / number
-        on_shares = (deviations[alike] - shares * present[alike]) * (size / number)
-        influence = on_base + on_shares * has / np.maximum(have.sum(axis=0), 1)
-        total[alike] += influence * np.sqrt(count * (count - 1) / (drawn * (size - 1)))
+def _influence_on(kinds: Kinds, strata: Sequence[Stratum]) -> Floats:
+    count, categories = len(kinds.baseline), [members for stratum in strata for members in stratum]
+    have = np.maximum(_have(kinds, categories).sum(axis=0), 1)
+    total: Floats = np.zeros(kinds.present.shape)
+    for stratum in strata:
+        on_base, on_shares = residuals(kinds, stratum)
+        influence = on_base[:, None] / len(categories) + on_shares / have
+        total[np.concatenate(stratum)] = influence * np.sqrt(count * (count - 1) / (len(on_base) - 1))
     return total
+
+
+def trials_of(parts: Sequence[Kinds], strata: Sequence[Stratum]) -> Floats:
+    """(G,) number of questions that have each kind.
+
+    With C categories, it is the size of a simple sample with the same variance of a mean, if all questions vary alike:
+    C^2 / sum 1 / n_c.
+    """
+    found = []
+    for kinds in parts:
+        counts = np.array([kinds.present[members].sum(axis=0) for stratum in strata for members in stratum])
+        inverse = np.where(counts > 0, 1 / np.maximum(counts, 1), 0).sum(axis=0)
+        found.append((counts > 0).sum(axis=0) ** 2 / np.maximum(inverse, 1e-300))
+    return np.concatenate(found)
 
 
 def covariance_of(influence: Floats) -> Floats:

@@ -12,11 +12,12 @@ from lm_eval_cora.metrics.intervals import IN_95_PERCENT, wilson_with_error
 from lm_eval_cora.metrics.kinds import (
     Kinds,
     accuracies,
-    categories_of,
     covariance_of,
     influence_on,
     kinds_of,
     means_by_question,
+    strata_of,
+    trials_of,
 )
 from lm_eval_cora.responses import Bools, ResponseTable
 
@@ -52,9 +53,9 @@ def macro_acc(table: ResponseTable) -> Estimate:
     """Mean of the accuracies of the categories; each category has the same weight.
 
     The accuracy of a category is its `acc_mean`. The standard error is (1/C) sqrt(sum s_c^2 / n_c), where category c of
-    C has n_c questions and s_c is the standard deviation (ddof 1) of their means. If categories have one question, s_c
-    is that of the questions of all of them; if there is only one, that of this question and the smallest other
-    category.
+    C has n_c questions and s_c is the standard deviation (ddof 1) of their means. The s_c of categories
+    with one question is pooled: it is that of the questions of all of them. If there is only one such category, it is
+    pooled with the smallest other category.
 
     Args:
         table: Answers to N questions.
@@ -70,17 +71,17 @@ def macro_acc(table: ResponseTable) -> Estimate:
     """
     means, present = means_by_question(table, table.correct)
     values = means.sum(axis=1) / present.sum(axis=1)
-    categories, count = categories_of(table, macro=True), len(values)
-    if not categories:
+    parts = [Kinds(np.zeros(len(values)), values[:, None], np.ones((len(values), 1)))]
+    strata = strata_of(table, macro=True)
+    if not strata:
         return UNDEFINED
-    value = float(np.mean([values[category.members].mean() for category in categories]))
-    if count < 2:
+    value = float(accuracies(parts, strata)[0, 0])
+    if len(values) < 2:
         return Estimate(value, nan)
-    ones = np.ones((count, 1))
-    influence = influence_on([Kinds(np.zeros(count), values[:, None], ones)], categories)[:, 0]
-    error = sqrt(covariance_of(influence[:, None])[0, 0])
-    low, high = wilson_with_error(value, error, count)
-    return Estimate(value, error or (high - low) / (2 * IN_95_PERCENT), influence, ends=(low, high))
+    influence = influence_on(parts, strata)
+    error = sqrt(covariance_of(influence)[0, 0])
+    low, high = wilson_with_error(value, error, float(trials_of(parts, strata)[0]))
+    return Estimate(value, error or (high - low) / (2 * IN_95_PERCENT), influence[:, 0], ends=(low, high))
 
 
 def each_kind(table: ResponseTable, *, positions: bool = False) -> dict[str, dict[str, Any]]:
@@ -125,14 +126,15 @@ def each_kind(table: ResponseTable, *, positions: bool = False) -> dict[str, dic
 
 def _adjusted(table: ResponseTable) -> list[Estimate]:
     """Accuracy of each position, adjusted for the difficulty of the questions that have it."""
-    parts, count = [kinds_of(table, positions=True)], len(table.sizes)
-    values = accuracies(parts, [np.arange(count)], [np.ones((1, count))])[0].tolist()
-    influence = influence_on(parts, categories_of(table, macro=False))
-    found = []
-    for value, on_kind in zip(values, influence.T, strict=True):
-        error = standard_error(on_kind)
-        ends = wilson_with_error(value, error, count)
-        found.append(Estimate(value, error or (ends[1] - ends[0]) / (2 * IN_95_PERCENT), on_kind, ends=ends))
+    parts, strata = [kinds_of(table, positions=True)], strata_of(table, macro=False)
+    if len(table.sizes) < 2:
+        return [Estimate(value, nan) for value in accuracies(parts, strata)[0].tolist()]
+    found, kinds = [], (accuracies(parts, strata)[0], influence_on(parts, strata).T, trials_of(parts, strata))
+    for value, influence, trials in zip(*kinds, strict=True):
+        error = standard_error(influence)
+        low, high = wilson_with_error(float(value), error, float(trials))
+        error = error or (high - low) / (2 * IN_95_PERCENT)
+        found.append(Estimate(float(value), error, influence, ends=(low, high)))
     return found
 
 

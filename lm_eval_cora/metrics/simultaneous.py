@@ -59,7 +59,9 @@ def critical_value(covariance: Floats) -> float:
     """
     errors = np.sqrt(np.diag(covariance))
     scale = np.where(errors > 0, errors, 1.0)
-    largest = np.abs(_normal(covariance / np.outer(scale, scale))).max(axis=1)
+    correlation = covariance / np.outer(scale, scale)
+    np.fill_diagonal(correlation, 1.0)  # an estimate without variation in the sample may vary in the population
+    largest = np.abs(_normal(correlation)).max(axis=1)
     return max(IN_95_PERCENT, float(np.quantile(largest, 0.95)))
 
 
@@ -79,8 +81,9 @@ def range_by_chance(covariance: Floats) -> float:
 
 def _normal(covariance: Floats) -> Floats:
     """(20000, G) normal variables with a covariance, from a fixed seed."""
-    size = len(covariance)
-    jitter = 1e-10 * max(float(np.trace(covariance)), 1e-300) * np.eye(size)
-    root = np.linalg.cholesky(covariance + jitter)
-    draws: Floats = np.random.default_rng(0).standard_normal((_SAMPLES, size)) @ root.T
+    size, total = len(covariance), float(np.trace(covariance))
+    if not total:
+        return np.zeros((_SAMPLES, size))
+    root = np.linalg.cholesky(covariance / total + 1e-10 * np.eye(size))
+    draws: Floats = np.random.default_rng(0).standard_normal((_SAMPLES, size)) @ root.T * np.sqrt(total)
     return draws
