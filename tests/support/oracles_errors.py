@@ -85,7 +85,7 @@ def last(is_inside: Callable[[float], bool], inside: float, limit: float) -> flo
     if is_inside(limit):
         return limit
     outside = limit
-    for _ in range(200):
+    for _ in range(60):
         middle = (inside + outside) / 2
         inside, outside = (middle, outside) if is_inside(middle) else (inside, middle)
     return inside
@@ -117,7 +117,7 @@ def paired_interval(lost: int, gained: int, questions: int, z: float = Z) -> tup
 
     def is_inside(difference: float) -> bool:
         low, high = max(0.0, -difference), (1 - difference) / 2
-        for _ in range(100):  # the likelihood has one maximum
+        for _ in range(60):  # the likelihood has one maximum
             left, right = low + (high - low) / 3, high - (high - low) / 3
             if likelihood(left, difference) < likelihood(right, difference):
                 low = left
@@ -172,4 +172,35 @@ def extremes(statistic: Statistic, rows: Sequence[Row], others: Sequence[Row], z
             if abs(found.x.sum() - 1) < 1e-8 and left(found.x) > -1e-7:
                 values.append(float(found.fun))
         ends.append(sign * min(values))
+    return ends[0], ends[1]
+
+
+def extremes_of_cora(counts: Sequence[int], z: float = Z) -> tuple[float, float]:
+    """`extremes` of cora from the number of questions of each outcome: right in all variants, in the original, wrong.
+
+    With the probability p of the second outcome, cora is (1 - p)(1 - q), where q is that of the third one. The
+    condition s_1^2 / (1 - p - q) + s_3^2 / q <= K, where K = 1 + z^2 / N - s_2^2 / p, is quadratic in q. So only p is
+    searched for, on finer and finer grids.
+    """
+    total = sum(counts)
+    all_of_them, original, wrong = (count / total for count in counts)
+    ends = []
+    for sign in (-1, 1):
+        low, high = share_interval(counts[1], total, z)
+        limits, best = (low, high), -inf
+        for _ in range(6):
+            p = np.linspace(low, high, 401)
+            k = 1 + z**2 / total - np.divide(original**2, p, out=np.zeros(401), where=p > 0)
+            half = (all_of_them**2 - wrong**2 - k * (1 - p)) / 2
+            root = half**2 - k * wrong**2 * (1 - p)
+            possible = (k > 0) & (root >= 0)
+            spread = np.sqrt(np.where(possible, root, 0))
+            k = np.where(possible, k, 1)
+            found = [np.where(possible, sign * (1 - p) * (1 - (-half + side * spread) / k), -inf) for side in (-1, 1)]
+            values = np.maximum(*found)
+            place = int(values.argmax())
+            best = max(best, float(values[place]))
+            reach = 3 * (high - low) / 400
+            low, high = max(limits[0], p[place] - reach), min(limits[1], p[place] + reach)
+        ends.append(sign * best)
     return ends[0], ends[1]

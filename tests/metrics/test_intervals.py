@@ -1,0 +1,342 @@
+"""Confidence intervals: published values, searches through all populations, and properties."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isfinite, sqrt
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lm_eval_cora import metrics
+from lm_eval_cora.metrics import Estimate, difference
+from lm_eval_cora.metrics.consistency import OUTCOMES
+from lm_eval_cora.metrics.estimate import mean_of, product_of, ratio_of, share_of
+from lm_eval_cora.metrics.intervals import IN_95_PERCENT, score_interval, tango, wilson
+from lm_eval_cora.metrics.terms import negated
+from lm_eval_cora.responses import ResponseTable
+from tests.support import oracles_errors as slow
+from tests.support.oracles_errors import splits
+
+JOINT = np.array([[*one, *other] for one in OUTCOMES for other in OUTCOMES])
+"""The columns of `cora` of two models for the 9 joint outcomes of a question."""
+
+
+def cora_of(counts: Sequence[int]) -> Estimate:
+    """`cora` of questions that are right in all variants, in the original only, or wrong in the original."""
+    return product_of(*np.repeat(OUTCOMES, counts, axis=0).T, OUTCOMES)
+
+
+def two_coras(counts: Sequence[int]) -> tuple[Estimate, Estimate]:
+    """`cora` of two models, from the number of questions with each of the 9 joint outcomes."""
+    rows = np.repeat(JOINT, counts, axis=0)
+    return product_of(*rows[:, :2].T, OUTCOMES), product_of(*rows[:, 2:].T, OUTCOMES)
+
+
+def assert_is(found: tuple[float, float], expected: tuple[float, float], within: float = 1e-6) -> None:
+    assert found == pytest.approx(expected, rel=0, abs=within)
+
+
+def test_quantile_of_the_normal_distribution() -> None:
+    from scipy.stats import norm
+
+    assert norm.ppf(0.975) == IN_95_PERCENT == slow.Z
+
+
+# Wilson
+
+
+def test_wilson_by_hand() -> None:
+    # 0 of 40: p <= z sqrt(p (1 - p) / 40), so p <= z^2 / (40 + z^2) = 3.8415 / 43.8415 = 0.0876.
+    assert_is(wilson(0, 40), (0, 3.8414588 / 43.8414588))
+    # 1 of 2 with z = 1: (p - 1/2)^2 = p (1 - p) / 2, so 3 p^2 - 3 p + 1/2 = 0, p = 1/2 -+ sqrt(1/12).
+    assert_is(wilson(1, 2, z=1), (1 / 2 - sqrt(1 / 12), 1 / 2 + sqrt(1 / 12)))
+
+
+@pytest.mark.parametrize(
+    ("successes", "trials", "low", "high"),
+    [(81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0, 0.1611), (1, 29, 0.0061, 0.1718)],
+)
+def test_wilson_agrees_with_published_intervals(successes: int, trials: int, low: float, high: float) -> None:
+    # Newcombe 1998, Statistics in Medicine 17, 857, table I, method 3.
+    assert_is(wilson(successes, trials), (low, high), within=5e-5)
+    assert_is(wilson(trials - successes, trials), (1 - high, 1 - low), within=5e-5)
+
+
+def test_wilson_agrees_with_its_oracle() -> None:
+    for trials in (1, 2, 7, 40, 1_273):
+        for successes in {0, 1, trials // 3, trials - 1, trials}:
+            assert_is(wilson(successes, trials), slow.share_interval(successes, trials), within=1e-9)
+
+
+# Tango
+
+
+def test_published_intervals_of_a_paired_difference() -> None:
+    # Airway reactivity before and after a transplantation, 7 and 1 changes of 21: Fagerland, Lydersen and Laake 2014.
+    assert_is(tango(lost=7, gained=1, questions=21), (-0.517, -0.026), within=5e-4)
+    # 25 and 28 changes of 618, at 90%: the R package PropCIs.
+    assert_is(tango(lost=25, gained=28, questions=618, z=1.6448536), (-0.0148, 0.0247), within=5e-5)
+
+
+def test_interval_of_a_paired_difference_by_hand() -> None:
+    # Nothing lost or gained of 40: q = 0, so 40 d^2 <= z^2 d (1 - d), which is Wilson's interval of 0 of 40.
+    assert_is(tango(0, 0, 40), (-0.0876216, 0.0876216))
+    # 0 lost, 4 gained of 30. At d = 0 most likely is q = 4/60, and (4 - 0)^2 = 16 is more than z^2 * 30 * 2 * 4/60 =
+    # 15.37: 0 is outside.
+    assert tango(0, 4, 30)[0] > 0
+
+
+@pytest.mark.parametrize("questions", [1, 2, 5, 30])
+def test_interval_of_a_paired_difference_agrees_with_its_oracle(questions: int) -> None:
+    for lost, gained, _ in list(splits(questions, 3))[:: 1 + 2 * questions]:
+        assert_is(tango(lost, gained, questions), slow.paired_interval(lost, gained, questions), within=1e-6)
+
+
+def test_intervals_of_all_paired_differences() -> None:
+    for questions in (1, 2, 3, 10, 25):
+        for lost, gained, _ in splits(questions, 3):
+            low, high = tango(lost, gained, questions)
+            assert -1 <= low <= (gained - lost) / questions <= high <= 1
+            assert low < high
+            assert_is(tango(gained, lost, questions), (-high, -low), within=1e-12)
+
+
+# The score interval
+
+
+def test_the_score_interval_of_a_share_is_wilsons() -> None:
+    for questions in (2, 3, 10, 40, 1_273):
+        for right in {0, 1, questions // 2, questions - 1, questions}:
+            share = share_of(np.arange(questions) < right)
+            assert_is(score_interval(share.terms), wilson(right, questions), within=1e-9)
+            assert share.interval == wilson(right, questions)
+
+
+def test_the_score_interval_of_cora_by_hand() -> None:
+    # All of N questions right in the original only: s = (0, 1, 0). One of the other two outcomes has the rest of the
+    # probability, up to 1 - p = z^2 / (N + z^2) = w. With "wrong in the original" cora is (1 - w) w, which is largest
+    # at w = 1/2; for N = 10, w = 3.8415 / 13.8415 = 0.27753. With "right in all variants" it is w, which is more.
+    assert_is(cora_of((0, 10, 0)).interval, (0, 3.8414588 / 13.8414588))
+    # All right in all variants: the lowest value has the share w of "right in the original only", 1 - w, or of "wrong
+    # in the original", 1 - w.
+    assert_is(cora_of((10, 0, 0)).interval, (1 - 3.8414588 / 13.8414588, 1))
+
+
+@pytest.mark.parametrize(
+    "counts",
+    [
+        *[(0, 1, 1), (1, 0, 1), (1, 1, 0), (0, 5, 5), (0, 20, 20), (5, 5, 0), (1, 5, 4), (1, 0, 9), (1, 9, 0)],
+        *[(3, 3, 4), (10, 25, 25), (11, 12, 12), (18, 1, 1), (40, 3, 7), (2, 48, 50), (0, 500, 500), (1, 636, 636)],
+    ],
+)
+def test_the_score_interval_of_cora_agrees_with_a_search(counts: Sequence[int]) -> None:
+    # (10, 25, 25) has a saddle point from which steps along the gradient do not leave.
+    assert_is(cora_of(counts).interval, slow.extremes_of_cora(counts), within=2e-6)
+
+
+def test_the_score_interval_of_cora_of_every_small_sample_agrees_with_a_search() -> None:
+    for questions in (2, 3, 9):
+        for counts in splits(questions, 3):
+            assert_is(cora_of(counts).interval, slow.extremes_of_cora(counts), within=2e-6)
+
+
+def test_two_searches_agree() -> None:
+    for counts in ((0, 5, 5), (3, 3, 4), (1, 0, 9)):
+        rows = np.repeat(OUTCOMES, counts, axis=0).tolist()
+        found = slow.extremes(lambda a, b: a * b, rows, OUTCOMES.tolist())
+        assert_is(found, slow.extremes_of_cora(counts), within=1e-6)
+
+
+@pytest.mark.parametrize(
+    "counts",
+    [
+        (1, 0, 0, 0, 1, 0, 0, 0, 0),
+        (0, 0, 0, 0, 5, 0, 0, 0, 5),  # mcqa 0.5 and bmca 0, twice the same answers
+        (0, 0, 0, 0, 4, 1, 0, 1, 4),
+        (4, 1, 0, 0, 2, 0, 1, 0, 4),
+        (0, 3, 3, 0, 3, 3, 0, 0, 0),
+        (9, 0, 5, 2, 9, 0, 0, 3, 12),
+    ],
+)
+def test_the_score_interval_of_a_difference_of_two_coras_agrees_with_a_search(counts: Sequence[int]) -> None:
+    before, after = two_coras(counts)
+    rows = np.repeat(JOINT, counts, axis=0).tolist()
+    expected = slow.extremes(lambda a, b, c, d: c * d - a * b, rows, JOINT.tolist())
+    found = difference(before, after)
+    assert_is((found.low, found.high), expected, within=1e-5)
+
+
+def test_the_score_interval_of_a_ratio_agrees_with_a_search() -> None:
+    rows = [(14.0, 14.0), (7.0, 14.0), (0.0, 26.0), (20.0, 26.0), (20.0, 26.0)]
+    corners = [(0.0, 14.0), (14.0, 14.0), (0.0, 26.0), (26.0, 26.0)]
+    expected = slow.extremes(lambda a, b: a / b, rows, corners)
+    assert_is(ratio_of(*np.array(rows).T).interval, expected, within=1e-5)
+
+
+def sample(seed: int, questions: int) -> dict[str, Estimate]:
+    """One estimate of each form, from random answers that are sometimes all equal."""
+    generator = np.random.default_rng(seed)
+    sizes = generator.choice([8, 14, 26], questions)
+    hits = generator.binomial(sizes, generator.beta(0.4, 0.4, questions))
+    hits = [hits, sizes, 0 * sizes, hits][seed % 4]
+    full, right = hits == sizes, (hits == sizes) | (generator.random(questions) < 0.5)
+    levels = 10 * hits // sizes
+    inside = generator.random(questions) < 0.6
+    inside[:2] = True
+    return {
+        "cora": product_of(right.astype(float), 1.0 - right + full, OUTCOMES),
+        "core": product_of(np.minimum((levels + 0.5) / 10, 1), levels / 10, np.array([[0.05, 0.0], [1.0, 1.0]])),
+        "acc": ratio_of(hits.astype(float), sizes.astype(float)),
+        "mcqa_plus": mean_of(hits / sizes),
+        "some": mean_of(hits / sizes, inside),
+        "share": share_of(right),
+        "of some": share_of(right, inside),
+    }
+
+
+@pytest.mark.parametrize("questions", [2, 3, 10, 40, 300])
+def test_every_interval_is_inside_the_range_and_contains_the_value(questions: int) -> None:
+    for seed in range(12):
+        for name, estimate in sample(seed, questions).items():
+            low, high = estimate.interval
+            assert 0 <= low <= estimate.value <= high <= 1, (name, seed)
+            assert low < high, (name, seed)
+            assert estimate.stderr > 0, (name, seed)
+
+
+@pytest.mark.parametrize("questions", [2, 12])
+def test_every_difference_is_inside_the_range(questions: int) -> None:
+    for seed in range(4):
+        for other in (seed, seed + 1):
+            one, two = sample(seed, questions), sample(other, questions)
+            for name, before in one.items():
+                after = two[name]
+                value, stderr, low, high = difference(before, after)
+                assert -1 <= low <= value <= high <= 1, (name, seed)
+                assert low < high, (name, seed)
+                assert stderr > 0, (name, seed)
+                assert difference(after, before) == pytest.approx((-value, stderr, -high, -low), abs=1e-6), name
+
+
+def test_a_higher_level_has_a_wider_interval() -> None:
+    before, after = two_coras((4, 1, 0, 0, 2, 0, 1, 0, 4))
+    for terms in (cora_of((1, 5, 4)).terms, cora_of((0, 5, 5)).terms, (*after.terms, *negated(before.terms))):
+        ends = [score_interval(terms, z) for z in (0.1, 0.5, 1.0, 1.96, 3.0, 6.0)]
+        lows, highs = zip(*ends, strict=True)
+        assert list(lows) == sorted(lows, reverse=True)
+        assert list(highs) == sorted(highs)
+    for ends in ([wilson(3, 10, z) for z in (0.1, 1, 3)], [tango(3, 1, 10, z) for z in (0.1, 1, 3)]):
+        assert ends[2][0] < ends[1][0] < ends[0][0] < ends[0][1] < ends[1][1] < ends[2][1]
+
+
+def test_intervals_shrink_with_the_root_of_the_number_of_questions() -> None:
+    # Far from the edge the interval is the value -+ 1.96 standard errors.
+    for factor in (100, 10_000):
+        estimate = cora_of((6 * factor, 2 * factor, 2 * factor))
+        expected = estimate.value - IN_95_PERCENT * estimate.stderr, estimate.value + IN_95_PERCENT * estimate.stderr
+        assert_is(estimate.interval, expected, within=20 / (10 * factor))
+
+
+@pytest.mark.parametrize("questions", [10, 40])
+def test_a_sample_that_does_not_vary_has_the_error_of_its_interval(questions: int) -> None:
+    # The error is the width of the interval / (2 * 1.96): for 0 of 40, 0.0876 / 3.92 = 0.0224.
+    for estimate in (share_of(np.zeros(questions, dtype=bool)), cora_of((questions, 0, 0)), cora_of((0, questions, 0))):
+        low, high = estimate.interval
+        assert estimate.stderr == pytest.approx((high - low) / (2 * IN_95_PERCENT), rel=1e-6)
+    assert share_of(np.zeros(40, dtype=bool)).stderr == pytest.approx(0.02235, abs=5e-6)
+
+
+def test_identical_runs_have_a_difference_of_0_with_an_interval() -> None:
+    before, after = two_coras((3, 0, 0, 0, 4, 0, 0, 0, 3))
+    value, stderr, low, high = difference(before, after)
+    assert value == 0
+    assert low == pytest.approx(-high)
+    assert stderr == pytest.approx(high / IN_95_PERCENT)
+    # With ten times the questions the difference is known better, although no question differs.
+    more = difference(*two_coras((30, 0, 0, 0, 40, 0, 0, 0, 30)))
+    assert 0 < more.high < high / 3
+
+
+# Hostile numbers
+
+
+@pytest.mark.parametrize("questions", [2, 10, 40])
+@pytest.mark.parametrize("low", [-700.0, -300.0, -40.0, -1.0])
+@pytest.mark.parametrize("certain", ["right", "wrong", "neither"])
+def test_tiny_probabilities_have_finite_intervals(questions: int, low: float, certain: str) -> None:
+    generator = np.random.default_rng(questions)
+    right, wrong = np.exp(generator.uniform(low, low / 2, (2, questions)))
+    if certain == "right":
+        right = np.ones(questions)
+    if certain == "wrong":
+        wrong = np.ones(questions)
+    corners = np.array([[wrong.max(), right.min()], [wrong.min(), right.max()]])
+    found = ratio_of(wrong, right, corners=corners)
+    if not isfinite(found.value):  # the ratio overflows
+        return
+    assert 0 <= found.interval[0] <= found.value <= found.interval[1] < float("inf")
+    assert 0 < found.stderr < float("inf")
+    mean = mean_of(right)
+    assert 0 <= mean.interval[0] <= mean.value <= mean.interval[1] <= 1
+    assert 0 < mean.stderr <= 1
+
+
+def test_a_tiny_mean_keeps_its_own_error() -> None:
+    # 1e-20, 2e-20 and 3e-20: sd 1e-20, error 1e-20 / sqrt(3). It is not the error of a sample that does not vary.
+    assert mean_of(np.array([1e-20, 2e-20, 3e-20])).stderr == pytest.approx(1e-20 / sqrt(3))
+
+
+def test_fourteen_thousand_different_questions() -> None:
+    generator = np.random.default_rng(0)
+    right, wrong = generator.random((2, 14_042))
+    corners = np.array([[wrong.max(), right.min()], [wrong.min(), right.max()]])
+    found = ratio_of(wrong, right, corners=corners)
+    low, high = found.interval
+    assert (low, high) == pytest.approx(
+        (found.value - IN_95_PERCENT * found.stderr, found.value + IN_95_PERCENT * found.stderr), abs=2e-3
+    )
+
+
+def test_an_interval_of_its_own_is_kept() -> None:
+    assert Estimate(0.5, 0.1, ends=(0.2, 0.9)).interval == (0.2, 0.9)
+    assert Estimate(0.5, 0.1).interval == pytest.approx((0.304, 0.696), abs=1e-5)
+    assert not any(map(isfinite, Estimate(0.5, float("nan")).interval))
+
+
+# The cases of the issue
+
+
+@pytest.mark.parametrize(("questions", "error"), [(2, 0.1768), (10, 0.0354), (50, 0.0071)])
+def test_cora_of_a_model_without_consistent_questions_has_an_error(questions: int, error: float) -> None:
+    # mcqa 0.5 and bmca@1.0 0: half of the questions are right in the original, none in all variants. A bootstrap gives
+    # 0.125, 0.0335 and 0.0070; times sqrt(N / (N - 1)) this is 1 / sqrt(8) / N.
+    answers = [[1, 0], [0, 1]] * (questions // 2)
+    found = metrics.cora(ResponseTable.from_hits(answers))
+    assert found.value == 0.25
+    assert found.stderr == pytest.approx(error, abs=5e-5)
+    low, high = found.interval
+    assert 0 <= low < 0.25 < high <= 1
+
+
+def test_none_of_forty_has_an_error_and_an_interval() -> None:
+    found = metrics.bmca(ResponseTable.from_hits([[1, 0]] * 40), level=1.0)
+    assert found.value == 0
+    assert found.stderr == pytest.approx(0.0224, abs=5e-5)
+    assert found.interval == (0, pytest.approx(0.0876, abs=5e-5))
+
+
+def test_a_metric_that_cannot_vary_has_the_error_0() -> None:
+    # With one variant per question ci is 1 for all possible answers.
+    found = metrics.ci(ResponseTable.from_hits([[1], [0], [1]]))
+    assert tuple(found) == (1, 0)
+    assert found.interval == (1, 1)
+
+
+@given(st.lists(st.booleans(), min_size=2, max_size=40), st.lists(st.booleans(), min_size=40, max_size=40))
+def test_no_interval_of_a_difference_of_shares_leaves_its_range(before: list[bool], after: list[bool]) -> None:
+    found = difference(share_of(np.array(before)), share_of(np.array(after[: len(before)])))
+    assert -1 <= found.low <= found.value <= found.high <= 1
+    assert found.low < found.high
