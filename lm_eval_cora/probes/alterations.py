@@ -94,8 +94,8 @@ def resize(options: Sequence[Option], answer: int, count: int, fillers: Sequence
         `count` options, including the right one.
 
     Example:
-        >>> resize([(0, "Steam"), (1, "Ice"), (2, "Fog")], 1, 5, ["Tavuzel", "Nozukid"])
-        [(0, 'Steam'), (1, 'Ice'), (2, 'Fog'), (27, 'Tavuzel'), (28, 'Nozukid')]
+        >>> resize([(0, "Steam"), (1, "Ice"), (2, "Fog")], 1, 5, ["Tuvozur", "Nozukid"])
+        [(0, 'Steam'), (1, 'Ice'), (2, 'Fog'), (27, 'Tuvozur'), (28, 'Nozukid')]
         >>> len(resize([(0, "Steam"), (1, "Ice"), (2, "Fog")], 1, 2, [], "question 1"))
         2
     """

@@ -30,7 +30,7 @@ after them. A filler does not begin with them, so it is not such a word, its plu
 
 
 def fillers(count: int, taken: Iterable[str], *key: str | int) -> tuple[str, ...]:
-    """Make pronounceable words without meaning, such as "Tavuzel".
+    """Make pronounceable words without meaning, such as "Tuvozur".
 
     Args:
         count: Number of words.

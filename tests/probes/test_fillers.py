@@ -47,7 +47,7 @@ def frequent_words() -> set[str]:
 
 
 def can_be_said(word: str) -> bool:
-    """Whether a word has seven letters a to z, alternately consonant and vowel, and one capital: "Tavuzel"."""
+    """Whether a word has seven letters a to z, alternately consonant and vowel, and one capital: "Tuvozur"."""
     return (
         len(word) == 7
         and word == word.capitalize()
