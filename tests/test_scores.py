@@ -11,6 +11,7 @@ import pytest
 
 import lm_eval_cora as cora
 from lm_eval_cora import metrics
+from lm_eval_cora.metrics.intervals import wilson
 from lm_eval_cora.report import ReportError
 
 
@@ -33,7 +34,9 @@ def scores() -> cora.Scores:
 def test_a_mapping_of_estimates(scores: cora.Scores) -> None:
     assert scores["cora"] == metrics.cora(CORRECT)
     value, error = scores["cora"]
-    assert scores["cora"].interval == pytest.approx((value - 1.96 * error, value + 1.96 * error), abs=1e-4)
+    low, high = scores["cora"].interval
+    assert 0 <= low < value < high <= 1
+    assert error > 0
     assert set(scores) >= {"acc", "bmca@1.0", "ci", "cora", "consistency_rate"}
     assert len(scores) == len(list(scores)) == len(scores.to_frame())
     assert "cora" in scores
@@ -103,8 +106,10 @@ def test_a_difference_is_paired_by_question(scores: cora.Scores) -> None:
     row = cora.compare(scores, better)["bmca@1.0"]
     # One of four questions is gained: 0.25, with sd 0.5 and standard error 0.5 / 2.
     assert (row.before.value, row.after.value, row.value, row.stderr) == (0.25, 0.5, 0.25, 0.25)
-    assert row.interval == pytest.approx((0.25 - 1.96 * 0.25, 0.25 + 1.96 * 0.25), abs=1e-4)
-    assert row.p_value == 1.0  # one gained, none lost
+    # One gained, none lost: the mid-p-value is twice P(X < 0) = 0 plus P(X = 0) = 1/2.
+    assert row.p_value == 0.5
+    # The upper end of Tango's interval for 0 : 1 of 4 is that of Wilson's for 1 of 4.
+    assert row.interval == pytest.approx((-0.3624, wilson(1, 4)[1]), abs=1e-4)
     back = cora.compare(better, scores)["cora"]
     assert back.value == -cora.compare(scores, better)["cora"].value
 

@@ -132,8 +132,15 @@ def test_scores_by_hand(exported: Exported) -> None:
     assert result(exported, "cora_demo", "ci")["score_details"]["score"] == 1.0
     lowest = result(exported, "cora_demo", "acc_min")["score_details"]["uncertainty"]
     assert lowest["standard_error"]["method"] == "bootstrap"
-    replicates = bootstrap(lambda weights: weights, questions=2)
-    assert lowest["num_bootstrap_samples"] == len(replicates) == 1000
+    replicates = bootstrap(lambda weights: weights[0], [2])
+    assert lowest["num_bootstrap_samples"] == len(replicates) == 5000
+    # Wilson's interval for 1 of 2.
+    interval = result(exported, "cora_demo", "mcqa")["score_details"]["uncertainty"]["confidence_interval"]
+    assert interval == {
+        "lower": pytest.approx(0.0945, abs=1e-4),
+        "upper": pytest.approx(0.9055, abs=1e-4),
+        "confidence_level": 0.95,
+    }
 
 
 def test_one_question_has_no_standard_error(exported: Exported) -> None:

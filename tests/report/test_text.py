@@ -63,7 +63,7 @@ def test_hostile_categories_and_models(name: str, demo: dict[str, Written], tmp_
         assert len({len(row) for row in table}) == 1
     strict(as_json(runs))
     rows = list(csv.reader(StringIO(as_csv(runs), newline="")))
-    assert {len(row) for row in rows} == {11}
+    assert {len(row) for row in rows} == {13}
     assert {row[0] for row in rows[1:]} == {name, "plain"}
 
 
@@ -87,15 +87,15 @@ def test_csv_has_every_digit(task: str, demo: dict[str, Written]) -> None:
     run = the_run(demo[task].folder)
     head, *rows = csv.reader(StringIO(as_csv([run]), newline=""))
     assert head == [
-        *("model", "task", "metric", "value", "stderr", "questions", "answers", "signature", "reader"),
+        *("model", "task", "metric", "value", "stderr", "low", "high", "questions", "answers", "signature", "reader"),
         *("benchmark", "data"),
     ]
     assert [row[2] for row in rows] == list(run.estimates)
-    for row, (value, error) in zip(rows, run.estimates.values(), strict=True):
-        for text, number in ((row[3], value), (row[4], error)):
+    for row, estimate in zip(rows, run.estimates.values(), strict=True):
+        for text, number in zip(row[3:7], (*estimate, *estimate.interval), strict=True):
             assert text == "" if isnan(number) else float(text) == number
         counts = [str(len(run.table.sizes)), str(len(run.records))]
-        assert row[5:] == [*counts, run.signature, run.reader or "", "demo", run.data.digest]
+        assert row[7:] == [*counts, run.signature, run.reader or "", "demo", run.data.digest]
     assert f"|data:{run.data.digest}|" in run.signature
 
 
@@ -111,9 +111,9 @@ def test_json_has_every_metric(task: str, demo: dict[str, Written]) -> None:
     )
     assert (found["benchmark"], found["data"]) == ("demo", run.data.digest)
     assert list(found["metrics"]) == list(run.estimates)
-    for name, (value, error) in run.estimates.items():
-        expected = {"value": None if isnan(value) else value, "stderr": None if isnan(error) else error}
-        assert found["metrics"][name] == expected
+    for name, estimate in run.estimates.items():
+        numbers = [None if isnan(number) else number for number in (*estimate, *estimate.interval)]
+        assert found["metrics"][name] == dict(zip(("value", "stderr", "low", "high"), numbers, strict=True))
     assert found["study"].keys() == run.studies.keys()
     assert found["files"] == [str(demo[task].samples)]
 
@@ -123,8 +123,8 @@ def test_undefined_is_null_and_empty(demo: dict[str, Written], tmp_path: Path) -
     written.samples.write_text("\n".join(written.samples.read_text().split("\n")[:5]))
     run = the_run(tmp_path)
     (found,) = strict(as_json([run]))
-    assert found["metrics"]["cora"] == {"value": None, "stderr": None}
-    assert "cora_demo,cora,,,0,0," in as_csv([run])
+    assert found["metrics"]["cora"] == dict.fromkeys(("value", "stderr", "low", "high"))
+    assert "cora_demo,cora,,,,,0,0," in as_csv([run])
     assert "n/a" in as_markdown(make_report([run]))
 
 

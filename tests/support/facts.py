@@ -151,6 +151,7 @@ UNCERTAINTY = Thing(
         "standard_deviation": NUMBER,
         "num_samples": COUNT,
         "num_bootstrap_samples": COUNT,
+        "confidence_interval": Thing({"lower": NUMBER, "upper": NUMBER}, {"confidence_level": NUMBER, "method": TEXT}),
     },
 )
 
