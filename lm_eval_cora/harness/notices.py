@@ -177,7 +177,7 @@ def describe_bias(moments: Moments, questions: int) -> str:
     Example:
         >>> describe_bias(Moments(15, 130, 11, 126, 3, 78), 1273)
         'the budget paid for only 15 questions, and their number depended on the answers, so the scores are too high \
-on average: mcqa by about 0.017, bmca@1.0 by 0.029, cora by 0.016. From 300 questions on this is small. Raise \
+on average: mcqa by about 0.017, bmca@1.0 by 0.029. From 300 questions on this is small. Raise \
 --budget, or set the option questions instead'
         >>> describe_bias(Moments(300, 2600, 220, 2520, 60, 1560), 1273)
         ''
@@ -187,9 +187,8 @@ on average: mcqa by about 0.017, bmca@1.0 by 0.029, cora by 0.016. From 300 ques
         return ""
     return (
         f"the budget paid for only {moments.questions:,} questions, and their number depended on the answers, so the "
-        f"scores are too high on average: mcqa by about {bias.mcqa:.3f}, bmca@1.0 by {bias.bmca:.3f}, cora by "
-        f"{bias.cora:.3f}. From {ENOUGH} questions on this is small. Raise --budget, or set the option questions "
-        "instead"
+        f"scores are too high on average: mcqa by about {bias.mcqa:.3f}, bmca@1.0 by {bias.bmca:.3f}. From {ENOUGH} "
+        "questions on this is small. Raise --budget, or set the option questions instead"
     )
 
 

@@ -34,21 +34,19 @@ class Bias(NamedTuple):
     Attributes:
         mcqa: Bias of mcqa.
         bmca: Bias of bmca@1.0.
-        cora: Bias of cora.
     """
 
     mcqa: float = 0.0
     bmca: float = 0.0
-    cora: float = 0.0
 
 
 def bias_of_budget(moments: Moments) -> Bias:
-    """Estimate by how much scores are too high because a budget decided the number of questions.
+    """Estimate by how much shares of questions are too high because a budget decided the number of questions.
 
     Questions that are right in all variants need the most requests. If many of the first questions are like this,
     fewer others follow that could outweigh them. To first order the bias of a share is Cov(c, x) / B. Here c_i is the
-    number of requests for question i, x_i is 1 if it counts, and B is the number of requests of the task. The bias of
-    cora = m (1 - m + b) follows from those of m and b by its derivatives. It is of the order 1 / n.
+    number of requests for question i, x_i is 1 if it counts, and B is the number of requests of the task. It is of the
+    order 1 / n.
 
     Args:
         moments: Sums over the questions of the task.
@@ -60,15 +58,16 @@ def bias_of_budget(moments: Moments) -> Bias:
         >>> bias = bias_of_budget(Moments(15, requests=130, right=11, requests_of_right=126, always=3,
         ...                               requests_of_always=78))
         >>> [round(part, 4) for part in bias]
-        [0.0168, 0.0286, 0.0165]
+        [0.0168, 0.0286]
 
     Source: ours, from renewal theory.
     """
     n, requests, right, of_right, always, of_always = moments
     if n < 2 or not requests:
         return Bias()
-    m, b = right / n, always / n
-    of_m, of_b = (
-        (of_part - requests * share) / (n - 1) / requests for of_part, share in ((of_right, m), (of_always, b))
+    return Bias(
+        *(
+            (of_part - requests * part / n) / (n - 1) / requests
+            for part, of_part in ((right, of_right), (always, of_always))
+        )
     )
-    return Bias(of_m, of_b, (1 - 2 * m + b) * of_m + m * of_b)
