@@ -28,7 +28,13 @@ FEWEST = 10
 """Smallest number of questions for which the range by chance and the test of equal accuracies are computed."""
 
 _ROUNDING = 1e-12
-"""A bootstrapped error below this is 0."""
+"""A bootstrapped error below this is 0, and so is this share of a variance."""
+
+_FEW = 50
+"""If a kind has fewer questions with different answers, the chi-square distribution may be inaccurate."""
+
+_EXCHANGES = 1_999
+_KEYS_AT_A_TIME = 2_000_000
 
 
 def acc_min(table: ResponseTable, *, positions: bool = False, macro: bool = False) -> Estimate:
@@ -147,6 +153,10 @@ def acc_range_p(table: ResponseTable) -> Estimate:
     statistic D' V^-1 D has about a chi-square distribution with (kinds - 1) degrees of freedom. If all questions have
     all kinds, it is Cochran's Q.
 
+    Only questions with different answers contribute. If a kind has fewer than 50 of them, the p-value is that of a
+    permutation test: the answers to each question are exchanged between its kinds, 1,999 times at random with a fixed
+    seed, and p = (1 + number of times that the statistic is at least as large) / 2,000.
+
     Args:
         table: Answers to N questions.
 
@@ -156,29 +166,56 @@ def acc_range_p(table: ResponseTable) -> Estimate:
         of different size cannot be exchanged.
 
     Example:
-        >>> equal, unequal = [[1, 0], [0, 1]] * 10, [[1, 0]] * 20
-        >>> [round(acc_range_p(ResponseTable.from_hits(rows)).value, 6) for rows in (equal, unequal)]
-        [1.0, 8e-06]
+        >>> equal, unequal = [[1, 0], [0, 1]] * 30, [[1, 0]] * 60
+        >>> [round(acc_range_p(ResponseTable.from_hits(rows)).value, 16) for rows in (equal, unequal)]
+        [1.0, 9.5e-15]
 
     Source: Cochran 1950 (Q); with missing kinds the statistic of Skillings and Mack 1981.
     """
     if len(table.sizes) < FEWEST or len(table.kinds) < 2:
         return UNDEFINED
     _, right, present = kinds_of(table)
-    sizes = present.sum(axis=1)
-    if not np.array_equal(sizes, table.sizes):
+    if not np.array_equal(present.sum(axis=1), table.sizes):
         return UNDEFINED
+    informative = (right.sum(axis=1) > 0) & (right.sum(axis=1) < table.sizes)
+    right, present = right[informative], present[informative]
+    kinds = present.any(axis=0)
+    if not kinds.any():
+        return Estimate(1.0, nan)
+    return Estimate(_p_value(right[:, kinds], present[:, kinds]), nan)
+
+
+def _p_value(right: Floats, present: Floats) -> float:
+    """P-value from the questions whose answers differ, and the kinds that they have."""
+    sizes = present.sum(axis=1)
+    means = right.sum(axis=1) / sizes
+    variances = means * (1 - means) * sizes / (sizes - 1)
+    expected = means @ present
+    covariance = np.diag(variances @ present) - (present * (variances / sizes)[:, None]).T @ present
+    scales, axes = np.linalg.eigh(covariance)
+    used = scales > _ROUNDING * scales.max()
+    root = axes[:, used] / np.sqrt(scales[used])
+    statistic = float((((right.sum(axis=0) - expected) @ root) ** 2).sum())
+    if present.sum(axis=0).min() < _FEW:
+        others = (((_exchanged(right, present) - expected) @ root) ** 2).sum(axis=1)
+        return float((1 + (others >= statistic - 1e-9).sum()) / (_EXCHANGES + 1))
     from scipy.special import chdtrc  # importing scipy takes time; see metrics.paired
 
-    means = right.sum(axis=1) / sizes
-    deviations = (right - means[:, None]) * present
-    variances = (deviations**2).sum(axis=1) / np.maximum(sizes - 1, 1)
-    covariance = np.diag(variances @ present) - (present * (variances / sizes)[:, None]).T @ present
-    if not variances.any():
-        return Estimate(1.0, nan)
-    total = deviations.sum(axis=0)
-    statistic = float(total @ np.linalg.pinv(covariance, hermitian=True) @ total)
-    return Estimate(float(chdtrc(np.linalg.matrix_rank(covariance, hermitian=True), statistic)), nan)
+    return float(chdtrc(used.sum(), statistic))
+
+
+def _exchanged(right: Floats, present: Floats) -> Floats:
+    """(1999, G) number of right answers in each kind after exchanges within questions."""
+    generator = np.random.default_rng(0)
+    last = right.sum(axis=1).astype(int)[None, :, None] - 1
+    step = max(1, _KEYS_AT_A_TIME // right.size)
+    found = []
+    for start in range(0, _EXCHANGES, step):
+        keys = generator.random((min(step, _EXCHANGES - start), *right.shape), dtype=np.float32)
+        keys[:, present == 0] = 2
+        ends = np.take_along_axis(np.sort(keys, axis=2), np.broadcast_to(last, (*keys.shape[:2], 1)), axis=2)
+        found.append((keys <= ends).sum(axis=1))
+    return np.concatenate(found).astype(np.float64)
 
 
 @lru_cache(maxsize=1)  # acc_min, acc_max and acc_range are computed one after the other
