@@ -1,0 +1,159 @@
+"""Accuracies of kinds from weights of questions, categories with one question, and covariances."""
+
+from __future__ import annotations
+
+from math import sqrt
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lm_eval_cora.metrics import acc_mean, macro_acc
+from lm_eval_cora.metrics.kinds import (
+    accuracies,
+    covariance_of,
+    influence_on,
+    kinds_of,
+    note_on_small_categories,
+    strata_of,
+    trials_of,
+)
+from lm_eval_cora.responses import ResponseTable
+from tests.support.score_tables import hits
+
+
+def names(*sizes: int) -> list[str]:
+    """Return a category for each question: sizes 2, 1 give c0, c0, c1."""
+    return [f"c{number}" for number, size in enumerate(sizes) for _ in range(size)]
+
+
+def grouped(*sizes: int) -> list[list[list[int]]]:
+    table = hits(["10"] * sum(sizes), categories=names(*sizes))
+    return [[members.tolist() for members in stratum] for stratum in strata_of(table, macro=True)]
+
+
+def some(rows: list[str], categories: list[str]) -> ResponseTable:
+    """Return a table of kinds 0, 1 and so on: 1 is right, 0 is wrong, a question lacks the kind of a dash."""
+    codes, kind = np.unique([place for row in rows for place, hit in enumerate(row) if hit != "-"], return_inverse=True)
+    return ResponseTable.from_columns(
+        [f"q{number:03d}" for number in range(len(rows))],
+        np.array([len(row) - row.count("-") for row in rows]),
+        np.array([hit == "1" for row in rows for hit in row if hit != "-"]),
+        kinds=[str(code) for code in codes],
+        kind=kind,
+        categories=categories,
+    )
+
+
+def random_rows(rng: np.random.Generator, questions: int, kinds: int, missing: float) -> list[str]:
+    """Return rows of 1 and 0; - if a question lacks a kind. It has the first one."""
+    draws = rng.random((questions, kinds))
+    return [
+        "".join("-" if place and rng.random() < missing else "01"[int(draw < 0.6)] for place, draw in enumerate(row))
+        for row in draws
+    ]
+
+
+def errors(table: ResponseTable, *, positions: bool = False, macro: bool = True) -> list[float]:
+    influence = influence_on([kinds_of(table, positions=positions)], strata_of(table, macro=macro))
+    return np.sqrt(np.diag(covariance_of(influence))).tolist()
+
+
+# ---- categories with one question
+
+
+def test_which_categories_are_pooled() -> None:
+    assert grouped(2, 3) == [[[0, 1]], [[2, 3, 4]]]
+    assert grouped(1, 2, 1) == [[[0], [3]], [[1, 2]]]
+    assert grouped(3, 1, 2) == [[[3], [4, 5]], [[0, 1, 2]]]  # the only one, with the smallest other category
+    assert grouped(1, 1) == [[[0], [1]]]
+    assert grouped(1) == [[[0]]]
+    assert grouped() == []
+
+
+def test_if_all_categories_have_one_question_the_macro_error_is_the_plain_one() -> None:
+    # s / sqrt(N): C categories of 1 question, (1/C) sqrt(C s^2) = s / sqrt(C).
+    rows = ["110", "100", "111", "000", "011", "110"]
+    table = hits(rows, categories=names(*[1] * 6))
+    assert macro_acc(table).stderr == pytest.approx(acc_mean(table).stderr)
+    assert errors(table) == pytest.approx(errors(table, macro=False))
+
+
+def test_the_error_with_one_category_of_one_question() -> None:
+    # law 1, 0; art 1. Both use the variance of 1, 0, 1: s^2 = 1/3. (1/2) sqrt(1/3 / 2 + 1/3 / 1) = sqrt(1/8).
+    table = hits(["11", "00", "11"], categories=["law", "law", "art"])
+    value, error = macro_acc(table)
+    assert (value, error) == pytest.approx((0.75, sqrt(1 / 8)))
+
+
+def test_the_error_with_several_categories_of_one_question() -> None:
+    # c0 1, 0, 1, 0: s^2 = 1/3, / 4 = 1/12. c1 to c3 have 1, 0, 1 together: s^2 = 1/3 each. (1/4) sqrt(1/12 + 3/3).
+    table = hits(["11", "00", "11", "00", "11", "00", "11"], categories=names(4, 1, 1, 1))
+    assert macro_acc(table).stderr == pytest.approx(sqrt(13 / 12) / 4)
+    assert errors(table) == pytest.approx([sqrt(13 / 12) / 4] * 2)
+
+
+def test_the_note_on_categories_with_one_question() -> None:
+    rows = ["10", "01", "11", "10"]
+    assert note_on_small_categories(hits(rows, categories=names(2, 2))) == ""
+    assert note_on_small_categories(hits(rows[:1], categories=names(1))) == ""
+    assert note_on_small_categories(hits(rows, categories=names(3, 1))).startswith("1 category has one question")
+    assert note_on_small_categories(hits(rows, categories=names(2, 1, 1))).startswith("2 categories have one question")
+
+
+# ---- weights
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(0, 10**6), st.booleans())
+def test_weights_are_numbers_of_copies(seed: int, positions: bool) -> None:
+    rng = np.random.default_rng(seed)
+    rows, categories = random_rows(rng, 6, 3, missing=0.4), ["a", "a", "a", "b", "b", "b"]
+    weight = rng.integers(0, 3, 6)
+    weight[[0, 5]] = 1  # each category has a question
+    copies = np.repeat(np.arange(6), weight)
+    copied = some([rows[number] for number in copies], [categories[number] for number in copies])
+    expected = dict.fromkeys("012", np.nan)
+    parts = [kinds_of(copied, positions=positions)]
+    expected |= dict(zip(copied.kinds, accuracies(parts, strata_of(copied, macro=True))[0].tolist(), strict=True))
+    table = some(rows, categories)
+    strata = [[np.arange(3)], [np.arange(3, 6)]]
+    weights = [weight[None, :3].astype(float), weight[None, 3:].astype(float)]
+    found = accuracies([kinds_of(table, positions=positions)], strata, weights)[0]
+    assert found.tolist() == pytest.approx([expected[kind] for kind in table.kinds], nan_ok=True)
+
+
+def test_number_of_trials() -> None:
+    # The second kind: 3 of 4 questions. By category: c0 has 1 and c1 has 2 of them, so 2^2 / (1/1 + 1/2) = 8/3; the
+    # first kind 2^2 / (1/2 + 1/2) = 4.
+    table = some(["11", "1-", "10", "00"], names(2, 2))
+    parts = [kinds_of(table)]
+    assert trials_of(parts, strata_of(table, macro=False)).tolist() == [4, 3]
+    assert trials_of(parts, strata_of(table, macro=True)).tolist() == pytest.approx([4, 8 / 3])
+
+
+# ---- covariance
+
+
+@pytest.mark.parametrize("positions", [False, True])
+@pytest.mark.parametrize("missing", [0.0, 0.4])
+def test_the_covariance_agrees_with_a_bootstrap(positions: bool, missing: float) -> None:
+    rng = np.random.default_rng(4)
+    sizes = 40, 60
+    table = some(random_rows(rng, 100, 3, missing), names(*sizes))
+    parts, strata = [kinds_of(table, positions=positions)], strata_of(table, macro=True)
+    weights = [rng.multinomial(size - 1, np.full(size, 1 / size), 4_000).astype(float) for size in sizes]
+    expected = np.cov(accuracies(parts, strata, weights).T)
+    found = covariance_of(influence_on(parts, strata))
+    # 4,000 samples: an error of 1 / sqrt(2,000) = 2.2% for variances; ratios have terms of second order.
+    assert np.diag(found).tolist() == pytest.approx(np.diag(expected).tolist(), rel=0.1)
+    assert np.abs(found - expected).max() < 0.1 * np.diag(expected).max()
+
+
+def test_the_covariance_by_hand() -> None:
+    # Kinds 1, 1, 0, 0 and 1, 0, 0, 0: variances 1/3 and 1/4. Products of the deviations:
+    # 3/8, -1/8, 1/8, 1/8: covariance 1/2 / 3 = 1/6. All / 4.
+    table = hits(["11", "10", "00", "00"])
+    influence = influence_on([kinds_of(table)], strata_of(table, macro=False))
+    assert covariance_of(influence).tolist() == [pytest.approx([1 / 12, 1 / 24]), pytest.approx([1 / 24, 1 / 16])]
