@@ -233,7 +233,10 @@ def test_a_comparison(cli: Cli, out: Written, second: Written) -> None:
         assert row["after"]["value"] == second.printed[f"{name},none"]
         assert row["difference"]["value"] == row["after"]["value"] - row["before"]["value"]
     assert cli("compare", out.folder, second.folder) == 0
-    assert {row[0] for row in table(cli.out)} == set(found["metrics"])
+    names = [row[0] for row in table(cli.out)]
+    # A second table has a row per kind of variant, below its heading.
+    assert set(names) == {*found["metrics"], *found["kinds"], "kind of variant", next(n for n in names if n[0] == ":")}
+    assert found["kinds"]["original"]["low"] < 0 < found["kinds"]["original"]["high"]
     assert other_notes(cli.err) == []
 
 
@@ -249,13 +252,13 @@ def test_scores(cli: Cli, answers: Path) -> None:
     assert cli("score", answers, "--json") == 0
     found = strict(cli.out)
     assert (found["questions"], found["answers"]) == (1, 2)
-    assert found["metrics"]["mcqa_plus"] == {"value": 0.5, "stderr": None}
+    assert found["metrics"]["mcqa_plus"] == {"value": 0.5, "stderr": None, "low": None, "high": None}
     assert found["metrics"]["cora"]["value"] == 0.0
     assert "followed" in found["undefined"]
     assert "cora" not in found["undefined"]
     assert cli("score", answers) == 0
     rows = {row[0]: row[1:] for row in table(cli.out)}
-    assert rows["mcqa_plus"] == ["0.5000", "±", "N/A"]
+    assert rows["mcqa_plus"] == ["0.5000", "±", "N/A", ""]
     assert "followed" not in rows
     assert re.search("1 questions? with 2 variants", cli.err)
 
@@ -265,7 +268,7 @@ def test_scores_without_an_original(cli: Cli, answers: Path) -> None:
     assert cli("score", answers, "--json") == 0
     found = strict(cli.out)
     for name in ("mcqa", "cora", "ci", "mcqa_plus_diff"):
-        assert found["metrics"][name] == {"value": None, "stderr": None}
+        assert found["metrics"][name] == dict.fromkeys(("value", "stderr", "low", "high"))
         assert tells(found["undefined"][name], "original", "'q'")
     assert found["metrics"]["mcqa_plus"]["value"] == 0.5
     assert cli("score", answers) == 0
