@@ -1,6 +1,6 @@
 """Lowest and highest accuracy of several kinds: the range by chance, tests, and coverage, on simulated models.
 
-python benchmarks/extremes.py [--runs 400] [--questions 10 30 100 1000]
+python benchmarks/extremes.py [--runs 400] [--questions 10 30 100 1000] [--tables coverage]
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # the checkout, not an insta
 import numpy as np
 
 from lm_eval_cora.metrics import acc_max, acc_min, acc_range_by_chance, acc_range_p, differences_together
-from lm_eval_cora.metrics.estimate import Estimate
-from lm_eval_cora.metrics.ranges import each_kind
+from lm_eval_cora.metrics.estimate import Estimate, mean_of
 from lm_eval_cora.responses import ResponseTable
 
 LEVEL = 0.05
@@ -153,7 +152,7 @@ def comparisons(runs: int, sizes: Sequence[int]) -> None:
 
 
 def _by_kind(table: ResponseTable) -> list[Estimate]:
-    return [part["accuracy"] for part in each_kind(table).values()]
+    return [mean_of(column) for column in table.correct.reshape(len(table.sizes), -1).T.astype(np.float64)]
 
 
 def _percentiles(rng: np.random.Generator, *tables: ResponseTable) -> tuple[float, float]:
@@ -165,16 +164,19 @@ def _percentiles(rng: np.random.Generator, *tables: ResponseTable) -> tuple[floa
     return float(low), float(high)
 
 
+TABLES = {"chance": chance, "tests": tests, "coverage": coverage, "comparisons": comparisons}
+
+
 def main() -> None:
     """Print all tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=400)
     parser.add_argument("--questions", type=int, nargs="+", default=[10, 30, 100, 1_000])
     parser.add_argument("--chance", type=int, nargs="+", default=[100, 500, 2_340], help="sizes of the first table")
+    parser.add_argument("--tables", nargs="+", choices=TABLES, default=list(TABLES))
     arguments = parser.parse_args()
-    chance(arguments.runs, arguments.chance)
-    for table in (tests, coverage, comparisons):
-        table(arguments.runs, arguments.questions)
+    for table in arguments.tables:
+        TABLES[table](arguments.runs, arguments.chance if table == "chance" else arguments.questions)
 
 
 if __name__ == "__main__":
