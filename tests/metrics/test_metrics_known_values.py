@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+from itertools import product
 from math import isnan, sqrt
+from statistics import mean, pstdev
 
 import pytest
 
@@ -114,11 +116,28 @@ def test_standard_errors_by_hand() -> None:
     assert metrics.mcqa(table).stderr == pytest.approx(sqrt(1 / 3) / 2)
     # ci: 1 - x + y = 1, 0, 1, 1: sd = sqrt((3 * 0.0625 + 0.5625) / 3) = 0.5, / 2.
     assert metrics.ci(table).stderr == pytest.approx(0.25)
-    # cora: gradient (1 - 2m + b, m) = (0.25, 0.5); influence: 0.125 + 0.375, 0.125 - 0.125, -0.125 - 0.125 twice
-    # = 0.5, 0, -0.25, -0.25: sum of squares 0.375, / 3, root, / 2.
-    assert metrics.cora(table).stderr == pytest.approx(sqrt(0.375 / 3) / 2)
-    # acc: R = 4/8; k - R m = 1, 0, 0, -1: sqrt(4/3 * 2) / 8.
+    # acc: R = 4/8; k - R m = 1, 0, 0, -1: sqrt(4/3 * 2) / 8. All questions have two variants: nothing else is added.
     assert metrics.acc(table).stderr == pytest.approx(sqrt(8 / 3) / 8)
+
+
+def test_standard_error_of_cora_by_hand() -> None:
+    # Two questions, one right in both variants and one wrong in the original: ci is 1, so cora is the share of the
+    # first in the sample, 0, 1/2, 1/2 or 1. Variance 1/8, times N / (N - 1) = 2.
+    assert metrics.cora(ResponseTable.from_hits([[1, 1], [0, 0]])).stderr == pytest.approx(1 / 2)
+    # One right in the original only and one wrong in it: cora is s (1 - s), 0, 1/4, 1/4, 0: variance 1/64, times 2.
+    assert metrics.cora(ResponseTable.from_hits([[1, 0], [0, 0]])).stderr == pytest.approx(sqrt(1 / 32))
+    # Four questions: the original is right in 1, 1, 0, 0 and 1 - x + y = 1, 0, 1, 1. All 4^4 samples.
+    rows = [(1, 1), (1, 0), (0, 1), (0, 1)]
+    values = [mean(x for x, _ in drawn) * mean(c for _, c in drawn) for drawn in product(rows, repeat=4)]
+    table = ResponseTable.from_hits([[1, 1], [1, 0], [0, 1], [0, 0]])
+    assert metrics.cora(table).stderr == pytest.approx(pstdev(values) * sqrt(4 / 3))
+
+
+def test_standard_error_of_core_by_hand() -> None:
+    # The highest levels are 10 and 5 of 10: areas 1 and 0.55, heights 1 and 0.5. The samples have the products 1,
+    # 0.775 * 0.75 = 0.58125 twice, and 0.275: mean 0.609375.
+    values = [1, 0.58125, 0.58125, 0.275]
+    assert metrics.core(ResponseTable.from_hits([[1, 1], [1, 0]])).stderr == pytest.approx(pstdev(values) * sqrt(2))
 
 
 def test_the_unit_of_an_error_is_the_question() -> None:

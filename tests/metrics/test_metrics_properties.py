@@ -78,12 +78,22 @@ def test_every_metric_is_between_0_and_1_and_they_are_ordered(members: list[list
 
 
 @given(questions(min_size=2))
-def test_every_standard_error_is_finite(members: list[list[Record]]) -> None:
+def test_every_error_is_positive_and_every_interval_is_in_the_range(members: list[list[Record]]) -> None:
     table = table_of(members)
     for name, metric in METRICS.items():
-        stderr = metric(table).stderr
-        # The error of the consistency rate is undefined if fewer than two questions have a comparable pair.
-        assert 0 <= stderr < inf or (name == "consistency_rate" and isnan(stderr)), name
+        estimate = metric(table)
+        value, stderr = estimate
+        low, high = estimate.interval
+        if name == "ci" and max(map(len, members)) == 1:  # it is 1 for all possible answers
+            assert (value, stderr, low, high) == (1, 0, 1, 1)
+            continue
+        if name == "consistency_rate" and isnan(stderr):  # fewer than two questions with a comparable pair
+            assert isnan(low)
+            assert isnan(high)
+            continue
+        assert 0 < stderr < inf, name
+        assert 0 <= low <= value <= high <= 1, name
+        assert low < high, name
 
 
 def test_a_larger_table_agrees_with_the_oracles() -> None:
@@ -123,8 +133,15 @@ def test_every_metric_of_the_study_is_in_its_range_and_they_are_ordered(members:
 @given(study_questions(min_size=2))
 def test_errors_of_the_study_are_finite_or_of_fewer_than_two_questions(members: list[list[Record]]) -> None:
     found = estimates(STUDY, table_of(members))
-    for name, (value, stderr) in found.items():
-        assert 0 <= stderr < inf or isnan(stderr), name
+    for name, estimate in found.items():
+        value, stderr = estimate
+        low, high = estimate.interval
+        assert isnan(low) == isnan(high) == isnan(stderr), name
+        if "confidence_ratio" in name:  # of unknown limits: it cannot vary if no question of the sample does
+            assert isnan(stderr) or (0 <= stderr < inf and 0 <= low <= value <= high < inf), name
+        else:
+            least = -1 if "_diff" in name else 0
+            assert isnan(stderr) or (0 < stderr < inf and least <= low <= value <= high <= 1 and low < high), name
         if name in WHOLE or "@" in name:
             assert not isnan(stderr), name
         elif name.startswith("tf_") or name.endswith("_always_right"):

@@ -19,7 +19,6 @@ from lm_eval_cora.records import Record
 from lm_eval_cora.responses import ResponseTable
 from tests.support import oracles_score as oracles
 from tests.support.score_tables import (
-    CATEGORIES,
     NOT_TRANSITIVE,
     Probe,
     Verdicts,
@@ -47,7 +46,7 @@ score_tables = st.one_of(
     *(st.tuples(st.just(probe), score_questions(probe, min_size=2)) for probe in LISTS),
 )
 
-without_errors = partial(mock.patch, "lm_eval_cora.metrics.ranges.bootstrap", return_value=np.zeros((2, 2)))
+without_errors = partial(mock.patch, "lm_eval_cora.metrics.extremes.bootstrap", return_value=np.zeros((2, 2)))
 """Skips the bootstrap of the lowest and highest accuracies, which takes most of the time."""
 
 
@@ -56,8 +55,12 @@ def values_of(chosen: Metrics, table: ResponseTable) -> dict[str, float]:
         return {name: found.value for name, found in estimates(chosen, table).items()}
 
 
+TESTED_ELSEWHERE = ("position_p_value", "acc_range_p", "acc_range_by_chance")
+"""P-values and expectations, which test_positions.py and test_simultaneous.py compare with simulations."""
+
+
 def assert_agreement(values: dict[str, float], expected: oracles.Values) -> None:
-    values = {name: value for name, value in values.items() if name != "position_p_value"}
+    values = {name: value for name, value in values.items() if not name.endswith(TESTED_ELSEWHERE)}
     assert set(expected) == set(values)
     for name, value in values.items():
         right = expected[name]
@@ -144,8 +147,8 @@ def test_every_metric_is_in_its_range_and_they_are_ordered(probed: tuple[Probe, 
     values = values_of(LISTS[probe], table)
     mixed = len(set(table.sizes.tolist())) > 1
     for name, value in values.items():
-        if name.startswith("position_"):
-            assert isnan(value), name  # fewer than ten questions per letter
+        if name.startswith("position_") or name.endswith(("acc_range_by_chance", "acc_range_p")):
+            assert isnan(value), name  # fewer than ten questions
         elif name.startswith(SHARES) and not (mixed and name.endswith(("_min", "_max"))):
             assert -1e-12 <= value <= 1 + 1e-12, name
     assert values["all_equal"] <= values["consistency_rate"] + 1e-12
@@ -234,22 +237,28 @@ def test_some_kinds_of_written_answers_are_the_table_of_their_records(
     assert columns(table.where(~table.is_kind(*gone))) == columns(written_table(_kept(members, gone), same))
 
 
+NO_ERROR = (" questions", " outlier", " even", " picks", "acc_range", "acc_range_by_chance", "acc_range_p")
+"""Counts, and numbers that are compared with an expectation or are one."""
+
+
 @settings(max_examples=20, deadline=None)
 @given(score_tables)
-def test_every_standard_error_is_finite_or_of_fewer_than_two_questions(probed: tuple[Probe, Members]) -> None:
+def test_every_error_is_positive_and_every_interval_contains_the_value(probed: tuple[Probe, Members]) -> None:
     probe, members = probed
-    table = table_of(members)
-    alone = any(table.categories.count(category) == 1 for category in CATEGORIES)
-    for name, (value, stderr) in estimates(LISTS[probe], table).items():
-        assert isnan(stderr) or 0 <= stderr < inf, name
-        if name.startswith("position_") or name.endswith((" questions", " outlier", " even", " picks")):
+    for name, estimate in estimates(LISTS[probe], table_of(members)).items():
+        value, stderr = estimate
+        assert isnan(stderr) or 0 < stderr < inf, name
+        if name.startswith("position_") or name.endswith(NO_ERROR):
             assert isnan(stderr), name
-        elif name.startswith(SHARES) and "macro" not in name:
+        elif name.startswith(SHARES):
             assert isnan(stderr) == (len(members) < 2), name
-        elif name == "macro_acc":
-            assert isnan(stderr) == alone, name
         elif isnan(value):
             assert isnan(stderr), name
+        low, high = estimate.interval
+        assert isnan(low) == isnan(high) == isnan(stderr), name
+        assert isnan(low) or low <= value <= high, name
+        # Adjusted for harder questions, an accuracy can be slightly outside.
+        assert isnan(low) or probe == "order" or 0 <= low < high <= 1, name
 
 
 def test_a_resampled_table_is_the_table_of_the_resampled_records() -> None:

@@ -2,93 +2,29 @@
 
 from __future__ import annotations
 
-from math import exp, inf, isnan, log, sqrt
-from typing import Any
+from math import isnan, sqrt
 
 import pytest
 
 from lm_eval_cora import metrics
-from lm_eval_cora.metrics import Estimate
 from lm_eval_cora.records import Record
 from lm_eval_cora.responses import ResponseTable
+from tests.support.oracles_errors import ratio_error
+from tests.support.study_answers import (
+    NOTA,
+    TEN,
+    assert_is,
+    nota,
+    of_some,
+    orders,
+    original,
+    replaced,
+    scored,
+    select_all,
+    table,
+    true_or_false,
+)
 from tests.support.tables import PLUS, STUDY, estimates, random_study_questions, table_of
-
-Part = list[dict[str, Any]]
-
-FOUR = (0, 1, 2, 3)
-TEN = tuple(range(10))
-NOTA = 26
-
-
-def orders(kind: str, *picks: int | None, printed: tuple[int, ...] = FOUR, answer: int = 0) -> Part:
-    """Return a variant per pick. The first has the order of the source; the real orders do not matter here."""
-    later = "shuffled" if kind == "original" else f"{kind}_shuffled"
-    shared = {"printed": printed, "answer": answer}
-    return [{"kind": later if number else kind, "picked": pick, **shared} for number, pick in enumerate(picks)]
-
-
-def original(*picks: int | None, printed: tuple[int, ...] = FOUR) -> Part:
-    return orders("original", *picks, printed=printed)
-
-
-def nota(*picks: int | None) -> Part:
-    return orders("nota_answer", *picks, printed=(1, 2, 3, NOTA), answer=NOTA)
-
-
-def true_or_false(*says: bool | None) -> Part:
-    """Return the answers yes or no to option 0, the right one, and then to the others."""
-    return [
-        {
-            "kind": f"true_or_false_{'wrong' if option else 'right'}",
-            "printed": (option,),
-            "picked": None,
-            "ask": "yes_no",
-            "selected": None if said is None else (option,) if said else (),
-        }
-        for option, said in enumerate(says)
-    ]
-
-
-def scored(*chances: tuple[float, float] | None) -> Part:
-    """Return the same with the probabilities of yes and no, None if they are missing."""
-    parts = true_or_false(*(chance and chance[0] >= chance[1] for chance in chances))
-    for part, chance in zip(parts, chances, strict=True):
-        if chance:
-            part["yes"], part["no"] = (log(p) if p else -inf for p in chance)
-    return parts
-
-
-def select_all(*selected: int, said: bool = True) -> Part:
-    one = {"kind": "select_all", "printed": FOUR, "picked": None, "ask": "select_all"}
-    return [{**one, "selected": selected if said else None}]
-
-
-def replaced(*picks: int | None) -> Part:
-    """Return three variants, in which distractor 1, 2 or 3 is replaced."""
-    printed = [tuple(27 + i if i == gone else i for i in FOUR) for gone in (1, 2, 3)]
-    return [{"kind": "replaced", "picked": pick, "printed": p} for pick, p in zip(picks, printed, strict=True)]
-
-
-def table(*asked: Part) -> ResponseTable:
-    """Return a table with a question for each argument."""
-    return table_of(
-        [
-            [
-                Record(
-                    question_id=f"q{number}",
-                    ordinal=i,
-                    variants=len(parts),
-                    **{"answer": 0, "original": part["kind"] == "original", **part},
-                )
-                for i, part in enumerate(parts)
-            ]
-            for number, parts in enumerate(asked)
-        ]
-    )
-
-
-def assert_is(estimate: Estimate, value: float, stderr: float) -> None:
-    assert (estimate.value, estimate.stderr) == pytest.approx((value, stderr), nan_ok=True)
 
 
 def test_accuracy_with_a_number_of_options_uses_the_first_order() -> None:
@@ -104,8 +40,8 @@ def test_accuracy_with_a_number_of_options_uses_the_first_order() -> None:
     # Own options: 1, 0, 1, 0.
     assert_is(metrics.acc_at(answers, options="original"), 0.5, sqrt(1 / 3) / 2)
     # Two: 0 and 1 in the two questions with options_2. N is 4, R = 1/2, k - R m = -1/2, 1/2, 0, 0:
-    # sqrt(4/3 * 1/2) / 2.
-    assert_is(metrics.acc_at(answers, options=2), 0.5, sqrt(2 / 3) / 2)
+    # sqrt(4/3 * 1/2) / 2, for two of four questions.
+    assert_is(metrics.acc_at(answers, options=2), 0.5, of_some(sqrt(2 / 3) / 2, 4, 2))
     # Four: the originals of the first two, 1 and 0. Three: no question.
     assert metrics.acc_at(answers, options=4).value == 0.5
     assert isnan(metrics.acc_at(answers, options=3).value)
@@ -165,9 +101,9 @@ def test_buckets_of_table_2() -> None:
         assert buckets[key]["accuracy"].value == pytest.approx(right.get(key, float("nan")), nan_ok=True), key
     # Ten questions, eight in four orders. Share of 2/4: R = 3/8, k - R m = 5/8 three times, -3/8 five times:
     # 3 * 25/64 + 5 * 9/64 = 120/64; sqrt(10/9 * 120/64) / 8.
-    assert buckets["2/4"]["share"].stderr == pytest.approx(sqrt(10 / 9 * 120 / 64) / 8)
+    assert buckets["2/4"]["share"].stderr == pytest.approx(of_some(sqrt(10 / 9 * 120 / 64) / 8, 10, 8))
     # Accuracy of 2/4: R = 1/2 of three, k - R m = 0, -1/2, 1/2: sqrt(10/9 * 1/2) / 3.
-    assert buckets["2/4"]["accuracy"].stderr == pytest.approx(sqrt(5 / 9) / 3)
+    assert buckets["2/4"]["accuracy"].stderr == pytest.approx(of_some(sqrt(5 / 9) / 3, 10, 3))
     # A bucket with one question has no error. The bucket 1/4 has no modal pick, although one pick is right.
     assert isnan(buckets["3/4"]["accuracy"].stderr)
 
@@ -200,7 +136,7 @@ def test_nota_as_the_answer(with_nota: ResponseTable) -> None:
 
 def test_nota_as_the_answer_of_questions_always_right(with_nota: ResponseTable) -> None:
     # The first three of five. First order: 1, 1, 0; k - R m = 1/3, 1/3, -2/3: sqrt(5/4 * 6/9) / 3.
-    error = sqrt(5 / 4 * 6 / 9) / 3
+    error = of_some(sqrt(5 / 4 * 6 / 9) / 3, 5, 3)
     assert_is(metrics.nota_acc(with_nota, subset="always_right"), 2 / 3, error)
     # Both orders: 1, 0, 0. The differences subtract 1 from each value: other means, the same spread.
     assert_is(metrics.nota_acc_h(with_nota, subset="always_right"), 1 / 3, error)
@@ -221,72 +157,9 @@ def test_true_or_false_of_questions_always_right() -> None:
         original(0, 1, 0, 0) + true_or_false(False, True, True, True),  # not always right
     )
     # 1, 0 of two; N = 3; k - R m = 1/2, -1/2: sqrt(3/2 * 1/2) / 2.
-    assert_is(metrics.tf_right(answers), 0.5, sqrt(3 / 4) / 2)
-    # 3 of 4 pooled (the mean over questions would be 5/6); k - R m = 2 - 9/4, 1 - 3/4: sqrt(3/2 * 1/8) / 4.
-    assert_is(metrics.tf_wrong(answers), 0.75, sqrt(3 / 16) / 4)
-
-
-def test_option_probabilities_of_mcqa_plus_table_5() -> None:
-    answers = table(
-        original(0, 0) + scored((0.3008, 0.3008), (0.1, 0.3), (0.2496, 0.1664), (0.01, 0.99)),
-        original(0, 0) + scored((0.4, 0.1), (0.4, 0.4), (0.1, 0.0), (0.0, 0.5)),
-        original(0, 1) + scored((0.9, 0.1), (0.9, 0.1), (0.9, 0.1), (0.9, 0.1)),  # not always right
-    )
-    # C_c = (0.3008 + 0.4) / 2; N = 3; k - R m = -0.0496, 0.0496: sqrt(3/2 * 2) * 0.0496 / 2.
-    assert_is(metrics.confidence_right(answers), 0.3504, sqrt(3) * 0.0248)
-    # C_d = (0.2496 + 0.4) / 2, the largest value of each question.
-    assert_is(metrics.confidence_wrong(answers), 0.3248, sqrt(3) * 0.0376)
-    ratio = metrics.confidence_ratio(answers)
-    assert round(100 * ratio.value, 2) == 92.69  # 32.48 / 35.04; the mean of the two ratios would be 91.49
-    # k - R m = 0.2496 - R * 0.3008 and 0.4 - R * 0.4, which sum to 0: sqrt(3/2 * 2) * (0.4 - R * 0.4) / 0.7008.
-    assert_is(ratio, 0.3248 / 0.3504, sqrt(3) * 0.4 * (1 - 0.3248 / 0.3504) / 0.7008)
-
-
-def test_option_probabilities_normalised() -> None:
-    answers = table(
-        original(0, 0) + scored((0.3, 0.3), (0.1, 0.3), (0.2, 0.3), (0.01, 0.99)),  # 1/2; 1/4, 2/5, 1/100
-        original(0, 0) + scored((0.4, 0.1), (0.1, 0.4), (0.01, 0.0), (0.0, 0.5)),  # 4/5; 1/5, 1, 0
-        original(0, 1) + scored((0.9, 0.1), (0.9, 0.1), (0.9, 0.1), (0.9, 0.1)),  # not always right
-    )
-    # 1/2 and 4/5; 2/5 and 1: the largest share can belong to another option than the largest probability. N = 3:
-    # sqrt(3) * half of the difference / 2.
-    assert_is(metrics.confidence_right(answers, normalised=True), 0.65, sqrt(3) * 0.15 / 2)
-    assert_is(metrics.confidence_wrong(answers, normalised=True), 0.7, sqrt(3) * 0.3 / 2)
-    # R = 1.4/1.3; k - R m = 0.4 - 0.7/1.3 = -0.18/1.3 and its opposite: sqrt(3) * 0.18/1.3 / 1.3.
-    assert_is(metrics.confidence_ratio(answers, normalised=True), 1.4 / 1.3, sqrt(3) * 0.18 / 1.69)
-
-
-def test_a_question_with_a_missing_probability_is_left_out() -> None:
-    whole = original(0, 0) + scored((0.5, 0.25), (0.25, 0.5))
-    for missing in (scored(None, (0.9, 0.1)), scored((0.9, 0.1), None)):
-        answers = table(whole, original(0, 0) + missing)
-        assert_is(metrics.confidence_right(answers), 0.5, float("nan"))
-        assert_is(metrics.confidence_wrong(answers), 0.25, float("nan"))
-        assert_is(metrics.confidence_ratio(answers), 0.5, float("nan"))
-    # Both probabilities are 0: P(yes) is 0, and its share of the two is 0/0.
-    answers = table(whole, original(0, 0) + scored((0.0, 0.0), (0.25, 0.5)))
-    assert metrics.confidence_right(answers).value == 0.25
-    assert metrics.confidence_right(answers, normalised=True).value == pytest.approx(2 / 3)
-    assert metrics.confidence_wrong(answers, normalised=True).value == pytest.approx(1 / 3)
-
-
-def test_a_probability_of_zero_is_a_probability() -> None:
-    answers = table(*[original(0, 0) + scored((p, 0.1), (0.2, 0.5)) for p in (0.0, 0.8)])
-    assert_is(metrics.confidence_right(answers), 0.4, 0.4)
-    # R = 1/2; k - R m = 0.2, -0.2: sqrt(2 * 0.08) / 0.8.
-    assert_is(metrics.confidence_ratio(answers), 0.5, sqrt(0.16) / 0.8)
-    # Only zeros: the ratio is undefined.
-    answers = table(*[original(0, 0) + scored((0.0, 0.1), (0.2, 0.5)) for _ in range(2)])
-    assert_is(metrics.confidence_right(answers), 0.0, 0.0)
-    assert_is(metrics.confidence_ratio(answers), float("nan"), float("nan"))
-
-
-def test_probabilities_too_small_for_floats_still_have_a_share() -> None:
-    parts = original(0, 0) + scored((0.5, 0.25), (0.25, 0.5))
-    parts[2] |= {"yes": -800.0, "no": -801.0}
-    answers = table(parts)
-    assert metrics.confidence_right(answers).value == 0.0
-    assert metrics.confidence_right(answers, normalised=True).value == pytest.approx(exp(1) / (exp(1) + 1))
+    assert_is(metrics.tf_right(answers), 0.5, of_some(sqrt(3 / 4) / 2, 3, 2))
+    # 3 of 4 pooled (the mean over questions would be 5/6): 2 of 3, 1 of 1, 0 of 0.
+    assert_is(metrics.tf_wrong(answers), 0.75, ratio_error([(2, 3), (1, 1), (0, 0)]))
 
 
 @pytest.fixture
@@ -303,15 +176,15 @@ def misled() -> ResponseTable:
 
 def test_select_all_of_the_misled(misled: ResponseTable) -> None:
     # Four of six questions are misled. Several selected: 1, 0, 0, 1; N = 6, R = 1/2, four times 1/4: sqrt(6/5 * 1) / 4.
-    assert_is(metrics.multi_share(misled), 0.5, sqrt(6 / 5) / 4)
+    assert_is(metrics.multi_share(misled), 0.5, of_some(sqrt(6 / 5) / 4, 6, 4))
     # The right option selected: 1, 0, 0, 0: 9/16 + 3 * 1/16 = 3/4: sqrt(6/5 * 3/4) / 4.
-    assert_is(metrics.recall_right(misled), 0.25, sqrt(6 / 5 * 3 / 4) / 4)
+    assert_is(metrics.recall_right(misled), 0.25, of_some(sqrt(6 / 5 * 3 / 4) / 4, 6, 4))
     # The misleading option, 2, 1, 3, 1, selected: 1, 1, 0, 0.
-    assert_is(metrics.recall_misleading(misled), 0.5, sqrt(6 / 5) / 4)
+    assert_is(metrics.recall_misleading(misled), 0.5, of_some(sqrt(6 / 5) / 4, 6, 4))
     # Two have several selections: {0, 2} with 2 misleading, {2, 3} with 1. Right 1, 0, misleading 1, 0;
     # R = 1/2, twice 1/4: sqrt(6/5 * 1/2) / 2.
-    assert_is(metrics.recall_right(misled, several=True), 0.5, sqrt(6 / 5 / 2) / 2)
-    assert_is(metrics.recall_misleading(misled, several=True), 0.5, sqrt(6 / 5 / 2) / 2)
+    assert_is(metrics.recall_right(misled, several=True), 0.5, of_some(sqrt(6 / 5 / 2) / 2, 6, 2))
+    assert_is(metrics.recall_misleading(misled, several=True), 0.5, of_some(sqrt(6 / 5 / 2) / 2, 6, 2))
 
 
 def test_the_papers_recalls_use_questions_with_several_selections() -> None:
@@ -325,15 +198,9 @@ def test_the_papers_recalls_use_questions_with_several_selections() -> None:
     assert metrics.recall_right(answers).value == pytest.approx(37 / 173)
 
 
-def test_the_mass_on_yes_and_no() -> None:
-    # P(yes) + P(no) of three variants: 1, 0.75, 0.5, whatever the answers to the original.
-    answers = table(original(1, 1) + scored((0.75, 0.25), (0.5, 0.25), (0.25, 0.25)))
-    assert metrics.yes_no_mass(answers).value == pytest.approx(0.75)
-
-
 def test_replacement_of_the_misleading_option(misled: ResponseTable) -> None:
     # Option 2 replaced: right. 1 replaced: wrong, the filler. 3 replaced: invalid. 1 replaced: right. 2 of 4.
-    assert_is(metrics.replaced_acc(misled), 0.5, sqrt(6 / 5) / 4)
+    assert_is(metrics.replaced_acc(misled), 0.5, of_some(sqrt(6 / 5) / 4, 6, 4))
 
 
 def test_replacement_of_two_equal_options() -> None:

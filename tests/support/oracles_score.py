@@ -88,6 +88,10 @@ def acc_max(questions: Questions, positions: bool = False, macro: bool = False) 
     return float(max(accuracies(questions, positions, macro).values()))
 
 
+def acc_range(questions: Questions, positions: bool = False, macro: bool = False) -> float:
+    return acc_max(questions, positions, macro) - acc_min(questions, positions, macro)
+
+
 def macro_acc(questions: Questions) -> float:
     return float(mean(_mean(members) for members in _categories(questions).values()))
 
@@ -236,6 +240,7 @@ def by_category(questions: Questions, positions: bool = False, same: Same = eq) 
         values[f"{category} acc_mean"] = acc_mean(members)
         values[f"{category} acc_min"] = acc_min(members, positions)
         values[f"{category} acc_max"] = acc_max(members, positions)
+        values[f"{category} acc_range"] = acc_range(members, positions)
         values[f"{category} consistency_rate"] = consistency_rate(members, same)
         values[f"{category} all_equal"] = all_equal(members, same)
         values[f"{category} questions"] = len(members)
@@ -254,6 +259,13 @@ def _ranges(questions: Questions, positions: bool, suffix: str = "") -> Values:
         f"macro_acc{suffix}": macro_acc(questions),
         f"macro_acc_min{suffix}": acc_min(questions, positions, macro=True),
         f"macro_acc_max{suffix}": acc_max(questions, positions, macro=True),
+    }
+
+
+def _spreads(questions: Questions, positions: bool) -> Values:
+    return {
+        "acc_range": acc_range(questions, positions),
+        "macro_acc_range": acc_range(questions, positions, macro=True),
     }
 
 
@@ -278,6 +290,7 @@ def prompts_metrics(questions: Questions, same: Same = eq) -> Values:
     return (
         _shared(questions, same)
         | _ranges(questions, positions=False)
+        | _spreads(questions, positions=False)
         | _ranges(paper, positions=False, suffix="_paper")
         | {metric.__name__: metric(questions) for metric in (mcqa, ci, cora)}
         | {"equal@0.8": equal_at(questions, Fraction(8, 10), same), "timeouts": timeouts(questions, same)}
@@ -293,6 +306,7 @@ def order_metrics(questions: Questions) -> Values:
     return (
         _shared(questions, eq)
         | _ranges(questions, positions=True)
+        | _spreads(questions, positions=True)
         | {metric.__name__: metric(questions) for metric in (acc_h, mcqa, ci, cora, ties, position_chi_square)}
         | _named("positions", each_kind(questions, positions=True))
         | _named("picks_by_letter", picks_by_letter(questions))
@@ -305,6 +319,7 @@ def sampling_metrics(questions: Questions, same: Same = eq) -> Values:
     return (
         _shared(questions, same)
         | _ranges(questions, positions=False)
+        | _spreads(questions, positions=False)
         | {"timeouts": timeouts(questions, same)}
         | _named("samples", each_kind(questions))
         | _named("by_category", by_category(questions, same=same))

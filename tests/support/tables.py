@@ -20,6 +20,7 @@ from lm_eval.tasks._yaml_loader import load_yaml
 from lm_eval_cora.formats import FORMATS
 from lm_eval_cora.metrics import Estimate
 from lm_eval_cora.metrics.entries import compute
+from lm_eval_cora.metrics.terms import Term, value_of
 from lm_eval_cora.probes.plus import plus
 from lm_eval_cora.probes.revas import revas
 from lm_eval_cora.question import Question
@@ -138,17 +139,24 @@ def table_of(members: list[list[Record]]) -> ResponseTable:
 
 @contextmanager
 def values_alone() -> Iterator[None]:
-    """Metrics without their standard errors: in a bootstrap sample only the value counts."""
+    """Metrics without their standard errors and intervals: in a bootstrap sample only the value counts."""
 
     def zeros(*_: object) -> np.ndarray:
         return np.zeros((2, 2))
 
-    def no_error(_: np.ndarray) -> float:
+    def no_error(_: object) -> float:
         return nan
 
+    def only_value(*terms: Term, value: float | None = None) -> Estimate:
+        return Estimate(value_of(terms) if value is None else float(value), nan)
+
+    def no_intervals(values: np.ndarray, *_: object) -> list[tuple[float, float]]:
+        return [(nan, nan)] * len(values)
+
     with (  # functions, because a Mock takes longer than most metrics
-        mock.patch("lm_eval_cora.metrics.ranges.bootstrap", zeros),
-        mock.patch("lm_eval_cora.metrics.positions.bootstrap", zeros),
+        mock.patch("lm_eval_cora.metrics.extremes.bootstrap", zeros),
+        mock.patch("lm_eval_cora.metrics.extremes._together", no_intervals),
+        mock.patch("lm_eval_cora.metrics.estimate.of_terms", only_value),
         mock.patch("lm_eval_cora.metrics.estimate.standard_error", no_error),
     ):
         yield
