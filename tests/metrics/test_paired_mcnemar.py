@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lm_eval_cora import metrics
-from lm_eval_cora.metrics import Estimate, McNemar, mcnemar
+from lm_eval_cora.metrics import Estimate, McNemar, difference, mcnemar
 from lm_eval_cora.metrics.estimate import UNDEFINED, share_of
 from lm_eval_cora.responses import ResponseTable
 from tests.support import oracles
@@ -25,24 +25,26 @@ def shares(before: Sequence[float], after: Sequence[float]) -> tuple[Estimate, E
 
 
 def test_one_lost_and_eight_gained() -> None:
-    # 9 changes, of which 8 or more in one direction: 9 + 1 of 2^9 ways; twice for both directions: 2 * 10 / 512.
+    # 9 changes. 9 in one direction: 1 of 2^9 ways, 8: 9 ways, of which half counts. Twice, for both directions:
+    # 2 * (1 + 9 / 2) / 512 = 11 / 512.
     before = [1] + [0] * 8 + [1] * 5 + [0] * 4
     after = [0] + [1] * 8 + [1] * 5 + [0] * 4
-    assert mcnemar(*shares(before, after)) == (1, 8, pytest.approx(0.0390625))
-    assert mcnemar(*shares(after, before)) == (8, 1, pytest.approx(0.0390625))
+    assert mcnemar(*shares(before, after)) == (1, 8, pytest.approx(11 / 512))
+    assert mcnemar(*shares(after, before)) == (8, 1, pytest.approx(11 / 512))
 
 
 @pytest.mark.parametrize(
     ("lost", "gained", "p_value"),
     [
         (0, 0, 1),  # nothing changed
-        (1, 0, 1),  # 2 * 1/2
-        (0, 2, 1 / 2),  # 2 * 1/4
-        (0, 5, 1 / 16),  # 2 * 1/32
-        (1, 1, 1),  # 2 * 3/4 is more than 1
+        (1, 0, 1 / 2),  # 2 * (1/2) / 2
+        (0, 2, 1 / 4),  # 2 * (1/4) / 2
+        (0, 4, 1 / 16),  # 2 * (1/16) / 2
+        (0, 5, 1 / 32),
+        (1, 1, 1),  # 2 * 1/4, and all of 1/2: both directions are the same split
         (3, 3, 1),
-        (1, 3, 5 / 8),  # 2 * (4 + 1) / 16
-        (2, 6, 37 / 128),  # 2 * (28 + 8 + 1) / 256
+        (1, 3, 3 / 8),  # 2 * (1 + 4/2) / 16
+        (2, 6, 23 / 128),  # 2 * (1 + 8 + 28/2) / 256
     ],
 )
 def test_p_values_by_hand(lost: int, gained: int, p_value: float) -> None:
@@ -54,13 +56,13 @@ def test_p_values_by_hand(lost: int, gained: int, p_value: float) -> None:
 
 
 def test_mcnemar_of_mcqa_by_hand() -> None:
-    # Originals 1, 1, 0, 0, 1 and then 0, 1, 1, 1, 1: one lost, two gained, 2 * (3 + 1) / 8 = 1.
+    # Originals 1, 1, 0, 0, 1 and then 0, 1, 1, 1, 1: one lost, two gained, 2 * (1 + 3/2) / 8 = 5/8.
     before = ResponseTable.from_hits([[1, 0], [1, 1], [0, 0], [0, 1], [1, 1]])
     after = ResponseTable.from_hits([[0, 0], [1, 0], [1, 0], [1, 0], [1, 0]])
-    assert mcnemar(metrics.mcqa(before), metrics.mcqa(after)) == (1, 2, 1)
-    # Right in all variants: questions 2 and 5, then none: two lost, 2 * 1/4.
+    assert mcnemar(metrics.mcqa(before), metrics.mcqa(after)) == (1, 2, 5 / 8)
+    # Right in all variants: questions 2 and 5, then none: two lost, 2 * (1/4) / 2.
     full = (metrics.bmca(table, level=1.0) for table in (before, after))
-    assert mcnemar(*full) == (2, 0, 0.5)
+    assert mcnemar(*full) == (2, 0, 0.25)
 
 
 @given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=60))
@@ -74,10 +76,10 @@ def test_mcnemar_agrees_with_its_oracle(answers: list[tuple[bool, bool]]) -> Non
 
 
 def test_ten_thousand_changes_have_a_p_value() -> None:
-    # 5,100 and 4,900 are 100 from the middle; the standard deviation is sqrt(10,000) / 2 = 50. With the continuity
-    # correction 99.5 / 50 = 1.99, and the normal distribution gives 2 * 0.0233 = 0.0466.
+    # 5,100 and 4,900 are 100 from the middle; the standard deviation is sqrt(10,000) / 2 = 50. 100 / 50 = 2, and
+    # the normal distribution gives 2 * 0.02275 = 0.0455.
     found = mcnemar(*shares([1] * 4_900 + [0] * 5_100, [0] * 4_900 + [1] * 5_100))
-    assert found == (4_900, 5_100, pytest.approx(0.0466, abs=2e-4))
+    assert found == (4_900, 5_100, pytest.approx(0.0455, abs=2e-5))
 
 
 def test_shares_of_a_subset_are_tested_if_both_have_the_same_subset() -> None:
@@ -114,3 +116,37 @@ def test_mcnemar_of_the_metrics_that_are_shares_of_questions() -> None:
         expected = compared.mcnemar(*counted)
         assert min(expected[:2]) > 0, name
         assert mcnemar(METRICS[name](one), METRICS[name](other)) == pytest.approx(expected), name
+
+
+def changed(lost: int, gained: int, questions: int) -> tuple[Estimate, Estimate]:
+    same = questions - lost - gained
+    return shares([1] * lost + [0] * gained + [0] * same, [0] * lost + [1] * gained + [0] * same)
+
+
+def test_interval_and_test_of_four_of_thirty_agree() -> None:
+    # 0 against 4 of 30: the p-value 1/16 is not below 0.05, so the interval contains 0. Tango's begins at 0.0047.
+    before, after = changed(0, 4, 30)
+    assert mcnemar(before, after).p_value == pytest.approx(1 / 16)
+    found = difference(before, after)
+    assert (found.value, found.low, found.high) == (pytest.approx(4 / 30), 0, pytest.approx(0.2968, abs=5e-5))
+
+
+@pytest.mark.parametrize("changes", range(61))
+def test_the_interval_excludes_0_if_and_only_if_the_test_rejects(changes: int) -> None:
+    # All numbers of lost and gained questions up to 60. Neither p nor whether Tango's interval excludes 0 depends on
+    # N: at d = 0 the condition is (gained - lost)^2 <= z^2 (lost + gained). So one N for each is enough.
+    for lost in range(changes + 1):
+        gained = changes - lost
+        before, after = changed(lost, gained, max(2, changes, 60 if lost % 2 else changes))
+        found, test = difference(before, after), mcnemar(before, after)
+        assert -1 <= found.low <= found.value <= found.high <= 1
+        assert found.low < found.high
+        assert (found.low > 0 or found.high < 0) == (test.p_value < 0.05), (lost, gained)
+
+
+def test_the_interval_excludes_0_for_the_same_changes_of_any_number_of_questions() -> None:
+    for lost, gained in ((0, 5), (0, 6), (1, 8), (2, 8), (5, 15), (20, 36)):
+        rejects = mcnemar(*changed(lost, gained, 60)).p_value < 0.05
+        for questions in range(lost + gained, 61):
+            found = difference(*changed(lost, gained, questions))
+            assert (found.low > 0) == rejects, (lost, gained, questions)

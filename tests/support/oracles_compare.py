@@ -125,15 +125,13 @@ def mean_difference(before: Sequence[float], after: Sequence[float]) -> tuple[fl
 def mcnemar(before: Sequence[bool], after: Sequence[bool]) -> tuple[int, int, float]:
     """Questions lost and gained, and the mid-p-value: a fair coin makes each change a loss or a gain.
 
-    It is the probability of a more uneven split, plus half of that of an equally uneven one.
+    Twice the probability that the rarer one is rarer still, and once the probability of this split in one direction.
     """
     lost = sum(old and not new for old, new in zip(before, after, strict=True))
     gained = sum(new and not old for old, new in zip(before, after, strict=True))
-    changes = lost + gained
-    ways = {heads: comb(changes, heads) for heads in range(changes + 1)}
-    more = sum(number for heads, number in ways.items() if abs(2 * heads - changes) > abs(gained - lost))
-    equally = sum(number for heads, number in ways.items() if abs(2 * heads - changes) == abs(gained - lost))
-    return lost, gained, float(Fraction(2 * more + equally, 2 ** (changes + 1)))
+    changes, fewer = lost + gained, min(lost, gained)
+    ways = 2 * sum(comb(changes, heads) for heads in range(fewer)) + comb(changes, fewer)
+    return lost, gained, float(Fraction(ways, 2**changes))
 
 
 def pairs_of_random_picks(printed: Sequence[Sequence[int]]) -> tuple[Fraction, Fraction]:
