@@ -10,6 +10,7 @@ from math import isclose, isnan
 from pathlib import Path
 from typing import Any, get_args
 
+from lm_eval_cora import __version__
 from lm_eval_cora.answers import FEW_FOLLOWED, Reader
 from lm_eval_cora.data import Data
 from lm_eval_cora.equivalence import EquivalenceChecker
@@ -142,15 +143,19 @@ class Run:
 
     @cached_property
     def differences(self) -> list[str]:
-        """Differences between the results file and the recomputed metrics; empty without a results file."""
+        """Differences between the results file and the recomputed metrics; empty without a results file.
+
+        Errors of a run of another version are not compared, because versions may compute them differently.
+        """
         if len(self.files) > 1 or self.is_read_again:
             return []
         printed = part_of(part_of(self.results, "results"), self.name)
-        told = []
+        told, same_version = [], not self.signature or self.signature.endswith(f"|v{__version__}")
         ours = {entry["metric"]: self.estimates[entry["metric"]] for entry in self.entries if is_in_table(entry)}
         for name, found in ours.items():
             value, error = printed.get(f"{name},{self.filter}"), printed.get(f"{name}_stderr,{self.filter}")
-            if value is not None and not (_same(value, found.value) and _same(error, found.stderr)):
+            is_same = _same(value, found.value) and (_same(error, found.stderr) or not same_version)
+            if value is not None and not is_same:
                 again = f"{found.value:.6g} ± {found.stderr:.6g}"
                 told.append(f"{name}: {value} ± {error} in the file, {again} recomputed")
         return told

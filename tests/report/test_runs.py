@@ -121,6 +121,16 @@ def test_an_edited_results_file_is_named(
         assert "the results file differs" in everything(tmp_path)
 
 
+def test_errors_of_another_version_are_not_compared(demo: dict[str, Written], tmp_path: Path) -> None:
+    written = copied(demo["cora_demo"], tmp_path)
+    results = json.loads(written.results.read_text())
+    results["results"]["cora_demo"]["cora_stderr,none"] = 0.123
+    metadata = results["configs"]["cora_demo"]["metadata"]
+    metadata["signature"] = metadata["signature"].rpartition("|v")[0] + "|v0.2.0"
+    written.results.write_text(json.dumps(results))
+    assert the_run(tmp_path).differences == []
+
+
 def test_every_probe_is_among_the_tasks() -> None:
     assert Counter(map(probe_of, DEMO)).keys() == PROBES.keys()
 
