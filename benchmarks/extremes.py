@@ -30,17 +30,24 @@ class Model(NamedTuple):
         accuracies: True accuracy of each kind.
         correlation: Correlation of the normal variables behind two answers to the same question.
         missing: Probability that a question lacks a kind. The first two kinds are always there.
+        variants: Number of variants of each kind. A kind has a variable that its variants share, too.
+        groups: Number of groups of kinds. The kinds of a group share a variable, so their answers are more alike.
     """
 
     accuracies: Sequence[float]
     correlation: float = 0.5
     missing: float = 0.0
+    variants: int = 1
+    groups: int = 0
 
     def answers(self, rng: np.random.Generator, questions: int) -> ResponseTable:
         """Answers to some questions."""
-        kinds = len(self.accuracies)
-        limits = [NormalDist().inv_cdf(accuracy) for accuracy in self.accuracies]
+        kinds = len(self.accuracies) * self.variants
+        limits = np.repeat([NormalDist().inv_cdf(accuracy) for accuracy in self.accuracies], self.variants)
         shared, own = rng.standard_normal((questions, 1)), rng.standard_normal((questions, kinds))
+        if self.variants > 1 or self.groups:
+            groups = np.arange(kinds) // self.variants * (self.groups or len(self.accuracies)) // len(self.accuracies)
+            own = np.sqrt(0.8) * rng.standard_normal((questions, kinds))[:, groups] + np.sqrt(0.2) * own
         right = np.sqrt(self.correlation) * shared + np.sqrt(1 - self.correlation) * own < limits
         present = rng.random((questions, kinds)) >= self.missing
         present[:, :2] = True
@@ -49,8 +56,8 @@ class Model(NamedTuple):
             [f"{number:06d}" for number in range(questions)],
             present.sum(axis=1),
             right[question, kind],
-            kinds=[f"kind {number:02d}" for number in range(kinds)],
-            kind=kind,
+            kinds=[f"kind {number:02d}" for number in range(len(self.accuracies))],
+            kind=kind // self.variants,
         )
 
 
@@ -87,6 +94,7 @@ def tests(runs: int, sizes: Sequence[int]) -> None:
         **equal,
         "10 equal kinds, accuracy 0.97, correlation 0.9": Model([0.97] * 10, 0.9),
         "10 equal kinds, 40% missing": Model([0.8] * 10, missing=0.4),
+        "10 equal kinds in two groups that are more alike": Model([0.8] * 10, groups=2),
         "10 kinds, one 0.1 lower": Model([0.8] * 9 + [0.7]),
         "10 kinds from 0.75 to 0.85": Model(np.linspace(0.75, 0.85, 10).tolist()),
     }
@@ -107,6 +115,9 @@ def coverage(runs: int, sizes: Sequence[int]) -> None:
         "10 equal kinds, correlation 0.9": Model([0.8] * 10, 0.9),
         "10 kinds from 0.5 to 0.9": Model(np.linspace(0.5, 0.9, 10).tolist()),
         "27 equal kinds, accuracy 0.95": Model([0.95] * 27),
+        "8 equal kinds, accuracy 0.97": Model([0.97] * 8),
+        "8 equal kinds with 4 variants": Model([0.6] * 8, 0.1, variants=4),
+        "8 equal kinds with 4 variants, accuracy 0.97": Model([0.97] * 8, variants=4),
         "5 equal kinds, 40% missing": Model([0.7] * 5, missing=0.4),
     }
     heading(f"Coverage of acc_min / acc_max, {runs:,} runs", "model", *(f"{n:,} questions" for n in sizes))

@@ -11,7 +11,7 @@ import numpy as np
 
 from lm_eval_cora.metrics.bootstrap import bootstrap
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
-from lm_eval_cora.metrics.intervals import IN_95_PERCENT
+from lm_eval_cora.metrics.intervals import IN_95_PERCENT, trials_with_error
 from lm_eval_cora.metrics.kinds import (
     Kinds,
     Stratum,
@@ -158,6 +158,9 @@ def acc_range_p(table: ResponseTable) -> Estimate:
     permutation test: the answers to each question are exchanged between its kinds, 1,999 times at random with a fixed
     seed, and p = (1 + number of times that the statistic is at least as large) / 2,000.
 
+    The test assumes that all pairs of kinds are equally correlated. If ten equally accurate templates form two groups
+    that are more alike, it rejects in about 10% of the samples instead of 5%.
+
     Args:
         table: Answers to N questions.
 
@@ -270,15 +273,13 @@ def _together(values: Floats, covariance: Floats, trials: Floats) -> list[tuple[
 
 
 def _exact(value: float, error: float, trials: float, tail: float) -> tuple[float, float]:
-    """Clopper and Pearson's interval with the number of trials that has the same standard error.
+    """Clopper and Pearson's interval with the number of trials of `trials_with_error`.
 
     Wilson's is too short for such small tails: the interval of the lowest of 27 accuracies of 0.95 would hold in 87%.
     """
     from scipy.special import betaincinv  # importing scipy takes time; see metrics.paired
 
-    share = min(1.0, max(0.0, value))
-    variance = share * (1 - share)
-    trials = variance / error**2 if variance > 0 and error > 0 else trials
+    share, trials = min(1.0, max(0.0, value)), trials_with_error(value, error, trials)
     right, wrong = share * trials, (1 - share) * trials
     low = float(betaincinv(right, wrong + 1, tail)) if right else 0.0
     return low, float(betaincinv(right + 1, wrong, 1 - tail)) if wrong else 1.0

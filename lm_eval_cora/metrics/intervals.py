@@ -45,25 +45,49 @@ def wilson(successes: float, trials: float, z: float = IN_95_PERCENT) -> tuple[f
 
 
 def wilson_with_error(value: float, stderr: float, questions: float, z: float = IN_95_PERCENT) -> tuple[float, float]:
-    """Wilson's interval of a mean between 0 and 1, with the number of trials that has the same standard error.
+    """Wilson's interval of a mean between 0 and 1, with the number of trials of `trials_with_error`.
 
     Args:
         value: The mean. It is moved into the range if an adjustment puts it outside.
         stderr: Its standard error.
-        questions: The number of trials if no question differs, so that the error is 0.
+        questions: Number of questions.
         z: Quantile of the normal distribution; 1.96 for 95%.
 
     Returns:
         The ends, from 0 to 1.
 
     Example:
-        >>> wilson_with_error(0.25, 0.0, 40) == wilson(10, 40)
-        True
+        >>> [round(end, 4) for end in wilson_with_error(1.0, 0.0, 40)]  # as wilson(40, 40)
+        [0.9124, 1.0]
     """
-    share = min(1.0, max(0.0, value))
-    variance = share * (1 - share)
-    trials = variance / stderr**2 if variance > 0 and stderr > 0 else float(questions)
-    return wilson(share * trials, trials, z)
+    trials = trials_with_error(value, stderr, questions)
+    return wilson(min(1.0, max(0.0, value)) * trials, trials, z)
+
+
+def trials_with_error(value: float, stderr: float, questions: float) -> float:
+    """Number of trials whose share of successes would vary as much as a mean between 0 and 1.
+
+    For a share of N questions, this is N. The mean of several answers to each question varies less, so it has more. Two
+    questions with the value 0 and two with 1 are added to the sample before its variance is compared with that of a
+    share. So a sample whose questions happen to be alike does not count as one with any number of trials.
+
+    Args:
+        value: The mean. It is moved into the range if an adjustment puts it outside.
+        stderr: Its standard error.
+        questions: N.
+
+    Returns:
+        A number above 0.
+
+    Example:
+        >>> round(trials_with_error(1.0, 0.0, 40), 9), round(trials_with_error(0.25, 0.0, 40))
+        (40.0, 284)
+    """
+    share, added = min(1.0, max(0.0, value)), 4
+    middle = (questions * share + added / 2) / (questions + added)
+    squares = max(questions - 1, 1) * questions * stderr**2 + questions * (share - middle) ** 2
+    squares += added / 2 * ((1 - middle) ** 2 + middle**2)
+    return questions * (questions + added) * middle * (1 - middle) / squares
 
 
 def tango(lost: int, gained: int, questions: int, z: float = IN_95_PERCENT) -> tuple[float, float]:

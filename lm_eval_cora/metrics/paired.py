@@ -41,7 +41,7 @@ def difference(before: Estimate, after: Estimate, *, z: float = IN_95_PERCENT) -
     The interval stays between the largest possible differences. For shares of the same questions it is Tango's score
     interval; it also contains 0 if McNemar's mid-p test does not reject equal shares at 5%. For other functions of
     means it is the score interval. The lowest and highest accuracies have no error and no interval, because their
-    differences are biased if one model has more kinds of equal difficulty. `simultaneous` compares the kinds instead.
+    differences are biased if one model has more kinds of equal difficulty. `differences_together` compares the kinds.
 
     Args:
         before: An estimate from N questions.
