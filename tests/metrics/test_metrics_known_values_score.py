@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import isnan, sqrt
+from math import isnan, nan, sqrt
 from typing import Any
 
 import pytest
@@ -13,6 +13,9 @@ from lm_eval_cora.metrics.entries import compute
 from lm_eval_cora.responses import ResponseTable
 from tests.support.score_tables import A, B, C, D, asked, hits, prompted, written
 from tests.support.tables import ORDER, PROMPTS, SAMPLING, estimates, table_of
+
+OF_TWO = 3.8414588 / 5.8414588 / 3.9199280
+"""The error of a share that two questions have in common: the width of the interval, z^2 / (2 + z^2), / (2 * 1.96)."""
 
 
 def assert_is(estimate: Estimate, value: float, stderr: float) -> None:
@@ -127,9 +130,10 @@ def test_categories_have_the_same_weight() -> None:
     assert (metrics.acc_max(table).value, metrics.acc_min(table).value) == (0.6, 0.4)
 
 
-def test_a_category_with_one_question_leaves_no_error() -> None:
-    # law 1, 0: 1/2; art 1: (1/2 + 1) / 2.
-    assert_is(metrics.macro_acc(hits(["11", "00", "11"], categories=["law", "law", "art"])), 0.75, float("nan"))
+def test_a_category_with_one_question_is_pooled() -> None:
+    # law 1, 0: 1/2; art 1: (1/2 + 1) / 2. The variance of 1, 0, 1 is 1/3, that of a mean of two plus a mean of
+    # one is 1/3 (1/2 + 1) = 1/2; sqrt(1/2) / 2.
+    assert_is(metrics.macro_acc(hits(["11", "00", "11"], categories=["law", "law", "art"])), 0.75, sqrt(1 / 8))
 
 
 def test_macro_leaves_out_categories_without_the_position() -> None:
@@ -181,14 +185,9 @@ def test_by_category() -> None:
     assert list(found) == ["art", "law"]
     law = {key: getattr(value, "value", value) for key, value in found["law"].items()}
     # First sample 2/2, second 1/2; one pair of two agrees.
-    assert law == {
-        "acc_mean": 0.75,
-        "acc_min": 0.5,
-        "acc_max": 1,
-        "consistency_rate": 0.5,
-        "all_equal": 0.5,
-        "questions": 2,
-    }
+    expected = {"acc_mean": 0.75, "acc_min": 0.5, "acc_max": 1, "acc_range": 0.5, "consistency_rate": 0.5}
+    unknown = {"acc_range_by_chance": nan, "acc_range_p": nan}  # fewer than ten questions
+    assert law == pytest.approx(expected | {"all_equal": 0.5, "questions": 2} | unknown, rel=0, abs=0, nan_ok=True)
     assert found["art"]["questions"] == 1
     assert isnan(found["art"]["acc_mean"].stderr)
 
@@ -229,16 +228,19 @@ def test_written_answers_by_hand() -> None:
 def test_questions_without_any_written_answer_have_no_agreement() -> None:
     # As for empty answers to a question with options: neither question's pair agrees.
     table = written([None, None], [None, None])
-    assert_is(metrics.consistency_rate(table), 0, 0)
-    assert_is(metrics.all_equal(table), 0, 0)
+    assert_is(metrics.consistency_rate(table), 0, OF_TWO)
+    assert_is(metrics.all_equal(table), 0, OF_TWO)
 
 
 def test_timeouts() -> None:
     # First question: three answers, 3 comparisons with the reference and 3 between answers; the two between "slow" and
     # another answer ran out of time. Second: two answers and an empty one, 2 + 1 comparisons, none ran out. 2 of 9.
     table = written(["5", "slow", "x=5"], ["7", None, "7"], ran_out=["slow"])
-    # k - R m: 2 - 6 * 2/9 = 2/3, 0 - 3 * 2/9 = -2/3: sqrt(2 * (4/9 + 4/9)) / 9 = 4/3 / 9.
-    assert_is(metrics.timeouts(table), 2 / 9, 4 / 27)
+    # k - R m: 2 - 6 * 2/9 = 2/3, 0 - 3 * 2/9 = -2/3: to first order sqrt(2 * (4/9 + 4/9)) / 9 = 4/27 = 0.148. In the
+    # samples e is 4/27 and s = 1/3, 0 and 0 twice, -4/27 and -1/3: e - e s is 8/81, 0, 0, -16/81, of variance
+    # (64 + 256) / 6561 / 4 - 4/6561 = 76/6561, and e s^2 is 4/243, 0, 0, -4/243: covariance 8/6561. 76 + 2 * 8 = 92,
+    # times N / (N - 1) = 2.
+    assert_is(metrics.timeouts(table), 2 / 9, sqrt(2 * 92) / 81)
     # All comparisons with the reference run out: 3 of 6.
     assert metrics.timeouts(written(["5", "5", "5"], matches=None)).value == 0.5
     # A comparison that runs out counts as not equivalent: one pair of three agrees.
@@ -254,7 +256,8 @@ def test_picks_by_letter_with_mixed_numbers_of_options() -> None:
     found = metrics.picks_by_letter(table)
     assert {letter: part["picks"] for letter, part in found.items()} == {"A": 4, "B": 1, "C": 0, "D": 1}
     # A of p: 2 of 3, of q: 2 of 3: k - R m = 0, 0. B: 1 of 3 and 0 of 3, R = 1/6: 1/2, -1/2: sqrt(2 / 2) / 6.
-    assert_is(found["A"]["share"], 2 / 3, 0)
+    # A is the share of each question.
+    assert_is(found["A"]["share"], 2 / 3, OF_TWO)
     assert_is(found["B"]["share"], 1 / 6, 1 / 6)
     # Even picks: A, B and C have (3 * 1/3 + 3 * 1/4) / 6 = 7/24, D has (3 * 1/4) / 6 = 1/8.
     even = [part["even"] for part in found.values()]
