@@ -6,12 +6,15 @@ import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
+from unittest.mock import ANY
 
 import pytest
 
+from lm_eval_cora.metrics.intervals import wilson
 from tests.support.names import CONFIDENCE, SELECTIONS, printed
 from tests.support.simulated import knows, run, scores
 from tests.support.study import believes_two, four_options, picks, study_of
+from tests.support.tables import without_variation
 
 FILLER = 27
 
@@ -85,12 +88,12 @@ def test_a_model_that_believes_two_options_and_prefers_one(tmp_path: Path) -> No
     assert values["sc@original"] == by_name["sc@6"] == by_name["sc@8"] == by_name["sc@10"] == 1.0
     assert study["sc_buckets"]["4/4"] == {
         # sqrt(8 * 0.25 / 7 / 8): half of eight questions.
-        "share": {"value": 1.0, "stderr": 0.0},
-        "accuracy": {"value": 0.5, "stderr": pytest.approx((0.25 / 7) ** 0.5)},
+        "share": {"value": 1.0, "stderr": ANY, "low": ANY, "high": 1.0},
+        "accuracy": {"value": 0.5, "stderr": pytest.approx((0.25 / 7) ** 0.5), "low": ANY, "high": ANY},
     }
     assert study["sc_buckets"]["3/4"] == {
-        "share": {"value": 0.0, "stderr": 0.0},
-        "accuracy": {"value": None, "stderr": None},
+        "share": {"value": 0.0, "stderr": ANY, "low": 0.0, "high": ANY},
+        "accuracy": dict.fromkeys(("value", "stderr", "low", "high")),
     }
     # With the right option gone it takes the other one: never NOTA.
     assert values["nota_acc"] == values["nota_acc_h"] == values["nota_acc_always_right"] == 0.0
@@ -156,13 +159,13 @@ def test_a_model_that_never_chooses_nota() -> None:
     # 4 of 48 variants: 34 orders, 4 with NOTA, 5 true or false, 1 select all, 4 replaced.
     assert values["acc"] == pytest.approx(44 / 48)
     for name in ("nota_acc", "nota_acc_h", "nota_acc_always_right"):
-        assert (values[name], values[f"{name}_stderr"]) == (0.0, 0.0)
+        assert (values[name], values[f"{name}_stderr"]) == (0.0, pytest.approx(without_variation(120), rel=1e-6))
     assert values["nota_acc_diff"] == -1.0
     # Nobody is misled: printed as nan, not hidden.
     assert study["questions"]["misled"] == 0
     for name in (*SELECTIONS, "replaced_acc"):
         assert (values[name], values[f"{name}_stderr"]) == ("nan", "N/A")
-        assert study[name] == {"value": None, "stderr": None}
+        assert study[name] == dict.fromkeys(("value", "stderr", "low", "high"))
     json.dumps(study, allow_nan=False)
 
 
@@ -171,7 +174,8 @@ def test_it_loses_one_variant_of_mcqa_plus() -> None:
     assert values["mcqa"] == 1.0
     assert values["mcqa_plus"] == pytest.approx(14 / 15)  # five options: 15 variants, one with NOTA
     assert values["mcqa_plus_diff"] == pytest.approx(-1 / 15)
-    assert values["mcqa_plus_diff_stderr"] == pytest.approx(0.0)
+    # The values are between -1 and 1, so the interval is twice as wide as that of a share.
+    assert values["mcqa_plus_diff_stderr"] == pytest.approx(2 * without_variation(120))
     assert values["bmca@0.9"] == 1.0
     assert values["bmca@1.0"] == values["cora"] == 0.0
 
@@ -196,7 +200,12 @@ def test_a_model_that_is_consistent_but_wrong(tmp_path: Path) -> None:
     # Fully consistent, and always wrong.
     assert values["sc@original"] == 1.0
     assert values["mcqa"] == values["acc_h@original"] == 0.0
-    assert study["sc_buckets"]["4/4"]["accuracy"] == {"value": 0.0, "stderr": 0.0}
+    assert study["sc_buckets"]["4/4"]["accuracy"] == {
+        "value": 0.0,
+        "stderr": pytest.approx(without_variation(4)),
+        "low": 0.0,
+        "high": pytest.approx(wilson(0, 4)[1]),
+    }
     assert study["questions"] == {
         "all": 4,
         "always_right": 0,

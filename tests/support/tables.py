@@ -338,3 +338,8 @@ def random_study_questions(
         )
         result.append(_answers(rng, f"q{number:06d}", variants, respondent))
     return result
+
+
+def without_variation(questions: int) -> float:
+    """The standard error of a share between 0 and 1 if no question differs: half of Wilson's interval over 1.96."""
+    return 1.959964 / (questions + 1.959964**2) / 2
