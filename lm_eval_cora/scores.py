@@ -249,7 +249,7 @@ class Comparison(Mapping[str, Compared]):
         >>> rows = [{"question": q, "variant": n, "correct": n < q} for q in (2, 4) for n in range(4)]
         >>> comparison = compare(score(rows), score([{**row, "correct": True} for row in rows]))
         >>> comparison["acc"].value, comparison["bmca@1.0"].p_value
-        (0.25, 1.0)
+        (0.25, 0.5)
     """
 
     def __init__(self, before: Scores, after: Scores, rows: Mapping[str, Compared]) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from math import inf, isnan
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lm_eval_cora.records import Record
@@ -130,6 +130,7 @@ def test_every_metric_of_the_study_is_in_its_range_and_they_are_ordered(members:
         assert sum(shares) == pytest.approx(1)
 
 
+@settings(max_examples=40)
 @given(study_questions(min_size=2))
 def test_errors_of_the_study_are_finite_or_of_fewer_than_two_questions(members: list[list[Record]]) -> None:
     found = estimates(STUDY, table_of(members))

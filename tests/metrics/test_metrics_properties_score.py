@@ -149,7 +149,7 @@ def test_every_metric_is_in_its_range_and_they_are_ordered(probed: tuple[Probe, 
     for name, value in values.items():
         if name.startswith("position_") or name.endswith(("acc_range_by_chance", "acc_range_p")):
             assert isnan(value), name  # fewer than ten questions
-        elif name.startswith(SHARES) and not (mixed and name.endswith(("_min", "_max"))):
+        elif name.startswith(SHARES) and not (mixed and name.endswith(("_min", "_max", "_range"))):
             assert -1e-12 <= value <= 1 + 1e-12, name
     assert values["all_equal"] <= values["consistency_rate"] + 1e-12
     if not mixed or probe != "order":
