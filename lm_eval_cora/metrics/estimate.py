@@ -134,12 +134,12 @@ def share_of(hits: Bools, members: Bools | None = None, *, is_fixed: bool = Fals
         0.75
     """
     share = mean_of(hits.astype(np.float64), members)
-    if isnan(share.stderr):
+    if isnan(share.value):
         return share
-    if is_fixed:
+    share = replace(share, outcomes=hits.astype(np.float64) if members is None else np.where(members, hits, nan))
+    if is_fixed and not isnan(share.stderr):
         return replace(share, stderr=0.0, ends=(share.value, share.value))
-    outcomes = hits.astype(np.float64) if members is None else np.where(members, hits, nan)
-    return replace(share, outcomes=outcomes)
+    return share
 
 
 def ratio_of(

@@ -65,6 +65,8 @@ def difference(before: Estimate, after: Estimate, *, z: float = IN_95_PERCENT) -
     if before.influence is None or after.influence is None:
         return Difference(value, nan, nan, nan)
     _check(len(before.influence), len(after.influence))
+    if before.stderr == after.stderr == 0:  # neither could vary
+        return Difference(value, 0.0, value, value)
     if before.terms and after.terms:
         terms = (*after.terms, *negated(before.terms))
         error = of_terms(*terms).stderr
