@@ -20,6 +20,9 @@ _STEPS = 25
 _ENOUGH = 1e-9
 """An end of an interval is found if another step moves it by less."""
 
+_NO_ROOT = -36.0
+"""The logarithm of a number that makes no difference when it is added to another of the order of 1."""
+
 
 def wilson(successes: float, trials: float, z: float = IN_95_PERCENT) -> tuple[float, float]:
     """Wilson's interval of a share: all p with |s / n - p| <= z sqrt(p (1 - p) / n).
@@ -194,20 +197,33 @@ class _Region:
         values, best = directions @ self._rows.T, self._best_corner(directions)
         highest = np.maximum(values.max(axis=1), (directions * best).sum(axis=1))
         spread = np.maximum(highest - values.min(axis=1), np.finfo(float).tiny)
-        gaps = (highest[:, None] - values) / spread[:, None]
-        low, high = np.full(len(directions), -40.0), np.full(len(directions), 25.0)
-        for _ in range(_HALVINGS):
-            middle = (low + high) / 2
-            roots = np.sqrt(np.exp(middle)[:, None] + gaps)
-            too_far = ((self._shares / roots).sum(axis=1) * (self._shares * roots).sum(axis=1)) > self._most
-            low, high = np.where(too_far, middle, low), np.where(too_far, high, middle)
-        roots = np.sqrt(np.exp(high)[:, None] + gaps)
+        roots = self._roots((highest[:, None] - values) / spread[:, None])
         chances = self._shares / roots * ((self._shares * roots).sum(axis=1) / self._most)[:, None]
         rest = np.maximum(1 - chances.sum(axis=1), 0.0)
         top = self._rows[values.argmax(axis=1)]
         is_new = (directions * best).sum(axis=1) > values.max(axis=1)
         points: Floats = chances @ self._rows + rest[:, None] * np.where(is_new[:, None], best, top)
         return points
+
+    def _roots(self, gaps: Floats) -> Floats:
+        """(D, U) the smallest sqrt(a + gap) with which the sum of s_i^2 / p_i is allowed, for gaps from 0 to 1.
+
+        Newton's method for log(a), which is halved where a step leaves the bracket.
+        """
+        low, high, at = np.full(len(gaps), -40.0), np.full(len(gaps), 25.0), np.zeros(len(gaps))
+        for _ in range(_HALVINGS):
+            size = np.exp(at)
+            roots = np.sqrt(size[:, None] + gaps)
+            inverse = 1 / roots
+            first, second = inverse @ self._shares, roots @ self._shares
+            excess = np.log(first * second / self._most)
+            slope = size / 2 * (first / second - inverse**3 @ self._shares / first)
+            low, high = np.where(excess > 0, at, low), np.where(excess > 0, high, at)
+            newton = at - excess / np.minimum(slope, -np.finfo(float).tiny)
+            before, at = at, np.where((newton > low) & (newton < high), newton, (low + high) / 2)
+            if ((np.abs(at - before) < _ENOUGH) | (before < _NO_ROOT)).all():
+                break
+        return roots
 
     def _best_corner(self, directions: Floats) -> Floats:
         """(D, K) the extreme row that is farthest in each direction."""

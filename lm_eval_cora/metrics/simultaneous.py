@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -85,5 +86,11 @@ def _normal(covariance: Floats) -> Floats:
     if not total:
         return np.zeros((_SAMPLES, size))
     root = np.linalg.cholesky(covariance / total + 1e-10 * np.eye(size))
-    draws: Floats = np.random.default_rng(0).standard_normal((_SAMPLES, size)) @ root.T * np.sqrt(total)
+    draws: Floats = _standard_normal(size) @ root.T * np.sqrt(total)
     return draws
+
+
+@lru_cache(maxsize=4)
+def _standard_normal(size: int) -> Floats:
+    """(20000, size) independent standard normal variables from a fixed seed."""
+    return np.random.default_rng(0).standard_normal((_SAMPLES, size))
