@@ -18,7 +18,8 @@ LOCK := constraints.txt
 
 SOURCES := pyproject.toml README.md $(shell find lm_eval_cora tasks -type f -not -name '*.pyc')
 BIN := $(VENV)/bin
-INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# Python compiles a module when it is first imported. Most modules of torch and the like never are.
+INSTALL := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check
 SPHINX := $(BIN)/python -m sphinx -c docs -d build/doctrees -E -q
 PIP := PIP_CONSTRAINT=$(LOCK) PIP_BUILD_CONSTRAINT=$(LOCK) $(INSTALL)
 

@@ -236,12 +236,13 @@ class _Region:
 
 def _largest(terms: Sequence[Term], region: _Region) -> float:
     """The largest value of a metric in a region: steps along the gradient, from several starts."""
-    starts = _gradients(terms, region.middle[None])
+    points = region.middle[None]
     if all(term.is_mean for term in terms):  # the gradient is the same everywhere
-        return float(_values(terms, region.farthest(starts))[0])
-    size = len(region.middle)
-    axes = np.vstack([np.eye(size), -np.eye(size)])
-    points = np.vstack([region.farthest(np.vstack([axes, starts])), region.middle])
+        return float(_values(terms, region.farthest(_gradients(terms, points)))[0])
+    if len(terms) > 1 or terms[0].kind == "product":  # a ratio has a single maximum
+        size = len(region.middle)
+        axes = np.vstack([np.eye(size), -np.eye(size)])
+        points = np.vstack([region.farthest(np.vstack([axes, _gradients(terms, points)])), points])
     best = _values(terms, points)
     for _ in range(_STEPS):
         points = region.farthest(_gradients(terms, points))
