@@ -116,6 +116,7 @@ def test_influences_agree_with_leaving_a_question_out(probe: str) -> None:
     whole = estimates(chosen, table)
     kept = {name for name, estimate in whole.items() if estimate.influence is not None}
     assert len(kept) > 5
+    chosen = {name: metric for name, metric in chosen.items() if any(key.split()[0] == name for key in kept)}
     changes: dict[str, list[float]] = {name: [] for name in kept}
     with mock.patch("lm_eval_cora.metrics.extremes.bootstrap", return_value=np.zeros((2, 2))):
         for place in range(QUESTIONS):
