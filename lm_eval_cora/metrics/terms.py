@@ -18,6 +18,15 @@ from lm_eval_cora.responses import Floats
 _NOTHING = 1e-14
 """A standard error below this comes from rounding, if the numbers are of the order of 1: the sample does not vary."""
 
+_FEW = 50
+"""Ratios of up to this many questions have the exact standard error of a bootstrap."""
+
+_NOTHING_OF_RATIOS = 1e-7
+"""The same for a standard error from a numerical integral."""
+
+_STEP = 0.25
+"""Step between the logarithms at which the integral is evaluated."""
+
 _SMALLEST = 1e-100
 """Values of a sample that are smaller than this count as 0, relative to the largest that a question can have."""
 
@@ -113,7 +122,7 @@ def stderr_of(terms: Sequence[Term]) -> float:
     are deviations of means. Their variance in bootstrap samples follows from the moments of the questions' values:
     E[L L] / N + 2 E[L u v] / N^2 + (E[u v u' v'] - E[u v] E[u' v'] + (N - 1)(E[u u'] E[v v'] + E[u v'] E[u' v])) / N^3,
     summed over pairs of quadratic parts. For products this is exact. For ratios the largest part of the cubic term is
-    added.
+    added; with few questions the covariances of ratios are computed exactly instead, see `_covariance`.
 
     Args:
         terms: The terms, from the same N questions.
@@ -129,6 +138,17 @@ def stderr_of(terms: Sequence[Term]) -> float:
     Source: moments of multinomial samples; ours for the use as a standard error.
     """
     terms, unit = scaled(terms)
+    questions = len(terms[0].columns)
+    if questions <= _FEW and all(map(_is_even_ratio, terms)) and not all(term.is_mean for term in terms):
+        variance, nothing = _variance_of_ratios(terms), _NOTHING_OF_RATIOS
+    else:
+        variance, nothing = _variance_of_series(terms), _NOTHING
+    error = sqrt(variance * questions / (questions - 1))
+    return 0.0 if error < nothing else error * unit
+
+
+def _variance_of_series(terms: Sequence[Term]) -> float:
+    """Variance of the first terms of the Taylor series in bootstrap samples."""
     questions = len(terms[0].columns)
     linear, pairs, cubics = influence_of(terms), [], []
     for term in terms:
@@ -146,8 +166,58 @@ def stderr_of(terms: Sequence[Term]) -> float:
         squares = _mean(linear, residual) * _mean(size, size) + 2 * _mean(linear, size) * _mean(residual, size)
         fourth = _mean(linear, residual, size, size)
         variance += 2 * weight * (fourth + (questions - 1) * squares) / questions**3
-    error = sqrt(max(variance, first_order / 2) * questions / (questions - 1))
-    return 0.0 if error < _NOTHING else error * unit
+    return max(variance, first_order / 2)
+
+
+def _variance_of_ratios(terms: Sequence[Term]) -> float:
+    """Variance of a sum of ratios in bootstrap samples."""
+    pairs = ((one, other) for one in terms for other in terms)
+    return max(0.0, sum(one.weight * other.weight * _covariance(one.columns, other.columns) for one, other in pairs))
+
+
+def _is_even_ratio(term: Term) -> bool:
+    """Whether a term is a ratio whose denominators are of similar size, or 0 with a numerator of 0."""
+    parts, sizes = term.columns.T
+    counts = sizes > 0
+    return term.kind == "ratio" and not parts[~counts].any() and bool(sizes.max() <= 1_000 * sizes[counts].min())
+
+
+def _covariance(one: Floats, other: Floats) -> float:
+    """Covariance of two ratios over all bootstrap samples, exact up to rounding.
+
+    With the sums M of m and Z of z = k - R m in a bootstrap sample, the ratio differs from R by Z / M. Because 1 / M is
+    the integral of exp(-t M) over t > 0, E[Z / M Z' / M'] is the integral over t and t' of
+
+        E[Z Z' exp(-t M - t' M')] = N b f^(N - 1) + N (N - 1) a a' f^(N - 2)
+
+    with the means over questions f of exp(-t m - t' m'), a and a' of f's terms times z and z', and b of f's terms times
+    z z'. The integral over the logarithms of t and t' is a sum at equal steps, which converges exponentially. A
+    bootstrap sample in which all m are 0 counts as R.
+
+    Args:
+        one: (N, 2) k and m of each question.
+        other: (N, 2) k' and m'.
+    """
+    questions = len(one)
+    nodes, decays, residuals = [], [], []
+    for columns in (one, other):
+        parts, sizes = columns.T / columns[:, 1].mean()
+        residuals.append(parts - parts.mean() * sizes)
+        highest = np.log(40 * questions / sizes[sizes > 0].min())
+        nodes.append(np.exp(np.arange(-30, highest, _STEP)) / questions)
+        decays.append(np.exp(-np.outer(nodes[-1], sizes)))
+    first, second = residuals
+    (left, right), (outer, inner) = decays, nodes
+    both = left @ right.T / questions
+    with_first = (left * first) @ right.T / questions
+    with_second = left @ (right * second).T / questions
+    with_both = (left * (first * second)) @ right.T / questions
+    expected = questions * both ** (questions - 2) * (with_both * both + (questions - 1) * with_first * with_second)
+    alone = [
+        questions * _STEP * (t @ ((decay @ residual / questions) * decay.mean(axis=1) ** (questions - 1)))
+        for t, decay, residual in zip(nodes, decays, residuals, strict=True)
+    ]
+    return float(_STEP**2 * (outer @ expected @ inner) - alone[0] * alone[1])
 
 
 def _second_order(linear: Floats, pairs: Sequence[tuple[float, Floats, Floats]]) -> Iterator[float]:

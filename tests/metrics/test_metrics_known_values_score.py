@@ -236,11 +236,9 @@ def test_timeouts() -> None:
     # First question: three answers, 3 comparisons with the reference and 3 between answers; the two between "slow" and
     # another answer ran out of time. Second: two answers and an empty one, 2 + 1 comparisons, none ran out. 2 of 9.
     table = written(["5", "slow", "x=5"], ["7", None, "7"], ran_out=["slow"])
-    # k - R m: 2 - 6 * 2/9 = 2/3, 0 - 3 * 2/9 = -2/3: to first order sqrt(2 * (4/9 + 4/9)) / 9 = 4/27 = 0.148. In the
-    # samples e is 4/27 and s = 1/3, 0 and 0 twice, -4/27 and -1/3: e - e s is 8/81, 0, 0, -16/81, of variance
-    # (64 + 256) / 6561 / 4 - 4/6561 = 76/6561, and e s^2 is 4/243, 0, 0, -4/243: covariance 8/6561. 76 + 2 * 8 = 92,
-    # times N / (N - 1) = 2.
-    assert_is(metrics.timeouts(table), 2 / 9, sqrt(2 * 92) / 81)
+    # The four samples of two questions have the ratios 1/3, 0, 2/9 and 2/9: the mean is 7/36, that of the squares
+    # 17/324, the variance 19/1296. Times N / (N - 1) = 2.
+    assert_is(metrics.timeouts(table), 2 / 9, sqrt(38) / 36)
     # All comparisons with the reference run out: 3 of 6.
     assert metrics.timeouts(written(["5", "5", "5"], matches=None)).value == 0.5
     # A comparison that runs out counts as not equivalent: one pair of three agrees.

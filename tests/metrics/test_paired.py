@@ -96,14 +96,12 @@ def test_difference_of_cora_by_hand() -> None:
 
 
 def test_difference_of_a_pooled_share_by_hand() -> None:
-    # Three of four and none of two: R = 1/2, influences (k - R m) N / 6 = 1 * 1/3, -1 * 1/3; then two of four and one
-    # of two: R = 1/2, influences 0, 0. Differences -1/3, 1/3: sd sqrt(2/9), to first order sqrt(2/9 / 2) = 1/3. s is
-    # m / 3 - 1 = 1/3, -1/3. In the samples of two questions e is -1/3, 0, 0, 1/3, and s is 1/3, 0, 0, -1/3: e - e s is
-    # -2/9, 0, 0, 4/9, of variance (4 + 16) / 81 / 4 - 1/18^2 = 19/324, and e s^2 is -1/27, 0, 0, 1/27: covariance
-    # 1/162. 19/324 + 2/162 = 23/324, times N / (N - 1) = 2.
+    # Three of four and none of two, then two of four and one of two: both are 1/2. The four samples of two questions
+    # have the differences 1/2 - 3/4, 1/2 - 0, 0 and 0: the mean is 1/16, that of the squares 5/64, the variance 19/256.
+    # Times N / (N - 1) = 2.
     before = metrics.acc(ResponseTable.from_hits([[1, 1, 1, 0], [0, 0]]))
     after = metrics.acc(ResponseTable.from_hits([[1, 1, 0, 0], [1, 0]]))
-    assert difference(before, after)[:2] == pytest.approx((0, sqrt(23 / 162)))
+    assert difference(before, after)[:2] == pytest.approx((0, sqrt(19 / 128)))
 
 
 @FEW

@@ -6,16 +6,18 @@ from collections.abc import Sequence
 from itertools import product
 from math import sqrt
 from statistics import pstdev
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lm_eval_cora.metrics import terms as terms_module
 from lm_eval_cora.metrics.consistency import OUTCOMES
 from lm_eval_cora.metrics.estimate import mean_of, ratio_of
 from lm_eval_cora.metrics.terms import Term, influence_of, negated, scaled, stderr_of, value_of
-from tests.support.oracles_errors import bootstrap_error, ratio_error, samples, splits
+from tests.support.oracles_errors import bootstrap_error, ratio_error, ratio_series_error, samples, splits
 
 Rows = Sequence[Sequence[float]]
 
@@ -97,12 +99,19 @@ def test_the_error_of_a_mean_is_its_standard_deviation() -> None:
 
 
 def test_the_error_of_a_ratio_by_hand() -> None:
-    # 1 of 1 and 0 of 2: R = 1/3. e = (k - R m) / 1.5 = 4/9, -4/9, and s = m / 1.5 - 1 = -1/3, 1/3. Of the four
-    # samples of two questions, one has the means e = 4/9 and s = -1/3, one -4/9 and 1/3, and two 0 and 0.
-    # e - e s = 4/9 + 4/27 = 16/27, then -4/9 + 4/27 = -8/27, and 0 twice: the mean is 2/27, the mean of the squares
-    # (256 + 64) / 729 / 4 = 80/729, the variance 76/729. e s^2 = 4/81, -4/81: the covariance with e is 2 * 16/729 / 4 =
-    # 8/729. 76/729 + 2 * 8/729 = 92/729, times N / (N - 1) = 2.
-    assert stderr_of(ratios([(1, 1), (0, 2)])) == pytest.approx(sqrt(2 * 92 / 729))
+    # 1 of 1 and 0 of 2: R = 1/3. The four samples of two questions have the ratios 1, 0, 1/3 and 1/3: the mean is 5/12,
+    # the mean of the squares 11/36, the variance 11/36 - 25/144 = 19/144. Times N / (N - 1) = 2.
+    assert stderr_of(ratios([(1, 1), (0, 2)])) == pytest.approx(sqrt(2 * 19 / 144))
+
+
+def test_the_error_of_a_ratio_of_many_questions_by_hand() -> None:
+    # The first terms of the Taylor series, for 1 of 1 and 0 of 2 as if two were many: R = 1/3. e = (k - R m) / 1.5 =
+    # 4/9, -4/9, and s = m / 1.5 - 1 = -1/3, 1/3. Of the four samples of two questions, one has the means e = 4/9 and
+    # s = -1/3, one -4/9 and 1/3, and two 0 and 0. e - e s = 4/9 + 4/27 = 16/27, then -4/9 + 4/27 = -8/27, and 0 twice:
+    # the mean is 2/27, the mean of the squares (256 + 64) / 729 / 4 = 80/729, the variance 76/729. e s^2 = 4/81, -4/81:
+    # the covariance with e is 2 * 16/729 / 4 = 8/729. 76/729 + 2 * 8/729 = 92/729, times N / (N - 1) = 2.
+    with patch.object(terms_module, "_FEW", 0):
+        assert stderr_of(ratios([(1, 1), (0, 2)])) == pytest.approx(sqrt(2 * 92 / 729))
 
 
 sized = st.tuples(st.sampled_from((0.0, 0.25, 0.5, 1.0)), st.sampled_from(SIZES)).map(
@@ -110,15 +119,52 @@ sized = st.tuples(st.sampled_from((0.0, 0.25, 0.5, 1.0)), st.sampled_from(SIZES)
 )
 
 
+two_sized = st.tuples(sized, sized).map(lambda both: both[0] + both[1])
+
+
 @given(st.lists(sized, min_size=2, max_size=7))
-def test_the_error_of_a_ratio_agrees_with_its_oracle(rows: Rows) -> None:
-    assert stderr_of(ratios(rows)) == pytest.approx(ratio_error(rows), rel=1e-7, abs=1e-8)
+def test_the_error_of_a_ratio_is_that_of_all_bootstrap_samples(rows: Rows) -> None:
+    assert stderr_of(ratios(rows)) == pytest.approx(ratio_error(rows), abs=1e-7)
 
 
-@given(st.lists(st.tuples(sized, sized).map(lambda both: both[0] + both[1]), min_size=2, max_size=5))
-def test_the_error_of_a_difference_of_ratios_agrees_with_its_oracle(rows: Rows) -> None:
+@given(st.lists(two_sized, min_size=2, max_size=5))
+def test_the_error_of_a_difference_of_ratios_is_that_of_all_bootstrap_samples(rows: Rows) -> None:
     weights = (1.0, -1.0)
-    assert stderr_of(ratios(rows, weights)) == pytest.approx(ratio_error(rows, weights), rel=1e-7, abs=1e-8)
+    assert stderr_of(ratios(rows, weights)) == pytest.approx(ratio_error(rows, weights), abs=1e-7)
+
+
+@given(
+    st.lists(st.one_of(two_sized, st.just((0.0, 0.0, 0.0, 0.0)), sized.map(lambda row: (*row, 0.0, 0.0))), max_size=4)
+)
+def test_questions_that_do_not_count_in_a_ratio_may_be_missing_in_a_bootstrap_sample(rows: Rows) -> None:
+    rows = [(1.0, 8.0, 2.0, 14.0), *rows, (0.0, 0.0, 0.0, 0.0)]
+    weights = (1.0, -1.0)
+    assert stderr_of(ratios(rows, weights)) == pytest.approx(ratio_error(rows, weights), abs=1e-7)
+
+
+@given(st.lists(sized, min_size=2, max_size=7))
+def test_the_error_of_a_ratio_of_many_questions_agrees_with_its_oracle(rows: Rows) -> None:
+    with patch.object(terms_module, "_FEW", 0):
+        assert stderr_of(ratios(rows)) == pytest.approx(ratio_series_error(rows), rel=1e-7, abs=1e-8)
+
+
+@given(st.lists(two_sized, min_size=2, max_size=5))
+def test_the_error_of_a_difference_of_ratios_of_many_questions_agrees_with_its_oracle(rows: Rows) -> None:
+    weights = (1.0, -1.0)
+    with patch.object(terms_module, "_FEW", 0):
+        expected = ratio_series_error(rows, weights)
+        assert stderr_of(ratios(rows, weights)) == pytest.approx(expected, rel=1e-7, abs=1e-8)
+
+
+@pytest.mark.parametrize("questions", [30, 50])
+def test_exact_errors_of_ratios_join_those_of_many_questions(questions: int) -> None:
+    rng = np.random.default_rng(questions)
+    for _ in range(20):
+        sizes = rng.choice([8.0, 14.0, 26.0, 74.0], size=questions)
+        rows = np.stack([rng.binomial(sizes.astype(int), rng.beta(0.5, 0.5, questions)), sizes], axis=1)
+        exact = stderr_of(ratios(rows.tolist()))
+        with patch.object(terms_module, "_FEW", 0):
+            assert stderr_of(ratios(rows.tolist())) == pytest.approx(exact, rel=0.03)
 
 
 @pytest.mark.parametrize("questions", [10, 14, 25, 60])

@@ -60,6 +60,21 @@ def bootstrap_error(statistic: Statistic, rows: Sequence[Row]) -> float:
 def ratio_error(rows: Sequence[Row], weights: Sequence[float] = (1.0,)) -> float:
     """Standard error of a weighted sum of ratios, whose columns are k_1, m_1, k_2, m_2, ...
 
+    A ratio that is undefined in a bootstrap sample counts as that of all questions.
+    """
+    parts, wholes = np.sum(rows, axis=0).reshape(-1, 2).T
+    defaults = parts / wholes
+
+    def total(*means: float) -> float:
+        pairs = zip(means[::2], means[1::2], defaults, weights, strict=True)
+        return sum(weight * (part / whole if whole else default) for part, whole, default, weight in pairs)
+
+    return bootstrap_error(total, rows)
+
+
+def ratio_series_error(rows: Sequence[Row], weights: Sequence[float] = (1.0,)) -> float:
+    """Approximation of `ratio_error` for many questions: the first terms of the Taylor series.
+
     With e = mean(k - R m) / mean(m) in the sample and s = mean(m in a bootstrap sample) / mean(m) - 1, the ratio in a
     bootstrap sample is R + e / (1 + s) = R + e - e s + e s^2 - ... The variance is that of e - e s, and twice the
     covariance of e and e s^2; at least half of the variance of e.

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-from math import inf, log, sqrt
+from math import comb, inf, log, sqrt
 from typing import Any
 
 import pytest
@@ -94,9 +93,9 @@ def assert_is(estimate: Estimate, value: float, stderr: float) -> None:
 def of_some(first_order: float, questions: int, inside: int) -> float:
     """The error of a mean over n of N questions: a bootstrap sample does not have exactly n of them.
 
-    With the residuals r = (k - R m) N / n, which are 0 outside, and s = m N / n - 1, which is w = N / n - 1 inside and
-    -1 outside: E r s = E r = 0, E r^2 s = w E r^2, E r^2 s^2 = w^2 E r^2, and E s^2 = w. The variance E r^2 / N of the
-    linear part is multiplied by 1 - 2 w / N + (w^2 + (N - 1) w) / N^2 + 2 (w^2 + (N - 1) w) / N^2.
+    The number k of questions inside is binomial, with N trials of chance n / N. The variance of a mean of k questions
+    is S^2 / k, so that of all samples is S^2 E[1 / k]; k = 0 counts as no deviation. To first order it is S^2 / n.
     """
-    w = Fraction(questions, inside) - 1
-    return first_order * sqrt(1 - 2 * w / questions + 3 * (w * w + (questions - 1) * w) / Fraction(questions) ** 2)
+    chance = inside / questions
+    inverse = sum(comb(questions, k) * chance**k * (1 - chance) ** (questions - k) / k for k in range(1, questions + 1))
+    return first_order * sqrt(inside * inverse)
