@@ -22,7 +22,7 @@ _FEW = 50
 """Ratios of up to this many questions have the exact standard error of a bootstrap."""
 
 _NOTHING_OF_RATIOS = 1e-7
-"""The same for a standard error from a numerical integral."""
+"""Like `_NOTHING`, for a standard error from a numerical integral."""
 
 _STEP = 0.25
 """Step between the logarithms at which the integral is evaluated."""
