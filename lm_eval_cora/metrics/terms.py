@@ -171,8 +171,12 @@ def _variance_of_series(terms: Sequence[Term]) -> float:
 
 def _variance_of_ratios(terms: Sequence[Term]) -> float:
     """Variance of a sum of ratios in bootstrap samples."""
-    pairs = ((one, other) for one in terms for other in terms)
-    return max(0.0, sum(one.weight * other.weight * _covariance(one.columns, other.columns) for one, other in pairs))
+    variance = 0.0
+    for place, one in enumerate(terms):
+        variance += one.weight**2 * _covariance(one.columns, one.columns)
+        for other in terms[:place]:
+            variance += 2 * one.weight * other.weight * _covariance(one.columns, other.columns)
+    return max(0.0, variance)
 
 
 def _is_even_ratio(term: Term) -> bool:
