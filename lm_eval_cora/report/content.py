@@ -17,20 +17,20 @@ class Number:
         value: The number; nan if it is undefined.
         stderr: Its standard error; nan if it is unknown.
         ends: The ends of its 95% confidence interval; nan if they are unknown.
-        rank: Its rank among the models, 1 for the best; None if it is not ranked.
+        best: Whether to mark it as the best of its row, or as one that cannot be told apart from the best.
         signed: Whether to print the sign, as for a difference.
     """
 
     value: float
     stderr: float = nan
-    rank: int | None = None
+    best: bool = False
     signed: bool = False
     ends: tuple[float, float] = (nan, nan)
 
     @classmethod
-    def of(cls, estimate: Estimate, rank: int | None = None, *, signed: bool = False) -> Number:
+    def of(cls, estimate: Estimate, *, best: bool = False, signed: bool = False) -> Number:
         """Make a number from an Estimate."""
-        return cls(estimate.value, estimate.stderr, rank, signed, estimate.interval)
+        return cls(estimate.value, estimate.stderr, best, signed, estimate.interval)
 
     @property
     def interval(self) -> str:
@@ -44,18 +44,17 @@ class Number:
         return "" if isnan(low) else f"{low:.3f} to {high:.3f}"
 
     def __str__(self) -> str:
-        """Format the number as value, standard error and rank.
+        """Format the number as value and standard error.
 
         Example:
-            >>> str(Number(0.744, 0.0121, 1)), str(Number(-0.25, signed=True)), str(Number(nan))
-            ('0.744 ± 0.012 (1)', '-0.250', 'n/a')
+            >>> str(Number(0.744, 0.0121)), str(Number(-0.25, signed=True)), str(Number(nan))
+            ('0.744 ± 0.012', '-0.250', 'n/a')
         """
         if isnan(self.value):
             return "n/a"
         error = "" if isnan(self.stderr) else f" ± {self.stderr:.3f}"
-        rank = "" if self.rank is None else f" ({self.rank})"
         value = round(self.value, 3) + 0.0  # no -0.000
-        return f"{value:{'+' if self.signed else ''}.3f}{error}{rank}"
+        return f"{value:{'+' if self.signed else ''}.3f}{error}"
 
 
 def interval(low: float, high: float) -> str:
@@ -108,13 +107,24 @@ class Line:
 
 @dataclass(frozen=True)
 class Curve:
-    """A chart of curves with confidence bands; x and y range from 0 to 1."""
+    """A chart of curves with confidence bands; x and y range from 0 to 1.
+
+    Attributes:
+        title: Title of the chart.
+        x_label: Label of the x axis.
+        y_label: Label of the y axis.
+        lines: The curves.
+        numbers: The values as a table.
+        chance: (x, y) pairs of the curve that guessing gives, drawn in the colour of the text; empty if it is unknown.
+        note: Explanation for the reader.
+    """
 
     title: str
     x_label: str
     y_label: str
     lines: Sequence[Line]
     numbers: Table
+    chance: Sequence[tuple[float, float]] = ()
     note: str = ""
 
 
@@ -147,16 +157,18 @@ class Ranges:
 
 @dataclass(frozen=True)
 class Dots:
-    """A chart of dots with error bars: a row per name, a dot per model; x ranges from 0 to 1.
+    """A chart of dots with error bars: a row per name, a dot per model.
 
     Attributes:
         title: Title of the chart.
         x_label: Label of the x axis.
         rows: Names of the rows, from top to bottom.
-        models: Name of each model and its values, one per row.
+        models: Name of each model and its values, one per row. A single series without a name has no legend.
         numbers: The values as a table.
         reference: A value per row to compare with, such as an even share; empty without a reference.
         reference_label: Name of the reference in the legend.
+        is_difference: Whether the values are differences. The x axis then fits the intervals and a line marks 0;
+            otherwise it ranges from 0 to 1.
         note: Explanation for the reader.
     """
 
@@ -167,6 +179,77 @@ class Dots:
     numbers: Table
     reference: Sequence[float] = ()
     reference_label: str = ""
+    is_difference: bool = False
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Change:
+    """What became of the answers to the original in another kind of variant, as shares of the questions.
+
+    The rest of the questions is wrong in both.
+
+    Attributes:
+        kept: Right in the original and in the kind.
+        lost: Right in the original, wrong in the kind.
+        gained: Wrong in the original, right in the kind.
+    """
+
+    kept: float
+    lost: float
+    gained: float
+
+
+@dataclass(frozen=True)
+class Changes:
+    """A chart of bars: for each kind and model the right answers that were kept, lost and gained.
+
+    Attributes:
+        title: Title of the chart.
+        rows: Names of the kinds, from top to bottom.
+        models: Name of each model and its changes, one per row; None where a model lacks the kind.
+        numbers: The values as a table.
+        note: Explanation for the reader.
+    """
+
+    title: str
+    rows: Sequence[str]
+    models: Sequence[tuple[str, Sequence[Change | None]]]
+    numbers: Table
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Band:
+    """A row of a heat map: a question, or several similar ones.
+
+    Attributes:
+        label: Description of the questions.
+        values: Share of right answers in each column; nan where there is none.
+        link: Anchor of an example question on the page; empty without one.
+    """
+
+    label: str
+    values: Sequence[float]
+    link: str = ""
+
+
+@dataclass(frozen=True)
+class HeatMap:
+    """A chart of questions by kinds of variants, with the share of right answers as colour.
+
+    Attributes:
+        title: Title of the chart.
+        columns: Names of the columns, from left to right.
+        bands: The rows, from top to bottom.
+        numbers: The values as a table.
+        note: Explanation for the reader.
+    """
+
+    title: str
+    columns: Sequence[str]
+    bands: Sequence[Band]
+    numbers: Table
     note: str = ""
 
 
@@ -201,12 +284,21 @@ class Answered:
 
 @dataclass(frozen=True)
 class Example:
-    """A question with all of its variants."""
+    """A question with all of its variants.
+
+    Attributes:
+        question_id: Id of the question.
+        stem: Its text.
+        summary: A line that is always visible.
+        answers: The variants with their answers.
+        anchor: The anchor that links to the question; empty without one.
+    """
 
     question_id: str
     stem: str
     summary: str
     answers: Sequence[Answered]
+    anchor: str = ""
 
 
 @dataclass(frozen=True)
@@ -218,8 +310,21 @@ class Examples:
     note: str = ""
 
 
-Chart = Curve | Ranges | Dots
+Chart = Curve | Ranges | Dots | Changes | HeatMap
 Block = Table | Chart | Examples
+
+
+@dataclass(frozen=True)
+class Headline:
+    """The answer to "which model holds up, and how sure is that?" for a task.
+
+    Attributes:
+        sentences: The answer in plain sentences.
+        picture: The chart that shows it; None without one.
+    """
+
+    sentences: Sequence[str]
+    picture: Chart | None = None
 
 
 @dataclass(frozen=True)
@@ -229,6 +334,7 @@ class Section:
     Attributes:
         title: Name of the task or benchmark.
         subtitle: Short description of the task.
+        headline: The main result; None without one.
         blocks: Tables and charts, the most important first.
         signatures: (model, signature) pairs.
         notes: Warnings about the runs: (model, note) pairs.
@@ -238,6 +344,7 @@ class Section:
     title: str
     subtitle: str
     blocks: Sequence[Block]
+    headline: Headline | None = None
     signatures: Sequence[tuple[str, str]] = ()
     notes: Sequence[tuple[str, str]] = ()
     more: Sequence[Block] = ()
@@ -250,11 +357,11 @@ class Report:
     Attributes:
         title: Title of the report.
         sections: One per task, then one per benchmark with an aggregated row of several probes.
-        overview: Table with one row per run; None if there is one run.
+        overview: A table per probe, with one row per run; empty if there is one run.
         glossary: Meanings of the metrics and kinds of variants.
     """
 
     title: str
     sections: Sequence[Section]
-    overview: Table | None = None
+    overview: Sequence[Table] = ()
     glossary: Table | None = None
