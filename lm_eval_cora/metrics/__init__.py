@@ -24,7 +24,7 @@ from lm_eval_cora.metrics.ablation import Resampled, resampled, same_size
 from lm_eval_cora.metrics.accuracy import acc, bmca, followed, invalid, mcqa, mcqa_plus, mcqa_plus_diff, mv, ties
 from lm_eval_cora.metrics.aggregated import Aggregated, aggregated
 from lm_eval_cora.metrics.categories import by_category
-from lm_eval_cora.metrics.chance import chance_consistency_rate
+from lm_eval_cora.metrics.chance import chance_bmca, chance_consistency_rate
 from lm_eval_cora.metrics.confidence import confidence_ratio, confidence_right, confidence_wrong, yes_no_mass
 from lm_eval_cora.metrics.consistency import all_equal, ci, consistency_rate, cora, core, equal_at, timeouts
 from lm_eval_cora.metrics.estimate import Estimate
@@ -41,6 +41,7 @@ from lm_eval_cora.metrics.ranges import (
     invalid_by_kind,
     macro_acc,
 )
+from lm_eval_cora.metrics.several import Pair, holm, leading, pairwise
 from lm_eval_cora.metrics.simultaneous import differences_together
 from lm_eval_cora.metrics.study import (
     multi_share,
@@ -61,6 +62,7 @@ __all__ = [
     "Difference",
     "Estimate",
     "McNemar",
+    "Pair",
     "Resampled",
     "acc",
     "acc_at",
@@ -77,6 +79,7 @@ __all__ = [
     "at_least",
     "bmca",
     "by_category",
+    "chance_bmca",
     "chance_consistency_rate",
     "ci",
     "confidence_ratio",
@@ -91,8 +94,10 @@ __all__ = [
     "equal_at",
     "followed",
     "followed_by_kind",
+    "holm",
     "invalid",
     "invalid_by_kind",
+    "leading",
     "macro_acc",
     "mcnemar",
     "mcqa",
@@ -105,6 +110,7 @@ __all__ = [
     "nota_acc_diff",
     "nota_acc_h",
     "nota_acc_h_diff",
+    "pairwise",
     "picks_by_letter",
     "position_chi_square",
     "position_p_value",

@@ -1,14 +1,17 @@
-"""The consistency rate of random picks."""
+"""Consistency rate and BMCA of random picks."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from math import nan
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lm_eval_cora.metrics.accuracy import exact_level
 from lm_eval_cora.metrics.consistency import pairs_of_picks
-from lm_eval_cora.responses import NO_PICK, Ints, ResponseTable, Sets
+from lm_eval_cora.responses import NO_PICK, Floats, Ints, ResponseTable, Sets
 
 _QUESTIONS = 5_000
 
@@ -50,6 +53,54 @@ def chance_consistency_rate(table: ResponseTable) -> float:
     defined = [row[row >= 0] for row in shares]  # a question with few variants may have no comparable pair
     rates = [row.mean() for row in defined if len(row)]
     return float(np.mean(rates)) if rates else nan
+
+
+def chance_bmca(table: ResponseTable, levels: Sequence[float]) -> list[float]:
+    """BMCA of a model that picks a printed option at random each time and never gives an invalid answer.
+
+    For question i, the number of right answers is a sum of M_i independent picks, each right with probability 1 / A for
+    a variant with A options. The BMCA by chance is the mean over questions of P(K_i >= level * M_i).
+
+    Args:
+        table: N questions; the answers do not matter.
+        levels: Shares of variants, from 0 to 1; see `bmca`.
+
+    Returns:
+        A share per level. Empty without questions, and if a variant has no options.
+
+    Raises:
+        ValueError: If a level is not from 0 to 1.
+
+    Example:
+        >>> from dataclasses import replace
+        >>> table = ResponseTable.from_hits([[1, 1]])
+        >>> chance_bmca(replace(table, options=np.array([2, 4])), [0, 0.5, 1])
+        [1.0, 0.625, 0.125]
+
+    Source: ours, after CoRA, appendix A.
+    """
+    if not len(table.sizes) or not table.options.all():
+        return []
+    ends = np.cumsum(table.sizes).tolist()
+    options = table.options.tolist()
+    counts = Counter(
+        tuple(sorted(options[end - size : end])) for end, size in zip(ends, table.sizes.tolist(), strict=True)
+    )
+    exact = [exact_level(level) for level in levels]
+    chances = np.zeros(len(exact))
+    for printed, count in counts.items():
+        right = _right_by_chance(printed)
+        needed = [-(-level.numerator * len(printed) // level.denominator) for level in exact]
+        chances += count * np.array([right[k:].sum() for k in needed])
+    return [float(chance) for chance in chances / len(table.sizes)]
+
+
+def _right_by_chance(options: Sequence[int]) -> Floats:
+    """(M + 1,) probabilities of k right answers to M variants with these numbers of options."""
+    chances = np.ones(1)
+    for count in options:
+        chances = np.convolve(chances, [1 - 1 / count, 1 / count])
+    return chances
 
 
 def _bits(sets: Sets) -> NDArray[np.uint8]:

@@ -62,7 +62,7 @@ def critical_value(covariance: Floats) -> float:
     scale = np.where(errors > 0, errors, 1.0)
     correlation = covariance / np.outer(scale, scale)
     np.fill_diagonal(correlation, 1.0)  # an estimate without variation in the sample may vary in the population
-    largest = np.abs(_normal(correlation)).max(axis=1)
+    largest = np.abs(normal_draws(correlation)).max(axis=1)
     return max(IN_95_PERCENT, float(np.quantile(largest, 0.95)))
 
 
@@ -76,12 +76,12 @@ def range_by_chance(covariance: Floats) -> float:
         >>> round(range_by_chance(np.eye(10)), 1)  # 3.08 standard errors for ten independent estimates
         3.1
     """
-    values = _normal(covariance)
+    values = normal_draws(covariance)
     return float((values.max(axis=1) - values.min(axis=1)).mean())
 
 
-def _normal(covariance: Floats) -> Floats:
-    """(20000, G) normal variables with a covariance, from a fixed seed."""
+def normal_draws(covariance: Floats) -> Floats:
+    """(20000, G) normal variables with a covariance, (G, G), from a fixed seed."""
     size, total = len(covariance), float(np.trace(covariance))
     if not total:
         return np.zeros((_SAMPLES, size))

@@ -1,4 +1,4 @@
-"""The consistency rate of random picks, compared with an exact enumeration or an independent simulation."""
+"""Consistency rate and BMCA of random picks, compared with an exact enumeration or an independent simulation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lm_eval_cora.metrics import chance_consistency_rate
+from lm_eval_cora.metrics import at_least, chance_bmca, chance_consistency_rate
 from lm_eval_cora.probes.divergent import divergent
 from lm_eval_cora.question import Question
 from lm_eval_cora.records import Record
@@ -186,3 +186,37 @@ def test_for_prompts_the_rate_is_one_over_the_number_of_options() -> None:
         assert len(records) == 10
     plain = [records for records in members if len(set(records[0].printed)) == 4]
     assert chance_consistency_rate(table_of(plain)) == pytest.approx(1 / 4, abs=0.01)
+
+
+LEVELS = [tenths / 10 for tenths in range(11)]
+
+
+def test_bmca_by_chance_is_that_of_equal_guesses() -> None:
+    """With as many options in each variant, it is the table of CoRA's appendix A."""
+    members = [printing(f"q{number}", *[tuple(range(5))] * 10) for number in range(3)]
+    assert chance_bmca(table_of(members), LEVELS) == pytest.approx(at_least(10, 1 / 5))
+
+
+def test_bmca_by_chance_of_two_questions_by_hand() -> None:
+    # All right: 1/2 * 1/4 and 1/3. At least half right: 1/2 + 1/2 * 1/4 and 1/3.
+    table = table_of([printing("a", (0, 1), (0, 1, 2, 3)), printing("b", (0, 1, 2))])
+    assert chance_bmca(table, [1, 0.5, 0]) == pytest.approx([(1 / 8 + 1 / 3) / 2, (5 / 8 + 1 / 3) / 2, 1])
+
+
+@pytest.mark.parametrize("options", [2, 4, 5])
+def test_bmca_by_chance_of_the_divergent_probe_by_enumeration(options: int) -> None:
+    sizes = [len(record.printed) for record in divergence_set("q", options)]
+    chances = {0: 1.0}
+    for size in sizes:  # the slow way: a dictionary of exact outcomes
+        after: dict[int, float] = {}
+        for right, chance in chances.items():
+            after[right + 1] = after.get(right + 1, 0) + chance / size
+            after[right] = after.get(right, 0) + chance * (size - 1) / size
+        chances = after
+    expected = [sum(c for right, c in chances.items() if 10 * right >= tenths * len(sizes)) for tenths in range(11)]
+    assert chance_bmca(table_of([divergence_set("q", options)]), LEVELS) == pytest.approx(expected)
+
+
+def test_bmca_by_chance_needs_options() -> None:
+    assert chance_bmca(written(["5", "x=5", None], ["7", "7", "7"]), LEVELS) == []
+    assert chance_bmca(table_of([]), LEVELS) == []

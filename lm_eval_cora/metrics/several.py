@@ -1,0 +1,239 @@
+"""Comparison of several models: pairs of models with intervals that hold together, and Holm's correction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from math import isnan, nan
+from typing import NamedTuple
+
+import numpy as np
+
+from lm_eval_cora.metrics.estimate import Estimate
+from lm_eval_cora.metrics.intervals import IN_95_PERCENT
+from lm_eval_cora.metrics.paired import Difference, McNemar, difference, mcnemar
+from lm_eval_cora.metrics.simultaneous import normal_draws
+from lm_eval_cora.responses import Floats
+
+_FEWEST, _MOST = 0.3, 3.0
+"""The quantile at which an interval ends at 0 is searched between these multiples of difference / standard error."""
+
+_HALVINGS = 14
+
+
+class Pair(NamedTuple):
+    """The comparison of two of several models.
+
+    Attributes:
+        before: Index of the first model.
+        after: Index of the second model.
+        change: The difference, after - before. Its interval holds for all pairs together.
+        test: McNemar's test of this pair alone; None if it does not apply.
+        p_value: P-value of this pair alone; nan if it is unknown.
+        adjusted: P-value after Holm's correction for the number of pairs.
+    """
+
+    before: int
+    after: int
+    change: Difference
+    test: McNemar | None
+    p_value: float
+    adjusted: float
+
+
+def pairwise(estimates: Sequence[Estimate], baseline: int | None = None) -> list[Pair]:
+    """Compare each model with each other one, or all of them with a baseline.
+
+    All intervals together contain the true differences in 95% of the samples (`together`). The p-values of the pairs
+    are corrected with Holm's method: if no model differs from another, a corrected p-value below 0.05 occurs in at most
+    5% of the samples.
+
+    Args:
+        estimates: A metric of K models, from the same N questions.
+        baseline: Index of the model with which the others are compared; None compares all pairs.
+
+    Returns:
+        K - 1 or K (K - 1) / 2 pairs. Numbers are nan if an estimate has no standard error in closed form.
+
+    Raises:
+        ValueError: If the numbers of questions differ.
+
+    Example:
+        >>> from lm_eval_cora.metrics.estimate import share_of
+        >>> models = [share_of(np.arange(40) < right) for right in (20, 21, 36)]
+        >>> [(pair.before, pair.after, round(pair.adjusted, 3)) for pair in pairwise(models)]
+        [(0, 1, 0.5), (0, 2, 0.0), (1, 2, 0.0)]
+
+    Source: Holm 1979; max-t intervals, Hothorn, Bretz and Westfall 2008.
+    """
+    pairs = _pairs(len(estimates), baseline)
+    changes = together(estimates, pairs)
+    tests = [mcnemar(estimates[one], estimates[other]) for one, other in pairs]
+    p_values = [
+        p_value(estimates[one], estimates[other]) if test is None else test.p_value
+        for (one, other), test in zip(pairs, tests, strict=True)
+    ]
+    rows = zip(pairs, changes, tests, p_values, holm(p_values), strict=True)
+    return [Pair(*pair, change, test, alone, adjusted) for pair, change, test, alone, adjusted in rows]
+
+
+def _pairs(models: int, baseline: int | None) -> list[tuple[int, int]]:
+    if baseline is None:
+        return list(combinations(range(models), 2))
+    return [(baseline, other) for other in range(models) if other != baseline]
+
+
+def together(estimates: Sequence[Estimate], pairs: Sequence[tuple[int, int]]) -> list[Difference]:
+    """Differences of pairs of models, with intervals that hold for all pairs together.
+
+    Each interval is that of `difference`, with the 95% quantile of the largest standardised difference (max-t) instead
+    of 1.96. With one pair it is the interval of `difference`.
+
+    Args:
+        estimates: A metric of K models, from the same N questions.
+        pairs: The indices of the models of each pair, before and after.
+
+    Returns:
+        A difference per pair, after - before.
+
+    Raises:
+        ValueError: If the numbers of questions differ.
+
+    Example:
+        >>> from lm_eval_cora.metrics.estimate import share_of
+        >>> models = [share_of(np.arange(40) % k == 0) for k in (2, 3, 5)]
+        >>> alone, = together(models, [(0, 1)])
+        >>> first, _ = together(models, [(0, 1), (0, 2)])
+        >>> first.low < alone.low < alone.high < first.high
+        True
+    """
+    known = [k for k, estimate in enumerate(estimates) if estimate.influence is not None]
+    inside = [(known.index(one), known.index(other)) for one, other in pairs if one in known and other in known]
+    z = IN_95_PERCENT
+    if len(inside) > 1:
+        sizes = {len(influence) for k in known if (influence := estimates[k].influence) is not None}
+        if len(sizes) == 1 and sizes.pop() > 1:
+            influences = [influence for k in known if (influence := estimates[k].influence) is not None]
+            z = _critical_value(np.cov(np.stack(influences)), inside)
+    return [difference(estimates[one], estimates[other], z=z) for one, other in pairs]
+
+
+def _critical_value(covariance: Floats, pairs: Sequence[tuple[int, int]]) -> float:
+    """95% quantile of the largest standardised difference of the pairs of K normal variables; at least 1.96."""
+    draws = normal_draws(covariance)
+    largest = np.zeros(len(draws))
+    for one, other in pairs:
+        variance = covariance[one, one] + covariance[other, other] - 2 * covariance[one, other]
+        if variance > 1e-12 * (covariance[one, one] + covariance[other, other]):  # equal models cannot differ
+            np.maximum(largest, np.abs(draws[:, other] - draws[:, one]) / np.sqrt(variance), out=largest)
+    return max(IN_95_PERCENT, float(np.quantile(largest, 0.95)))
+
+
+def p_value(before: Estimate, after: Estimate) -> float:
+    """Two-sided p-value of a paired difference: the level at which the interval of `difference` ends at 0.
+
+    So the p-value is below 0.05 exactly if the 95% interval does not contain 0.
+
+    Args:
+        before: An estimate from N questions.
+        after: An estimate from the same questions in the same order.
+
+    Returns:
+        A probability; nan if an estimate has no standard error in closed form.
+
+    Raises:
+        ValueError: If the numbers of questions differ.
+
+    Example:
+        >>> from lm_eval_cora.metrics.estimate import mean_of
+        >>> values = np.array([0.1, 0.4, 0.3, 0.9] * 10)
+        >>> round(p_value(mean_of(values), mean_of(values + np.array([0.2, -0.1, 0.1, 0.0] * 10))), 4)
+        0.1704
+    """
+    change = difference(before, after)
+    if isnan(change.stderr):
+        return nan
+    if not change.value:
+        return 1.0
+    if not change.stderr:
+        return 0.0
+    from scipy.special import erfc  # importing scipy takes time; see metrics.paired
+
+    def excludes_0(z: float) -> bool:
+        found = difference(before, after, z=z)
+        return found.low > 0 or found.high < 0
+
+    wald = abs(change.value) / change.stderr
+    low, high = _FEWEST * wald, _MOST * wald
+    if excludes_0(high):
+        low = high
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if excludes_0(middle) else (low, middle)
+    return float(erfc((low + high) / 2 / np.sqrt(2)))
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Holm's correction of p-values for their number.
+
+    The k-th smallest of m p-values becomes the largest of (m - j + 1) p_(j) over j = 1, ..., k, at most 1.
+
+    Args:
+        p_values: P-values; nan is ignored.
+
+    Returns:
+        The corrected p-values in the same order; nan stays nan.
+
+    Example:
+        >>> holm([0.01, 0.04, 0.03])
+        [0.03, 0.06, 0.06]
+
+    Source: Holm 1979.
+    """
+    corrected = list(p_values)
+    order = sorted((number for number, p in enumerate(p_values) if not isnan(p)), key=lambda number: p_values[number])
+    largest = 0.0
+    for rank, number in enumerate(order):
+        largest = max(largest, min(1.0, (len(order) - rank) * p_values[number]))
+        corrected[number] = largest
+    return corrected
+
+
+def leading(estimates: Sequence[Estimate], *, higher: bool = True) -> set[int]:
+    """The best of several models, and all that cannot be told apart from it.
+
+    A model is told apart if the interval of its difference to the best one does not contain 0. The intervals hold for
+    all pairs of models together.
+
+    Args:
+        estimates: A metric of K models, from the same questions.
+        higher: Whether a higher value is better.
+
+    Returns:
+        Indices of models. Empty if all values are undefined, or if a difference to the best one has no interval.
+
+    Example:
+        >>> from lm_eval_cora.metrics.estimate import share_of
+        >>> sorted(leading([share_of(np.arange(40) < right) for right in (20, 36, 35)]))
+        [1, 2]
+    """
+    values = {k: estimate.value for k, estimate in enumerate(estimates) if not isnan(estimate.value)}
+    if not values:
+        return set()
+    best = max(values, key=lambda k: values[k] if higher else -values[k])
+    pairs = [(k, best) for k in values if k != best]
+    others = [(one, other) for one, other in combinations(values, 2) if best not in (one, other)]
+    found = together(estimates, [*pairs, *others])[: len(pairs)]
+    if any(isnan(change.low) for change in found):
+        return set()
+    return {best} | {k for (k, _), change in zip(pairs, found, strict=True) if not differs(change)}
+
+
+def differs(change: Difference) -> bool:
+    """Whether the interval of a difference does not contain 0.
+
+    Example:
+        >>> differs(Difference(0.2, 0.05, 0.1, 0.3)), differs(Difference(0.2, nan, nan, nan))
+        (True, False)
+    """
+    return change.low > 0 or change.high < 0

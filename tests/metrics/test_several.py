@@ -1,0 +1,112 @@
+"""Comparison of several models: Holm's correction, intervals that hold together, and the models that lead."""
+
+from __future__ import annotations
+
+from math import isnan, nan
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from lm_eval_cora import metrics
+from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of, share_of
+from lm_eval_cora.metrics.paired import difference
+from lm_eval_cora.metrics.several import holm, leading, p_value, pairwise, together
+
+
+def cora_of(seed: int, keeps: float, questions: int = 60) -> Estimate:
+    """CoRA of a model that knows 7 of 10 questions and answers a variant of them correctly with a probability."""
+    rng = np.random.default_rng([seed, int(1000 * keeps)])
+    return metrics.cora((rng.random((questions, 1)) < 0.7) & (rng.random((questions, 6)) < keeps))
+
+
+def test_holm_by_hand() -> None:
+    # 4 * 0.01; 3 * 0.02; 2 * 0.04; the largest is 0.04 alone, but not below the one before it.
+    assert holm([0.04, 0.01, nan, 0.02, 0.04]) == pytest.approx([0.08, 0.04, nan, 0.06, 0.08], nan_ok=True)
+    assert holm([0.9, 0.8]) == [1.0, 1.0]
+    assert holm([]) == []
+
+
+def test_two_models_have_the_interval_and_the_p_value_of_one_comparison() -> None:
+    one, other = cora_of(1, 0.99), cora_of(2, 0.7)
+    (pair,) = pairwise([one, other])
+    assert pair.change == difference(one, other)
+    assert pair.p_value == pair.adjusted == p_value(one, other)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_interval_at_the_level_of_the_p_value_ends_at_zero(seed: int) -> None:
+    one, other = cora_of(seed, 0.97), cora_of(seed + 100, 0.9)
+    p = p_value(one, other)
+    for factor, excludes in ((0.99, True), (1.01, False)):
+        z = factor * norm.isf(p / 2)
+        change = difference(one, other, z=z)
+        assert (change.low > 0 or change.high < 0) is excludes
+
+
+def test_a_p_value_agrees_with_the_interval() -> None:
+    for seed in range(30):
+        one, other = cora_of(seed, 0.98), cora_of(seed + 100, 0.93)
+        change = difference(one, other)
+        assert (p_value(one, other) < 0.05) is (change.low > 0 or change.high < 0)
+
+
+def test_shares_have_mcnemars_p_value() -> None:
+    one, other = (share_of(np.arange(40) < right) for right in (20, 29))
+    (pair,) = pairwise([one, other])
+    assert pair.test is not None
+    assert (pair.test.lost, pair.test.gained, pair.p_value) == (0, 9, pair.test.p_value)
+
+
+def test_a_baseline_is_compared_with_the_others() -> None:
+    models = [cora_of(seed, 0.9) for seed in range(4)]
+    assert [(pair.before, pair.after) for pair in pairwise(models, baseline=2)] == [(2, 0), (2, 1), (2, 3)]
+    assert len(pairwise(models)) == 6
+
+
+def test_more_pairs_have_wider_intervals() -> None:
+    models = [cora_of(seed, 0.9) for seed in range(5)]
+    widths = [
+        change.high - change.low for change in (together(models[:k], [(0, 1)] + [(1, 2)] * (k > 2))[0] for k in (2, 3))
+    ]
+    (wide, *_) = together(models, [(one, other) for one in range(5) for other in range(one + 1, 5)])
+    assert widths[0] < widths[1] < wide.high - wide.low
+
+
+def test_intervals_hold_together() -> None:
+    """Four equal models: all six intervals contain 0 in at least 93% of 300 samples (95% less two standard errors)."""
+    rng = np.random.default_rng(7)
+    hold = 0
+    for _ in range(300):
+        base = rng.random((150, 1))
+        models = [mean_of((base + rng.random((150, 8)) > 0.9).mean(axis=1)) for _ in range(4)]
+        pairs = [(one, other) for one in range(4) for other in range(one)]
+        hold += all(change.low <= 0 <= change.high for change in together(models, pairs))
+    assert hold / 300 > 0.93
+
+
+def test_models_that_lead() -> None:
+    good, alike, bad = (share_of(np.arange(50) < right) for right in (45, 44, 10))
+    assert leading([bad, good, alike]) == {1, 2}
+    assert leading([bad, good, alike], higher=False) == {0}
+    assert leading([good]) == {0}
+    assert leading([good, UNDEFINED]) == {0}
+    assert leading([UNDEFINED, UNDEFINED]) == set()
+
+
+def test_without_an_interval_nobody_leads() -> None:
+    assert leading([Estimate(0.9, 0.01), Estimate(0.1, 0.01)]) == set()
+
+
+def test_undefined_estimates_give_undefined_pairs() -> None:
+    first, second = pairwise([cora_of(1, 0.9), UNDEFINED, cora_of(2, 0.9)])[:2]
+    assert isnan(first.change.value)
+    assert isnan(first.p_value)
+    assert isnan(first.adjusted)
+    assert not isnan(second.p_value)
+
+
+def test_equal_models_have_the_p_value_1() -> None:
+    model = cora_of(3, 0.9)
+    assert p_value(model, model) == 1.0
+    assert leading([model, model, model]) == {0, 1, 2}
