@@ -48,6 +48,7 @@ class Probe:
         by_position: Whether the kinds are positions of the right option.
         marks_outliers: Whether the report marks kinds whose accuracy is an outlier.
         in_aggregate: Whether the probe is part of SCORE's aggregated row.
+        leads: The metric that the report puts first and ranks models by; the next one if a run does not define it.
         charts: Names of the charts in its report, in order. `report.sections.BLOCKS` defines them.
         tables: Names of the folded tables in its report, in order.
     """
@@ -68,5 +69,6 @@ class Probe:
     by_position: bool = False
     marks_outliers: bool = False
     in_aggregate: bool = False
-    charts: tuple[str, ...] = ("accuracy_ranges", "by_kind")
+    leads: tuple[str, ...] = ("cora", "acc")
+    charts: tuple[str, ...] = ("changes", "heat_maps", "accuracy_ranges", "by_kind")
     tables: tuple[str, ...] = ("by_category", "with_references")

@@ -108,5 +108,6 @@ PLUS = Probe(
     # docs/cost.md: SmolLM2-135M got nearly all variants of the first two kinds wrong, 82% of `shuffled`, and none of
     # the other kinds.
     hardest_first=(TRUE_OR_FALSE_RIGHT, NOTA_ANSWER, shuffled(ORIGINAL)),
-    charts=("bmca_curve", "accuracy_ranges", "by_kind"),
+    leads=("cora", "mcqa_plus_sampled", "acc"),
+    charts=("changes", "heat_maps", "bmca_curve", "accuracy_ranges", "by_kind"),
 )

@@ -120,5 +120,6 @@ REVAS = Probe(
         **{shuffled(kind): f"The options of {kind} in another order." for kind in _IN_ORDERS},
     },
     hardest_first=(TRUE_OR_FALSE_RIGHT, NOTA_ANSWER, shuffled(ORIGINAL)),
+    leads=("acc_h@original", "acc"),
     tables=("study_tables", "by_category", "with_references"),
 )

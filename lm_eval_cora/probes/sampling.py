@@ -55,5 +55,6 @@ SAMPLING = Probe(
     one="sample",
     several="samples",
     note="",
+    leads=("acc_mean", "acc"),
     in_aggregate=True,
 )

@@ -1,8 +1,10 @@
-"""Example answers of a model: its least consistent questions and its invalid answers."""
+"""Examples from the answers of a model: questions with all their variants, one prompt per kind, and invalid answers."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
+from math import isnan
 from typing import Any
 
 import numpy as np
@@ -13,39 +15,116 @@ from lm_eval_cora.question import LETTERS, shorten
 from lm_eval_cora.records import Record
 from lm_eval_cora.report.content import Answered, Cell, Example, Examples, Number, PrintedOption, Table
 from lm_eval_cora.report.runs import Run
+from lm_eval_cora.responses import Ints
 
-_SHOWN = 10
-_LONGEST = 2_000
+BANDS = 24
+"""Largest number of groups of equally hard questions."""
+
+_LONGEST = 1_000
 _LONGEST_EXCERPT = 200
+_LONGEST_INSTRUCTION, _LONGEST_PROMPT = 150, 400
 
 
-def least_consistent(run: Run) -> Examples | None:
-    """Select the ten questions whose variants agree least; None if no question has comparable variants."""
+def least_consistent(run: Run, count: int) -> Examples | None:
+    """Select the questions whose variants agree least; None if no question has comparable variants."""
     shares = agreement(run.table)
     defined = np.flatnonzero(np.isfinite(shares))
-    chosen = [int(number) for number in defined[np.argsort(shares[defined], kind="stable")][:_SHOWN]]
-    if not chosen:
-        return None
-    examples = [_example(run, run.answers[run.table.question_ids[number]], float(shares[number])) for number in chosen]
-    return Examples(
+    chosen = defined[np.argsort(shares[defined], kind="stable")][:count].tolist()
+    return _examples(
+        run,
+        chosen,
         f"The least consistent questions of {run.model}",
-        examples,
         "The questions whose variants agree least. The right option and the picked option are marked.",
     )
 
 
-def _example(run: Run, records: Sequence[Record], share: float) -> Example:
+def from_easy_to_hard(run: Run, count: int) -> Examples | None:
+    """Select questions from the easiest to the hardest, one per group of equally hard ones; None without questions."""
+    numbers = [example_of(members) for members in bands_of(run)]
+    chosen = numbers[:: -(-len(numbers) // max(1, count))] if numbers else []
+    return _examples(
+        run,
+        chosen,
+        f"Questions of {run.model}, from the easiest to the hardest",
+        "The rows of the chart of questions link to these. Each stands for its group.",
+        linked=True,
+    )
+
+
+def bands_of(run: Run) -> list[Ints]:
+    """Group the questions into equally hard ones, the easiest first.
+
+    Returns:
+        At most 24 arrays of numbers of questions.
+    """
+    order = np.argsort(-run.table.hits / run.table.sizes, kind="stable")
+    return np.array_split(order, min(BANDS, len(order))) if len(order) else []
+
+
+def example_of(members: Ints) -> int:
+    """The question that stands for a group: the middle one."""
+    return int(members[len(members) // 2])
+
+
+def anchor(run: Run, number: int) -> str:
+    """The anchor of a question of a run, different from all others on the page."""
+    key = "\0".join((run.model, run.task, run.table.question_ids[number]))
+    return f"q-{sha256(key.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}"
+
+
+def _examples(run: Run, numbers: Iterable[int], title: str, note: str, *, linked: bool = False) -> Examples | None:
+    shares = agreement(run.table)
+    examples = [_example(run, number, float(shares[number]), linked=linked) for number in numbers]
+    return Examples(title, examples, note) if examples else None
+
+
+def _example(run: Run, number: int, share: float, *, linked: bool) -> Example:
+    records = run.answers[run.table.question_ids[number]]
     lines = [run.line(record) for record in records]
     doc = lines[0]["doc"]
     hits = sum(record.correct for record in records)
     reference = f"; reference answer: {shorten(doc['answer'], 60)}" if format_of(doc).is_open else ""
+    agree = "" if isnan(share) else f", {share:.2f} of the pairs agree"
     return Example(
         question_id=records[0].question_id,
         stem=_cut(str(doc.get("question", ""))),
-        summary=f"{hits} of {len(records)} right, {share:.2f} of the pairs agree{reference}: "
-        f"{shorten(doc.get('question', ''), 60)}",
+        summary=f"{hits} of {len(records)} right{agree}{reference}: {shorten(doc.get('question', ''), 60)}",
         answers=[_answered(record, line) for record, line in zip(records, lines, strict=True)],
+        anchor=anchor(run, number) if linked else "",
     )
+
+
+def asked(runs: Sequence[Run]) -> Table | None:
+    """Tabulate the kinds of variants, each with its meaning and its prompt for one question; None without questions."""
+    run = runs[0]
+    if not run.answers:
+        return None
+    records = next(iter(run.answers.values()))
+    stem = str(run.line(records[0])["doc"].get("question", ""))
+    first = {record.kind: record for record in reversed(records)}
+    rows: list[list[Cell]] = [
+        [kind, run.probe.kinds.get(kind, ""), _prompt(run.line(first[kind]), stem) if kind in first else ""]
+        for kind in run.table.kinds
+    ]
+    return Table(
+        f"What was asked: {run.probe.one}, meaning and example",
+        [run.probe.one, "meaning", "example"],
+        rows,
+        f"The examples are prompts for the question {records[0].question_id}; […] stands for its text: "
+        f"{shorten(stem, 300)}",
+    )
+
+
+def _prompt(line: Mapping[str, Any], stem: str) -> str:
+    """The prompt of a samples line, without the exemplars and the text of the question."""
+    (first, *_) = line["arguments"].values()
+    prompt = str(first["arg_0"] if isinstance(first, dict) else first[0])
+    before, found, after = prompt.rpartition(stem)
+    if not found:
+        return shorten(prompt, _LONGEST_PROMPT)
+    before = " ".join(before.split())
+    kept = before if len(before) <= _LONGEST_INSTRUCTION else f"… {before[-_LONGEST_INSTRUCTION:]}"
+    return f"{kept} […] {shorten(after, _LONGEST_PROMPT)}".strip()
 
 
 def _answered(record: Record, line: Mapping[str, Any]) -> Answered:

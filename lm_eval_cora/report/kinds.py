@@ -1,12 +1,15 @@
-"""Differences between two runs by kind of variant, with intervals that hold for all kinds together."""
+"""Differences by kind of variant between two runs, or to the originals, with intervals that hold together."""
 
 from __future__ import annotations
 
+from math import isnan
 from typing import Any
 
 from lm_eval_cora.metrics.estimate import for_json
 from lm_eval_cora.metrics.paired import Difference
+from lm_eval_cora.metrics.several import together
 from lm_eval_cora.metrics.simultaneous import differences_together
+from lm_eval_cora.probes.alterations import ORIGINAL
 from lm_eval_cora.report.content import Cell, Number, Table, interval
 from lm_eval_cora.report.runs import Run
 from lm_eval_cora.report.tables import kinds_of
@@ -28,6 +31,21 @@ def by_kind(before: Run, after: Run) -> dict[str, Difference]:
     names = [kind for kind in one if kind in other]
     found = differences_together(*([parts[kind]["accuracy"] for kind in names] for parts in (one, other)))
     return dict(zip(names, found, strict=True))
+
+
+def changes_by_kind(run: Run) -> dict[str, Difference]:
+    """Difference of the accuracy of each kind of variant to that of the originals, paired by question.
+
+    Empty if variants were skipped by early stopping, and if the originals are not a kind of their own.
+    """
+    if not run.table.is_whole or ORIGINAL not in run.table.kinds:
+        return {}
+    accuracies = {kind: part["accuracy"] for kind, part in kinds_of(run).items()}
+    names = [kind for kind in accuracies if kind != ORIGINAL]
+    found = together(
+        [accuracies[ORIGINAL], *(accuracies[kind] for kind in names)], [(0, k + 1) for k in range(len(names))]
+    )
+    return {kind: change for kind, change in zip(names, found, strict=True) if not isnan(change.low)}
 
 
 def kinds_table(before: Run, after: Run) -> Table | None:

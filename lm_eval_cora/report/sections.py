@@ -4,29 +4,34 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from math import nan
 
 from tqdm import tqdm
 
 from lm_eval_cora.answers import TOO_MANY_INVALID
-from lm_eval_cora.metrics.estimate import UNDEFINED
 from lm_eval_cora.metrics.meanings import MEANINGS
 from lm_eval_cora.probes import Probe
-from lm_eval_cora.report import examples, study, tables
+from lm_eval_cora.report import examples, pictures, scores, study, tables
 from lm_eval_cora.report.compare import not_comparable, told_apart
-from lm_eval_cora.report.content import Block, Cell, Number, Report, Section, Table
+from lm_eval_cora.report.content import Block, Examples, HeatMap, Report, Section, Table
+from lm_eval_cora.report.headline import headline, lead_of
 from lm_eval_cora.report.runs import Run
 
 BLOCKS: dict[str, Callable[[Sequence[Run]], Block | Sequence[Block] | None]] = {
     block.__name__: block
     for block in (
+        *(pictures.changes, pictures.heat_maps),
         *(tables.bmca_curve, tables.accuracy_ranges, tables.by_kind, tables.picks_by_letter),
         *(tables.by_category, tables.same_size, tables.resampled, tables.with_references, study.study_tables),
     )
 }
 """The tables and charts that a probe can name in `charts` and `tables`."""
 
-_OVERVIEW = ("acc", "mcqa", "bmca@1.0", "cora", "consistency_rate", "invalid")
+_EXAMPLES = 160
+"""Number of example questions on a page. It bounds the size of the page."""
+
+_LEAST_CONSISTENT = 10
 
 
 def make_report(runs: Sequence[Run], title: str = "Consistency of the answers") -> Report:
@@ -45,23 +50,9 @@ def make_report(runs: Sequence[Run], title: str = "Consistency of the answers") 
         by_task.setdefault(run.task, []).append(run)
     # disable=None hides the bar unless stderr is a terminal.
     bar = tqdm(by_task.items(), "computing", unit="task", disable=None, leave=False)
-    sections = [_section(task, members) for task, members in bar]
-    overview = _overview(by_task) if len(runs) > 1 else None
+    sections = [_section(task, members, max(2, _EXAMPLES // len(runs))) for task, members in bar]
+    overview = scores.overviews(by_task) if len(by_task) > 1 else ()
     return Report(title, [*sections, *study.aggregated_sections(runs)], overview, _glossary(runs))
-
-
-def _overview(by_task: dict[str, list[Run]]) -> Table:
-    """Make the table with one row per run."""
-    rows: list[list[Cell]] = []
-    for task, runs in by_task.items():
-        for run in runs:
-            scores = [Number(run.estimates.get(name, UNDEFINED).value) for name in _OVERVIEW]
-            rows.append([task, run.model, len(run.table.sizes), *scores])
-    note = (
-        "acc: share of correct answers. mcqa: share of originals answered correctly. bmca@1.0: share of questions with "
-        "all variants answered correctly. The standard errors are in the tables below."
-    )
-    return Table("Overview", ["task", "model", "questions", *_OVERVIEW], rows, note, sortable=True)
 
 
 def _glossary(runs: Sequence[Run]) -> Table:
@@ -83,21 +74,28 @@ def _glossary(runs: Sequence[Run]) -> Table:
     return Table("Meaning of the metrics and of the kinds of variants", ["name", "meaning"], rows, note)
 
 
-def _section(task: str, runs: Sequence[Run]) -> Section:
+def _section(task: str, runs: Sequence[Run], questions: int) -> Section:
+    """Make the section of a task, with so many example questions of each model."""
     first, *others = runs
     probe = first.probe
     unlike = [(run.model, reason) for run in others if (reason := not_comparable(first, run))]
     readers = " and ".join(dict.fromkeys(run.reader for run in runs if run.reader))
+    alike = not unlike
+    more = list(_more(probe, runs, questions, alike=alike))
     form = "scored answers" if first.form == "loglikelihood" else f"written answers, read by the {readers} reader"
     return Section(
         title=task,
         subtitle=f"{probe.summary}; {form}",
-        blocks=list(_blocks(probe, runs, alike=not unlike)),
-        more=list(_more(probe, runs)),
+        headline=headline(runs, alike=alike),
+        blocks=_without_dead_links(list(_blocks(probe, runs, alike=alike)), more),
+        more=more,
         signatures=[(run.model, run.signature) for run in runs if run.signature],
         notes=[
             *((run.model, note) for run in runs for note in (*_invalid(run), *run.warnings)),
-            *((model, f"not comparable with {first.model}, so there are no ranks: {why}") for model, why in unlike),
+            *(
+                (model, f"not comparable with {first.model}, so no model is marked as the best: {why}")
+                for model, why in unlike
+            ),
             *((run.model, f"compared with {first.model}: {why}") for run in others for why in told_apart(first, run)),
         ],
     )
@@ -117,22 +115,50 @@ def _invalid(run: Run) -> Iterator[str]:
 
 
 def _blocks(probe: Probe, runs: Sequence[Run], *, alike: bool) -> Iterator[Block]:
-    yield tables.score_table(runs, ranked=alike)
+    lead = lead_of(runs)
+    several = len(runs) > 1 and bool(lead)
+    yield scores.model_table(runs, lead, alike=alike) if several else scores.score_table(runs, alike=alike)
+    if several and alike:
+        ordered = sorted(runs, key=lambda run: -run.estimates[lead].value)
+        if (chart := pictures.paired(ordered, lead)) is not None:
+            yield chart
+    if several and alike and len(runs) == 2 and (kinds := pictures.paired_by_kind(*runs)) is not None:
+        yield kinds
     whole = _whole(runs)
     if _in_several_variants(whole):
         yield from _built(probe.charts, whole)
-    if alike and len(runs) > 1:
-        yield tables.differences(runs)
 
 
-def _more(probe: Probe, runs: Sequence[Run]) -> Iterator[Block]:
+def _more(probe: Probe, runs: Sequence[Run], questions: int, *, alike: bool) -> Iterator[Block]:
+    if len(runs) > 1 and lead_of(runs):
+        yield scores.score_table(runs, alike=alike)
+    if len(runs) > 1 and alike:
+        yield scores.differences(runs)
     if not (runs := _whole(runs)):
         return
     if _in_several_variants(runs):
         yield from _built(probe.tables, runs)
-    for block in (examples.invalid_answers(runs), *map(examples.least_consistent, runs)):
+    least = min(_LEAST_CONSISTENT, questions // 3 + 1)
+    for block in (
+        examples.asked(runs),
+        examples.invalid_answers(runs),
+        *(examples.least_consistent(run, least) for run in runs),
+        *(examples.from_easy_to_hard(run, questions - least) for run in runs),
+    ):
         if block is not None:
             yield block
+
+
+def _without_dead_links(blocks: Sequence[Block], more: Sequence[Block]) -> list[Block]:
+    """Remove the links of heat maps to questions that the page does not show."""
+    shown = {example.anchor for block in more if isinstance(block, Examples) for example in block.examples}
+
+    def live(block: Block) -> Block:
+        if not isinstance(block, HeatMap):
+            return block
+        return replace(block, bands=[band if band.link in shown else replace(band, link="") for band in block.bands])
+
+    return [live(block) for block in blocks]
 
 
 def _built(names: Sequence[str], runs: Sequence[Run]) -> Iterator[Block]:

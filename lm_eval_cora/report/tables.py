@@ -1,4 +1,4 @@
-"""Tables and charts that compare the runs of several models on one task."""
+"""Tables and charts that show the runs of one or more models on one task side by side."""
 
 from __future__ import annotations
 
@@ -9,101 +9,25 @@ from typing import Any
 import numpy as np
 
 from lm_eval_cora import metrics
-from lm_eval_cora.metrics.entries import is_in_table
-from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
-from lm_eval_cora.metrics.paired import Difference, difference
+from lm_eval_cora.metrics.estimate import Estimate
+from lm_eval_cora.metrics.paired import Difference
 from lm_eval_cora.metrics.positions import has_swapped_orders
 from lm_eval_cora.report.content import Cell, Curve, Dots, Line, Number, Ranges, Spread, Table, interval
 from lm_eval_cora.report.runs import Run
 from lm_eval_cora.responses import ResponseTable
 
-_FIRST = (
-    "mcqa",
-    "bmca@1.0",
-    "cora",
-    "ci",
-    "mcqa_plus",
-    "mv",
-    "consistency_rate",
-    "acc_mean",
-    "acc_min",
-    "acc_max",
-    "invalid",
-    "followed",
-)
-"""Metrics at the top of the score table."""
-
-_OF_OWN_QUESTIONS = ("tf_", "confidence_", "multi_share", "recall_", "replaced_acc", "nota_acc_always_right")
-"""Metrics on the questions that the model answered correctly, or wrongly. These questions differ between models."""
-
 _LEVELS = [tenths / 10 for tenths in range(11)]
-
-
-def ranks(values: Sequence[float], *, higher: bool = True) -> list[int | None]:
-    """Rank values, 1 for the best. Equal values share the better rank; nan has no rank.
-
-    Example:
-        >>> ranks([0.5, 0.75, 0.5, float("nan")])
-        [2, 1, 2, None]
-    """
-    # Equal scores may differ in the last digits, because their sums have different terms.
-    better = [round(value if higher else -value, 12) for value in values]
-    return [None if isnan(value) else 1 + sum(other > value for other in better) for value in better]
-
-
-def score_table(runs: Sequence[Run], *, ranked: bool) -> Table:
-    """Make the score table: a metric per row; for each model the scores with errors and ranks, and the intervals."""
-    entries = {entry["metric"]: entry for run in runs for entry in run.entries if is_in_table(entry)}
-    rows: list[list[Cell]] = []
-    for name in (*(name for name in _FIRST if name in entries), *(name for name in entries if name not in _FIRST)):
-        estimates = [run.estimates.get(name, UNDEFINED) for run in runs]
-        ranks_it = ranked and not name.startswith(_OF_OWN_QUESTIONS)
-        numbers = _numbers(estimates, entries[name].get("higher_is_better") if ranks_it else None)
-        rows.append([name, *(cell for number in numbers for cell in (number, number.interval))])
-        if name == "consistency_rate" and not runs[0].table.written.any():
-            chance = [Number(metrics.chance_consistency_rate(run.table) if run.table.is_whole else nan) for run in runs]
-            rows.append(["consistency_rate by chance", *(cell for number in chance for cell in (number, ""))])
-    rows.append(["questions", *(cell for run in runs for cell in (len(run.table.sizes), ""))])
-    rows.append(["answers", *(cell for run in runs for cell in (run.table.answers, ""))])
-    several = " The number in brackets is the rank among the models." if ranked and len(runs) > 1 else ""
-    note = f"Value ± standard error and 95% interval; the question is the unit of both.{several}"
-    return Table("Scores", _with_intervals("metric", runs), rows, note)
-
-
-def _with_intervals(first: str, runs: Sequence[Run]) -> list[str]:
-    """Names of the columns of a table with a score and its interval per model."""
-    named = [name for run in runs for name in (run.model, f"95% {run.model}" if len(runs) > 1 else "95%")]
-    return [first, *named]
-
-
-def differences(runs: Sequence[Run]) -> Table:
-    """Tabulate the differences of the other models to the first one, paired by question."""
-    first, *others = runs
-    rows: list[list[Cell]] = []
-    for name, estimate in first.estimates.items():
-        changes = [difference(estimate, run.estimates.get(name, UNDEFINED)) for run in others]
-        rows.append([name, *(Number(change.value, change.stderr, signed=True) for change in changes)])
-    return Table(
-        f"Differences to {first.model}",
-        ["metric", *models(others)],
-        rows,
-        "Difference ± its standard error, paired by question. The command lm-eval-cora compare adds intervals and "
-        "tests. Metrics computed only on the questions that a model answered correctly or wrongly may use different "
-        "questions for each model.",
-    )
-
-
-def _numbers(estimates: Sequence[Estimate], higher: bool | None) -> list[Number]:
-    """Convert estimates to numbers, with ranks if there are several models and a better direction."""
-    places: Sequence[int | None] = [None] * len(estimates)
-    if len(estimates) > 1 and higher is not None:
-        places = ranks([estimate.value for estimate in estimates], higher=higher)
-    return [Number.of(estimate, rank) for estimate, rank in zip(estimates, places, strict=True)]
 
 
 def models(runs: Sequence[Run]) -> list[str]:
     """Names of the columns of a table with one column per model."""
     return [run.model for run in runs]
+
+
+def with_intervals(first: str, runs: Sequence[Run]) -> list[str]:
+    """Names of the columns of a table with a score and its interval per model."""
+    named = [name for run in runs for name in (run.model, f"95% {run.model}" if len(runs) > 1 else "95%")]
+    return [first, *named]
 
 
 def per_model(first: str, runs: Sequence[Run], *names: str) -> list[str]:
@@ -128,14 +52,18 @@ def bmca_curve(runs: Sequence[Run]) -> Curve:
         [f"BMCA({level:.1f})", *(Number.of(curve[place]) for curve in heights)] for place, level in enumerate(_LEVELS)
     ]
     rows += [[name, *(Number.of(levels[place][1]) for levels in marks)] for place, name in enumerate(("MCQA", "MV"))]
+    chance = metrics.chance_bmca(runs[0].table, _LEVELS)
+    if chance:
+        rows = [[*row, Number(chance[place]) if place < len(chance) else ""] for place, row in enumerate(rows)]
     return Curve(
         "Consistency of the correct answers (BMCA)",
         "required share of correct variants",
         "share of questions",
         lines,
-        Table("BMCA at each level", ["level", *models(runs)], rows),
+        Table("BMCA at each level", ["level", *models(runs), *["guessing"] * bool(chance)], rows),
+        list(zip(_LEVELS, chance, strict=True)) if chance else (),
         "The curve of a consistent model is flat: its BMCA stays close to its MCQA up to 1.0, where all variants must "
-        "be correct. The band shows a 95% interval of each point.",
+        "be correct. The band shows a 95% interval of each point. The dotted curve is that of a model that guesses.",
     )
 
 
@@ -192,7 +120,7 @@ def accuracy_ranges(runs: Sequence[Run]) -> Ranges:
         "accuracy, and consistency rate",
         "consistency rate",
         spreads,
-        Table("Ranges", _with_intervals("metric", runs), rows, _RANGES),
+        Table("Ranges", with_intervals("metric", runs), rows, _RANGES),
         f"A narrow range means that the accuracy depends little on the {what}. The consistency rate measures how often "
         "the answers stay the same, right or wrong.",
     )

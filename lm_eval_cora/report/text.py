@@ -13,7 +13,7 @@ from tabulate import tabulate
 
 from lm_eval_cora import __version__
 from lm_eval_cora.metrics.estimate import for_json
-from lm_eval_cora.report.content import Cell, Examples, Report, Section, Table
+from lm_eval_cora.report.content import Cell, Examples, Number, Report, Section, Table
 from lm_eval_cora.report.runs import Run
 
 
@@ -41,6 +41,8 @@ def _is_text(rows: Sequence[Sequence[Cell]], place: int) -> bool:
 
 def _one_line(cell: Cell) -> str:
     text = f"{cell:,}" if isinstance(cell, int) else str(cell)
+    if isinstance(cell, Number) and cell.best:
+        return f"**{text}**"
     # Escape the ends of Markdown cells and the starts of HTML tags, because responses are untrusted text.
     return " ".join(text.split()).translate({ord("\\"): "\\\\", ord("|"): "\\|", ord("<"): "&lt;"})
 
@@ -48,10 +50,12 @@ def _one_line(cell: Cell) -> str:
 def as_markdown(report: Report) -> str:
     """Write the tables of a report, and the numbers of its charts, as Markdown."""
     lines = [f"# {_one_line(report.title)}", "", f"Made by lm-eval-cora {__version__}."]
-    if report.overview:
-        lines += ["", f"## {report.overview.title}", "", table_as_text(report.overview.columns, report.overview.rows)]
+    for table in report.overview:
+        lines += ["", f"## {_one_line(table.title)}", "", table_as_text(table.columns, table.rows)]
     for section in report.sections:
         lines += ["", f"## {_one_line(section.title)}", "", _sentence(section.subtitle), *_notes(section)]
+        if section.headline:
+            lines += ["", f"**{_one_line(' '.join(section.headline.sentences))}**"]
         for block in (*section.blocks, *section.more):
             if isinstance(block, Examples):
                 continue  # too long without folding; only the page shows them

@@ -1,0 +1,261 @@
+"""The headline of a task: which model holds up, and how sure that is, in plain sentences and one chart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from math import isnan, nan
+
+from lm_eval_cora import metrics
+from lm_eval_cora.metrics.arrays import despite_skipped
+from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
+from lm_eval_cora.metrics.paired import Difference
+from lm_eval_cora.metrics.several import leading, together
+from lm_eval_cora.question import shorten
+from lm_eval_cora.report.content import Cell, Dots, Headline, Number, Table
+from lm_eval_cora.report.kinds import changes_by_kind
+from lm_eval_cora.report.pictures import changes
+from lm_eval_cora.report.runs import Run
+
+_SPOKEN = {
+    "cora": "CoRA",
+    "mcqa": "MCQA",
+    "acc": "accuracy",
+    "acc_mean": "mean accuracy",
+    "acc_h@original": "hard accuracy (right in all orders)",
+    "mcqa_plus_sampled": "MCQA+",
+}
+
+_NAMED = 3
+"""Number of models that a sentence names."""
+
+
+def headline(runs: Sequence[Run], *, alike: bool) -> Headline | None:
+    """Make the headline of a task.
+
+    A model is called the most reliable only if the interval of its difference to each other model is above 0. The
+    intervals hold for all pairs of models together, so with equal models this happens in at most 5% of the samples.
+
+    Args:
+        runs: The runs of the task, one per model.
+        alike: Whether the models were asked the same, so that they can be compared.
+
+    Returns:
+        The headline; None if no run has a defined value.
+    """
+    name = lead_of(runs)
+    if not name:
+        return None
+    if len(runs) == 1:
+        (run,) = runs
+        return Headline(tuple(_of_one(run, name)), changes(runs) if _has_originals(run) else None)
+    ordered = sorted(runs, key=lambda run: -run.estimates[name].value)
+    sentences = _of_several(ordered, name) if alike else _of_others(ordered, name)
+    return Headline(tuple(sentences), _picture(ordered, name))
+
+
+def lead_of(runs: Sequence[Run]) -> str:
+    """The metric that ranks the models of a task; empty if no metric is defined for all of them."""
+    for name in runs[0].probe.leads:
+        if all(not isnan(run.estimates.get(name, UNDEFINED).value) for run in runs):
+            return name
+    return ""
+
+
+def _has_originals(run: Run) -> bool:
+    return run.table.is_whole and run.table.original_correct is not None and len(run.table.kinds) > 1
+
+
+def _of_one(run: Run, name: str) -> Iterator[str]:
+    """Sentences about one model: what it gets right, how much of that survives, and what costs the most."""
+    model, lead = _plain(run.model), run.estimates[name]
+    right, kept = run.estimates.get("mcqa", UNDEFINED), kept_share(run)
+    if isnan(right.value) or isnan(kept):
+        yield f"{model} has a {spoken(name)} of {_with_error(lead)}."
+    else:
+        yield (
+            f"{model} answers {_of_100(right.value)} of 100 questions correctly, and keeps {_of_100(kept)} of 100 "
+            f"right answers in all variants: {spoken(name)} {_with_error(lead)}."
+        )
+    yield from _what_costs_most(run)
+
+
+def _what_costs_most(run: Run) -> Iterator[str]:
+    if losses := changes_by_kind(run):
+        kind, loss = min(losses.items(), key=lambda item: item[1].value)
+        if loss.high < 0:
+            value = _digits(abs(loss.value), loss.stderr)
+            ends = f"{_digits(-loss.high, loss.stderr)}, {_digits(-loss.low, loss.stderr)}"
+            yield f"The kind {_plain(kind)} costs the most: {value} [{ends}] of the accuracy on the originals."
+        else:
+            yield "No kind of variant certainly lowers the accuracy."
+        return
+    if not run.table.is_whole or len(run.table.kinds) < 2:
+        return
+    accuracies = {kind: part["accuracy"].value for kind, part in metrics.each_kind(run.table).items()}
+    known = {kind: value for kind, value in accuracies.items() if not isnan(value)}
+    p = run.estimates.get("acc_range_p", UNDEFINED).value
+    if len(known) > 1 and not isnan(p):
+        low, high = min(known, key=lambda kind: known[kind]), max(known, key=lambda kind: known[kind])
+        chance = "more than chance explains" if p < 0.05 else "which chance may explain"
+        yield (
+            f"Its accuracy ranges from {known[low]:.2f} ({_plain(low)}) to {known[high]:.2f} ({_plain(high)}), "
+            f"{chance} (p = {p:.2g})."
+        )
+
+
+def _of_several(runs: Sequence[Run], name: str) -> Iterator[str]:
+    """Sentences about models that were asked the same, the best first."""
+    best, second = runs[:2]
+    lead = [run.estimates[name] for run in runs]
+    if any(isnan(estimate.stderr) for estimate in lead):
+        yield f"{_plain(best.model)} has the highest {spoken(name)}, {_with_error(lead[0])}, but its error is unknown."
+        return
+    pairs = [(after, before) for before in range(len(runs)) for after in range(before + 1, len(runs))]
+    gaps = dict(zip(pairs, together(lead, pairs), strict=True))
+    gap = gaps[1, 0]
+    group = [runs[k] for k in sorted(leading(lead))]
+    rival = _keeps_more(runs)
+    if len(group) > 1:
+        yield _tied(group, runs, name, gap)
+        if rival is not None:
+            yield f"{_plain(rival.model)} answers the most questions correctly in all variants, {_right(rival)} of 100."
+        return
+    if rival is not None:
+        yield (
+            f"The scores disagree: {_plain(best.model)} has the highest {spoken(name)}, {_with_error(lead[0])}, but "
+            f"{_plain(rival.model)} answers more questions correctly in all variants, {_right(rival)} of 100 "
+            f"({_plain(best.model)} {_right(best)})."
+        )
+        yield (
+            f"{spoken(name)} is also high for a model that answers half of the originals correctly and hardly any "
+            "question in all variants."
+        )
+        return
+    claim = "is the most reliable" if name == "cora" else "is the best"
+    yield (
+        f"{_plain(best.model)} {claim}: {spoken(name)} {_with_error(lead[0])}, {_gap(gap)} above "
+        f"{_plain(second.model)}."
+    )
+    shares = [kept_share(run) for run in (best, second)]
+    if not any(map(isnan, shares)):
+        yield (
+            f"It keeps {_of_100(shares[0])} of 100 right answers in all variants, {_plain(second.model)} "
+            f"{_of_100(shares[1])}."
+        )
+
+
+def _tied(group: Sequence[Run], runs: Sequence[Run], name: str, gap: Difference) -> str:
+    values = ", ".join(f"{_plain(run.model)} {_with_error(run.estimates[name])}" for run in group[:_NAMED])
+    more = f" and {len(group) - _NAMED} more" if len(group) > _NAMED else ""
+    if len(group) == len(runs):
+        who = "The two models" if len(runs) == 2 else f"The {len(runs)} models"
+    else:
+        who = "The best models"
+    between = f", difference {_gap(gap)}" if len(group) == 2 else ""
+    return f"{who} cannot be told apart by their {spoken(name)}: {values}{more}{between}."
+
+
+def _of_others(runs: Sequence[Run], name: str) -> Iterator[str]:
+    """Sentences about models that were not asked the same."""
+    values = ", ".join(f"{_plain(run.model)} {_with_error(run.estimates[name])}" for run in runs[:_NAMED])
+    more = f" and {len(runs) - _NAMED} more" if len(runs) > _NAMED else ""
+    yield f"The models were not asked the same, so they are not ranked. {spoken(name)}: {values}{more}."
+
+
+def _keeps_more(runs: Sequence[Run]) -> Run | None:
+    """The model with the most questions that are right in all variants, if that is not the first one."""
+    shares = [_all_right(run).value for run in runs]
+    if isnan(shares[0]):
+        return None
+    most = max(range(len(runs)), key=lambda k: -1.0 if isnan(shares[k]) else shares[k])
+    return runs[most] if shares[most] > shares[0] else None
+
+
+def _all_right(run: Run) -> Estimate:
+    """BMCA(1.0): the share of questions with all variants right. Undefined if the run has no originals."""
+    if "mcqa" not in run.estimates:
+        return UNDEFINED
+    if "bmca@1.0" in run.estimates:
+        return run.estimates["bmca@1.0"]
+    return despite_skipped(partial(metrics.bmca, level=1.0), run.table, of_originals=False)
+
+
+def kept_share(run: Run) -> float:
+    """Share of the right answers to originals whose question is right in all variants; nan if it is unknown."""
+    right = run.estimates.get("mcqa", UNDEFINED).value
+    return _all_right(run).value / right if right else nan
+
+
+def _right(run: Run) -> str:
+    return _of_100(_all_right(run).value)
+
+
+def _picture(runs: Sequence[Run], name: str) -> Dots:
+    """Chart the metrics of the headline: a row per model, the best first."""
+    shown = {spoken(name): [run.estimates[name] for run in runs]}
+    if name == "cora":
+        shown = {
+            "MCQA: originals right": [run.estimates["mcqa"] for run in runs],
+            "CoRA": shown["CoRA"],
+            "all variants right": [_all_right(run) for run in runs],
+        }
+    rows: list[list[Cell]] = []
+    for place, run in enumerate(runs):
+        numbers = [Number.of(column[place]) for column in shown.values()]
+        rows.append([run.model, *(cell for number in numbers for cell in (number, number.interval))])
+    columns = ["model", *(head for label in shown for head in (label, "95%"))]
+    return Dots(
+        f"{spoken(name)} of the models",
+        "share of the questions" if name == "cora" else spoken(name),
+        [run.model for run in runs],
+        [(label, [Number.of(estimate) for estimate in column]) for label, column in shown.items()],
+        Table(f"{spoken(name)} of the models", columns, rows),
+        note="The bars are 95% intervals of each value. The intervals of two models may overlap although the models "
+        "differ, because the differences are paired by question.",
+    )
+
+
+def spoken(metric: str) -> str:
+    """The name of a metric in a sentence.
+
+    Example:
+        >>> spoken("cora"), spoken("consistency_rate")
+        ('CoRA', 'consistency_rate')
+    """
+    return _SPOKEN.get(metric, metric)
+
+
+def _gap(change: Difference) -> str:
+    ends = f"{_digits(change.low, change.stderr)}, {_digits(change.high, change.stderr)}"
+    return f"{_digits(change.value, change.stderr)} [{ends}]"
+
+
+def _with_error(estimate: Estimate) -> str:
+    value = _digits(estimate.value, estimate.stderr)
+    return value if isnan(estimate.stderr) else f"{value} ± {_digits(estimate.stderr, estimate.stderr)}"
+
+
+def _digits(number: float, stderr: float) -> str:
+    """Two decimals, or three if the error is small."""
+    digits = 3 if stderr < 0.0095 else 2
+    return f"{round(number, digits) + 0.0:.{digits}f}"  # no -0.00
+
+
+def _of_100(share: float) -> str:
+    """A share as a whole number of 100.
+
+    Example:
+        >>> [_of_100(share) for share in (0.0, 0.001, 0.474, 0.999, 1.0)]
+        ['0', 'fewer than 1', '47', 'more than 99', '100']
+    """
+    if 0 < share < 0.005:
+        return "fewer than 1"
+    if 0.995 <= share < 1:
+        return "more than 99"
+    return f"{100 * share:.0f}"
+
+
+def _plain(text: str) -> str:
+    """A name in a sentence: shortened, without line breaks and without characters that change the text's direction."""
+    return "".join(character if character.isprintable() else "\ufffd" for character in shorten(text, 60))

@@ -1,0 +1,185 @@
+"""Charts of what became of the right answers, of the questions by kind, and of the differences between models."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isnan
+
+import numpy as np
+
+from lm_eval_cora.metrics.kinds import means_by_question
+from lm_eval_cora.metrics.several import Pair, pairwise
+from lm_eval_cora.probes.alterations import ORIGINAL
+from lm_eval_cora.report.content import Band, Cell, Change, Changes, Dots, HeatMap, Number, Table, interval
+from lm_eval_cora.report.examples import anchor, bands_of, example_of
+from lm_eval_cora.report.kinds import NOTE as KINDS_NOTE
+from lm_eval_cora.report.kinds import by_kind, kinds_table
+from lm_eval_cora.report.runs import Run
+from lm_eval_cora.responses import Ints
+
+_MOST_PAIRS = 28
+"""Largest number of pairs in a chart of differences: all pairs of eight models. More models are compared with the
+best."""
+
+
+def changes(runs: Sequence[Run]) -> Changes | None:
+    """Chart the right answers kept, lost and gained from the original to each kind; None without originals."""
+    shown = [run for run in runs if run.table.original_correct is not None]
+    found = [_changes(run) for run in shown]
+    names = [kind for kind in dict.fromkeys(kind for part in found for kind in part) if kind != ORIGINAL]
+    if not names:
+        return None
+    rows: list[list[Cell]] = []
+    for kind in names:
+        row: list[Cell] = [kind]
+        for part in found:
+            change = part.get(kind)
+            row += ["", "", ""] if change is None else map(Number, (change.kept, change.lost, change.gained))
+        rows.append(row)
+    columns = [
+        f"{name} {run.model}" if len(shown) > 1 else name for run in shown for name in ("kept", "lost", "gained")
+    ]
+    one = shown[0].probe.one
+    return Changes(
+        f"Right answers kept, lost and gained, by {one}",
+        names,
+        [(run.model, [part.get(kind) for kind in names]) for run, part in zip(shown, found, strict=True)],
+        Table("Right answers kept, lost and gained", [one, *columns], rows),
+        note="Shares of the questions. Kept: right in the original and in this variant. Lost: right in the original, "
+        "wrong here. Gained: wrong in the original, right here. A model that knows its answers loses few. Many losses "
+        "and many gains together mean that it guesses.",
+    )
+
+
+def _changes(run: Run) -> dict[str, Change]:
+    """The change from the original to each kind, averaged over the questions that have the kind."""
+    right, present = means_by_question(run.table, run.table.correct)
+    original = run.table.original_correct
+    assert original is not None
+    known = original[:, None] * present
+    questions = np.maximum(present.sum(axis=0), 1)
+    kept, gained = (known * right).sum(axis=0), ((present - known) * right).sum(axis=0)
+    shares = np.stack([kept, known.sum(axis=0) - kept, gained]) / questions
+    return {kind: Change(*map(float, shares[:, code])) for code, kind in enumerate(run.table.kinds)}
+
+
+def heat_maps(runs: Sequence[Run]) -> list[HeatMap]:
+    """Chart the questions of each model by kind of variant, from the easiest to the hardest."""
+    return [heat_map(run, several=len(runs) > 1) for run in runs if len(run.table.sizes) and len(run.table.kinds) > 1]
+
+
+def heat_map(run: Run, *, several: bool = False) -> HeatMap:
+    """Chart the questions of a model by kind of variant, grouped into at most 24 bands of equally hard questions.
+
+    Args:
+        run: A run of at least one question.
+        several: Whether the report has several models, so that the title names the model.
+    """
+    right, present = means_by_question(run.table, run.table.correct)
+    columns = _original_first(run.table.kinds)
+    labels = bands_of(run)
+    bands = []
+    for members in labels:
+        with np.errstate(invalid="ignore"):
+            shares = (right[members] * present[members]).sum(axis=0) / present[members].sum(axis=0)
+        bands.append(Band(_label(run, members), shares[columns].tolist(), anchor(run, example_of(members))))
+    names = [run.table.kinds[code] for code in columns]
+    one = run.probe.one
+    rows: list[list[Cell]] = [
+        [band.label, *("" if isnan(value) else Number(value) for value in band.values)] for band in bands
+    ]
+    of = f" of {run.model}" if several else ""
+    return HeatMap(
+        f"Questions by {one}{of}",
+        names,
+        bands,
+        Table(f"Share of right answers by {one}{of}", ["questions", *names], rows),
+        note="Each row is a question, or a group of equally hard ones, from the easiest to the hardest. Each column is "
+        f"a {one}. The darker a cell, the more answers are right. Dark rows are known in every form, and pale rows in "
+        "none. Stripes show what breaks the answers. Click a row to see one of its questions.",
+    )
+
+
+def _original_first(kinds: Sequence[str]) -> list[int]:
+    return sorted(range(len(kinds)), key=lambda code: kinds[code] != ORIGINAL)
+
+
+def _label(run: Run, members: Ints) -> str:
+    share = float((run.table.hits[members] / run.table.sizes[members]).mean())
+    if len(members) == 1:
+        return f"{run.table.question_ids[members[0]]}: {share:.0%} right"
+    return f"{len(members):,} questions: {share:.0%} right"
+
+
+def paired(runs: Sequence[Run], metric: str, baseline: int | None = None) -> Dots | None:
+    """Chart the differences between models in one metric, paired by question, with intervals that hold together.
+
+    Args:
+        runs: Runs of models that were asked the same, the best first.
+        metric: Name of a metric that all of them define.
+        baseline: Index of the run with which the others are compared. None compares all pairs of up to eight models,
+            and more models with the first one.
+
+    Returns:
+        The chart; None for one model, and if the differences have no interval.
+    """
+    several = len(runs) * (len(runs) - 1) // 2
+    if baseline is None and several > _MOST_PAIRS:
+        baseline = 0
+    pairs = [pair for pair in pairwise([run.estimates[metric] for run in runs], baseline) if not isnan(pair.change.low)]
+    if not pairs:
+        return None
+    names = [f"{runs[pair.after].model} - {runs[pair.before].model}" for pair in pairs]
+    return Dots(
+        f"Differences in {metric} between the models",
+        f"difference in {metric}",
+        names,
+        [("", [difference_of(pair) for pair in pairs])],
+        pairs_table(f"Differences in {metric}", names, pairs),
+        is_difference=True,
+        note="Each difference is paired by question. The 95% intervals hold for all rows together: an interval on one "
+        "side of 0 shows that the two models differ.",
+    )
+
+
+def paired_by_kind(before: Run, after: Run) -> Dots | None:
+    """Chart the difference between two models for each kind of variant; None with fewer than two kinds."""
+    table, found = kinds_table(before, after), by_kind(before, after)
+    if table is None:
+        return None
+    values = [
+        Number(change.value, change.stderr, signed=True, ends=(change.low, change.high)) for change in found.values()
+    ]
+    return Dots(
+        f"Differences in accuracy by {before.probe.one}: {after.model} - {before.model}",
+        "difference in accuracy",
+        list(found),
+        [("", values)],
+        table,
+        is_difference=True,
+        note=KINDS_NOTE,
+    )
+
+
+def difference_of(pair: Pair) -> Number:
+    """The difference of a pair, with the ends of its interval."""
+    change = pair.change
+    return Number(change.value, change.stderr, signed=True, ends=(change.low, change.high))
+
+
+def pairs_table(title: str, names: Sequence[str], pairs: Sequence[Pair]) -> Table:
+    """Pairs of models as a table: difference, interval, changed questions, and p-values.
+
+    Args:
+        title: Title of the table.
+        names: Name of each pair.
+        pairs: The pairs.
+    """
+    rows: list[list[Cell]] = []
+    for name, pair in zip(names, pairs, strict=True):
+        counts = "" if pair.test is None else f"{pair.test.lost} : {pair.test.gained}"
+        ps = ["" if isnan(p) else f"{p:.3g}" for p in (pair.p_value, pair.adjusted)]
+        change = pair.change
+        number = Number(change.value, change.stderr, signed=True)
+        rows.append([name, number, interval(change.low, change.high), counts, *ps])
+    return Table(title, ["models", "difference", "95%, all together", "lost : gained", "p", "p (Holm)"], rows)
