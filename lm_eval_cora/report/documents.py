@@ -2,34 +2,19 @@
 
 from __future__ import annotations
 
-import json
-import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from hashlib import sha256
 from math import isclose, isfinite, nan
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
 from lm_eval_cora.metrics.estimate import Estimate, mean_of, share_of
 from lm_eval_cora.question import shorten
-from lm_eval_cora.report import ReportError
+from lm_eval_cora.report.document_lines import ADDRESS, Documents, Hashes, number, read_lines
 from lm_eval_cora.report.files import SamplesFile, find_files, part_of, sent_with
-from lm_eval_cora.report.samples import lines_of, parsed_line
 from lm_eval_cora.responses import Floats
-
-_OF_OURS = {"question_id", "ordinal", "variants"}
-"""Keys that the doc of every lm-eval-cora task has."""
-
-_NO_METRIC = {
-    *("doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics"),
-    *("doc_hash", "prompt_hash", "target_hash"),
-    "bypass",  # the placeholder of --predict_only
-}
-"""Keys of a line that are not metrics."""
 
 _ASKED = (
     *("output_type", "doc_to_text", "doc_to_target", "doc_to_choice", "description", "target_delimiter"),
@@ -37,19 +22,7 @@ _ASKED = (
 )
 """Keys of a task's configuration that change what a document asks or how its answer is scored."""
 
-_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
-"""The address of an object without a JSON form, such as an image or a function: another one in each run."""
-
 _NAMED = 3
-_HASH = 16
-
-
-class Hashes(NamedTuple):
-    """The harness' hashes of a document, its target and its prompt, shortened."""
-
-    doc: str
-    target: str
-    prompt: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +120,7 @@ def documents_differ(one: DocumentRun, other: DocumentRun) -> str:
     if unlike := _unlike(one, other, "doc"):
         return (
             f"{_of_all(unlike, one)} documents differ ({_first_few(unlike)}). Run both on the same version of the "
-            "data set and the task"
+            "task and its data"
         )
     if unlike := _unlike(one, other, "target"):
         return f"the targets of {_of_all(unlike, one)} documents differ ({_first_few(unlike)})"
@@ -199,7 +172,7 @@ def _prompts_differ(one: DocumentRun, other: DocumentRun) -> str:
         )
     if one.seed != other.seed:
         return (
-            f"{told}: the seed of the exemplars (fewshot_seed) is {one.seed} in the first, {other.seed} in the second"
+            f"{told}: fewshot_seed, which draws the exemplars, is {one.seed} in the first, {other.seed} in the second"
         )
     # Some chat templates contain the date, and options of the model can change what a template writes.
     if one.sent["chat_template_sha"] or other.sent["chat_template_sha"]:
@@ -219,25 +192,8 @@ def _of_all(some: Sequence[int], run: DocumentRun) -> str:
 
 
 def _first_few(names: Iterable[object]) -> str:
-    told = list(map(str, names))
+    told = [shorten(str(name), 120) for name in names]
     return ", ".join([*told[:_NAMED], *(["…"] if len(told) > _NAMED else [])])
-
-
-@dataclass
-class _Documents:
-    """The lines of one filter of a samples file.
-
-    Attributes:
-        hashes: The hashes of each document.
-        values: The value of each metric for each document.
-        unusable: Reason why a metric has no mean over the documents.
-        repeated: Number of further lines of a document; they are left out.
-    """
-
-    hashes: dict[int, Hashes] = field(default_factory=dict)
-    values: dict[str, dict[int, float]] = field(default_factory=dict)
-    unusable: dict[str, str] = field(default_factory=dict)
-    repeated: int = 0
 
 
 def _newest(files: Sequence[SamplesFile]) -> tuple[list[DocumentRun], list[str]]:
@@ -251,7 +207,7 @@ def _newest(files: Sequence[SamplesFile]) -> tuple[list[DocumentRun], list[str]]
     """
     notes: list[str] = []
     for place, file in enumerate(files):
-        found, broken = _read(file.path)
+        found, broken = read_lines(file.path)
         defects = ", ".join(f"{count:,} {defect}" for defect, count in broken.most_common())
         if not found:
             notes += [f"left out {file.path}: it has no answers ({defects})"] if broken else []
@@ -262,81 +218,7 @@ def _newest(files: Sequence[SamplesFile]) -> tuple[list[DocumentRun], list[str]]
     return [], notes
 
 
-def _read(path: Path) -> tuple[dict[str, _Documents], Counter[str]]:
-    """Read the documents of each filter, and count the lines that were left out; nothing for lm-eval-cora tasks."""
-    found: dict[str, _Documents] = {}
-    broken: Counter[str] = Counter()
-    try:
-        for _, line in lines_of(path):
-            try:
-                sample = parsed_line(line)
-            except (ValueError, RecursionError):
-                broken["not JSON"] += 1
-                continue
-            if _is_of_ours(sample):
-                if not found:
-                    return {}, Counter()
-                broken["from an lm-eval-cora task"] += 1
-            elif not _take(sample, line, found):
-                broken["incomplete or altered"] += 1
-    except OSError as error:
-        raise ReportError(f"{path}: cannot be read: {error.strerror or error}") from None
-    return found, broken
-
-
-def _is_of_ours(sample: Any) -> bool:
-    doc = sample.get("doc") if isinstance(sample, dict) else None
-    return isinstance(doc, dict) and doc.keys() >= _OF_OURS
-
-
-def _take(sample: Any, line: bytes, found: dict[str, _Documents]) -> bool:
-    """Add a line to `found`; return whether it is a document with an answer."""
-    key = sample.get("doc_id") if isinstance(sample, dict) else None
-    if type(key) is not int or "doc" not in sample:
-        return False
-    try:
-        hashes = Hashes(_doc_hash(sample, line), *(str(sample.get(f"{n}_hash"))[:_HASH] for n in ("target", "prompt")))
-    except RecursionError:
-        return False
-    part = found.setdefault(str(sample.get("filter", "none")), _Documents())
-    if key in part.hashes:  # the first of several lines of a document counts
-        part.repeated += 1
-        return True
-    part.hashes[key] = hashes
-    names = sample.get("metrics", sample)  # older versions of the harness do not list the metrics
-    for name in names if isinstance(names, list | dict) else ():
-        if isinstance(name, str) and name in sample and name not in _NO_METRIC:
-            value = _number(sample[name])
-            if value is None:
-                part.unusable[name] = f"values of the type {type(sample[name]).__name__}"
-            elif not isfinite(value):
-                part.unusable.setdefault(name, "nan or infinite for some documents")
-            else:
-                part.values.setdefault(name, {})[key] = value
-    return True
-
-
-def _doc_hash(sample: Mapping[str, Any], line: bytes) -> str:
-    """The harness' hash of a document; without addresses, if the document contains objects with addresses."""
-    known = sample.get("doc_hash")
-    if known is None or b" at 0x" in line:
-        text = json.dumps(sample["doc"], sort_keys=True)
-        if known is None or _ADDRESS.search(text):
-            known = sha256(_ADDRESS.sub("", text).encode()).hexdigest()
-    return str(known)[:_HASH]
-
-
-def _number(value: Any) -> float | None:
-    """A value as a float; nan for a number that is too large; None if it is not a number."""
-    if not isinstance(value, bool | int | float):
-        return None
-    try:
-        return float(value)
-    except OverflowError:
-        return nan
-
-
-def _run(file: SamplesFile, name: str, part: _Documents, notes: Sequence[str], *, alone: bool) -> DocumentRun:
+def _run(file: SamplesFile, name: str, part: Documents, notes: Sequence[str], *, alone: bool) -> DocumentRun:
     ids = tuple(sorted(part.hashes))
     estimates, told = _estimates(file, name, part, ids)
     if part.repeated:
@@ -367,12 +249,12 @@ def _settings(file: SamplesFile) -> dict[str, Any]:
         "version": part_of(file.results, "versions").get(file.task),
         "num_fewshot": file.config.get("num_fewshot") if shots is None else shots,
         # An empty text means the same as a missing one.
-        **{name: _ADDRESS.sub("", value) or None if isinstance(value, str) else value for name, value in asked.items()},
+        **{name: ADDRESS.sub("", value) or None if isinstance(value, str) else value for name, value in asked.items()},
     }
 
 
 def _estimates(
-    file: SamplesFile, name: str, part: _Documents, ids: Sequence[int]
+    file: SamplesFile, name: str, part: Documents, ids: Sequence[int]
 ) -> tuple[dict[str, Estimate], list[str]]:
     """The metrics that are means over documents, and notes about the others.
 
@@ -406,7 +288,7 @@ def _estimates(
     if not file.results:
         notes.append(f"{file.unchecked}, so it is not known whether each metric is a mean over documents")
     elif counted != len(ids):
-        told = f"the results file has {counted} documents, the samples have {len(ids):,}"
+        told = f"the results file has {shorten(str(counted), 20)} documents, the samples have {len(ids):,}"
         notes.append(f"{told}, so the means are not checked against it")
     elif unchecked:
         named = _first_few(shorten(metric, 40) for metric in unchecked)
@@ -447,8 +329,8 @@ def estimate_of(values: Floats) -> Estimate:
 
 
 def _is_close(printed: Any, found: float) -> bool:
-    number = _number(printed)
-    return number is not None and isclose(number, found, rel_tol=1e-6, abs_tol=1e-9)
+    value = number(printed)
+    return value is not None and isclose(value, found, rel_tol=1e-6, abs_tol=1e-9)
 
 
 def _count(number: int, what: str) -> str:

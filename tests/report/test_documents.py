@@ -3,80 +3,16 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from shutil import copytree
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
 
 from lm_eval_cora.metrics.paired import compared
 from lm_eval_cora.report import ReportError
-from lm_eval_cora.report.documents import DocumentRun, documents_differ, estimate_of, read_documents, sent_apart
-from tests.support.documents import DOCUMENTS, run_tasks, write_tasks
-from tests.support.written import Line, Written, edit, lines_of, put
-
-
-class Models(NamedTuple):
-    """Folders of the harness, one for each model or setting."""
-
-    one: Path
-    two: Path
-    limited: Path
-    shots: Path
-    other_shots: Path
-
-
-@pytest.fixture(scope="module")
-def models(tmp_path_factory: pytest.TempPathFactory) -> Models:
-    folder = tmp_path_factory.mktemp("documents")
-    tasks = write_tasks(folder / "tasks")
-    return Models(
-        run_tasks(tasks, folder, "one"),
-        run_tasks(tasks, folder, "two"),
-        run_tasks(tasks, folder, "limited", limit=10),
-        run_tasks(tasks, folder, "shots", num_fewshot=2),
-        run_tasks(tasks, folder, "other_shots", num_fewshot=2, fewshot_random_seed=7),
-    )
-
-
-@pytest.fixture
-def copy(models: Models, tmp_path: Path) -> Path:
-    """A copy of the first model's folder, to damage it."""
-    return copytree(models.one, tmp_path / "copy")
-
-
-def samples_of(folder: Path, task: str = "tiny_written") -> Path:
-    (found,) = folder.glob(f"samples_{task}_*.jsonl")
-    return found
-
-
-def results_of(folder: Path) -> Path:
-    (found,) = folder.glob("results_*.json")
-    return found
-
-
-def change_results(folder: Path, *keys: str, value: Any) -> None:
-    """Set a value inside the results file."""
-    path = results_of(folder)
-    whole = json.loads(path.read_text(encoding="utf-8"))
-    part = whole
-    for key in keys[:-1]:
-        part = part[key]
-    part[keys[-1]] = value
-    path.write_text(json.dumps(whole), encoding="utf-8")
-
-
-def run_of(path: Path, name: str = "tiny_written", part: str = "strict") -> DocumentRun:
-    (found,) = (run for run in read_documents(path) if (run.name, run.part) == (name, part))
-    return found
-
-
-def told(run: DocumentRun) -> str:
-    return "\n".join(run.notes)
-
-
-def values_of(folder: Path, metric: str, part: str = "strict") -> list[float]:
-    return [line[metric] for line in lines_of(samples_of(folder)) if line["filter"] == part]
+from lm_eval_cora.report.documents import documents_differ, estimate_of, read_documents, sent_apart
+from tests.support.documents import DOCUMENTS, Models, change_results, results_of, run_of, samples_of, told, values_of
+from tests.support.written import Line, edit, lines_of, put
 
 
 def test_the_means_are_those_of_the_results_file(models: Models) -> None:
@@ -203,7 +139,7 @@ def test_another_version_of_the_task_is_refused(
     [
         (
             "doc_hash",
-            "4 of 24 documents differ (2, 4, 6, …). Run both on the same version of the data set and the task",
+            "4 of 24 documents differ (2, 4, 6, …). Run both on the same version of the task and its data",
         ),
         ("target_hash", "the targets of 4 of 24 documents differ (2, 4, 6, …)"),
         ("prompt_hash", "4 of 24 prompts differ (2, 4, 6, …), although the settings are the same"),
@@ -245,25 +181,6 @@ def test_without_a_results_file_the_prompts_decide(models: Models, copy: Path) -
     assert "24 of 24 prompts differ (0, 1, 2, …). Only the results files" in documents_differ(one, run_of(copy))
 
 
-def test_the_address_of_an_image_is_not_part_of_a_document(tmp_path: Path) -> None:
-    """The harness writes an image as its `repr`, so its hash of the document is another one in each run."""
-
-    def run(name: str, address: str, question: str) -> DocumentRun:
-        doc = {"image": f"<PIL.Image.Image image mode=RGB size=9x9 at {address}>", "question": question}
-        line = {"doc_id": 0, "doc": doc, "doc_hash": name, "resps": ["at 0x0"], "acc": 1.0, "metrics": ["acc"]}
-        put(tmp_path / name / "samples_pictures.jsonl", [line])
-        return run_of(tmp_path / name, "pictures", "")
-
-    one, same, other = run("one", "0x7F12", "Why?"), run("same", "0x7E34", "Why?"), run("other", "0x7F12", "How?")
-    assert documents_differ(one, same) == ""
-    assert "1 of 1 documents differ" in documents_differ(one, other)
-
-
-def test_an_address_in_a_response_does_not_change_the_document(models: Models, copy: Path) -> None:
-    edit(samples_of(copy), lambda line: line.update(resps=[["<object at 0x7f00>"]]))
-    assert documents_differ(run_of(models.one), run_of(copy)) == ""
-
-
 def test_the_newest_run_counts(copy: Path) -> None:
     newest, old = samples_of(copy), copy / "samples_tiny_written_2020-01-01T00-00-00.000000.jsonl"
     put(old, lines_of(newest)[:6])
@@ -289,13 +206,6 @@ def test_a_task_without_answers_is_a_note_of_another(copy: Path) -> None:
     assert "it has no answers (1 not JSON, 1 incomplete or altered)" in told(first)
 
 
-def test_our_own_tasks_are_not_read(other: Written, copy: Path) -> None:
-    assert read_documents(other.folder) == []
-    line = lines_of(other.samples)[0]
-    put(samples_of(copy), [*lines_of(samples_of(copy)), line])
-    assert "left out 1 line: 1 from an lm-eval-cora task" in run_of(copy).notes
-
-
 def test_a_file_can_be_named_instead_of_a_folder(models: Models) -> None:
     assert [run.task for run in read_documents(samples_of(models.one, "tiny_choice"))] == ["tiny_choice"]
     assert len(read_documents(results_of(models.one))) == len(read_documents(models.one.parent)) / 5 == 3
@@ -304,62 +214,6 @@ def test_a_file_can_be_named_instead_of_a_folder(models: Models) -> None:
 def test_a_path_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ReportError, match="there is no such file or folder"):
         read_documents(tmp_path / "nothing")
-
-
-def test_repeated_lines_of_a_document_are_left_out(models: Models, copy: Path) -> None:
-    path = samples_of(copy)
-    lines = lines_of(path)
-    put(path, [*lines, {**lines[0], "exact_match": not lines[0]["exact_match"]}])
-    assert "left out 1 repeated line of a document" in run_of(copy).notes
-    assert run_of(copy).estimates == run_of(models.one).estimates
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "{",
-        "[]",
-        "7",
-        "null",
-        "{}",
-        b"\xff\xfe",
-        '{"doc_id": "0", "doc": {}}',
-        '{"doc_id": true, "doc": {}}',
-        '{"doc_id": 1.5, "doc": {}}',
-        '{"doc_id": 99}',
-        "[" * 100_000,
-        '{"doc_id": 99, "doc": ' + '{"a":' * 100_000 + "1" + "}" * 100_000 + "}",
-        '{"doc_id": ' + "9" * 5_000 + ', "doc": {}}',
-    ],
-    ids=range(13),
-)
-def test_a_hostile_line_is_left_out_with_a_note(models: Models, copy: Path, line: str | bytes) -> None:
-    put(samples_of(copy), [line, *lines_of(samples_of(copy))])
-    run = run_of(copy)
-    assert "left out 1 line: 1 " in told(run)
-    assert run.estimates == run_of(models.one).estimates
-
-
-@pytest.mark.parametrize(
-    ("value", "reason"),
-    [
-        ("NaN", "nan or infinite for some documents"),
-        ("-Infinity", "nan or infinite for some documents"),
-        ("1e999", "nan or infinite for some documents"),
-        ("9" * 400, "nan or infinite for some documents"),
-        ('"0.5"', "values of the type str"),
-        ("null", "values of the type NoneType"),
-        ('{"a": 1}', "values of the type dict"),
-    ],
-)
-def test_a_metric_with_a_value_that_is_not_a_number_is_left_out(
-    models: Models, copy: Path, value: str, reason: str
-) -> None:
-    first, *others = lines_of(samples_of(copy))
-    put(samples_of(copy), [json.dumps({**first, "likeness": "HERE"}).replace('"HERE"', value), *others])
-    found, whole = run_of(copy).estimates, run_of(models.one).estimates
-    assert f"likeness ({reason})" in told(run_of(copy))
-    assert found == {metric: estimate for metric, estimate in whole.items() if metric != "likeness"}
 
 
 def test_very_large_values_have_an_error() -> None:
@@ -371,18 +225,6 @@ def test_values_whose_sum_is_infinite_are_left_out(copy: Path) -> None:
     run = run_of(copy)
     assert "length (its values are too large)" in told(run)
     assert "length" not in run.estimates
-
-
-def test_lines_of_an_older_harness_do_not_list_their_metrics(tmp_path: Path) -> None:
-    lines = [
-        {"doc_id": key, "doc": {"text": str(key)}, "target": "x", "resps": [], "acc": key % 2, "bypass": 999}
-        for key in range(4)
-    ]
-    put(tmp_path / "one" / "samples_old.jsonl", lines)
-    put(tmp_path / "two" / "samples_old.jsonl", [*lines[:3], {**lines[3], "doc": {"text": "another"}}])
-    one, two = run_of(tmp_path / "one", "old", ""), run_of(tmp_path / "two", "old", "")
-    assert {metric: estimate.value for metric, estimate in one.estimates.items()} == {"acc": 0.5}
-    assert "1 of 4 documents differ (3)" in documents_differ(one, two)
 
 
 def test_metrics_that_the_results_file_does_not_have_are_named(copy: Path) -> None:

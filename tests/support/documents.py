@@ -6,14 +6,16 @@ import json
 import random
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from unittest.mock import patch
 
 from lm_eval import simple_evaluate
 from lm_eval.loggers import EvaluationTracker
 from lm_eval.tasks import TaskManager
 
+from lm_eval_cora.report.documents import DocumentRun, read_documents
 from tests.support.simulated import Simulated
+from tests.support.written import lines_of
 
 DOCUMENTS = 24
 
@@ -125,3 +127,59 @@ def run_tasks(tasks: Path, folder: Path, salt: str, **arguments: Any) -> Path:
     for task in _TASKS:
         tracker.save_results_samples(task, samples[task])
     return folder / f"org__{salt}"
+
+
+class Models(NamedTuple):
+    """Folders of the harness, one for each model or setting."""
+
+    one: Path
+    two: Path
+    limited: Path
+    shots: Path
+    other_shots: Path
+
+
+def run_models(folder: Path) -> Models:
+    """Run the tasks with all models and settings."""
+    tasks = write_tasks(folder / "tasks")
+    return Models(
+        run_tasks(tasks, folder, "one"),
+        run_tasks(tasks, folder, "two"),
+        run_tasks(tasks, folder, "limited", limit=10),
+        run_tasks(tasks, folder, "shots", num_fewshot=2),
+        run_tasks(tasks, folder, "other_shots", num_fewshot=2, fewshot_random_seed=7),
+    )
+
+
+def samples_of(folder: Path, task: str = "tiny_written") -> Path:
+    (found,) = folder.glob(f"samples_{task}_*.jsonl")
+    return found
+
+
+def results_of(folder: Path) -> Path:
+    (found,) = folder.glob("results_*.json")
+    return found
+
+
+def change_results(folder: Path, *keys: str, value: Any) -> None:
+    """Set a value inside the results file."""
+    path = results_of(folder)
+    whole = json.loads(path.read_text(encoding="utf-8"))
+    part = whole
+    for key in keys[:-1]:
+        part = part[key]
+    part[keys[-1]] = value
+    path.write_text(json.dumps(whole), encoding="utf-8")
+
+
+def run_of(path: Path, name: str = "tiny_written", part: str = "strict") -> DocumentRun:
+    (found,) = (run for run in read_documents(path) if (run.name, run.part) == (name, part))
+    return found
+
+
+def told(run: DocumentRun) -> str:
+    return "\n".join(run.notes)
+
+
+def values_of(folder: Path, metric: str, part: str = "strict") -> list[float]:
+    return [line[metric] for line in lines_of(samples_of(folder)) if line["filter"] == part]
