@@ -88,7 +88,7 @@ def read_samples(path: Path, reader: Reader) -> tuple[dict[str, Samples], Counte
     found: dict[str, Samples] = {}
     broken: Counter[str] = Counter()
     try:
-        for offset, line in _lines(path):
+        for offset, line in lines_of(path):
             if defect := _take(line, Place(path, offset), found, reader):
                 broken[defect] += 1
     except OSError as error:
@@ -143,7 +143,8 @@ def parsed_line(line: bytes) -> Any:
     return value
 
 
-def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
+def lines_of(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines of a file that are not empty, with their byte offsets; a large file shows a progress bar."""
     size = path.stat().st_size
     # None hides the bar of tqdm unless stderr is a terminal.
     hidden = True if size < BYTES_WORTH_A_BAR else None

@@ -1,0 +1,185 @@
+"""Tasks of the harness that are not ours, over a local file, and runs of them by models with known answers."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+from unittest.mock import patch
+
+from lm_eval import simple_evaluate
+from lm_eval.loggers import EvaluationTracker
+from lm_eval.tasks import TaskManager
+
+from lm_eval_cora.report.documents import DocumentRun, read_documents
+from tests.support.simulated import Simulated
+from tests.support.written import lines_of
+
+DOCUMENTS = 24
+
+_TASKS = {
+    "tiny_choice": """
+output_type: multiple_choice
+doc_to_text: "{{question}}\\nAnswer:"
+doc_to_choice: ["A", "B", "C", "D"]
+doc_to_target: gold
+metric_list:
+  - metric: acc
+  - metric: acc_norm
+  - metric: mcc
+metadata: {version: 2}
+""",
+    "tiny_written": """
+output_type: generate_until
+doc_to_text: "{{question}}"
+doc_to_target: "{{answer}}"
+generation_kwargs: {until: ["\\n"], do_sample: false}
+repeats: 2
+process_results: !function scoring.process_results
+metric_list:
+  - {metric: exact_match, aggregation: mean}
+  - {metric: likeness, aggregation: mean}
+  - {metric: length, aggregation: mean}
+  - {metric: short, aggregation: mean}
+  - {metric: longest, aggregation: !function scoring.largest}
+  - {metric: words, aggregation: !function scoring.number_of_words}
+filter_list:
+  - name: strict
+    filter: [{function: take_first}]
+  - name: letter
+    filter: [{function: regex, regex_pattern: "([A-D])$"}, {function: take_first}]
+metadata: {version: 1}
+""",
+}
+
+_DATA = """
+task: {task}
+dataset_path: json
+dataset_kwargs: {{data_files: {{test: {file}}}, cache_dir: {cache}}}
+test_split: test
+"""
+
+_SCORING = """
+def process_results(doc, results):
+    said = results[0]
+    scores = {
+        "exact_match": said == doc["answer"],
+        "likeness": (doc["answer"] in said) / max(1, len(said)),
+        "length": len(said),
+        "longest": len(said),
+        "words": said.split(),
+    }
+    return {**scores, "short": len(said) < 3} if doc["row"] % 3 else scores  # not for every document
+
+
+def largest(items):
+    return max(items)
+
+
+def number_of_words(items):
+    return sum(map(len, items))
+"""
+
+
+def answers(salt: str) -> Callable[[dict[str, Any]], str]:
+    """A model that often says the letter of the answer, sometimes another one or a sentence."""
+
+    def say(doc: dict[str, Any]) -> str:
+        dice = random.Random(f"{salt} {doc['row']}")
+        letter = dice.choice([doc["answer"], *"ABCD"])
+        return letter if dice.random() < 0.7 else f"The answer is {letter}"
+
+    return say
+
+
+def write_tasks(folder: Path) -> Path:
+    """Write the files of the tasks and of their documents."""
+    folder.mkdir(parents=True, exist_ok=True)
+    dice = random.Random(0)
+    golds = [dice.randrange(4) for _ in range(DOCUMENTS)]
+    rows = [
+        {"row": row, "question": f"Which letter has number {row}?", "gold": gold, "answer": "ABCD"[gold]}
+        for row, gold in enumerate(golds)
+    ]
+    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    (folder / "scoring.py").write_text(_SCORING, encoding="utf-8")
+    for task, text in _TASKS.items():
+        data = _DATA.format(task=task, file=folder / "rows.jsonl", cache=folder / "cache")
+        (folder / f"{task}.yaml").write_text(data + text, encoding="utf-8")
+    return folder
+
+
+def run_tasks(tasks: Path, folder: Path, salt: str, **arguments: Any) -> Path:
+    """Run the tasks, write what the harness writes with `--log_samples`, and return the folder of the model."""
+    manager = TaskManager(include_path=str(tasks), include_defaults=False)
+    # One asks pip, the other imports torch. Either takes longer than the run.
+    with patch("lm_eval.evaluator.add_env_info"), patch("lm_eval.evaluator.set_torch_seed"):
+        results = simple_evaluate(
+            Simulated(answers(salt)), tasks=[*_TASKS], task_manager=manager, bootstrap_iters=0, **arguments
+        )
+    assert results is not None
+    tracker = EvaluationTracker(output_path=str(folder))
+    tracker.general_config_tracker.log_experiment_args("simulated", f"pretrained=org/{salt}", None, None, False)
+    samples = results.pop("samples")
+    tracker.save_results_aggregated(results, samples)
+    for task in _TASKS:
+        tracker.save_results_samples(task, samples[task])
+    return folder / f"org__{salt}"
+
+
+class Models(NamedTuple):
+    """Folders of the harness, one for each model or setting."""
+
+    one: Path
+    two: Path
+    limited: Path
+    shots: Path
+    other_shots: Path
+
+
+def run_models(folder: Path) -> Models:
+    """Run the tasks with all models and settings."""
+    tasks = write_tasks(folder / "tasks")
+    return Models(
+        run_tasks(tasks, folder, "one"),
+        run_tasks(tasks, folder, "two"),
+        run_tasks(tasks, folder, "limited", limit=10),
+        run_tasks(tasks, folder, "shots", num_fewshot=2),
+        run_tasks(tasks, folder, "other_shots", num_fewshot=2, fewshot_random_seed=7),
+    )
+
+
+def samples_of(folder: Path, task: str = "tiny_written") -> Path:
+    (found,) = folder.glob(f"samples_{task}_*.jsonl")
+    return found
+
+
+def results_of(folder: Path) -> Path:
+    (found,) = folder.glob("results_*.json")
+    return found
+
+
+def change_results(folder: Path, *keys: str, value: Any) -> None:
+    """Set a value inside the results file."""
+    path = results_of(folder)
+    whole = json.loads(path.read_text(encoding="utf-8"))
+    part = whole
+    for key in keys[:-1]:
+        part = part[key]
+    part[keys[-1]] = value
+    path.write_text(json.dumps(whole), encoding="utf-8")
+
+
+def run_of(path: Path, name: str = "tiny_written", part: str = "strict") -> DocumentRun:
+    (found,) = (run for run in read_documents(path) if (run.name, run.part) == (name, part))
+    return found
+
+
+def told(run: DocumentRun) -> str:
+    return "\n".join(run.notes)
+
+
+def values_of(folder: Path, metric: str, part: str = "strict") -> list[float]:
+    return [line[metric] for line in lines_of(samples_of(folder)) if line["filter"] == part]
