@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from math import isclose, isnan
 from pathlib import Path
 from typing import Any, get_args
@@ -14,7 +14,7 @@ from lm_eval_cora import __version__
 from lm_eval_cora.answers import FEW_FOLLOWED, Reader
 from lm_eval_cora.data import Data
 from lm_eval_cora.equivalence import EquivalenceChecker
-from lm_eval_cora.metrics.entries import compute, is_in_table
+from lm_eval_cora.metrics.entries import Entry, compute, is_in_table
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.metrics.kinds import note_on_small_categories
 from lm_eval_cora.options import Options
@@ -129,7 +129,11 @@ class Run:
 
     @cached_property
     def _computed(self) -> dict[str, Any]:
-        return {entry["metric"]: compute(entry, self.table, whole=self.is_two_phase) for entry in self.entries}
+        return {entry["metric"]: self.function(entry)(self.table) for entry in self.entries}
+
+    def function(self, entry: Entry) -> Callable[[ResponseTable], Any]:
+        """The function that computes the metric of an entry from the answers."""
+        return partial(compute, entry, whole=self.is_two_phase)
 
     @property
     def is_two_phase(self) -> bool:
