@@ -31,8 +31,11 @@ class AnswerRows(NamedTuple):
         known: The columns of `answer_columns.COLUMNS` that the data have, or whose values follow from others.
         readers: The different names in the column `reader`.
         columns: The columns as they are in the data.
-        order: (R,) the row of each answer, sorted by question and variant; questions that the table leaves out are
-            included.
+        order: (R,) the row of each answer, sorted by question and variant. R includes the questions that the table
+            leaves out.
+        right: (R,) whether each row is a right answer.
+        skipped: (R,) whether each row is a skipped variant.
+        original: (R,) whether each row is the original of its question; None if unknown.
     """
 
     table: ResponseTable
@@ -40,6 +43,9 @@ class AnswerRows(NamedTuple):
     readers: tuple[str, ...]
     columns: AnswerColumns
     order: Ints
+    right: Bools
+    skipped: Bools
+    original: Bools | None
 
 
 def read_answers(data: Any, names: Mapping[str, str | None] | None = None) -> AnswerRows:
@@ -88,7 +94,8 @@ def read_answers(data: Any, names: Mapping[str, str | None] | None = None) -> An
         table = replace(table.where(begun[table.question]), not_begun=int((~begun).sum()))
     readers = {name for name in columns.texts_or_none("reader") if name} if columns.has("reader") else set()
     inferred = {name for name, values in (("original", original), ("kind", kinds)) if values is not None}
-    return AnswerRows(table, frozenset(columns.values) | inferred, tuple(sorted(readers)), columns, order)
+    known = frozenset(columns.values) | inferred
+    return AnswerRows(table, known, tuple(sorted(readers)), columns, order, right, skipped, original)
 
 
 def _are_kinds(variants: Sequence[str]) -> bool:
@@ -121,10 +128,10 @@ def _sorted(questions: Sequence[str], variants: Sequence[str], columns: AnswerCo
     return order, list(codes), np.bincount(question, minlength=len(codes))
 
 
-def _in_order(label: str) -> tuple[bool, int, str]:
-    """Sort key: whole numbers by value, then other labels by their text."""
+def _in_order(label: str) -> tuple[bool, bool, int, str]:
+    """Sort key: the original, whole numbers by value, other labels by their text."""
     is_whole = _is_whole(label)
-    return (not is_whole, int(label) if is_whole else 0, label)
+    return (label != ORIGINAL, not is_whole, int(label) if is_whole else 0, label)
 
 
 def _is_whole(label: str) -> bool:

@@ -38,7 +38,7 @@ def _example(run: Run, records: Sequence[Record], share: float) -> Example:
     lines = [run.line(record) for record in records]
     doc = lines[0]["doc"]
     hits = sum(record.correct for record in records)
-    reference = f"; reference answer: {shorten(doc['answer'], 60)}" if format_of(doc).is_open else ""
+    reference = f"; reference answer: {shorten(doc['answer'], 60)}" if format_of(doc).is_open and doc["answer"] else ""
     return Example(
         question_id=records[0].question_id,
         stem=_cut(str(doc.get("question", ""))),
