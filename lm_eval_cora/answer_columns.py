@@ -29,13 +29,21 @@ class Column(NamedTuple):
 
 COLUMNS: Mapping[str, Column] = {
     "question": Column("id of the question", ("question_id", "question")),
-    "variant": Column("number or name of the variant", ("variant", "ordinal")),
+    "variant": Column(
+        "number or name of the variant, different for each variant of a question. Names that questions share, such as "
+        "original and shuffled, are also the kinds",
+        ("variant", "ordinal"),
+    ),
     "correct": Column("whether the answer is right; a missing value is a skipped variant", ("correct",)),
-    "original": Column("whether the variant is the original question; for cora, ci and mcqa", ("original",)),
+    "original": Column(
+        "whether the variant is the original question; for cora, ci and mcqa. Without it, the kind or variant named "
+        "original is the original",
+        ("original",),
+    ),
     "picked": Column("the option that the answer picks; a missing value is an invalid answer", ("picked",)),
     "answer": Column("the right option", ("answer",)),
     "printed": Column("list of the options that the variant prints", ("printed", "options")),
-    "kind": Column("kind of the variant, such as shuffled", ("kind",)),
+    "kind": Column("kind of the variant, such as shuffled, if a question has several variants of a kind", ("kind",)),
     "category": Column("category of the question", ("category",)),
     "followed": Column("whether the response follows the format", ("followed",)),
     "reader": Column("name of the reader that read the response", ("reader",)),
@@ -147,12 +155,13 @@ class AnswerColumns(NamedTuple):
         return _TRUTH[text]
 
 
-def read_columns(data: Any, given: Mapping[str, str | None]) -> AnswerColumns:
+def read_columns(data: Any, given: Mapping[str, str | None] | None) -> AnswerColumns:
     """Read the columns of a table or file of answers.
 
     Args:
         data: A pandas DataFrame, a `datasets.Dataset`, a list of dicts, or a path.
-        given: The names of some of `COLUMNS` in the data. The others are found under their usual names.
+        given: The names of some of `COLUMNS` in the data. The others are found under their usual names. None if the
+            user cannot give names, which only the error message about missing columns depends on.
 
     Returns:
         The columns that the data have.
@@ -255,7 +264,7 @@ def _without_absent(values: list[Any]) -> list[Any]:
     return [None if value is _ABSENT else value for value in values] if _ABSENT in values else values
 
 
-def _find(found: Mapping[str, Sequence[Any]], given: Mapping[str, str | None], source: str) -> dict[str, str]:
+def _find(found: Mapping[str, Sequence[Any]], given: Mapping[str, str | None] | None, source: str) -> dict[str, str]:
     """The name in the source of each column that it has.
 
     Raises:
@@ -263,7 +272,7 @@ def _find(found: Mapping[str, Sequence[Any]], given: Mapping[str, str | None], s
     """
     names = {}
     for column, (_, usual) in COLUMNS.items():
-        asked = given.get(column)
+        asked = given.get(column) if given else None
         if asked is not None and asked not in found:
             raise ReportError(
                 f"{source}: {column}={asked!r}: there is no such column.{did_you_mean(str(asked), found)} "
@@ -277,8 +286,14 @@ def _find(found: Mapping[str, Sequence[Any]], given: Mapping[str, str | None], s
         needed.append("correct")
     if needed:
         instead = ", or 'picked' and 'answer' instead of 'correct'" if "correct" in needed else ""
+        usual_names = "; ".join(f"{name!r}: {' or '.join(COLUMNS[name].names)}" for name in needed)
+        how = (
+            f"Rename yours ({usual_names})"
+            if given is None
+            else f"Name yours: {', '.join(f'{name}=COLUMN' for name in needed)}"
+        )
         raise ReportError(
             f"{source}: expected the columns {', '.join(map(repr, needed))}{instead}; got "
-            f"{', '.join(map(repr, found)) or 'none'}. Name yours: {', '.join(f'{name}=COLUMN' for name in needed)}"
+            f"{', '.join(map(repr, found)) or 'none'}. {how}"
         )
     return names

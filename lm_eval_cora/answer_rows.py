@@ -19,18 +19,33 @@ _MOST_PAIRS = 50_000_000
 """Largest number of pairs of equal answers, which bounds the memory."""
 
 
+_MOST_KINDS = 60
+"""Largest number of names of variants that are taken as kinds."""
+
+
 class AnswerRows(NamedTuple):
     """The answers in a table or file.
 
     Attributes:
         table: The answers.
-        known: The columns of `answer_columns.COLUMNS` that the data have.
+        known: The columns of `answer_columns.COLUMNS` that the data have, or whose values follow from others.
         readers: The different names in the column `reader`.
+        columns: The columns as they are in the data.
+        order: (R,) the row of each answer, sorted by question and variant. R includes the questions that the table
+            leaves out.
+        right: (R,) whether each row is a right answer.
+        skipped: (R,) whether each row is a skipped variant.
+        original: (R,) whether each row is the original of its question; None if unknown.
     """
 
     table: ResponseTable
     known: frozenset[str]
     readers: tuple[str, ...]
+    columns: AnswerColumns
+    order: Ints
+    right: Bools
+    skipped: Bools
+    original: Bools | None
 
 
 def read_answers(data: Any, names: Mapping[str, str | None] | None = None) -> AnswerRows:
@@ -51,17 +66,17 @@ def read_answers(data: Any, names: Mapping[str, str | None] | None = None) -> An
         >>> read_answers(rows, {"question": "id", "correct": "ok"}).table.hits
         array([3])
     """
-    columns = read_columns(data, names or {})
-    questions = columns.texts("question")
-    order, ids, sizes = _sorted(questions, columns.texts("variant"), columns)
+    columns = read_columns(data, names)
+    questions, variants = columns.texts("question"), columns.texts("variant")
+    order, ids, sizes = _sorted(questions, variants, columns)
     picked = columns.texts_or_none("picked") if columns.has("picked") else None
     right, skipped = _right_and_skipped(columns, picked)
     more: dict[str, Any] = {"skipped": skipped[order]}
-    kinds = columns.texts("kind") if columns.has("kind") else None
+    kinds = columns.texts("kind") if columns.has("kind") else variants if _are_kinds(variants) else None
     if kinds is not None:
         codes = {kind: code for code, kind in enumerate(dict.fromkeys(kinds[row] for row in order))}
         more |= {"kinds": tuple(codes), "kind": np.array([codes[kinds[row]] for row in order], dtype=np.int64)}
-    original = _originals(columns, questions, kinds)
+    original = _originals(columns, questions, [] if kinds is None else kinds, variants)
     if original is not None:
         more["original"] = original[order]
     if columns.has("category"):
@@ -78,8 +93,15 @@ def read_answers(data: Any, names: Mapping[str, str | None] | None = None) -> An
     if not begun.all():
         table = replace(table.where(begun[table.question]), not_begun=int((~begun).sum()))
     readers = {name for name in columns.texts_or_none("reader") if name} if columns.has("reader") else set()
-    known = set(columns.values) | ({"original"} if original is not None else set())
-    return AnswerRows(table, frozenset(known), tuple(sorted(readers)))
+    inferred = {name for name, values in (("original", original), ("kind", kinds)) if values is not None}
+    known = frozenset(columns.values) | inferred
+    return AnswerRows(table, known, tuple(sorted(readers)), columns, order, right, skipped, original)
+
+
+def _are_kinds(variants: Sequence[str]) -> bool:
+    """Whether the names of variants are kinds: few different names, not all of them numbers, that questions share."""
+    names = set(variants)
+    return len(names) <= min(_MOST_KINDS, len(variants) // 2) and not all(map(_is_whole, names))
 
 
 def _sorted(questions: Sequence[str], variants: Sequence[str], columns: AnswerColumns) -> tuple[Ints, list[str], Ints]:
@@ -106,11 +128,15 @@ def _sorted(questions: Sequence[str], variants: Sequence[str], columns: AnswerCo
     return order, list(codes), np.bincount(question, minlength=len(codes))
 
 
-def _in_order(label: str) -> tuple[bool, int, str]:
-    """Sort key: whole numbers by value, then other labels by their text."""
+def _in_order(label: str) -> tuple[bool, bool, int, str]:
+    """Sort key: the original, whole numbers by value, other labels by their text."""
+    is_whole = _is_whole(label)
+    return (label != ORIGINAL, not is_whole, int(label) if is_whole else 0, label)
+
+
+def _is_whole(label: str) -> bool:
     digits = label.removeprefix("-")
-    is_whole = digits.isascii() and digits.isdigit() and len(digits) < 19
-    return (not is_whole, int(label) if is_whole else 0, label)
+    return digits.isascii() and digits.isdigit() and len(digits) < 19
 
 
 def _right_and_skipped(columns: AnswerColumns, picked: Sequence[str | None] | None) -> tuple[Bools, Bools]:
@@ -138,14 +164,19 @@ def _right_and_skipped(columns: AnswerColumns, picked: Sequence[str | None] | No
     return np.array([one is True for one in correct]), np.array([one is None for one in correct])
 
 
-def _originals(columns: AnswerColumns, questions: Sequence[str], kinds: Sequence[str] | None) -> Bools | None:
+def _originals(
+    columns: AnswerColumns, questions: Sequence[str], kinds: Sequence[str], variants: Sequence[str]
+) -> Bools | None:
     """(R,) whether each row is the original of its question; None if unknown.
+
+    Without a column `original`, the kind or else the variant of that name is the original.
 
     Raises:
         ReportError: If the column `original` marks two rows of a question.
     """
     if not columns.has("original"):
-        return None if kinds is None else np.array([kind == ORIGINAL for kind in kinds])
+        named = next((names for names in (kinds, variants) if ORIGINAL in names), None)
+        return None if named is None else np.array([name == ORIGINAL for name in named])
     marked = columns.truths("original")
     seen: dict[str, int] = {}
     for row in (row for row, mark in enumerate(marked) if mark):

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from hashlib import sha256
 from os import PathLike
 from pathlib import Path
 from typing import Any, get_args
 
-import numpy as np
-
-from lm_eval_cora import metrics
+from lm_eval_cora.answer_metrics import ENTRIES, compute_answers, left_out, notes_of, undefined_metrics
 from lm_eval_cora.answer_rows import AnswerRows, read_answers
 from lm_eval_cora.answers import Reader
-from lm_eval_cora.metrics.arrays import despite_skipped
 from lm_eval_cora.metrics.entries import compute, is_in_table
-from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of
-from lm_eval_cora.metrics.kinds import note_on_small_categories
 from lm_eval_cora.question import shorten
 from lm_eval_cora.reading import read_response, skipped
 from lm_eval_cora.report import ReportError
@@ -94,14 +89,8 @@ def score(
 
 def scores_of_rows(rows: AnswerRows) -> Scores:
     """The scores of answers in a table or file; see `score`."""
-    table = rows.table
-    notes = [f"responses read by: {', '.join(rows.readers)}"] if rows.readers else []
-    if not table.is_whole:
-        notes.append(f"{int(table.skipped.sum()):,} of {len(table.skipped):,} variants were skipped")
-    notes += _left_out(table)
-    if "category" in rows.known and (note := note_on_small_categories(table)):
-        notes.append(note)
-    return Scores(table, _functions(table), reasons=_undefined(table, rows.known), notes=notes)
+    functions = {entry["metric"]: partial(compute_answers, entry) for entry in ENTRIES}
+    return Scores(rows.table, functions, reasons=undefined_metrics(rows), notes=notes_of(rows))
 
 
 def read(variants: Sequence[Variant], responses: Iterable[str | None], *, reader: Reader = "flexible") -> Scores:
@@ -156,7 +145,7 @@ def read(variants: Sequence[Variant], responses: Iterable[str | None], *, reader
     entries = applicable_metrics(probe_of({}, records), table, "generate")
     functions = {entry["metric"]: partial(compute, entry) for entry in entries if is_in_table(entry)}
     asked = sorted((doc["question_id"], doc["ordinal"], doc["kind"], doc["choices"]) for doc in docs)
-    return Scores(table, functions, notes=_left_out(table), asked=sha256(repr(asked).encode()).hexdigest())
+    return Scores(table, functions, notes=left_out(table), asked=sha256(repr(asked).encode()).hexdigest())
 
 
 def read_runs(*paths: str | PathLike[str], reader: Reader | None = None) -> list[Scores]:
@@ -186,11 +175,7 @@ def read_runs(*paths: str | PathLike[str], reader: Reader | None = None) -> list
     return [
         Scores(
             run.table,
-            {
-                entry["metric"]: partial(compute, entry, whole=run.is_two_phase)
-                for entry in run.entries
-                if is_in_table(entry)
-            },
+            {entry["metric"]: run.function(entry) for entry in run.entries if is_in_table(entry)},
             name=f"{run.model}, {run.task}",
             notes=run.warnings,
             run=run,
@@ -203,107 +188,3 @@ def _check_reader(function: str, reader: object) -> None:
     if reader not in get_args(Reader):
         names = " or ".join(map(repr, get_args(Reader)))
         raise ReportError(f"{function}: reader: expected {names}, got {reader!r}")
-
-
-def _left_out(table: ResponseTable) -> list[str]:
-    """Notes on the questions that a table leaves out."""
-    total = len(table.sizes) + table.incomplete + table.not_begun
-    reasons = {"variants are missing": table.incomplete, "all their variants were skipped": table.not_begun}
-    return [f"left out {count:,} of {total:,} questions because {reason}" for reason, count in reasons.items() if count]
-
-
-def _undefined(table: ResponseTable, known: frozenset[str]) -> dict[str, str]:
-    """The metrics that the columns do not define, and the reason for each."""
-    if "original" not in known:
-        original = "needs the column 'original', which marks the original of each question"
-    elif table.original_correct is None and len(table.sizes):
-        counts = table.sum_by_question(table.original)
-        place = int((counts != 1).argmax())
-        original = (
-            f"needs one original of each question; question {table.question_ids[place]!r} has {counts[place]:.0f}"
-        )
-    else:
-        original = ""
-    reasons = {"original": original}
-    reasons |= {column: "" if column in known else f"needs the column {column!r}" for column in _NEEDS}
-    if "followed" in known and np.isnan(table.followed[~table.skipped]).any():
-        reasons["followed"] = "the column 'followed' has missing values"
-    needs = {**_NEEDS, "original": _NEED_THE_ORIGINAL}
-    return {name: reasons[column] for column, names in needs.items() for name in names if reasons[column]}
-
-
-def _functions(table: ResponseTable) -> dict[str, Callable[[ResponseTable], Estimate]]:
-    """The metrics as functions; with skipped variants those that right and wrong answers alone define."""
-    if table.is_whole:
-        return dict(_METRICS)
-    return {
-        name: partial(despite_skipped, metric, of_originals=name in _NEED_THE_ORIGINAL)
-        if name in _OF_RIGHT_AND_WRONG
-        else _unknown
-        for name, metric in _METRICS.items()
-    }
-
-
-def _unknown(table: ResponseTable) -> Estimate:
-    """A metric that skipped variants leave open."""
-    return UNDEFINED
-
-
-def _like_the_original(table: ResponseTable) -> ResponseTable:
-    """The variants that print the same options as the original of their question."""
-    printed = table.printed[table.original]
-    return table.where(table.printed == printed[table.question])
-
-
-def _sc(table: ResponseTable) -> Estimate:
-    part = _like_the_original(table)
-    most = np.ones(len(part.sizes), dtype=np.int64)
-    np.maximum.at(most, part.question, part.alike)
-    return mean_of(most / part.sizes, between=(1 / part.sizes.max(initial=1), 1.0))
-
-
-def _acc_h(table: ResponseTable) -> Estimate:
-    return metrics.bmca(_like_the_original(table), level=1.0)
-
-
-_METRICS: Mapping[str, Callable[[ResponseTable], Estimate]] = {
-    "acc": metrics.acc,
-    "mcqa": metrics.mcqa,
-    "mcqa_plus": metrics.mcqa_plus,
-    "mcqa_plus_diff": metrics.mcqa_plus_diff,
-    "mv": metrics.mv,
-    **{f"bmca@{level}": partial(metrics.bmca, level=level) for level in (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)},
-    "ci": metrics.ci,
-    "cora": metrics.cora,
-    "core": metrics.core,
-    "consistency_rate": metrics.consistency_rate,
-    "sc": _sc,
-    "acc_h": _acc_h,
-    "acc_mean": metrics.acc_mean,
-    "acc_min": metrics.acc_min,
-    "acc_max": metrics.acc_max,
-    "acc_range": metrics.acc_range,
-    "acc_range_by_chance": metrics.acc_range_by_chance,
-    "acc_range_p": metrics.acc_range_p,
-    "macro_acc": metrics.macro_acc,
-    "all_equal": metrics.all_equal,
-    "equal@0.8": partial(metrics.equal_at, level=0.8),
-    "invalid": metrics.invalid,
-    "followed": metrics.followed,
-}
-"""The metrics that can be computed from a table of answers."""
-
-_OF_RIGHT_AND_WRONG = {name for name in _METRICS if name.startswith("bmca@")} | {
-    *("acc", "mcqa", "mcqa_plus", "mcqa_plus_diff", "mv", "ci", "cora", "core")
-}
-"""The metrics that do not look at picks, kinds or categories."""
-
-_NEED_THE_ORIGINAL = ("mcqa", "mcqa_plus_diff", "ci", "cora", "sc", "acc_h")
-
-_NEEDS: Mapping[str, tuple[str, ...]] = {
-    "picked": ("consistency_rate", "sc", "acc_h", "all_equal", "equal@0.8", "invalid"),
-    "kind": ("acc_mean", "acc_min", "acc_max", "acc_range", "acc_range_by_chance", "acc_range_p"),
-    "category": ("macro_acc",),
-    "followed": ("followed",),
-}
-"""The metrics that need each column."""

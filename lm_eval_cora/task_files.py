@@ -37,14 +37,14 @@ def probe_metrics(probe: str) -> tuple[dict[str, Any], ...]:
 
 
 def applicable_metrics(
-    probe: Probe, table: ResponseTable, form: Form, *, macro_average: bool = False
+    probe: Probe, table: ResponseTable, form: Form | None, *, macro_average: bool = False
 ) -> list[dict[str, Any]]:
     """The entries of a probe's `metric_list` that apply to answers.
 
     Args:
         probe: The probe.
         table: The answers.
-        form: How the model was asked.
+        form: How the model was asked; None if unknown.
         macro_average: Whether the benchmark averages over categories.
 
     Example:

@@ -13,6 +13,7 @@ from typing import Any
 from uuid import UUID
 
 from lm_eval_cora import __version__
+from lm_eval_cora.export.answer_instances import answer_rows
 from lm_eval_cora.export.instances import rows
 from lm_eval_cora.export.provenance import (
     as_texts,
@@ -28,6 +29,7 @@ from lm_eval_cora.metrics.entries import parameters_of
 from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.metrics.meanings import MEANINGS
 from lm_eval_cora.report import ReportError
+from lm_eval_cora.report.answers_file import AnswersRun
 from lm_eval_cora.report.files import chat_template_of
 from lm_eval_cora.report.runs import Run
 
@@ -134,8 +136,9 @@ def _write_rows(runs: Sequence[Run], record: Mapping[str, Any], path: Path) -> t
     with path.open("wb") as file:
         for run in runs:
             # `acc` is the metric that equals the mean of the rows' scores.
-            result = _result_id(run, "acc")
-            for row in rows(run, result if result in results else None):
+            known = result if (result := _result_id(run, "acc")) in results else None
+            made = answer_rows(run, known) if isinstance(run, AnswersRun) else rows(run, known)
+            for row in made:
                 line = (_json(same | row) + "\n").encode()
                 file.write(line)
                 digest.update(line)
@@ -162,7 +165,7 @@ def _record(runs: Sequence[Run]) -> dict[str, Any]:
             "additional_details": _notes(runs),
         },
         "eval_library": {
-            "name": "lm_eval",
+            "name": "unknown" if isinstance(newest, AnswersRun) else "lm_eval",
             "version": _version(newest),
             "additional_details": as_texts(
                 {"plugin": "lm-eval-cora", "plugin_version": __version__, "git_hash": newest.results.get("git_hash")}

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lm_eval_cora.report.answers_file import AnswersRun
 from lm_eval_cora.report.files import part_of
 from lm_eval_cora.report.runs import Run
 
@@ -44,7 +45,9 @@ class Dataset:
 
 
 def dataset_of(run: Run) -> Dataset:
-    """Find the source of the questions of a run."""
+    """Find the source of the questions of a run. A file of answers does not name it."""
+    if isinstance(run, AnswersRun):
+        return Dataset("unknown")
     options, declared = options_of(run), _declared(run)
     name = str(declared.get("former_name") or run.data.name or declared.get("name") or run.name)
     if files := _texts(options.get("data_files") or declared.get("data_files")):  # they replace the task's source

@@ -68,12 +68,12 @@ def is_in_table(entry: Entry) -> bool:
     return entry.get("table", True) is not False
 
 
-def applies_to(entry: Entry, form: Form, *, sampled: bool = False, features: Collection[str] = ()) -> bool:
+def applies_to(entry: Entry, form: Form | None, *, sampled: bool = False, features: Collection[str] = ()) -> bool:
     """Whether a metric applies to a form, to a benchmark with these features, and to the number of variants.
 
     Args:
         entry: An entry of `metric_list`.
-        form: Whether answers are written or scored by likelihood.
+        form: Whether answers are written or scored by likelihood; None if unknown.
         sampled: Whether one variant of each question is asked.
         features: Features of the benchmark, from `FEATURES`.
 

@@ -13,6 +13,7 @@ from lm_eval_cora.metrics.estimate import Estimate, for_json
 from lm_eval_cora.metrics.paired import Compared, compared
 from lm_eval_cora.question import shorten
 from lm_eval_cora.report import ReportError
+from lm_eval_cora.report.answers_file import AnswersRun, not_the_same
 from lm_eval_cora.report.content import Cell, Number, Table, interval
 from lm_eval_cora.report.files import sent_with
 from lm_eval_cora.report.runs import Run, read_runs, with_labels
@@ -116,6 +117,8 @@ def _is_statistic(estimate: Estimate) -> bool:
 
 def not_comparable(before: Run, after: Run) -> str:
     """Reason why two runs of a task cannot be compared; empty if they can."""
+    if isinstance(before, AnswersRun) or isinstance(after, AnswersRun):
+        return not_the_same(before, after)
     if before.data.differs_from(after.data):
         return (
             f"they ran on different questions: {before.data} in the first, {after.data} in the second. "
@@ -133,7 +136,7 @@ def not_comparable(before: Run, after: Run) -> str:
             f"the {before.reader} reader read the responses of the first, the {after.reader} reader those of the "
             f"second. Use one reader for both: --reader {before.reader}, or --reader {after.reader}"
         )
-    if before.form != after.form:
+    if before.form and after.form and before.form != after.form:
         return f"the first has {_FORMS[before.form]} answers, the second has {_FORMS[after.form]} answers"
     one, other = before.table.question_ids, after.table.question_ids
     if one != other:

@@ -83,7 +83,7 @@ def _example(run: Run, number: int, share: float, *, linked: bool) -> Example:
     lines = [run.line(record) for record in records]
     doc = lines[0]["doc"]
     hits = sum(record.correct for record in records)
-    reference = f"; reference answer: {shorten(doc['answer'], 60)}" if format_of(doc).is_open else ""
+    reference = f"; reference answer: {shorten(doc['answer'], 60)}" if format_of(doc).is_open and doc["answer"] else ""
     agree = "" if isnan(share) else f", {share:.2f} of the pairs agree"
     return Example(
         question_id=records[0].question_id,
@@ -117,7 +117,10 @@ def asked(runs: Sequence[Run]) -> Table | None:
 
 def _prompt(line: Mapping[str, Any], stem: str) -> str:
     """The prompt of a samples line, without the exemplars and the text of the question."""
-    (first, *_) = line["arguments"].values()
+    arguments = line.get("arguments")
+    if not arguments:  # a file of answers has no prompts
+        return ""
+    (first, *_) = arguments.values()
     prompt = str(first["arg_0"] if isinstance(first, dict) else first[0])
     before, found, after = prompt.rpartition(stem)
     if not found:

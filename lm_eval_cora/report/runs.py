@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from math import isclose, isnan
 from pathlib import Path
 from typing import Any, get_args
@@ -14,7 +14,7 @@ from lm_eval_cora import __version__
 from lm_eval_cora.answers import FEW_FOLLOWED, Reader
 from lm_eval_cora.data import Data
 from lm_eval_cora.equivalence import EquivalenceChecker
-from lm_eval_cora.metrics.entries import compute, is_in_table
+from lm_eval_cora.metrics.entries import Entry, compute, is_in_table
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.metrics.kinds import note_on_small_categories
 from lm_eval_cora.options import Options
@@ -42,7 +42,7 @@ class Run:
         data: Identity of the questions.
         label: Name of the data; empty if the name of the task is sufficient (see `with_labels`).
         probe: The probe that made the variants.
-        form: Whether answers were written or scored.
+        form: Whether answers were written or scored; None if unknown.
         files: The samples files, the newest first.
         results: Content of the results file of the newest samples; empty without one.
         signature: The signature of the scores; empty without a results file.
@@ -65,7 +65,7 @@ class Run:
     data: Data
     label: str
     probe: Probe
-    form: Form
+    form: Form | None
     files: tuple[Path, ...]
     results: Mapping[str, Any]
     signature: str
@@ -129,7 +129,11 @@ class Run:
 
     @cached_property
     def _computed(self) -> dict[str, Any]:
-        return {entry["metric"]: compute(entry, self.table, whole=self.is_two_phase) for entry in self.entries}
+        return {entry["metric"]: self.function(entry)(self.table) for entry in self.entries}
+
+    def function(self, entry: Entry) -> Callable[[ResponseTable], Any]:
+        """The function that computes the metric of an entry from the answers."""
+        return partial(compute, entry, whole=self.is_two_phase)
 
     @property
     def is_two_phase(self) -> bool:
@@ -193,14 +197,15 @@ class Run:
 def read_runs(
     paths: Iterable[Path], checker: EquivalenceChecker | None = None, reader: Reader | None = None
 ) -> list[Run]:
-    """Read the output of the harness.
+    """Read the output of the harness, and files of answers that were collected without it.
 
     The samples files of one task, one model and the same questions in one of the paths form one run. Files with the
     same settings and no common variant are merged; otherwise the newest file is used. The notes of the run name the
     files that were merged or left out. Different questions are different runs.
 
     Args:
-        paths: Folders, which are searched recursively, or samples or results files. A file found twice counts once.
+        paths: Folders, which are searched recursively for samples files; samples or results files; or files of
+            answers. A file found twice counts once.
         checker: Compares written answers that are not options.
         reader: How to read written answers; None uses the reader of each run.
 
@@ -208,17 +213,22 @@ def read_runs(
         The runs in the order of the paths; within a path by model, task and data.
 
     Raises:
-        ReportError: If a path does not exist or has no samples of lm-eval-cora tasks.
+        ReportError: If a path does not exist or has no samples of lm-eval-cora tasks, or if a file of answers cannot
+            be read.
     """
+    from lm_eval_cora.report.answers_file import is_answers_file, read_answers_file  # it imports Run from here
+
     checker = checker or EquivalenceChecker()
     found: list[tuple[Path, Run]] = []
     seen: set[Path] = set()
     for path in paths:
-        runs = _runs(find_files(path), checker, reader)
+        runs: Sequence[Run] = (
+            [read_answers_file(path, reader)] if is_answers_file(path) else _runs(find_files(path), checker, reader)
+        )
         if not runs:
             raise ReportError(
                 f"{path}: there are no samples of lm-eval-cora tasks (samples_<task>_<date>.jsonl). Run the harness "
-                "with --output_path FOLDER --log_samples, and pass that FOLDER"
+                "with --output_path FOLDER --log_samples, and pass that FOLDER. Or pass a file of answers itself"
             )
         for run in runs:
             files = {file.resolve() for file in run.files}

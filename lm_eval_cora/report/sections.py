@@ -82,10 +82,10 @@ def _section(task: str, runs: Sequence[Run], questions: int) -> Section:
     readers = " and ".join(dict.fromkeys(run.reader for run in runs if run.reader))
     alike = not unlike
     more = list(_more(probe, runs, questions, alike=alike))
-    form = "scored answers" if first.form == "loglikelihood" else f"written answers, read by the {readers} reader"
+    forms = {"loglikelihood": "; scored answers", "generate": f"; written answers, read by the {readers} reader"}
     return Section(
         title=task,
-        subtitle=f"{probe.summary}; {form}",
+        subtitle=f"{probe.summary}{forms[first.form] if first.form else ''}",
         headline=headline(runs, alike=alike),
         blocks=_without_dead_links(list(_blocks(probe, runs, alike=alike)), more),
         more=more,
@@ -106,6 +106,9 @@ def _invalid(run: Run) -> Iterator[str]:
     share = run.table.invalid.sum() / run.table.answers if run.table.answers else nan
     if share > TOO_MANY_INVALID:
         reasons = Counter(record.reason for answers in run.answers.values() for record in answers if record.reason)
+        if not reasons:  # a file of answers
+            yield f"{share:.0%} of the answers are invalid, so the scores say little about what the model knows"
+            return
         ((reason, count),) = reasons.most_common(1)
         yield (
             f"{share:.0%} of the answers are invalid (most frequent reason: {reason}, {count:,} answers), so the "

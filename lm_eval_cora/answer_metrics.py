@@ -1,0 +1,164 @@
+"""The metrics of answers that were collected without the harness, as entries of a `metric_list`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+import numpy as np
+
+from lm_eval_cora import metrics
+from lm_eval_cora.answer_rows import AnswerRows
+from lm_eval_cora.metrics.arrays import despite_skipped
+from lm_eval_cora.metrics.entries import Entry, parameters_of
+from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of
+from lm_eval_cora.metrics.kinds import note_on_small_categories
+from lm_eval_cora.probes.alterations import ORIGINAL
+from lm_eval_cora.responses import ResponseTable
+
+
+def sc(table: ResponseTable) -> Estimate:
+    """Share of the most frequent pick among the variants that print the options of the original."""
+    part = _like_the_original(table)
+    most = np.ones(len(part.sizes), dtype=np.int64)
+    np.maximum.at(most, part.question, part.alike)
+    return mean_of(most / part.sizes, between=(1 / part.sizes.max(initial=1), 1.0))
+
+
+def acc_h(table: ResponseTable) -> Estimate:
+    """Share of questions that are right in all variants that print the options of the original."""
+    return metrics.bmca(_like_the_original(table), level=1.0)
+
+
+def _like_the_original(table: ResponseTable) -> ResponseTable:
+    """The variants that print the same options as the original of their question."""
+    printed = table.printed[table.original]
+    return table.where(table.printed == printed[table.question])
+
+
+def _entry(
+    name: str,
+    function: Callable[..., Estimate] | None = None,
+    *,
+    higher_is_better: bool | None = True,
+    **parameters: float,
+) -> Entry:
+    direction = {} if higher_is_better is None else {"higher_is_better": higher_is_better}
+    return {"metric": name, "aggregation": function or getattr(metrics, name), **parameters, **direction}
+
+
+ENTRIES: tuple[Entry, ...] = (
+    *map(_entry, ("acc", "mcqa", "mcqa_plus", "mcqa_plus_diff", "mv")),
+    *(_entry(f"bmca@{level}", metrics.bmca, level=level) for level in (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)),
+    *map(_entry, ("ci", "cora", "core", "consistency_rate")),
+    _entry("sc", sc),
+    _entry("acc_h", acc_h),
+    *map(_entry, ("acc_mean", "acc_min", "acc_max")),
+    *(_entry(name, higher_is_better=None) for name in ("acc_range", "acc_range_by_chance", "acc_range_p")),
+    *map(_entry, ("macro_acc", "all_equal")),
+    _entry("equal@0.8", metrics.equal_at, level=0.8),
+    _entry("invalid", higher_is_better=False),
+    _entry("followed"),
+)
+"""The metrics that can be computed from a table of answers."""
+
+_OF_RIGHT_AND_WRONG = {entry["metric"] for entry in ENTRIES if entry["aggregation"] is metrics.bmca} | {
+    *("acc", "mcqa", "mcqa_plus", "mcqa_plus_diff", "mv", "ci", "cora", "core")
+}
+"""The metrics that do not look at picks, kinds or categories."""
+
+NEED_THE_ORIGINAL = ("mcqa", "mcqa_plus_diff", "ci", "cora", "sc", "acc_h")
+"""The metrics of the original of each question."""
+
+_NEEDS: Mapping[str, tuple[str, ...]] = {
+    "picked": ("consistency_rate", "sc", "acc_h", "all_equal", "equal@0.8", "invalid"),
+    "kind": ("acc_mean", "acc_min", "acc_max", "acc_range", "acc_range_by_chance", "acc_range_p"),
+    "category": ("macro_acc",),
+    "followed": ("followed",),
+}
+"""The metrics that need each column."""
+
+
+def compute_answers(entry: Entry, table: ResponseTable) -> Estimate:
+    """Compute a metric of answers that were collected without the harness.
+
+    With skipped variants, the metrics that look only at right and wrong answers are defined if all possible answers to
+    these variants give the same value. The others are undefined.
+
+    Args:
+        entry: An entry of `ENTRIES`.
+        table: The answers.
+
+    Example:
+        >>> entries = {entry["metric"]: entry for entry in ENTRIES}
+        >>> table = ResponseTable.from_hits([[1, 1, 1], [1, 0, None]])
+        >>> compute_answers(entries["cora"], table).value, compute_answers(entries["acc"], table).value
+        (0.5, nan)
+    """
+    metric = partial(entry["aggregation"], **parameters_of(entry))
+    if table.is_whole:
+        found: Estimate = metric(table)
+        return found
+    if entry["metric"] not in _OF_RIGHT_AND_WRONG:
+        return UNDEFINED
+    return despite_skipped(metric, table, of_originals=entry["metric"] in NEED_THE_ORIGINAL)
+
+
+def undefined_metrics(rows: AnswerRows) -> dict[str, str]:
+    """The metrics that the columns do not define, and the reason for each.
+
+    Example:
+        >>> from lm_eval_cora.answer_rows import read_answers
+        >>> rows = read_answers([{"question": 1, "variant": n, "correct": True} for n in range(2)])
+        >>> undefined_metrics(rows)["macro_acc"]
+        "needs the column 'category'"
+    """
+    table, known = rows.table, rows.known
+    if "original" not in known:
+        original = (
+            f"needs the column 'original', which marks the original of each question, or a variant named {ORIGINAL!r}"
+        )
+    elif table.original_correct is None and len(table.sizes):
+        counts = table.sum_by_question(table.original)
+        place = int((counts != 1).argmax())
+        original = (
+            f"needs one original of each question; question {table.question_ids[place]!r} has {counts[place]:.0f}"
+        )
+    else:
+        original = ""
+    reasons = {"original": original}
+    reasons |= {column: "" if column in known else f"needs the column {column!r}" for column in _NEEDS}
+    if "followed" in known and np.isnan(table.followed[~table.skipped]).any():
+        reasons["followed"] = "the column 'followed' has missing values"
+    needs = {**_NEEDS, "original": NEED_THE_ORIGINAL}
+    return {name: reasons[column] for column, names in needs.items() for name in names if reasons[column]}
+
+
+def notes_of(rows: AnswerRows) -> list[str]:
+    """Notes for the user: the readers, skipped variants, questions that are left out, and small categories.
+
+    Example:
+        >>> from lm_eval_cora.answer_rows import read_answers
+        >>> notes_of(read_answers([{"question": 1, "variant": n, "correct": n or None} for n in range(2)]))
+        ['1 of 2 variants were skipped']
+    """
+    table = rows.table
+    notes = [f"responses read by: {', '.join(rows.readers)}"] if rows.readers else []
+    if not table.is_whole:
+        notes.append(f"{int(table.skipped.sum()):,} of {len(table.skipped):,} variants were skipped")
+    notes += left_out(table)
+    if "category" in rows.known and (note := note_on_small_categories(table)):
+        notes.append(note)
+    return notes
+
+
+def left_out(table: ResponseTable) -> list[str]:
+    """Notes on the questions that a table leaves out.
+
+    Example:
+        >>> left_out(ResponseTable.from_hits([[1, 0], [None, None]]))
+        ['left out 1 of 2 questions because all their variants were skipped']
+    """
+    total = len(table.sizes) + table.incomplete + table.not_begun
+    reasons = {"variants are missing": table.incomplete, "all their variants were skipped": table.not_begun}
+    return [f"left out {count:,} of {total:,} questions because {reason}" for reason, count in reasons.items() if count]

@@ -1,0 +1,64 @@
+"""Make the instance-level rows of Every Eval Ever from a file of answers that were collected without the harness."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from lm_eval_cora.export.provenance import as_texts, evaluation_name
+from lm_eval_cora.report.answers_file import AnswersRun
+
+
+def answer_rows(run: AnswersRun, result_id: str | None) -> Iterator[dict[str, Any]]:
+    """Make one row per variant that was asked. The file has no texts of questions, so the id stands for the question.
+
+    Args:
+        run: The answers.
+        result_id: Id of the result that is the mean of the rows' scores; None if it is undefined.
+
+    Yields:
+        A row, without the keys that identify the record.
+    """
+    name = evaluation_name(run)
+    method = ", ".join(run.rows.readers) or "unknown"
+    for record in run.records:
+        if record.skipped:
+            continue
+        texts = run.made.texts(record)
+        row = {
+            "evaluation_name": name,
+            "evaluation_result_id": result_id,
+            "sample_id": f"{name}/{record.question_id}/{texts.variant}",
+            "interaction_type": "single_turn",
+            "input": {
+                "raw": record.question_id,
+                "reference": [] if texts.answer is None else [texts.answer],
+                "choices": texts.printed or None,
+            },
+            "output": {"raw": [] if texts.picked is None else [texts.picked]},
+            "answer_attribution": [] if texts.picked is None else [_attribution(texts.picked, method)],
+            "evaluation": {"score": float(record.correct), "is_correct": record.correct},
+            "metadata": as_texts(
+                {
+                    "task": run.name,
+                    "raw_input": "the id of the question",
+                    "question_id": record.question_id,
+                    "variant": texts.variant,
+                    "variants": record.variants,
+                    "kind": record.kind if "kind" in run.rows.known else None,
+                    "category": record.category,
+                    "original": record.original if "original" in run.rows.known else None,
+                }
+            ),
+        }
+        yield {key: value for key, value in row.items() if value is not None}
+
+
+def _attribution(picked: str, method: str) -> dict[str, Any]:
+    return {
+        "turn_idx": 0,
+        "source": "output.raw",
+        "extracted_value": picked,
+        "extraction_method": method,
+        "is_terminal": True,
+    }

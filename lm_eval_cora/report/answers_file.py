@@ -1,0 +1,236 @@
+"""Files of answers that were collected without the harness, as runs for reports, comparisons and exports."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from lm_eval_cora.answer_metrics import ENTRIES, NEED_THE_ORIGINAL, compute_answers, notes_of, undefined_metrics
+from lm_eval_cora.answer_rows import AnswerRows, read_answers
+from lm_eval_cora.answers import Reader
+from lm_eval_cora.data import Data
+from lm_eval_cora.metrics.entries import Entry
+from lm_eval_cora.options import OptionError
+from lm_eval_cora.probes.base import Probe, Setting
+from lm_eval_cora.records import Record
+from lm_eval_cora.report.answer_records import AnswerRecords
+from lm_eval_cora.report.runs import Run
+from lm_eval_cora.responses import ResponseTable
+
+TASK = "answers"
+"""The name of the task of all files of answers, and of their probe."""
+
+_SUFFIXES = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet")
+
+_OF_THE_HARNESS = re.compile(r"samples.*\.jsonl|results.*\.json|.*\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d.*\.jsonl?")
+
+_SAMPLE = re.compile(rb'"doc"\s*:\s*\{')
+
+_HEAD = 2**20
+
+_DESCRIBED = ("original", "answer", "kind", "category")
+"""The columns that describe what was asked, beside the question, the variant and the printed options."""
+
+_NAMED = 3
+
+
+def is_answers_file(path: Path) -> bool:
+    """Whether a path is a file of answers that were collected without the harness.
+
+    Example:
+        >>> is_answers_file(Path("no/such/file.csv"))
+        False
+    """
+    if path.suffix.lower() not in _SUFFIXES or _OF_THE_HARNESS.fullmatch(path.name) or not path.is_file():
+        return False
+    if path.suffix.lower() != ".jsonl":
+        return True
+    with path.open("rb") as file:  # a renamed samples file
+        return _SAMPLE.search(file.read(_HEAD)) is None
+
+
+@dataclass(frozen=True, eq=False)
+class AnswersRun(Run):
+    """The answers in a file that was collected without the harness.
+
+    Attributes:
+        rows: The answers.
+        made: The answers as records and lines.
+        asked: For each question a digest of its variants, their options and the right answers.
+        described: The columns that this digest includes.
+    """
+
+    rows: AnswerRows = field(kw_only=True)
+    made: AnswerRecords = field(kw_only=True)
+    asked: Mapping[str, str] = field(kw_only=True)
+    described: tuple[str, ...] = field(kw_only=True)
+
+    @cached_property
+    def entries(self) -> list[Entry]:
+        """The metrics that the columns of the file define."""
+        undefined = undefined_metrics(self.rows)
+        return [entry for entry in ENTRIES if entry["metric"] not in undefined]
+
+    def function(self, entry: Entry) -> Callable[[ResponseTable], Any]:
+        """The function that computes the metric of an entry from the answers."""
+        return partial(compute_answers, entry)
+
+    @cached_property
+    def warnings(self) -> list[str]:
+        """The notes. There is no results file to check the numbers against."""
+        return list(self.notes)
+
+    def line(self, record: Record) -> Mapping[str, Any]:
+        """The answer as a line of a samples file."""
+        return self.made.line(record)
+
+
+def read_answers_file(path: Path, reader: Reader | None = None) -> AnswersRun:
+    """Read a file of answers, with the usual names of columns (`answer_columns.COLUMNS`).
+
+    Args:
+        path: A csv, tsv, json, jsonl or parquet file.
+        reader: The reader of written answers that the user named. It does not apply, and a note says so.
+
+    Returns:
+        The answers as a run. The model has the name of the file.
+
+    Raises:
+        ReportError: If the file cannot be read, a column is missing, or a value is wrong.
+    """
+    rows = read_answers(path)
+    asked, described = _asked(rows)
+    made = AnswerRecords(rows)
+    notes = notes_of(rows)
+    undefined = undefined_metrics(rows)
+    if absent := [name for name in NEED_THE_ORIGINAL if name in undefined]:
+        notes.append(f"undefined: {', '.join(absent)}: {undefined[absent[0]]}")
+    if reader:
+        notes.append(f"--reader {reader} does not apply: the file has answers, not responses")
+    return AnswersRun(
+        model=path.stem,
+        name=TASK,
+        filter="none",
+        part="",
+        data=Data(digest=sha256(repr((asked, described)).encode()).hexdigest()[:8]),
+        label="",
+        probe=_probe(rows, made),
+        form=None,
+        files=(path,),
+        results={},
+        signature="",
+        reader=None,
+        read_before="",
+        table=rows.table,
+        records=made.records,
+        places={},
+        digests={},
+        references=frozenset(),
+        metrics=frozenset(),
+        notes=tuple(notes),
+        rows=rows,
+        made=made,
+        asked=asked,
+        described=described,
+    )
+
+
+def _asked(rows: AnswerRows) -> tuple[dict[str, str], tuple[str, ...]]:
+    """The digest of what was asked for each question, and the columns that it includes."""
+    columns, order = rows.columns, rows.order.tolist()
+    found: dict[str, list[Any]] = {
+        name: [bool(mark) for mark in columns.truths(name)] if name == "original" else columns.texts_or_none(name)
+        for name in _DESCRIBED
+        if columns.has(name)
+    }
+    if columns.has("printed") and None not in (lists := columns.lists("printed")):
+        found["printed"] = lists
+    variants = zip(columns.texts("variant"), *found.values(), strict=True)
+    by_question: dict[str, list[Any]] = {}
+    questions, described = columns.texts("question"), list(variants)
+    for row in order:
+        by_question.setdefault(questions[row], []).append(described[row])
+    digests = {question: sha256(repr(own).encode()).hexdigest()[:16] for question, own in by_question.items()}
+    return digests, tuple(found)
+
+
+def _probe(rows: AnswerRows, made: AnswerRecords) -> Probe:
+    """The tables and charts that the columns of the file define."""
+    has_kinds = "kind" in rows.known and len(rows.table.kinds) > 1
+    has_picks = "picked" in rows.known
+    charts = {
+        "changes": has_kinds,
+        "heat_maps": has_kinds,
+        "bmca_curve": True,
+        "accuracy_ranges": has_kinds and has_picks,
+        "by_kind": has_kinds,
+        "picks_by_letter": has_picks and _is_balanced(made.records),
+    }
+    sizes = set(rows.table.options.tolist())
+    return Probe(
+        name=TASK,
+        study="your own",
+        summary="answers from a file",
+        expand=_cannot_expand,
+        formats={},
+        note=Probe.note if len(sizes) > 1 else "",
+        charts=tuple(name for name, defined in charts.items() if defined),
+        tables=("by_category",) if "category" in rows.known else (),
+    )
+
+
+def _cannot_expand(question: Any, setting: Setting) -> Any:
+    raise OptionError(f"{TASK}: the variants of a file of answers cannot be made again")
+
+
+def _is_balanced(records: list[Record]) -> bool:
+    """Whether each option of each question is printed equally often at each letter."""
+    places: dict[str, Counter[tuple[int, int]]] = {}
+    for record in records:
+        if not record.printed:
+            return False
+        places.setdefault(record.question_id, Counter()).update(enumerate(record.printed))
+    return all(
+        len(set(found.values())) == 1 and len(found) == len({place for place, _ in found}) ** 2
+        for found in places.values()
+    )
+
+
+def not_the_same(before: Run, after: Run) -> str:
+    """Reason why a file of answers cannot be compared with another run; empty if it can."""
+    if not (isinstance(before, AnswersRun) and isinstance(after, AnswersRun)):
+        which = "first" if isinstance(before, AnswersRun) else "second"
+        return f"the {which} is a file of answers, the other is a run of the harness. Compare two of a kind"
+    one, other = before.asked, after.asked
+    for which, mine, others in (("first", one, other), ("second", other, one)):
+        if only := [question for question in mine if question not in others]:
+            return (
+                f"{len(only):,} of {len(mine):,} questions are only in the {which} ({_first_few(only)}). Give both "
+                "files the same questions"
+            )
+    for which, run, another in (("first", before, after), ("second", after, before)):
+        if columns := [repr(name) for name in run.described if name not in another.described]:
+            return (
+                f"only the {which} has the column {', '.join(columns)} in every row, so it is unknown whether both "
+                "were asked the same. Give both files the same columns"
+            )
+    if unlike := [question for question in one if one[question] != other[question]]:
+        columns = [repr(before.rows.columns.names[name]) for name in ("variant", *before.described)]
+        return (
+            f"{len(unlike):,} of {len(one):,} questions were asked differently ({_first_few(unlike)}): the columns "
+            f"{', '.join(columns)} must be equal in both files"
+        )
+    if before.table.question_ids != after.table.question_ids:
+        skipped = sorted(set(before.table.question_ids) ^ set(after.table.question_ids))
+        return f"{len(skipped):,} questions were skipped in one of the two ({_first_few(skipped)})"
+    return ""
+
+
+def _first_few(questions: list[str]) -> str:
+    return ", ".join([*map(repr, questions[:_NAMED]), *(["…"] if len(questions) > _NAMED else [])])
