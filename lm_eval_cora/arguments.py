@@ -155,11 +155,25 @@ def make_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
         commands,
         "compare",
         run["compare"],
-        "compare two runs on the same questions, with standard errors and tests",
-        "lm-eval-cora compare out/small out/large",
+        "compare models on the same questions, with standard errors and tests",
+        "lm-eval-cora compare out/small out/large\n"
+        "  lm-eval-cora compare out/small out/medium out/large --baseline out/small\n\n"
+        "With two models, every metric is compared; the difference is the second minus the first. With more, all\n"
+        "pairs are compared, or each model with the baseline, with intervals that hold for all pairs together and\n"
+        "p-values corrected by Holm's method. Runs of other tasks of the harness are compared document by document.",
     )
-    comparing.add_argument("first", type=Path, metavar="A", help="folder of the first run, with one model")
-    comparing.add_argument("second", type=Path, metavar="B", help="folder of the second run; the difference is B - A")
+    _add_out(comparing)
+    comparing.add_argument(
+        "--baseline", metavar="MODEL", help="path or name of the model with which the others are compared"
+    )
+    comparing.add_argument(
+        "--metric",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="metric whose pairs are shown for more than two models; may be repeated. Default: the task's leading "
+        "metric, such as cora, and mcqa and bmca@1.0. --json has all metrics",
+    )
     _add_reader(comparing)
     _add_json(comparing)
 
@@ -264,6 +278,13 @@ def _command(
 
 
 def _add_out(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--label",
+        action="append",
+        default=[],
+        metavar="OUT=NAME",
+        help="name of the model of a path; may be repeated. Default: the model's name without its path",
+    )
     parser.add_argument(
         "out", nargs="+", type=Path, metavar="OUT", help="the --output_path of a run with --log_samples, or files in it"
     )

@@ -8,6 +8,7 @@ import os
 import re
 import sys
 import traceback
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from io import TextIOWrapper
@@ -20,7 +21,6 @@ import yaml
 
 from lm_eval_cora.answer_columns import COLUMNS
 from lm_eval_cora.answer_rows import read_answers
-from lm_eval_cora.answers import Reader
 from lm_eval_cora.arguments import make_parser
 from lm_eval_cora.benchmarks import BenchmarkError
 from lm_eval_cora.discovery.location import remove_leftovers, tasks_folder
@@ -28,10 +28,7 @@ from lm_eval_cora.metrics.estimate import Estimate, for_json
 from lm_eval_cora.metrics.guessing import at_least, msgr
 from lm_eval_cora.options import OptionError
 from lm_eval_cora.report import ReportError
-from lm_eval_cora.report.compare import NOTE, as_table, compare, pair_runs, told_apart
-from lm_eval_cora.report.compare import as_json as comparison_as_json
-from lm_eval_cora.report.kinds import NOTE as NOTE_ON_KINDS
-from lm_eval_cora.report.kinds import kinds_as_json, kinds_table
+from lm_eval_cora.report.comparison import compare_models
 from lm_eval_cora.report.page import render
 from lm_eval_cora.report.plots import check_drawing
 from lm_eval_cora.report.runs import Run, read_runs
@@ -159,7 +156,7 @@ def _report(given: argparse.Namespace) -> None:
         check_drawing()  # reading the runs may take minutes
     output = given.output or (Path("report.html") if kind == "html" else _STDOUT)
     _check_output(output)
-    runs = _runs(given.out, given.reader)
+    runs = _runs(given)
     if kind == "json":
         text = as_json(runs)
     elif kind == "csv":
@@ -173,44 +170,53 @@ def _report(given: argparse.Namespace) -> None:
 _FORMAT_OF = {".md": "md", ".json": "json", ".csv": "csv"}
 
 
-def _runs(paths: Sequence[Path], reader: Reader | None) -> list[Run]:
+def _runs(given: argparse.Namespace) -> list[Run]:
     """Read the runs and print their warnings to stderr."""
-    runs = read_runs(paths, reader=reader)
+    runs = read_runs(given.out, reader=given.reader, labels=_labels(given))
     for run in runs:
-        _warn(run)
+        for note in run.warnings:
+            _say(f"{run.model}, {run.task}: {note}")
     return runs
 
 
-def _warn(run: Run) -> None:
-    for note in run.warnings:
-        _say(f"{run.model}, {run.task}: {note}")
-
-
 def _compare(given: argparse.Namespace) -> None:
-    pairs, alone = pair_runs(given.first, given.second, given.reader)
-    refused = []
-    compared = []
-    for one, other in pairs:
-        _warn(one)
-        _warn(other)
-        for note in told_apart(one, other):
-            _say(f"{one.task}: {note}")
-        try:
-            compared.append((one, other, compare(one, other)))
-        except ReportError as error:
-            refused.append(str(error))
-    if alone:
-        _say(f"not compared, because only one of the two has it: {', '.join(alone)}")
-    if compared and given.json:
-        _print_json([{**comparison_as_json(*row), "kinds": kinds_as_json(*row[:2])} for row in compared])
-    elif compared:
-        for row in compared:
-            tables = [as_table(*row), kinds_table(*row[:2])]
-            for table in filter(None, tables):
-                print(f"{table.title}\n\n{table_as_text(table.columns, table.rows)}\n")
-        print(f"{NOTE} {NOTE_ON_KINDS}")
-    if refused:
-        raise ReportError("\n".join(refused))
+    found = compare_models(
+        given.out,
+        reader=given.reader,
+        labels=_labels(given),
+        baseline=given.baseline,
+        metrics=given.metric,
+    )
+    for note in found.notes:
+        _say(note)
+    if found.values and given.json:
+        _print_json(found.values)
+    elif found.values:
+        for table in found.tables:
+            print(f"{table.title}\n\n{table_as_text(table.columns, table.rows)}\n")
+        print(found.explanation)
+    if found.refused:
+        raise ReportError("\n".join(found.refused))
+
+
+def _labels(given: argparse.Namespace) -> dict[Path, str]:
+    """The names of models given by --label PATH=NAME.
+
+    Raises:
+        ReportError: If a label has no name, or its path is none of the paths.
+    """
+    labels = {}
+    for text in given.label:
+        path = next((path for path in given.out if text.startswith((f"{path}=", f"{path}/="))), None)
+        name = "" if path is None else text.removeprefix(str(path)).lstrip("/")[1:].strip()
+        if path is None or not name:
+            raise ReportError(
+                f"--label {text}: expected PATH=NAME with one of the paths {', '.join(map(str, given.out))}, and a name"
+            )
+        labels[path] = name
+    if repeated := [name for name, count in Counter(labels.values()).items() if count > 1]:
+        raise ReportError(f"--label: expected a different name for each path, got {repeated[0]!r} twice")
+    return labels
 
 
 def _score(given: argparse.Namespace) -> None:
@@ -243,7 +249,7 @@ def _export(given: argparse.Namespace) -> None:
             raise ReportError(f"-o {folder}: expected a folder, because every-eval-ever writes several files")
     else:
         _check_output(given.output or _STDOUT)
-    runs = _runs(given.out, given.reader)
+    runs = _runs(given)
     if given.format == "csv":
         _write(as_csv(runs), given.output or _STDOUT)
     elif given.format == "model-index":

@@ -2,116 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from math import isnan
-from pathlib import Path
 from typing import Any, Literal
 
-from lm_eval_cora.answers import Reader
-from lm_eval_cora.data import OF_THE_DATA, Data
+from lm_eval_cora.data import OF_THE_DATA
 from lm_eval_cora.metrics.estimate import Estimate, for_json
 from lm_eval_cora.metrics.paired import Compared, compared
 from lm_eval_cora.question import shorten
-from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.answers_file import AnswersRun, not_the_same
 from lm_eval_cora.report.content import Cell, Number, Table, interval
 from lm_eval_cora.report.files import sent_with
-from lm_eval_cora.report.runs import Run, read_runs, with_labels
+from lm_eval_cora.report.runs import Run
 from lm_eval_cora.report.samples import Key
 from lm_eval_cora.report.signature import HOW_MUCH, WHERE_IT_ENDS, signature_parts
 
 _MAY_DIFFER = (*HOW_MUCH, *OF_THE_DATA, *WHERE_IT_ENDS, "math-verify", "reader")
 """Parts of a signature that do not describe how a question was asked."""
 
-_MATCHES: tuple[Callable[[Data, Data], bool], ...] = (
-    lambda one, other: one == other,
-    lambda one, other: bool(one.digest) and one.digest == other.digest,  # the same questions in a renamed file
-    lambda one, other: not (one.digest and other.digest),
-)
-"""Ways in which the data of two runs of a task can match, the strictest first."""
-
 _NAMED = 3
 
 
-def pair_runs(first: Path, second: Path, reader: Reader | None = None) -> tuple[list[tuple[Run, Run]], list[str]]:
-    """Pair the runs of two folders that ran the same task on the same questions.
-
-    If each folder has a single run of a task, but on different questions, the two are a pair as well. `compare` then
-    raises an error that names both data sets.
+def compared_metrics(before: Mapping[str, Estimate], after: Mapping[str, Estimate]) -> dict[str, Compared]:
+    """Compute the difference of every metric between two sets of estimates, paired by question.
 
     Args:
-        first: Output of the harness for one model.
-        second: Output for another model, or for the same model with other settings.
-        reader: How to read written answers; None uses the reader of each run.
+        before: The metrics of a run.
+        after: The metrics of another run on the same questions.
 
     Returns:
-        The pairs, in the order of the first folder; and the tasks, with their data, that have no partner.
-
-    Raises:
-        ReportError: If a folder has several models, or the folders have no task in common.
+        The comparison of each metric that both have, in the order of the first. Statistics without a standard error,
+        such as p-values, are left out, unless nothing has an error because there is one question.
     """
-    before, after = read_runs([first], reader=reader), read_runs([second], reader=reader)
-    for path, runs in ((first, before), (second, after)):
-        models = dict.fromkeys(run.model for run in runs)
-        if len(models) > 1:
-            raise ReportError(
-                f"{path}: expected one model, got {len(models)}: {', '.join(models)}. Pass the folder of one model"
-            )
-    named = with_labels([*before, *after])  # the same name may mean different data in the two folders
-    before, after = named[: len(before)], named[len(before) :]
-    pairs = _pairs(before, after)
-    if not pairs:
-        tasks = [", ".join(sorted(run.task for run in runs)) for runs in (before, after)]
-        raise ReportError(f"there is no task in common: {first} has {tasks[0]}, {second} has {tasks[1]}")
-    paired = {run for pair in pairs for run in pair}
-    return pairs, sorted(run.task for run in named if run not in paired)
-
-
-def _pairs(before: Sequence[Run], after: Sequence[Run]) -> list[tuple[Run, Run]]:
-    found: dict[Run, Run] = {}
-    for matches in _MATCHES:
-        for one in before:
-            free = [other for other in _of_its_task(one, after) if other not in found.values()]
-            other = next((other for other in free if matches(one.data, other.data)), None)
-            if one not in found and other is not None:
-                found[one] = other
-    for one in before:
-        own, others = _of_its_task(one, before), _of_its_task(one, after)
-        if one not in found and len(own) == len(others) == 1:
-            found[one] = others[0]
-    return [(one, found[one]) for one in before if one in found]
-
-
-def _of_its_task(run: Run, runs: Sequence[Run]) -> list[Run]:
-    """The runs of the same task and the same filter."""
-    return [other for other in runs if (other.name, other.part) == (run.name, run.part)]
-
-
-def compare(before: Run, after: Run) -> dict[str, Compared]:
-    """Compute the difference of every metric between two runs, paired by question.
-
-    Args:
-        before: A run.
-        after: A run of the same task.
-
-    Returns:
-        The comparison of each metric, in the order of the task file. Statistics without a standard error, such as
-        p-values, are left out.
-
-    Raises:
-        ReportError: If the runs differ in their questions, settings, form or reader.
-    """
-    if reason := not_comparable(before, after):
-        raise ReportError(f"{before.task}: the two runs cannot be compared: {reason}")
+    both = [name for name in before if name in after]
+    has_errors = any(not isnan(before[name].stderr) for name in both)
     return {
-        name: compared(estimate, after.estimates[name])
-        for name, estimate in before.estimates.items()
-        if name in after.estimates and (len(before.table.sizes) < 2 or not _is_statistic(estimate))
+        name: compared(before[name], after[name]) for name in both if not (has_errors and is_statistic(before[name]))
     }
 
 
-def _is_statistic(estimate: Estimate) -> bool:
-    """Whether an estimate is defined but has no standard error, such as a p-value or a range."""
+def is_statistic(estimate: Estimate) -> bool:
+    """Whether an estimate is defined but has no standard error, such as a p-value or a range.
+
+    Example:
+        >>> from math import nan
+        >>> is_statistic(Estimate(0.04, nan)), is_statistic(Estimate(0.04, 0.01))
+        (True, False)
+    """
     return not isnan(estimate.value) and isnan(estimate.stderr)
 
 
@@ -214,28 +151,21 @@ def _signature_parts(before: Run, after: Run) -> list[str]:
     ]
 
 
-def as_table(before: Run, after: Run, comparison: Mapping[str, Compared]) -> Table:
-    """A comparison as a table."""
+def as_table(title: str, models: tuple[str, str], comparison: Mapping[str, Compared]) -> Table:
+    """A comparison as a table.
+
+    Args:
+        title: Title of the table.
+        models: Names of the two models.
+        comparison: The comparison of each metric.
+    """
     rows: list[list[Cell]] = []
     for name, row in comparison.items():
         change = row.change
         test = ["", ""] if row.test is None else [f"{row.test.lost} : {row.test.gained}", f"{row.test.p_value:.3g}"]
         numbers = [Number.of(row.before), Number.of(row.after), Number(change.value, change.stderr, signed=True)]
         rows.append([name, *numbers, interval(change.low, change.high), *test])
-    names = [before.model, after.model] if before.model != after.model else ["first", "second"]
-    return Table(
-        f"{before.task}: {len(before.table.sizes):,} questions",
-        ["metric", *names, "difference", "95%", "lost : gained", "p"],
-        rows,
-    )
-
-
-NOTE = (
-    "The difference is the second run minus the first, paired by question. For metrics that are a share of all "
-    "questions, `lost : gained` counts the questions that changed, and p is McNemar's mid-p test. Metrics computed "
-    "only on the questions that a model answered correctly or wrongly may use different questions in each run. They "
-    "then have no test."
-)
+    return Table(title, ["metric", *models, "difference", "95%", "lost : gained", "p"], rows)
 
 
 def as_json(before: Run, after: Run, comparison: Mapping[str, Compared]) -> dict[str, Any]:
@@ -247,15 +177,20 @@ def as_json(before: Run, after: Run, comparison: Mapping[str, Compared]) -> dict
         "questions": len(before.table.sizes),
         "notes": [f"{run.model}: {note}" for run in (before, after) for note in run.warnings]
         + told_apart(before, after),
-        "metrics": {
-            name: {
-                "before": for_json(row.before),
-                "after": for_json(row.after),
-                "difference": for_json(row.change._asdict()),
-                "mcnemar": None if row.test is None else row.test._asdict(),
-            }
-            for name, row in comparison.items()
-        },
+        "metrics": metrics_as_json(comparison),
+    }
+
+
+def metrics_as_json(comparison: Mapping[str, Compared]) -> dict[str, Any]:
+    """The comparison of each metric with all digits, undefined numbers as null."""
+    return {
+        name: {
+            "before": for_json(row.before),
+            "after": for_json(row.after),
+            "difference": for_json(row.change._asdict()),
+            "mcnemar": None if row.test is None else row.test._asdict(),
+        }
+        for name, row in comparison.items()
     }
 
 

@@ -195,7 +195,10 @@ class Run:
 
 
 def read_runs(
-    paths: Iterable[Path], checker: EquivalenceChecker | None = None, reader: Reader | None = None
+    paths: Iterable[Path],
+    checker: EquivalenceChecker | None = None,
+    reader: Reader | None = None,
+    labels: Mapping[Path, str] | None = None,
 ) -> list[Run]:
     """Read the output of the harness, and files of answers that were collected without it.
 
@@ -208,23 +211,20 @@ def read_runs(
             answers. A file found twice counts once.
         checker: Compares written answers that are not options.
         reader: How to read written answers; None uses the reader of each run.
+        labels: Names for the models of some paths.
 
     Returns:
         The runs in the order of the paths; within a path by model, task and data.
 
     Raises:
-        ReportError: If a path does not exist or has no samples of lm-eval-cora tasks, or if a file of answers cannot
-            be read.
+        ReportError: If a path does not exist or has no samples of lm-eval-cora tasks, if a file of answers cannot be
+            read, or if a path with a label has several models.
     """
-    from lm_eval_cora.report.answers_file import is_answers_file, read_answers_file  # it imports Run from here
-
     checker = checker or EquivalenceChecker()
     found: list[tuple[Path, Run]] = []
     seen: set[Path] = set()
     for path in paths:
-        runs: Sequence[Run] = (
-            [read_answers_file(path, reader)] if is_answers_file(path) else _runs(find_files(path), checker, reader)
-        )
+        runs = runs_in(path, checker, reader, labels)
         if not runs:
             raise ReportError(
                 f"{path}: there are no samples of lm-eval-cora tasks (samples_<task>_<date>.jsonl). Run the harness "
@@ -236,6 +236,37 @@ def read_runs(
                 found.append((path, run))
             seen |= files
     return _named_apart(found)
+
+
+def runs_in(
+    path: Path,
+    checker: EquivalenceChecker | None = None,
+    reader: Reader | None = None,
+    labels: Mapping[Path, str] | None = None,
+) -> Sequence[Run]:
+    """Read the runs of one path; see `read_runs`. The names of the models are not shortened.
+
+    Returns:
+        The runs; empty if the path has no samples of lm-eval-cora tasks.
+
+    Raises:
+        ReportError: If the path does not exist or cannot be read, or has a label and several models.
+    """
+    from lm_eval_cora.report.answers_file import is_answers_file, read_answers_file  # it imports Run from here
+
+    if is_answers_file(path):
+        runs: Sequence[Run] = [read_answers_file(path, reader)]
+    else:
+        runs = _runs(find_files(path), checker or EquivalenceChecker(), reader)
+    if labels is None or path not in labels:
+        return runs
+    models = dict.fromkeys(run.model for run in runs)
+    if len(models) > 1:
+        raise ReportError(
+            f"--label {path}={labels[path]}: expected one model in {path}, got {len(models)}: {', '.join(models)}. "
+            "Pass the folder of one model"
+        )
+    return [replace(run, model=labels[path]) for run in runs]
 
 
 def _runs(files: Iterable[SamplesFile], checker: EquivalenceChecker, reader: Reader | None) -> list[Run]:

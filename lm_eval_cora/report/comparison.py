@@ -1,0 +1,269 @@
+"""Compare two or more models on the same questions, or on the same documents of other tasks of the harness."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import isnan
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from lm_eval_cora.answers import Reader
+from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, for_json
+from lm_eval_cora.metrics.several import Pair, pairwise
+from lm_eval_cora.report import ReportError
+from lm_eval_cora.report.compare import (
+    as_json,
+    as_table,
+    compared_metrics,
+    is_statistic,
+    metrics_as_json,
+    not_comparable,
+    told_apart,
+)
+from lm_eval_cora.report.content import Cell, Number, Table
+from lm_eval_cora.report.documents import DocumentRun, documents_differ, sent_apart
+from lm_eval_cora.report.headline import lead_of
+from lm_eval_cora.report.kinds import NOTE as NOTE_ON_KINDS
+from lm_eval_cora.report.kinds import kinds_as_json, kinds_table
+from lm_eval_cora.report.matching import Contestant, matched, matched_documents, read_contestants
+from lm_eval_cora.report.pictures import pairs_table
+from lm_eval_cora.report.runs import Run
+from lm_eval_cora.report.scores import score_table
+from lm_eval_cora.suggestions import did_you_mean
+
+NOTE = (
+    "The difference is the second run minus the first, paired by question. For metrics that are a share of all "
+    "questions, `lost : gained` counts the questions that changed, and p is McNemar's mid-p test. Metrics computed "
+    "only on the questions that a model answered correctly or wrongly may use different questions in each run. They "
+    "then have no test."
+)
+
+NOTE_ON_SEVERAL = (
+    "The differences are paired by question. The 95% intervals hold for all pairs of a table together, and p (Holm) is "
+    "corrected for their number. `lost : gained` counts the questions that changed; p is then McNemar's mid-p test. "
+    "Bold scores: the best model, and all that cannot be told apart from it."
+)
+
+
+class _Compares(Protocol):
+    """What a comparison needs of a run."""
+
+    @property
+    def model(self) -> str: ...
+
+    @property
+    def task(self) -> str: ...
+
+    @property
+    def estimates(self) -> Mapping[str, Estimate]: ...
+
+
+R = TypeVar("R", bound=_Compares)
+
+
+@dataclass
+class Comparisons:
+    """The comparisons of all tasks.
+
+    Attributes:
+        tables: The tables of each task.
+        values: The comparison of each task for JSON, with all digits.
+        notes: Messages about the runs.
+        refused: Reasons why runs cannot be compared.
+        explanation: What the columns mean; empty without a table.
+    """
+
+    tables: list[Table] = field(default_factory=list)
+    values: list[dict[str, Any]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+    explanation: str = ""
+
+
+def compare_models(
+    paths: Sequence[Path],
+    *,
+    reader: Reader | None = None,
+    labels: Mapping[Path, str] | None = None,
+    baseline: str | None = None,
+    metrics: Sequence[str] = (),
+) -> Comparisons:
+    """Compare the models of some paths, task by task.
+
+    Args:
+        paths: Outputs of the harness, or files of answers; two or more models in all.
+        reader: How to read written answers; None uses the reader of each run.
+        labels: Names for the models of some paths.
+        baseline: The path or name of the model with which the others are compared; None compares all pairs.
+        metrics: The metrics to compare if there are more than two models. By default the leading metric of the task,
+            `mcqa` and `bmca@1.0`; for other tasks of the harness all metrics.
+
+    Returns:
+        The comparisons.
+
+    Raises:
+        ReportError: If there is only one model, the models have no task in common, or an argument names nothing.
+    """
+    contestants = read_contestants(paths, reader, labels)
+    order = _with_baseline_first(contestants, baseline)
+    groups, alone = matched([contestant.runs for contestant in order])
+    others, also_alone = matched_documents([contestant.documents for contestant in order])
+    if not groups and not others:
+        tasks = [f"{c.name} has {', '.join(c.tasks)}" for c in contestants]
+        raise ReportError(f"there is no task in common: {'; '.join(tasks)}")
+    _check_metrics(metrics, [*groups, *others])
+    found = Comparisons()
+    for group in _with(order[0], groups, found, baseline):
+        found.notes += [f"{run.model}, {run.task}: {note}" for run in group for note in run.warnings]
+        for runs in _comparable(group, not_comparable, found, one_pair=baseline is not None):
+            found.notes += [f"{runs[0].task}: {note}" for run in runs[1:] for note in told_apart(runs[0], run)]
+            _compare_runs(runs, found, baseline, metrics)
+    for documents in _with(order[0], others, found, baseline):
+        found.notes += [f"{run.model}, {run.task}: {note}" for run in documents for note in run.notes]
+        for runs_of_documents in _comparable(documents, documents_differ, found, one_pair=baseline is not None):
+            first, *rest = runs_of_documents
+            found.notes += [f"{first.task}: {note}" for run in rest for note in sent_apart(first.sent, run.sent)]
+            _compare_documents(runs_of_documents, found, baseline, metrics)
+    if alone or also_alone:
+        found.notes.append(f"not compared, because only one model has it: {', '.join([*alone, *also_alone])}")
+    return found
+
+
+def _with_baseline_first(contestants: Sequence[Contestant], baseline: str | None) -> list[Contestant]:
+    if baseline is None:
+        return list(contestants)
+    chosen = [c for c in contestants if baseline in (c.name, str(c.path)) or Path(baseline) == c.path]
+    if len(chosen) != 1:
+        names = [c.name for c in contestants]
+        found = f"{len(chosen)} models" if chosen else "none"
+        raise ReportError(
+            f"--baseline {baseline}: expected the path or name of one model, got {found}."
+            f"{did_you_mean(baseline, names)} The models are {', '.join(names)}"
+        )
+    return [*chosen, *(c for c in contestants if c is not chosen[0])]
+
+
+def _with(
+    first: Contestant, groups: Sequence[Sequence[R]], found: Comparisons, baseline: str | None
+) -> Iterator[Sequence[R]]:
+    """Yield the groups that have the baseline; all of them without a baseline."""
+    for group in groups:
+        if baseline is None or group[0].model == first.name:
+            yield group
+        else:
+            found.notes.append(f"{group[0].task}: not compared, because the baseline {first.name} does not have it")
+
+
+def _check_metrics(metrics: Sequence[str], groups: Sequence[Sequence[_Compares]]) -> None:
+    known = list(dict.fromkeys(name for group in groups for run in group for name in run.estimates))
+    for name in metrics:
+        if name not in known:
+            raise ReportError(
+                f"--metric {name}: there is no such metric.{did_you_mean(name, known)} The metrics are "
+                f"{', '.join(known)}"
+            )
+
+
+def _comparable(
+    group: Sequence[R], differ: Callable[[R, R], str], found: Comparisons, *, one_pair: bool
+) -> Iterator[list[R]]:
+    """Yield the runs of a task that can be compared with each other; record why others cannot."""
+    left = list(group)
+    while len(left) > 1:
+        first, *others = left
+        reasons = {run.model: differ(first, run) for run in others}
+        alike = [first, *(run for run in others if not reasons[run.model])]
+        left = [run for run in others if reasons[run.model]]
+        for run in left:
+            whose = f" {first.model} and {run.model}" if len(group) > 2 else " the two runs"
+            found.refused.append(f"{first.task}:{whose} cannot be compared: {reasons[run.model]}")
+        if len(alike) > 1:
+            yield alike
+        if one_pair:
+            return
+
+
+def _compare_runs(runs: Sequence[Run], found: Comparisons, baseline: str | None, metrics: Sequence[str]) -> None:
+    questions = len(runs[0].table.sizes)
+    if len(runs) == 2:
+        before, after = runs
+        rows = compared_metrics(before.estimates, after.estimates)
+        title = f"{before.task}: {questions:,} questions"
+        found.tables += filter(None, [as_table(title, (before.model, after.model), rows), kinds_table(before, after)])
+        found.values.append({**as_json(before, after, rows), "kinds": kinds_as_json(before, after)})
+        found.explanation = f"{NOTE} {NOTE_ON_KINDS}"
+        return
+    main = dict.fromkeys((lead_of(runs), "mcqa", "bmca@1.0"))
+    table = score_table(runs, alike=True)
+    found.tables.append(Table(f"{runs[0].task}: {questions:,} questions", table.columns, table.rows, table.note))
+    _compare_pairs(runs, found, baseline, metrics or tuple(main), questions)
+
+
+def _compare_documents(
+    runs: Sequence[DocumentRun], found: Comparisons, baseline: str | None, metrics: Sequence[str]
+) -> None:
+    questions = runs[0].questions
+    title = f"{runs[0].task}: {questions:,} documents"
+    if len(runs) == 2:
+        before, after = runs
+        rows = compared_metrics(before.estimates, after.estimates)
+        found.tables.append(as_table(title, (before.model, after.model), rows))
+        found.values.append(
+            {
+                "task": before.task,
+                "before": {"model": before.model},
+                "after": {"model": after.model},
+                "documents": questions,
+                "metrics": metrics_as_json(rows),
+            }
+        )
+        found.explanation = found.explanation or NOTE
+        return
+    names = list(dict.fromkeys(name for run in runs for name in run.estimates))
+    cells: list[list[Cell]] = [
+        [name, *(Number.of(run.estimates.get(name, UNDEFINED)) for run in runs)] for name in names
+    ]
+    found.tables.append(Table(title, ["metric", *(run.model for run in runs)], cells))
+    _compare_pairs(runs, found, baseline, metrics or names, questions)
+
+
+def _compare_pairs(
+    runs: Sequence[_Compares], found: Comparisons, baseline: str | None, metrics: Sequence[str], questions: int
+) -> None:
+    """Add a table of all pairs, or of those with the baseline, for each metric; JSON has all metrics."""
+    all_pairs: dict[str, list[Pair]] = {}
+    for name in dict.fromkeys(name for run in runs for name in run.estimates):
+        estimates = [run.estimates.get(name, UNDEFINED) for run in runs]
+        if not any(is_statistic(estimate) for estimate in estimates):
+            all_pairs[name] = pairwise(estimates, None if baseline is None else 0)
+    for name in metrics:
+        if pairs := [pair for pair in all_pairs.get(name, ()) if not isnan(pair.change.value)]:
+            names = [f"{runs[pair.after].model} - {runs[pair.before].model}" for pair in pairs]
+            found.tables.append(pairs_table(f"{runs[0].task}: differences in {name}", names, pairs))
+    found.values.append(
+        {
+            "task": runs[0].task,
+            "models": [run.model for run in runs],
+            "questions": questions,
+            "metrics": {
+                name: {
+                    "values": {run.model: for_json(run.estimates.get(name, UNDEFINED)) for run in runs},
+                    "pairs": [_pair_as_json(pair, runs) for pair in pairs],
+                }
+                for name, pairs in all_pairs.items()
+            },
+        }
+    )
+    found.explanation = NOTE_ON_SEVERAL
+
+
+def _pair_as_json(pair: Pair, runs: Sequence[_Compares]) -> dict[str, Any]:
+    return {
+        "before": runs[pair.before].model,
+        "after": runs[pair.after].model,
+        "difference": for_json(pair.change._asdict()),
+        "mcnemar": None if pair.test is None else pair.test._asdict(),
+        "p_value": for_json(pair.p_value),
+        "p_holm": for_json(pair.adjusted),
+    }
