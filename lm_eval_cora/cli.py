@@ -30,10 +30,10 @@ from lm_eval_cora.options import OptionError
 from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.compare import NOTE, as_table, compare, pair_runs, told_apart
 from lm_eval_cora.report.compare import as_json as comparison_as_json
+from lm_eval_cora.report.drawing.charts import check_drawing
 from lm_eval_cora.report.kinds import NOTE as NOTE_ON_KINDS
 from lm_eval_cora.report.kinds import kinds_as_json, kinds_table
 from lm_eval_cora.report.page import render
-from lm_eval_cora.report.plots import check_drawing
 from lm_eval_cora.report.runs import Run, read_runs
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.report.text import as_csv, as_json, as_markdown, table_as_text
