@@ -15,7 +15,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from lm_eval_cora import __version__
-from lm_eval_cora.report.content import Block, Cell, Curve, Dots, Number, Ranges, Report, Table
+from lm_eval_cora.report.content import Block, Cell, Chart, Number, Report, Table
 from lm_eval_cora.report.plots import draw
 
 # HTML does not allow control characters. Show their Unicode pictures instead.
@@ -65,7 +65,7 @@ def _environment() -> Environment:
         "text": _text,
         "breakable": lambda text: Markup(escape(_visible(text)).replace("_", Markup("_<wbr>"))),
         "is_numeric": lambda cell: not isinstance(cell, str),
-        "is_best": lambda cell: isinstance(cell, Number) and cell.rank == 1,
+        "is_best": lambda cell: isinstance(cell, Number) and cell.best,
     }
     return environment
 
@@ -91,7 +91,7 @@ def _groups(blocks: Sequence[Block]) -> Iterator[tuple[str, list[Block]]]:
 
 
 def _kind(block: Block) -> str:
-    if isinstance(block, Curve | Ranges | Dots):
+    if isinstance(block, Chart):
         return "charts"
     return "tables" if isinstance(block, Table) else "examples"
 

@@ -54,19 +54,28 @@ def _for_a_page(svg: bytes, title: str, tips: Sequence[str]) -> str:
         element.attrib.pop("target", None)  # links stay on the page
         if "d" in element.attrib:
             element.set("d", _short(element.attrib["d"]))
-        identity = element.get("id", "")
-        if identity.startswith(TIP):
-            tip = ElementTree.Element("title")
-            tip.text = printable(tips[int(identity.removeprefix(TIP))])
-            element.insert(0, tip)
+    for element in list(root.iter()):
+        if (identity := element.get("id", "")).startswith(TIP):
+            _add_tip(element, printable(tips[int(identity.removeprefix(TIP))]))
     _rename(list(root.iter()), f"c{sha256(svg).hexdigest()[:10]}-")
+    # The links in a picture would be hidden from screen readers.
+    role = "img" if root.find(".//a") is None else "group"
     box = root.attrib["viewBox"]
     root.attrib.clear()
     # These replace matplotlib's style element, which would apply to the whole page.
     shape = {"stroke-linejoin": "round", "stroke-linecap": "butt"}
-    page = {"xmlns": "http://www.w3.org/2000/svg", "class": "chart", "role": "img", "width": "100%"}
+    page = {"xmlns": "http://www.w3.org/2000/svg", "class": "chart", "role": role, "width": "100%"}
     root.attrib |= {**page, "aria-label": printable(title), "viewBox": box, **shape}
     return ElementTree.tostring(root, encoding="unicode")
+
+
+def _add_tip(element: ElementTree.Element, text: str) -> None:
+    """Add a tooltip, which is also the name of the links inside."""
+    tip = ElementTree.Element("title")
+    tip.text = text
+    element.insert(0, tip)
+    for link in element.iter("a"):
+        link.set("aria-label", text)
 
 
 def _local(name: str) -> str:

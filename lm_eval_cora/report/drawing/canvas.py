@@ -59,15 +59,18 @@ class Canvas:
         self.axes.plot([x], [y], gid=self.tip(tip), linestyle="none", clip_on=False, **look)
 
     def spot(self, corner: tuple[float, float], size: tuple[float, float], tip: str, link: str = "") -> None:
-        """Make a rectangle with a tooltip and a link to an anchor on the page. It is as good as invisible."""
+        """Make a rectangle with a tooltip and a link to an anchor on the page.
+
+        It is as good as invisible. It is not transparent, because nothing transparent reacts to the mouse.
+        """
         from matplotlib.patches import Rectangle
 
-        look = {"facecolor": self.medium.ink, "alpha": 0.01, "linewidth": 0, "zorder": 4}
-        if not self.medium.has_links:
+        if not self.medium.is_interactive:
             return
+        look = {"facecolor": self.medium.ink, "alpha": 0.01, "linewidth": 0, "zorder": 4}
         spot = Rectangle(corner, *size, gid=self.tip(tip), **look)
         if link:
-            spot.set_url(f"#{quote(link)}")
+            spot.set_url("#" + quote(link, errors="replace"))
         self.axes.add_patch(spot)
 
     def rectangles(self, boxes: Sequence[tuple[float, float, float, float]], **look: Any) -> None:

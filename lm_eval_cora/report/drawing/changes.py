@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import astuple
-from math import isnan
+from math import isnan, nan
 from typing import Any
 
 from lm_eval_cora.report.content import Change, Changes
@@ -48,8 +48,7 @@ def changes(canvas: Canvas, chart: Changes) -> float:
     for series, own in bars.items():
         _bars(canvas, own, 0.4 * step, series, count > 1)
     axes.axvline(0, color=ink, linewidth=1.2)
-    if count > 1 or chart.models[0][0]:
-        canvas.add_models([model for model, _ in chart.models])
+    canvas.add_models([model for model, _ in chart.models])
     _explain(canvas)
     shown = [change for own in bars.values() for change, _ in own]
     left, right = max(change.gained for change in shown), max(change.kept + change.lost for change in shown)
@@ -66,7 +65,7 @@ def values(chart: Changes) -> Iterator[float]:
     """The values of a chart; nan where they are incomplete."""
     for _, row in chart.models:
         for _, change in zip(chart.rows, row, strict=False):
-            yield sum(astuple(change)) if change is not None else float("nan")
+            yield sum(astuple(change)) if change is not None else nan
 
 
 def _bars(canvas: Canvas, bars: list[tuple[Change, float]], half: float, series: int, marked: bool) -> None:

@@ -27,7 +27,7 @@ class Medium:
         scale: Size of its text and rows, relative to the page.
         ink: Colour of text and axes.
         series: Colours of the models.
-        has_links: Whether its parts link to places on the page.
+        is_interactive: Whether its parts have tooltips and links to places on the page.
         fonts: Font families, the preferred one first.
     """
 
@@ -35,7 +35,7 @@ class Medium:
     scale: float
     ink: str
     series: tuple[str, ...]
-    has_links: bool = False
+    is_interactive: bool = False
     fonts: tuple[str, ...] = ("DejaVu Sans",)
 
     @property
@@ -73,7 +73,7 @@ def colours(style_sheet: str) -> dict[str, str]:
 # Placeholder colours: the page has others in each theme, so its style sheet has the last word.
 _INK = "#0b0a01"
 _MARKS = tuple(f"#0b0a1{number}" for number in range(1, len(SERIES) + 1))
-PAGE = Medium(_LAYOUT_WIDTH, 1.0, _INK, _MARKS, has_links=True)
+PAGE = Medium(_LAYOUT_WIDTH, 1.0, _INK, _MARKS, is_interactive=True)
 """The page of a report. Its colours are placeholders that `for_the_page` replaces."""
 
 
