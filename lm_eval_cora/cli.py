@@ -29,8 +29,8 @@ from lm_eval_cora.metrics.guessing import at_least, msgr
 from lm_eval_cora.options import OptionError
 from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.comparison import compare_models
+from lm_eval_cora.report.drawing.charts import check_drawing
 from lm_eval_cora.report.page import render
-from lm_eval_cora.report.plots import check_drawing
 from lm_eval_cora.report.runs import Run, read_runs
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.report.text import as_csv, as_json, as_markdown, table_as_text

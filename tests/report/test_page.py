@@ -180,7 +180,7 @@ def test_it_is_as_dark_as_the_system(visit: Visit, phone: Visit) -> None:
         ("svg text", "fill"),
         ("body", "backgroundColor"),
         ("body", "color"),
-        ("[style*='stroke: var(--series-1)']", "stroke"),
+        ("[style*='stroke: var(--series-1,']", "stroke"),
     ):
         assert visit.style(selector, name) != phone.style(selector, name)
     assert phone.style("svg text", "fill") == phone.style("body", "color") == "rgb(231, 233, 234)"

@@ -11,12 +11,27 @@ from xml.etree import ElementTree
 import pytest
 
 from lm_eval_cora.report import ReportError
-from lm_eval_cora.report.content import Chart, Curve, Dots, Line, Number, Ranges, Spread, Table
+from lm_eval_cora.report.content import (
+    Band,
+    Change,
+    Changes,
+    Chart,
+    Curve,
+    Dots,
+    HeatMap,
+    Line,
+    Number,
+    Ranges,
+    Spread,
+    Table,
+)
+from lm_eval_cora.report.drawing.medium import light_colours
 from lm_eval_cora.report.plots import draw
 from tests.support import made_up
 from tests.support.messages import tells
 
-MAKERS: tuple[Callable[[], Chart], ...] = (made_up.curve, made_up.ranges, made_up.dots)
+OF_MODELS: tuple[Callable[[], Chart], ...] = (made_up.curve, made_up.ranges, made_up.dots, made_up.changes)
+MAKERS = (*OF_MODELS, made_up.heat_map)
 NOTHING = Table("numbers", ("Name", "Value"), ())
 UNKNOWN = Number(nan)
 
@@ -25,6 +40,12 @@ matplotlib = pytest.importorskip("matplotlib")
 
 @pytest.fixture(params=MAKERS, ids=lambda maker: maker.__name__)
 def chart(request: pytest.FixtureRequest) -> Chart:
+    made: Chart = request.param()
+    return made
+
+
+@pytest.fixture(params=OF_MODELS, ids=lambda maker: maker.__name__)
+def of_models(request: pytest.FixtureRequest) -> Chart:
     made: Chart = request.param()
     return made
 
@@ -42,15 +63,20 @@ def ids(svg: str) -> set[str]:
 def test_it_says_what_it_shows_in_text(chart: Chart) -> None:
     svg = draw(chart)
     root = ElementTree.fromstring(svg)
-    assert root.attrib["role"] == "img"
+    # The children of an image are hidden from screen readers, so a chart with links is a group.
+    assert root.attrib["role"] == ("group" if isinstance(chart, HeatMap) else "img")
     assert root.attrib["aria-label"] == chart.title
     assert root.attrib["width"] == "100%"
     assert "viewBox" in root.attrib
     assert "height" not in root.attrib
-    assert made_up.MODELS[0] in texts(svg)
+    assert any(text.startswith("<b>$x_1$</b> &") for text in texts(svg))
+
+
+def test_the_legend_has_whole_names(of_models: Chart) -> None:
+    found = texts(draw(of_models))
+    assert made_up.MODELS[0] in found
     # A long name is wrapped, for example after its hyphens.
-    assert made_up.LONG in "".join(texts(svg))
-    assert any(text.startswith('<b>$x_1$</b> & "it\'s"') for text in texts(svg))
+    assert made_up.LONG in "".join(found)
 
 
 def test_what_a_point_is_can_be_seen_under_the_mouse() -> None:
@@ -59,10 +85,13 @@ def test_what_a_point_is_can_be_seen_under_the_mouse() -> None:
     assert "small-chat-360m, consistency rate: 0.480 ± 0.021" in tips
 
 
-def test_colours_and_fonts_are_the_page_s(chart: Chart) -> None:
-    svg = draw(chart)
-    assert "currentColor" in svg
-    assert {f"var(--series-{number})" for number in (1, 2, 3)} <= set(re.findall(r"var\([^)]*\)", svg))
+def test_colours_and_fonts_are_the_page_s(of_models: Chart) -> None:
+    svg = draw(of_models)
+    found = dict(re.findall(r"var\(--([\w-]+), (#[0-9a-f]{6})\)", svg))
+    assert {"text", "series-1", "series-2", "series-3"} <= set(found)
+    # The fallbacks are for copies of the chart in programs without variables.
+    assert found.items() <= light_colours().items()
+    assert svg.count("var(") == len(re.findall(r"var\(--[\w-]+, #[0-9a-f]{6}\)", svg))
     assert not re.search('[:"] ?#[0-9a-f]{6}[;"]', svg)
     assert "<style" not in svg
     assert "DejaVu" not in svg
@@ -81,7 +110,7 @@ def test_ids_are_those_of_one_drawing() -> None:
     found = [ids(svg) for svg in drawings]
     assert sum(map(len, found)) == len(set.union(*found)) > 0
     for svg, own in zip(drawings, found, strict=True):
-        assert set(re.findall(r'(?:url\(#|href="#)([^)"]+)', svg)) == own
+        assert set(re.findall(r'(?:url\(#|<use href="#)([^)"]+)', svg)) == own
 
 
 @pytest.mark.parametrize(
@@ -96,6 +125,10 @@ def test_ids_are_those_of_one_drawing() -> None:
         Dots("d", "x", (), (), NOTHING),
         Dots("d", "x", ("a",), [("m", ())], NOTHING, reference=(0.5,)),
         Dots("d", "x", ("a",), [("m", [UNKNOWN])], NOTHING, reference=(nan,)),
+        Changes("c", (), (), NOTHING),
+        Changes("c", ("a", "b"), [("m", [None]), ("n", [Change(nan, 0.1, 0.2)])], NOTHING),
+        HeatMap("h", (), [Band("b", ())], NOTHING),
+        HeatMap("h", ("a",), [Band("b", (nan,)), Band("c", ())], NOTHING),
     ],
 )
 def test_charts_without_values_say_so(chart: Chart) -> None:
@@ -112,6 +145,9 @@ def test_charts_without_values_say_so(chart: Chart) -> None:
         ),
         Ranges("r", "y", "beside", [Spread("m", [("a", Number(1.0))] * 5, UNKNOWN)], NOTHING),
         Dots("d", "x", ("a", "b"), [("m", [Number(1.0, 0.2)]), ("n", [UNKNOWN, UNKNOWN])], NOTHING),
+        Dots("d", "x", ("a",), [("m", [Number(0.0)])], NOTHING, is_difference=True),
+        Changes("c", ("a", "b"), [("m", [Change(0.0, 0.0, 0.0)]), ("n", [None, None])], NOTHING),
+        HeatMap("h", ("m",), [Band("b", (0.0,)), Band("c", ())], NOTHING),
     ],
 )
 def test_charts_with_few_values(chart: Chart) -> None:
@@ -122,7 +158,7 @@ def test_eight_models_have_eight_looks_and_names_that_are_not_cut_off() -> None:
     (line, *_), names = made_up.curve().lines, [f"{made_up.LONG[:-1]}{number}" for number in range(8)]
     svg = draw(replace(made_up.curve(), lines=[replace(line, name=name) for name in names]))
     assert all(name in "".join(texts(svg)) for name in names)
-    assert len(set(re.findall(r"var\(--series-\d\)", svg))) == 8
+    assert len(set(re.findall(r"var\(--series-\d,", svg))) == 8
 
 
 @pytest.mark.parametrize(
@@ -133,14 +169,22 @@ def test_models_may_have_any_name(name: str) -> None:
         warnings.simplefilter("error")
         for maker in MAKERS:
             made = maker()
-            if isinstance(made, Curve):
-                made = replace(made, title=name, lines=[replace(made.lines[0], name=name)])
-            elif isinstance(made, Ranges):
-                made = replace(made, title=name, spreads=[replace(made.spreads[0], name=name)])
-            else:
-                made = replace(made, title=name, rows=[name] * 6, models=[(name, made.models[0][1])])
-            shown = "".join("".join(texts(draw(made))).split())
-            assert shown.count("".join(part for part in name.split() if part.isprintable())) > 0
+            shown = "".join("".join(texts(draw(named(made, name)))).split())
+            assert shown.count("".join(part for part in name.split() if part.isprintable())[:14]) > 0
+
+
+def named(chart: Chart, name: str) -> Chart:
+    """A chart with the same name everywhere."""
+    if isinstance(chart, Curve):
+        return replace(chart, title=name, lines=[replace(chart.lines[0], name=name)])
+    if isinstance(chart, Ranges):
+        return replace(chart, title=name, spreads=[replace(chart.spreads[0], name=name)])
+    if isinstance(chart, Dots):
+        return replace(chart, title=name, rows=[name] * 6, models=[(name, chart.models[0][1])])
+    if isinstance(chart, Changes):
+        return replace(chart, title=name, rows=[name] * 3, models=[(name, chart.models[0][1])])
+    bands = [replace(band, label=name, link=name) for band in chart.bands]
+    return replace(chart, title=name, columns=[name] * 4, bands=bands)
 
 
 def test_without_matplotlib_there_is_a_way_out(monkeypatch: pytest.MonkeyPatch) -> None:

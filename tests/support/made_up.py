@@ -6,11 +6,15 @@ from math import nan
 
 from lm_eval_cora.report.content import (
     Answered,
+    Band,
     Cell,
+    Change,
+    Changes,
     Curve,
     Dots,
     Example,
     Examples,
+    HeatMap,
     Line,
     Number,
     PrintedOption,
@@ -92,6 +96,28 @@ def dots() -> Dots:
     title = "Which positions are picked"
     reference = (0.25, 0.25, 0.5, 0.5, nan, 0.1)
     return Dots(title, "share of the answers", rows, models, _numbers(title), reference, "even share")
+
+
+def changes() -> Changes:
+    """A model with all kinds, one without a kind, and one that gained nothing."""
+    rows = ("shuffled", "a kind of variant with a rather long name", "select all")
+    full = [Change(0.5, 0.24, 0.05), Change(0.44, 0.3, 0.1), Change(0.2, 0.54, 0.0)]
+    less = [Change(0.3, 0.1, 0.02), None, Change(0.0, 0.4, 0.2)]
+    models = [(MODELS[0], full), (MODELS[1], less), (MODELS[2], [Change(0.1, 0.1, 0.0)] * 3)]
+    title = "Right answers that were kept, lost and gained"
+    return Changes(title, rows, models, _numbers(title))
+
+
+def heat_map() -> HeatMap:
+    """Twelve bands; the first ones link to a question. Names and labels are hostile, too."""
+    columns = ("original", "shuffled", HOSTILE, LONG)
+    bands = [
+        Band(f"questions {10 * row + 1} to {10 * row + 10}", (1 - row / 11, nan if row == 3 else 0.5, 0.5, 0.0))
+        for row in range(11)
+    ]
+    linked = [Band(band.label, band.values, f"question-{row}") for row, band in enumerate(bands[:4])]
+    title = "Questions by kind of variant"
+    return HeatMap(title, columns, [*linked, *bands[4:], Band(HOSTILE, (0.2, 0.1, 0.0, nan))], _numbers(title))
 
 
 def scores() -> Table:

@@ -77,13 +77,59 @@
     }
   }
 
-  // Unfold the <details> element that a link points to.
+  // Unfold the <details> elements around a place that a link points to, and the place itself.
   function unfold() {
-    const target = document.getElementById(location.hash.slice(1));
-    if (target && target.tagName === "DETAILS") {
-      target.open = true;
+    let name = location.hash.slice(1);
+    try {
+      name = decodeURIComponent(name);
+    } catch {
+      // It is not encoded.
+    }
+    const target = document.getElementById(name);
+    const folded = target && target.closest("details");
+    for (let each = folded; each; each = each.parentElement.closest("details")) {
+      each.open = true;
+    }
+    if (folded) {
       target.scrollIntoView();
     }
+  }
+
+  // A copy of a chart for other programs. They have no variables, so it gets the fallback of each: the light theme.
+  function standalone(chart, title) {
+    const copy = chart.cloneNode(true);
+    const [, , width, height] = chart.getAttribute("viewBox").split(" ");
+    copy.setAttribute("width", `${width}pt`);
+    copy.setAttribute("height", `${height}pt`);
+    copy.setAttribute("font-family", "sans-serif");
+    copy.removeAttribute("class");
+    copy.querySelectorAll("a").forEach((link) => link.replaceWith(...link.childNodes));
+    for (const element of copy.querySelectorAll("[style]")) {
+      const style = element.getAttribute("style").replace(/var\(--[\w-]+, (#[0-9a-f]{6})\)/g, "$1");
+      element.setAttribute("style", style.replaceAll("system-ui, sans-serif", "sans-serif"));
+    }
+    for (const element of copy.querySelectorAll("use")) {
+      element.setAttributeNS("http://www.w3.org/1999/xlink", "xlink:href", element.getAttribute("href"));
+    }
+    const name = document.createElementNS("http://www.w3.org/2000/svg", "title");
+    name.textContent = title;
+    copy.prepend(name);
+    return new XMLSerializer().serializeToString(copy);
+  }
+
+  function makeDownload(button) {
+    const figure = button.closest("figure");
+    const title = figure.querySelector("figcaption").textContent.trim();
+    button.addEventListener("click", () => {
+      const svg = standalone(figure.querySelector("svg"), title);
+      const link = document.createElement("a");
+      link.href = URL.createObjectURL(new Blob([svg], { type: "image/svg+xml" }));
+      link.download = `${title.replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-|-$/g, "").slice(0, 80) || "figure"}.svg`;
+      link.click();
+      // The browser still reads the file after the click.
+      setTimeout(() => URL.revokeObjectURL(link.href), 60000);
+    });
+    button.hidden = false;
   }
 
   apply();
@@ -92,5 +138,6 @@
     makeThemeButton();
     unfold();
     document.querySelectorAll("table[data-sortable]").forEach(makeSortable);
+    document.querySelectorAll("button.download").forEach(makeDownload);
   });
 })();

@@ -1,0 +1,1 @@
+"""Charts as matplotlib figures, for the page and for a paper."""

@@ -1,0 +1,148 @@
+"""A chart under construction: its axes, its legend and its tooltips."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import isnan
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import numpy as np
+
+from lm_eval_cora.report.content import Number
+from lm_eval_cora.report.drawing.medium import Medium
+from lm_eval_cora.report.drawing.names import wrapped
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+
+LINE = 0.19
+"""Height of a line of text in inches."""
+
+# Markers distinguish models without colour.
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+
+TIP = "tip-"
+"""Start of the id of an element that has a tooltip; its number follows."""
+
+
+@dataclass
+class Canvas:
+    """A chart under construction. All heights are in inches on the page.
+
+    Attributes:
+        axes: The axes of the chart.
+        medium: What the chart is drawn for.
+        legend: Handle and label of each legend entry.
+        tips: The tooltips.
+    """
+
+    axes: Axes
+    medium: Medium
+    legend: list[tuple[Artist, str]] = field(default_factory=list)
+    tips: list[str] = field(default_factory=list)
+
+    def look(self, series: int) -> tuple[str, str]:
+        """Colour and marker of a model. After eight models the colours repeat with other markers."""
+        colours = self.medium.series
+        return colours[series % len(colours)], _MARKERS[(series + series // len(colours)) % len(_MARKERS)]
+
+    def tip(self, text: str) -> str:
+        """Add a tooltip; return the id of the element that has it."""
+        self.tips.append(text)
+        return f"{TIP}{len(self.tips) - 1}"
+
+    def point(self, x: float, y: float, tip: str, **look: Any) -> None:
+        """Draw a marker with a tooltip. The edge of the axes does not clip it."""
+        self.axes.plot([x], [y], gid=self.tip(tip), linestyle="none", clip_on=False, **look)
+
+    def spot(self, corner: tuple[float, float], size: tuple[float, float], tip: str, link: str = "") -> None:
+        """Make a rectangle with a tooltip and a link to an anchor on the page.
+
+        It is as good as invisible. It is not transparent, because nothing transparent reacts to the mouse.
+        """
+        from matplotlib.patches import Rectangle
+
+        if not self.medium.is_interactive:
+            return
+        look = {"facecolor": self.medium.ink, "alpha": 0.01, "linewidth": 0, "zorder": 4}
+        spot = Rectangle(corner, *size, gid=self.tip(tip), **look)
+        if link:
+            spot.set_url("#" + quote(link, errors="replace"))
+        self.axes.add_patch(spot)
+
+    def rectangles(self, boxes: Sequence[tuple[float, float, float, float]], **look: Any) -> None:
+        """Draw rectangles (left, top, right, bottom) with one look. They are one element, which keeps files small."""
+        from matplotlib.patches import PathPatch
+        from matplotlib.path import Path
+
+        if not boxes:
+            return
+        # The last point repeats the first. matplotlib ignores it, but needs it to close a path.
+        corners = [(x, y) for a, b, c, d in boxes for x, y in ((a, b), (c, b), (c, d), (a, d), (a, b))]
+        codes = [Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY] * len(boxes)
+        self.axes.add_patch(PathPatch(Path(corners, codes), **look))
+
+    def stripe(self, top: float, bottom: float) -> None:
+        """Shade a row, so that the eye can follow it."""
+        self.axes.axhspan(top, bottom, color=self.medium.ink, alpha=0.06, linewidth=0)
+
+    def name(self, text: str, width: int | None = None) -> str:
+        """Wrap a name to a number of characters; to the width of the chart without one."""
+        return wrapped(text, width or self.medium.full)
+
+    def handle(self, **look: Any) -> Artist:
+        """A line or marker for the legend."""
+        from matplotlib.lines import Line2D
+
+        default = {"color": self.medium.ink, "linewidth": 1.6, "markersize": 6, "solid_capstyle": "butt"}
+        return Line2D([], [], **{**default, **look})
+
+    def add(self, label: str, **look: Any) -> None:
+        """Add a line or marker to the legend."""
+        self.legend.append((self.handle(**look), label))
+
+    def add_box(self, label: str, **look: Any) -> None:
+        """Add a box to the legend."""
+        from matplotlib.patches import Patch
+
+        self.legend.append((Patch(**{"linewidth": 1, **look}), label))
+
+    def add_models(self, names: Sequence[str]) -> None:
+        """Add the models to the legend. A single series without a name has no entry."""
+        for series, name in enumerate(names):
+            if name or len(names) > 1:
+                colour, marker = self.look(series)
+                self.add(name, color=colour, marker=marker)
+
+    def rows(self, height: float) -> float:
+        """Set up the axes for rows from top to bottom; return the height of the figure."""
+        self.axes.set_ylim(height, 0)
+        self.axes.set_yticks([])
+        self.axes.tick_params(axis="y", length=0)
+        self.axes.spines["left"].set_visible(False)
+        self.axes.grid(True, axis="x")
+        return height + 0.55
+
+
+def joined(*names: str) -> str:
+    """Join the names in a tooltip, without the empty ones.
+
+    Example:
+        >>> joined("small", "original"), joined("", "original")
+        ('small, original', 'original')
+    """
+    return ", ".join(filter(None, names))
+
+
+def shown_interval(number: Number) -> tuple[float, float]:
+    """The 95% interval, clipped to [0, 1], because adjusted accuracies may exceed it; (nan, nan) if it is unknown."""
+    low, high = np.clip(number.ends, 0, 1)
+    return float(low), float(high)
+
+
+def is_known(number: Number) -> bool:
+    """Whether a number is defined."""
+    return not isnan(number.value)

@@ -1,0 +1,95 @@
+"""The colours of both themes: contrast, and distance as colour-blind readers see it."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from lm_eval_cora.report.drawing.medium import PAGE, SERIES, Medium, colours, for_the_page, light_colours
+
+# Machado, Oliveira and Fernandes, 2009, severity 1: linear RGB as seen by readers without one kind of cone.
+SIGHTS = {
+    "all cones": np.eye(3),
+    "protanopia": np.array(
+        [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]]
+    ),
+    "deuteranopia": np.array(
+        [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]]
+    ),
+    "tritanopia": np.array(
+        [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]]
+    ),
+}
+THEMES = ("style.css", "dark.css")
+
+
+def theme(name: str) -> dict[str, str]:
+    return colours((files("lm_eval_cora.report") / "templates" / name).read_text(encoding="utf-8"))
+
+
+def linear(colour: str) -> np.ndarray:
+    """Linear RGB of a colour in sRGB."""
+    values = np.array([int(colour[place : place + 2], 16) for place in (1, 3, 5)]) / 255
+    return np.where(values <= 0.04045, values / 12.92, ((values + 0.055) / 1.055) ** 2.4)
+
+
+def contrast(one: str, other: str) -> float:
+    """The contrast ratio of WCAG."""
+    low, high = sorted(float(linear(colour) @ [0.2126, 0.7152, 0.0722]) for colour in (one, other))
+    return (high + 0.05) / (low + 0.05)
+
+
+def lab(rgb: np.ndarray) -> np.ndarray:
+    """CIE L*a*b* of linear RGB, with the white of D65."""
+    matrix = [[0.4124564, 0.3575761, 0.1804375], [0.2126729, 0.7151522, 0.0721750], [0.0193339, 0.1191920, 0.9503041]]
+    xyz = np.array(matrix) @ np.clip(rgb, 0, 1) / [0.95047, 1, 1.08883]
+    x, y, z = np.where(xyz > 0.008856, np.cbrt(xyz), 7.787 * xyz + 16 / 116)
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+def test_the_arithmetic_of_colours() -> None:
+    assert contrast("#000000", "#ffffff") == pytest.approx(21)
+    assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)
+    assert lab(linear("#ff0000")) == pytest.approx([53.24, 80.09, 67.20], abs=0.05)
+    for matrix in SIGHTS.values():
+        assert matrix @ np.ones(3) == pytest.approx(np.ones(3), abs=1e-5)  # grey stays grey
+
+
+@pytest.mark.parametrize("name", THEMES)
+def test_each_colour_has_contrast(name: str) -> None:
+    shown = theme(name)
+    assert min(contrast(shown[series], shown["page"]) for series in SERIES) >= 3
+    for text in ("text", "muted", "accent", "right", "wrong", "invalid"):
+        assert contrast(shown[text], shown["page"]) >= 4.5
+
+
+@pytest.mark.parametrize("name", THEMES)
+@pytest.mark.parametrize(
+    ("sight", "least"), [("all cones", 50), ("protanopia", 20), ("deuteranopia", 20), ("tritanopia", 14)]
+)
+def test_colour_blind_readers_distinguish_the_first_four_models(name: str, sight: str, least: float) -> None:
+    shown = theme(name)
+    seen = [lab(SIGHTS[sight] @ linear(shown[series])) for series in SERIES[:4]]
+    assert min(float(np.linalg.norm(one - other)) for one, other in combinations(seen, 2)) >= least
+
+
+def test_both_themes_define_the_same_colours() -> None:
+    assert theme("style.css") == light_colours()
+    assert theme("style.css").keys() == theme("dark.css").keys() >= {"text", "page", *SERIES}
+
+
+def test_placeholders_become_variables_with_the_light_colour() -> None:
+    names = ("text", *SERIES)
+    for name, placeholder in zip(names, (PAGE.ink, *PAGE.series), strict=True):
+        assert for_the_page(f"fill: {placeholder}") == f"fill: var(--{name}, {light_colours()[name]})"
+
+
+def test_a_narrow_chart_has_room_for_fewer_characters() -> None:
+    assert (PAGE.full, PAGE.half) == (42, 18)
+    narrow = Medium(PAGE.width / 2, 1.0, PAGE.ink, PAGE.series)
+    small = Medium(PAGE.width / 2, 0.5, PAGE.ink, PAGE.series)
+    assert (narrow.full, narrow.half) == (21, 9)
+    assert (small.full, small.half) == (42, 18)
