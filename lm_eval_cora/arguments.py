@@ -17,6 +17,9 @@ from lm_eval_cora.stopping.rule import EXACT
 from lm_eval_cora.stopping.whole import parse_target
 from lm_eval_cora.suggestions import did_you_mean
 
+EXPORTS = ["every-eval-ever", "model-index", "latex", "markdown", "csv"]
+"""The formats of `export`."""
+
 Command = Callable[[argparse.Namespace], None]
 
 
@@ -132,7 +135,8 @@ def make_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
         "make a page (or text) of one or more runs, with the models side by side",
         "lm-eval-cora report out/\n"
         "  lm-eval-cora report out/small out/large -o both.html\n"
-        "  lm-eval-cora report out/ --format md",
+        "  lm-eval-cora report out/ --format md\n"
+        "  lm-eval-cora report out/ --figures figures/",
     )
     _add_out(report)
     report.add_argument(
@@ -147,6 +151,18 @@ def make_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
         choices=["html", "md", "json", "csv"],
         help="html: a page with charts; md: its tables; json, csv: every metric. Default: by the file name of -o, else "
         "html",
+    )
+    report.add_argument(
+        "--figures",
+        type=Path,
+        metavar="DIR",
+        help="also write every chart to this folder, as SVG, PDF and PNG for a paper",
+    )
+    report.add_argument(
+        "--width",
+        type=_between(2, 20, float),
+        metavar="INCHES",
+        help="width of the figures (default: 3.4, a column of a two-column paper)",
     )
     _add_reader(report)
     report.add_argument("--title", default="Consistency of the answers", help="title of the html or md report")
@@ -200,10 +216,11 @@ def make_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
         "export results in the formats of leaderboards and model cards",
         "lm-eval-cora export out/ --format every-eval-ever -o records/\n"
         "  lm-eval-cora export out/ --format model-index -o card.yml     # paste it between the --- of a model card\n"
+        "  lm-eval-cora export out/ --format latex -o table.tex           # needs \\usepackage{booktabs}\n"
         "  lm-eval-cora export out/ --format csv -o scores.csv",
     )
     _add_out(export)
-    export.add_argument("--format", choices=["every-eval-ever", "model-index", "csv"], required=True)
+    export.add_argument("--format", choices=EXPORTS, required=True)
     export.add_argument(
         "-o",
         "--output",

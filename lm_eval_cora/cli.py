@@ -24,15 +24,17 @@ from lm_eval_cora.answer_rows import read_answers
 from lm_eval_cora.arguments import make_parser
 from lm_eval_cora.benchmarks import BenchmarkError
 from lm_eval_cora.discovery.location import remove_leftovers, tasks_folder
+from lm_eval_cora.export.score_tables import as_latex, tables_as_markdown
 from lm_eval_cora.metrics.estimate import Estimate, for_json
 from lm_eval_cora.metrics.guessing import at_least, msgr
 from lm_eval_cora.options import OptionError
 from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.comparison import compare_models
 from lm_eval_cora.report.drawing.charts import check_drawing
+from lm_eval_cora.report.figures import write_figures
 from lm_eval_cora.report.page import render
 from lm_eval_cora.report.runs import Run, read_runs
-from lm_eval_cora.report.sections import make_report
+from lm_eval_cora.report.sections import charts_of, make_report
 from lm_eval_cora.report.text import as_csv, as_json, as_markdown, table_as_text
 from lm_eval_cora.sources import scores_of_rows
 from lm_eval_cora.suggestions import did_you_mean
@@ -151,23 +153,48 @@ _HOW = """Pass the options of lm-eval-cora as JSON: --metadata '{"cora": {"seed"
 
 
 def _report(given: argparse.Namespace) -> None:
-    kind = given.format or _FORMAT_OF.get(given.output.suffix.lower() if given.output else "", "html")
-    if kind == "html":
+    kind = given.format or _format_of(given.output)
+    if kind == "html" or given.figures:
         check_drawing()  # reading the runs may take minutes
+    if given.width and not given.figures:
+        given.usage_error("--width: expected --figures DIR, too")
     output = given.output or (Path("report.html") if kind == "html" else _STDOUT)
     _check_output(output)
+    if given.figures and given.figures.exists() and not given.figures.is_dir():
+        raise ReportError(f"--figures {given.figures}: expected a folder, got a file")
     runs = _runs(given)
+    report = make_report(runs, given.title) if kind in ("html", "md") or given.figures else None
     if kind == "json":
         text = as_json(runs)
     elif kind == "csv":
         text = as_csv(runs)
     else:
-        report = make_report(runs, given.title)
+        assert report is not None
         text = as_markdown(report) if kind == "md" else render(report)
     _write(text, output)
+    if given.figures and report is not None:
+        paths = write_figures(charts_of(report), given.figures, given.width)
+        _say(f"wrote {len(paths)} files to {given.figures}")
 
 
-_FORMAT_OF = {".md": "md", ".json": "json", ".csv": "csv"}
+_FORMAT_OF = {".html": "html", ".htm": "html", ".md": "md", ".json": "json", ".csv": "csv"}
+
+
+def _format_of(output: Path | None) -> str:
+    """The format of a report by the name of its file.
+
+    Raises:
+        ReportError: If the name has another suffix.
+    """
+    if output is None or output == _STDOUT or not output.suffix:
+        return "html"
+    found = _FORMAT_OF.get(output.suffix.lower())
+    if found is None:
+        raise ReportError(
+            f"-o {output}: expected a name that ends in {', '.join(_FORMAT_OF)}, or --format. For charts as PDF, SVG "
+            "and PNG: --figures DIR. For a table in LaTeX: lm-eval-cora export --format latex"
+        )
+    return found
 
 
 def _runs(given: argparse.Namespace) -> list[Run]:
@@ -252,6 +279,8 @@ def _export(given: argparse.Namespace) -> None:
     runs = _runs(given)
     if given.format == "csv":
         _write(as_csv(runs), given.output or _STDOUT)
+    elif given.format in ("latex", "markdown"):
+        _write(as_latex(runs) if given.format == "latex" else tables_as_markdown(runs), given.output or _STDOUT)
     elif given.format == "model-index":
         from lm_eval_cora.export.model_index import model_index  # huggingface_hub takes a second to import
 

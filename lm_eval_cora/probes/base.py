@@ -70,5 +70,5 @@ class Probe:
     marks_outliers: bool = False
     in_aggregate: bool = False
     leads: tuple[str, ...] = ("cora", "acc")
-    charts: tuple[str, ...] = ("changes", "heat_maps", "accuracy_ranges", "by_kind")
+    charts: tuple[str, ...] = ("changes", "accuracy_ranges", "by_kind", "heat_maps")
     tables: tuple[str, ...] = ("by_category", "with_references")

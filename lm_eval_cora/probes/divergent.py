@@ -101,6 +101,6 @@ DIVERGENT = Probe(
         *(shuffled(ORIGINAL), shuffled(WITH_NOTA), shuffled(DECOUPLED), shuffled(f"{DECOUPLED}_{WITH_NOTA}")),
         *(WITH_NOTA, DECOUPLED, f"{DECOUPLED}_{WITH_NOTA}"),
     ),
-    charts=("changes", "heat_maps", "bmca_curve", "accuracy_ranges", "by_kind"),
+    charts=("changes", "bmca_curve", "by_kind", "accuracy_ranges", "heat_maps"),
     tables=("by_category", "same_size", "resampled", "with_references"),
 )

@@ -116,5 +116,5 @@ ORDER = Probe(
     note="If not all questions have a position, its accuracy is adjusted for the difficulty of those that do.",
     by_position=True,
     in_aggregate=True,
-    charts=("changes", "heat_maps", "picks_by_letter", "accuracy_ranges", "by_kind"),
+    charts=("picks_by_letter", "changes", "accuracy_ranges", "by_kind", "heat_maps"),
 )

@@ -109,5 +109,5 @@ PLUS = Probe(
     # the other kinds.
     hardest_first=(TRUE_OR_FALSE_RIGHT, NOTA_ANSWER, shuffled(ORIGINAL)),
     leads=("cora", "mcqa_plus_sampled", "acc"),
-    charts=("changes", "heat_maps", "bmca_curve", "accuracy_ranges", "by_kind"),
+    charts=("changes", "bmca_curve", "by_kind", "accuracy_ranges", "heat_maps"),
 )

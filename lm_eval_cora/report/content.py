@@ -321,10 +321,12 @@ class Headline:
     Attributes:
         sentences: The answer in plain sentences.
         picture: The chart that shows it; None without one.
+        names: The names of models in the sentences.
     """
 
     sentences: Sequence[str]
     picture: Chart | None = None
+    names: Sequence[str] = ()
 
 
 @dataclass(frozen=True)

@@ -48,10 +48,11 @@ def headline(runs: Sequence[Run], *, alike: bool) -> Headline | None:
         return None
     if len(runs) == 1:
         (run,) = runs
-        return Headline(tuple(_of_one(run, name)), changes(runs) if _has_originals(run) else None)
+        picture = changes(runs) if _has_originals(run) else None
+        return Headline(tuple(_of_one(run, name)), picture, [_plain(run.model)])
     ordered = sorted(runs, key=lambda run: -run.estimates[name].value)
     sentences = _of_several(ordered, name) if alike else _of_others(ordered, name)
-    return Headline(tuple(sentences), _picture(ordered, name))
+    return Headline(tuple(sentences), _picture(ordered, name), [_plain(run.model) for run in ordered])
 
 
 def lead_of(runs: Sequence[Run]) -> str:

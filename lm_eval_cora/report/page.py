@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -64,6 +65,7 @@ def _environment() -> Environment:
         "data_value": _data_value,
         "text": _text,
         "breakable": lambda text: Markup(escape(_visible(text)).replace("_", Markup("_<wbr>"))),
+        "with_names": _with_names,
         "is_numeric": lambda cell: not isinstance(cell, str),
         "is_best": lambda cell: isinstance(cell, Number) and cell.best,
     }
@@ -94,6 +96,14 @@ def _kind(block: Block) -> str:
     if isinstance(block, Chart):
         return "charts"
     return "tables" if isinstance(block, Table) else "examples"
+
+
+def _with_names(sentence: str, names: Sequence[str]) -> Markup:
+    """A sentence in which the names of models do not wrap."""
+    longest_first = sorted(filter(None, names), key=len, reverse=True)
+    parts = re.split(f"({'|'.join(map(re.escape, longest_first))})", sentence) if longest_first else [sentence]
+    marked = [Markup('<bdi class="model">{}</bdi>').format(part) if part in names else escape(part) for part in parts]
+    return Markup("").join(marked)
 
 
 def _data_value(cell: int | Number) -> str:

@@ -14,7 +14,7 @@ from lm_eval_cora.metrics.meanings import MEANINGS
 from lm_eval_cora.probes import Probe
 from lm_eval_cora.report import examples, pictures, scores, study, tables
 from lm_eval_cora.report.compare import not_comparable, told_apart
-from lm_eval_cora.report.content import Block, Examples, HeatMap, Report, Section, Table
+from lm_eval_cora.report.content import Block, Chart, Examples, HeatMap, Report, Section, Table
 from lm_eval_cora.report.headline import headline, lead_of
 from lm_eval_cora.report.runs import Run
 
@@ -28,7 +28,7 @@ BLOCKS: dict[str, Callable[[Sequence[Run]], Block | Sequence[Block] | None]] = {
 }
 """The tables and charts that a probe can name in `charts` and `tables`."""
 
-_EXAMPLES = 160
+_EXAMPLES = 120
 """Number of example questions on a page. It bounds the size of the page."""
 
 _LEAST_CONSISTENT = 10
@@ -55,6 +55,17 @@ def make_report(runs: Sequence[Run], title: str = "Consistency of the answers") 
     return Report(title, [*sections, *study.aggregated_sections(runs)], overview, _glossary(runs))
 
 
+def charts_of(report: Report) -> list[tuple[str, Chart]]:
+    """The charts of a report, each with the names of its task and of the chart."""
+    found: list[tuple[str, Chart]] = []
+    for section in report.sections:
+        pictures = [section.headline.picture] if section.headline and section.headline.picture else []
+        for block in (*pictures, *section.blocks, *section.more):
+            if isinstance(block, Chart) and block not in [chart for _, chart in found]:
+                found.append((f"{section.title} {block.title}", block))
+    return found
+
+
 def _glossary(runs: Sequence[Run]) -> Table:
     """Make the table of the meanings of metrics and kinds of variants."""
     names: dict[str, dict[str, None]] = {}
@@ -66,6 +77,8 @@ def _glossary(runs: Sequence[Run]) -> Table:
     kinds = {kind: meaning for run in runs for kind, meaning in run.probe.kinds.items() if kind in run.table.kinds}
     rows += [[f"kind {kind}", meaning] for kind, meaning in kinds.items()]
     note = (
+        "CoRA, the consistency-rebalanced accuracy, is mcqa * (1 - (mcqa - bmca@1.0)): the accuracy on the originals, "
+        "reduced by the share of questions whose right answer does not survive all variants. "
         "RC(i) is the share of the variants of question i answered correctly. The original of a question is the "
         "question as its benchmark asks it. NOTA is the option “None of the above”."
     )
@@ -85,7 +98,7 @@ def _section(task: str, runs: Sequence[Run], questions: int) -> Section:
     forms = {"loglikelihood": "; scored answers", "generate": f"; written answers, read by the {readers} reader"}
     return Section(
         title=task,
-        subtitle=f"{probe.summary}{forms[first.form] if first.form else ''}",
+        subtitle=f"{_counted(runs)}: {probe.summary}{forms[first.form] if first.form else ''}",
         headline=headline(runs, alike=alike),
         blocks=_without_dead_links(list(_blocks(probe, runs, alike=alike)), more),
         more=more,
@@ -99,6 +112,13 @@ def _section(task: str, runs: Sequence[Run], questions: int) -> Section:
             *((run.model, f"compared with {first.model}: {why}") for run in others for why in told_apart(first, run)),
         ],
     )
+
+
+def _counted(runs: Sequence[Run]) -> str:
+    """The number of questions, or the smallest and the largest number."""
+    counts = sorted({len(run.table.sizes) for run in runs})
+    numbers = f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
+    return f"{numbers} question{'' if counts == [1] else 's'}"
 
 
 def _invalid(run: Run) -> Iterator[str]:

@@ -27,9 +27,9 @@ def table_as_text(columns: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str
         | cora     |     0.5 |
     """
     # In Markdown a line break ends the row and a bar ends the cell.
-    cells = [[_one_line(cell) for cell in row] for row in rows]
+    cells = [[one_line(cell) for cell in row] for row in rows]
     align = ["left", *("left" if _is_text(rows, place) else "right" for place in range(1, len(columns)))]
-    headers = [_one_line(name) for name in columns]
+    headers = [one_line(name) for name in columns]
     return str(tabulate(cells, headers, "pipe", colalign=align if rows else None, disable_numparse=True))
 
 
@@ -39,7 +39,8 @@ def _is_text(rows: Sequence[Sequence[Cell]], place: int) -> bool:
     return all(isinstance(cell, str) and not cell[:1].isdigit() for cell in cells)
 
 
-def _one_line(cell: Cell) -> str:
+def one_line(cell: Cell) -> str:
+    """A cell as Markdown on one line, without HTML."""
     text = f"{cell:,}" if isinstance(cell, int) else str(cell)
     if isinstance(cell, Number) and cell.best:
         return f"**{text}**"
@@ -49,22 +50,22 @@ def _one_line(cell: Cell) -> str:
 
 def as_markdown(report: Report) -> str:
     """Write the tables of a report, and the numbers of its charts, as Markdown."""
-    lines = [f"# {_one_line(report.title)}", "", f"Made by lm-eval-cora {__version__}."]
+    lines = [f"# {one_line(report.title)}", "", f"Made by lm-eval-cora {__version__}."]
     for table in report.overview:
-        lines += ["", f"## {_one_line(table.title)}", "", table_as_text(table.columns, table.rows)]
+        lines += ["", f"## {one_line(table.title)}", "", table_as_text(table.columns, table.rows)]
     for section in report.sections:
-        lines += ["", f"## {_one_line(section.title)}", "", _sentence(section.subtitle), *_notes(section)]
+        lines += ["", f"## {one_line(section.title)}", "", _sentence(section.subtitle), *_notes(section)]
         if section.headline:
-            lines += ["", f"**{_one_line(' '.join(section.headline.sentences))}**"]
+            lines += ["", f"**{one_line(' '.join(section.headline.sentences))}**"]
         for block in (*section.blocks, *section.more):
             if isinstance(block, Examples):
                 continue  # too long without folding; only the page shows them
             table = block if isinstance(block, Table) else block.numbers
-            lines += ["", f"### {_one_line(block.title)}", "", table_as_text(table.columns, table.rows)]
+            lines += ["", f"### {one_line(block.title)}", "", table_as_text(table.columns, table.rows)]
             if isinstance(block, Table) and block.note:  # the note of a chart explains the drawing
                 lines += ["", block.note]
         for model, signature in section.signatures:
-            lines += ["", f"`{' '.join(signature.split())}` ({_one_line(model)})"]
+            lines += ["", f"`{' '.join(signature.split())}` ({one_line(model)})"]
     if report.glossary:
         lines += ["", f"## {report.glossary.title}", "", table_as_text(report.glossary.columns, report.glossary.rows)]
     return "\n".join(lines) + "\n"
@@ -75,7 +76,7 @@ def _sentence(text: str) -> str:
 
 
 def _notes(section: Section) -> list[str]:
-    return ["", *(f"- {_one_line(model)}: {_one_line(note)}" for model, note in section.notes)] if section.notes else []
+    return ["", *(f"- {one_line(model)}: {one_line(note)}" for model, note in section.notes)] if section.notes else []
 
 
 def as_json(runs: Sequence[Run]) -> str:
