@@ -56,8 +56,16 @@ def score_table(runs: Sequence[Run], *, alike: bool) -> Table:
             rows.append(["consistency_rate by chance", *(cell for number in chance for cell in (number, ""))])
     rows.append(["questions", *(cell for run in runs for cell in (len(run.table.sizes), ""))])
     rows.append(["answers", *(cell for run in runs for cell in (run.table.answers, ""))])
-    note = f"Value ± standard error and 95% interval; the question is the unit of both.{_MARKS if _mark(rows) else ''}"
+    marks = f"{_MARKS}{_NO_MARK}" if _mark(rows) else ""
+    note = f"Value ± standard error and 95% interval; the question is the unit of both.{marks}"
     return Table("All scores", with_intervals("metric", runs), rows, note)
+
+
+def counted(runs: Sequence[Run]) -> str:
+    """The number of questions as text; the smallest and the largest number if runs differ."""
+    counts = sorted({len(run.table.sizes) for run in runs})
+    numbers = f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
+    return f"{numbers} question{'' if counts == [1] else 's'}"
 
 
 def model_table(runs: Sequence[Run], lead: str, *, alike: bool) -> Table:
@@ -75,18 +83,18 @@ def model_table(runs: Sequence[Run], lead: str, *, alike: bool) -> Table:
     rows: list[list[Cell]] = []
     for run, numbers in zip(ordered, zip(*columns, strict=True), strict=True):
         first, *others = numbers
-        rows.append([run.model, first, first.interval, *others, len(run.table.sizes)])
+        rows.append([run.model, first, first.interval, *others])
     note = f"Value ± standard error; the question is its unit.{_MARKS if _mark(rows) else ''}"
-    return Table(
-        "Models", ["model", names[0], f"95% of {names[0]}", *names[1:], "questions"], rows, note, sortable=True
-    )
+    return Table("Models", ["model", names[0], f"95% of {names[0]}", *names[1:]], rows, note, sortable=True)
 
 
 _MARKS = (
     " Bold: the best model, and all models that cannot be told apart from it. The differences are paired by question, "
-    "and their intervals hold for all pairs of models together. ci has no mark, because it is also high for a model "
-    "that answers few originals correctly."
+    "and their intervals hold for all pairs of models together."
 )
+
+
+_NO_MARK = " ci has no mark, because it is also high for a model that answers few originals correctly."
 
 
 def _mark(rows: Sequence[Sequence[Cell]]) -> bool:

@@ -98,7 +98,7 @@ def _section(task: str, runs: Sequence[Run], questions: int) -> Section:
     forms = {"loglikelihood": "; scored answers", "generate": f"; written answers, read by the {readers} reader"}
     return Section(
         title=task,
-        subtitle=f"{_counted(runs)}: {probe.summary}{forms[first.form] if first.form else ''}",
+        subtitle=f"{scores.counted(runs)}: {probe.summary}{forms[first.form] if first.form else ''}",
         headline=headline(runs, alike=alike),
         blocks=_without_dead_links(list(_blocks(probe, runs, alike=alike)), more),
         more=more,
@@ -112,13 +112,6 @@ def _section(task: str, runs: Sequence[Run], questions: int) -> Section:
             *((run.model, f"compared with {first.model}: {why}") for run in others for why in told_apart(first, run)),
         ],
     )
-
-
-def _counted(runs: Sequence[Run]) -> str:
-    """The number of questions, or the smallest and the largest number."""
-    counts = sorted({len(run.table.sizes) for run in runs})
-    numbers = f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
-    return f"{numbers} question{'' if counts == [1] else 's'}"
 
 
 def _invalid(run: Run) -> Iterator[str]:
