@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from math import isnan
@@ -15,6 +13,7 @@ import pytest
 from lm_eval_cora.report.content import Number, Report, Section
 from lm_eval_cora.report.page import render
 from tests.support import made_up
+from tests.support.browser import launched
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -27,18 +26,8 @@ pytest.importorskip("matplotlib")
 # The scope is the module, because while Playwright is active no other test can run an event loop.
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    api = pytest.importorskip("playwright.sync_api")
-    names = ("chromium", "chromium-browser", "google-chrome")
-    program = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
-    with api.sync_playwright() as playwright:
-        try:
-            found = playwright.chromium.launch(executable_path=program, timeout=600_000)
-        except api.Error:
-            if program:
-                raise
-            pytest.skip("no browser: apt-get install chromium")
+    with launched() as found:
         yield found
-        found.close()
 
 
 @pytest.fixture(scope="module")

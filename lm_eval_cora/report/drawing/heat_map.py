@@ -32,7 +32,7 @@ def heat_map(canvas: Canvas, chart: HeatMap) -> float:
         else:
             canvas.rectangles(boxes, facecolor=canvas.medium.series[0], linewidth=0, alpha=_opacity(level))
     for row, band in enumerate(chart.bands):
-        canvas.spot((0, row * step), (width, step), _said(band, width), band.link)
+        canvas.spot((0, row * step), (width, step), _said(chart, band), band.link)
     axes.set(xlim=(0, width))
     canvas.rows(count * step)
     axes.grid(False)
@@ -66,9 +66,13 @@ def _opacity(level: float) -> float:
     return min(1.0, 0.08 + 0.92 * level)
 
 
-def _said(band: Band, width: int) -> str:
-    known = [share for share in band.values[:width] if not isnan(share)]
-    return f"{band.label}: {sum(known) / len(known):.2f} right" if known else f"{band.label}: no answer"
+def _said(chart: HeatMap, band: Band) -> str:
+    """The label of a band, and the column that breaks it most."""
+    known = [(share, name) for share, name in zip(band.values, chart.columns, strict=False) if not isnan(share)]
+    share, name = min(known, default=(nan, ""), key=lambda pair: pair[0])
+    if not known or share == max(known, key=lambda pair: pair[0])[0]:
+        return band.label
+    return f"{band.label}; fewest in {wrapped(name, 60, 1)}: {share:.2f}"
 
 
 def _label_rows(canvas: Canvas, chart: HeatMap, step: float) -> None:

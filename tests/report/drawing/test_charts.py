@@ -87,14 +87,16 @@ def test_five_models_and_26_kinds_stay_readable() -> None:
 
 
 def test_cells_of_one_level_are_merged() -> None:
-    chart = HeatMap("h", ("a", "b", "c"), [Band("x", (1.0, 0.98, 0.0)), Band("y", (0.0, 1.0, nan))], NOTHING)
+    chart = HeatMap(
+        "h", ("a", "b", "c"), [Band("x", (1.0, 0.98, 0.0)), Band("y", (0.0, 1.0, nan)), Band("z", (1.0, nan))], NOTHING
+    )
     with figure_of(chart) as (figure, tips):
         (axes,) = figure.axes
         opacity = {patch.get_alpha(): patch for patch in axes.patches if patch.get_url() is None}
         cells = sorted((left, right) for left, _, right, _ in boxes(axes, PAGE.series[0]))
-        assert cells == [(0.0, 1.0), (0.0, 2.0), (1.0, 2.0), (2.0, 3.0)]
+        assert cells == [(0.0, 1.0), (0.0, 1.0), (0.0, 2.0), (1.0, 2.0), (2.0, 3.0)]
         assert {0.08, 1.0} <= opacity.keys()
-        assert tips == ["x: 0.66 right", "y: 0.50 right"]
+        assert tips == ["x; fewest in c: 0.00", "y; fewest in a: 0.00", "z"]
         assert legend(figure)[-1] == "no answer"
         assert [label.get_text() for label in axes.get_xticklabels()] == ["a", "b", "c"]
         assert axes.get_ylim()[0] > axes.get_ylim()[1]  # the first band is at the top
