@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
 from itertools import groupby, pairwise
 from typing import Any, NamedTuple, overload
 
@@ -75,6 +76,13 @@ class AnswerRecords(Sequence[Record]):
         self._has_picks = columns.has("picked")
         self._right, self._skipped = rows.right[order], rows.skipped[order]
         self._original = None if rows.original is None else rows.original[order]
+        self._description: dict[str, list[Any] | None] = {
+            "original": self._original.tolist() if self._original is not None and columns.has("original") else None,
+            "answer": self._answers if columns.has("answer") else None,
+            "kind": self._kinds if columns.has("kind") else None,
+            "category": self._categories if columns.has("category") else None,
+            "printed": None if None in self._printed else self._printed,
+        }
         questions = column(columns.texts("question"))
         starts = [places[0] for _, group in groupby(range(len(order)), questions.__getitem__) if (places := [*group])]
         self._places = {questions[start]: range(start, end) for start, end in pairwise([*starts, len(order)])}
@@ -163,12 +171,22 @@ class AnswerRecords(Sequence[Record]):
     def line(self, record: Record) -> dict[str, Any]:
         """The answer as a line of a samples file. The question is its id, and the response is the pick."""
         texts = self.texts(record)
-        doc = {
-            **vars(record),
-            "question": record.question_id,
-            "choices": (texts.printed or ()) if record.printed else (),
-        }
+        choices = (texts.printed or ()) if record.printed else ()
+        doc = {**vars(record), "question": record.question_id, "choices": choices}
         return {"doc": doc, "filtered_resps": [_NO_PICK if texts.picked is None else texts.picked]}
+
+    @property
+    def described(self) -> tuple[str, ...]:
+        """The columns that describe what was asked, beside question and variant, as far as every row has them."""
+        return tuple(name for name, values in self._description.items() if values is not None)
+
+    def asked(self) -> dict[str, str]:
+        """For each question a digest of its variants, their options and the right answers."""
+        rows = list(zip(self._variants, *filter(None, self._description.values()), strict=True))
+        return {
+            question: sha256(repr(rows[places.start : places.stop]).encode()).hexdigest()[:16]
+            for question, places in self._places.items()
+        }
 
     def are_balanced(self) -> bool:
         """Whether each option of each question is printed equally often at each letter."""

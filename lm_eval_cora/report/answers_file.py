@@ -33,9 +33,6 @@ _SAMPLE = re.compile(rb'"doc"\s*:\s*\{')
 
 _HEAD = 2**20
 
-_DESCRIBED = ("original", "answer", "kind", "category")
-"""The columns that describe what was asked, beside the question, the variant and the printed options."""
-
 _NAMED = 3
 
 
@@ -63,14 +60,12 @@ class AnswersRun(Run):
         known: The columns that the file has.
         readers: The names in the column `reader`.
         asked: For each question a digest of its variants, their options and the right answers.
-        described: The columns that this digest includes, beside the question and the variant.
     """
 
     records: AnswerRecords
     known: frozenset[str] = field(kw_only=True)
     readers: tuple[str, ...] = field(kw_only=True)
     asked: Mapping[str, str] = field(kw_only=True)
-    described: tuple[str, ...] = field(kw_only=True)
 
     @cached_property
     def entries(self) -> list[Entry]:
@@ -127,8 +122,8 @@ def read_answers_file(path: Path, reader: Reader | None = None) -> AnswersRun:
         ReportError: If the file cannot be read, a column is missing, or a value is wrong.
     """
     rows = read_answers(path)
-    asked, described = _asked(rows)
     records = AnswerRecords(rows)
+    asked = records.asked()
     notes = notes_of(rows)
     undefined = undefined_metrics(rows.table, rows.known)
     if why := undefined.get("cora"):
@@ -140,7 +135,7 @@ def read_answers_file(path: Path, reader: Reader | None = None) -> AnswersRun:
         name=TASK,
         filter="none",
         part="",
-        data=Data(digest=sha256(repr((asked, described)).encode()).hexdigest()[:8]),
+        data=Data(digest=sha256(repr((asked, records.described)).encode()).hexdigest()[:8]),
         label="",
         probe=_probe(rows, records),
         form=None,
@@ -159,27 +154,7 @@ def read_answers_file(path: Path, reader: Reader | None = None) -> AnswersRun:
         known=rows.known,
         readers=rows.readers,
         asked=asked,
-        described=described,
     )
-
-
-def _asked(rows: AnswerRows) -> tuple[dict[str, str], tuple[str, ...]]:
-    """The digest of what was asked for each question, and the columns that it includes."""
-    columns, order = rows.columns, rows.order.tolist()
-    found: dict[str, list[Any]] = {
-        name: [bool(mark) for mark in columns.truths(name)] if name == "original" else columns.texts_or_none(name)
-        for name in _DESCRIBED
-        if columns.has(name)
-    }
-    if columns.has("printed") and None not in (lists := columns.lists("printed")):
-        found["printed"] = lists
-    variants = zip(columns.texts("variant"), *found.values(), strict=True)
-    by_question: dict[str, list[Any]] = {}
-    questions, described = columns.texts("question"), list(variants)
-    for row in order:
-        by_question.setdefault(questions[row], []).append(described[row])
-    digests = {question: sha256(repr(own).encode()).hexdigest()[:16] for question, own in by_question.items()}
-    return digests, tuple(found)
 
 
 def _probe(rows: AnswerRows, records: AnswerRecords) -> Probe:
@@ -222,13 +197,13 @@ def not_the_same(before: Run, after: Run) -> str:
                 "files the same questions"
             )
     for which, run, another in (("first", before, after), ("second", after, before)):
-        if columns := [repr(name) for name in run.described if name not in another.described]:
+        if columns := [repr(name) for name in run.records.described if name not in another.records.described]:
             return (
                 f"only the {which} has the column {', '.join(columns)} in every row, so it is unknown whether both "
                 "were asked the same. Give both files the same columns"
             )
     if unlike := [question for question in one if one[question] != other[question]]:
-        columns = [repr(name) for name in ("variant", *before.described)]
+        columns = [repr(name) for name in ("variant", *before.records.described)]
         return (
             f"{len(unlike):,} of {len(one):,} questions were asked differently ({_first_few(unlike)}): the columns "
             f"{', '.join(columns)} must be equal in both files"
