@@ -224,7 +224,8 @@ def _from_rows(data: Any) -> tuple[dict[str, list[Any]], Callable[[int], str]]:
     columns = {str(name): [_plain(row.get(name, _ABSENT)) for _, row in located] for name in names}
     if str(data).lower().endswith((".csv", ".tsv")):
         columns = {name: [None if value == "" else value for value in values] for name, values in columns.items()}
-    return columns, lambda row: located[row][0]
+    places = [place for place, _ in located]  # without the rows, which fill the memory
+    return columns, lambda row: places[row]
 
 
 def _plain(value: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 
 import numpy as np
@@ -104,16 +104,19 @@ def compute_answers(entry: Entry, table: ResponseTable) -> Estimate:
     return despite_skipped(metric, table, of_originals=entry["metric"] in NEED_THE_ORIGINAL)
 
 
-def undefined_metrics(rows: AnswerRows) -> dict[str, str]:
+def undefined_metrics(table: ResponseTable, known: Collection[str]) -> dict[str, str]:
     """The metrics that the columns do not define, and the reason for each.
+
+    Args:
+        table: The answers.
+        known: The columns that the data have, as in `AnswerRows`.
 
     Example:
         >>> from lm_eval_cora.answer_rows import read_answers
         >>> rows = read_answers([{"question": 1, "variant": n, "correct": True} for n in range(2)])
-        >>> undefined_metrics(rows)["macro_acc"]
+        >>> undefined_metrics(rows.table, rows.known)["macro_acc"]
         "needs the column 'category'"
     """
-    table, known = rows.table, rows.known
     if "original" not in known:
         original = (
             f"needs the column 'original', which marks the original of each question, or a variant named {ORIGINAL!r}"

@@ -90,7 +90,7 @@ def score(
 def scores_of_rows(rows: AnswerRows) -> Scores:
     """The scores of answers in a table or file; see `score`."""
     functions = {entry["metric"]: partial(compute_answers, entry) for entry in ENTRIES}
-    return Scores(rows.table, functions, reasons=undefined_metrics(rows), notes=notes_of(rows))
+    return Scores(rows.table, functions, reasons=undefined_metrics(rows.table, rows.known), notes=notes_of(rows))
 
 
 def read(variants: Sequence[Variant], responses: Iterable[str | None], *, reader: Reader = "flexible") -> Scores:

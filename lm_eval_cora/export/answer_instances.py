@@ -20,11 +20,11 @@ def answer_rows(run: AnswersRun, result_id: str | None) -> Iterator[dict[str, An
         A row, without the keys that identify the record.
     """
     name = evaluation_name(run)
-    method = ", ".join(run.rows.readers) or "unknown"
+    method = ", ".join(run.readers) or "unknown"
     for record in run.records:
         if record.skipped:
             continue
-        texts = run.made.texts(record)
+        texts = run.records.texts(record)
         row = {
             "evaluation_name": name,
             "evaluation_result_id": result_id,
@@ -33,7 +33,7 @@ def answer_rows(run: AnswersRun, result_id: str | None) -> Iterator[dict[str, An
             "input": {
                 "raw": record.question_id,
                 "reference": [] if texts.answer is None else [texts.answer],
-                "choices": texts.printed or None,
+                "choices": list(texts.printed or ()) or None,
             },
             "output": {"raw": [] if texts.picked is None else [texts.picked]},
             "answer_attribution": [] if texts.picked is None else [_attribution(texts.picked, method)],
@@ -45,9 +45,9 @@ def answer_rows(run: AnswersRun, result_id: str | None) -> Iterator[dict[str, An
                     "question_id": record.question_id,
                     "variant": texts.variant,
                     "variants": record.variants,
-                    "kind": record.kind if "kind" in run.rows.known else None,
+                    "kind": record.kind if "kind" in run.known else None,
                     "category": record.category,
-                    "original": record.original if "original" in run.rows.known else None,
+                    "original": record.original if "original" in run.known else None,
                 }
             ),
         }

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import pairwise
-from typing import Any, NamedTuple
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
+from itertools import groupby, pairwise
+from typing import Any, NamedTuple, overload
 
 from lm_eval_cora.answer_rows import AnswerRows
 from lm_eval_cora.formats import BOXED, LETTER
 from lm_eval_cora.question import MAX_OPTIONS
 from lm_eval_cora.records import Record
+
+_NO_PICK = "(the file has no pick)"
+"""Stands for the response in a line without a pick."""
 
 _UNKNOWN = -1
 """Identity of a right option that is not known."""
@@ -28,111 +33,168 @@ class Texts(NamedTuple):
     variant: str
     picked: str | None
     answer: str | None
-    printed: list[str] | None
+    printed: tuple[str, ...] | None
 
 
-class AnswerRecords:
+class AnswerRecords(Sequence[Record]):
     """The answers of a file, one Record per row, sorted by question and variant.
 
-    A pick from printed options has the identities of the options. Any other answer is a written one, which is empty if
-    the file has no picks.
+    The records are made when they are used, because those of a large file fill the memory. A pick from printed options
+    has the identities of the options. Any other answer is a written one, which is empty if the file has no picks.
 
-    Attributes:
-        records: The records.
+    Example:
+        >>> from lm_eval_cora.answer_rows import read_answers
+        >>> row = {"question": "q1", "variant": 0, "picked": "Fog", "answer": "Ice", "printed": ["Ice", "Fog"]}
+        >>> records = AnswerRecords(read_answers([row]))
+        >>> records[0].position, records[0].correct, records.line(records[0])["filtered_resps"]
+        (1, False, ['Fog'])
     """
 
     def __init__(self, rows: AnswerRows) -> None:
-        """Make the records.
+        """Keep the texts of the answers, each different one once.
 
         Args:
             rows: The answers.
-
-        Example:
-            >>> from lm_eval_cora.answer_rows import read_answers
-            >>> row = {"question": "q1", "variant": 0, "picked": "Fog", "answer": "Ice", "printed": ["Ice", "Fog"]}
-            >>> made = AnswerRecords(read_answers([row]))
-            >>> (record,) = made.records
-            >>> record.position, record.correct, made.line(record)["filtered_resps"]
-            (1, False, ['Fog'])
         """
-        columns = rows.columns
-        self._order = rows.order.tolist()
-        self._questions = columns.texts("question")
-        nothing: Sequence[None] = [None] * len(self._order)
-        self._picked = columns.texts_or_none("picked") if columns.has("picked") else nothing
-        self._answers = columns.texts_or_none("answer") if columns.has("answer") else nothing
-        self._printed = columns.lists("printed") if columns.has("printed") else nothing
+        columns, order = rows.columns, rows.order
+        kept: dict[Any, Any] = {}
+
+        def column(values: Iterable[Any]) -> list[Any]:
+            found = [kept.setdefault(value, value) for value in values]
+            return [found[row] for row in order.tolist()]
+
+        def texts(name: str) -> list[Any]:
+            return column(columns.texts_or_none(name) if columns.has(name) else [None] * len(order))
+
+        variants = column(columns.texts("variant"))
+        lists = columns.lists("printed") if columns.has("printed") else [None] * len(order)
+        printed = (None if one is None else tuple(kept.setdefault(text, text) for text in one) for one in lists)
+        self._variants = variants
+        self._kinds = column(columns.texts("kind")) if columns.has("kind") else variants
+        self._categories, self._picked, self._answers = texts("category"), texts("picked"), texts("answer")
+        self._printed = column(printed)
         self._has_picks = columns.has("picked")
-        self._right, self._skipped = rows.right.tolist(), rows.skipped.tolist()
-        self._variants = columns.texts("variant")
-        self._kinds = columns.texts("kind") if columns.has("kind") else self._variants
-        self._categories = columns.texts_or_none("category") if columns.has("category") else nothing
-        self._originals = [False] * len(self._order) if rows.original is None else rows.original.tolist()
-        first = [place for place, row in enumerate(self._order) if self._is_first(place, row)]
-        self._starts = {self._questions[self._order[place]]: place for place in first}
-        self.records: list[Record] = []
-        for start, end in pairwise([*first, len(self._order)]):
-            self.records += self._of_question(self._order[start:end])
+        self._right, self._skipped = rows.right[order], rows.skipped[order]
+        self._original = None if rows.original is None else rows.original[order]
+        self._description: dict[str, list[Any] | None] = {
+            "original": self._original.tolist() if self._original is not None and columns.has("original") else None,
+            "answer": self._answers if columns.has("answer") else None,
+            "kind": self._kinds if columns.has("kind") else None,
+            "category": self._categories if columns.has("category") else None,
+            "printed": None if None in self._printed else self._printed,
+        }
+        questions = column(columns.texts("question"))
+        starts = [places[0] for _, group in groupby(range(len(order)), questions.__getitem__) if (places := [*group])]
+        self._places = {questions[start]: range(start, end) for start, end in pairwise([*starts, len(order)])}
 
-    def _is_first(self, place: int, row: int) -> bool:
-        return not place or self._questions[row] != self._questions[self._order[place - 1]]
+    def __len__(self) -> int:
+        """The number of rows."""
+        return len(self._variants)
 
-    def _of_question(self, rows: Sequence[int]) -> list[Record]:
-        lists = [self._printed[row] for row in rows]
-        known = [printed for printed in lists if printed is not None]
-        has_options = self._has_picks and all(self._printed[row] is not None or self._skipped[row] for row in rows)
+    def __iter__(self) -> Iterator[Record]:
+        """All records."""
+        for question in self._places:
+            yield from self.of(question)
+
+    @overload
+    def __getitem__(self, place: int) -> Record: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Record]: ...
+    def __getitem__(self, place: int | slice) -> Record | list[Record]:
+        """The record of a row."""
+        return list(self)[place]
+
+    def of(self, question: str) -> list[Record]:
+        """The records of a question, in the order of its variants."""
+        places = self._places[question]
+        known = [printed for place in places if (printed := self._printed[place]) is not None]
+        has_options = self._has_picks and all(
+            self._printed[place] is not None or self._skipped[place] for place in places
+        )
         if not has_options or max(map(len, known), default=0) > MAX_OPTIONS:
-            return [self._written(row, ordinal, len(rows)) for ordinal, row in enumerate(rows)]
-        texts = [*(text for printed in known for text in printed), *filter(None, (self._answers[row] for row in rows))]
-        numbers = {text: number for number, text in enumerate(dict.fromkeys(texts))}
-        return [self._chosen(row, ordinal, len(rows), numbers) for ordinal, row in enumerate(rows)]
+            return [self._written(question, place) for place in places]
+        answers = filter(None, (self._answers[place] for place in places))
+        texts = dict.fromkeys([*(text for printed in known for text in printed), *answers])
+        numbers = {text: number for number, text in enumerate(texts)}
+        return [self._chosen(question, place, numbers) for place in places]
 
-    def _chosen(self, row: int, ordinal: int, variants: int, numbers: Mapping[str, int]) -> Record:
-        pick, right, printed = self._picked[row], self._answers[row], self._printed[row] or []
+    def _chosen(self, question: str, place: int, numbers: Mapping[str, int]) -> Record:
+        pick, right, printed = self._picked[place], self._answers[place], self._printed[place] or ()
         picked = None if pick is None else numbers[pick]
-        answer = _UNKNOWN if right is None else numbers[right]
-        return Record(
-            self._questions[row],
-            variants,
-            ordinal,
-            self._kinds[row],
+        answer = picked if self._right[place] else None if right is None else numbers[right]
+        return self._record(
+            question,
+            place,
             tuple(numbers[text] for text in printed),
-            picked if self._right[row] and picked is not None else answer,
+            _UNKNOWN if answer is None else answer,
             picked=picked,
             position=None if pick is None else printed.index(pick),
             ask=LETTER.name,
-            **self._shared(row),
         )
 
-    def _written(self, row: int, ordinal: int, variants: int) -> Record:
-        return Record(
-            self._questions[row],
-            variants,
-            ordinal,
-            self._kinds[row],
+    def _written(self, question: str, place: int) -> Record:
+        return self._record(
+            question,
+            place,
             (),
-            self._answers[row] or "",
-            written=self._picked[row] if self._has_picks or self._skipped[row] else "",
-            matches=self._right[row],
+            self._answers[place] or "",
+            written=self._picked[place] if self._has_picks or self._skipped[place] else "",
+            matches=bool(self._right[place]),
             ask=BOXED.name,
-            **self._shared(row),
         )
 
-    def _shared(self, row: int) -> dict[str, Any]:
-        return {
-            "category": self._categories[row] or "",
-            "original": self._originals[row],
-            "skipped": self._skipped[row],
-        }
+    def _record(self, question: str, place: int, printed: tuple[int, ...], answer: int | str, **more: Any) -> Record:
+        places = self._places[question]
+        return Record(
+            question,
+            len(places),
+            place - places.start,
+            self._kinds[place],
+            printed,
+            answer,
+            category=self._categories[place] or "",
+            original=self._original is not None and bool(self._original[place]),
+            skipped=bool(self._skipped[place]),
+            **more,
+        )
+
+    def texts(self, record: Record) -> Texts:
+        """The texts of the row of a record."""
+        place = self._places[record.question_id].start + record.ordinal
+        return Texts(
+            self._variants[place],
+            self._picked[place],
+            self._answers[place],
+            self._printed[place],
+        )
 
     def line(self, record: Record) -> dict[str, Any]:
         """The answer as a line of a samples file. The question is its id, and the response is the pick."""
         texts = self.texts(record)
-        choices = tuple(texts.printed or ()) if record.printed else ()
+        choices = (texts.printed or ()) if record.printed else ()
         doc = {**vars(record), "question": record.question_id, "choices": choices}
-        return {"doc": doc, "filtered_resps": [texts.picked or ""]}
+        return {"doc": doc, "filtered_resps": [_NO_PICK if texts.picked is None else texts.picked]}
 
-    def texts(self, record: Record) -> Texts:
-        """The texts of the row of a record."""
-        row = self._order[self._starts[record.question_id] + record.ordinal]
-        return Texts(self._variants[row], self._picked[row], self._answers[row], self._printed[row])
+    @property
+    def described(self) -> tuple[str, ...]:
+        """The columns that describe what was asked, beside question and variant, as far as every row has them."""
+        return tuple(name for name, values in self._description.items() if values is not None)
+
+    def asked(self) -> dict[str, str]:
+        """For each question a digest of its variants, their options and the right answers."""
+        rows = list(zip(self._variants, *filter(None, self._description.values()), strict=True))
+        return {
+            question: sha256(repr(rows[places.start : places.stop]).encode()).hexdigest()[:16]
+            for question, places in self._places.items()
+        }
+
+    def are_balanced(self) -> bool:
+        """Whether each option of each question is printed equally often at each letter."""
+        return all(map(self._is_balanced, self._places.values()))
+
+    def _is_balanced(self, places: range) -> bool:
+        found: Counter[tuple[int, str]] = Counter()
+        for place in places:
+            found.update(enumerate(self._printed[place] or ()))
+        letters = len({place for place, _ in found})
+        return len(set(found.values())) == 1 and len(found) == letters**2 <= MAX_OPTIONS**2

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from hashlib import sha256
@@ -34,9 +33,6 @@ _SAMPLE = re.compile(rb'"doc"\s*:\s*\{')
 
 _HEAD = 2**20
 
-_DESCRIBED = ("original", "answer", "kind", "category")
-"""The columns that describe what was asked, beside the question, the variant and the printed options."""
-
 _NAMED = 3
 
 
@@ -60,21 +56,21 @@ class AnswersRun(Run):
     """The answers in a file that was collected without the harness.
 
     Attributes:
-        rows: The answers.
-        made: The answers as records and lines.
+        records: The answers as records, made when they are used.
+        known: The columns that the file has.
+        readers: The names in the column `reader`.
         asked: For each question a digest of its variants, their options and the right answers.
-        described: The columns that this digest includes.
     """
 
-    rows: AnswerRows = field(kw_only=True)
-    made: AnswerRecords = field(kw_only=True)
+    records: AnswerRecords
+    known: frozenset[str] = field(kw_only=True)
+    readers: tuple[str, ...] = field(kw_only=True)
     asked: Mapping[str, str] = field(kw_only=True)
-    described: tuple[str, ...] = field(kw_only=True)
 
     @cached_property
     def entries(self) -> list[Entry]:
         """The metrics that the columns of the file define."""
-        undefined = undefined_metrics(self.rows)
+        undefined = undefined_metrics(self.table, self.known)
         return [entry for entry in ENTRIES if entry["metric"] not in undefined]
 
     def function(self, entry: Entry) -> Callable[[ResponseTable], Any]:
@@ -88,7 +84,28 @@ class AnswersRun(Run):
 
     def line(self, record: Record) -> Mapping[str, Any]:
         """The answer as a line of a samples file."""
-        return self.made.line(record)
+        return self.records.line(record)
+
+    @cached_property
+    def answers(self) -> Mapping[str, list[Record]]:
+        """The records of each question, made when they are used."""
+        return _Answers(self)
+
+
+class _Answers(Mapping[str, list[Record]]):
+    """The records of the questions of a run."""
+
+    def __init__(self, run: AnswersRun) -> None:
+        self._run = run
+
+    def __getitem__(self, question: str) -> list[Record]:
+        return self._run.records.of(question)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._run.table.question_ids)
+
+    def __len__(self) -> int:
+        return len(self._run.table.question_ids)
 
 
 def read_answers_file(path: Path, reader: Reader | None = None) -> AnswersRun:
@@ -105,12 +122,12 @@ def read_answers_file(path: Path, reader: Reader | None = None) -> AnswersRun:
         ReportError: If the file cannot be read, a column is missing, or a value is wrong.
     """
     rows = read_answers(path)
-    asked, described = _asked(rows)
-    made = AnswerRecords(rows)
+    records = AnswerRecords(rows)
+    asked = records.asked()
     notes = notes_of(rows)
-    undefined = undefined_metrics(rows)
-    if absent := [name for name in NEED_THE_ORIGINAL if name in undefined]:
-        notes.append(f"undefined: {', '.join(absent)}: {undefined[absent[0]]}")
+    undefined = undefined_metrics(rows.table, rows.known)
+    if why := undefined.get("cora"):
+        notes.append(f"undefined: {', '.join(name for name in NEED_THE_ORIGINAL if undefined[name] == why)}: {why}")
     if reader:
         notes.append(f"--reader {reader} does not apply: the file has answers, not responses")
     return AnswersRun(
@@ -118,9 +135,9 @@ def read_answers_file(path: Path, reader: Reader | None = None) -> AnswersRun:
         name=TASK,
         filter="none",
         part="",
-        data=Data(digest=sha256(repr((asked, described)).encode()).hexdigest()[:8]),
+        data=Data(digest=sha256(repr((asked, records.described)).encode()).hexdigest()[:8]),
         label="",
-        probe=_probe(rows, made),
+        probe=_probe(rows, records),
         form=None,
         files=(path,),
         results={},
@@ -128,39 +145,19 @@ def read_answers_file(path: Path, reader: Reader | None = None) -> AnswersRun:
         reader=None,
         read_before="",
         table=rows.table,
-        records=made.records,
+        records=records,
         places={},
         digests={},
         references=frozenset(),
         metrics=frozenset(),
         notes=tuple(notes),
-        rows=rows,
-        made=made,
+        known=rows.known,
+        readers=rows.readers,
         asked=asked,
-        described=described,
     )
 
 
-def _asked(rows: AnswerRows) -> tuple[dict[str, str], tuple[str, ...]]:
-    """The digest of what was asked for each question, and the columns that it includes."""
-    columns, order = rows.columns, rows.order.tolist()
-    found: dict[str, list[Any]] = {
-        name: [bool(mark) for mark in columns.truths(name)] if name == "original" else columns.texts_or_none(name)
-        for name in _DESCRIBED
-        if columns.has(name)
-    }
-    if columns.has("printed") and None not in (lists := columns.lists("printed")):
-        found["printed"] = lists
-    variants = zip(columns.texts("variant"), *found.values(), strict=True)
-    by_question: dict[str, list[Any]] = {}
-    questions, described = columns.texts("question"), list(variants)
-    for row in order:
-        by_question.setdefault(questions[row], []).append(described[row])
-    digests = {question: sha256(repr(own).encode()).hexdigest()[:16] for question, own in by_question.items()}
-    return digests, tuple(found)
-
-
-def _probe(rows: AnswerRows, made: AnswerRecords) -> Probe:
+def _probe(rows: AnswerRows, records: AnswerRecords) -> Probe:
     """The tables and charts that the columns of the file define."""
     has_kinds = "kind" in rows.known and len(rows.table.kinds) > 1
     has_picks = "picked" in rows.known
@@ -170,7 +167,7 @@ def _probe(rows: AnswerRows, made: AnswerRecords) -> Probe:
         "bmca_curve": True,
         "accuracy_ranges": has_kinds and has_picks,
         "by_kind": has_kinds,
-        "picks_by_letter": has_picks and _is_balanced(made.records),
+        "picks_by_letter": has_picks and records.are_balanced(),
     }
     sizes = set(rows.table.options.tolist())
     return Probe(
@@ -189,19 +186,6 @@ def _cannot_expand(question: Any, setting: Setting) -> Any:
     raise OptionError(f"{TASK}: the variants of a file of answers cannot be made again")
 
 
-def _is_balanced(records: list[Record]) -> bool:
-    """Whether each option of each question is printed equally often at each letter."""
-    places: dict[str, Counter[tuple[int, int]]] = {}
-    for record in records:
-        if not record.printed:
-            return False
-        places.setdefault(record.question_id, Counter()).update(enumerate(record.printed))
-    return all(
-        len(set(found.values())) == 1 and len(found) == len({place for place, _ in found}) ** 2
-        for found in places.values()
-    )
-
-
 def not_the_same(before: Run, after: Run) -> str:
     """Reason why a file of answers cannot be compared with another run; empty if it can."""
     if not (isinstance(before, AnswersRun) and isinstance(after, AnswersRun)):
@@ -215,20 +199,23 @@ def not_the_same(before: Run, after: Run) -> str:
                 "files the same questions"
             )
     for which, run, another in (("first", before, after), ("second", after, before)):
-        if columns := [repr(name) for name in run.described if name not in another.described]:
+        if columns := [repr(name) for name in run.records.described if name not in another.records.described]:
             return (
                 f"only the {which} has the column {', '.join(columns)} in every row, so it is unknown whether both "
                 "were asked the same. Give both files the same columns"
             )
     if unlike := [question for question in one if one[question] != other[question]]:
-        columns = [repr(before.rows.columns.names[name]) for name in ("variant", *before.described)]
+        columns = [repr(name) for name in ("variant", *before.records.described)]
         return (
             f"{len(unlike):,} of {len(one):,} questions were asked differently ({_first_few(unlike)}): the columns "
             f"{', '.join(columns)} must be equal in both files"
         )
     if before.table.question_ids != after.table.question_ids:
         skipped = sorted(set(before.table.question_ids) ^ set(after.table.question_ids))
-        return f"{len(skipped):,} questions were skipped in one of the two ({_first_few(skipped)})"
+        return (
+            f"in one of the two all variants of {len(skipped):,} of {len(one):,} questions were skipped "
+            f"({_first_few(skipped)}). Give both files answers to the same questions"
+        )
     return ""
 
 

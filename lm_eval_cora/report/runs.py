@@ -100,7 +100,7 @@ class Run:
         return part_of(part_of(self.results, "configs"), self.name)
 
     @cached_property
-    def answers(self) -> dict[str, list[Record]]:
+    def answers(self) -> Mapping[str, list[Record]]:
         """The records of each complete question in order, without repeated answers to a variant."""
         complete: dict[str, dict[int, Record]] = {question: {} for question in self.table.question_ids}
         for record in self.records:
