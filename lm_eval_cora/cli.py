@@ -37,6 +37,7 @@ from lm_eval_cora.report.plots import check_drawing
 from lm_eval_cora.report.runs import Run, read_runs
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.report.text import as_csv, as_json, as_markdown, table_as_text
+from lm_eval_cora.report.writing import replace_file
 from lm_eval_cora.sources import scores_of_rows
 from lm_eval_cora.suggestions import did_you_mean
 from lm_eval_cora.task_files import TaskFile, task_list
@@ -353,7 +354,7 @@ def _write(text: str, path: Path) -> None:
     if path == _STDOUT:
         sys.stdout.write(text)
         return
-    path.write_text(text, encoding="utf-8", errors="backslashreplace")  # lone surrogates cannot be encoded
+    replace_file(path, text.encode("utf-8", "backslashreplace"))  # lone surrogates cannot be encoded
     _say(f"wrote {path}")
 
 

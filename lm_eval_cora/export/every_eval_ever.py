@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from math import inf, isnan
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 from uuid import UUID
 
 from lm_eval_cora import __version__
@@ -30,6 +29,7 @@ from lm_eval_cora.metrics.meanings import MEANINGS
 from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.files import chat_template_of
 from lm_eval_cora.report.runs import Run
+from lm_eval_cora.report.writing import replace_file, temporary_file
 
 _SCHEMA = "0.3.0"
 
@@ -103,9 +103,9 @@ def _write(runs: Sequence[Run], folder: Path) -> list[Path]:
     place = folder.joinpath(*parts)
     place.mkdir(parents=True, exist_ok=True)
     # The name of the file depends on its contents, so the file gets a temporary name first.
-    partial = place / f".{os.getpid()}.partial"
-    try:
-        count, checksum = _write_rows(runs, record, partial)
+    with temporary_file(place) as (partial, file):
+        count, checksum = _write_rows(runs, record, file)
+        file.flush()
         name = _uuid(record, checksum)
         record["detailed_evaluation_results"] = {
             "format": "jsonl",
@@ -116,13 +116,11 @@ def _write(runs: Sequence[Run], folder: Path) -> list[Path]:
         }
         written = [place / f"{name}.json", place / f"{name}_samples.jsonl"]
         partial.replace(written[1])
-        written[0].write_bytes((_json(record, indent=2) + "\n").encode())
-    finally:
-        partial.unlink(missing_ok=True)
+        replace_file(written[0], (_json(record, indent=2) + "\n").encode())
     return written
 
 
-def _write_rows(runs: Sequence[Run], record: Mapping[str, Any], path: Path) -> tuple[int, str]:
+def _write_rows(runs: Sequence[Run], record: Mapping[str, Any], file: BinaryIO) -> tuple[int, str]:
     """Write a row per variant; return the number of rows and their checksum."""
     results = {result["evaluation_result_id"] for result in record["evaluation_results"]}
     same = {
@@ -131,15 +129,14 @@ def _write_rows(runs: Sequence[Run], record: Mapping[str, Any], path: Path) -> t
         "model_id": record["model_info"]["id"],
     }
     count, digest = 0, sha256()
-    with path.open("wb") as file:
-        for run in runs:
-            # `acc` is the metric that equals the mean of the rows' scores.
-            result = _result_id(run, "acc")
-            for row in rows(run, result if result in results else None):
-                line = (_json(same | row) + "\n").encode()
-                file.write(line)
-                digest.update(line)
-                count += 1
+    for run in runs:
+        # `acc` is the metric that equals the mean of the rows' scores.
+        result = _result_id(run, "acc")
+        for row in rows(run, result if result in results else None):
+            line = (_json(same | row) + "\n").encode()
+            file.write(line)
+            digest.update(line)
+            count += 1
     return count, digest.hexdigest()
 
 
