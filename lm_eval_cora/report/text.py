@@ -106,7 +106,10 @@ _COLUMNS = (
 
 
 def as_csv(runs: Sequence[Run]) -> str:
-    """Write a CSV line per model, task and metric; undefined numbers are empty."""
+    """Write a CSV line per model, task and metric; undefined numbers are empty.
+
+    A text that a spreadsheet would compute as a formula gets an apostrophe in front of it, as OWASP recommends.
+    """
     text = StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(_COLUMNS)
@@ -118,4 +121,15 @@ def _rows(run: Run) -> Iterator[list[object]]:
     for name, estimate in run.estimates.items():
         numbers = ["" if isnan(number) else repr(number) for number in (*estimate, *estimate.interval)]
         counts = [len(run.table.sizes), run.table.answers]
-        yield [run.model, run.task, name, *numbers, *counts, run.signature, run.reader or "", *run.data]
+        texts = [_no_formula(text) for text in (run.model, run.task, name, run.signature, run.reader or "", *run.data)]
+        yield [*texts[:3], *numbers, *counts, *texts[3:]]
+
+
+def _no_formula(text: str) -> str:
+    """Put an apostrophe before a text that begins like a formula.
+
+    Example:
+        >>> _no_formula("=1+1"), _no_formula("an-org/model")
+        ("'=1+1", 'an-org/model')
+    """
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r", "\n")) else text
