@@ -121,15 +121,16 @@ def _rows(run: Run) -> Iterator[list[object]]:
     for name, estimate in run.estimates.items():
         numbers = ["" if isnan(number) else repr(number) for number in (*estimate, *estimate.interval)]
         counts = [len(run.table.sizes), run.table.answers]
-        texts = [_no_formula(text) for text in (run.model, run.task, name, run.signature, run.reader or "", *run.data)]
+        texts = [_plain(text) for text in (run.model, run.task, name, run.signature, run.reader or "", *run.data)]
         yield [*texts[:3], *numbers, *counts, *texts[3:]]
 
 
-def _no_formula(text: str) -> str:
+def _plain(text: str) -> str:
     """Put an apostrophe before a text that begins like a formula.
 
     Example:
-        >>> _no_formula("=1+1"), _no_formula("an-org/model")
+        >>> _plain("=1+1"), _plain("an-org/model")
         ("'=1+1", 'an-org/model')
     """
-    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r", "\n")) else text
+    text = text.replace("\r", " ")  # before Python 3.13, csv does not quote it
+    return f"'{text}" if text.lstrip().startswith(("=", "+", "-", "@")) or text[:1].isspace() else text
