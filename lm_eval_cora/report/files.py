@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.data import OF_THE_DATA, Data
+from lm_eval_cora.lines import LARGEST, is_deep, whole_number
 from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.signature import HOW_MUCH, WHERE_IT_ENDS, is_two_phase, signature_parts
 
@@ -250,10 +251,13 @@ def _model(results: Mapping[str, Any]) -> str:
 def _read(path: Path) -> Mapping[str, Any]:
     """Read a results file; empty if the file cannot be read or is not a results file."""
     try:
-        results = json.loads(path.read_text(encoding="utf-8"))
+        if path.stat().st_size > LARGEST:
+            return {}
+        results = json.loads(path.read_text(encoding="utf-8"), parse_int=whole_number)
     except (OSError, ValueError, RecursionError):
         return {}
-    return results if isinstance(results, dict) and isinstance(results.get("results"), dict) else {}
+    usable = isinstance(results, dict) and isinstance(results.get("results"), dict) and not is_deep(results)
+    return results if usable else {}
 
 
 def short_names(models: Iterable[str]) -> dict[str, str]:
