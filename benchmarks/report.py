@@ -92,7 +92,9 @@ def _lines_of_a_run(folder: Path) -> Iterator[tuple[dict[str, Any], str, str, st
     rows = [
         {
             "question": STEM.format(number=number) * 2,
-            "choices": [f"Statement {letter} about topic {number}, in a sentence of usual length." for letter in "pqrs"],
+            "choices": [
+                f"Statement {letter} about topic {number}, in a sentence of usual length." for letter in "pqrs"
+            ],
             "answer": number % 4,
             "category": f"subject {number}",
             "id": f"question-{number}",
