@@ -149,7 +149,7 @@ class AnswerColumns(NamedTuple):
         return str(int(value) if whole else value)
 
     def _truth(self, row: int, column: str, value: Any) -> bool:
-        text = f"{value + 0:g}" if isinstance(value, int | float) else str(value).strip().lower()
+        text = str(value + 0.0) if isinstance(value, float) else str(value).strip().lower()
         if text not in _TRUTH:
             raise self.error(row, column, "True or False (or 1 or 0)")
         return _TRUTH[text]

@@ -36,6 +36,7 @@ from lm_eval_cora.report.page import render
 from lm_eval_cora.report.runs import Run, read_runs
 from lm_eval_cora.report.sections import charts_of, make_report
 from lm_eval_cora.report.text import as_csv, as_json, as_markdown, table_as_text
+from lm_eval_cora.report.writing import replace_file
 from lm_eval_cora.sources import scores_of_rows
 from lm_eval_cora.suggestions import did_you_mean
 from lm_eval_cora.task_files import TaskFile, task_list
@@ -58,9 +59,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Raises:
         SystemExit: With status 2 if the usage is wrong, and with 0 after `--help` and `--version`.
     """
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):  # escape what the terminal cannot print
-            stream.reconfigure(errors="backslashreplace")
+    with _streams():
+        return _main(arguments)
+
+
+@contextmanager
+def _streams() -> Iterator[None]:
+    """Let stdout and stderr take any text, also if they are closed, and end without an error if nobody reads them."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed with >&- in the shell; files opened later must not take its place
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+        elif isinstance(stream := getattr(sys, name), TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # escape what the terminal cannot print
+    try:
+        yield
+    finally:
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except OSError:  # Python flushes again at exit
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _main(arguments: Sequence[str] | None) -> int:
     given, others = make_parser(_COMMANDS).parse_known_args(arguments)
     if others and given.command is not _run:
         given.usage_error(f"unrecognized arguments: {' '.join(others)}")
@@ -81,7 +102,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
     except OSError as error:
         if isinstance(error, BrokenPipeError):  # for example after `| head`
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes stdout at exit
             return 0
         where = error.filename or getattr(given, "output", None) or "standard output"
         message = f"{where}: {error.strerror}" if error.strerror else error  # our own errors name the file
@@ -388,7 +408,7 @@ def _write(text: str, path: Path) -> None:
     if path == _STDOUT:
         sys.stdout.write(text)
         return
-    path.write_text(text, encoding="utf-8", errors="backslashreplace")  # lone surrogates cannot be encoded
+    replace_file(path, text.encode("utf-8", "backslashreplace"))  # lone surrogates cannot be encoded
     _say(f"wrote {path}")
 
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from lm_eval_cora.formats import FORMATS
 from lm_eval_cora.hits import flatten
+from lm_eval_cora.packed import PackedRecords, grouped
 from lm_eval_cora.records import Record
 
 INVALID = -1
@@ -116,49 +117,75 @@ class ResponseTable:
             >>> len(table.question_ids), table.incomplete
             (0, 1)
         """
-        groups: dict[str, dict[int, Record]] = {}
-        duplicates = 0
-        for record in records:
-            group = groups.setdefault(str(record.question_id), {})
-            if record.ordinal in group:
-                duplicates += 1
-            else:
-                group[record.ordinal] = record
-        begun = {key: group for key, group in groups.items() if not all(record.skipped for record in group.values())}
-        complete = {key: group for key, group in begun.items() if _is_complete(group)}
-        ids = tuple(sorted(complete))
-        rows = [complete[key][ordinal] for key in ids for ordinal in range(len(complete[key]))]
-        kinds = tuple(dict.fromkeys(record.kind for record in rows))
-        codes = {kind: code for code, kind in enumerate(kinds)}
-        sizes = np.array([len(complete[key]) for key in ids], dtype=np.int64)
-        pairs, ran_out = _compare(rows, np.cumsum(sizes).tolist(), same)
-        return cls(
-            question_ids=ids,
-            categories=tuple(complete[key][0].category for key in ids),
-            sizes=sizes,
-            kinds=kinds,
-            kind=np.array([codes[record.kind] for record in rows], dtype=np.int64),
-            picked=np.array([_pick(record) for record in rows], dtype=np.int64),
-            position=np.array([INVALID if r.position is None else r.position for r in rows], dtype=np.int64),
-            selected=np.array([_bit_set(record.selected or ()) for record in rows], dtype=np.uint64),
-            answer=np.array([0 if isinstance(r.answer, str) else r.answer for r in rows], dtype=np.int64),
-            correct=np.array([record.correct for record in rows], dtype=np.bool_),
-            invalid=np.array([record.invalid for record in rows], dtype=np.bool_),
-            tied=np.array([record.tied for record in rows], dtype=np.bool_),
-            printed=np.array([_bit_set(record.printed) for record in rows], dtype=np.uint64),
-            options=np.array([len(record.printed) for record in rows], dtype=np.int64),
-            yes=np.array([nan if record.yes is None else record.yes for record in rows], dtype=np.float64),
-            no=np.array([nan if record.no is None else record.no for record in rows], dtype=np.float64),
-            original=np.array([record.original for record in rows], dtype=np.bool_),
-            written=np.array([FORMATS[record.ask].is_open and not record.skipped for record in rows], dtype=np.bool_),
-            skipped=np.array([record.skipped for record in rows], dtype=np.bool_),
-            followed=np.array([nan if r.followed is None else r.followed for r in rows], dtype=np.float64),
+        return cls.from_packed(PackedRecords(records), same)[0]
+
+    @classmethod
+    def from_packed(
+        cls, records: PackedRecords, same: Callable[[str, str], bool | None] = eq
+    ) -> tuple[ResponseTable, Ints]:
+        """Group records by question, as `from_records` does.
+
+        Args:
+            records: Scored variants; may be empty.
+            same: As in `from_records`.
+
+        Returns:
+            The table; and (R,) the place of each of its records in the sequence.
+        """
+        found = grouped(records)
+        question, asked, answer = (codes[found.rows] for codes in records.codes)
+        # Compute each column once per pair of a variant and an answer.
+        _, first, pair = np.unique(
+            asked * max(1, len(records.answers)) + answer, return_index=True, return_inverse=True
+        )
+        pair = pair.reshape(-1)
+        parts = [records[place] for place in found.rows[first].tolist()]
+
+        def column(values: Iterable[Any], kind: type[np.generic] | type[bool]) -> NDArray[Any]:
+            return np.array(list(values), dtype=kind)[pair]
+
+        codes = {kind: code for code, kind in enumerate(dict.fromkeys(part.kind for part in parts))}
+        kinds, begins, kind = np.unique(
+            column((codes[part.kind] for part in parts), np.int64), return_index=True, return_inverse=True
+        )
+        by_place = np.argsort(begins)
+        names = list(codes)
+        written = [part.written for part in parts]
+        pairs, ran_out = _no_pairs(), _no_pairs()
+        if any(text is not None for text in written):
+            undecided = column((part.written is not None and part.matches is None for part in parts), np.bool_)
+            pairs, ran_out = _compare([written[n] for n in pair.tolist()], np.cumsum(found.sizes).tolist(), same)
+            alone = np.repeat(np.flatnonzero(undecided)[:, None], 2, axis=1)
+            ran_out = np.concatenate([alone, ran_out])
+        starts = np.cumsum(found.sizes) - found.sizes
+        table = cls(
+            question_ids=found.ids,
+            categories=tuple(records.questions[code][1] for code in question[starts].tolist()),
+            sizes=found.sizes,
+            kinds=tuple(names[code] for code in kinds[by_place].tolist()),
+            kind=np.argsort(by_place)[kind.reshape(-1)].astype(np.int64),
+            picked=column(map(_pick, parts), np.int64),
+            position=column((INVALID if r.position is None else r.position for r in parts), np.int64),
+            selected=column((_bit_set(part.selected or ()) for part in parts), np.uint64),
+            answer=column((0 if isinstance(part.answer, str) else part.answer for part in parts), np.int64),
+            correct=column((part.correct for part in parts), np.bool_),
+            invalid=column((part.invalid for part in parts), np.bool_),
+            tied=column((part.tied for part in parts), np.bool_),
+            printed=column((_bit_set(part.printed) for part in parts), np.uint64),
+            options=column((len(part.printed) for part in parts), np.int64),
+            yes=column((nan if part.yes is None else part.yes for part in parts), np.float64),
+            no=column((nan if part.no is None else part.no for part in parts), np.float64),
+            original=column((part.original for part in parts), np.bool_),
+            written=column((FORMATS[part.ask].is_open and not part.skipped for part in parts), np.bool_),
+            skipped=column((part.skipped for part in parts), np.bool_),
+            followed=column((nan if part.followed is None else part.followed for part in parts), np.float64),
             pairs=pairs,
             ran_out=ran_out,
-            incomplete=len(begun) - len(complete),
-            duplicates=duplicates,
-            not_begun=len(groups) - len(begun),
+            incomplete=found.incomplete,
+            duplicates=found.duplicates,
+            not_begun=found.not_begun,
         )
+        return table, found.rows
 
     @classmethod
     def from_columns(cls, question_ids: Sequence[str], sizes: Ints, correct: Bools, **columns: Any) -> ResponseTable:
@@ -332,20 +359,24 @@ _COLUMNS = (
 """Columns of a ResponseTable whose values do not change if other records are removed."""
 
 
-def _compare(rows: Sequence[Record], ends: Sequence[int], same: Callable[[str, str], bool | None]) -> tuple[Ints, Ints]:
+def _compare(
+    texts: Sequence[str | None], ends: Sequence[int], same: Callable[[str, str], bool | None]
+) -> tuple[Ints, Ints]:
     """Pairs of records with equivalent written answers, and pairs whose check ran out of time or memory."""
-    pairs = []
-    ran_out = [(n, n) for n, row in enumerate(rows) if row.written is not None and row.matches is None]
+    pairs, ran_out = [], []
     for start, end in zip([0, *ends], ends, strict=False):
-        written = [(number, text) for number in range(start, end) if (text := rows[number].written) is not None]
+        written = [(number, text) for number in range(start, end) if (text := texts[number]) is not None]
         for (first, one), (second, other) in combinations(written, 2):
             verdict = same(one, other)
             if verdict is None:
                 ran_out.append((first, second))
             elif verdict:
                 pairs.append((first, second))
-    of_two = (-1, 2)
-    return np.array(pairs, dtype=np.int64).reshape(of_two), np.array(ran_out, dtype=np.int64).reshape(of_two)
+    return np.array(pairs, dtype=np.int64).reshape(-1, 2), np.array(ran_out, dtype=np.int64).reshape(-1, 2)
+
+
+def _no_pairs() -> Ints:
+    return np.zeros((0, 2), dtype=np.int64)
 
 
 def _pick(record: Record) -> int:
@@ -369,10 +400,6 @@ def contains(sets: Sets, identities: Ints) -> Bools:
     bits = np.left_shift(np.uint64(1), np.maximum(identities, 0).astype(np.uint64))
     inside: Bools = ((sets & bits) != 0) & (identities >= 0)
     return inside
-
-
-def _is_complete(group: dict[int, Record]) -> bool:
-    return all(record.variants == len(group) and 0 <= ordinal < len(group) for ordinal, record in group.items())
 
 
 @lru_cache(maxsize=4096)

@@ -13,6 +13,7 @@ from lm_eval_cora.answer_metrics import ENTRIES, compute_answers, left_out, note
 from lm_eval_cora.answer_rows import AnswerRows, read_answers
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.metrics.entries import compute, is_in_table
+from lm_eval_cora.packed import PackedRecords
 from lm_eval_cora.question import shorten
 from lm_eval_cora.reading import read_response, skipped
 from lm_eval_cora.report import ReportError
@@ -136,13 +137,14 @@ def read(variants: Sequence[Variant], responses: Iterable[str | None], *, reader
         skipped(doc) if text is None else read_response(doc, [text], reader=reader)
         for doc, text in zip(docs, texts, strict=True)
     ]
-    table = ResponseTable.from_records(records)
+    packed = PackedRecords(records)
+    table, _ = ResponseTable.from_packed(packed)
     if table.duplicates:
         raise ReportError(
             f"read: expected each variant once, got {table.duplicates:,} a second time. Read different probes, or "
             "several responses to a prompt, separately"
         )
-    entries = applicable_metrics(probe_of({}, records), table, "generate")
+    entries = applicable_metrics(probe_of({}, packed), table, "generate")
     functions = {entry["metric"]: partial(compute, entry) for entry in entries if is_in_table(entry)}
     asked = sorted((doc["question_id"], doc["ordinal"], doc["kind"], doc["choices"]) for doc in docs)
     return Scores(table, functions, notes=left_out(table), asked=sha256(repr(asked).encode()).hexdigest())

@@ -23,7 +23,7 @@ TINY = {
     "metrics": ["--questions", "20"],
     "overhead": ["--questions", "5", "--repeats", "1"],
     "readers": ["labelled.jsonl"],
-    "report": ["--megabytes", "1"],
+    "report": ["--megabytes", "1", "--models", "2", "--questions", "60"],
     "request_counts": ["--questions", "20", "--models", "2", "--real", "0"],
     "scale": ["--questions", "20"],
     "startup": ["--repeats", "1"],

@@ -393,6 +393,37 @@ def test_a_closed_pipe(tmp_path: Path) -> None:
         assert ended.stderr == ""
 
 
+ALL = [
+    *("tasks", "tasks --path", "tasks cora_demo", "guess --json", "--help", "report --help", "--version"),
+    *("report OUT --format csv -o -", "report OUT --format json -o scores.json", "compare OUT OUT", "score ANSWERS"),
+    *("export OUT --format csv", "export OUT --format model-index", "export OUT --format every-eval-ever"),
+]
+
+
+@pytest.mark.parametrize("command", ALL)
+def test_closed_streams(command: str, out: Written, answers: Path, tmp_path: Path) -> None:
+    command = command.replace("OUT", str(out.folder)).replace("ANSWERS", str(answers))
+    others = (">&-", "2>&1 | true", "> /dev/full 2>&-") if command == "tasks" else ()
+    for closed in (">&- 2>&-", "| true", *others):
+        ended = program(f"{command} {closed}", tmp_path)
+        assert "Traceback" not in ended.stderr, closed
+        assert "Exception ignored" not in ended.stderr, closed
+        assert ended.returncode in ((0, 1) if "full" in closed else (0,)), closed
+
+
+def test_output_to_a_full_disk_is_an_error(out: Written, tmp_path: Path) -> None:
+    ended = program(f"export {out.folder} --format csv > /dev/full", tmp_path)
+    assert ended.returncode == 1
+    assert ended.stderr.splitlines()[-1] == "lm-eval-cora export: standard output: No space left on device"
+
+
+def test_messages_do_not_replace_a_closed_stream(out: Written, tmp_path: Path) -> None:
+    """The first file that is opened after a stream was closed would get what is written to the stream."""
+    ended = program(f"report {out.folder} --format json -o scores.json >&- 2>&-", tmp_path)
+    assert ended.returncode == 0
+    assert len(strict((tmp_path / "scores.json").read_text())) == 1
+
+
 def test_exit_statuses(tmp_path: Path) -> None:
     assert program("guess", tmp_path).returncode == 0
     assert program("report missing", tmp_path).returncode == 1

@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from lm_eval_cora.benchmarks.literals import parse_literal
+from lm_eval_cora.lines import is_deep, whole_number
 from lm_eval_cora.question import UnusableQuestion, shorten
 
 _FORMATS = (
@@ -43,7 +44,8 @@ def parse_cell(cell: Any) -> Any:
     if not isinstance(cell, str):
         return cell
     with suppress(ValueError, RecursionError):
-        return json.loads(cell, object_pairs_hook=_object)
+        value = json.loads(cell, object_pairs_hook=_object, parse_int=whole_number)
+        return cell if is_deep(value) else value
     with suppress(ValueError):
         return parse_literal(cell)
     return cell

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from lm_eval_cora.benchmarks import BenchmarkError, LocatedRow
+from lm_eval_cora.lines import LARGEST, LONGEST, is_deep, too_long, whole_number
 from lm_eval_cora.question import shorten
 from lm_eval_cora.suggestions import did_you_mean
 
@@ -97,6 +98,12 @@ def _similar(path: Path, exists: bool) -> str:
 
 def _text(path: Path) -> str:
     """Decode a text file as UTF-8, or as UTF-16 if it has that byte order mark."""
+    longest = LARGEST if path.suffix.lower() == ".json" else LONGEST  # a list of objects may be a single line
+    if (number := too_long(path, longest)) is not None:
+        raise BenchmarkError(
+            f"data_files: {path.name} line {number} is longer than {longest // 1_000_000} MB. Shorten its texts, or "
+            "write one row per line."
+        )
     data = path.read_bytes()
     is_utf_16 = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) and not data.startswith(codecs.BOM_UTF32_LE)
     encoding = "utf-16" if is_utf_16 else "utf-8"
@@ -127,7 +134,10 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any] | _Repeated:
 def _parse(text: str, name: str, first_line: int = 1) -> Any:
     """Parse JSON text that starts in line `first_line` of the file."""
     try:
-        return json.loads(text, object_pairs_hook=_object)
+        value = json.loads(text, object_pairs_hook=_object, parse_int=whole_number)
+        if not is_deep(value):
+            return value
+        raise RecursionError
     except json.JSONDecodeError as error:
         where = f"{name} line {first_line + error.lineno - 1}"
         problem = f"{error.msg} at column {error.colno}"
@@ -189,7 +199,7 @@ def _has_an_object_per_line(text: str) -> bool:
     """Whether the first line is a complete object, other than an object whose only value is the list of all rows."""
     first = next(filter(str.strip, io.StringIO(text, newline=None)), "")
     try:
-        value = json.loads(first, object_pairs_hook=_object)
+        value = json.loads(first, object_pairs_hook=_object, parse_int=whole_number)
     except (ValueError, RecursionError):
         return False
     return isinstance(value, (dict, _Repeated)) and _items(value) is None

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from math import inf, isnan
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 from uuid import UUID
 
 from lm_eval_cora import __version__
@@ -32,6 +31,7 @@ from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.answers_file import AnswersRun
 from lm_eval_cora.report.files import chat_template_of
 from lm_eval_cora.report.runs import Run
+from lm_eval_cora.report.writing import replace_file, temporary_file
 
 _SCHEMA = "0.3.0"
 
@@ -105,9 +105,9 @@ def _write(runs: Sequence[Run], folder: Path) -> list[Path]:
     place = folder.joinpath(*parts)
     place.mkdir(parents=True, exist_ok=True)
     # The name of the file depends on its contents, so the file gets a temporary name first.
-    partial = place / f".{os.getpid()}.partial"
-    try:
-        count, checksum = _write_rows(runs, record, partial)
+    with temporary_file(place) as (partial, file):
+        count, checksum = _write_rows(runs, record, file)
+        file.flush()
         name = _uuid(record, checksum)
         record["detailed_evaluation_results"] = {
             "format": "jsonl",
@@ -118,13 +118,11 @@ def _write(runs: Sequence[Run], folder: Path) -> list[Path]:
         }
         written = [place / f"{name}.json", place / f"{name}_samples.jsonl"]
         partial.replace(written[1])
-        written[0].write_bytes((_json(record, indent=2) + "\n").encode())
-    finally:
-        partial.unlink(missing_ok=True)
+        replace_file(written[0], (_json(record, indent=2) + "\n").encode())
     return written
 
 
-def _write_rows(runs: Sequence[Run], record: Mapping[str, Any], path: Path) -> tuple[int, str]:
+def _write_rows(runs: Sequence[Run], record: Mapping[str, Any], file: BinaryIO) -> tuple[int, str]:
     """Write a row per variant; return the number of rows and their checksum."""
     results = {result["evaluation_result_id"] for result in record["evaluation_results"]}
     same = {
@@ -133,16 +131,14 @@ def _write_rows(runs: Sequence[Run], record: Mapping[str, Any], path: Path) -> t
         "model_id": record["model_info"]["id"],
     }
     count, digest = 0, sha256()
-    with path.open("wb") as file:
-        for run in runs:
-            # `acc` is the metric that equals the mean of the rows' scores.
-            known = result if (result := _result_id(run, "acc")) in results else None
-            made = answer_rows(run, known) if isinstance(run, AnswersRun) else rows(run, known)
-            for row in made:
-                line = (_json(same | row) + "\n").encode()
-                file.write(line)
-                digest.update(line)
-                count += 1
+    for run in runs:
+        # `acc` is the metric that equals the mean of the rows' scores.
+        known = result if (result := _result_id(run, "acc")) in results else None
+        for row in answer_rows(run, known) if isinstance(run, AnswersRun) else rows(run, known):
+            line = (_json(same | row) + "\n").encode()
+            file.write(line)
+            digest.update(line)
+            count += 1
     return count, digest.hexdigest()
 
 

@@ -13,8 +13,9 @@ from lm_eval_cora.export.provenance import as_texts, evaluation_name
 from lm_eval_cora.formats import FORMATS, format_of
 from lm_eval_cora.question import LETTERS
 from lm_eval_cora.records import Record
+from lm_eval_cora.report.parts import BYTES_WORTH_A_BAR
 from lm_eval_cora.report.runs import Run
-from lm_eval_cora.report.samples import BYTES_WORTH_A_BAR, Key, parsed_line
+from lm_eval_cora.report.samples import parsed_line
 
 
 def rows(run: Run, result_id: str | None) -> Iterator[dict[str, Any]]:
@@ -59,16 +60,18 @@ def rows(run: Run, result_id: str | None) -> Iterator[dict[str, Any]]:
 
 def _lines(run: Run) -> Iterator[tuple[Record, Mapping[str, Any]]]:
     """Yield the variants with their lines. Each file is read once, from the beginning to the end."""
-    records: dict[Key, Record] = {}
-    for record in run.records:
-        records.setdefault((record.question_id, record.ordinal), record)  # keep the first answer to a variant
-    for path in run.files:
-        places = [(key, place.offset) for key, place in run.places.items() if place.path == path]
+    seen: set[tuple[str, int]] = set()
+    number = 0
+    for path, count in run.samples.paths:
         hidden = True if path.stat().st_size < BYTES_WORTH_A_BAR else None
         with path.open("rb") as file:
-            for key, offset in tqdm(places, desc=path.name, unit=" lines", disable=hidden):
-                file.seek(offset)
-                yield records[key], parsed_line(file.readline())
+            for place in tqdm(range(number, number + count), desc=path.name, unit=" lines", disable=hidden):
+                if (key := run.records.key(place)) in seen:  # the first answer to a variant counts
+                    continue
+                seen.add(key)
+                file.seek(run.samples.offsets[place])
+                yield run.records[place], parsed_line(file.readline())
+        number += count
 
 
 def _question(doc: Mapping[str, Any]) -> str:

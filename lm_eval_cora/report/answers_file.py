@@ -10,6 +10,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from lm_eval_cora.answer_metrics import ENTRIES, NEED_THE_ORIGINAL, compute_answers, notes_of, undefined_metrics
 from lm_eval_cora.answer_rows import AnswerRows, read_answers
 from lm_eval_cora.answers import Reader
@@ -20,6 +22,7 @@ from lm_eval_cora.probes.base import Probe, Setting
 from lm_eval_cora.records import Record
 from lm_eval_cora.report.answer_records import AnswerRecords
 from lm_eval_cora.report.runs import Run
+from lm_eval_cora.report.samples import Samples
 from lm_eval_cora.responses import ResponseTable
 
 TASK = "answers"
@@ -62,7 +65,7 @@ class AnswersRun(Run):
         asked: For each question a digest of its variants, their options and the right answers.
     """
 
-    records: AnswerRecords
+    records: AnswerRecords  # type: ignore[assignment]  # it makes the records when they are used
     known: frozenset[str] = field(kw_only=True)
     readers: tuple[str, ...] = field(kw_only=True)
     asked: Mapping[str, str] = field(kw_only=True)
@@ -90,6 +93,11 @@ class AnswersRun(Run):
     def answers(self) -> Mapping[str, list[Record]]:
         """The records of each question, made when they are used."""
         return _Answers(self)
+
+    @cached_property
+    def invalid(self) -> list[Record]:
+        """The invalid answers."""
+        return [record for records in self.answers.values() for record in records if record.invalid]
 
 
 class _Answers(Mapping[str, list[Record]]):
@@ -146,8 +154,8 @@ def read_answers_file(path: Path, reader: Reader | None = None) -> AnswersRun:
         read_before="",
         table=rows.table,
         records=records,
-        places={},
-        digests={},
+        samples=Samples(),
+        rows=np.zeros(0, dtype=np.int64),
         references=frozenset(),
         metrics=frozenset(),
         notes=tuple(notes),

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from math import isnan
 from typing import Any, Literal
+
+import numpy as np
 
 from lm_eval_cora.data import OF_THE_DATA
 from lm_eval_cora.metrics.estimate import Estimate, for_json
@@ -14,7 +17,6 @@ from lm_eval_cora.report.answers_file import AnswersRun, not_the_same
 from lm_eval_cora.report.content import Cell, Number, Table, interval
 from lm_eval_cora.report.files import sent_with
 from lm_eval_cora.report.runs import Run
-from lm_eval_cora.report.samples import Key
 from lm_eval_cora.report.signature import HOW_MUCH, WHERE_IT_ENDS, signature_parts
 
 _MAY_DIFFER = (*HOW_MUCH, *OF_THE_DATA, *WHERE_IT_ENDS, "math-verify", "reader")
@@ -85,18 +87,16 @@ def not_comparable(before: Run, after: Run) -> str:
         ]
         ended = " A budget or target ends each run at another question." if _ended_itself(before, after) else ""
         return f"{'; '.join(told)}.{ended} Run both on the same questions (option 'questions' or 'categories')"
-    ids = set(one)
-    keys = {key for key in before.digests.keys() | after.digests.keys() if key[0] in ids}
-    if unlike := _unlike(before, after, keys, "doc"):
+    if unlike := _unlike(before, after, 0):
         return (
-            f"{len(unlike):,} of {len(keys):,} variants differ ({_named(unlike)}). The runs have different seeds, "
-            "different options or different versions of the task"
+            f"{len(unlike):,} of {_most(before, after):,} variants differ ({_named(unlike)}). The runs have different "
+            "seeds, different options or different versions of the task"
         )
-    if not (before.signature and after.signature) and (unlike := _unlike(before, after, keys, "prompt")):
+    if not (before.signature and after.signature) and (unlike := _unlike(before, after, 1)):
         return (
-            f"{len(unlike):,} of {len(keys):,} prompts differ ({_named(unlike)}). Only the results files of both runs "
-            "can show whether the chat template or the exemplars differ. Put each results_<date>.json beside its "
-            "samples"
+            f"{len(unlike):,} of {_most(before, after):,} prompts differ ({_named(unlike)}). Only the results files of "
+            "both runs can show whether the chat template or the exemplars differ. Put each results_<date>.json beside "
+            "its samples"
         )
     return ""
 
@@ -118,15 +118,32 @@ def told_apart(before: Run, after: Run) -> list[str]:
     ]
 
 
-def _unlike(before: Run, after: Run, keys: Collection[Key], part: Literal["doc", "prompt"]) -> list[Key]:
-    """The variants whose digest differs between the runs or is missing in one of them."""
-    one, other = (
-        {key: getattr(run.digests[key], part) for key in keys if key in run.digests} for run in (before, after)
-    )
-    return sorted(key for key in keys if one.get(key) != other.get(key))
+def _unlike(before: Run, after: Run, part: Literal[0, 1]) -> list[tuple[str, int]]:
+    """The variants whose digest (0) or whose prompt's digest (1) differs between the runs or is missing in one of them.
+
+    The runs have the same questions.
+    """
+    same = before.table.sizes == after.table.sizes
+    one, other = (run.samples.digests_of(run.rows)[part] for run in (before, after))
+    inside = same[before.table.question], same[after.table.question]
+    differ = np.flatnonzero(inside[0])[one[inside[0]] != other[inside[1]]]
+    unlike = [before.records.key(place) for place in before.rows[differ].tolist()]
+    for number in np.flatnonzero(~same).tolist():
+        question = before.table.question_ids[number]
+        found = (
+            list(run_digests[run.table.question == number]) for run, run_digests in ((before, one), (after, other))
+        )
+        pairs = zip_longest(*found)
+        unlike += [(question, ordinal) for ordinal, (first, second) in enumerate(pairs) if first != second]
+    return sorted(unlike)
 
 
-def _named(keys: Sequence[Key]) -> str:
+def _most(before: Run, after: Run) -> int:
+    """Number of variants that at least one of the runs has. They have the same questions."""
+    return int(np.maximum(before.table.sizes, after.table.sizes).sum())
+
+
+def _named(keys: Sequence[tuple[str, int]]) -> str:
     return _first_few([f"{question} variant {ordinal}" for question, ordinal in keys])
 
 

@@ -5,15 +5,19 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from math import isfinite, nan
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tqdm import tqdm
+
+from lm_eval_cora.lines import LONGEST, bounded_lines
 from lm_eval_cora.report import ReportError
-from lm_eval_cora.report.samples import lines_of, parsed_line
+from lm_eval_cora.report.parts import BYTES_WORTH_A_BAR
+from lm_eval_cora.report.samples import parsed_line
 
 _OF_OURS = {"question_id", "ordinal", "variants"}
 """Keys that the doc of every lm-eval-cora task has."""
@@ -72,7 +76,10 @@ def read_lines(path: Path) -> tuple[dict[str, Documents], Counter[str]]:
     found: dict[str, Documents] = {}
     broken: Counter[str] = Counter()
     try:
-        for _, line in lines_of(path):
+        for line in _lines(path):
+            if line is None:
+                broken[f"longer than {LONGEST // 1_000_000} MB"] += 1
+                continue
             try:
                 sample = parsed_line(line)
             except (ValueError, RecursionError):
@@ -87,6 +94,18 @@ def read_lines(path: Path) -> tuple[dict[str, Documents], Counter[str]]:
     except OSError as error:
         raise ReportError(f"{path}: cannot be read: {error.strerror or error}") from None
     return found, broken
+
+
+def _lines(path: Path) -> Iterator[bytes | None]:
+    """Yield the lines of a file that are not empty, None instead of one that is too long; with a progress bar."""
+    size = path.stat().st_size
+    # None hides the bar of tqdm unless stderr is a terminal.
+    hidden = True if size < BYTES_WORTH_A_BAR else None
+    with path.open("rb") as file, tqdm(total=size, desc=path.name, unit="B", unit_scale=True, disable=hidden) as bar:
+        for _, length, line in bounded_lines(file, size):
+            if line is None or line.strip():
+                yield line
+            bar.update(length)
 
 
 def _is_of_ours(sample: Any) -> bool:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.data import OF_THE_DATA, Data
+from lm_eval_cora.lines import LARGEST, is_deep, whole_number
 from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.signature import HOW_MUCH, WHERE_IT_ENDS, is_two_phase, signature_parts
 
@@ -119,18 +121,22 @@ def find_files(path: Path) -> list[SamplesFile]:
     """Find the samples files for a path.
 
     Args:
-        path: A folder, which is searched recursively; a results file; or a samples file.
+        path: A folder, which is searched recursively, also through symbolic links; a results file; or a samples file.
 
     Returns:
-        The files, sorted by path.
+        The files, sorted by path. A file that is reached in several ways is listed once.
 
     Raises:
-        ReportError: If the path does not exist.
+        ReportError: If the path does not exist, or a folder cannot be read.
     """
-    if not path.exists():
-        raise ReportError(f"{path}: there is no such file or folder")
+    try:
+        path.stat()
+    except FileNotFoundError:
+        raise ReportError(f"{path}: there is no such file or folder") from None
+    except (OSError, ValueError) as error:  # ValueError: a null character
+        raise ReportError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
     if path.is_dir():
-        found = sorted(path.rglob("samples_*.jsonl"))
+        found = _once(Path(folder, name) for folder, names in _walk(path) for name in names if _is_samples(name))
     elif path.suffix == ".json":
         date = _DATE.search(path.stem)
         found = sorted(path.parent.glob(f"samples_*_{date[0]}.jsonl")) if date else []
@@ -138,6 +144,45 @@ def find_files(path: Path) -> list[SamplesFile]:
         found = [path]
     read = cache(_read)  # the samples files of a run share their results file
     return [_file(samples, read) for samples in found]
+
+
+def _is_samples(name: str) -> bool:
+    return name.startswith("samples_") and name.endswith(".jsonl")
+
+
+def _walk(path: Path) -> Iterator[tuple[str, list[str]]]:
+    """Yield each folder in a folder with the names of its files. A folder that is reached again is left out.
+
+    Raises:
+        ReportError: If a folder cannot be read.
+    """
+    seen = set()
+    for folder, inside, names in os.walk(path, onerror=_refuse, followlinks=True):
+        try:
+            status = os.stat(folder)
+        except OSError as error:
+            _refuse(error)
+        identity = (status.st_dev, status.st_ino)
+        if identity in seen:  # a link to a folder above it, or to one beside it
+            inside.clear()
+            continue
+        seen.add(identity)
+        # Folders come before links, so that files have the paths that the harness wrote.
+        inside.sort(key=lambda name: (os.path.islink(os.path.join(folder, name)), name))
+        yield folder, names
+
+
+def _refuse(error: OSError) -> NoReturn:
+    raise ReportError(
+        f"{error.filename}: cannot be read: {error.strerror}. Change its permissions, or pass only the folders inside "
+        "that you can read"
+    ) from None
+
+
+def _once(paths: Iterable[Path]) -> list[Path]:
+    """Sort paths, and keep one of those that lead to the same file: the one that is no link if there is one."""
+    links_last = sorted(paths, key=lambda path: (path.is_symlink(), path))
+    return sorted({os.path.realpath(path): path for path in reversed(links_last)}.values())
 
 
 def grouped(files: Iterable[SamplesFile]) -> list[list[SamplesFile]]:
@@ -206,10 +251,13 @@ def _model(results: Mapping[str, Any]) -> str:
 def _read(path: Path) -> Mapping[str, Any]:
     """Read a results file; empty if the file cannot be read or is not a results file."""
     try:
-        results = json.loads(path.read_text(encoding="utf-8"))
+        if path.stat().st_size > LARGEST:
+            return {}
+        results = json.loads(path.read_text(encoding="utf-8"), parse_int=whole_number)
     except (OSError, ValueError, RecursionError):
         return {}
-    return results if isinstance(results, dict) and isinstance(results.get("results"), dict) else {}
+    usable = isinstance(results, dict) and isinstance(results.get("results"), dict) and not is_deep(results)
+    return results if usable else {}
 
 
 def short_names(models: Iterable[str]) -> dict[str, str]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from math import isclose, isnan
 from pathlib import Path
 from typing import Any, get_args
+
+import numpy as np
 
 from lm_eval_cora import __version__
 from lm_eval_cora.answers import FEW_FOLLOWED, Reader
@@ -18,15 +21,17 @@ from lm_eval_cora.metrics.entries import Entry, compute, is_in_table
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.metrics.kinds import note_on_small_categories
 from lm_eval_cora.options import Options
+from lm_eval_cora.packed import PackedRecords
 from lm_eval_cora.probes import Probe
 from lm_eval_cora.question import Form
 from lm_eval_cora.records import Record
 from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.data import Asked, family_of, labels
 from lm_eval_cora.report.files import SamplesFile, find_files, grouped, not_mergeable, part_of, short_names
-from lm_eval_cora.report.samples import Digest, Key, Place, Samples, compared, probe_of, read_line, read_samples
+from lm_eval_cora.report.parts import SamplesReaders
+from lm_eval_cora.report.samples import Found, Samples, compared, probe_of, read_line
 from lm_eval_cora.report.signature import is_two_phase, merged_signature
-from lm_eval_cora.responses import ResponseTable
+from lm_eval_cora.responses import Ints, ResponseTable
 from lm_eval_cora.task_files import applicable_metrics
 
 
@@ -50,8 +55,8 @@ class Run:
         read_before: Reader that the run itself used; empty if unknown.
         table: The answers.
         records: The answers as records, in the order of the files.
-        places: Place of each variant's line in the samples files.
-        digests: Digests of each variant and its prompt.
+        samples: The samples of which the records are.
+        rows: (R,) place in `records` of each record of the table.
         references: Ids of the questions with an option that refers to other options.
         metrics: Names of the metrics that the run itself computed.
         unchecked: Reason why there is no results file to check the numbers against; empty if there is one.
@@ -72,9 +77,9 @@ class Run:
     reader: Reader | None
     read_before: str
     table: ResponseTable
-    records: Sequence[Record]
-    places: Mapping[Key, Place]
-    digests: Mapping[Key, Digest]
+    records: PackedRecords
+    samples: Samples
+    rows: Ints
     references: frozenset[str]
     metrics: frozenset[str]
     unchecked: str = ""
@@ -102,11 +107,12 @@ class Run:
     @cached_property
     def answers(self) -> Mapping[str, list[Record]]:
         """The records of each complete question in order, without repeated answers to a variant."""
-        complete: dict[str, dict[int, Record]] = {question: {} for question in self.table.question_ids}
-        for record in self.records:
-            if record.question_id in complete:
-                complete[record.question_id].setdefault(record.ordinal, record)
-        return {question: [found[ordinal] for ordinal in sorted(found)] for question, found in complete.items()}
+        return _Answers(self)
+
+    @cached_property
+    def invalid(self) -> list[Record]:
+        """The invalid answers to complete questions, in the order of the table."""
+        return [self.records[place] for place in self.rows[self.table.invalid].tolist()]
 
     @cached_property
     def entries(self) -> list[Mapping[str, Any]]:
@@ -191,7 +197,26 @@ class Run:
 
     def line(self, record: Record) -> Mapping[str, Any]:
         """Read the line of a variant in its samples file."""
-        return read_line(self.places[record.question_id, record.ordinal])
+        return read_line(self.samples.place(self.records.find(record.question_id, record.ordinal)))
+
+
+class _Answers(Mapping[str, list[Record]]):
+    """The records of each complete question, made when they are needed."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        ends = np.cumsum(run.table.sizes)
+        self._places = dict(zip(run.table.question_ids, zip(ends - run.table.sizes, ends, strict=True), strict=True))
+
+    def __getitem__(self, question: str) -> list[Record]:
+        start, end = self._places[question]
+        return [self._run.records[place] for place in self._run.rows[start:end].tolist()]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
 
 
 def read_runs(
@@ -220,11 +245,22 @@ def read_runs(
         ReportError: If a path does not exist or has no samples of lm-eval-cora tasks, if a file of answers cannot be
             read, or if a path with a label has several models.
     """
-    checker = checker or EquivalenceChecker()
+    with SamplesReaders() as readers:
+        return _named_apart(_found(paths, checker or EquivalenceChecker(), reader, labels, readers))
+
+
+def _found(
+    paths: Iterable[Path],
+    checker: EquivalenceChecker,
+    reader: Reader | None,
+    labels: Mapping[Path, str] | None,
+    readers: SamplesReaders,
+) -> list[tuple[Path, Run]]:
+    """The runs of `read_runs`, each with the path that it was found in."""
     found: list[tuple[Path, Run]] = []
     seen: set[Path] = set()
     for path in paths:
-        runs = runs_in(path, checker, reader, labels)
+        runs = runs_in(path, checker, reader, labels, readers)
         if not runs:
             raise ReportError(
                 f"{path}: there are no samples of lm-eval-cora tasks (samples_<task>_<date>.jsonl). Run the harness "
@@ -235,7 +271,7 @@ def read_runs(
             if not files <= seen:
                 found.append((path, run))
             seen |= files
-    return _named_apart(found)
+    return found
 
 
 def runs_in(
@@ -243,6 +279,7 @@ def runs_in(
     checker: EquivalenceChecker | None = None,
     reader: Reader | None = None,
     labels: Mapping[Path, str] | None = None,
+    readers: SamplesReaders | None = None,
 ) -> Sequence[Run]:
     """Read the runs of one path; see `read_runs`. The names of the models are not shortened.
 
@@ -257,7 +294,8 @@ def runs_in(
     if is_answers_file(path):
         runs: Sequence[Run] = [read_answers_file(path, reader)]
     else:
-        runs = _runs(find_files(path), checker or EquivalenceChecker(), reader)
+        with nullcontext(readers) if readers else SamplesReaders() as open_readers:
+            runs = _runs(find_files(path), checker or EquivalenceChecker(), reader, open_readers)
     if labels is None or path not in labels:
         return runs
     models = dict.fromkeys(run.model for run in runs)
@@ -269,11 +307,13 @@ def runs_in(
     return [replace(run, model=labels[path]) for run in runs]
 
 
-def _runs(files: Iterable[SamplesFile], checker: EquivalenceChecker, reader: Reader | None) -> list[Run]:
+def _runs(
+    files: Iterable[SamplesFile], checker: EquivalenceChecker, reader: Reader | None, readers: SamplesReaders
+) -> list[Run]:
     runs: list[Run] = []
     lost: list[str] = []
     for group in grouped(files):
-        found, notes = _runs_of(group, checker, reader)
+        found, notes = _runs_of(group, checker, reader, readers)
         runs += found
         lost += [] if found else notes
     if runs and lost:  # notes of tasks without a run are shown with the first run
@@ -282,7 +322,7 @@ def _runs(files: Iterable[SamplesFile], checker: EquivalenceChecker, reader: Rea
 
 
 def _runs_of(
-    files: Sequence[SamplesFile], checker: EquivalenceChecker, reader: Reader | None
+    files: Sequence[SamplesFile], checker: EquivalenceChecker, reader: Reader | None, readers: SamplesReaders
 ) -> tuple[list[Run], list[str]]:
     """Make the run of each filter from the files of a group.
 
@@ -290,19 +330,20 @@ def _runs_of(
         files: A group of `grouped`; the newest file comes first.
         checker: As in `read_runs`.
         reader: As in `read_runs`.
+        readers: Reads the files.
 
     Returns:
         The runs, and notes about merged and left out files.
     """
     used: list[SamplesFile] = []
-    parts: dict[str, list[Samples]] = {}
+    parts: Found = {}
     notes: list[str] = []
     broken: Counter[str] = Counter()
     for file in files:
-        found: dict[str, Samples] = {}
+        found: Found = {}
         why = not_mergeable(used[0], file, reader) if used else ""
         if not why:
-            found, defects = read_samples(file.path, _reader_of(file, reader))
+            found, defects = readers.read(file.path, _reader_of(file, reader))
             if not found:
                 why = f"it has no answers{f' ({_listed(defects)})' if defects else ''}"
             elif used:
@@ -313,7 +354,7 @@ def _runs_of(
         used.append(file)
         broken += defects
         for name, samples in found.items():
-            parts.setdefault(name, []).append(samples)
+            parts.setdefault(name, Samples()).extend(samples)
     if not used:
         return [], notes
     if len(used) > 1:
@@ -322,7 +363,7 @@ def _runs_of(
         notes.append(f"left out {_count(broken.total(), 'line')}: {_listed(broken)}")
     alone = len(parts) == 1
     read_by = _reader_of(used[0], reader)
-    return [_run(used, name, several, checker, notes, read_by, alone=alone) for name, several in parts.items()], notes
+    return [_run(used, name, samples, checker, notes, read_by, alone=alone) for name, samples in parts.items()], notes
 
 
 def _reader_of(file: SamplesFile, reader: Reader | None) -> Reader:
@@ -335,26 +376,26 @@ def _listed(broken: Counter[str]) -> str:
     return ", ".join(f"{count:,} {defect}" for defect, count in broken.most_common())
 
 
-def _overlap(parts: Mapping[str, list[Samples]], found: Mapping[str, Samples]) -> str:
+def _overlap(parts: Found, found: Found) -> str:
     """Reason why the samples of a file cannot be merged with the newer parts; empty if they can."""
     if found.keys() != parts.keys():
         return "its filters differ"
-    pairs = ((one, found[name]) for name, several in parts.items() for one in several)
-    return "the newer file has some of its variants" if any(a.places.keys() & b.places.keys() for a, b in pairs) else ""
+    overlaps = any(samples.records.keys() & found[name].records.keys() for name, samples in parts.items())
+    return "the newer file has some of its variants" if overlaps else ""
 
 
 def _run(
     files: Sequence[SamplesFile],
     name: str,
-    parts: Sequence[Samples],
+    samples: Samples,
     checker: EquivalenceChecker,
     notes: Sequence[str],
     reader: Reader,
     *,
     alone: bool,
 ) -> Run:
-    records = compared(parts, checker)
-    table = ResponseTable.from_records(records, checker.verdict)
+    records = compared(samples, checker)
+    table, rows = ResponseTable.from_packed(records, checker.verdict)
     newest = files[0]
     if newest.reader and newest.reader != reader and not table.is_whole:
         raise ReportError(
@@ -369,18 +410,18 @@ def _run(
         data=newest.data,
         label="",
         probe=probe_of(newest.config, records),
-        form=parts[0].form,
+        form=samples.form,
         files=tuple(file.path for file in files),
         results=newest.results,
         signature=merged_signature([file.signature for file in files], table, reader, newest.reader),
-        reader=reader if parts[0].form == "generate" else None,
+        reader=reader if samples.form == "generate" else None,
         read_before=newest.reader,
         table=table,
         records=records,
-        places={key: place for samples in parts for key, place in samples.places.items()},
-        digests={key: digest for samples in parts for key, digest in samples.digests.items()},
-        references=frozenset[str]().union(*(samples.references for samples in parts)),
-        metrics=parts[0].metrics,
+        samples=samples,
+        rows=rows,
+        references=frozenset(samples.references),
+        metrics=samples.metrics,
         unchecked=newest.unchecked,
         notes=(*notes, *_left_out(table, newest.signature)),
     )

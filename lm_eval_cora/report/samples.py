@@ -1,36 +1,36 @@
-"""Read samples files of the harness as a stream, because a file may be larger than the memory."""
+"""Read samples files of the harness as a stream into few bytes per line, because a file may exceed the memory."""
 
 from __future__ import annotations
 
 import json
 import re
+from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
 from sys import intern
 from typing import Any, NamedTuple
 
-from tqdm import tqdm
+import numpy as np
+from numpy.typing import NDArray
 
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.equivalence import EquivalenceChecker
 from lm_eval_cora.formats import format_of
+from lm_eval_cora.lines import DEEPEST, LONGEST, bounded_lines, is_deep
+from lm_eval_cora.packed import PackedRecords
 from lm_eval_cora.probes import PROBES, Probe
 from lm_eval_cora.question import MAX_OPTIONS, Form
 from lm_eval_cora.reading import SKIPPED_IN_SAMPLES, read_likelihoods, read_response, skipped
-from lm_eval_cora.records import Record
 from lm_eval_cora.report import ReportError
-from lm_eval_cora.responses import IDENTITIES
-
-BYTES_WORTH_A_BAR = 20_000_000
-"""Size in bytes from which reading a file shows a progress bar."""
+from lm_eval_cora.responses import IDENTITIES, Ints
 
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
-Key = tuple[str, int]
-"""Key of a variant: the id of its question and its number among the question's variants."""
+_DIGEST = 16
+"""Number of characters of a digest that are kept."""
 
 
 class Place(NamedTuple):
@@ -40,77 +40,120 @@ class Place(NamedTuple):
     offset: int
 
 
-class Digest(NamedTuple):
-    """The harness' hashes of a variant and its prompt, shortened."""
-
-    doc: str
-    prompt: str
-
-
 @dataclass
 class Samples:
-    """The samples of one filter in a samples file.
+    """The samples of one filter in one or more files.
 
     Attributes:
-        records: The scored variants, in the order of the file.
-        places: Place of each variant's line.
-        digests: Digests of each variant and its prompt.
+        paths: The files, each with its number of samples.
+        records: The scored variants, in the order of the files.
+        offsets: Byte offset of the line of each record in its file.
+        digests: The harness' hashes of each variant and of its prompt, each shortened to 16 bytes.
         form: Whether answers were written or scored.
         metrics: Names of the metrics that the run computed.
         references: Ids of the questions with an option that refers to other options.
         written: The reference answer of each question without options.
     """
 
-    records: list[Record] = field(default_factory=list)
-    places: dict[Key, Place] = field(default_factory=dict)
-    digests: dict[Key, Digest] = field(default_factory=dict)
+    paths: list[tuple[Path, int]] = field(default_factory=list)
+    records: PackedRecords = field(default_factory=PackedRecords)
+    offsets: array[int] = field(default_factory=lambda: array("q"))
+    digests: bytearray = field(default_factory=bytearray)
     form: Form = "generate"
     metrics: frozenset[str] = frozenset()
     references: set[str] = field(default_factory=set)
     written: dict[str, str] = field(default_factory=dict)
 
+    def extend(self, other: Samples) -> None:
+        """Add the samples of other lines or of another file."""
+        self.paths += other.paths
+        self.records.extend(other.records)
+        self.offsets.extend(other.offsets)
+        self.digests += other.digests
+        self.form = other.form
+        self.metrics = self.metrics or other.metrics
+        self.references |= other.references
+        self.written = {**other.written, **self.written}
 
-def read_samples(path: Path, reader: Reader) -> tuple[dict[str, Samples], Counter[str]]:
-    """Read a samples file.
+    def place(self, number: int) -> Place:
+        """Return the place of the line of a record, by its number in `records`."""
+        before = 0
+        for path, count in self.paths:
+            before += count
+            if number < before:
+                return Place(path, self.offsets[number])
+        raise IndexError(number)
+
+    def digests_of(self, rows: Ints) -> tuple[NDArray[np.bytes_], NDArray[np.bytes_]]:
+        """The digests of the variants and of the prompts of some records."""
+        both = np.frombuffer(bytes(self.digests), dtype=f"S{_DIGEST}").reshape(-1, 2)[rows]
+        return both[:, 0], both[:, 1]
+
+
+Found = dict[str, Samples]
+"""Samples by filter."""
+
+Broken = Counter[str]
+"""Number of lines that were left out, by reason."""
+
+
+def read_part(path: Path, start: int, end: int, reader: Reader) -> tuple[Found, Broken]:
+    """Read the lines of a samples file that begin in a range of bytes.
 
     Args:
         path: The file, one JSON object per line.
+        start: Offset of the range.
+        end: Offset behind it.
         reader: How to read written answers.
 
     Returns:
-        The samples of each filter, in the order of the file; empty if no line is a sample of an lm-eval-cora task. And
-        the number of lines that were left out, by reason. Answers to questions without options are not compared yet
-        (see `compared`).
+        The samples, and the lines that were left out; see `SamplesReaders.read`.
 
     Raises:
-        ReportError: If the file cannot be read.
+        OSError: If the file cannot be read.
     """
-    found: dict[str, Samples] = {}
-    broken: Counter[str] = Counter()
-    try:
-        for offset, line in lines_of(path):
-            if defect := _take(line, Place(path, offset), found, reader):
+    found: Found = {}
+    broken: Broken = Counter()
+    with path.open("rb") as file:
+        if start:  # the line that contains the byte before belongs to the range before
+            file.seek(start - 1)
+            while (skipped_part := file.readline(1 << 20)) and not skipped_part.endswith(b"\n"):
+                pass
+        for offset, _, line in bounded_lines(file, end):
+            if line is None:
+                broken[f"longer than {LONGEST // 1_000_000} MB"] += 1
+            elif line.strip() and (defect := _take(line, offset, found, reader)):
                 broken[defect] += 1
-    except OSError as error:
-        raise ReportError(f"{path}: cannot be read: {error.strerror or error}") from None
+    for samples in found.values():
+        samples.paths = [(path, len(samples.records))]
     return found, broken
 
 
-def compared(parts: Sequence[Samples], checker: EquivalenceChecker) -> list[Record]:
-    """Return the records of the samples, with answers to questions without options compared to their references.
+def merged(parts: Iterable[tuple[Found, Broken]]) -> tuple[Found, Broken]:
+    """Merge the parts of a file, in their order."""
+    whole: Found = {}
+    broken: Broken = Counter()
+    for found, defects in parts:
+        broken += defects
+        for name, samples in found.items():
+            whole.setdefault(name, Samples()).extend(samples)
+    return whole, broken
+
+
+def compared(samples: Samples, checker: EquivalenceChecker) -> PackedRecords:
+    """Return the records of samples, with answers to questions without options compared to their references.
 
     All comparisons are made at once.
 
     Raises:
         ReportError: If there are such answers and math-verify is not installed.
     """
-    records = [record for samples in parts for record in samples.records]
-    references = {question: answer for samples in parts for question, answer in samples.written.items()}
+    records, references = samples.records, samples.written
     if not references:
         return records
     if find_spec("math_verify") is None:
         raise ReportError(
-            f"{next(iter(parts[0].places.values())).path}: comparing answers to MATH needs math-verify, which is not "
+            f"{samples.paths[0][0]}: comparing answers to MATH needs math-verify, which is not "
             "installed: pip install 'lm-eval-cora[math]'. Or pass only the other files"
         )
     groups: dict[str, list[str]] = {question: [reference] for question, reference in references.items()}
@@ -118,12 +161,12 @@ def compared(parts: Sequence[Samples], checker: EquivalenceChecker) -> list[Reco
         if record.written is not None:
             groups[record.question_id].append(record.written)
     checker.settle_within(groups.values())
-    return [
+    return PackedRecords(
         record
         if record.written is None
         else replace(record, matches=checker.verdict(record.written, references[record.question_id]))
         for record in records
-    ]
+    )
 
 
 def read_line(place: Place) -> Mapping[str, Any]:
@@ -137,27 +180,15 @@ def read_line(place: Place) -> Mapping[str, Any]:
 def parsed_line(line: bytes) -> Any:
     """Parse a line of JSON and replace lone surrogates, which cannot be written to a file."""
     value = json.loads(line.decode("utf-8"))  # json.loads would decode invalid bytes to lone surrogates
-    if _SURROGATE.search(line):
+    if line.count(b"[") + line.count(b"{") > DEEPEST and is_deep(value):
+        raise RecursionError
+    if b"\\u" in line and _SURROGATE.search(line):
         text = json.dumps(value, ensure_ascii=False)
         value = json.loads(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
     return value
 
 
-def lines_of(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines of a file that are not empty, with their byte offsets; a large file shows a progress bar."""
-    size = path.stat().st_size
-    # None hides the bar of tqdm unless stderr is a terminal.
-    hidden = True if size < BYTES_WORTH_A_BAR else None
-    offset = 0
-    with path.open("rb") as file, tqdm(total=size, desc=path.name, unit="B", unit_scale=True, disable=hidden) as bar:
-        for line in file:
-            if line.strip():
-                yield offset, line
-            offset += len(line)
-            bar.update(len(line))
-
-
-def _take(line: bytes, place: Place, found: dict[str, Samples], reader: Reader) -> str:
+def _take(line: bytes, offset: int, found: Found, reader: Reader) -> str:
     """Add the sample of a line to `found`; return the reason if it cannot be used, else an empty text."""
     try:
         sample = parsed_line(line)
@@ -177,20 +208,24 @@ def _take(line: bytes, place: Place, found: dict[str, Samples], reader: Reader) 
             record = read_likelihoods(doc, [_numbers(response) for response in responses])
         else:
             record = read_response(doc, responses, reader=reader)
-        metrics = frozenset(map(str, sample.get("metrics", ())))
-        samples = found.setdefault(str(sample.get("filter", "none")), Samples())
-        key = (record.question_id, record.ordinal)
+        names = sample.get("metrics", ())
+        samples = found.get(str(sample.get("filter", "none")))
+        if samples is None or not samples.metrics:
+            metrics = frozenset(map(str, names))
+            samples = found.setdefault(str(sample.get("filter", "none")), Samples())
+            samples.metrics = metrics
+        else:
+            iter(names)  # TypeError if there are no names
         samples.form = form
-        samples.metrics = samples.metrics or metrics
         samples.records.append(record)
-        if key not in samples.places:  # the first of several answers to a variant counts
-            samples.places[key] = place
-            samples.digests[key] = Digest(*(str(sample.get(name, ""))[:16] for name in ("doc_hash", "prompt_hash")))
+        samples.offsets.append(offset)
+        for name in ("doc_hash", "prompt_hash"):
+            samples.digests += str(sample.get(name, "")).encode("utf-8", "replace")[:_DIGEST].ljust(_DIGEST, b"\0")
         if doc.get("refers_to_options"):
             samples.references.add(record.question_id)
         if format_of(doc).is_open:
             samples.written.setdefault(record.question_id, doc["answer"])
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError):
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError):
         return "incomplete or altered"
     return ""
 
@@ -236,13 +271,13 @@ def _numbers(response: Any) -> Sequence[Any]:
         return [None]
 
 
-def probe_of(config: Mapping[str, Any], records: Iterable[Record]) -> Probe:
+def probe_of(config: Mapping[str, Any], records: PackedRecords) -> Probe:
     """Find the probe in the results file, else by the kinds of variants; a template may have any name."""
     former = str(config.get("process_docs", "")).rpartition(".")[2]  # until version 0.2
     named = PROBES.get(str(config.get("probe", former)))
     if named is not None:
         return named
-    kinds = {record.kind for record in records}
+    kinds = {asked.kind for asked in records.asked}
     known = [probe for probe in PROBES.values() if kinds <= probe.kinds.keys()]
     templates = next(probe for probe in PROBES.values() if not probe.kinds)
     # With the option `variants`, kinds may be missing, so prefer probes that have it.

@@ -111,7 +111,10 @@ _COLUMNS = (
 
 
 def as_csv(runs: Sequence[Run]) -> str:
-    """Write a CSV line per model, task and metric; undefined numbers are empty."""
+    """Write a CSV line per model, task and metric; undefined numbers are empty.
+
+    A text that a spreadsheet would compute as a formula gets an apostrophe in front of it, as OWASP recommends.
+    """
     text = StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(_COLUMNS)
@@ -123,4 +126,16 @@ def _rows(run: Run) -> Iterator[list[object]]:
     for name, estimate in run.estimates.items():
         numbers = ["" if isnan(number) else repr(number) for number in (*estimate, *estimate.interval)]
         counts = [len(run.table.sizes), run.table.answers]
-        yield [run.model, run.task, name, *numbers, *counts, run.signature, run.reader or "", *run.data]
+        texts = [_plain(text) for text in (run.model, run.task, name, run.signature, run.reader or "", *run.data)]
+        yield [*texts[:3], *numbers, *counts, *texts[3:]]
+
+
+def _plain(text: str) -> str:
+    """Put an apostrophe before a text that begins like a formula.
+
+    Example:
+        >>> _plain("=1+1"), _plain("an-org/model")
+        ("'=1+1", 'an-org/model')
+    """
+    text = text.replace("\r", " ")  # before Python 3.13, csv does not quote it
+    return f"'{text}" if text.lstrip().startswith(("=", "+", "-", "@")) or text[:1].isspace() else text

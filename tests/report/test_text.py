@@ -5,12 +5,15 @@ from __future__ import annotations
 import csv
 import json
 import re
+from dataclasses import replace
 from io import StringIO
 from math import isnan
 from pathlib import Path
 
 import pytest
 
+from lm_eval_cora.data import Data
+from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.report.content import Number, Report, Section, Table
 from lm_eval_cora.report.runs import read_runs
 from lm_eval_cora.report.sections import make_report
@@ -132,3 +135,17 @@ def test_a_report_on_nothing() -> None:
     assert as_markdown(make_report([])).startswith("# Consistency of the answers\n")
     assert strict(as_json([])) == []
     assert len(as_csv([]).splitlines()) == 1
+
+
+FORMULAS = ["=HYPERLINK(1)", "+1", "-1", "@SUM(1)", "\tx", "\r=1", "\n=1", " =1"]
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_a_text_in_a_csv_file_is_no_formula(name: str, demo: dict[str, Written]) -> None:
+    (run,) = read_runs([demo["cora_demo_revas"].samples])
+    hostile = replace(run, model=name, name=name, signature=name, data=Data(name, name))
+    vars(hostile)["estimates"] = {name: Estimate(-0.25, 0.125, ends=(-0.5, 0.0))}
+    (line,) = csv.DictReader(StringIO(as_csv([hostile]), newline=""))
+    texts = {line[column] for column in ("model", "task", "metric", "signature", "benchmark", "data")}
+    assert texts == {f"'{name}".replace("\r", " ")}
+    assert [line[column] for column in ("value", "stderr", "low", "high")] == ["-0.25", "0.125", "-0.5", "0.0"]

@@ -78,7 +78,7 @@ def _bars(canvas: Canvas, bars: list[tuple[Change, float]], half: float, series:
     canvas.rectangles(lost, edgecolor=colour, **_LOST)
     canvas.rectangles(gained, edgecolor=colour, **_GAINED)
     if marked:
-        look = {"color": colour, "marker": marker, "markersize": 4.5, "linestyle": "none", "zorder": 3}
+        look: dict[str, Any] = {"color": colour, "marker": marker, "markersize": 4.5, "linestyle": "none", "zorder": 3}
         canvas.axes.plot([change.kept for change, _ in bars], [y for _, y in bars], clip_on=False, **look)
 
 

@@ -1,0 +1,145 @@
+"""Files are replaced as a whole: an error leaves the previous file as it was, and nothing else beside it."""
+
+from __future__ import annotations
+
+import errno
+import os
+import resource
+import signal
+import stat
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lm_eval_cora.cli import main
+from lm_eval_cora.report.writing import replace_file, temporary_file
+from tests.support.simulated import knows
+from tests.support.written import Written, write
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def old(tmp_path: Path) -> Iterator[Path]:
+    """A file that a failed write must leave alone, with nothing beside it."""
+    path = tmp_path / "report.html"
+    path.write_bytes(b"old")
+    yield path
+    assert [file.name for file in tmp_path.iterdir() if file.name.endswith(".partial")] == []
+
+
+def full(*_: Any) -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+@pytest.mark.parametrize("step", ["fsync", "replace", "write"])
+def test_a_full_disk(step: str, old: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if step == "write":
+        limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+        handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, limit[1]))
+    elif step == "fsync":
+        monkeypatch.setattr(os, "fsync", full)
+    else:
+        monkeypatch.setattr(Path, "replace", full)
+    try:
+        with pytest.raises(OSError, match=r"large|space") as raised:
+            replace_file(old, b"x" * 100_000)
+    finally:
+        if step == "write":
+            resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+            signal.signal(signal.SIGXFSZ, handler)
+    assert raised.value.filename == str(old)
+    assert old.read_bytes() == b"old"
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory: pytest.TempPathFactory) -> Written:
+    return write(tmp_path_factory.mktemp("out"), knows, "cora_demo", {"questions": 2})
+
+
+@pytest.mark.parametrize("command", [["report", "--format", "json"], ["export", "--format", "csv"]])
+def test_commands_name_the_file(
+    command: list[str], out: Written, old: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(os, "fsync", full)
+    assert main([*command, str(out.folder), "-o", str(old)]) == 1
+    assert f"lm-eval-cora {command[0]}: {old}: No space left on device\n" in capsys.readouterr().err
+    assert old.read_bytes() == b"old"
+
+
+def test_the_records_of_an_export(
+    out: Written, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["export", "--format", "every-eval-ever", str(out.folder), "-o", str(tmp_path)]
+    assert main(command) == 0
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    monkeypatch.setattr(os, "fsync", full)
+    assert main(command) == 1
+    assert "No space left on device" in capsys.readouterr().err
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+def test_a_symbolic_link_stays(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    target, link = tmp_path / "elsewhere" / "report.html", tmp_path / "link.html"
+    link.symlink_to(Path("elsewhere") / "report.html")
+    for content in (b"new", b"newer"):  # the target does not exist at first
+        replace_file(link, content)
+        assert link.is_symlink()
+        assert target.read_bytes() == content
+
+
+def test_permissions(tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    mask = os.umask(0o027)
+    try:
+        replace_file(path, b"")
+    finally:
+        os.umask(mask)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    path.chmod(0o604)
+    replace_file(path, b"new")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o604
+
+
+def test_a_read_only_file_is_not_replaced(old: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "access", lambda *_: False)  # root may write all files
+    with pytest.raises(PermissionError) as raised:
+        replace_file(old, b"new")
+    assert raised.value.filename == str(old)
+    assert old.read_bytes() == b"old"
+
+
+def test_devices_and_pipes_are_written_directly(tmp_path: Path) -> None:
+    replace_file(Path("/dev/null"), b"gone")
+    assert not Path("/dev/null").is_file()
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    received: list[bytes] = []
+    reading = threading.Thread(target=lambda: received.append(pipe.read_bytes()))
+    reading.start()
+    replace_file(pipe, b"through")
+    reading.join()
+    assert received == [b"through"]
+    code = "from pathlib import Path; from lm_eval_cora.report.writing import replace_file as f; "
+    code += "f(Path('/dev/stdout'), b'printed')"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=True)
+    assert done.stdout == b"printed"
+
+
+def test_a_temporary_file_that_is_not_renamed_is_removed(tmp_path: Path) -> None:
+    def interrupted() -> None:
+        with temporary_file(tmp_path) as (path, file):
+            file.write(b"half")
+            assert path.exists()
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert list(tmp_path.iterdir()) == []
