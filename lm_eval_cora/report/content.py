@@ -336,20 +336,20 @@ class Section:
     Attributes:
         title: Name of the task or benchmark.
         subtitle: Short description of the task.
-        headline: The main result; None without one.
         blocks: Tables and charts, the most important first.
         signatures: (model, signature) pairs.
         notes: Warnings about the runs: (model, note) pairs.
         more: Blocks that the page shows folded if the report has several sections.
+        headline: The main result; None without one.
     """
 
     title: str
     subtitle: str
     blocks: Sequence[Block]
-    headline: Headline | None = None
     signatures: Sequence[tuple[str, str]] = ()
     notes: Sequence[tuple[str, str]] = ()
     more: Sequence[Block] = ()
+    headline: Headline | None = None
 
 
 @dataclass(frozen=True)

@@ -122,9 +122,9 @@ def _prompt(line: Mapping[str, Any], stem: str) -> str:
         return ""
     (first, *_) = arguments.values()
     prompt = str(first["arg_0"] if isinstance(first, dict) else first[0])
-    before, found, after = prompt.rpartition(stem)
-    if not found:
+    if not stem or stem not in prompt:
         return shorten(prompt, _LONGEST_PROMPT)
+    before, _, after = prompt.rpartition(stem)
     before = " ".join(before.split())
     kept = before if len(before) <= _LONGEST_INSTRUCTION else f"… {before[-_LONGEST_INSTRUCTION:]}"
     return f"{kept} […] {shorten(after, _LONGEST_PROMPT)}".strip()

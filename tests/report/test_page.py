@@ -207,9 +207,10 @@ def test_a_question_unfolds(visit: Visit) -> None:
     assert (picked.text_content() or "").startswith("BBeta blockers")
 
 
-def test_cells_show_numbers_with_error_and_rank(visit: Visit) -> None:
+def test_cells_show_numbers_with_error_and_mark(visit: Visit) -> None:
     cell = visit.page.locator("td", has_text="0.744").first
-    assert cell.text_content() == "0.744 ± 0.012 (1)"
+    assert cell.text_content() == "0.744 ± 0.012"
+    assert "best" in (cell.get_attribute("class") or "").split()
     assert cell.get_attribute("data-value") == "0.744"
     assert visit.page.locator("td", has_text="n/a").first.get_attribute("data-value") == ""
 

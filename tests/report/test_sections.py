@@ -1,21 +1,20 @@
-"""The section of each task: ranks as in the papers, and tables checked by a slow count."""
+"""The section of each task: marks of the best models, and tables checked by a slow count."""
 
 from __future__ import annotations
 
 from collections import Counter
 from itertools import combinations
-from math import nan
 from pathlib import Path
 from statistics import mean
 
 import pytest
 
 from lm_eval_cora import metrics
+from lm_eval_cora.metrics.several import leading
 from lm_eval_cora.records import Record
 from lm_eval_cora.report.content import Block, Examples, Number, Report, Section, Table
 from lm_eval_cora.report.runs import Run, read_runs
 from lm_eval_cora.report.sections import make_report
-from lm_eval_cora.report.tables import ranks
 from lm_eval_cora.responses import ResponseTable
 from tests.support.written import DEMO, Written, copied, edit, the_run, varied, write
 
@@ -37,32 +36,24 @@ def table_of(section: Section, title: str) -> dict[str, list[object]]:
     return {str(row[0]): list(row[1:]) for row in block.rows}
 
 
-def test_ranks() -> None:
-    assert ranks([0.74, 0.85, 0.38]) == [2, 1, 3]
-    assert ranks([0.5, 0.75, 0.5, 0.25]) == [2, 1, 2, 4]
-    assert ranks([0.5, nan, 0.75]) == [2, None, 1]
-    assert ranks([0.5, 0.0, 0.25], higher=False) == [3, 1, 2]
-    assert ranks([nan, nan]) == [None, None]
-    assert ranks([]) == []
-    assert (str(Number(0.74, rank=1)), str(Number(nan, rank=None))) == ("0.740 (1)", "n/a")
-
-
 def test_a_score_table_of_several_models(demo: dict[str, Written], other: Written, tmp_path: Path) -> None:
     third = copied(demo["cora_demo"], tmp_path)
     edit(third.samples, lambda line: line.update(filtered_resps=[""]))
     runs = read_runs([demo["cora_demo"].folder, other.folder, tmp_path])
-    rows = table_of(section_of(make_report(runs), "cora_demo"), "Scores")
-    for name, lower in (("mcqa_plus", False), ("invalid", True), ("ci", False)):
-        values = [run.estimates[name].value for run in runs]
-        expected = [1 + sum(one < value if lower else one > value for one in values) for value in values]
-        assert [cell.rank for cell in rows[name] if isinstance(cell, Number)] == expected
+    rows = table_of(section_of(make_report(runs), "cora_demo"), "All scores")
+    for name, lower in (("mcqa_plus", False), ("invalid", True)):
+        best = leading([run.estimates[name] for run in runs], higher=not lower)
+        assert [cell.best for cell in rows[name] if isinstance(cell, Number)] == [place in best for place in range(3)]
+        assert 2 not in best
     assert [cell for cell in rows["questions"] if cell != ""] == [12, 12, 12]
-    assert [cell.rank for cell in rows["consistency_rate by chance"] if isinstance(cell, Number)] == [None] * 3
+    # A model without any right answer has the highest CI.
+    for name in ("ci", "consistency_rate by chance"):
+        assert [cell.best for cell in rows[name] if isinstance(cell, Number)] == [False] * 3
 
 
-def test_one_model_has_no_rank(demo: dict[str, Written]) -> None:
-    rows = table_of(section_of(make_report([the_run(demo["cora_demo"].folder)]), "cora_demo"), "Scores")
-    assert all(cell.rank is None for row in rows.values() for cell in row if isinstance(cell, Number))
+def test_one_model_has_no_mark(demo: dict[str, Written]) -> None:
+    rows = table_of(section_of(make_report([the_run(demo["cora_demo"].folder)]), "cora_demo"), "All scores")
+    assert not any(cell.best for row in rows.values() for cell in row if isinstance(cell, Number))
 
 
 # ---- the least consistent questions

@@ -124,8 +124,8 @@ def scores() -> Table:
     """Ranks, differences and counts."""
     rows: list[list[Cell]] = [
         ["Questions", 1273, 1273, 40],
-        ["MCQA", Number(0.744, 0.012, 1), Number(0.512, 0.014, 2), Number(0.25, nan, 3)],
-        ["CoRA", Number(0.611, 0.014, 1), Number(0.402, 0.013, 2), Number(nan)],
+        ["MCQA", Number(0.744, 0.012, best=True), Number(0.512, 0.014), Number(0.25, nan)],
+        ["CoRA", Number(0.611, 0.014, best=True), Number(0.402, 0.013), Number(nan)],
         ["Change", Number(-0.133, 0.01, signed=True), Number(0.11, 0.01, signed=True), Number(nan, signed=True)],
     ]
     return Table("Scores", ("Metric", *MODELS), rows, "Value ± standard error (rank).")
