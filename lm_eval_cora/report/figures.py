@@ -119,7 +119,7 @@ def _saved(figure: Figure, kind: str, dpi: float = 72, facecolor: str = "none", 
 
 def _svg(figure: Figure, title: str) -> bytes:
     """The figure as SVG with its text as paths, without references to other files."""
-    nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+    nothing: dict[str, Any] = dict.fromkeys(("Date", "Creator", "Format", "Type"))
     svg = _saved(figure, "svg", Title=title, **nothing).decode()
     # matplotlib writes the title as an element, too.
     svg = re.sub(r"<!DOCTYPE[^>]*>\s*", "", svg, count=1)

@@ -67,7 +67,13 @@ class Canvas:
 
         if not self.medium.is_interactive:
             return
-        look = {"facecolor": self.medium.ink, "alpha": 0.01, "linewidth": 0, "zorder": 4}
+        look: dict[str, Any] = {
+            "facecolor": self.medium.ink,
+            "alpha": 0.01,
+            "linewidth": 0,
+            "zorder": 4,
+            "clip_on": False,
+        }
         spot = Rectangle(corner, *size, gid=self.tip(tip), **look)
         if link:
             spot.set_url("#" + quote(link, errors="replace"))

@@ -55,7 +55,7 @@ def changes(canvas: Canvas, chart: Changes) -> float:
     # Room for the marker at 0.
     axes.set(xlim=(-max(left + 0.02, 0.06), max(right + 0.02, 0.2)), xlabel="share of the questions")
     axes.xaxis.set_major_formatter(lambda value, _: f"{abs(value):.6g}")
-    axes.locator_params(axis="x", nbins=7)
+    axes.locator_params(axis="x", nbins=max(2, canvas.medium.full // 6))
     height = canvas.rows(top)
     axes.set_yticks(ticks, names)
     return height
@@ -78,7 +78,7 @@ def _bars(canvas: Canvas, bars: list[tuple[Change, float]], half: float, series:
     canvas.rectangles(lost, edgecolor=colour, **_LOST)
     canvas.rectangles(gained, edgecolor=colour, **_GAINED)
     if marked:
-        look = {"color": colour, "marker": marker, "markersize": 4.5, "linestyle": "none", "zorder": 3}
+        look: dict[str, Any] = {"color": colour, "marker": marker, "markersize": 4.5, "linestyle": "none", "zorder": 3}
         canvas.axes.plot([change.kept for change, _ in bars], [y for _, y in bars], clip_on=False, **look)
 
 
