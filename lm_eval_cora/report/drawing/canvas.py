@@ -67,17 +67,12 @@ class Canvas:
 
         if not self.medium.is_interactive:
             return
-        look: dict[str, Any] = {
-            "facecolor": self.medium.ink,
-            "alpha": 0.01,
-            "linewidth": 0,
-            "zorder": 4,
-            "clip_on": False,
-        }
+        look: dict[str, Any] = {"facecolor": self.medium.ink, "alpha": 0.01, "linewidth": 0, "zorder": 4}
         spot = Rectangle(corner, *size, gid=self.tip(tip), **look)
         if link:
             spot.set_url("#" + quote(link, errors="replace"))
         self.axes.add_patch(spot)
+        spot.set_clip_on(False)  # a smaller file
 
     def rectangles(self, boxes: Sequence[tuple[float, float, float, float]], **look: Any) -> None:
         """Draw rectangles (left, top, right, bottom) with one look. They are one element, which keeps files small."""

@@ -130,5 +130,5 @@ def _legend(figure: Figure, canvas: Canvas) -> float:
     artists, texts = zip(*((artist, canvas.name(label)) for artist, label in canvas.legend), strict=True)
     spacing = {"handlelength": 2.4, "labelspacing": 0.3}
     figure.legend(artists, texts, loc="outside lower left", ncols=count, **spacing)
-    lines: int = sum(1 + text.count("\n") for text in texts)
-    return LINE * ceil(lines / count) * 1.15 + 0.15
+    lines = sum(1 + text.count("\n") for text in texts)
+    return float(LINE * ceil(lines / count) * 1.15 + 0.15)
