@@ -48,7 +48,8 @@ def changes(canvas: Canvas, chart: Changes) -> float:
     for series, own in bars.items():
         _bars(canvas, own, 0.4 * step, series, count > 1)
     axes.axvline(0, color=ink, linewidth=1.2)
-    canvas.add_models([model for model, _ in chart.models])
+    if count > 1:  # the bars of a single model have no marker
+        canvas.add_models([model for model, _ in chart.models])
     _explain(canvas)
     shown = [change for own in bars.values() for change, _ in own]
     left, right = max(change.gained for change in shown), max(change.kept + change.lost for change in shown)
