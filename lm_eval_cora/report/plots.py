@@ -52,6 +52,9 @@ def _for_a_page(svg: bytes, title: str, tips: Sequence[str]) -> str:
         element.tag = _local(element.tag)
         element.attrib = {_local(name): _style(value) for name, value in element.attrib.items()}
         element.attrib.pop("target", None)  # links stay on the page
+        element.tail = None  # indentation
+        if element.tag != "text" and len(element):
+            element.text = None
         if "d" in element.attrib:
             element.set("d", _short(element.attrib["d"]))
     for element in list(root.iter()):

@@ -161,6 +161,26 @@ def test_eight_models_have_eight_looks_and_names_that_are_not_cut_off() -> None:
     assert len(set(re.findall(r"var\(--series-\d,", svg))) == 8
 
 
+def test_a_large_heat_map_is_a_small_element() -> None:
+    # No two neighbours are equal, so no cells can be merged.
+    bands = [
+        Band(f"questions {row}", [(row + column) % 11 / 10 for column in range(60)], f"q-{row}") for row in range(60)
+    ]
+    svg = draw(HeatMap("h", [f"kind {column}" for column in range(60)], bands, NOTHING))
+    assert len(svg) < 150_000
+    cells = [found for found in re.findall(r' d="([^"]*)"', svg) if found.count("z") > 100]
+    assert sum(path.count("z") for path in cells) == 3600
+
+
+def test_links_point_to_anchors_of_the_page_only() -> None:
+    chart = replace(made_up.heat_map(), bands=[Band("b", (1.0,), 'javascript:alert(1)" x="'), Band("c", (1.0,))])
+    svg = draw(chart)
+    assert re.findall('<a href="([^"]*)"', svg) == ["#javascript%3Aalert%281%29%22%20x%3D%22"]
+    assert "xlink" not in svg
+    assert "target=" not in svg
+    assert 'aria-label="b"' in svg
+
+
 @pytest.mark.parametrize(
     "name", ["_hidden", "日本語のモデル" * 9, "a\x00\x1b\ud800b\nc", "", " ", "😀", "&amp;<", "$\\frac$"]
 )

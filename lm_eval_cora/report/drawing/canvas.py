@@ -72,6 +72,7 @@ class Canvas:
         if link:
             spot.set_url("#" + quote(link, errors="replace"))
         self.axes.add_patch(spot)
+        spot.set_clip_on(False)  # a smaller file
 
     def rectangles(self, boxes: Sequence[tuple[float, float, float, float]], **look: Any) -> None:
         """Draw rectangles (left, top, right, bottom) with one look. They are one element, which keeps files small."""

@@ -48,14 +48,15 @@ def changes(canvas: Canvas, chart: Changes) -> float:
     for series, own in bars.items():
         _bars(canvas, own, 0.4 * step, series, count > 1)
     axes.axvline(0, color=ink, linewidth=1.2)
-    canvas.add_models([model for model, _ in chart.models])
+    if count > 1:  # the bars of a single model have no marker
+        canvas.add_models([model for model, _ in chart.models])
     _explain(canvas)
     shown = [change for own in bars.values() for change, _ in own]
     left, right = max(change.gained for change in shown), max(change.kept + change.lost for change in shown)
     # Room for the marker at 0.
     axes.set(xlim=(-max(left + 0.02, 0.06), max(right + 0.02, 0.2)), xlabel="share of the questions")
     axes.xaxis.set_major_formatter(lambda value, _: f"{abs(value):.6g}")
-    axes.locator_params(axis="x", nbins=7)
+    axes.locator_params(axis="x", nbins=max(2, canvas.medium.full // 6))
     height = canvas.rows(top)
     axes.set_yticks(ticks, names)
     return height

@@ -57,5 +57,5 @@ def _around_zero(canvas: Canvas, chart: Dots) -> None:
     limit = 1.08 * max((abs(value) for value in values if isfinite(value)), default=1.0) or 0.1
     canvas.axes.set_xlim(-limit, limit)
     canvas.axes.axvline(0, color=canvas.medium.ink, linewidth=1.2)
-    canvas.axes.locator_params(axis="x", nbins=6)
+    canvas.axes.locator_params(axis="x", nbins=max(2, canvas.medium.full // 7))
     canvas.axes.xaxis.set_major_formatter(lambda value, _: f"{value:+.6g}" if abs(value) > limit / 1e6 else "0")

@@ -16,6 +16,9 @@ _LEVELS = 10
 _LABEL = 9
 """Size of the labels in points on the page."""
 
+_COLUMN = 18
+"""Number of characters of a column's label."""
+
 
 def heat_map(canvas: Canvas, chart: HeatMap) -> float:
     """Draw a heat map; return the height of the figure without its legend."""
@@ -86,7 +89,7 @@ def _label_rows(canvas: Canvas, chart: HeatMap, step: float) -> None:
 
 def _label_columns(canvas: Canvas, chart: HeatMap) -> float:
     """Label as many columns as there is room for, above the map; return the height of the labels."""
-    names = [wrapped(name, canvas.medium.half, 1) for name in chart.columns]
+    names = [wrapped(name, _COLUMN, 1) for name in chart.columns]
     room = (canvas.medium.full - canvas.medium.half) / len(names)  # in characters of 0.1 inches
     every = ceil(1.4 / room)
     shown = range(0, len(names), every)

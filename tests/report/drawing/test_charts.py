@@ -47,12 +47,12 @@ def boxes(axes: Any, colour: str) -> list[tuple[float, ...]]:
 
 
 def test_lost_answers_follow_the_kept_ones_and_gained_ones_are_left_of_zero() -> None:
-    chart = Changes("c", ("a", "b"), [("", [Change(0.5, 0.25, 0.125), Change(0.75, 0.0, 0.0)])], NOTHING)
+    chart = Changes("c", ("a", "b"), [("m", [Change(0.5, 0.25, 0.125), Change(0.75, 0.0, 0.0)])], NOTHING)
     with figure_of(chart) as (figure, tips):
         (axes,) = figure.axes
         sides = sorted((left, right) for left, _, right, _ in boxes(axes, PAGE.series[0]))
         assert sides == [(-0.125, 0.0), (0.0, 0.5), (0.0, 0.75), (0.5, 0.75)]
-        assert tips == ["a: kept 0.500, lost 0.250, gained 0.125", "b: kept 0.750, lost 0.000, gained 0.000"]
+        assert tips == ["m, a: kept 0.500, lost 0.250, gained 0.125", "m, b: kept 0.750, lost 0.000, gained 0.000"]
         assert legend(figure)[0].startswith("kept")
         assert len(legend(figure)) == 3
         low, high = axes.get_xlim()
