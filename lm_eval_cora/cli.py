@@ -14,7 +14,7 @@ from io import TextIOWrapper
 from math import floor, isnan
 from pathlib import Path
 from shlex import join, quote
-from typing import Any
+from typing import Any, TextIO
 
 import yaml
 
@@ -75,11 +75,15 @@ def _streams() -> Iterator[None]:
     try:
         yield
     finally:
-        for stream in (sys.stdout, sys.stderr):
-            try:
-                stream.flush()
-            except OSError:  # Python flushes again at exit
-                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        _flush(sys.stdout)
+        _flush(sys.stderr)
+
+
+def _flush(stream: TextIO) -> None:
+    try:
+        stream.flush()
+    except OSError:  # discard the rest, because Python flushes again at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _main(arguments: Sequence[str] | None) -> int:

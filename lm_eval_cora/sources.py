@@ -18,6 +18,7 @@ from lm_eval_cora.metrics.arrays import despite_skipped
 from lm_eval_cora.metrics.entries import compute, is_in_table
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of
 from lm_eval_cora.metrics.kinds import note_on_small_categories
+from lm_eval_cora.packed import PackedRecords
 from lm_eval_cora.question import shorten
 from lm_eval_cora.reading import read_response, skipped
 from lm_eval_cora.report import ReportError

@@ -26,7 +26,9 @@ def least_consistent(run: Run) -> Examples | None:
     chosen = [int(number) for number in defined[np.argsort(shares[defined], kind="stable")][:_SHOWN]]
     if not chosen:
         return None
-    examples = [_example(run, run.answers[run.table.question_ids[number]], float(shares[number])) for number in chosen]
+    examples = [
+        _example(run, run.answers_to(run.table.question_ids[number]), float(shares[number])) for number in chosen
+    ]
     return Examples(
         f"The least consistent questions of {run.model}",
         examples,

@@ -107,7 +107,7 @@ def _invalid(run: Run) -> Iterator[str]:
     """Yield a warning if so many answers are invalid that the scores say little about the model."""
     share = run.table.invalid.sum() / run.table.answers if run.table.answers else nan
     if share > TOO_MANY_INVALID:
-        reasons = Counter(record.reason for answers in run.answers.values() for record in answers if record.reason)
+        reasons = Counter(record.reason for record in run.invalid)
         ((reason, count),) = reasons.most_common(1)
         yield (
             f"{share:.0%} of the answers are invalid (most frequent reason: {reason}, {count:,} answers), so the "
