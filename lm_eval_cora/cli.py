@@ -74,14 +74,14 @@ def _streams() -> Iterator[None]:
     try:
         yield
     finally:
-        for stream in (sys.stdout, sys.stderr):
-            _flush(stream)
+        _flush(sys.stdout)
+        _flush(sys.stderr)
 
 
 def _flush(stream: TextIO) -> None:
     try:
         stream.flush()
-    except OSError:  # Python flushes again at exit
+    except OSError:  # discard the rest, because Python flushes again at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 

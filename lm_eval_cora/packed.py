@@ -147,19 +147,6 @@ class PackedRecords(Sequence[Record]):
         """The question ids and ordinals of all records."""
         return {self.key(place) for place in range(len(self))}
 
-    def find(self, question_id: str, ordinal: int) -> int:
-        """Return the place of the first record of a variant.
-
-        Raises:
-            KeyError: If there is none.
-        """
-        question, asked, _ = self.codes
-        named = [code for code, (known, _) in enumerate(self.questions) if known == question_id]
-        for place in np.flatnonzero(np.isin(question, named)).tolist():
-            if self.asked[asked[place]].ordinal == ordinal:
-                return int(place)
-        raise KeyError((question_id, ordinal))
-
 
 class Grouped(NamedTuple):
     """The records of complete questions, sorted by question and ordinal.

@@ -101,8 +101,6 @@ BAD_USAGE: list[Sequence[str]] = [
     ["sing"],
     ["report"],
     ["report", "out", "--format", "pdf"],
-    ["compare", "out"],
-    ["compare", "a", "b", "c"],
     ["score"],
     ["export", "out"],
     ["export", "out", "--format", "xml"],
@@ -138,9 +136,14 @@ def test_errors_are_one_line_on_stderr(cli: Cli, out: Written, tmp_path: Path, a
     for arguments, told in (
         (["report", missing], f"{missing}: there is no such file or folder"),
         (["report", out.folder, missing], f"{missing}: there is no such file or folder"),
-        (["report", answers], f"{answers}: there are no samples"),
         (["compare", out.folder, missing], f"{missing}: there is no such file or folder"),
         (["compare", out.folder, other.folder, "--json"], "cannot be compared"),
+        (["compare", out.folder], "expected two or more models, got one"),
+        (["compare", out.folder, other.folder, "--baseline", "nobody"], "--baseline nobody: expected"),
+        (["compare", out.folder, out.folder, "--metric", "corra"], "did you mean 'cora'?"),
+        (["report", out.folder, "--label", "elsewhere=Small"], "--label elsewhere=Small: expected PATH=NAME"),
+        (["report", out.folder, "--label", f"{out.folder}="], "expected PATH=NAME"),
+        (["report", out.folder, "-o", "page.pdf"], "-o page.pdf: expected a name that ends in .html"),
         (["score", f"{missing}.jsonl"], "missing.jsonl"),
         (["score", broken], "broken.jsonl line 1 is not valid JSON"),
         (["export", missing, "--format", "csv"], f"{missing}: there is no such file or folder"),
@@ -245,7 +248,7 @@ def test_tasks_of_one_side_are_named(cli: Cli, out: Written, second: Written, tm
     write(tmp_path, varied, "cora_demo_order", {"questions": 1})
     assert cli("compare", tmp_path, second.folder) == 0
     (note,) = other_notes(cli.err)
-    assert tells(note, "only one of the two", "cora_demo_order")
+    assert tells(note, "only one model", "cora_demo_order")
 
 
 def test_scores(cli: Cli, answers: Path) -> None:

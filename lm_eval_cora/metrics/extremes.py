@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from math import nan
 from statistics import NormalDist
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -222,11 +222,18 @@ def _exchanged(right: Floats, present: Floats) -> Floats:
     return np.concatenate(found).astype(np.float64)
 
 
-@lru_cache(maxsize=1)  # acc_min, acc_max and acc_range are computed one after the other
+_FOUND: WeakKeyDictionary[ResponseTable, dict[tuple[bool, bool], tuple[Estimate, Estimate]]] = WeakKeyDictionary()
+"""Lowest and highest accuracies by table, because several metrics and charts need them."""
+
+
 def _extremes(table: ResponseTable, positions: bool, macro: bool) -> tuple[Estimate, Estimate]:
     if not len(table.sizes):
         return UNDEFINED, UNDEFINED
-    return lowest_and_highest([kinds_of(table, positions=positions)], strata_of(table, macro=macro))
+    known = _FOUND.setdefault(table, {})
+    if (positions, macro) not in known:
+        parts = [kinds_of(table, positions=positions)]
+        known[positions, macro] = lowest_and_highest(parts, strata_of(table, macro=macro))
+    return known[positions, macro]
 
 
 def lowest_and_highest(parts: Sequence[Kinds], strata: Sequence[Stratum]) -> tuple[Estimate, Estimate]:

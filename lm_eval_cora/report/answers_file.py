@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from hashlib import sha256
@@ -89,31 +89,16 @@ class AnswersRun(Run):
         """The answer as a line of a samples file."""
         return self.records.line(record)
 
-    @cached_property
-    def answers(self) -> Mapping[str, list[Record]]:
-        """The records of each question, made when they are used."""
-        return _Answers(self)
+    def answers_to(self, question: str) -> list[Record]:
+        """The records of a question, in order."""
+        return self.records.of(question)
 
     @cached_property
     def invalid(self) -> list[Record]:
         """The invalid answers."""
-        return [record for records in self.answers.values() for record in records if record.invalid]
-
-
-class _Answers(Mapping[str, list[Record]]):
-    """The records of the questions of a run."""
-
-    def __init__(self, run: AnswersRun) -> None:
-        self._run = run
-
-    def __getitem__(self, question: str) -> list[Record]:
-        return self._run.records.of(question)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._run.table.question_ids)
-
-    def __len__(self) -> int:
-        return len(self._run.table.question_ids)
+        return [
+            record for question in self.table.question_ids for record in self.answers_to(question) if record.invalid
+        ]
 
 
 def read_answers_file(path: Path, reader: Reader | None = None) -> AnswersRun:

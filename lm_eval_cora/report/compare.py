@@ -87,16 +87,17 @@ def not_comparable(before: Run, after: Run) -> str:
         ]
         ended = " A budget or target ends each run at another question." if _ended_itself(before, after) else ""
         return f"{'; '.join(told)}.{ended} Run both on the same questions (option 'questions' or 'categories')"
+    most = int(np.maximum(before.table.sizes, after.table.sizes).sum())
     if unlike := _unlike(before, after, 0):
         return (
-            f"{len(unlike):,} of {_most(before, after):,} variants differ ({_named(unlike)}). The runs have different "
-            "seeds, different options or different versions of the task"
+            f"{len(unlike):,} of {most:,} variants differ ({_named(unlike)}). The runs have different seeds, "
+            "different options or different versions of the task"
         )
     if not (before.signature and after.signature) and (unlike := _unlike(before, after, 1)):
         return (
-            f"{len(unlike):,} of {_most(before, after):,} prompts differ ({_named(unlike)}). Only the results files of "
-            "both runs can show whether the chat template or the exemplars differ. Put each results_<date>.json beside "
-            "its samples"
+            f"{len(unlike):,} of {most:,} prompts differ ({_named(unlike)}). Only the results files of both runs "
+            "can show whether the chat template or the exemplars differ. Put each results_<date>.json beside its "
+            "samples"
         )
     return ""
 
@@ -136,11 +137,6 @@ def _unlike(before: Run, after: Run, part: Literal[0, 1]) -> list[tuple[str, int
         pairs = zip_longest(*found)
         unlike += [(question, ordinal) for ordinal, (first, second) in enumerate(pairs) if first != second]
     return sorted(unlike)
-
-
-def _most(before: Run, after: Run) -> int:
-    """Number of variants that at least one of the runs has. They have the same questions."""
-    return int(np.maximum(before.table.sizes, after.table.sizes).sum())
 
 
 def _named(keys: Sequence[tuple[str, int]]) -> str:

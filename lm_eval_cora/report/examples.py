@@ -79,7 +79,7 @@ def _examples(run: Run, numbers: Iterable[int], title: str, note: str, *, linked
 
 
 def _example(run: Run, number: int, share: float, *, linked: bool) -> Example:
-    records = run.answers[run.table.question_ids[number]]
+    records = run.answers_to(run.table.question_ids[number])
     lines = [run.line(record) for record in records]
     doc = lines[0]["doc"]
     hits = sum(record.correct for record in records)
@@ -97,9 +97,9 @@ def _example(run: Run, number: int, share: float, *, linked: bool) -> Example:
 def asked(runs: Sequence[Run]) -> Table | None:
     """Tabulate the kinds of variants, each with its meaning and its prompt for one question; None without questions."""
     run = runs[0]
-    if not run.answers:
+    if not run.table.question_ids:
         return None
-    records = next(iter(run.answers.values()))
+    records = run.answers_to(run.table.question_ids[0])
     stem = str(run.line(records[0])["doc"].get("question", ""))
     first = {record.kind: record for record in reversed(records)}
     rows: list[list[Cell]] = [

@@ -14,6 +14,7 @@ from lm_eval_cora.report.content import Chart
 from lm_eval_cora.report.drawing.charts import drawn
 from lm_eval_cora.report.drawing.medium import SERIES, Medium, light_colours
 from lm_eval_cora.report.drawing.names import printable
+from lm_eval_cora.report.writing import replace_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -71,7 +72,7 @@ def write_figures(charts: Sequence[tuple[str, Chart]], folder: Path, width: floa
                 ("png", _png(figure, title)),
             ):
                 paths.append(folder / f"{name}.{suffix}")
-                paths[-1].write_bytes(content)
+                replace_file(paths[-1], content)
     return paths
 
 

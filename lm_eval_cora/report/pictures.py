@@ -95,8 +95,8 @@ def heat_map(run: Run, *, several: bool = False) -> HeatMap:
         bands,
         Table(f"Share of right answers by {one}{of}", ["questions", *names], rows),
         note="Each row is a question, or a group of equally hard ones, from the easiest to the hardest. Each column is "
-        f"a {one}. The darker a cell, the more answers are right. Dark rows are known in every form, and pale rows in "
-        "none. Stripes show what breaks the answers. Click a row to see one of its questions.",
+        f"a {one}. The stronger the colour, the more answers are right. Strong rows are known in every form, and pale "
+        "rows in none. Stripes show what breaks the answers. Click a row to see one of its questions.",
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -105,9 +105,10 @@ class Run:
         return part_of(part_of(self.results, "configs"), self.name)
 
     @cached_property
-    def answers(self) -> Mapping[str, list[Record]]:
-        """The records of each complete question in order, without repeated answers to a variant."""
-        return _Answers(self)
+    def _starts(self) -> dict[str, int]:
+        """Index in `rows` of the first variant of each question."""
+        starts = np.cumsum(self.table.sizes) - self.table.sizes
+        return dict(zip(self.table.question_ids, starts.tolist(), strict=True))
 
     @cached_property
     def invalid(self) -> list[Record]:
@@ -196,27 +197,15 @@ class Run:
         return told
 
     def line(self, record: Record) -> Mapping[str, Any]:
-        """Read the line of a variant in its samples file."""
-        return read_line(self.samples.place(self.records.find(record.question_id, record.ordinal)))
+        """Read the line of a variant of a complete question in its samples file."""
+        start = self._starts[record.question_id]
+        return read_line(self.samples.place(int(self.rows[start + record.ordinal])))
 
-
-class _Answers(Mapping[str, list[Record]]):
-    """The records of each complete question, made when they are needed."""
-
-    def __init__(self, run: Run) -> None:
-        self._run = run
-        ends = np.cumsum(run.table.sizes)
-        self._places = dict(zip(run.table.question_ids, zip(ends - run.table.sizes, ends, strict=True), strict=True))
-
-    def __getitem__(self, question: str) -> list[Record]:
-        start, end = self._places[question]
-        return [self._run.records[place] for place in self._run.rows[start:end].tolist()]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._places)
-
-    def __len__(self) -> int:
-        return len(self._places)
+    def answers_to(self, question: str) -> list[Record]:
+        """The records of a complete question in order, without repeated answers to a variant."""
+        start = self._starts[question]
+        size = int(self.table.sizes[self.table.question[start]])
+        return [self.records[place] for place in self.rows[start : start + size].tolist()]
 
 
 def read_runs(

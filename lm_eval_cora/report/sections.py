@@ -96,11 +96,13 @@ def _section(task: str, runs: Sequence[Run], questions: int) -> Section:
     alike = not unlike
     more = list(_more(probe, runs, questions, alike=alike))
     forms = {"loglikelihood": "; scored answers", "generate": f"; written answers, read by the {readers} reader"}
+    found = headline(runs, alike=alike)
+    blocks = list(_blocks(probe, runs, found.picture if found else None, alike=alike))
     return Section(
         title=task,
         subtitle=f"{scores.counted(runs)}: {probe.summary}{forms[first.form] if first.form else ''}",
-        headline=headline(runs, alike=alike),
-        blocks=_without_dead_links(list(_blocks(probe, runs, alike=alike)), more),
+        headline=found,
+        blocks=_without_dead_links(blocks, more),
         more=more,
         signatures=[(run.model, run.signature) for run in runs if run.signature],
         notes=[
@@ -118,7 +120,7 @@ def _invalid(run: Run) -> Iterator[str]:
     """Yield a warning if so many answers are invalid that the scores say little about the model."""
     share = run.table.invalid.sum() / run.table.answers if run.table.answers else nan
     if share > TOO_MANY_INVALID:
-        reasons = Counter(record.reason for answers in run.answers.values() for record in answers if record.reason)
+        reasons = Counter(record.reason for record in run.invalid if record.reason)
         if not reasons:  # a file of answers
             yield f"{share:.0%} of the answers are invalid, so the scores say little about what the model knows"
             return
@@ -130,7 +132,8 @@ def _invalid(run: Run) -> Iterator[str]:
         )
 
 
-def _blocks(probe: Probe, runs: Sequence[Run], *, alike: bool) -> Iterator[Block]:
+def _blocks(probe: Probe, runs: Sequence[Run], shown: Chart | None, *, alike: bool) -> Iterator[Block]:
+    """Yield the tables and charts of a section, without the chart that the headline shows."""
     lead = lead_of(runs)
     several = len(runs) > 1 and bool(lead)
     yield scores.model_table(runs, lead, alike=alike) if several else scores.score_table(runs, alike=alike)
@@ -142,7 +145,7 @@ def _blocks(probe: Probe, runs: Sequence[Run], *, alike: bool) -> Iterator[Block
         yield kinds
     whole = _whole(runs)
     if _in_several_variants(whole):
-        yield from _built(probe.charts, whole)
+        yield from (block for block in _built(probe.charts, whole) if block != shown)
 
 
 def _more(probe: Probe, runs: Sequence[Run], questions: int, *, alike: bool) -> Iterator[Block]:
