@@ -158,8 +158,12 @@ def make_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
         "compare two runs on the same questions, with standard errors and tests",
         "lm-eval-cora compare out/small out/large",
     )
-    comparing.add_argument("first", type=Path, metavar="A", help="folder of the first run, with one model")
-    comparing.add_argument("second", type=Path, metavar="B", help="folder of the second run; the difference is B - A")
+    comparing.add_argument(
+        "first", type=Path, metavar="A", help="folder of the first run, with one model; or a file of answers"
+    )
+    comparing.add_argument(
+        "second", type=Path, metavar="B", help="folder or file of the second run; the difference is B - A"
+    )
     _add_reader(comparing)
     _add_json(comparing)
 
@@ -171,8 +175,8 @@ def make_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
         "lm-eval-cora score answers.csv --question id --correct ok --original is_original\n\n"
         "The file has one row per variant of a question: csv, tsv, json, jsonl or parquet. A column needs no option\n"
         "if it has its name (or question_id, ordinal, options). A line of a jsonl file, for example:\n"
-        '{"question": "q1", "variant": 0, "picked": "Ice", "answer": "Ice", "original": true, '
-        '"printed": ["Ice", "Fog"]}',
+        '{"question": "q1", "variant": "original", "picked": "Ice", "answer": "Ice", "printed": ["Ice", "Fog"]}\n\n'
+        "report, compare and export accept such a file in place of a folder. It needs the usual names of columns.",
     )
     score.add_argument("file", type=Path, metavar="FILE", help="the answers")
     for name, column in COLUMNS.items():
@@ -265,7 +269,11 @@ def _command(
 
 def _add_out(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "out", nargs="+", type=Path, metavar="OUT", help="the --output_path of a run with --log_samples, or files in it"
+        "out",
+        nargs="+",
+        type=Path,
+        metavar="OUT",
+        help="the --output_path of a run with --log_samples, or files in it; or a file of answers (see score)",
     )
 
 

@@ -36,4 +36,4 @@ def test_columns_that_are_missing() -> None:
     reasons = undefined_metrics(table, {"original"})
     assert {"cora", "acc"}.isdisjoint(reasons)
     assert reasons["sc"] == "needs the column 'picked'"
-    assert "a variant named 'original'" in undefined_metrics(table, set())["cora"]
+    assert "a variant or kind named 'original'" in undefined_metrics(table, set())["cora"]
