@@ -119,7 +119,8 @@ def undefined_metrics(table: ResponseTable, known: Collection[str]) -> dict[str,
     """
     if "original" not in known:
         original = (
-            f"needs the column 'original', which marks the original of each question, or a variant named {ORIGINAL!r}"
+            "needs the column 'original', which marks the original of each question, or a variant or kind named "
+            f"{ORIGINAL!r}"
         )
     elif table.original_correct is None and len(table.sizes):
         counts = table.sum_by_question(table.original)

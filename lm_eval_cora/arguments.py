@@ -201,8 +201,8 @@ def make_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
         "lm-eval-cora score answers.csv --question id --correct ok --original is_original\n\n"
         "The file has one row per variant of a question: csv, tsv, json, jsonl or parquet. A column needs no option\n"
         "if it has its name (or question_id, ordinal, options). A line of a jsonl file, for example:\n"
-        '{"question": "q1", "variant": 0, "picked": "Ice", "answer": "Ice", "original": true, '
-        '"printed": ["Ice", "Fog"]}',
+        '{"question": "q1", "variant": "original", "picked": "Ice", "answer": "Ice", "printed": ["Ice", "Fog"]}\n\n'
+        "report, compare and export accept such a file in place of a folder. It needs the usual names of columns.",
     )
     score.add_argument("file", type=Path, metavar="FILE", help="the answers")
     for name, column in COLUMNS.items():
@@ -303,7 +303,11 @@ def _add_out(parser: argparse.ArgumentParser) -> None:
         help="name of the model of a path; may be repeated. Default: the model's name without its path",
     )
     parser.add_argument(
-        "out", nargs="+", type=Path, metavar="OUT", help="the --output_path of a run with --log_samples, or files in it"
+        "out",
+        nargs="+",
+        type=Path,
+        metavar="OUT",
+        help="the --output_path of a run with --log_samples, or files in it; or a file of answers (see score)",
     )
 
 

@@ -51,18 +51,20 @@ def score(
         data: A pandas DataFrame, a `datasets.Dataset`, a list of dicts, or the path of a json, jsonl, csv, tsv or
             parquet file.
         question: The id of the question.
-        variant: The number or name of the variant, different for each variant of a question.
+        variant: The number or name of the variant, different for each variant of a question. Without a column `kind`,
+            names that the questions share, such as `original` and `shuffled`, are also the kinds: at most 60 names, not
+            all of them numbers, each in two rows on average.
         correct: Whether the answer is right: True or False, 1 or 0. A missing value is a skipped variant, one that
             was not asked.
-        original: Whether the variant is the question as in its benchmark. `cora`, `ci` and `mcqa` need it.
+        original: Whether the variant is the question as in its benchmark. `cora`, `ci` and `mcqa` need it. Without this
+            column, the kind or else the variant with the name `original` is the original.
         picked: The option that the answer picks: its text or id, not its letter. A missing value is an invalid answer.
             The agreement metrics, such as `consistency_rate`, and `invalid` need it. In a csv file, only an empty
             cell is missing.
         answer: The right option: its text or id, as in `picked`.
         printed: The list of all options that the variant prints. If an answered variant of a question lacks it, all
             variants of the question count as printing the same options.
-        kind: The kind of variant, such as `shuffled`. `acc_min` and `acc_max` need it. Without a column `original`, the
-            kind `original` marks the originals.
+        kind: The kind of variant, such as `shuffled`. `acc_min` and `acc_max` need kinds.
         category: The category of the question. `macro_acc` needs it.
         followed: Whether the response is in the requested format. The metric `followed` needs it.
         reader: The name of the reader that read the response. It is shown as a note.
@@ -153,15 +155,18 @@ def read(variants: Sequence[Variant], responses: Iterable[str | None], *, reader
 def read_runs(*paths: str | PathLike[str], reader: Reader | None = None) -> list[Scores]:
     """Read runs of the harness. They must have been made with `--output_path` and `--log_samples`.
 
+    Files of answers that were collected without the harness are read, too, with the usual names of columns (see
+    `score`).
+
     Args:
-        *paths: Folders, searched with all their subfolders, or samples files.
+        *paths: Folders, searched with all their subfolders, samples files, or files of answers.
         reader: How written answers are read: `flexible` or `strict`. None keeps the reader of each run.
 
     Returns:
         The scores of each model and task. The name consists of both. The notes list what was left out or merged.
 
     Raises:
-        ReportError: If a path does not exist or has no samples of these tasks.
+        ReportError: If a path does not exist or has no samples of these tasks, or a file of answers cannot be read.
 
     Example:
         >>> read_runs("no/such/folder")

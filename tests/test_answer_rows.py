@@ -204,6 +204,54 @@ def test_a_single_answer(tmp_path: Path) -> None:
     assert "comparable" in scores.undefined["consistency_rate"]
 
 
+# ---- names of variants as kinds
+
+NAMES_OF_VARIANTS: dict[str, tuple[list[Any], set[str] | None]] = {
+    "shared names": (["original", "shuffled", "original", "shuffled"], {"original", "shuffled"}),
+    "a kind that one question has": (["original", "x", "original", "y", "original", "x"], {"original", "x", "y"}),
+    "numbers": ([0, 1, 0, 1], None),
+    "numbers as text": (["0", "1", "0", "1"], None),
+    "a number among names": (["original", 1, "original", 1], {"original", "1"}),
+    "different names": (["a", "b", "c", "d"], None),
+    "one question": (["original", "shuffled"], None),
+}
+
+
+@pytest.mark.parametrize("name", NAMES_OF_VARIANTS)
+def test_names_that_questions_share_are_kinds(name: str) -> None:
+    variants, kinds = NAMES_OF_VARIANTS[name]
+    rows = [{"question": place // 2, "variant": one, "correct": True} for place, one in enumerate(variants)]
+    found = read_answers(rows)
+    assert ("kind" in found.known) == (kinds is not None)
+    assert set(found.table.kinds) == (kinds or {"variant"})
+    assert ("original" in found.known) == ("original" in variants)
+    assert found.table.original.sum() == variants.count("original")
+
+
+@pytest.mark.parametrize(("count", "are_kinds"), [(60, True), (61, False)])
+def test_at_most_sixty_names_are_kinds(count: int, are_kinds: bool) -> None:
+    rows = [{"question": q, "variant": f"v{n}", "correct": True} for q in range(2) for n in range(count)]
+    assert ("kind" in read_answers(rows).known) == are_kinds
+
+
+def test_a_column_of_kinds_goes_first() -> None:
+    rows = [
+        {"question": q, "variant": ["original", "x"][n], "kind": "k", "correct": not n} for q in "ab" for n in (0, 1)
+    ]
+    found = read_answers(rows)
+    assert found.table.kinds == ("k",)
+    assert score(rows)["mcqa"].value == 1.0  # the variant of this name is the original
+
+
+def test_a_column_of_originals_goes_before_names() -> None:
+    rows = [
+        {"question": q, "variant": ["original", "x"][n], "original": n == 1, "correct": n == 1}
+        for q in "ab"
+        for n in (0, 1)
+    ]
+    assert score(rows)["mcqa"].value == 1.0
+
+
 # ---- any small file
 
 IDENTITIES = "abcd"

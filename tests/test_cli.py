@@ -136,11 +136,16 @@ def test_errors_are_one_line_on_stderr(cli: Cli, out: Written, tmp_path: Path, a
     for arguments, told in (
         (["report", missing], f"{missing}: there is no such file or folder"),
         (["report", out.folder, missing], f"{missing}: there is no such file or folder"),
+        (["report", put(tmp_path / "samples.jsonl", [])], "samples.jsonl: there are no samples"),
+        (
+            ["report", put(tmp_path / "mine.csv", ["id,ok", "1,1"])],
+            "mine.csv: expected the columns 'question', 'variant'",
+        ),
         (["compare", out.folder, missing], f"{missing}: there is no such file or folder"),
         (["compare", out.folder, other.folder, "--json"], "cannot be compared"),
         (["compare", out.folder], "expected two or more models, got one"),
         (["compare", out.folder, other.folder, "--baseline", "nobody"], "--baseline nobody: expected"),
-        (["compare", out.folder, out.folder, "--metric", "corra"], "did you mean 'cora'?"),
+        (["compare", out.folder, out.folder, "--metric", "corra"], "Did you mean 'cora'"),
         (["report", out.folder, "--label", "elsewhere=Small"], "--label elsewhere=Small: expected PATH=NAME"),
         (["report", out.folder, "--label", f"{out.folder}="], "expected PATH=NAME"),
         (["report", out.folder, "-o", "page.pdf"], "-o page.pdf: expected a name that ends in .html"),
@@ -272,7 +277,7 @@ def test_scores_without_an_original(cli: Cli, answers: Path) -> None:
     found = strict(cli.out)
     for name in ("mcqa", "cora", "ci", "mcqa_plus_diff"):
         assert found["metrics"][name] == dict.fromkeys(("value", "stderr", "low", "high"))
-        assert tells(found["undefined"][name], "original", "'q'")
+        assert tells(found["undefined"][name], "the column 'original'", "kind named 'original'")
     assert found["metrics"]["mcqa_plus"]["value"] == 0.5
     assert cli("score", answers) == 0
     assert re.search(r"undefined: mcqa, .*cora.*: .*original", cli.err)
