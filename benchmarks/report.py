@@ -3,8 +3,8 @@
 python benchmarks/report.py [--megabytes 500] [--models 5] [--questions 14042]
 
 First a samples file of 500 MB with long prompts, then several models on a benchmark as large as MMLU, with 20 variants
-per question. `processor` is the processor time of all processes. The memory is the largest sum over all processes of
-the command, measured on Linux only.
+per question. `processor` is the processor time of all processes. The memory is that of all processes together
+on Linux, elsewhere that of the largest one.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ def measured(code: str, *arguments: str) -> Measured:
     together = 0.0
     while not (found := os.wait4(process.pid, os.WNOHANG))[0]:
         together = max(together, _memory(process.pid))
-        time.sleep(0.05)
+        time.sleep(0.2)
     _, status, usage = found
     if status:
         raise SystemExit(f"process failed with status {status}: {code}")
@@ -155,14 +155,13 @@ def measured(code: str, *arguments: str) -> Measured:
 
 
 def _memory(pid: int) -> float:
-    """Resident memory of a process and its children in MiB, shared pages counted once each; 0 if unknown."""
+    """Resident memory of a process and its children in MiB; 0 if unknown. Shared pages count once per process."""
     try:
         children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
-    except OSError:
+        pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    except (OSError, IndexError):
         return 0.0
-    own = sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
-    return own / 1024 + sum(_memory(int(child)) for child in children)
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1024**2 + sum(_memory(int(child)) for child in children)
 
 
 def compare_with_parsing(folder: Path, count: int, *, others: bool) -> None:
