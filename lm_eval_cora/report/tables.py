@@ -74,7 +74,8 @@ def kinds_of(run: Run) -> dict[str, dict[str, Any]]:
 
 
 def _rows_by_kind(runs: Sequence[Run], kinds: Sequence[Mapping[str, Any]]) -> Table:
-    columns = ["accuracy", "invalid", "questions"]
+    has_picks = any("invalid" in run.estimates for run in runs)  # a file of answers may have none
+    columns = ["accuracy", *["invalid"] * has_picks, "questions"]
     marks = runs[0].probe.marks_outliers
     rows: list[list[Cell]] = []
     for kind in _union(kinds):
@@ -84,7 +85,7 @@ def _rows_by_kind(runs: Sequence[Run], kinds: Sequence[Mapping[str, Any]]) -> Ta
             if part is None:
                 row += [""] * (len(columns) + marks)
                 continue
-            row += [Number.of(part["accuracy"]), Number.of(part["invalid"]), part["questions"]]
+            row += [Number.of(part["accuracy"]), *[Number.of(part["invalid"])] * has_picks, part["questions"]]
             row += ["outlier" if part["outlier"] else ""] * marks
         rows.append(row)
     columns = per_model("kind", runs, *columns, *["mark"] * marks)

@@ -67,7 +67,10 @@ def test_hostile_categories_and_models(name: str, demo: dict[str, Written], tmp_
     strict(as_json(runs))
     rows = list(csv.reader(StringIO(as_csv(runs), newline="")))
     assert {len(row) for row in rows} == {13}
-    assert {row[0] for row in rows[1:]} == {name, "plain"}
+    shown = name.replace("\r", " ")
+    # A spreadsheet would compute a text that begins like a formula.
+    shown = f"'{shown}" if shown[0] in "=+-@" or shown[0].isspace() else shown
+    assert {row[0] for row in rows[1:]} == {shown, "plain"}
 
 
 @pytest.mark.parametrize("name", ["a\nb", "a\n# b", "a\n\n| b |"])
