@@ -8,7 +8,7 @@ from math import sqrt
 import numpy as np
 
 from lm_eval_cora.metrics.terms import Term, negated, scaled, value_of
-from lm_eval_cora.responses import Floats
+from lm_eval_cora.responses import Floats, Ints
 
 IN_95_PERCENT = 1.959963984540054
 """Half the width of a 95% confidence interval, in standard errors."""
@@ -167,10 +167,18 @@ def score_interval(terms: Sequence[Term], z: float = IN_95_PERCENT) -> tuple[flo
     value = value_of(terms)
     terms, unit = scaled(terms)
     rows = np.hstack([term.columns for term in terms])
-    distinct, counts = np.unique(rows, axis=0, return_counts=True)
+    distinct, counts = _distinct(rows)
     region = _Region(distinct, counts / len(rows), [term.corners for term in terms], 1 + z * z / len(rows))
     low, high = -_largest(negated(terms), region) * unit, _largest(terms, region) * unit
     return max(min(value, low), -_LARGEST), min(max(value, high), _LARGEST)
+
+
+def _distinct(rows: Floats) -> tuple[Floats, Ints]:
+    """(U, K) distinct rows in ascending order, and (U,) their numbers. np.unique takes four times as long."""
+    ordered = rows[np.lexsort(rows.T[::-1])]
+    is_new = np.ones(len(rows), dtype=np.bool_)
+    is_new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+    return ordered[is_new], np.diff(np.append(np.flatnonzero(is_new), len(rows)))
 
 
 class _Region:
