@@ -72,7 +72,7 @@ def make_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
         "  lm-eval-cora run --model hf --model_args pretrained=ORG/MODEL --tasks cora_mmlu --stop exact "
         "--target-stderr 0.01\n\n"
         "All options of `lm_eval run` work here, too: lm_eval run --help. Identical requests are sent once, with or\n"
-        "without the options above. docs/cost.md explains what each option saves.",
+        "without the options above.",
         abbreviations=False,  # otherwise --s would mean our --stop, not the harness' --samples
     )
     running.usage = (

@@ -234,7 +234,9 @@ def _gap(change: Difference) -> str:
 
 def _with_error(estimate: Estimate) -> str:
     value = _digits(estimate.value, estimate.stderr)
-    return value if isnan(estimate.stderr) else f"{value} ± {_digits(estimate.stderr, estimate.stderr)}"
+    if isnan(estimate.stderr):
+        return value
+    return f"{value}\u00a0±\u00a0{_digits(estimate.stderr, estimate.stderr)}"  # no line break inside
 
 
 def _digits(number: float, stderr: float) -> str:
