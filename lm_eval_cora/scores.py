@@ -15,7 +15,7 @@ from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.metrics.paired import Compared, compared
 from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.compare import not_comparable
-from lm_eval_cora.report.runs import Run
+from lm_eval_cora.report.run import Run
 from lm_eval_cora.report.text import table_as_text
 from lm_eval_cora.responses import ResponseTable
 from lm_eval_cora.suggestions import did_you_mean

@@ -14,7 +14,7 @@ from lm_eval_cora.formats import FORMATS, format_of
 from lm_eval_cora.question import LETTERS
 from lm_eval_cora.records import Record
 from lm_eval_cora.report.parts import BYTES_WORTH_A_BAR
-from lm_eval_cora.report.runs import Run
+from lm_eval_cora.report.run import Run
 from lm_eval_cora.report.samples import parsed_line
 
 

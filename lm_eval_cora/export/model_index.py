@@ -10,7 +10,7 @@ from huggingface_hub import EvalResult, ModelCardData
 from lm_eval_cora.export.provenance import Dataset, dataset_of, evaluation_name
 from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.report import ReportError
-from lm_eval_cora.report.runs import Run
+from lm_eval_cora.report.run import Run
 
 
 def model_index(runs: Sequence[Run]) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from lm_eval_cora.report.answers_file import AnswersRun
 from lm_eval_cora.report.files import part_of
-from lm_eval_cora.report.runs import Run
+from lm_eval_cora.report.run import Run
 
 _PUBLISHED = (
     *("pretrained", "model", "engine", "revision", "subfolder", "tokenizer", "dtype", "quantization", "gguf_file"),

@@ -8,7 +8,7 @@ from math import isnan
 from lm_eval_cora.report.compare import not_comparable
 from lm_eval_cora.report.content import Cell, Number, Table
 from lm_eval_cora.report.headline import lead_of
-from lm_eval_cora.report.runs import Run
+from lm_eval_cora.report.run import Run
 from lm_eval_cora.report.scores import counted, model_table
 from lm_eval_cora.report.text import one_line, table_as_text
 

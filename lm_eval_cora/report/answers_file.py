@@ -21,7 +21,7 @@ from lm_eval_cora.options import OptionError
 from lm_eval_cora.probes.base import Probe, Setting
 from lm_eval_cora.records import Record
 from lm_eval_cora.report.answer_records import AnswerRecords
-from lm_eval_cora.report.runs import Run
+from lm_eval_cora.report.run import Run
 from lm_eval_cora.report.samples import Samples
 from lm_eval_cora.responses import ResponseTable
 

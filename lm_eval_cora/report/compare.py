@@ -16,7 +16,7 @@ from lm_eval_cora.question import shorten
 from lm_eval_cora.report.answers_file import AnswersRun, not_the_same
 from lm_eval_cora.report.content import Cell, Number, Table, interval
 from lm_eval_cora.report.files import sent_with
-from lm_eval_cora.report.runs import Run
+from lm_eval_cora.report.run import Run
 from lm_eval_cora.report.signature import HOW_MUCH, WHERE_IT_ENDS, signature_parts
 
 _MAY_DIFFER = (*HOW_MUCH, *OF_THE_DATA, *WHERE_IT_ENDS, "math-verify", "reader")

@@ -28,7 +28,7 @@ from lm_eval_cora.report.kinds import NOTE as NOTE_ON_KINDS
 from lm_eval_cora.report.kinds import kinds_as_json, kinds_table
 from lm_eval_cora.report.matching import Contestant, matched, matched_documents, read_contestants
 from lm_eval_cora.report.pictures import pairs_table
-from lm_eval_cora.report.runs import Run
+from lm_eval_cora.report.run import Run
 from lm_eval_cora.report.scores import score_table
 from lm_eval_cora.suggestions import did_you_mean
 

@@ -14,7 +14,7 @@ from lm_eval_cora.metrics.consistency import agreement
 from lm_eval_cora.question import LETTERS, shorten
 from lm_eval_cora.records import Record
 from lm_eval_cora.report.content import Answered, Cell, Example, Examples, Number, PrintedOption, Table
-from lm_eval_cora.report.runs import Run
+from lm_eval_cora.report.run import Run
 from lm_eval_cora.responses import Ints
 
 BANDS = 24

@@ -15,7 +15,7 @@ from lm_eval_cora.question import shorten
 from lm_eval_cora.report.content import Cell, Dots, Headline, Number, Table
 from lm_eval_cora.report.kinds import changes_by_kind
 from lm_eval_cora.report.pictures import changes
-from lm_eval_cora.report.runs import Run
+from lm_eval_cora.report.run import Run
 
 _SPOKEN = {
     "cora": "CoRA",

@@ -11,7 +11,7 @@ from lm_eval_cora.metrics.several import together
 from lm_eval_cora.metrics.simultaneous import differences_together
 from lm_eval_cora.probes.alterations import ORIGINAL
 from lm_eval_cora.report.content import Cell, Number, Table, interval
-from lm_eval_cora.report.runs import Run
+from lm_eval_cora.report.run import Run
 from lm_eval_cora.report.tables import kinds_of
 
 NOTE = (

@@ -13,7 +13,8 @@ from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.answers_file import is_answers_file
 from lm_eval_cora.report.documents import DocumentRun, read_documents
 from lm_eval_cora.report.files import short_names
-from lm_eval_cora.report.runs import Run, runs_in, with_labels
+from lm_eval_cora.report.run import Run
+from lm_eval_cora.report.runs import runs_in, with_labels
 
 _MATCHES: tuple[Callable[[Data, Data], bool], ...] = (
     lambda one, other: one == other,

@@ -14,7 +14,7 @@ from lm_eval_cora.report.content import Band, Cell, Change, Changes, Dots, HeatM
 from lm_eval_cora.report.examples import anchor, bands_of, example_of
 from lm_eval_cora.report.kinds import NOTE as KINDS_NOTE
 from lm_eval_cora.report.kinds import by_kind, kinds_table
-from lm_eval_cora.report.runs import Run
+from lm_eval_cora.report.run import Run
 from lm_eval_cora.responses import Ints
 
 _MOST_PAIRS = 28

@@ -13,7 +13,7 @@ from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.metrics.paired import Difference
 from lm_eval_cora.metrics.positions import has_swapped_orders
 from lm_eval_cora.report.content import Cell, Curve, Dots, Line, Number, Ranges, Spread, Table, interval
-from lm_eval_cora.report.runs import Run
+from lm_eval_cora.report.run import Run
 from lm_eval_cora.responses import ResponseTable
 
 _LEVELS = [tenths / 10 for tenths in range(11)]

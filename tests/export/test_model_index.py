@@ -11,7 +11,8 @@ from huggingface_hub import ModelCard
 from lm_eval_cora.data import Data
 from lm_eval_cora.export.model_index import model_index
 from lm_eval_cora.report import ReportError
-from lm_eval_cora.report.runs import Run, read_runs
+from lm_eval_cora.report.run import Run
+from lm_eval_cora.report.runs import read_runs
 from tests.support.exported import cut, write
 from tests.support.simulated import knows, run
 

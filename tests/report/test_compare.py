@@ -16,7 +16,8 @@ from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.compare import as_json, as_table, compared_metrics, not_comparable
 from lm_eval_cora.report.comparison import compare_models
 from lm_eval_cora.report.matching import matched, read_contestants
-from lm_eval_cora.report.runs import Run, read_runs
+from lm_eval_cora.report.run import Run
+from lm_eval_cora.report.runs import read_runs
 from lm_eval_cora.report.text import table_as_text
 from tests.support.messages import tells
 from tests.support.simulated import knows, says

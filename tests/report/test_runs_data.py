@@ -11,7 +11,8 @@ import pytest
 
 from lm_eval_cora.data import Data
 from lm_eval_cora.export.every_eval_ever import write_every_eval_ever
-from lm_eval_cora.report.runs import Run, read_runs
+from lm_eval_cora.report.run import Run
+from lm_eval_cora.report.runs import read_runs
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.report.text import as_csv, as_json, as_markdown
 from tests.support.messages import tells

@@ -13,7 +13,8 @@ from lm_eval_cora import metrics
 from lm_eval_cora.metrics.several import leading
 from lm_eval_cora.records import Record
 from lm_eval_cora.report.content import Block, Examples, Number, Report, Section, Table
-from lm_eval_cora.report.runs import Run, read_runs
+from lm_eval_cora.report.run import Run
+from lm_eval_cora.report.runs import read_runs
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.responses import ResponseTable
 from tests.support.written import DEMO, Written, copied, edit, the_run, varied, write

@@ -1,0 +1,1 @@
+"""The commands of `lm-eval-cora`, and how they write their results."""

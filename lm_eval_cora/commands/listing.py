@@ -1,0 +1,82 @@
+"""The command `tasks`, which lists tasks or checks that they would run."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import Any
+
+import yaml
+
+from lm_eval_cora.commands.running import as_the_harness_parses, importing_the_harness
+from lm_eval_cora.discovery.location import tasks_folder
+from lm_eval_cora.report import ReportError
+from lm_eval_cora.report.text import table_as_text
+from lm_eval_cora.suggestions import did_you_mean
+from lm_eval_cora.task_files import TaskFile, task_list
+
+
+def list_tasks(given: argparse.Namespace) -> None:
+    """List the tasks, print their folder, or check that tasks would run."""
+    metadata, names = _metadata(given) if given.metadata else ({}, given.names)
+    if given.path:
+        if given.check or names:
+            given.usage_error("--path: expected neither TASK nor --check. Use --path alone")
+        print(tasks_folder())
+        return
+    if given.check:
+        if not names:
+            given.usage_error("--check: expected a task or group, for example: lm-eval-cora tasks --check cora_medqa")
+        if given.include_path and not given.include_path.is_dir():
+            raise ReportError(f"--include_path {given.include_path}: there is no such folder")
+        with importing_the_harness():
+            from lm_eval_cora.harness.dry_run import dry_run  # takes seconds
+
+        costs = dry_run(
+            [name for part in names for name in part.split(",")],
+            metadata,
+            num_fewshot=given.num_fewshot,
+            limit=given.limit,
+            include_path=given.include_path,
+        )
+        for name, cost in costs.items():
+            print(f"{name}: {cost}")
+        return
+    rows: list[list[str | int]] = []
+    for task in _matching(names):
+        fewest, most = task.docs_per_question()
+        docs: str | int = most if fewest == most else f"{fewest} to {most}"
+        rows.append([task.name, task.benchmark.published_rows or "yours", docs])
+    print(table_as_text(["task", "questions", "docs per question"], rows))
+    print(f"\nA doc is one variant of a question. The task files are in {tasks_folder()}")
+
+
+def _metadata(given: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
+    """Parse `--metadata` as the harness does; return it and all task names, including those typed after it."""
+    arguments = ["--tasks", "any"]
+    names = list(given.names)
+    for first, *words in given.metadata:
+        arguments += ["--metadata", first, *(word for word in words if "=" in word)]
+        names += [word for word in words if "=" not in word]
+    return as_the_harness_parses(given, arguments).metadata or {}, names
+
+
+def _matching(parts: Sequence[str]) -> list[TaskFile]:
+    """Find the tasks whose names contain one of the parts or that belong to a group of that name; without parts all.
+
+    Raises:
+        ReportError: If a part matches no task and no group.
+    """
+    tasks = task_list()
+    groups = {path.stem: path for path in (tasks_folder() / "_groups").glob("*.yaml")}
+    chosen = set() if parts else {task.name for task in tasks}
+    for part in parts:
+        found = {task.name for task in tasks if part in task.name}
+        if not found and part in groups:
+            found = set(yaml.safe_load(groups[part].read_text(encoding="utf-8"))["task"])
+        if not found:
+            known = [*groups, *(task.name for task in tasks)]
+            meant = did_you_mean(part, known) or did_you_mean(f"cora_{part}", known)
+            raise ReportError(f"{part!r} matches no task and no group.{meant} To list all tasks: lm-eval-cora tasks")
+        chosen |= found
+    return [task for task in tasks if task.name in chosen]
