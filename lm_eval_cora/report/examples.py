@@ -169,7 +169,7 @@ def invalid_answers(runs: Sequence[Run]) -> Table | None:
     rows: list[list[Cell]] = []
     for run in runs:
         by_reason: dict[str, list[Record]] = {}
-        for record in run.invalid:
+        for record in (record for record in run.invalid if record.reason):  # a file of answers has no reasons
             by_reason.setdefault(str(record.reason), []).append(record)
         for reason, records in sorted(by_reason.items(), key=lambda item: -len(item[1])):
             example = response_text(run.line(records[0]))

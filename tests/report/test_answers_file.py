@@ -12,8 +12,11 @@ import pytest
 import lm_eval_cora as cora
 from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.answers_file import is_answers_file
-from lm_eval_cora.report.compare import compare, not_comparable, pair_runs
+from lm_eval_cora.report.compare import compared_metrics, not_comparable
+from lm_eval_cora.report.comparison import compare_models
 from lm_eval_cora.report.examples import invalid_answers, least_consistent
+from lm_eval_cora.report.matching import matched, read_contestants
+from lm_eval_cora.report.run import Run
 from lm_eval_cora.report.runs import read_runs
 from lm_eval_cora.report.sections import BLOCKS
 from lm_eval_cora.report.text import as_csv, as_json
@@ -85,9 +88,9 @@ COLUMNS: dict[str, tuple[list[Row], set[str]]] = {
     "right and wrong": (RIGHT, {"bmca_curve"}),
     "kinds": (
         [{"question": q, "variant": n, "correct": True, "kind": "xy"[n]} for q in range(3) for n in range(2)],
-        {"bmca_curve", "by_kind"},
+        {"bmca_curve", "by_kind", "changes", "heat_maps"},
     ),
-    "picks": (answers(), {"bmca_curve", "accuracy_ranges", "by_kind", "by_category"}),
+    "picks": (answers(), {"bmca_curve", "accuracy_ranges", "by_kind", "by_category", "changes", "heat_maps"}),
     "all orders": (
         [
             {"question": q, "variant": n, "picked": "a", "answer": "a", "printed": ["ab", "ba"][n]}
@@ -110,7 +113,7 @@ def test_charts_and_tables_are_those_that_the_columns_define(name: str, tmp_path
 
 def test_examples_show_picks_and_options(tmp_path: Path) -> None:
     run = the_run(write_answers(tmp_path / "a.csv", answers()))
-    examples = least_consistent(run)
+    examples = least_consistent(run, 10)
     assert examples is not None
     first = examples.examples[0]
     kinds = {answered.kind: answered for answered in first.answers}
@@ -133,12 +136,12 @@ def test_answers_without_options(columns: tuple[str, ...], tmp_path: Path) -> No
     rows = [{**row, "correct": row["picked"] == "Ice"} for row in answers()]
     kept = ("question_id", "variant", *columns)
     run = the_run(put(tmp_path / "a.jsonl", [{name: row[name] for name in kept} for row in rows]))
-    records = [record for answers in run.answers.values() for record in answers]
+    records = [record for question in run.table.question_ids for record in run.answers_to(question)]
     assert [record.correct for record in records] == run.table.correct.tolist()
     assert [record.invalid for record in records] == run.table.invalid.tolist()
     assert [record.original for record in records] == run.table.original.tolist()
     assert [record.kind for record in records] == [run.table.kinds[code] for code in run.table.kind]
-    assert (least_consistent(run) is None) == (columns == ("correct",))
+    assert (least_consistent(run, 10) is None) == (columns == ("correct",))
 
 
 # ---- which files are answers
@@ -182,8 +185,8 @@ def test_a_file_and_a_run(demo: dict[str, Written], tmp_path: Path) -> None:
     runs = read_runs([path, demo["cora_demo"].folder, path], reader="flexible")
     assert [run.task for run in runs] == ["answers", "cora_demo"]
     assert tells("; ".join(runs[0].warnings), "--reader flexible does not apply")
-    with pytest.raises(ReportError, match=r"no task in common: .* has answers, .* has cora_demo"):
-        pair_runs(path, demo["cora_demo"].folder)
+    with pytest.raises(ReportError, match=r"no task in common: .* has answers; .* has cora_demo"):
+        compare_models([path, demo["cora_demo"].folder])
     for pair in (runs, runs[::-1]):
         assert "file of answers" in not_comparable(*pair)
 
@@ -191,11 +194,17 @@ def test_a_file_and_a_run(demo: dict[str, Written], tmp_path: Path) -> None:
 # ---- comparison
 
 
+def pair_of(*paths: Path) -> tuple[Run, Run]:
+    ((one, other),), alone = matched([contestant.runs for contestant in read_contestants(paths)])
+    assert not alone
+    return one, other
+
+
 def test_two_files_are_compared_like_their_scores(tmp_path: Path) -> None:
     paths = [write_answers(tmp_path / f"{name}.csv", answers(name, knows)) for name, knows in (("a", 0.4), ("b", 0.9))]
-    ((one, other),), alone = pair_runs(paths[0], paths[1])
-    assert not alone
-    found, expected = compare(one, other), cora.compare(*map(cora.score, paths))
+    one, other = pair_of(*paths)
+    assert not_comparable(one, other) == ""
+    found, expected = compared_metrics(one.estimates, other.estimates), cora.compare(*map(cora.score, paths))
     assert {"cora", "ci", "consistency_rate"} <= found.keys()
     for name, row in found.items():
         assert (row.value, str(row.p_value)) == (expected[name].value, str(expected[name].p_value))
@@ -236,9 +245,7 @@ UNLIKE: dict[str, tuple[Callable[[list[Row]], list[Row]], str]] = {
 def test_different_questions_are_refused(name: str, tmp_path: Path) -> None:
     change, message = UNLIKE[name]
     paths = [put(tmp_path / "a.jsonl", answers()), put(tmp_path / "b.jsonl", change(answers()))]
-    ((one, other),), _ = pair_runs(paths[0], paths[1])
-    with pytest.raises(ReportError) as caught:
-        compare(one, other)
-    assert message in str(caught.value)
+    one, other = pair_of(*paths)
+    assert message in not_comparable(one, other)
     assert (one.task != other.task) == (name != "all skipped")  # the reports show different questions apart
     assert not_comparable(one, replace(one, model="x")) == ""

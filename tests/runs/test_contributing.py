@@ -122,7 +122,7 @@ def test_a_probe_and_an_answer_format_are_an_object_each(extended: Path, capsys:
     # The run can be reported ...
     assert main(["report", str(out), "--format", "md"]) == 0
     told = capsys.readouterr().out
-    assert "Each question with its options in reverse order; " in told
+    assert "10 questions: each question with its options in reverse order; " in told
     assert "The same; the answer is JSON." in told
     # ... also without a results file, exported, and listed.
     results.results.unlink()
