@@ -81,6 +81,7 @@ class Table:
         rows: Rows, each with one cell per column.
         note: Explanation for the reader.
         sortable: Whether the page lets readers sort the rows.
+        explained: Whether the page prints the meaning of each row's metric below its name.
     """
 
     title: str
@@ -88,6 +89,7 @@ class Table:
     rows: Sequence[Sequence[Cell]]
     note: str = ""
     sortable: bool = False
+    explained: bool = False
 
 
 @dataclass(frozen=True)

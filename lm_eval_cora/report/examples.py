@@ -126,8 +126,9 @@ def _prompt(line: Mapping[str, Any], stem: str) -> str:
         return shorten(prompt, _LONGEST_PROMPT)
     before, _, after = prompt.rpartition(stem)
     before = " ".join(before.split())
-    kept = before if len(before) <= _LONGEST_INSTRUCTION else f"… {before[-_LONGEST_INSTRUCTION:]}"
-    return f"{kept} […] {shorten(after, _LONGEST_PROMPT)}".strip()
+    if len(before) > _LONGEST_INSTRUCTION:
+        before = f"… {before[-_LONGEST_INSTRUCTION:].partition(' ')[2]}"
+    return f"{before} […] {shorten(after, _LONGEST_PROMPT)}".strip()
 
 
 def _answered(record: Record, line: Mapping[str, Any]) -> Answered:

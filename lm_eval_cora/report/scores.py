@@ -58,7 +58,7 @@ def score_table(runs: Sequence[Run], *, alike: bool) -> Table:
     rows.append(["answers", *(cell for run in runs for cell in (run.table.answers, ""))])
     marks = f"{_MARKS}{_NO_MARK}" if _mark(rows) else ""
     note = f"Value ± standard error and 95% interval; the question is the unit of both.{marks}"
-    return Table("All scores", with_intervals("metric", runs), rows, note)
+    return Table("All scores", with_intervals("metric", runs), rows, note, explained=True)
 
 
 def counted(runs: Sequence[Run]) -> str:
