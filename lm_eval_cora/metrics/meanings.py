@@ -16,7 +16,7 @@ MEANINGS = {
     "acc_range_by_chance": "Expected acc_range if all kinds of variants had the same true accuracy.",
     "acc_range_p": "P-value of Cochran's Q test that all kinds of variants have the same true accuracy.",
     "all_equal": "Share of questions whose variants all get the same answer, right or wrong.",
-    "bmca": "Bare-minimum-consistency accuracy: share of questions with at least the named share of their variants right.",
+    "bmca": "Bare-minimum-consistency accuracy: share of questions with at least this share of their variants right.",
     "by_category": "Accuracy range, consistency rate and share of identical answers by category.",
     "ci": "Consistency index: 1 minus the share of questions that are right, but not in all variants: mcqa - bmca@1.0.",
     "confidence_ratio": "Confidence in the most likely wrong option relative to the right one: C_d / C_c.",
@@ -61,4 +61,4 @@ MEANINGS = {
     "timeouts": "Share of comparisons of answers that ran out of time or memory; they count as not equivalent.",
     "yes_no_mass": "Mean of P(yes) + P(no) over all true-or-false variants.",
 }
-"""Meaning by the name of the metric's function. RC(i) is the share of the variants of question i answered correctly."""
+"""Meaning by the name of the metric's function."""

@@ -79,7 +79,7 @@ def _glossary(runs: Sequence[Run]) -> Table:
     note = (
         "CoRA, the consistency-rebalanced accuracy, is mcqa * (1 - (mcqa - bmca@1.0)): the accuracy on the originals, "
         "reduced by the share of questions whose right answer does not survive all variants. "
-        "RC(i) is the share of the variants of question i answered correctly. The original of a question is the "
+        "The original of a question is the "
         "question as its benchmark asks it. NOTA is the option “None of the above”."
     )
     if any("misled" in meaning for _, meaning in rows):
