@@ -97,7 +97,7 @@ def test_every_link_has_its_question(demo: dict[str, Written]) -> None:
     assert set(linked) == set(anchors)
 
 
-@pytest.mark.parametrize("models", [1, 4, 9])
+@pytest.mark.parametrize("models", [1, 6])
 def test_the_number_of_examples_is_bounded(models: int, tmp_path: Path) -> None:
     """120 in all; a band whose question is not shown has no link."""
     answers = {"original": "1" * 20 + "0" * 10, "a": "1" * 15 + "0" * 15}
