@@ -110,3 +110,14 @@ def test_equal_models_have_the_p_value_1() -> None:
     model = cora_of(3, 0.9)
     assert p_value(model, model) == 1.0
     assert leading([model, model, model]) == {0, 1, 2}
+
+
+@pytest.mark.parametrize("questions", [4, 30, 200])
+def test_a_model_that_is_always_right_has_a_p_value(questions: int) -> None:
+    """The search for it uses intervals of a very high level. A warning of our own code is an error here."""
+    always = metrics.cora(np.ones((questions, 3)))
+    known = np.arange(questions) < questions / 2
+    weak = metrics.cora(np.stack([known, known & (np.arange(questions) % 2 > 0)], axis=1))
+    p = p_value(weak, always)
+    assert p == p_value(always, weak)
+    assert (p < 0.05) is (difference(weak, always).low > 0)
