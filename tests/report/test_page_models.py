@@ -129,7 +129,7 @@ def test_the_headline_is_on_the_first_screen(page: Page, report: Report) -> None
     assert box["x"] + box["width"] <= size["width"]
     assert box["y"] + box["height"] <= size["height"]
     shown = " ".join((page.locator(".headline p").first.text_content() or "").split())
-    assert shown == " ".join(headline.sentences)
+    assert shown == " ".join(" ".join(headline.sentences).split())
     assert page.locator(".headline svg.chart").count() == 1
 
 
