@@ -16,7 +16,11 @@ from lm_eval_cora.metrics.simultaneous import normal_draws
 from lm_eval_cora.responses import Floats
 
 _FEWEST, _MOST = 0.3, 3.0
-"""The quantile at which an interval ends at 0 is searched between these multiples of difference / standard error."""
+"""The quantile at which an interval ends at 0 is searched between these multiples of difference / standard error, and
+below them if it is smaller."""
+
+_NO_DIFFERENCE = 1e-3
+"""The p-value of this quantile is 0.999."""
 
 _HALVINGS = 14
 
@@ -165,6 +169,8 @@ def p_value(before: Estimate, after: Estimate) -> float:
 
     wald = abs(change.value) / change.stderr
     low, high = _FEWEST * wald, _MOST * wald
+    while low > _NO_DIFFERENCE and not excludes_0(low):  # the error of a model that is nearly always right is small
+        low, high = low / 2, low
     if excludes_0(high):
         low = high
     for _ in range(_HALVINGS):

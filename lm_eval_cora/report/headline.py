@@ -72,7 +72,7 @@ def _of_one(run: Run, name: str) -> Iterator[str]:
     model, lead = _plain(run.model), run.estimates[name]
     right, kept = run.estimates.get("mcqa", UNDEFINED), kept_share(run)
     if isnan(right.value) or isnan(kept):
-        yield f"{model} has a {spoken(name)} of {_with_error(lead)}."
+        yield f"The {spoken(name)} of {model} is {_with_error(lead)}."
     else:
         yield (
             f"{model} answers {_of_100(right.value)} of 100 questions correctly, and keeps {_of_100(kept)} of 100 "

@@ -110,3 +110,17 @@ def test_equal_models_have_the_p_value_1() -> None:
     model = cora_of(3, 0.9)
     assert p_value(model, model) == 1.0
     assert leading([model, model, model]) == {0, 1, 2}
+
+
+@pytest.mark.parametrize("questions", [2, 4, 8, 30, 100])
+def test_the_p_value_of_a_model_that_is_always_right(questions: int) -> None:
+    """Its error is 0, so the interval ends at 0 far below difference / standard error."""
+    always = metrics.cora(np.ones((questions, 3)))
+    known = np.arange(questions) % 2 == 0
+    weak = metrics.cora(np.stack([known, known & False], axis=1))
+    p = p_value(weak, always)
+    assert p == p_value(always, weak)
+    assert (p < 0.05) is (difference(weak, always).low > 0)
+    for factor, excludes in ((0.99, True), (1.01, False)):
+        if 0 < p < 1:
+            assert (difference(weak, always, z=factor * norm.isf(p / 2)).low > 0) is excludes

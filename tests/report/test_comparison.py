@@ -1,0 +1,290 @@
+"""Comparisons of two, three and more models: pairs, baselines, Holm's correction, and what cannot be compared."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from shutil import copytree
+from typing import Any
+
+import pytest
+
+from lm_eval_cora.metrics.several import holm
+from lm_eval_cora.report import ReportError
+from lm_eval_cora.report.comparison import Comparisons, compare_models
+from tests.support.by_hand import HOSTILE_NAMES, marked, widths, write_by_hand
+from tests.support.documents import Models
+from tests.support.messages import tells
+from tests.support.written import Written, copied, otherwise, strict, varied, write
+
+ANSWERS = {
+    "low": {"original": "1" * 10 + "0" * 30, "a": "1" * 8 + "0" * 32},
+    "middle": {"original": "1" * 24 + "0" * 16, "a": "1" * 23 + "0" * 17},
+    "high": {"original": "1" * 36 + "0" * 4, "a": "1" * 35 + "0" * 5},
+}
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[Path]:
+    return [write_by_hand(tmp_path / f"{name}.jsonl", answers) for name, answers in ANSWERS.items()]
+
+
+def values_of(found: Comparisons) -> list[Any]:
+    """The values after a round trip as strict JSON."""
+    for table in found.tables:
+        assert widths(table) == {len(table.columns)}
+    return strict(json.dumps(found.values, allow_nan=False))  # type: ignore[no-any-return]
+
+
+def pairs_of(value: Any, metric: str = "mcqa") -> list[tuple[str, str]]:
+    return [(pair["before"], pair["after"]) for pair in value["metrics"][metric]["pairs"]]
+
+
+def titles(found: Comparisons) -> list[str]:
+    return [table.title for table in found.tables]
+
+
+# ---- three models
+
+
+def test_all_pairs_of_three_models(files: Sequence[Path]) -> None:
+    found = compare_models(files)
+    (value,) = values_of(found)
+    assert value.keys() == {"task", "models", "questions", "metrics"}
+    assert (value["task"], value["models"], value["questions"]) == ("answers", ["low", "middle", "high"], 40)
+    assert pairs_of(value) == [("low", "middle"), ("low", "high"), ("middle", "high")]
+    assert titles(found) == [
+        "answers: 40 questions",
+        *(f"answers: differences in {metric}" for metric in ("cora", "mcqa", "bmca@1.0")),
+    ]
+    assert found.refused == []
+    assert "Holm" in found.explanation
+    assert marked(found.tables[0])["high"]
+
+
+def test_a_pair_in_json(files: Sequence[Path]) -> None:
+    """24 questions against 10: 14 gained, none lost. McNemar's mid-p is 2^-14."""
+    (value,) = values_of(compare_models(files))
+    mcqa = value["metrics"]["mcqa"]
+    assert set(mcqa["values"]) == {"low", "middle", "high"}
+    assert mcqa["values"]["low"]["value"] == 10 / 40
+    pair = mcqa["pairs"][0]
+    assert pair.keys() == {"before", "after", "difference", "mcnemar", "p_value", "p_holm"}
+    assert pair["difference"].keys() == {"value", "stderr", "low", "high"}
+    assert pair["difference"]["value"] == pytest.approx(14 / 40)
+    assert pair["mcnemar"] == {"lost": 0, "gained": 14, "p_value": pytest.approx(2**-14)}
+    assert pair["p_value"] == pytest.approx(2**-14)
+
+
+def test_holm_corrects_the_pairs_of_each_metric(files: Sequence[Path]) -> None:
+    (value,) = values_of(compare_models(files))
+    for metric in value["metrics"].values():
+        alone = [pair["p_value"] for pair in metric["pairs"]]
+        if None not in alone:
+            assert [pair["p_holm"] for pair in metric["pairs"]] == holm(alone)
+    alone = [pair["p_value"] for pair in value["metrics"]["mcqa"]["pairs"]]
+    # 14, 26 and 12 changes, all in one direction.
+    assert alone == pytest.approx([2.0**-14, 2.0**-26, 2.0**-12])
+    assert [pair["p_holm"] for pair in value["metrics"]["mcqa"]["pairs"]] == pytest.approx(
+        [2 * 2.0**-14, 3 * 2.0**-26, 2.0**-12]
+    )
+
+
+def test_all_metrics_are_in_json_and_the_chosen_ones_in_tables(files: Sequence[Path]) -> None:
+    found = compare_models(files, metrics=["acc", "ci"])
+    (value,) = values_of(found)
+    assert {"cora", "mcqa", "ci", "bmca@0.5", "acc_min"} <= value["metrics"].keys()
+    assert not {"acc_range_p", "acc_range"} & value["metrics"].keys()
+    assert titles(found)[1:] == ["answers: differences in acc", "answers: differences in ci"]
+
+
+def test_an_unknown_metric_is_an_error(files: Sequence[Path]) -> None:
+    with pytest.raises(ReportError) as caught:
+        compare_models(files, metrics=["mqca"])
+    assert tells(str(caught.value), "--metric mqca", "Did you mean 'mcqa'", "The metrics are")
+
+
+# ---- the baseline
+
+
+@pytest.mark.parametrize("how", ["name", "path", "label", "path with a slash at the end"])
+def test_a_baseline_is_compared_with_each_other_model(how: str, demo: dict[str, Written], tmp_path: Path) -> None:
+    paths = [
+        write(tmp_path / name, varied, "cora_demo_order", {"questions": 4}, f"org/{name}").folder for name in "abc"
+    ]
+    baseline = {"name": "org/b", "label": "Old"}.get(how, f"{paths[1]}{'/' * how.endswith('end')}")
+    labels = {paths[1]: "Old"} if how == "label" else {}
+    found = compare_models(paths, labels=labels, baseline=baseline)
+    (value,) = values_of(found)
+    first = labels.get(paths[1], "org/b")
+    assert value["models"] == [first, "org/a", "org/c"]
+    assert pairs_of(value) == [(first, "org/a"), (first, "org/c")]
+
+
+def test_the_baseline_of_two_models_is_the_first_of_the_difference(files: Sequence[Path]) -> None:
+    (value,) = values_of(compare_models(files[:2], baseline="middle"))
+    assert (value["before"]["model"], value["after"]["model"]) == ("middle", "low")
+    assert value["metrics"]["mcqa"]["difference"]["value"] == pytest.approx(-14 / 40)
+
+
+def test_a_baseline_that_is_none_of_the_models(files: Sequence[Path]) -> None:
+    with pytest.raises(ReportError) as caught:
+        compare_models(files, baseline="mid")
+    assert tells(str(caught.value), "--baseline mid: expected the path or name of one model, got none", "low, middle")
+
+
+def test_a_baseline_path_with_several_models(demo: dict[str, Written], other: Written, tmp_path: Path) -> None:
+    for written in (demo["cora_demo"], other):
+        copied(written, tmp_path)
+    with pytest.raises(ReportError, match="got 2 models"):
+        compare_models([tmp_path], baseline=str(tmp_path))
+    (value,) = values_of(compare_models([tmp_path], baseline="another-org/another-model"))
+    assert value["before"]["model"] == "another-org/another-model"
+
+
+def test_a_task_that_the_baseline_lacks_is_named(demo: dict[str, Written], other: Written, tmp_path: Path) -> None:
+    for task in ("cora_demo", "cora_demo_mc"):
+        copied(demo[task], tmp_path / "both")
+    second = write(tmp_path / "second", otherwise, "cora_demo_mc", {"questions": 12}, "org/second").folder
+    for task in ("cora_demo",):
+        write(second, otherwise, task, {"questions": 12}, "org/second")
+    found = compare_models([tmp_path / "both", second, other.folder], baseline=str(other.folder))
+    assert [value["task"] for value in found.values] == ["cora_demo"]
+    assert "cora_demo_mc: not compared, because the baseline another-org/another-model does not have it" in found.notes
+
+
+# ---- what cannot be compared
+
+
+def test_models_that_cannot_be_compared_are_left_out_by_name(files: list[Path]) -> None:
+    answers = {kind: marks[:30] for kind, marks in ANSWERS["high"].items()}
+    files.insert(1, write_by_hand(files[0].with_name("short.jsonl"), answers))
+    found = compare_models(files)
+    (value,) = values_of(found)
+    assert value["models"] == ["low", "middle", "high"]
+    (told,) = found.refused
+    assert tells(told, "answers (", "): low and short cannot be compared", "10 of 40 questions", "first")
+    assert "\n" not in told
+
+
+def test_each_group_of_comparable_models_is_compared(files: list[Path]) -> None:
+    for name in ("third", "fourth"):
+        answers = {kind: marks[:30] for kind, marks in ANSWERS["high"].items()}
+        files.append(write_by_hand(files[0].with_name(f"{name}.jsonl"), answers))
+    found = compare_models(files)
+    values = values_of(found)
+    assert values[0]["models"] == ["low", "middle", "high"]
+    assert (values[1]["before"]["model"], values[1]["after"]["model"]) == ("third", "fourth")
+    assert len(found.refused) == 2
+    found = compare_models(files, baseline="low")
+    assert len(found.values) == 1
+
+
+def test_two_models_that_cannot_be_compared(files: list[Path]) -> None:
+    short = write_by_hand(
+        files[0].with_name("short.jsonl"), {kind: marks[:9] for kind, marks in ANSWERS["low"].items()}
+    )
+    found = compare_models([files[0], short])
+    assert (found.values, found.tables, found.explanation) == ([], [], "")
+    assert tells(found.refused[0], "the two runs cannot be compared", "31 of 40")
+
+
+def test_a_file_of_answers_and_a_run_have_no_task_in_common(demo: dict[str, Written], files: list[Path]) -> None:
+    with pytest.raises(ReportError) as caught:
+        compare_models([files[0], demo["cora_demo"].folder])
+    assert tells(str(caught.value), "no task in common: low has answers; some-org/some-model has cora_demo")
+
+
+# ---- two models
+
+
+def test_two_models_have_the_differences_by_kind(files: Sequence[Path]) -> None:
+    found = compare_models([files[0], files[2]])
+    (value,) = values_of(found)
+    assert value.keys() == {"task", "before", "after", "questions", "notes", "metrics", "kinds"}
+    assert value["kinds"]["a"]["value"] == pytest.approx(27 / 40)
+    assert titles(found) == ["answers: 40 questions", "answers: accuracy by kind of variant"]
+    assert "by kind hold for all kinds together" in found.explanation
+
+
+def test_a_single_question(tmp_path: Path) -> None:
+    paths = [
+        write_by_hand(tmp_path / f"{name}.jsonl", {"original": right, "a": "1"})
+        for name, right in (("a", "1"), ("b", "0"), ("c", "1"))
+    ]
+    (value,) = values_of(compare_models(paths))
+    assert value["questions"] == 1
+    (two,) = values_of(compare_models(paths[:2]))
+    assert two["metrics"]["mcqa"]["difference"]["value"] == -1
+
+
+@pytest.mark.parametrize("name", HOSTILE_NAMES)
+def test_hostile_names(name: str, files: Sequence[Path]) -> None:
+    label = HOSTILE_NAMES[name]
+    (value,) = values_of(compare_models(files, labels={files[0]: label}))
+    assert value["models"][0] == label
+    assert set(value["metrics"]["cora"]["values"]) == {label, "middle", "high"}
+
+
+def test_two_models_of_one_name(files: Sequence[Path]) -> None:
+    paths = [files[0], files[0], files[1]]
+    (value,) = values_of(compare_models(paths))
+    assert value["models"] == ["low (first)", "low (second)", "middle"]
+    assert value["metrics"]["mcqa"]["pairs"][0]["difference"]["value"] == 0
+    assert value["metrics"]["mcqa"]["pairs"][0]["p_holm"] == 1
+
+
+# ---- documents of other tasks
+
+
+def test_documents_of_two_models(models: Models) -> None:
+    found = compare_models([models.one, models.two])
+    values = values_of(found)
+    assert {value["task"] for value in values} == {"tiny_choice", "tiny_written (strict)", "tiny_written (letter)"}
+    for value in values:
+        assert value.keys() == {"task", "before", "after", "documents", "metrics"}
+        assert (value["before"], value["after"]) == ({"model": "org/one"}, {"model": "org/two"})
+        assert value["documents"] == 24
+    assert all(title.endswith(": 24 documents") for title in titles(found))
+    assert "paired" in found.explanation
+
+
+def test_documents_of_three_models(models: Models, tmp_path: Path) -> None:
+    third = copytree(models.two, tmp_path / "third")
+    found = compare_models([models.one, models.two, third], labels={third: "Third"}, metrics=["acc"])
+    values = {value["task"]: value for value in values_of(found)}
+    choice = values["tiny_choice"]
+    assert choice["models"] == ["org/one", "org/two", "Third"]
+    assert len(choice["metrics"]["acc"]["pairs"]) == 3
+    equal = choice["metrics"]["acc"]["pairs"][2]
+    assert (equal["difference"]["value"], equal["p_holm"]) == (0, 1)
+    assert [title for title in titles(found) if "differences" in title] == ["tiny_choice: differences in acc"]
+
+
+def test_documents_with_a_baseline(models: Models, tmp_path: Path) -> None:
+    third = copytree(models.two, tmp_path / "third")
+    found = compare_models([models.one, models.two, third], labels={third: "Third"}, baseline="Third")
+    for value in values_of(found):
+        for metric in value["metrics"]:
+            assert pairs_of(value, metric) == [("Third", "org/one"), ("Third", "org/two")]
+
+
+def test_documents_that_differ_are_refused_by_name(models: Models) -> None:
+    found = compare_models([models.one, models.two, models.limited])
+    assert {len(value.get("models", (1, 2))) for value in values_of(found)} == {2}
+    assert all("org/limited" in told and "org/one" in told for told in found.refused)
+    assert len(found.refused) == 3
+
+
+def test_a_mixed_folder(models: Models, demo: dict[str, Written], other: Written, tmp_path: Path) -> None:
+    """Each model has a run of our task and runs of other tasks."""
+    for name, documents, written in (("1", models.one, demo["cora_demo"]), ("2", models.two, other)):
+        copytree(documents, tmp_path / name / "documents")
+        copied(written, tmp_path / name)
+    found = compare_models([tmp_path / "1", tmp_path / "2"])
+    told = {value["task"]: value for value in values_of(found)}
+    # The names of the models differ by task, so the folders have two models each.
+    assert set(told) == {"cora_demo", "tiny_choice", "tiny_written (strict)", "tiny_written (letter)"}
+    assert told["cora_demo"]["after"]["model"] == "another-org/another-model"
+    assert told["tiny_choice"]["after"]["model"] == "org/two"

@@ -1,0 +1,147 @@
+"""Example questions from easy to hard, prompts by kind, and anchors."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from lm_eval_cora.report.content import Examples, HeatMap, Report
+from lm_eval_cora.report.examples import anchor, asked, bands_of, example_of, from_easy_to_hard
+from lm_eval_cora.report.runs import Run, read_runs
+from lm_eval_cora.report.sections import make_report
+from tests.support.by_hand import HOSTILE_NAMES, run_by_hand, runs_by_hand, widths
+from tests.support.written import DEMO, Written, the_run, varied, write
+
+
+def easy_to_hard(run: Run, count: int) -> Examples:
+    found = from_easy_to_hard(run, count)
+    assert found is not None
+    return found
+
+
+def test_bands_have_every_question_once_and_fall(tmp_path: Path) -> None:
+    run = run_by_hand(tmp_path, {"original": "0110" * 25, "a": "0101" * 25, "b": "1100" * 25})
+    bands = bands_of(run)
+    assert len(bands) == 24
+    assert sorted(number for band in bands for number in band.tolist()) == list(range(100))
+    shares = [share for band in bands for share in (run.table.hits[band] / 3).tolist()]
+    assert shares == sorted(shares, reverse=True)
+    assert {len(band) for band in bands} == {4, 5}
+
+
+def test_the_middle_question_stands_for_its_band(tmp_path: Path) -> None:
+    run = run_by_hand(tmp_path, {"original": "1" * 72, "a": "1" * 72})
+    assert [example_of(band) for band in bands_of(run)] == list(range(1, 72, 3))
+
+
+def test_questions_from_easy_to_hard(tmp_path: Path) -> None:
+    run = run_by_hand(tmp_path, {"original": "0011", "a": "0101"})
+    found = easy_to_hard(run, 10)
+    assert [example.question_id for example in found.examples] == ["q003", "q001", "q002", "q000"]
+    assert [example.summary[:10] for example in found.examples] == [
+        "2 of 2 rig",
+        "1 of 2 rig",
+        "1 of 2 rig",
+        "0 of 2 rig",
+    ]
+    assert [example.anchor for example in found.examples] == [anchor(run, number) for number in (3, 1, 2, 0)]
+
+
+@pytest.mark.parametrize(("count", "shown"), [(100, 24), (24, 24), (23, 12), (12, 12), (10, 8), (1, 1), (0, 1)])
+def test_fewer_examples_are_spread_over_the_bands(count: int, shown: int, tmp_path: Path) -> None:
+    run = run_by_hand(tmp_path, {"original": "1" * 60 + "0" * 60, "a": "1" * 60 + "0" * 60})
+    ids = [example.question_id for example in easy_to_hard(run, count).examples]
+    assert len(ids) == shown
+    assert ids == sorted(set(ids))
+
+
+def test_without_questions(tmp_path: Path) -> None:
+    run = run_by_hand(tmp_path, {"original": "1", "a": "1"})
+    empty = replace(run, table=run.table.where(run.table.correct & ~run.table.correct))
+    assert bands_of(empty) == []
+    assert from_easy_to_hard(empty, 5) is None
+    assert asked([empty]) is None
+
+
+# ---- anchors
+
+
+def test_anchors_are_names_that_differ(tmp_path: Path) -> None:
+    runs = runs_by_hand(tmp_path, {name: {"original": "11", "a": "10"} for name in HOSTILE_NAMES.values()})
+    other_task = [replace(run, name="other") for run in runs]
+    anchors = [anchor(run, number) for run in (*runs, *other_task) for number in range(2)]
+    assert len(set(anchors)) == len(anchors) == 4 * len(HOSTILE_NAMES)
+    assert all(re.fullmatch("q-[0-9a-f]{12}", name) for name in anchors)
+
+
+def test_a_name_that_cannot_be_encoded_has_an_anchor(tmp_path: Path) -> None:
+    run = run_by_hand(tmp_path, {"original": "1", "a": "1"}, model="lone \ud800 surrogate")
+    assert re.fullmatch("q-[0-9a-f]{12}", anchor(run, 0))
+
+
+def links(report: Report) -> tuple[list[str], list[str]]:
+    """The links of the heat maps, and the anchors of the examples."""
+    blocks = [block for section in report.sections for block in (*section.blocks, *section.more)]
+    linked = [band.link for block in blocks if isinstance(block, HeatMap) for band in block.bands]
+    anchors = [example.anchor for block in blocks if isinstance(block, Examples) for example in block.examples]
+    return linked, [name for name in anchors if name]
+
+
+def test_every_link_has_its_question(demo: dict[str, Written]) -> None:
+    linked, anchors = links(make_report(read_runs([demo[task].folder for task in DEMO[:3]])))
+    assert len(linked) == 12 * 3
+    assert len(set(anchors)) == len(anchors)
+    assert set(linked) == set(anchors)
+
+
+@pytest.mark.parametrize("models", [1, 6])
+def test_the_number_of_examples_is_bounded(models: int, tmp_path: Path) -> None:
+    """120 in all; a band whose question is not shown has no link."""
+    answers = {"original": "1" * 20 + "0" * 10, "a": "1" * 15 + "0" * 15}
+    report = make_report(runs_by_hand(tmp_path, {f"model-{number}": answers for number in range(models)}))
+    linked, anchors = links(report)
+    assert len(linked) == 24 * models
+    assert set(filter(None, linked)) == set(anchors)
+    blocks = [block for block in report.sections[0].more if isinstance(block, Examples)]
+    assert models <= sum(len(block.examples) for block in blocks) <= 120
+
+
+# ---- what was asked
+
+
+@pytest.mark.parametrize("task", DEMO)
+def test_every_kind_has_a_prompt_of_the_first_question(task: str, demo: dict[str, Written]) -> None:
+    run = the_run(demo[task].folder)
+    table = asked([run])
+    assert table is not None
+    assert [row[0] for row in table.rows] == list(run.table.kinds)
+    assert widths(table) == {3}
+    first = run.answers_to(run.table.question_ids[0])
+    stem = str(run.line(first[0])["doc"]["question"])
+    present = {record.kind for record in first}
+    for kind, meaning, prompt in table.rows:
+        assert bool(prompt) is (kind in present)
+        assert stem not in str(prompt)
+        assert meaning == run.probe.kinds.get(str(kind), "")
+        assert "\n" not in str(prompt)
+        assert len(str(prompt)) < 700
+    assert run.table.question_ids[0] in table.note
+
+
+def test_exemplars_are_cut_off(tmp_path: Path) -> None:
+    """The prompt of the question is at the end of a long prompt with the same instruction."""
+    run = the_run(write(tmp_path, varied, "cora_demo", {"questions": 2}, num_fewshot=4).folder)
+    table = asked([run])
+    assert table is not None
+    prompt = str(table.rows[0][2])
+    assert prompt.startswith("… ")
+    assert len(prompt.partition("[…]")[0]) < 160
+
+
+def test_files_of_answers_have_no_prompts(tmp_path: Path) -> None:
+    table = asked([run_by_hand(tmp_path, {"original": "11", "a": "10"})])
+    assert table is not None
+    assert [row[2] for row in table.rows] == ["", ""]

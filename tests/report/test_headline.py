@@ -1,0 +1,320 @@
+"""Headlines: the right model is named, equal models are not ranked, and every sentence has the numbers of its runs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import isnan, nan
+from pathlib import Path
+
+import pytest
+
+from lm_eval_cora.metrics.estimate import Estimate
+from lm_eval_cora.probes import PROBES
+from lm_eval_cora.report.content import Changes, Dots, Headline, Number
+from lm_eval_cora.report.headline import _digits, _of_100, _with_error, headline, kept_share, lead_of, spoken
+from lm_eval_cora.report.runs import Run
+from lm_eval_cora.responses import ResponseTable
+from tests.support.by_hand import HOSTILE_NAMES, light_run, run_by_hand, runs_by_hand, simulated_runs, widths
+from tests.support.messages import tells
+from tests.support.written import Written, the_run, varied, write
+
+CLAIM = "is the most reliable"
+
+
+def spaced(text: str) -> str:
+    """The text with usual spaces, because a value does not break from its error."""
+    return text.replace("\u00a0", " ")
+
+
+def made(runs: list[Run], *, alike: bool = True) -> Headline:
+    found = headline(runs, alike=alike)
+    assert found is not None
+    return replace(found, sentences=tuple(map(spaced, found.sentences)))
+
+
+def said(runs: list[Run], *, alike: bool = True) -> str:
+    return " ".join(made(runs, alike=alike).sentences)
+
+
+# ---- simulated models
+
+
+@pytest.fixture
+def without_picture(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The picture takes half of the time."""
+    monkeypatch.setattr("lm_eval_cora.report.headline._picture", lambda runs, name: None)
+
+
+@pytest.mark.usefixtures("without_picture")
+def test_the_best_of_three_models_is_named_in_all_of_100_seeds() -> None:
+    models = {"weak": (0.5, 0.9), "strong": (0.8, 0.99), "middle": (0.65, 0.95)}
+    named = [made(simulated_runs(seed, models, questions=300)).sentences[0] for seed in range(100)]
+    assert [sentence for sentence in named if not sentence.startswith(f"strong {CLAIM}: CoRA 0.")] == []
+    assert all(" above middle." in sentence for sentence in named)
+
+
+@pytest.mark.usefixtures("without_picture")
+@pytest.mark.parametrize(("questions", "shape"), [(100, (0.65, 0.95)), (250, (0.4, 0.9))])
+def test_one_of_two_equal_models_wins_in_at_most_5_percent_of_the_seeds(
+    questions: int, shape: tuple[float, float]
+) -> None:
+    """If 5% is the truth, 300 seeds have 21 winners or fewer with a probability of 95%.
+
+    The mean is 15 and the standard deviation is sqrt(300 * 0.05 * 0.95) = 3.77, so 15 + 1.645 * 3.77 = 21.2.
+    """
+    models = {"one": shape, "other": shape}
+    claims = sum(CLAIM in said(simulated_runs(10_000 + seed, models, questions)) for seed in range(300))
+    assert 0 < claims <= 21
+
+
+@pytest.mark.usefixtures("without_picture")
+def test_one_of_three_equal_models_wins_in_at_most_5_percent_of_the_seeds() -> None:
+    """The mean of 50 seeds is 2.5, its standard deviation 1.54, and 2.5 + 1.645 * 1.54 = 5.03."""
+    models = dict.fromkeys(("a", "b", "c"), (0.65, 0.95))
+    assert sum(CLAIM in said(simulated_runs(20_000 + seed, models, 100)) for seed in range(50)) <= 5
+
+
+# ---- several models, by hand
+
+KNOWN = {"original": "1" * 80 + "0" * 20, "shuffled": "1" * 80 + "0" * 20}
+UNSURE = {"original": "1" * 60 + "0" * 40, "shuffled": "1" * 30 + "0" * 70}
+
+
+def test_the_sentence_of_a_winner(tmp_path: Path) -> None:
+    """CoRA is m (1 - (m - b)): 0.8, and 0.6 (1 - 0.3) = 0.42."""
+    found = made(runs_by_hand(tmp_path, {"unsure": UNSURE, "sure": KNOWN}))
+    assert tells(found.sentences[0], f"sure {CLAIM}: CoRA 0.80 ± 0.04, 0.38 [", "] above unsure.")
+    assert found.sentences[1:] == ("It keeps 100 of 100 right answers in all variants, unsure 50.",)
+    assert list(found.names) == ["sure", "unsure"]
+
+
+def test_the_picture_has_a_row_per_model_and_the_best_first(tmp_path: Path) -> None:
+    picture = made(runs_by_hand(tmp_path, {"unsure": UNSURE, "sure": KNOWN})).picture
+    assert isinstance(picture, Dots)
+    assert list(picture.rows) == ["sure", "unsure"]
+    values = {name: [number.value for number in numbers] for name, numbers in picture.models}
+    assert values == {
+        "MCQA: originals right": pytest.approx([0.8, 0.6]),
+        "CoRA": pytest.approx([0.8, 0.42]),
+        "all variants right": pytest.approx([0.8, 0.3]),
+    }
+    assert widths(picture.numbers) == {7}
+    assert [row[0] for row in picture.numbers.rows] == ["sure", "unsure"]
+    assert "95% intervals" in picture.note
+
+
+def test_the_gap_is_that_to_the_second_model(tmp_path: Path) -> None:
+    worst = {"original": "1" * 10 + "0" * 90, "shuffled": "0" * 100}
+    sentence = made(runs_by_hand(tmp_path, {"worst": worst, "unsure": UNSURE, "sure": KNOWN})).sentences[0]
+    assert tells(sentence, "0.38 [", "above unsure")
+    assert "worst" not in sentence
+
+
+def test_two_models_that_cannot_be_told_apart(tmp_path: Path) -> None:
+    other = {**KNOWN, "shuffled": "1" * 79 + "0" * 21}
+    sentence = said(runs_by_hand(tmp_path, {"one": KNOWN, "other": other}))
+    assert tells(
+        sentence, "The two models cannot be told apart by their CoRA: one 0.80 ± 0.04, other 0.79 ±", "difference 0.0"
+    )
+    assert CLAIM not in sentence
+
+
+def test_the_best_models_are_named_without_the_others(tmp_path: Path) -> None:
+    other = {**KNOWN, "shuffled": "1" * 79 + "0" * 21}
+    sentence = said(runs_by_hand(tmp_path, {"bad": UNSURE, "one": KNOWN, "other": other}))
+    assert sentence.startswith("The best models cannot be told apart by their CoRA: one 0.80")
+    assert "bad" not in sentence
+
+
+def test_many_equal_models_are_counted(tmp_path: Path) -> None:
+    sentence = said(runs_by_hand(tmp_path, {f"model-{number}": KNOWN for number in range(6)}))
+    assert sentence.startswith("The 6 models cannot be told apart")
+    assert sentence.count("model-") == 3
+    assert "and 3 more" in sentence
+
+
+HALF = {"original": "1" * 50 + "0" * 50, "a": "0" * 100, "b": "0" * 100}
+FULL = {"original": "1" * 100, "a": "1" * 8 + "0" * 92, "b": "1" * 8 + "0" * 92}
+
+
+def test_scores_that_disagree(tmp_path: Path) -> None:
+    """CoRA is 0.5 (1 - 0.5) = 0.25 and 1 (1 - 0.92) = 0.08, but only the second is right in all variants of 8."""
+    sentences = made(runs_by_hand(tmp_path, {"half": HALF, "full": FULL})).sentences
+    assert tells(sentences[0], "The scores disagree: half has the highest CoRA, 0.25", "but")
+    assert tells(sentences[0], "full answers more questions correctly in all variants, 8 of 100 (half 0)")
+    assert "half of the originals" in sentences[1]
+    assert CLAIM not in " ".join(sentences)
+
+
+def test_a_tie_says_who_keeps_more(tmp_path: Path) -> None:
+    """CoRA is 0.5 (1 - 0.4) = 0.3 and 0.9 (1 - 0.68) = 0.288; 10 and 22 questions are right in all variants."""
+    one = {"original": "1" * 50 + "0" * 50, "a": "1" * 10 + "0" * 90}
+    other = {"original": "1" * 90 + "0" * 10, "a": "1" * 22 + "0" * 78}
+    runs = runs_by_hand(tmp_path, {"one": one, "other": other})
+    assert [run.estimates["cora"].value for run in runs] == pytest.approx([0.3, 0.288])
+    first, second = made(runs).sentences
+    assert tells(first, "The two models cannot be told apart by their CoRA: one 0.30", "other 0.29")
+    assert second == "other answers the most questions correctly in all variants, 22 of 100."
+
+
+def test_models_that_were_not_asked_the_same(tmp_path: Path) -> None:
+    short = {kind: marks[:50] for kind, marks in KNOWN.items()}
+    sentence = said(runs_by_hand(tmp_path, {"one": UNSURE, "other": short}), alike=False)
+    assert tells(sentence, "not asked the same", "not ranked", "CoRA: other 1.00", "one 0.42")
+    assert CLAIM not in sentence
+
+
+def test_models_without_errors_are_not_compared(tmp_path: Path) -> None:
+    single = {"original": "1", "a": "1"}
+    wrong = {"original": "0", "a": "0"}
+    sentence = said(runs_by_hand(tmp_path, {"one": single, "other": wrong}))
+    assert tells(sentence, "one has the highest CoRA", "1.00", "error is unknown")
+    assert "nan" not in sentence
+
+
+# ---- one model
+
+
+def test_one_model_and_the_kind_that_costs_the_most(tmp_path: Path) -> None:
+    answers = {
+        "original": "1" * 80 + "0" * 20,
+        "shuffled": "1" * 78 + "0" * 22,
+        "with_nota": "1" * 40 + "0" * 60,
+    }
+    found = made([run_by_hand(tmp_path, answers)])
+    # CoRA is 0.8 (1 - 0.4) = 0.48.
+    assert found.sentences[0].startswith(
+        "model answers 80 of 100 questions correctly, and keeps 50 of 100 right answers in all variants: CoRA 0.48 ± 0."
+    )
+    assert tells(found.sentences[1], "The kind with_nota costs the most: 0.40 [", "] of the accuracy on the originals.")
+    assert isinstance(found.picture, Changes)
+
+
+def test_one_model_without_a_certain_loss(tmp_path: Path) -> None:
+    answers = {"original": "1" * 20 + "0" * 20, "a": "1" * 19 + "0" * 21, "b": "1" * 20 + "0" * 20}
+    assert made([run_by_hand(tmp_path, answers)]).sentences[1:] == (
+        "No kind of variant certainly lowers the accuracy.",
+    )
+
+
+def test_a_single_question_has_a_headline_without_errors(tmp_path: Path) -> None:
+    sentence = said([run_by_hand(tmp_path, {"original": "1", "a": "0"})])
+    assert tells(sentence, "model answers 100 of 100 questions correctly", "keeps 0 of 100", "CoRA 0.00")
+    assert "nan" not in sentence
+    assert "±" not in sentence
+
+
+def test_a_model_that_is_never_right(tmp_path: Path) -> None:
+    sentence = said([run_by_hand(tmp_path, {"original": "0" * 30, "a": "0" * 30})])
+    assert sentence.startswith("The CoRA of model is 0.00")
+    assert "nan" not in sentence
+
+
+def test_without_questions_there_is_no_headline() -> None:
+    run = light_run("empty", ResponseTable.from_hits([]))
+    assert isnan(run.estimates["cora"].value)
+    assert headline([run], alike=True) is None
+    assert lead_of([run]) == ""
+
+
+# ---- other probes and runs that stopped early
+
+
+@pytest.mark.parametrize(
+    ("task", "lead"),
+    [
+        *(
+            ("cora_demo", "cora"),
+            ("cora_demo_order", "cora"),
+            ("cora_demo_prompts", "cora"),
+            ("cora_demo_plus", "cora"),
+        ),
+        *(("cora_demo_sampling", "acc_mean"), ("cora_demo_revas", "acc_h@original")),
+    ],
+)
+def test_the_headline_of_each_probe(task: str, lead: str, demo: dict[str, Written]) -> None:
+    run = the_run(demo[task].folder)
+    assert lead_of([run]) == lead
+    sentences = made([run]).sentences
+    assert tells(sentences[0], spoken(lead), spaced(_with_error(run.estimates[lead])))
+    assert "some-org/some-model" in sentences[0]
+    assert "nan" not in " ".join(sentences)
+
+
+def test_the_range_of_templates(demo: dict[str, Written]) -> None:
+    run = the_run(demo["cora_demo_prompts"].folder)
+    (_, sentence) = made([run]).sentences
+    low, high = run.estimates["acc_min"].value, run.estimates["acc_max"].value
+    assert tells(sentence, "ranges from", f"{low:.2f} (", f"{high:.2f} (", "chance", "p = ")
+    p = run.estimates["acc_range_p"].value
+    assert ("which chance may explain" in sentence) is (p >= 0.05)
+
+
+def test_one_variant_per_question_ranks_by_its_metric(tmp_path: Path) -> None:
+    run = the_run(write(tmp_path, varied, "cora_demo_plus", {"questions": 5, "variants": 1}).folder)
+    assert lead_of([run]) == "mcqa_plus_sampled"
+    assert made([run]).sentences[0].startswith("The MCQA+ of some-org/some-model is 1.00 ± 0.")
+
+
+def test_skipped_variants(tmp_path: Path) -> None:
+    """A file of answers with skipped variants, as after --stop exact: CoRA is exact, kinds are not compared."""
+    rows = "".join(
+        f'{{"question": {q}, "variant": "{kind}", "correct": {correct}}}\n'
+        for q in range(8)
+        for kind, correct in (
+            ("original", "true"),
+            ("a", "false" if q < 4 else "true"),
+            ("b", "null" if q < 4 else "true"),
+        )
+    )
+    path = tmp_path / "stopped.jsonl"
+    path.write_text(rows)
+    run = the_run(path)
+    assert not run.table.is_whole
+    found = made([run])
+    assert tells(found.sentences[0], "answers 100 of 100", "keeps 50 of 100", "CoRA 0.50")
+    assert len(found.sentences) == 1
+    assert found.picture is None
+
+
+# ---- words and names
+
+
+@pytest.mark.parametrize("name", HOSTILE_NAMES)
+def test_hostile_names_do_not_change_a_sentence(name: str, tmp_path: Path) -> None:
+    runs = runs_by_hand(tmp_path, {HOSTILE_NAMES[name]: KNOWN, "unsure": UNSURE})
+    for found in (made(runs), made(runs[:1]), made(runs, alike=False)):
+        assert all(sentence.isprintable() for sentence in found.sentences)
+        assert all(len(sentence) < 400 for sentence in found.sentences)
+        assert all(any(shown in sentence for sentence in found.sentences) for shown in found.names)
+
+
+def test_shares_and_digits() -> None:
+    assert [_of_100(share) for share in (0.0, 0.004, 0.005, 0.294, 0.296, 0.994, 0.995, 0.9999, 1.0)] == [
+        *("0", "fewer than 1", "0", "29", "30", "99", "more than 99", "more than 99", "100")
+    ]
+    assert _digits(0.12345, 0.02) == "0.12"
+    assert _digits(0.12345, 0.002) == "0.123"
+    assert _digits(-0.001, 0.02) == "0.00"
+    assert _with_error(Estimate(0.5, nan)) == "0.50"
+    assert spaced(_with_error(Estimate(0.5, 0.0312))) == "0.50 ± 0.03"
+    assert spaced(_with_error(Estimate(0.5, 0.0012))) == "0.500 ± 0.001"
+
+
+def test_kept_share_of_a_model(tmp_path: Path) -> None:
+    """Of 4 right originals, 1 is right in all variants."""
+    run = run_by_hand(tmp_path, {"original": "11110", "a": "11001", "b": "10101"})
+    assert kept_share(run) == pytest.approx(1 / 4)
+    assert isnan(kept_share(run_by_hand(tmp_path, {"original": "000", "a": "000"})))
+
+
+def test_the_leading_metric_is_defined_for_all_models(tmp_path: Path) -> None:
+    one, other = runs_by_hand(tmp_path, {"one": KNOWN, "other": {"a": "1" * 100, "b": "0" * 100}})
+    assert lead_of([one]) == "cora"
+    assert lead_of([one, other]) == "acc"
+    order = replace(one, probe=replace(PROBES["order"], leads=("nothing", "mcqa")))
+    assert lead_of([order]) == "mcqa"
+    picture = made([one, other], alike=False).picture
+    assert isinstance(picture, Dots)
+    assert [name for name, _ in picture.models] == ["accuracy"]
+    assert all(isinstance(number, Number) for _, numbers in picture.models for number in numbers)

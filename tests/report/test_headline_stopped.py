@@ -1,0 +1,83 @@
+"""Headlines and reports of runs that did not ask every variant."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+from lm_eval.tasks import TaskManager
+
+from lm_eval_cora.report.comparison import compare_models
+from lm_eval_cora.report.content import Headline, HeatMap
+from lm_eval_cora.report.headline import headline
+from lm_eval_cora.report.page import render
+from lm_eval_cora.report.runs import Run, read_runs
+from lm_eval_cora.report.sections import make_report
+from tests.support.commands import Commands
+from tests.support.messages import tells
+
+
+@pytest.fixture(autouse=True)
+def quick() -> Iterator[None]:
+    # Without the harness' own tasks: finding them takes ten seconds, twice in a run.
+    ours = partial(TaskManager, include_defaults=False)
+    with (
+        patch("lm_eval.evaluator.add_env_info"),
+        patch("lm_eval.tasks.TaskManager", ours),
+        patch("logging.raiseExceptions", False),  # the harness' handler writes to the stderr of an earlier test
+    ):
+        yield
+
+
+@pytest.fixture
+def stopped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., Run]:
+    """Run the demo with options of early stopping and read the run."""
+
+    def run(*arguments: object, tasks: str = "cora_demo", questions: int = 6) -> Run:
+        ran = Commands(tmp_path, capsys).ours(*arguments, tasks=tasks, questions=questions)
+        assert ran.code == 0, ran.err
+        (found,) = read_runs([ran.folder])
+        return found
+
+    return run
+
+
+def made(run: Run) -> Headline:
+    found = headline([run], alike=True)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("task", ["cora_demo", "cora_demo_order"])
+def test_a_run_that_stopped_early_has_the_exact_headline(task: str, stopped: Callable[..., Run]) -> None:
+    early, full = stopped("--stop", "exact", tasks=task), stopped(tasks=task)
+    assert not early.table.is_whole
+    assert early.table.answers < full.table.answers
+    # The kinds of a part of the variants say nothing, so the second sentence and the picture are left out.
+    assert made(early).sentences == made(full).sentences[:1]
+    assert made(early).picture is None
+    report = make_report([early])
+    assert not any(isinstance(block, HeatMap) for section in report.sections for block in section.blocks)
+    assert "<h2>" in render(report)
+
+
+def test_a_run_that_stopped_early_and_a_full_one_are_compared(stopped: Callable[..., Run]) -> None:
+    early, full = stopped("--stop", "exact"), stopped()
+    found = compare_models([early.files[0].parent, full.files[0].parent], labels={early.files[0].parent: "early"})
+    if found.values:
+        assert found.values[0]["metrics"]["cora"]["difference"]["value"] == 0
+    else:
+        assert tells(found.refused[0], "cannot be compared")
+
+
+def test_a_target_is_an_estimate_of_all_questions(stopped: Callable[..., Run]) -> None:
+    run = stopped("--target", "whole:0.3", questions=20)
+    sentences = made(run).sentences
+    assert "nan" not in " ".join(sentences)
+    assert "CoRA" in sentences[0]
+    assert run.is_two_phase
+    assert tells("; ".join(run.warnings), "two phases", "20 questions")
+    assert "<h2>" in render(make_report([run]))

@@ -1,0 +1,192 @@
+"""Tables of scores: marks, which models share that cannot be told apart, and a table per probe."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import isnan
+from pathlib import Path
+
+import pytest
+
+from lm_eval_cora.metrics.paired import difference
+from lm_eval_cora.metrics.several import leading
+from lm_eval_cora.report.content import Number
+from lm_eval_cora.report.headline import lead_of
+from lm_eval_cora.report.runs import Run, read_runs
+from lm_eval_cora.report.scores import MAIN, counted, differences, model_table, overviews, score_table
+from lm_eval_cora.report.sections import make_report
+from tests.support.answers_files import answers, write_answers
+from tests.support.by_hand import marked, run_by_hand, runs_by_hand, value_in, widths
+from tests.support.written import DEMO, Written, otherwise, the_run, write
+
+GOOD = {"original": "1" * 45 + "0" * 5, "a": "1" * 45 + "0" * 5, "b": "1" * 44 + "0" * 6}
+ALIKE = {"original": "1" * 45 + "0" * 5, "a": "1" * 44 + "0" * 6, "b": "1" * 44 + "0" * 6}
+BAD = {"original": "1" * 20 + "0" * 30, "a": "1" * 5 + "0" * 45, "b": "0" * 50}
+MODELS = {"bad": BAD, "good": GOOD, "alike": ALIKE}
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> list[Run]:
+    return runs_by_hand(tmp_path, MODELS)
+
+
+# ---- marks
+
+
+def test_models_that_cannot_be_told_apart_share_the_mark(runs: list[Run]) -> None:
+    table = model_table(runs, "cora", alike=True)
+    assert [row[0] for row in table.rows] == ["good", "alike", "bad"]
+    # 0.9 (1 - 0.02) for both, although their variants differ.
+    assert [value_in(table, row, "cora") for row in range(3)] == pytest.approx([0.882, 0.882, 0.2 * 1.2])
+    best = marked(table)
+    assert best.keys() == {"cora", "mcqa", "bmca@1.0", "acc"}
+    assert all(set(names) == {"good", "alike"} for names in best.values())
+    assert "Bold" in table.note
+
+
+def test_the_leading_metric_is_first_with_its_interval(runs: list[Run]) -> None:
+    table = model_table(runs, "acc", alike=True)
+    assert list(table.columns)[:3] == ["model", "acc", "95% of acc"]
+    assert list(table.columns).count("acc") == 1
+    assert widths(table) == {len(table.columns)}
+    assert table.sortable
+    values = [value_in(table, row, "acc") for row in range(3)]
+    assert values == sorted(values, reverse=True)
+    first = table.rows[0][1]
+    assert isinstance(first, Number)
+    assert table.rows[0][2] == first.interval != ""
+
+
+def test_lower_is_better_for_invalid_answers(tmp_path: Path) -> None:
+    paths = [
+        write_answers(tmp_path / f"{name}.jsonl", answers(name, knows, 40)) for name, knows in (("a", 0.2), ("b", 0.95))
+    ]
+    runs = read_runs(paths)
+    assert runs[0].estimates["invalid"].value > runs[1].estimates["invalid"].value
+    assert marked(model_table(runs, "cora", alike=True))["invalid"] == ["b"]
+
+
+@pytest.mark.parametrize("alike", [True, False])
+def test_models_that_were_not_asked_the_same_have_no_marks(alike: bool, runs: list[Run]) -> None:
+    for table in (model_table(runs, "cora", alike=alike), score_table(runs, alike=alike)):
+        assert bool(marked(table)) is alike
+        assert ("Bold" in table.note) is alike
+
+
+def test_one_model_has_no_marks(runs: list[Run]) -> None:
+    for table in (model_table(runs[:1], "cora", alike=True), score_table(runs[:1], alike=True)):
+        assert not marked(table)
+        assert "Bold" not in table.note
+
+
+def test_consistency_of_wrong_answers_is_no_merit(tmp_path: Path) -> None:
+    """A model that is always wrong has the highest CI; the table marks nobody and says why."""
+    always_wrong = dict.fromkeys(BAD, "0" * 50)
+    runs = runs_by_hand(tmp_path, {"wrong": always_wrong, "good": GOOD, "bad": BAD})
+    ci = [run.estimates["ci"] for run in runs]
+    assert leading(ci) != set(range(3))
+    table = score_table(runs, alike=True)
+    row = next(row for row in table.rows if row[0] == "ci")
+    assert [cell.best for cell in row if isinstance(cell, Number)] == [False] * 3
+    assert "ci has no mark" in table.note
+    assert any(isinstance(cell, Number) and cell.best for row in table.rows if row[0] == "cora" for cell in row)
+
+
+def test_marks_are_those_of_leading(runs: list[Run]) -> None:
+    table = score_table(runs, alike=True)
+    assert widths(table) == {7}
+    for row in table.rows:
+        name = str(row[0])
+        if name in runs[0].estimates and name != "ci" and any(isinstance(c, Number) and c.best for c in row):
+            best = leading([run.estimates[name] for run in runs])
+            assert [cell.best for cell in row if isinstance(cell, Number)] == [place in best for place in range(3)]
+
+
+def test_metrics_of_the_models_own_questions_have_no_marks(demo: dict[str, Written], tmp_path: Path) -> None:
+    second = write(tmp_path, otherwise, "cora_demo_revas", {"questions": 12}, "org/other")
+    table = score_table(read_runs([demo["cora_demo_revas"].folder, second.folder]), alike=True)
+    own = [row for row in table.rows if str(row[0]).startswith(("tf_", "confidence_", "recall_"))]
+    assert own
+    assert not any(cell.best for row in own for cell in row if isinstance(cell, Number))
+
+
+# ---- order and counts
+
+
+def test_the_first_rows_are_the_main_scores(runs: list[Run]) -> None:
+    names = [row[0] for row in score_table(runs, alike=True).rows]
+    assert names[:4] == ["cora", "mcqa", "bmca@1.0", "ci"]
+    assert names[-2:] == ["questions", "answers"]
+    assert len(names) == len(set(names))
+    assert set(runs[0].estimates) <= set(names)
+
+
+def test_the_number_of_questions(runs: list[Run], tmp_path: Path) -> None:
+    short = run_by_hand(tmp_path / "short", {"original": "1", "a": "0"})
+    assert counted(runs) == "50 questions"
+    assert counted([short]) == "1 question"
+    assert counted([*runs, short]) == "1 to 50 questions"
+
+
+def test_the_consistency_of_guessing_is_only_for_picks(demo: dict[str, Written], runs: list[Run]) -> None:
+    def names(run: Run) -> list[object]:
+        return [row[0] for row in score_table([run], alike=True).rows]
+
+    assert "consistency_rate by chance" in names(the_run(demo["cora_demo"].folder))
+    assert "consistency_rate by chance" not in names(runs[0])
+
+
+# ---- all runs
+
+
+def test_scores_of_different_probes_are_in_different_tables(demo: dict[str, Written]) -> None:
+    runs = read_runs([demo[task].folder for task in DEMO])
+    tables = make_report(runs).overview
+    probes = {run.task: run.probe for run in runs}
+    assert len(tables) == len({run.probe.name for run in runs}) == 6
+    shown: list[object] = []
+    for table in tables:
+        (probe,) = {probes[str(row[0])].name for row in table.rows}
+        assert table.title == f"All runs of the probe {probe}"
+        assert widths(table) == {len(table.columns)}
+        leads = [name for name in probes[str(table.rows[0][0])].leads if name in table.columns]
+        assert table.columns[2] == leads[0]
+        shown += [row[0] for row in table.rows]
+    assert sorted(map(str, shown)) == sorted(DEMO)
+
+
+def test_one_task_has_no_overview(runs: list[Run]) -> None:
+    assert not make_report(runs).overview
+
+
+def test_an_overview_marks_nobody_because_its_rows_are_different_tasks(runs: list[Run]) -> None:
+    second = [replace(run, name="other") for run in runs]
+    (table,) = overviews({"answers": runs, "other": second})
+    assert [row[:2] for row in table.rows[:4]] == [
+        *(["answers", "bad"], ["answers", "good"], ["answers", "alike"], ["other", "bad"])
+    ]
+    assert not marked(table)
+    assert set(table.columns) <= {"task", "model", *runs[0].probe.leads, *MAIN}
+
+
+# ---- differences to the first model
+
+
+def test_differences_to_the_first_model(runs: list[Run]) -> None:
+    table = differences(runs)
+    assert list(table.columns) == ["metric", "good", "alike"]
+    assert table.title == "Differences to bad"
+    row = next(row for row in table.rows if row[0] == "mcqa")
+    expected = difference(runs[0].estimates["mcqa"], runs[1].estimates["mcqa"])
+    assert isinstance(row[1], Number)
+    assert (row[1].value, row[1].stderr) == (pytest.approx(0.5), expected.stderr)
+    assert str(row[1]).startswith("+0.500 ± 0.")
+
+
+def test_a_single_question_has_values_without_errors(tmp_path: Path) -> None:
+    runs = runs_by_hand(tmp_path, {"one": {"original": "1", "a": "1"}, "other": {"original": "0", "a": "1"}})
+    assert lead_of(runs) == "cora"
+    table = model_table(runs, "cora", alike=True)
+    assert [value_in(table, row, "cora") for row in range(2)] == [1, 0]
+    assert not marked(table)
+    assert all(isnan(cell.stderr) for row in table.rows for cell in row if isinstance(cell, Number))
