@@ -443,3 +443,12 @@ def test_the_harness_is_not_imported_without_need(tmp_path: Path) -> None:
     assert ended.returncode == 0
     for name in ("lm_eval.api", "torch", "transformers", "matplotlib", "datasets"):
         assert f" {name}\n" not in ended.stderr
+
+
+def test_a_label_may_spell_its_path_as_the_shell_completes_it(
+    answers: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
+) -> None:
+    monkeypatch.chdir(answers.parent)
+    for path in ("./answers.jsonl", "answers.jsonl", str(answers)):
+        assert cli("report", path, "--label", f"{path}=Small = little", "--format", "json", "-o", "-") == 0
+        assert json.loads(cli.out)[0]["model"] == "Small = little"

@@ -127,8 +127,9 @@ def _labels(given: argparse.Namespace) -> dict[Path, str]:
     """
     labels = {}
     for text in given.label:
-        path = next((path for path in given.out if text.startswith((f"{path}=", f"{path}/="))), None)
-        name = "" if path is None else text.removeprefix(str(path)).lstrip("/")[1:].strip()
+        places = [place for place, character in enumerate(text) if character == "="]  # a path may contain one, too
+        place = next((place for place in places if Path(text[:place]) in given.out), None)
+        path, name = (None, "") if place is None else (Path(text[:place]), text[place + 1 :].strip())
         if path is None or not name:
             raise ReportError(
                 f"--label {text}: expected PATH=NAME with one of the paths {', '.join(map(str, given.out))}, and a name"
