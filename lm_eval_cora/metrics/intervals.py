@@ -227,7 +227,8 @@ class _Region:
             excess = np.log(first * second / self._most)
             slope = size / 2 * (first / second - inverse**3 @ self._shares / first)
             low, high = np.where(excess > 0, at, low), np.where(excess > 0, high, at)
-            newton = at - excess / np.minimum(slope, -np.finfo(float).tiny)
+            with np.errstate(over="ignore"):  # an infinite step leaves the bracket
+                newton = at - excess / np.minimum(slope, -np.finfo(float).tiny)
             before, at = at, np.where((newton > low) & (newton < high), newton, (low + high) / 2)
             if ((np.abs(at - before) < _ENOUGH) | (before < _NO_ROOT)).all():
                 break

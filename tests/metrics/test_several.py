@@ -12,6 +12,7 @@ from lm_eval_cora import metrics
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of, share_of
 from lm_eval_cora.metrics.paired import difference
 from lm_eval_cora.metrics.several import holm, leading, p_value, pairwise, together
+from lm_eval_cora.responses import ResponseTable
 
 
 def cora_of(seed: int, keeps: float, questions: int = 60) -> Estimate:
@@ -110,3 +111,9 @@ def test_equal_models_have_the_p_value_1() -> None:
     model = cora_of(3, 0.9)
     assert p_value(model, model) == 1.0
     assert leading([model, model, model]) == {0, 1, 2}
+
+
+def test_a_certain_difference_has_a_tiny_p_value_without_a_warning() -> None:
+    before = metrics.cora(ResponseTable.from_hits([[1, 0]] * 8 + [[0, 0]] * 4))
+    after = metrics.cora(ResponseTable.from_hits([[1, 1]] * 12))
+    assert 0 < p_value(before, after) < 1e-5
