@@ -232,15 +232,18 @@ def _compare_pairs(
     runs: Sequence[_Compares], found: Comparisons, baseline: str | None, metrics: Sequence[str], questions: int
 ) -> None:
     """Add a table of all pairs, or of those with the baseline, for each metric; JSON has all metrics."""
-    all_pairs: dict[str, list[Pair]] = {}
-    for name in dict.fromkeys(name for run in runs for name in run.estimates):
-        estimates = [run.estimates.get(name, UNDEFINED) for run in runs]
-        if not any(is_statistic(estimate) for estimate in estimates):
-            all_pairs[name] = pairwise(estimates, None if baseline is None else 0)
+    names = dict.fromkeys(name for run in runs for name in run.estimates)
+    estimates = {name: [run.estimates.get(name, UNDEFINED) for run in runs] for name in names}
+    has_errors = any(_has_error(found) for found in estimates.values())
+    all_pairs = {
+        name: pairwise(found, None if baseline is None else 0)
+        for name, found in estimates.items()
+        if _has_error(found) or not (has_errors and any(map(is_statistic, found)))
+    }
     for name in metrics:
         if pairs := [pair for pair in all_pairs.get(name, ()) if not isnan(pair.change.value)]:
-            names = [f"{runs[pair.after].model} - {runs[pair.before].model}" for pair in pairs]
-            found.tables.append(pairs_table(f"{runs[0].task}: differences in {name}", names, pairs))
+            rows = [f"{runs[pair.after].model} - {runs[pair.before].model}" for pair in pairs]
+            found.tables.append(pairs_table(f"{runs[0].task}: differences in {name}", rows, pairs))
     found.values.append(
         {
             "task": runs[0].task,
@@ -256,6 +259,10 @@ def _compare_pairs(
         }
     )
     found.explanation = NOTE_ON_SEVERAL
+
+
+def _has_error(estimates: Sequence[Estimate]) -> bool:
+    return any(not isnan(estimate.stderr) for estimate in estimates)
 
 
 def _pair_as_json(pair: Pair, runs: Sequence[_Compares]) -> dict[str, Any]:
