@@ -60,3 +60,13 @@ def test_a_certain_loss_is_told_although_an_uncertain_one_is_larger(on_few_quest
     assert losses["rare"].value < losses["shuffled"].value < losses["shuffled"].high < 0 < losses["rare"].high
     assert found is not None
     assert found.sentences[-1].startswith("The kind shuffled certainly lowers the accuracy: 0.20 [")
+
+
+def test_equal_models_without_errors_are_not_ranked(tmp_path: Path) -> None:
+    files = [
+        write_answers(tmp_path / name, [{"question": "q", "variant": "original", "correct": True}])
+        for name in ("one.jsonl", "other.jsonl")
+    ]
+    found = headline(read_runs(files), alike=True)
+    assert found is not None
+    assert found.sentences == ("The best models have the same CoRA, and its error is unknown: one 1.00, other 1.00.",)
