@@ -104,6 +104,9 @@ def _what_costs_most(run: Run) -> Iterator[str]:
     p = run.estimates.get("acc_range_p", UNDEFINED).value
     if len(known) > 1 and not isnan(p):
         low, high = min(known, key=lambda kind: known[kind]), max(known, key=lambda kind: known[kind])
+        if known[low] == known[high]:
+            yield f"Its accuracy is the same in all {run.probe.several}: {known[low]:.2f}."
+            return
         chance = "more than chance explains" if p < 0.05 else "which chance may explain"
         yield (
             f"Its accuracy ranges from {known[low]:.2f} ({_plain(low)}) to {known[high]:.2f} ({_plain(high)}), "

@@ -70,3 +70,14 @@ def test_equal_models_without_errors_are_not_ranked(tmp_path: Path) -> None:
     found = headline(read_runs(files), alike=True)
     assert found is not None
     assert found.sentences == ("The best models have the same CoRA, and its error is unknown: one 1.00, other 1.00.",)
+
+
+def test_equal_accuracies_have_no_range(tmp_path: Path) -> None:
+    rows = [
+        {"question": f"q{number}", "variant": kind, "correct": (number + place) % 3 > 0}
+        for number in range(30)
+        for place, kind in enumerate(("x", "y", "z"))
+    ]
+    found = headline(read_runs([write_answers(tmp_path / "model.jsonl", rows)]), alike=True)
+    assert found is not None
+    assert found.sentences[-1] == "Its accuracy is the same in all kinds of variants: 0.67."
