@@ -141,8 +141,8 @@ def _blocks(probe: Probe, runs: Sequence[Run], shown: Chart | None, *, alike: bo
         ordered = sorted(runs, key=lambda run: -run.estimates[lead].value)
         if (chart := pictures.paired(ordered, lead)) is not None:
             yield chart
-    if several and alike and len(runs) == 2 and (kinds := pictures.paired_by_kind(*runs)) is not None:
-        yield kinds
+        if len(runs) == 2 and (kinds := pictures.paired_by_kind(*ordered)) is not None:  # the same sign as above
+            yield kinds
     whole = _whole(runs)
     if _in_several_variants(whole):
         yield from (block for block in _built(probe.charts, whole) if block != shown)
