@@ -100,13 +100,17 @@ def runs_in(
             runs = _runs(find_files(path), checker or EquivalenceChecker(), reader, open_readers)
     if labels is None or path not in labels:
         return runs
-    models = dict.fromkeys(run.model for run in runs)
-    if len(models) > 1:
+    check_label(path, labels[path], [run.model for run in runs])
+    return [replace(run, model=labels[path]) for run in runs]
+
+
+def check_label(path: Path, label: str, models: Iterable[str]) -> None:
+    """Raise a ReportError if a path with a label has several models."""
+    if len(names := dict.fromkeys(models)) > 1:
         raise ReportError(
-            f"--label {path}={labels[path]}: expected one model in {path}, got {len(models)}: {', '.join(models)}. "
+            f"--label {path}={label}: expected one model in {path}, got {len(names)}: {', '.join(names)}. "
             "Pass the folder of one model"
         )
-    return [replace(run, model=labels[path]) for run in runs]
 
 
 def _runs(
