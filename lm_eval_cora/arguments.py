@@ -187,8 +187,8 @@ def make_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="NAME",
-        help="metric whose pairs are shown for more than two models; may be repeated. Default: the task's leading "
-        "metric, such as cora, and mcqa and bmca@1.0. --json has all metrics",
+        help="metric to compare; may be repeated. Default: all metrics of two models; of more models the task's "
+        "leading metric, such as cora, and mcqa and bmca@1.0",
     )
     _add_reader(comparing)
     _add_json(comparing)

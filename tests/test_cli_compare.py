@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import struct
 from collections.abc import Sequence
 from pathlib import Path
@@ -218,3 +219,12 @@ def test_a_named_format_goes_before_the_name_of_the_file(three: list[Written], c
         assert (tmp_path / name).read_text().startswith("model,task,metric")
     assert cli("report", three[0].folder, "-o", tmp_path / "X.MD") == 0
     assert (tmp_path / "X.MD").read_text(encoding="utf-8").startswith("# Consistency")
+
+
+def test_a_label_may_spell_its_path_as_the_shell_completes_it(
+    answers: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
+) -> None:
+    monkeypatch.chdir(answers.parent)
+    for path in ("./answers.jsonl", "answers.jsonl", str(answers)):
+        assert cli("report", path, "--label", f"{path}=Small = little", "--format", "json", "-o", "-") == 0
+        assert json.loads(cli.out)[0]["model"] == "Small = little"

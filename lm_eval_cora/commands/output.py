@@ -13,6 +13,9 @@ from lm_eval_cora.report.writing import replace_file
 STDOUT = Path("-")
 """The path that stands for standard output."""
 
+_OTHER_FORMATS = (".pdf", ".svg", ".png", ".jpg", ".jpeg", ".docx", ".xlsx", ".pptx")
+"""Suffixes of files that no command writes as its output."""
+
 
 def print_json(value: Any) -> None:
     """Print a value as JSON."""
@@ -32,8 +35,24 @@ def check_output(path: Path) -> None:
     """Check the output path before the runs are read, which may take minutes."""
     if path.is_dir():
         raise ReportError(f"-o {path}: expected a file, got a folder")
+    if path.suffix.lower() in _OTHER_FORMATS:
+        raise ReportError(
+            f"-o {path}: there is no such format. Charts as PDF, SVG and PNG: lm-eval-cora report OUT --figures DIR. "
+            "Formats of report: html, md, json, csv; of export: latex, markdown, csv, model-index, every-eval-ever"
+        )
     if path != STDOUT:
         path.parent.mkdir(parents=True, exist_ok=True)
+
+
+def check_folder(path: Path, option: str) -> None:
+    """Check that a folder exists or can be made, before the runs are read.
+
+    Raises:
+        ReportError: If the path, or the part of it that exists, is not a folder.
+    """
+    existing = next(parent for parent in (path, *path.absolute().parents) if parent.exists())
+    if not existing.is_dir():
+        raise ReportError(f"{option} {path}: expected a folder, but {existing} is a file")
 
 
 def say(text: str) -> None:

@@ -6,7 +6,7 @@ import argparse
 from collections import Counter
 from pathlib import Path
 
-from lm_eval_cora.commands.output import STDOUT, check_output, print_json, say, write_text
+from lm_eval_cora.commands.output import STDOUT, check_folder, check_output, print_json, say, write_text
 from lm_eval_cora.export.score_tables import as_latex, tables_as_markdown
 from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.comparison import compare_models
@@ -28,8 +28,8 @@ def write_report(given: argparse.Namespace) -> None:
         given.usage_error("--width: expected --figures DIR, too")
     output = given.output or (Path("report.html") if kind == "html" else STDOUT)
     check_output(output)
-    if given.figures and given.figures.exists() and not given.figures.is_dir():
-        raise ReportError(f"--figures {given.figures}: expected a folder, got a file")
+    if given.figures:
+        check_folder(given.figures, "--figures")
     runs = _runs(given)
     report = make_report(runs, given.title) if kind in ("html", "md") or given.figures else None
     if kind == "json":
@@ -127,8 +127,9 @@ def _labels(given: argparse.Namespace) -> dict[Path, str]:
     """
     labels = {}
     for text in given.label:
-        path = next((path for path in given.out if text.startswith((f"{path}=", f"{path}/="))), None)
-        name = "" if path is None else text.removeprefix(str(path)).lstrip("/")[1:].strip()
+        places = [place for place, character in enumerate(text) if character == "="]  # a path may contain one, too
+        place = next((place for place in places if Path(text[:place]) in given.out), None)
+        path, name = (None, "") if place is None else (Path(text[:place]), text[place + 1 :].strip())
         if path is None or not name:
             raise ReportError(
                 f"--label {text}: expected PATH=NAME with one of the paths {', '.join(map(str, given.out))}, and a name"

@@ -9,7 +9,7 @@ from lm_eval_cora.report.compare import not_comparable
 from lm_eval_cora.report.content import Cell, Number, Table
 from lm_eval_cora.report.headline import lead_of
 from lm_eval_cora.report.run import Run
-from lm_eval_cora.report.scores import counted, model_table
+from lm_eval_cora.report.scores import model_table, number_of_questions
 from lm_eval_cora.report.text import one_line, table_as_text
 
 _ESCAPED = {
@@ -34,7 +34,7 @@ def _tables(runs: Sequence[Run]) -> list[Table]:
         if lead := lead_of(own):
             first, *others = own
             table = model_table(own, lead, alike=not any(not_comparable(first, run) for run in others))
-            tables.append(Table(f"{task}, {counted(own)}", table.columns, table.rows, table.note))
+            tables.append(Table(f"{task}, {number_of_questions(own)}", table.columns, table.rows, table.note))
     return tables
 
 

@@ -52,6 +52,17 @@ def means_by_question(table: ResponseTable, values: Bools) -> tuple[Floats, Floa
     return sums / np.maximum(counts, 1), (counts > 0).astype(np.float64)
 
 
+def original_kinds(table: ResponseTable) -> set[str]:
+    """Names of the kinds that consist of originals only.
+
+    Example:
+        >>> original_kinds(ResponseTable.from_hits([[1, 0]]))  # both variants have the same kind
+        set()
+    """
+    others = np.bincount(table.kind[~table.original], minlength=len(table.kinds))
+    return {kind for kind, count in zip(table.kinds, others, strict=True) if not count}
+
+
 def strata_of(table: ResponseTable, *, macro: bool) -> list[Stratum]:
     """The categories over which accuracies are averaged: one of all questions, or those of the benchmark.
 

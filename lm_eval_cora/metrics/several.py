@@ -87,7 +87,9 @@ def _pairs(models: int, baseline: int | None) -> list[tuple[int, int]]:
     return [(baseline, other) for other in range(models) if other != baseline]
 
 
-def together(estimates: Sequence[Estimate], pairs: Sequence[tuple[int, int]]) -> list[Difference]:
+def together(
+    estimates: Sequence[Estimate], pairs: Sequence[tuple[int, int]], among: Sequence[tuple[int, int]] = ()
+) -> list[Difference]:
     """Differences of pairs of models, with intervals that hold for all pairs together.
 
     Each interval is that of `difference`, with the 95% quantile of the largest standardised difference (max-t) instead
@@ -96,6 +98,7 @@ def together(estimates: Sequence[Estimate], pairs: Sequence[tuple[int, int]]) ->
     Args:
         estimates: A metric of K models, from the same N questions.
         pairs: The indices of the models of each pair, before and after.
+        among: All pairs for which the intervals hold together, if there are more than `pairs`.
 
     Returns:
         A difference per pair, after - before.
@@ -112,7 +115,8 @@ def together(estimates: Sequence[Estimate], pairs: Sequence[tuple[int, int]]) ->
         True
     """
     known = [k for k, estimate in enumerate(estimates) if estimate.influence is not None]
-    inside = [(known.index(one), known.index(other)) for one, other in pairs if one in known and other in known]
+    both = [(one, other) for one, other in among or pairs if one in known and other in known]
+    inside = [(known.index(one), known.index(other)) for one, other in both]
     z = IN_95_PERCENT
     if len(inside) > 1:
         sizes = {len(influence) for k in known if (influence := estimates[k].influence) is not None}
@@ -228,8 +232,7 @@ def leading(estimates: Sequence[Estimate], *, higher: bool = True) -> set[int]:
         return set()
     best = max(values, key=lambda k: values[k] if higher else -values[k])
     pairs = [(k, best) for k in values if k != best]
-    others = [(one, other) for one, other in combinations(values, 2) if best not in (one, other)]
-    found = together(estimates, [*pairs, *others])[: len(pairs)]
+    found = together(estimates, pairs, among=list(combinations(values, 2)))
     if any(isnan(change.low) for change in found):
         return set()
     return {best} | {k for (k, _), change in zip(pairs, found, strict=True) if not differs(change)}

@@ -16,6 +16,7 @@ from lm_eval_cora.answer_metrics import ENTRIES, NEED_THE_ORIGINAL, compute_answ
 from lm_eval_cora.answer_rows import AnswerRows, read_answers
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.data import Data
+from lm_eval_cora.messages import first_few
 from lm_eval_cora.metrics.entries import Entry
 from lm_eval_cora.options import OptionError
 from lm_eval_cora.probes.base import Probe, Setting
@@ -35,8 +36,6 @@ _OF_THE_HARNESS = re.compile(r"samples.*\.jsonl|results.*\.json|.*\d{4}-\d\d-\d\
 _SAMPLE = re.compile(rb'"doc"\s*:\s*\{')
 
 _HEAD = 2**20
-
-_NAMED = 3
 
 
 def is_answers_file(path: Path) -> bool:
@@ -188,29 +187,25 @@ def not_the_same(before: Run, after: Run) -> str:
     for which, mine, others in (("first", one, other), ("second", other, one)):
         if only := [question for question in mine if question not in others]:
             return (
-                f"{len(only):,} of {len(mine):,} questions are only in the {which} ({_first_few(only)}). Give both "
-                "files the same questions"
+                f"{len(only):,} of {len(mine):,} questions are only in the {which} "
+                f"({first_few(map(repr, only))}). Give both files the same questions"
             )
     for which, run, another in (("first", before, after), ("second", after, before)):
         if columns := [repr(name) for name in run.records.described if name not in another.records.described]:
             return (
-                f"only the {which} has the column {', '.join(columns)} in every row, so it is unknown whether both "
-                "were asked the same. Give both files the same columns"
+                f"only the {which} has the column{'s' * (len(columns) > 1)} {', '.join(columns)} in every row, so it is "
+                "unknown whether both were asked the same. Give both files the same columns"
             )
     if unlike := [question for question in one if one[question] != other[question]]:
         columns = [repr(name) for name in ("variant", *before.records.described)]
         return (
-            f"{len(unlike):,} of {len(one):,} questions were asked differently ({_first_few(unlike)}): the columns "
-            f"{', '.join(columns)} must be equal in both files"
+            f"{len(unlike):,} of {len(one):,} questions were asked differently ({first_few(map(repr, unlike))}): the "
+            f"columns {', '.join(columns)} must be equal in both files"
         )
     if before.table.question_ids != after.table.question_ids:
         skipped = sorted(set(before.table.question_ids) ^ set(after.table.question_ids))
         return (
             f"in one of the two all variants of {len(skipped):,} of {len(one):,} questions were skipped "
-            f"({_first_few(skipped)}). Give both files answers to the same questions"
+            f"({first_few(map(repr, skipped))}). Give both files answers to the same questions"
         )
     return ""
-
-
-def _first_few(questions: list[str]) -> str:
-    return ", ".join([*map(repr, questions[:_NAMED]), *(["…"] if len(questions) > _NAMED else [])])

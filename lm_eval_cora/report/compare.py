@@ -10,19 +10,17 @@ from typing import Any, Literal
 import numpy as np
 
 from lm_eval_cora.data import OF_THE_DATA
+from lm_eval_cora.messages import first_few
 from lm_eval_cora.metrics.estimate import Estimate, for_json
 from lm_eval_cora.metrics.paired import Compared, compared
-from lm_eval_cora.question import shorten
 from lm_eval_cora.report.answers_file import AnswersRun, not_the_same
 from lm_eval_cora.report.content import Cell, Number, Table, interval
-from lm_eval_cora.report.files import sent_with
+from lm_eval_cora.report.files import sent_apart, sent_with
 from lm_eval_cora.report.run import Run
 from lm_eval_cora.report.signature import HOW_MUCH, WHERE_IT_ENDS, signature_parts
 
 _MAY_DIFFER = (*HOW_MUCH, *OF_THE_DATA, *WHERE_IT_ENDS, "math-verify", "reader")
 """Parts of a signature that do not describe how a question was asked."""
-
-_NAMED = 3
 
 
 def compared_metrics(before: Mapping[str, Estimate], after: Mapping[str, Estimate]) -> dict[str, Compared]:
@@ -81,7 +79,7 @@ def not_comparable(before: Run, after: Run) -> str:
     if one != other:
         only = [sorted(set(one) - set(other)), sorted(set(other) - set(one))]
         told = [
-            f"{len(ids):,} of {len(own):,} questions are only in the {which} ({_first_few(ids)})"
+            f"{len(ids):,} of {len(own):,} questions are only in the {which} ({first_few(ids)})"
             for which, ids, own in zip(("first", "second"), only, (one, other), strict=True)
             if ids
         ]
@@ -110,13 +108,7 @@ def told_apart(before: Run, after: Run) -> list[str]:
     """Differences in generation and prompt settings; such runs can still be compared."""
     if not before.results or not after.results:
         return []
-    one, other = sent_with(before.results, before.name), sent_with(after.results, after.name)
-    return [
-        f"{name} is {shorten(repr(one[name]), 90)} in the first, {shorten(repr(other[name]), 90)} in the second"
-        for name in one
-        # Two models usually have different chat templates.
-        if one[name] != other[name] and not (name == "chat_template_sha" and one[name] and other[name])
-    ]
+    return sent_apart(sent_with(before.results, before.name), sent_with(after.results, after.name))
 
 
 def _unlike(before: Run, after: Run, part: Literal[0, 1]) -> list[tuple[str, int]]:
@@ -140,11 +132,7 @@ def _unlike(before: Run, after: Run, part: Literal[0, 1]) -> list[tuple[str, int
 
 
 def _named(keys: Sequence[tuple[str, int]]) -> str:
-    return _first_few([f"{question} variant {ordinal}" for question, ordinal in keys])
-
-
-def _first_few(names: Sequence[str]) -> str:
-    return ", ".join([*names[:_NAMED], *(["…"] if len(names) > _NAMED else [])])
+    return first_few([f"{question} variant {ordinal}" for question, ordinal in keys])
 
 
 _FORMS = {"generate": "written", "loglikelihood": "scored"}
@@ -185,8 +173,8 @@ def as_json(before: Run, after: Run, comparison: Mapping[str, Compared]) -> dict
     """A comparison with all digits, undefined numbers as null."""
     return {
         "task": before.task,
-        "before": _run_as_json(before),
-        "after": _run_as_json(after),
+        "before": run_as_json(before),
+        "after": run_as_json(after),
         "questions": len(before.table.sizes),
         "notes": [f"{run.model}: {note}" for run in (before, after) for note in run.warnings]
         + told_apart(before, after),
@@ -207,7 +195,8 @@ def metrics_as_json(comparison: Mapping[str, Compared]) -> dict[str, Any]:
     }
 
 
-def _run_as_json(run: Run) -> dict[str, Any]:
+def run_as_json(run: Run) -> dict[str, Any]:
+    """What identifies a run: model, reader, data and signature."""
     return {
         "model": run.model,
         "reader": run.reader,

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from lm_eval_cora.answers import Reader
+from lm_eval_cora.messages import counted
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, for_json
+from lm_eval_cora.metrics.paired import Compared
 from lm_eval_cora.metrics.several import Pair, pairwise
 from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.compare import (
@@ -19,10 +21,12 @@ from lm_eval_cora.report.compare import (
     is_statistic,
     metrics_as_json,
     not_comparable,
+    run_as_json,
     told_apart,
 )
 from lm_eval_cora.report.content import Cell, Number, Table
-from lm_eval_cora.report.documents import DocumentRun, documents_differ, sent_apart
+from lm_eval_cora.report.documents import DocumentRun, documents_differ
+from lm_eval_cora.report.files import sent_apart
 from lm_eval_cora.report.headline import lead_of
 from lm_eval_cora.report.kinds import NOTE as NOTE_ON_KINDS
 from lm_eval_cora.report.kinds import kinds_as_json, kinds_table
@@ -41,8 +45,7 @@ NOTE = (
 
 NOTE_ON_SEVERAL = (
     "The differences are paired by question. The 95% intervals hold for all pairs of a table together, and p (Holm) is "
-    "corrected for their number. `lost : gained` counts the questions that changed; p is then McNemar's mid-p test. "
-    "Bold scores: the best model, and all that cannot be told apart from it."
+    "corrected for their number. `lost : gained` counts the questions that changed; p is then McNemar's mid-p test."
 )
 
 
@@ -96,8 +99,8 @@ def compare_models(
         reader: How to read written answers; None uses the reader of each run.
         labels: Names for the models of some paths.
         baseline: The path or name of the model with which the others are compared; None compares all pairs.
-        metrics: The metrics to compare if there are more than two models. By default the leading metric of the task,
-            `mcqa` and `bmca@1.0`; for other tasks of the harness all metrics.
+        metrics: The metrics to compare. By default all metrics of two models, and of more models the leading metric of
+            the task, `mcqa` and `bmca@1.0`; for other tasks of the harness all metrics.
 
     Returns:
         The comparisons.
@@ -188,26 +191,34 @@ def _compare_runs(runs: Sequence[Run], found: Comparisons, baseline: str | None,
     questions = len(runs[0].table.sizes)
     if len(runs) == 2:
         before, after = runs
-        rows = compared_metrics(before.estimates, after.estimates)
-        title = f"{before.task}: {questions:,} questions"
+        rows = _chosen(compared_metrics(before.estimates, after.estimates), metrics)
+        title = f"{before.task}: {counted(questions, 'question')}"
         found.tables += filter(None, [as_table(title, (before.model, after.model), rows), kinds_table(before, after)])
         found.values.append({**as_json(before, after, rows), "kinds": kinds_as_json(before, after)})
         found.explanation = f"{NOTE} {NOTE_ON_KINDS}"
         return
     main = dict.fromkeys((lead_of(runs), "mcqa", "bmca@1.0"))
     table = score_table(runs, alike=True)
-    found.tables.append(Table(f"{runs[0].task}: {questions:,} questions", table.columns, table.rows, table.note))
-    _compare_pairs(runs, found, baseline, metrics or tuple(main), questions)
+    found.tables.append(Table(f"{runs[0].task}: {counted(questions, 'question')}", table.columns, table.rows))
+    told = {
+        "questions": questions,
+        "runs": [run_as_json(run) for run in runs],
+        "notes": [f"{run.model}: {note}" for run in runs for note in run.warnings],
+    }
+    _compare_pairs(runs, found, baseline, metrics or tuple(main), told)
 
 
 def _compare_documents(
     runs: Sequence[DocumentRun], found: Comparisons, baseline: str | None, metrics: Sequence[str]
 ) -> None:
     questions = runs[0].questions
-    title = f"{runs[0].task}: {questions:,} documents"
+    title = f"{runs[0].task}: {counted(questions, 'document')}"
+    if not any(run.estimates for run in runs):
+        found.refused.append(f"{runs[0].task}: no metric is a mean over documents, so there is nothing to compare")
+        return
     if len(runs) == 2:
         before, after = runs
-        rows = compared_metrics(before.estimates, after.estimates)
+        rows = _chosen(compared_metrics(before.estimates, after.estimates), metrics)
         found.tables.append(as_table(title, (before.model, after.model), rows))
         found.values.append(
             {
@@ -225,27 +236,39 @@ def _compare_documents(
         [name, *(Number.of(run.estimates.get(name, UNDEFINED)) for run in runs)] for name in names
     ]
     found.tables.append(Table(title, ["metric", *(run.model for run in runs)], cells))
-    _compare_pairs(runs, found, baseline, metrics or names, questions)
+    _compare_pairs(runs, found, baseline, metrics or names, {"documents": questions})
+
+
+def _chosen(rows: dict[str, Compared], metrics: Sequence[str]) -> dict[str, Compared]:
+    """The rows of the chosen metrics; all rows if none is chosen."""
+    return {name: row for name, row in rows.items() if not metrics or name in metrics}
 
 
 def _compare_pairs(
-    runs: Sequence[_Compares], found: Comparisons, baseline: str | None, metrics: Sequence[str], questions: int
+    runs: Sequence[_Compares],
+    found: Comparisons,
+    baseline: str | None,
+    metrics: Sequence[str],
+    told: Mapping[str, Any],
 ) -> None:
     """Add a table of all pairs, or of those with the baseline, for each metric; JSON has all metrics."""
-    all_pairs: dict[str, list[Pair]] = {}
-    for name in dict.fromkeys(name for run in runs for name in run.estimates):
-        estimates = [run.estimates.get(name, UNDEFINED) for run in runs]
-        if not any(is_statistic(estimate) for estimate in estimates):
-            all_pairs[name] = pairwise(estimates, None if baseline is None else 0)
+    names = dict.fromkeys(name for run in runs for name in run.estimates)
+    estimates = {name: [run.estimates.get(name, UNDEFINED) for run in runs] for name in names}
+    has_errors = any(_has_error(found) for found in estimates.values())
+    all_pairs = {
+        name: pairwise(found, None if baseline is None else 0)
+        for name, found in estimates.items()
+        if _has_error(found) or not (has_errors and any(map(is_statistic, found)))
+    }
     for name in metrics:
         if pairs := [pair for pair in all_pairs.get(name, ()) if not isnan(pair.change.value)]:
-            names = [f"{runs[pair.after].model} - {runs[pair.before].model}" for pair in pairs]
-            found.tables.append(pairs_table(f"{runs[0].task}: differences in {name}", names, pairs))
+            rows = [f"{runs[pair.after].model} - {runs[pair.before].model}" for pair in pairs]
+            found.tables.append(pairs_table(f"{runs[0].task}: differences in {name}", rows, pairs))
     found.values.append(
         {
             "task": runs[0].task,
             "models": [run.model for run in runs],
-            "questions": questions,
+            **told,
             "metrics": {
                 name: {
                     "values": {run.model: for_json(run.estimates.get(name, UNDEFINED)) for run in runs},
@@ -256,6 +279,10 @@ def _compare_pairs(
         }
     )
     found.explanation = NOTE_ON_SEVERAL
+
+
+def _has_error(estimates: Sequence[Estimate]) -> bool:
+    return any(not isnan(estimate.stderr) for estimate in estimates)
 
 
 def _pair_as_json(pair: Pair, runs: Sequence[_Compares]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isclose, isfinite, nan
 from pathlib import Path
@@ -10,10 +10,11 @@ from typing import Any, Literal
 
 import numpy as np
 
+from lm_eval_cora.messages import counted, first_few
 from lm_eval_cora.metrics.estimate import Estimate, mean_of, share_of
 from lm_eval_cora.question import shorten
 from lm_eval_cora.report.document_lines import ADDRESS, Documents, Hashes, number, read_lines
-from lm_eval_cora.report.files import SamplesFile, find_files, part_of, sent_with
+from lm_eval_cora.report.files import SamplesFile, apart, find_files, part_of, sent_with
 from lm_eval_cora.responses import Floats
 
 _ASKED = (
@@ -21,8 +22,6 @@ _ASKED = (
     *("fewshot_delimiter", "gen_prefix", "filter_list", "process_results", "repeats"),
 )
 """Keys of a task's configuration that change what a document asks or how its answer is scored."""
-
-_NAMED = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,49 +112,29 @@ def documents_differ(one: DocumentRun, other: DocumentRun) -> str:
     if one.settings is not None and other.settings is not None:
         names = [name for name in one.settings if one.settings[name] != other.settings[name]]
         if names:
-            told = [_apart(name, one.settings[name], other.settings[name]) for name in names]
+            told = [apart(name, one.settings[name], other.settings[name]) for name in names]
             return f"their settings differ: {'; '.join(told)}"
     if one.ids != other.ids:
         return _only_in_one(one, other)
     if unlike := _unlike(one, other, "doc"):
         return (
-            f"{_of_all(unlike, one)} documents differ ({_first_few(unlike)}). Run both on the same version of the "
+            f"{_of_all(unlike, one)} documents differ ({first_few(unlike)}). Run both on the same version of the "
             "task and its data"
         )
     if unlike := _unlike(one, other, "target"):
-        return f"the targets of {_of_all(unlike, one)} documents differ ({_first_few(unlike)})"
+        return f"the targets of {_of_all(unlike, one)} documents differ ({first_few(unlike)})"
     return _prompts_differ(one, other)
-
-
-def sent_apart(one: Mapping[str, Any] | None, other: Mapping[str, Any] | None) -> list[str]:
-    """Differences in generation and prompt settings; such runs can still be compared.
-
-    Example:
-        >>> sent_apart({"system_instruction": None}, {"system_instruction": "Be brief."})
-        ["system_instruction is None in the first, 'Be brief.' in the second"]
-    """
-    return [
-        _apart(name, value, other[name])
-        for name, value in (one or {}).items()
-        # Two models usually have different chat templates.
-        if other and value != other[name] and not (name == "chat_template_sha" and value and other[name])
-    ]
 
 
 def _full_name(run: DocumentRun) -> str:
     return f"{run.name} with the filter {run.filter!r}"
 
 
-def _apart(name: str, one: Any, other: Any) -> str:
-    first, second = shorten(repr(one), 90), shorten(repr(other), 90)
-    return f"{name} is {first} in the first, {second} in the second" if first != second else f"{name} differs"
-
-
 def _only_in_one(one: DocumentRun, other: DocumentRun) -> str:
     told = []
     for which, own, others in (("first", one, other), ("second", other, one)):
         if ids := sorted(set(own.ids) - set(others.ids)):
-            told.append(f"{_of_all(ids, own)} documents are only in the {which} ({_first_few(ids)})")
+            told.append(f"{_of_all(ids, own)} documents are only in the {which} ({first_few(ids)})")
     limited = f" --limit is {one.limit} in the first, {other.limit} in the second." if one.limit != other.limit else ""
     return f"{'; '.join(told)}.{limited} Run both on the same documents"
 
@@ -165,7 +144,7 @@ def _prompts_differ(one: DocumentRun, other: DocumentRun) -> str:
     unlike = _unlike(one, other, "prompt")
     if not unlike:
         return ""
-    told = f"{_of_all(unlike, one)} prompts differ ({_first_few(unlike)})"
+    told = f"{_of_all(unlike, one)} prompts differ ({first_few(unlike)})"
     if one.sent is None or other.sent is None:
         return (
             f"{told}. Only the results files of both runs can show why. Put each results_<date>.json beside its samples"
@@ -191,11 +170,6 @@ def _of_all(some: Sequence[int], run: DocumentRun) -> str:
     return f"{len(some):,} of {len(run.ids):,}"
 
 
-def _first_few(names: Iterable[object]) -> str:
-    told = [shorten(str(name), 120) for name in names]
-    return ", ".join([*told[:_NAMED], *(["…"] if len(told) > _NAMED else [])])
-
-
 def _newest(files: Sequence[SamplesFile]) -> tuple[list[DocumentRun], list[str]]:
     """Read the newest file of a task and model that has answers.
 
@@ -213,7 +187,7 @@ def _newest(files: Sequence[SamplesFile]) -> tuple[list[DocumentRun], list[str]]
             notes += [f"left out {file.path}: it has no answers ({defects})"] if broken else []
             continue
         notes += [f"left out {older.path}, older than {file.path}" for older in files[place + 1 :]]
-        notes += [f"left out {_count(broken.total(), 'line')}: {defects}"] if broken else []
+        notes += [f"left out {counted(broken.total(), 'line')}: {defects}"] if broken else []
         return [_run(file, name, part, notes, alone=len(found) == 1) for name, part in found.items()], notes
     return [], notes
 
@@ -222,7 +196,7 @@ def _run(file: SamplesFile, name: str, part: Documents, notes: Sequence[str], *,
     ids = tuple(sorted(part.hashes))
     estimates, told = _estimates(file, name, part, ids)
     if part.repeated:
-        told.append(f"left out {_count(part.repeated, 'repeated line')} of a document")
+        told.append(f"left out {counted(part.repeated, 'repeated line')} of a document")
     config = part_of(file.results, "config")
     settings = _settings(file) if file.results else None
     return DocumentRun(
@@ -265,7 +239,7 @@ def _estimates(
         ids: The documents.
     """
     printed = part_of(part_of(file.results, "results"), file.task)
-    counted = part_of(part_of(file.results, "n-samples"), file.task).get("effective", len(ids))
+    expected = part_of(part_of(file.results, "n-samples"), file.task).get("effective", len(ids))
     estimates: dict[str, Estimate] = {}
     left_out, unchecked, notes = dict(part.unusable), [], []
     for metric in sorted(part.values.keys() - part.unusable.keys()):
@@ -274,7 +248,7 @@ def _estimates(
         value = printed.get(f"{metric},{name}")
         if not isfinite(estimate.value):
             left_out[metric] = "its values are too large"
-        elif file.results and counted == len(ids) and value is not None and not _is_close(value, estimate.value):
+        elif file.results and expected == len(ids) and value is not None and not _is_close(value, estimate.value):
             mean = f"{estimate.value:.6g}"
             left_out[metric] = f"the results file has {shorten(str(value), 20)}, the mean over documents is {mean}"
         else:
@@ -284,14 +258,14 @@ def _estimates(
                 notes.append(f"{shorten(metric, 40)}: only {len(found):,} of {len(ids):,} documents have a value")
     if left_out:
         reasons = [f"{shorten(metric, 40)} ({reason})" for metric, reason in sorted(left_out.items())]
-        notes.append(f"left out metrics that are not a mean over documents: {_first_few(reasons)}")
+        notes.append(f"left out metrics that are not a mean over documents: {first_few(reasons)}")
     if not file.results:
         notes.append(f"{file.unchecked}, so it is not known whether each metric is a mean over documents")
-    elif counted != len(ids):
-        told = f"the results file has {shorten(str(counted), 20)} documents, the samples have {len(ids):,}"
+    elif expected != len(ids):
+        told = f"the results file has {shorten(str(expected), 20)} documents, the samples have {len(ids):,}"
         notes.append(f"{told}, so the means are not checked against it")
     elif unchecked:
-        named = _first_few(shorten(metric, 40) for metric in unchecked)
+        named = first_few(shorten(metric, 40) for metric in unchecked)
         notes.append(f"not checked, because the results file does not have them: {named}")
     return estimates, notes
 
@@ -331,7 +305,3 @@ def estimate_of(values: Floats) -> Estimate:
 def _is_close(printed: Any, found: float) -> bool:
     value = number(printed)
     return value is not None and isclose(value, found, rel_tol=1e-6, abs_tol=1e-9)
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"

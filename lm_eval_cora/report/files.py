@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.data import OF_THE_DATA, Data
 from lm_eval_cora.lines import LARGEST, is_deep, whole_number
+from lm_eval_cora.question import shorten
 from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.signature import HOW_MUCH, WHERE_IT_ENDS, is_two_phase, signature_parts
 
@@ -84,6 +85,27 @@ def sent_with(results: Mapping[str, Any], task: str) -> dict[str, Any]:
         "system_instruction": results.get("system_instruction") or results.get("system_instruction_sha"),
         "fewshot_as_multiturn": results.get("fewshot_as_multiturn"),
     }
+
+
+def sent_apart(one: Mapping[str, Any] | None, other: Mapping[str, Any] | None) -> list[str]:
+    """Differences in generation and prompt settings; such runs can still be compared.
+
+    Example:
+        >>> sent_apart({"system_instruction": None}, {"system_instruction": "Be brief."})
+        ["system_instruction is None in the first, 'Be brief.' in the second"]
+    """
+    return [
+        apart(name, value, other[name])
+        for name, value in (one or {}).items()
+        # Two models usually have different chat templates.
+        if other and value != other[name] and not (name == "chat_template_sha" and value and other[name])
+    ]
+
+
+def apart(name: str, one: Any, other: Any) -> str:
+    """A difference between two runs as text."""
+    first, second = shorten(repr(one), 90), shorten(repr(other), 90)
+    return f"{name} is {first} in the first, {second} in the second" if first != second else f"{name} differs"
 
 
 _CHAT_APIS = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import combinations
 from math import isnan, nan
 
 from lm_eval_cora import metrics
@@ -16,6 +17,7 @@ from lm_eval_cora.report.content import Cell, Dots, Headline, Number, Table
 from lm_eval_cora.report.kinds import changes_by_kind
 from lm_eval_cora.report.pictures import changes
 from lm_eval_cora.report.run import Run
+from lm_eval_cora.report.tables import kinds_of
 
 _SPOKEN = {
     "cora": "CoRA",
@@ -84,20 +86,28 @@ def _of_one(run: Run, name: str) -> Iterator[str]:
 def _what_costs_most(run: Run) -> Iterator[str]:
     if losses := changes_by_kind(run):
         kind, loss = min(losses.items(), key=lambda item: item[1].value)
-        if loss.high < 0:
-            value = _digits(abs(loss.value), loss.stderr)
-            ends = f"{_digits(-loss.high, loss.stderr)}, {_digits(-loss.low, loss.stderr)}"
-            yield f"The kind {_plain(kind)} costs the most: {value} [{ends}] of the accuracy on the originals."
-        else:
+        certain = {kind: loss for kind, loss in losses.items() if loss.high < 0}
+        if not certain:
             yield "No kind of variant certainly lowers the accuracy."
+            return
+        does = "costs the most"
+        if kind not in certain:  # few questions have the kind with the largest loss
+            kind, loss = min(certain.items(), key=lambda item: item[1].value)
+            does = "certainly lowers the accuracy"
+        value = _digits(abs(loss.value), loss.stderr)
+        ends = f"{_digits(-loss.high, loss.stderr)}, {_digits(-loss.low, loss.stderr)}"
+        yield f"The kind {_plain(kind)} {does}: {value} [{ends}] of the accuracy on the originals."
         return
     if not run.table.is_whole or len(run.table.kinds) < 2:
         return
-    accuracies = {kind: part["accuracy"].value for kind, part in metrics.each_kind(run.table).items()}
+    accuracies = {kind: part["accuracy"].value for kind, part in kinds_of(run).items()}
     known = {kind: value for kind, value in accuracies.items() if not isnan(value)}
     p = run.estimates.get("acc_range_p", UNDEFINED).value
     if len(known) > 1 and not isnan(p):
         low, high = min(known, key=lambda kind: known[kind]), max(known, key=lambda kind: known[kind])
+        if known[low] == known[high]:
+            yield f"Its accuracy is the same in all {run.probe.several}: {known[low]:.2f}."
+            return
         chance = "more than chance explains" if p < 0.05 else "which chance may explain"
         yield (
             f"Its accuracy ranges from {known[low]:.2f} ({_plain(low)}) to {known[high]:.2f} ({_plain(high)}), "
@@ -110,11 +120,12 @@ def _of_several(runs: Sequence[Run], name: str) -> Iterator[str]:
     best, second = runs[:2]
     lead = [run.estimates[name] for run in runs]
     if any(isnan(estimate.stderr) for estimate in lead):
+        if lead[0].value == lead[1].value:
+            yield f"The best models have the same {spoken(name)}, and its error is unknown: {_values(runs, name)}."
+            return
         yield f"{_plain(best.model)} has the highest {spoken(name)}, {_with_error(lead[0])}, but its error is unknown."
         return
-    pairs = [(after, before) for before in range(len(runs)) for after in range(before + 1, len(runs))]
-    gaps = dict(zip(pairs, together(lead, pairs), strict=True))
-    gap = gaps[1, 0]
+    (gap,) = together(lead, [(1, 0)], among=list(combinations(range(len(runs)), 2)))
     group = [runs[k] for k in sorted(leading(lead))]
     rival = _keeps_more(runs)
     if len(group) > 1:
@@ -147,21 +158,23 @@ def _of_several(runs: Sequence[Run], name: str) -> Iterator[str]:
 
 
 def _tied(group: Sequence[Run], runs: Sequence[Run], name: str, gap: Difference) -> str:
-    values = ", ".join(f"{_plain(run.model)} {_with_error(run.estimates[name])}" for run in group[:_NAMED])
-    more = f" and {len(group) - _NAMED} more" if len(group) > _NAMED else ""
     if len(group) == len(runs):
         who = "The two models" if len(runs) == 2 else f"The {len(runs)} models"
     else:
         who = "The best models"
     between = f", difference {_gap(gap)}" if len(group) == 2 else ""
-    return f"{who} cannot be told apart by their {spoken(name)}: {values}{more}{between}."
+    return f"{who} cannot be told apart by their {spoken(name)}: {_values(group, name)}{between}."
+
+
+def _values(runs: Sequence[Run], name: str) -> str:
+    """The values of the first models."""
+    values = ", ".join(f"{_plain(run.model)} {_with_error(run.estimates[name])}" for run in runs[:_NAMED])
+    return f"{values} and {len(runs) - _NAMED} more" if len(runs) > _NAMED else values
 
 
 def _of_others(runs: Sequence[Run], name: str) -> Iterator[str]:
     """Sentences about models that were not asked the same."""
-    values = ", ".join(f"{_plain(run.model)} {_with_error(run.estimates[name])}" for run in runs[:_NAMED])
-    more = f" and {len(runs) - _NAMED} more" if len(runs) > _NAMED else ""
-    yield f"The models were not asked the same, so they are not ranked. {spoken(name)}: {values}{more}."
+    yield f"The models were not asked the same, so they are not ranked. {spoken(name)}: {_values(runs, name)}."
 
 
 def _keeps_more(runs: Sequence[Run]) -> Run | None:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from math import isnan
 from typing import Any
 
-from lm_eval_cora.metrics.estimate import for_json
+from lm_eval_cora.metrics.estimate import for_json, ratio_of
+from lm_eval_cora.metrics.kinds import means_by_question, original_kinds
 from lm_eval_cora.metrics.paired import Difference
-from lm_eval_cora.metrics.several import together
 from lm_eval_cora.metrics.simultaneous import differences_together
-from lm_eval_cora.probes.alterations import ORIGINAL
 from lm_eval_cora.report.content import Cell, Number, Table, interval
 from lm_eval_cora.report.run import Run
 from lm_eval_cora.report.tables import kinds_of
@@ -34,18 +33,21 @@ def by_kind(before: Run, after: Run) -> dict[str, Difference]:
 
 
 def changes_by_kind(run: Run) -> dict[str, Difference]:
-    """Difference of the accuracy of each kind of variant to that of the originals, paired by question.
+    """Difference of the accuracy of each kind of variant to that of the originals of the same questions.
 
-    Empty if variants were skipped by early stopping, and if the originals are not a kind of their own.
+    Only the questions that have a kind count for its difference, because these may be harder than the others. Empty if
+    variants were skipped by early stopping, and if the originals are not a kind of their own.
     """
-    if not run.table.is_whole or ORIGINAL not in run.table.kinds:
+    original, alone = run.table.original_correct, original_kinds(run.table)
+    if not run.table.is_whole or original is None or not alone:
         return {}
-    accuracies = {kind: part["accuracy"] for kind, part in kinds_of(run).items()}
-    names = [kind for kind in accuracies if kind != ORIGINAL]
-    found = together(
-        [accuracies[ORIGINAL], *(accuracies[kind] for kind in names)], [(0, k + 1) for k in range(len(names))]
+    right, present = means_by_question(run.table, run.table.correct)
+    codes = {kind: code for code, kind in enumerate(run.table.kinds) if kind not in alone}
+    found = differences_together(
+        [ratio_of(original * present[:, code], present[:, code]) for code in codes.values()],
+        [ratio_of(right[:, code], present[:, code]) for code in codes.values()],
     )
-    return {kind: change for kind, change in zip(names, found, strict=True) if not isnan(change.low)}
+    return {kind: change for kind, change in zip(codes, found, strict=True) if not isnan(change.low)}
 
 
 def kinds_table(before: Run, after: Run) -> Table | None:

@@ -14,7 +14,7 @@ from lm_eval_cora.report.answers_file import is_answers_file
 from lm_eval_cora.report.documents import DocumentRun, read_documents
 from lm_eval_cora.report.files import short_names
 from lm_eval_cora.report.run import Run
-from lm_eval_cora.report.runs import runs_in, with_labels
+from lm_eval_cora.report.runs import check_label, runs_in, with_labels
 
 _MATCHES: tuple[Callable[[Data, Data], bool], ...] = (
     lambda one, other: one == other,
@@ -66,7 +66,7 @@ def read_contestants(
     if len(found) < 2:
         only = f" of {found[0].name}" if found else ""
         raise ReportError(
-            f"compare: expected two or more models, got one: {', '.join(map(str, paths))} has only runs{only}. "
+            f"expected two or more models, got one: {', '.join(map(str, paths))} has only runs{only}. "
             "Name the folder of another model, too"
         )
     names = _distinct([(contestant.name, contestant.path) for contestant in found])
@@ -83,9 +83,11 @@ def read_contestants(
 
 
 def _of_path(path: Path, reader: Reader | None, labels: Mapping[Path, str]) -> list[Contestant]:
-    runs = runs_in(path, reader=reader, labels=labels)
+    runs = runs_in(path, reader=reader)
     documents = [] if is_answers_file(path) else read_documents(path)
     if path in labels:
+        check_label(path, labels[path], [*(run.model for run in runs), *(run.model for run in documents)])
+        runs = [replace(run, model=labels[path]) for run in runs]
         documents = [replace(run, model=labels[path]) for run in documents]
     models = dict.fromkeys([*(run.model for run in runs), *(run.model for run in documents)])
     if not models:

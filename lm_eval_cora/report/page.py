@@ -99,9 +99,10 @@ def _kind(block: Block) -> str:
 
 
 def _with_names(sentence: str, names: Sequence[str]) -> Markup:
-    """A sentence in which the names of models do not wrap."""
+    """A sentence in which the names of models do not wrap. A name inside a word, such as the A of CoRA, is not one."""
     longest_first = sorted(filter(None, names), key=len, reverse=True)
-    parts = re.split(f"({'|'.join(map(re.escape, longest_first))})", sentence) if longest_first else [sentence]
+    name = rf"(?<!\w)({'|'.join(map(re.escape, longest_first))})(?!\w)"
+    parts = re.split(name, sentence) if longest_first else [sentence]
     marked = [Markup('<bdi class="model">{}</bdi>').format(part) if part in names else escape(part) for part in parts]
     return Markup("").join(marked)
 

@@ -7,15 +7,14 @@ from math import isnan
 
 import numpy as np
 
-from lm_eval_cora.metrics.kinds import means_by_question
+from lm_eval_cora.metrics.kinds import means_by_question, original_kinds
 from lm_eval_cora.metrics.several import Pair, pairwise
-from lm_eval_cora.probes.alterations import ORIGINAL
 from lm_eval_cora.report.content import Band, Cell, Change, Changes, Dots, HeatMap, Number, Table, interval
 from lm_eval_cora.report.examples import anchor, bands_of, example_of
 from lm_eval_cora.report.kinds import NOTE as KINDS_NOTE
 from lm_eval_cora.report.kinds import by_kind, kinds_table
 from lm_eval_cora.report.run import Run
-from lm_eval_cora.responses import Ints
+from lm_eval_cora.responses import Ints, ResponseTable
 
 _MOST_PAIRS = 28
 """Largest number of pairs in a chart of differences: all pairs of eight models. More models are compared with the
@@ -26,7 +25,8 @@ def changes(runs: Sequence[Run]) -> Changes | None:
     """Chart the right answers kept, lost and gained from the original to each kind; None without originals."""
     shown = [run for run in runs if run.table.original_correct is not None]
     found = [_changes(run) for run in shown]
-    names = [kind for kind in dict.fromkeys(kind for part in found for kind in part) if kind != ORIGINAL]
+    alone = {kind for run in shown for kind in original_kinds(run.table)}
+    names = [kind for kind in dict.fromkeys(kind for part in found for kind in part) if kind not in alone]
     if not names:
         return None
     rows: list[list[Cell]] = []
@@ -76,7 +76,7 @@ def heat_map(run: Run, *, several: bool = False) -> HeatMap:
         several: Whether the report has several models, so that the title names the model.
     """
     right, present = means_by_question(run.table, run.table.correct)
-    columns = _original_first(run.table.kinds)
+    columns = _original_first(run.table)
     labels = bands_of(run)
     bands = []
     for members in labels:
@@ -100,8 +100,9 @@ def heat_map(run: Run, *, several: bool = False) -> HeatMap:
     )
 
 
-def _original_first(kinds: Sequence[str]) -> list[int]:
-    return sorted(range(len(kinds)), key=lambda code: kinds[code] != ORIGINAL)
+def _original_first(table: ResponseTable) -> list[int]:
+    alone = original_kinds(table)
+    return sorted(range(len(table.kinds)), key=lambda code: table.kinds[code] not in alone)
 
 
 def _label(run: Run, members: Ints) -> str:
@@ -111,22 +112,20 @@ def _label(run: Run, members: Ints) -> str:
     return f"{len(members):,} questions: {share:.0%} right"
 
 
-def paired(runs: Sequence[Run], metric: str, baseline: int | None = None) -> Dots | None:
+def paired(runs: Sequence[Run], metric: str) -> Dots | None:
     """Chart the differences between models in one metric, paired by question, with intervals that hold together.
 
     Args:
         runs: Runs of models that were asked the same, the best first.
         metric: Name of a metric that all of them define.
-        baseline: Index of the run with which the others are compared. None compares all pairs of up to eight models,
-            and more models with the first one.
 
     Returns:
-        The chart; None for one model, and if the differences have no interval.
+        The chart, of all pairs of up to eight models; more models are compared with the first one. None for one model,
+        and if the differences have no interval.
     """
-    several = len(runs) * (len(runs) - 1) // 2
-    if baseline is None and several > _MOST_PAIRS:
-        baseline = 0
-    pairs = [pair for pair in pairwise([run.estimates[metric] for run in runs], baseline) if not isnan(pair.change.low)]
+    baseline = 0 if len(runs) * (len(runs) - 1) // 2 > _MOST_PAIRS else None
+    found = pairwise([run.estimates[metric] for run in runs], baseline)
+    pairs = [pair for pair in found if not isnan(pair.change.low)]
     if not pairs:
         return None
     names = [f"{runs[pair.after].model} - {runs[pair.before].model}" for pair in pairs]

@@ -11,6 +11,7 @@ from typing import get_args
 
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.equivalence import EquivalenceChecker
+from lm_eval_cora.messages import counted
 from lm_eval_cora.options import Options
 from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.answers_file import is_answers_file, read_answers_file
@@ -100,13 +101,17 @@ def runs_in(
             runs = _runs(find_files(path), checker or EquivalenceChecker(), reader, open_readers)
     if labels is None or path not in labels:
         return runs
-    models = dict.fromkeys(run.model for run in runs)
-    if len(models) > 1:
+    check_label(path, labels[path], [run.model for run in runs])
+    return [replace(run, model=labels[path]) for run in runs]
+
+
+def check_label(path: Path, label: str, models: Iterable[str]) -> None:
+    """Raise a ReportError if a path with a label has several models."""
+    if len(names := dict.fromkeys(models)) > 1:
         raise ReportError(
-            f"--label {path}={labels[path]}: expected one model in {path}, got {len(models)}: {', '.join(models)}. "
+            f"--label {path}={label}: expected one model in {path}, got {len(names)}: {', '.join(names)}. "
             "Pass the folder of one model"
         )
-    return [replace(run, model=labels[path]) for run in runs]
 
 
 def _runs(
@@ -162,7 +167,7 @@ def _runs_of(
     if len(used) > 1:
         notes.append(f"merged {len(used)} runs of one task: {', '.join(str(file.path) for file in used)}")
     if broken:
-        notes.append(f"left out {_count(broken.total(), 'line')}: {_listed(broken)}")
+        notes.append(f"left out {counted(broken.total(), 'line')}: {_listed(broken)}")
     alone = len(parts) == 1
     read_by = _reader_of(used[0], reader)
     return [_run(used, name, samples, checker, notes, read_by, alone=alone) for name, samples in parts.items()], notes
@@ -234,7 +239,7 @@ def _left_out(table: ResponseTable, signature: str) -> list[str]:
     if is_two_phase(signature):
         told.append(
             "--target asked a sample of the questions in two phases: values, errors and intervals are estimates for "
-            f"all {_count(len(table.sizes) + table.not_begun, 'question')}"
+            f"all {counted(len(table.sizes) + table.not_begun, 'question')}"
         )
     elif not table.is_whole:
         told.append(
@@ -242,11 +247,11 @@ def _left_out(table: ResponseTable, signature: str) -> list[str]:
             "other variants cannot change are shown"
         )
     if table.not_begun and not is_two_phase(signature):
-        told.append(f"--budget or --target-stderr skipped {_count(table.not_begun, 'question')} of the task")
+        told.append(f"--budget or --target-stderr skipped {counted(table.not_begun, 'question')} of the task")
     if table.incomplete:
-        told.append(f"left out {_count(table.incomplete, 'question')}: variants are missing")
+        told.append(f"left out {counted(table.incomplete, 'question')}: variants are missing")
     if table.duplicates:
-        told.append(f"left out {_count(table.duplicates, 'repeated answer')} to a variant")
+        told.append(f"left out {counted(table.duplicates, 'repeated answer')} to a variant")
     return told
 
 
@@ -266,7 +271,3 @@ def with_labels(runs: Sequence[Run]) -> list[Run]:
     """Label the runs so that different data of a task have different names."""
     asked = [Asked(run.name, family_of(run.name, run.probe.name), run.data) for run in runs]
     return [replace(run, label=label) for run, label in zip(runs, labels(asked), strict=True)]
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"

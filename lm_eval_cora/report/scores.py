@@ -61,7 +61,7 @@ def score_table(runs: Sequence[Run], *, alike: bool) -> Table:
     return Table("All scores", with_intervals("metric", runs), rows, note, explained=True)
 
 
-def counted(runs: Sequence[Run]) -> str:
+def number_of_questions(runs: Sequence[Run]) -> str:
     """The number of questions as text; the smallest and the largest number if runs differ."""
     counts = sorted({len(run.table.sizes) for run in runs})
     numbers = f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"

@@ -100,7 +100,7 @@ def _section(task: str, runs: Sequence[Run], questions: int) -> Section:
     blocks = list(_blocks(probe, runs, found.picture if found else None, alike=alike))
     return Section(
         title=task,
-        subtitle=f"{scores.counted(runs)}: {probe.summary}{forms[first.form] if first.form else ''}",
+        subtitle=f"{scores.number_of_questions(runs)}: {probe.summary}{forms[first.form] if first.form else ''}",
         headline=found,
         blocks=_without_dead_links(blocks, more),
         more=more,
@@ -141,8 +141,8 @@ def _blocks(probe: Probe, runs: Sequence[Run], shown: Chart | None, *, alike: bo
         ordered = sorted(runs, key=lambda run: -run.estimates[lead].value)
         if (chart := pictures.paired(ordered, lead)) is not None:
             yield chart
-    if several and alike and len(runs) == 2 and (kinds := pictures.paired_by_kind(*runs)) is not None:
-        yield kinds
+        if len(runs) == 2 and (kinds := pictures.paired_by_kind(*ordered)) is not None:  # the same sign as above
+            yield kinds
     whole = _whole(runs)
     if _in_several_variants(whole):
         yield from (block for block in _built(probe.charts, whole) if block != shown)

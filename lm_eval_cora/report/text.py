@@ -63,7 +63,7 @@ def as_markdown(report: Report) -> str:
             table = block if isinstance(block, Table) else block.numbers
             lines += ["", f"### {one_line(block.title)}", "", table_as_text(table.columns, table.rows)]
             if isinstance(block, Table) and block.note:  # the note of a chart explains the drawing
-                lines += ["", block.note]
+                lines += ["", one_line(block.note)]
         for model, signature in section.signatures:
             lines += ["", f"`{' '.join(signature.split())}` ({one_line(model)})"]
     if report.glossary:

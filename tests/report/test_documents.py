@@ -11,6 +11,7 @@ import pytest
 from lm_eval_cora.metrics.paired import compared
 from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.documents import documents_differ, estimate_of, read_documents, sent_apart
+from lm_eval_cora.report.matching import read_contestants
 from tests.support.documents import DOCUMENTS, Models, change_results, results_of, run_of, samples_of, told, values_of
 from tests.support.written import Line, edit, lines_of, put
 
@@ -259,3 +260,10 @@ def test_the_error_of_equal_values_without_limits_is_unknown() -> None:
     assert estimate.value == 7
     assert np.isnan(estimate.stderr)
     assert estimate_of(np.array([0.5, 0.5, 0.5])).stderr > 0  # others could differ, within 0 and 1
+
+
+def test_a_label_is_for_one_model(models: Models) -> None:
+    folder = models.one.parent
+    with pytest.raises(ReportError) as caught:
+        read_contestants([folder], labels={folder: "Both"})
+    assert f"--label {folder}=Both: expected one model in {folder}, got" in str(caught.value)

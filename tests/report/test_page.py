@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lm_eval_cora.report.content import Number, Report, Section
+from lm_eval_cora.report.content import Headline, Number, Report, Section
 from lm_eval_cora.report.page import render
 from tests.support import made_up
 from tests.support.browser import launched
@@ -225,3 +225,10 @@ def test_sections_without_anything() -> None:
     assert "<h2>alone</h2>" in page
     assert "<nav" not in page
     assert "There is nothing to show." in render(Report("Empty", ()))
+
+
+def test_a_short_name_is_not_marked_inside_other_words() -> None:
+    found = Headline(["A is the most reliable: CoRA 0.90, above C++. It keeps more than C."], names=["A", "C++", "C"])
+    page = render(Report("Title", [Section("task", "subtitle", (), headline=found)]))
+    a, plus, c = (f'<bdi class="model">{name}</bdi>' for name in ("A", "C++", "C"))
+    assert f"{a} is the most reliable: CoRA 0.90, above {plus}. It keeps more than {c}." in page

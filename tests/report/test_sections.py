@@ -12,11 +12,12 @@ import pytest
 from lm_eval_cora import metrics
 from lm_eval_cora.metrics.several import leading
 from lm_eval_cora.records import Record
-from lm_eval_cora.report.content import Block, Examples, Number, Report, Section, Table
+from lm_eval_cora.report.content import Block, Dots, Examples, Number, Report, Section, Table
 from lm_eval_cora.report.run import Run
 from lm_eval_cora.report.runs import read_runs
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.responses import ResponseTable
+from tests.support.answers_files import answers, write_answers
 from tests.support.written import DEMO, Written, copied, edit, the_run, varied, write
 
 
@@ -238,3 +239,14 @@ def test_only_variants_of_the_same_size(demo: dict[str, Written]) -> None:
     assert isinstance(cells[1], Number)
     assert cells[0].value == pytest.approx(mean(shares))
     assert cells[1].value == pytest.approx(mean(shares) - run.estimates["mcqa_plus"].value)
+
+
+def test_both_charts_of_differences_subtract_the_better_model(tmp_path: Path) -> None:
+    worse, better = (
+        write_answers(tmp_path / f"{name}.jsonl", answers(name, knows))
+        for name, knows in (("worse", 0.2), ("better", 0.9))
+    )
+    (section,) = make_report(read_runs([better, worse])).sections
+    charts = [block for block in section.blocks if isinstance(block, Dots) and block.is_difference]
+    assert charts[0].rows == ["worse - better"]
+    assert charts[1].title == "Differences in accuracy by kind of variant: worse - better"

@@ -152,3 +152,9 @@ def test_a_text_in_a_csv_file_is_no_formula(name: str, demo: dict[str, Written])
     texts = {line[column] for column in ("model", "task", "metric", "signature", "benchmark", "data")}
     assert texts == {f"'{name}".replace("\r", " ")}
     assert [line[column] for column in ("value", "stderr", "low", "high")] == ["-0.25", "0.125", "-0.5", "0.0"]
+
+
+def test_the_note_of_a_table_is_on_one_line_without_html() -> None:
+    table = Table("Title", ["name"], [["row"]], "the question <script>x</script>\n# What?")
+    text = as_markdown(Report("Report", [Section("task", "subtitle", [table])]))
+    assert "\nthe question &lt;script>x&lt;/script> # What?\n" in text
