@@ -193,8 +193,8 @@ def not_the_same(before: Run, after: Run) -> str:
     for which, run, another in (("first", before, after), ("second", after, before)):
         if columns := [repr(name) for name in run.records.described if name not in another.records.described]:
             return (
-                f"only the {which} has the column{'s' * (len(columns) > 1)} {', '.join(columns)} in every row, so it is "
-                "unknown whether both were asked the same. Give both files the same columns"
+                f"only the {which} has the column{'s' * (len(columns) > 1)} {', '.join(columns)} in every row, so it "
+                "is unknown whether both were asked the same. Give both files the same columns"
             )
     if unlike := [question for question in one if one[question] != other[question]]:
         columns = [repr(name) for name in ("variant", *before.records.described)]
