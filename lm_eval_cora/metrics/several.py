@@ -22,7 +22,8 @@ below them if it is smaller."""
 _NO_DIFFERENCE = 1e-3
 """The p-value of this quantile is 0.999."""
 
-_HALVINGS = 14
+_PRECISION = 1e-4
+"""Relative precision of the quantile."""
 
 
 class Pair(NamedTuple):
@@ -165,22 +166,22 @@ def p_value(before: Estimate, after: Estimate) -> float:
         return 1.0
     if not change.stderr:
         return 0.0
-    from scipy.special import erfc  # importing scipy takes time; see metrics.paired
+    from scipy.optimize import brentq  # importing scipy takes time; see metrics.paired
+    from scipy.special import erfc
 
-    def excludes_0(z: float) -> bool:
+    def distance_to_0(z: float) -> float:
+        """From 0 to the nearer end of the interval; positive if the interval does not contain 0."""
         found = difference(before, after, z=z)
-        return found.low > 0 or found.high < 0
+        return found.low if change.value > 0 else -found.high
 
     wald = abs(change.value) / change.stderr
     low, high = _FEWEST * wald, _MOST * wald
-    while low > _NO_DIFFERENCE and not excludes_0(low):  # the error of a model that is nearly always right is small
+    while low > _NO_DIFFERENCE and distance_to_0(low) <= 0:  # the error of a model that is nearly always right is small
         low, high = low / 2, low
-    if excludes_0(high):
-        low = high
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if excludes_0(middle) else (low, middle)
-    return float(erfc((low + high) / 2 / np.sqrt(2)))
+    if low <= _NO_DIFFERENCE:
+        return 1.0
+    z = high if distance_to_0(high) > 0 else brentq(distance_to_0, low, high, rtol=_PRECISION)
+    return float(erfc(z / np.sqrt(2)))
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

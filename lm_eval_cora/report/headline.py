@@ -84,7 +84,8 @@ def _of_one(run: Run, name: str) -> Iterator[str]:
 
 
 def _what_costs_most(run: Run) -> Iterator[str]:
-    if losses := changes_by_kind(run):
+    # The kinds of SCORE's probes are equally good forms of a question, so none of them costs anything.
+    if (losses := changes_by_kind(run)) and not run.probe.in_aggregate:
         kind, loss = min(losses.items(), key=lambda item: item[1].value)
         certain = {kind: loss for kind, loss in losses.items() if loss.high < 0}
         if not certain:

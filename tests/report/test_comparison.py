@@ -51,7 +51,8 @@ def titles(found: Comparisons) -> list[str]:
 def test_all_pairs_of_three_models(files: Sequence[Path]) -> None:
     found = compare_models(files)
     (value,) = values_of(found)
-    assert value.keys() == {"task", "models", "questions", "metrics"}
+    assert value.keys() == {"task", "models", "questions", "runs", "notes", "metrics"}
+    assert [run["model"] for run in value["runs"]] == value["models"]
     assert (value["task"], value["models"], value["questions"]) == ("answers", ["low", "middle", "high"], 40)
     assert pairs_of(value) == [("low", "middle"), ("low", "high"), ("middle", "high")]
     assert titles(found) == [

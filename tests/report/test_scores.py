@@ -13,7 +13,7 @@ from lm_eval_cora.metrics.several import leading
 from lm_eval_cora.report.content import Number
 from lm_eval_cora.report.headline import lead_of
 from lm_eval_cora.report.runs import Run, read_runs
-from lm_eval_cora.report.scores import MAIN, counted, differences, model_table, overviews, score_table
+from lm_eval_cora.report.scores import MAIN, differences, model_table, number_of_questions, overviews, score_table
 from lm_eval_cora.report.sections import make_report
 from tests.support.answers_files import answers, write_answers
 from tests.support.by_hand import marked, run_by_hand, runs_by_hand, value_in, widths
@@ -123,9 +123,9 @@ def test_the_first_rows_are_the_main_scores(runs: list[Run]) -> None:
 
 def test_the_number_of_questions(runs: list[Run], tmp_path: Path) -> None:
     short = run_by_hand(tmp_path / "short", {"original": "1", "a": "0"})
-    assert counted(runs) == "50 questions"
-    assert counted([short]) == "1 question"
-    assert counted([*runs, short]) == "1 to 50 questions"
+    assert number_of_questions(runs) == "50 questions"
+    assert number_of_questions([short]) == "1 question"
+    assert number_of_questions([*runs, short]) == "1 to 50 questions"
 
 
 def test_the_consistency_of_guessing_is_only_for_picks(demo: dict[str, Written], runs: list[Run]) -> None:
