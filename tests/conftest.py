@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
+from pathlib import Path
 
 # No test uses the Hub. Set this before huggingface_hub is imported, because it reads the variable once.
 os.environ["HF_HUB_OFFLINE"] = "1"
@@ -11,9 +13,14 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 # The other cores run other tests. Set this before numpy or torch is imported.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# Containers often tell Python not to write compiled modules. Without them, importing the harness takes four times as
+# long, and the tests start many processes. Write them to a folder of their own.
+if sys.dont_write_bytecode:
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
+    sys.pycache_prefix = os.environ["PYTHONPYCACHEPREFIX"] = str(Path(__file__).parents[1] / "build" / "compiled")
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import datasets
 import hypothesis
