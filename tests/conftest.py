@@ -37,9 +37,17 @@ hypothesis.settings.register_profile("same", hypothesis.settings.get_profile("ra
 hypothesis.settings.load_profile("same")
 
 
+SLOWEST = (
+    *("runs/test_real_model.py", "runs/test_packaging.py", "runs/test_several_processes.py", "test_benchmarks_run.py"),
+    *("runs/test_whole.py", "runs/test_hub_samples.py", "docs/test_commands.py"),
+)
+"""Files that take a quarter of a minute or more."""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Start with the slowest files, so that no worker is left with one at the end."""
-    items.sort(key=lambda item: not any(map(item.get_closest_marker, ("model", "packaging"))))
+    places = {Path(__file__).parent / name: place for place, name in enumerate(SLOWEST)}
+    items.sort(key=lambda item: places.get(item.path, len(places)))
 
 
 def pytest_collection_finish() -> None:
