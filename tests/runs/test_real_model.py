@@ -172,8 +172,7 @@ def test_mcqa_plus(real: RealModel) -> None:
 def shallow(real: RealModel) -> Iterator[None]:
     """Only the first two layers of the model, for tests that do not depend on the quality of its answers.
 
-    No answer that it writes can be read; the letters that it scores are right and wrong. With eight layers it is the
-    same, and takes three times as long.
+    Even eight layers write no answer that can be read. With one layer, the samples of a prompt are all the same.
     """
     inner = real.model.model.model
     with patch.object(inner, "layers", inner.layers[:2]):
