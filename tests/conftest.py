@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
+from pathlib import Path
 
 # No test uses the Hub. Set this before huggingface_hub is imported, because it reads the variable once.
 os.environ["HF_HUB_OFFLINE"] = "1"
@@ -11,9 +13,14 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 # The other cores run other tests. Set this before numpy or torch is imported.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# Containers often tell Python not to write compiled modules. Without them, importing the harness takes four times as
+# long, and the tests start many processes. Write them to a folder of their own.
+if sys.dont_write_bytecode:
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
+    sys.pycache_prefix = os.environ["PYTHONPYCACHEPREFIX"] = str(Path(__file__).parents[1] / "build" / "compiled")
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import datasets
 import hypothesis
@@ -30,9 +37,17 @@ hypothesis.settings.register_profile("same", hypothesis.settings.get_profile("ra
 hypothesis.settings.load_profile("same")
 
 
+SLOWEST = (
+    *("runs/test_real_model.py", "runs/test_packaging.py", "runs/test_several_processes.py", "test_benchmarks_run.py"),
+    *("runs/test_whole.py", "runs/test_hub_samples.py", "docs/test_commands.py"),
+)
+"""Files that take a quarter of a minute or more."""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Start with the slowest files, so that no worker is left with one at the end."""
-    items.sort(key=lambda item: not any(map(item.get_closest_marker, ("model", "packaging"))))
+    places = {Path(__file__).parent / name: place for place, name in enumerate(SLOWEST)}
+    items.sort(key=lambda item: places.get(item.path, len(places)))
 
 
 def pytest_collection_finish() -> None:

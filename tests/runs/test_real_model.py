@@ -34,13 +34,16 @@ pytestmark = [
 
 
 QUESTIONS = [
+    {"question": "What is frozen water called?", "choices": ["Ice", "Steam"], "answer": "A"},
     {"question": "Which animal barks?", "choices": ["The cat", "The dog", "The cow"], "answer": "B"},
-    {"question": "What is frozen water called?", "choices": ["Ice", "Steam", "Fog"], "answer": "A"},
 ]
 """Questions with fewer options and shorter texts than the demo's, for fewer and shorter prompts."""
 
 M = 14
-"""Variants of one of them on the divergent probe: 2 + 6 * 2."""
+"""Variants of the second on the divergent probe: 2 + 6 * 2. The runs of one question draw it."""
+
+ALL = 8 + M
+"""Variants of both."""
 
 RUNS: dict[str, dict[str, Any]] = {
     "cora_local": {},
@@ -104,7 +107,7 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> RealModel:
     assert spec.submodule_search_locations is not None
     folder = Path(spec.submodule_search_locations[0])
     with reading_once(folder / WEIGHTS):
-        model = HFLM(pretrained=str(folder), gguf_file=WEIGHTS, dtype="float32", device="cpu", batch_size=16)
+        model = HFLM(pretrained=str(folder), gguf_file=WEIGHTS, dtype="float32", device="cpu", batch_size=32)
     file = tmp_path_factory.mktemp("questions") / "questions.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in QUESTIONS), encoding="utf-8")
     return RealModel(model, file)
@@ -130,14 +133,14 @@ def scored(real: RealModel) -> tuple[dict[str, Any], list[int]]:
 def test_two_questions(written: dict[str, Any]) -> None:
     values = scores(written, "cora_local")
     samples = written["samples"]["cora_local"]
-    assert len(samples) == 2 * M
+    assert len(samples) == ALL
     # With its chat template this model answers "A. The cat", and now and then with half a sentence: most can be read.
     assert values["invalid"] < 0.6
     estimates = [Estimate(values[name], values[f"{name}_stderr"]) for name in METRICS]
     assert all(0 <= estimate.value <= 1 and estimate.stderr >= 0 for estimate in estimates)
     assert values["mcqa"] in (0.0, 0.5, 1.0)
     # acc from the lines of the samples file, each scored alone.
-    assert values["acc"] == pytest.approx(sum(sample["acc"] for sample in samples) / (2 * M))
+    assert values["acc"] == pytest.approx(sum(sample["acc"] for sample in samples) / ALL)
     assert any(sample["consistency_rate"].text != "" for sample in samples)
 
 
@@ -167,9 +170,12 @@ def test_mcqa_plus(real: RealModel) -> None:
 
 @pytest.fixture
 def shallow(real: RealModel) -> Iterator[None]:
-    """Only the first layer of the model, for tests that do not depend on the quality of its answers."""
+    """Only the first two layers of the model, for tests that do not depend on the quality of its answers.
+
+    Even eight layers write no answer that can be read. With one layer, the samples of a prompt are all the same.
+    """
     inner = real.model.model.model
-    with patch.object(inner, "layers", inner.layers[:8]):
+    with patch.object(inner, "layers", inner.layers[:2]):
         yield
 
 
@@ -217,15 +223,15 @@ def test_stopping_early(
     assert {name: found[name] for name in exact} == {name: full[name] for name in exact}
     samples = results["samples"][task]
     answered = sum(sample["resps"][0][0] != SKIPPED for sample in samples)
-    questions = RUNS[task].get("options", {}).get("questions", len(QUESTIONS))
-    assert questions <= answered < len(samples) == M * questions
+    variants, questions = {"cora_local": (ALL, 2), "cora_local_mc": (M, 1)}[task]
+    assert questions <= answered < len(samples) == variants
     assert f"|stop:exact|asked:{answered / len(samples):.1%}|" in results["configs"][task]["metadata"]["signature"]
     assert results["config"]["model"] == real.model.config._name_or_path
 
 
 def test_a_short_limit_first_has_the_answers_of_the_long_one(real: RealModel, written: dict[str, Any]) -> None:
-    # Most answers end after a few words. The others are asked for again.
-    limit = M
+    # The answers to the first question end after a few words. Those to the second do not, and are asked for again.
+    limit = 8 + 2
     with patch.object(real.model, "generate_until", wraps=real.model.generate_until) as generate:
         steps = real.run("cora_local", stop_early(real.model, None, max_gen_toks=(12, 32)), limit=limit)
     first, second = (len(call.args[0]) for call in generate.call_args_list)
