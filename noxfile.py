@@ -85,4 +85,5 @@ def engines(session: nox.Session) -> None:
 
 def _test(session: nox.Session) -> None:
     session.run("python", "-m", "pip", "list")
-    session.run("python", "-m", "pytest", "-n", "2", "--dist", "loadfile", "--no-loadscope-reorder", *session.posargs)
+    parallel = ("-n", "2", "--dist", "loadfile", "--no-loadscope-reorder")
+    session.run("python", "-m", "pytest", *parallel, "--hypothesis-profile", "thorough", *session.posargs)

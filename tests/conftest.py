@@ -29,11 +29,13 @@ import pytest
 from tests.support.hub import make_hub
 from tests.support.index import reading_task_files_once
 
-# Every run tests the same examples, without deadlines. `--hypothesis-profile random` tests other ones.
+# Every run tests the same 50 examples, without deadlines. nox tests 100 (`--hypothesis-profile thorough`), and
+# `--hypothesis-profile random` tests other ones.
 hypothesis.settings.register_profile(
     "random", deadline=None, print_blob=True, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
-hypothesis.settings.register_profile("same", hypothesis.settings.get_profile("random"), derandomize=True)
+hypothesis.settings.register_profile("thorough", hypothesis.settings.get_profile("random"), derandomize=True)
+hypothesis.settings.register_profile("same", hypothesis.settings.get_profile("thorough"), max_examples=50)
 hypothesis.settings.load_profile("same")
 
 
