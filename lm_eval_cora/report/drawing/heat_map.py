@@ -16,7 +16,7 @@ _LEVELS = 10
 _LABEL = 9
 """Size of the labels in points on the page."""
 
-_COLUMN = 18
+_COLUMN = 20
 """Number of characters of a column's label."""
 
 
@@ -89,8 +89,8 @@ def _label_rows(canvas: Canvas, chart: HeatMap, step: float) -> None:
 
 def _label_columns(canvas: Canvas, chart: HeatMap) -> float:
     """Label as many columns as there is room for, above the map; return the height of the labels."""
-    names = [wrapped(name, _COLUMN, 1) for name in chart.columns]
-    room = (canvas.medium.full - canvas.medium.half) / len(names)  # in characters of 0.1 inches
+    room = (canvas.medium.full - canvas.medium.half) / len(chart.columns)  # in characters of 0.1 inches
+    names = [wrapped(name, _COLUMN, 2 if room >= 2.8 else 1) for name in chart.columns]
     every = ceil(1.4 / room)
     shown = range(0, len(names), every)
     canvas.axes.set_xticks([column + 0.5 for column in shown], [names[column] for column in shown], rotation=90)
