@@ -202,7 +202,7 @@ def test_a_file_instead_of_a_folder_for_figures(three: list[Written], cli: Cli, 
     file = tmp_path / "file"
     file.write_text("kept")
     told = cli.error("report", three[0].folder, "-o", tmp_path / "report.html", "--figures", file)
-    assert f"--figures {file}: expected a folder, got a file" in told
+    assert f"--figures {file}: expected a folder, but {file} is a file" in told
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
@@ -214,17 +214,27 @@ def test_a_format_that_there_is_not(name: str, three: list[Written], cli: Cli, t
 
 
 def test_a_named_format_goes_before_the_name_of_the_file(three: list[Written], cli: Cli, tmp_path: Path) -> None:
-    for name in ("x.pdf", "x.json", "x"):
+    for name in ("x.json", "x.md", "x"):
         assert cli("report", three[0].folder, "--format", "csv", "-o", tmp_path / name) == 0
         assert (tmp_path / name).read_text().startswith("model,task,metric")
     assert cli("report", three[0].folder, "-o", tmp_path / "X.MD") == 0
     assert (tmp_path / "X.MD").read_text(encoding="utf-8").startswith("# Consistency")
 
 
-def test_a_label_may_spell_its_path_as_the_shell_completes_it(
-    answers: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
+@pytest.mark.parametrize("command", ["report", "export"])
+def test_a_named_format_is_not_written_under_the_name_of_another(
+    command: str, three: list[Written], cli: Cli, tmp_path: Path
 ) -> None:
-    monkeypatch.chdir(answers.parent)
-    for path in ("./answers.jsonl", "answers.jsonl", str(answers)):
+    told = cli.error(command, three[0].folder, "--format", "csv", "-o", tmp_path / "new" / "x.pdf")
+    assert tells(told, f"-o {tmp_path / 'new' / 'x.pdf'}: there is no such format", "html, md, json, csv", "latex")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_label_may_spell_its_path_as_the_shell_completes_it(
+    monkeypatch: pytest.MonkeyPatch, cli: Cli, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = write_answers(tmp_path / "answers.jsonl", answers(questions=2))
+    for path in ("./answers.jsonl", "answers.jsonl", str(file)):
         assert cli("report", path, "--label", f"{path}=Small = little", "--format", "json", "-o", "-") == 0
         assert json.loads(cli.out)[0]["model"] == "Small = little"

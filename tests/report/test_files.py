@@ -1,4 +1,4 @@
-"""Samples files are found through symbolic links, once each, and an unreadable folder is named. Settings may differ."""
+"""Samples files are found through links, once each, an unreadable folder is named, and settings are compared."""
 
 from __future__ import annotations
 
