@@ -16,7 +16,7 @@ from typing import TextIO
 from lm_eval_cora.arguments import make_parser
 from lm_eval_cora.benchmarks import BenchmarkError
 from lm_eval_cora.commands.listing import list_tasks
-from lm_eval_cora.commands.output import say
+from lm_eval_cora.commands.output import STDOUT, say
 from lm_eval_cora.commands.reports import print_comparison, write_export, write_report
 from lm_eval_cora.commands.running import run_harness
 from lm_eval_cora.commands.scoring import print_guessing, print_scores
@@ -85,7 +85,8 @@ def _main(arguments: Sequence[str] | None) -> int:
     except OSError as error:
         if isinstance(error, BrokenPipeError):  # for example after `| head`
             return 0
-        where = error.filename or getattr(given, "output", None) or "standard output"
+        output = getattr(given, "output", None) or STDOUT
+        where = error.filename or ("standard output" if output == STDOUT else output)
         message = f"{where}: {error.strerror}" if error.strerror else error  # our own errors name the file
         print(f"lm-eval-cora {given.name}: {message}", file=sys.stderr)
         return 1

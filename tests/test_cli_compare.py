@@ -111,11 +111,11 @@ def test_two_labels_of_one_name(three: list[Written], cli: Cli) -> None:
     assert tells(told, "--label: expected a different name for each path, got 'Same' twice")
 
 
-@pytest.mark.parametrize("name", HOSTILE_NAMES)
-def test_hostile_labels(name: str, three: list[Written], cli: Cli, tmp_path: Path) -> None:
-    label = HOSTILE_NAMES[name]
-    one, other, _ = folders(three)
-    arguments = (one, other, "--label", f"{one}={label}")
+@pytest.mark.parametrize("names", [("line breaks", "HTML"), ("right to left", "long", "markup")], ids=", ".join)
+def test_hostile_labels(names: tuple[str, ...], three: list[Written], cli: Cli, tmp_path: Path) -> None:
+    paths = folders(three)[: len(names)]
+    labels = [f"--label={path}={HOSTILE_NAMES[name]}" for path, name in zip(paths, names, strict=True)]
+    arguments = (*paths, *labels)
     assert cli("compare", *arguments) == 0
     assert {line[:1] for line in cli.out.split("\n") if " | " in line} == {"|"}
     assert cli("report", *arguments, "-o", tmp_path / "report.html") == 0
@@ -170,7 +170,7 @@ def test_every_figure_as_three_files(three: list[Written], cli: Cli, tmp_path: P
     paths = folders(three)
     charts = charts_of(make_report(read_runs(paths)))
     figures = tmp_path / "of" / "paper"
-    assert cli("report", *paths, "-o", tmp_path / "report.html", "--figures", figures) == 0
+    assert cli("report", *paths, "-o", tmp_path / "report.md", "--figures", figures) == 0
     names = sorted(path.name for path in figures.iterdir())
     assert len(charts) > 4
     assert len(names) == 3 * len(charts)
@@ -178,17 +178,17 @@ def test_every_figure_as_three_files(three: list[Written], cli: Cli, tmp_path: P
     assert len({path.rpartition(".")[0] for path in names}) == len(charts)
     assert all(path.stat().st_size > 1_000 for path in figures.iterdir())
     assert f"wrote {len(names)} files to {figures}" in cli.err
-    assert (tmp_path / "report.html").is_file()
+    assert (tmp_path / "report.md").is_file()
+    assert {width_of(path) for path in figures.glob("*.png")} == {1020}  # 3.4 inches of 300 pixels
+
+
+def width_of(png: Path) -> int:
+    return int(struct.unpack(">I", png.read_bytes()[16:20])[0])
 
 
 def test_the_width_of_figures(three: list[Written], cli: Cli, tmp_path: Path) -> None:
-    for width in ("3.4", "7"):
-        assert cli("report", three[0].folder, "--format", "csv", "--figures", tmp_path / width, "--width", width) == 0
-    names = [sorted(path.name for path in (tmp_path / width).glob("*.png")) for width in ("3.4", "7")]
-    assert names[0] == names[1] != []
-    for name in names[0]:
-        pixels = [struct.unpack(">I", (tmp_path / width / name).read_bytes()[16:20])[0] for width in ("3.4", "7")]
-        assert pixels == pytest.approx([3.4 * 300, 7 * 300], abs=2)
+    assert cli("report", three[0].folder, "--format", "csv", "--figures", tmp_path, "--width", "7") == 0
+    assert {width_of(path) for path in tmp_path.glob("*.png")} == {7 * 300}
 
 
 @pytest.mark.parametrize("arguments", [["--width", "3.4"], ["--width", "0.1", "--figures", "x"], ["--width", "x"]])
@@ -202,7 +202,7 @@ def test_a_file_instead_of_a_folder_for_figures(three: list[Written], cli: Cli, 
     file = tmp_path / "file"
     file.write_text("kept")
     told = cli.error("report", three[0].folder, "-o", tmp_path / "report.html", "--figures", file)
-    assert f"--figures {file}: expected a folder, got a file" in told
+    assert f"--figures {file}: expected a folder, but {file} is a file" in told
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
@@ -214,17 +214,27 @@ def test_a_format_that_there_is_not(name: str, three: list[Written], cli: Cli, t
 
 
 def test_a_named_format_goes_before_the_name_of_the_file(three: list[Written], cli: Cli, tmp_path: Path) -> None:
-    for name in ("x.pdf", "x.json", "x"):
+    for name in ("x.json", "x.md", "x"):
         assert cli("report", three[0].folder, "--format", "csv", "-o", tmp_path / name) == 0
         assert (tmp_path / name).read_text().startswith("model,task,metric")
     assert cli("report", three[0].folder, "-o", tmp_path / "X.MD") == 0
     assert (tmp_path / "X.MD").read_text(encoding="utf-8").startswith("# Consistency")
 
 
-def test_a_label_may_spell_its_path_as_the_shell_completes_it(
-    answers: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
+@pytest.mark.parametrize("command", ["report", "export"])
+def test_a_named_format_is_not_written_under_the_name_of_another(
+    command: str, three: list[Written], cli: Cli, tmp_path: Path
 ) -> None:
-    monkeypatch.chdir(answers.parent)
-    for path in ("./answers.jsonl", "answers.jsonl", str(answers)):
+    told = cli.error(command, three[0].folder, "--format", "csv", "-o", tmp_path / "new" / "x.pdf")
+    assert tells(told, f"-o {tmp_path / 'new' / 'x.pdf'}: there is no such format", "html, md, json, csv", "latex")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_label_may_spell_its_path_as_the_shell_completes_it(
+    monkeypatch: pytest.MonkeyPatch, cli: Cli, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = write_answers(tmp_path / "answers.jsonl", answers(questions=2))
+    for path in ("./answers.jsonl", "answers.jsonl", str(file)):
         assert cli("report", path, "--label", f"{path}=Small = little", "--format", "json", "-o", "-") == 0
         assert json.loads(cli.out)[0]["model"] == "Small = little"

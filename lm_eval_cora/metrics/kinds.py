@@ -56,8 +56,8 @@ def original_kinds(table: ResponseTable) -> set[str]:
     """Names of the kinds that consist of originals only.
 
     Example:
-        >>> original_kinds(ResponseTable.from_hits([[1, 0]]))  # both variants have the same kind
-        set()
+        >>> original_kinds(ResponseTable.from_hits([[1, 0]]))
+        {'original'}
     """
     others = np.bincount(table.kind[~table.original], minlength=len(table.kinds))
     return {kind for kind, count in zip(table.kinds, others, strict=True) if not count}

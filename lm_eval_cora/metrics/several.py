@@ -22,7 +22,7 @@ below them if it is smaller."""
 _NO_DIFFERENCE = 1e-3
 """The p-value of this quantile is 0.999."""
 
-_PRECISION = 1e-4
+_PRECISION = 1e-6
 """Relative precision of the quantile."""
 
 
@@ -157,7 +157,7 @@ def p_value(before: Estimate, after: Estimate) -> float:
         >>> from lm_eval_cora.metrics.estimate import mean_of
         >>> values = np.array([0.1, 0.4, 0.3, 0.9] * 10)
         >>> round(p_value(mean_of(values), mean_of(values + np.array([0.2, -0.1, 0.1, 0.0] * 10))), 4)
-        0.1704
+        0.1703
     """
     change = difference(before, after)
     if isnan(change.stderr):

@@ -105,7 +105,7 @@ def documents_differ(one: DocumentRun, other: DocumentRun) -> str:
     """Reason why two runs cannot be compared document by document; empty if they can.
 
     The task, its version, its number of exemplars, its prompts and scoring, and all documents must be the same. Chat
-    templates, system instructions and generation settings may differ; see `sent_apart`.
+    templates, system instructions and generation settings may differ; see `files.sent_apart`.
     """
     if (one.name, one.filter) != (other.name, other.filter):
         return f"the first is {_full_name(one)}, the second is {_full_name(other)}"

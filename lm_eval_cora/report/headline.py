@@ -11,7 +11,7 @@ from lm_eval_cora import metrics
 from lm_eval_cora.metrics.arrays import despite_skipped
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.metrics.paired import Difference
-from lm_eval_cora.metrics.several import leading, together
+from lm_eval_cora.metrics.several import differs, together
 from lm_eval_cora.question import shorten
 from lm_eval_cora.report.content import Cell, Dots, Headline, Number, Table
 from lm_eval_cora.report.kinds import changes_by_kind
@@ -126,8 +126,10 @@ def _of_several(runs: Sequence[Run], name: str) -> Iterator[str]:
             return
         yield f"{_plain(best.model)} has the highest {spoken(name)}, {_with_error(lead[0])}, but its error is unknown."
         return
-    (gap,) = together(lead, [(1, 0)], among=list(combinations(range(len(runs)), 2)))
-    group = [runs[k] for k in sorted(leading(lead))]
+    others = range(1, len(runs))
+    gaps = together(lead, [(k, 0) for k in others], among=list(combinations(range(len(runs)), 2)))
+    gap = gaps[0]
+    group = [best, *(runs[k] for k, change in zip(others, gaps, strict=True) if not differs(change))]
     rival = _keeps_more(runs)
     if len(group) > 1:
         yield _tied(group, runs, name, gap)

@@ -10,7 +10,8 @@ import pytest
 
 from lm_eval_cora.metrics.paired import compared
 from lm_eval_cora.report import ReportError
-from lm_eval_cora.report.documents import documents_differ, estimate_of, read_documents, sent_apart
+from lm_eval_cora.report.documents import documents_differ, estimate_of, read_documents
+from lm_eval_cora.report.files import sent_apart
 from lm_eval_cora.report.matching import read_contestants
 from tests.support.documents import DOCUMENTS, Models, change_results, results_of, run_of, samples_of, told, values_of
 from tests.support.written import Line, edit, lines_of, put
@@ -165,11 +166,6 @@ def test_prompts_may_differ_with_a_chat_template_or_a_system_instruction(models:
     other = run_of(copy)
     assert documents_differ(one, other) == ""
     assert "chat_template_sha is None in the first, 'abc' in the second" in sent_apart(one.sent, other.sent)
-
-
-def test_two_models_may_have_different_chat_templates() -> None:
-    assert sent_apart({"chat_template_sha": "abc"}, {"chat_template_sha": "def"}) == []
-    assert sent_apart(None, {"chat_template_sha": "def"}) == []
 
 
 def test_without_a_results_file_the_prompts_decide(models: Models, copy: Path) -> None:

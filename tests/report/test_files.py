@@ -1,4 +1,4 @@
-"""Samples files are found through symbolic links, once each, and a folder that cannot be read is named."""
+"""Samples files are found through links, once each, an unreadable folder is named, and settings are compared."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from lm_eval_cora.cli import main
 from lm_eval_cora.report import ReportError
-from lm_eval_cora.report.files import find_files, grouped
+from lm_eval_cora.report.files import find_files, grouped, sent_apart
 
 NAME = "samples_cora_demo_2026-01-01T00-00-00.000000.jsonl"
 
@@ -94,3 +94,8 @@ def test_a_path_that_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "loop").symlink_to("loop")
     with pytest.raises(ReportError, match=r"loop: cannot be read: Too many levels"):
         find_files(tmp_path / "loop")
+
+
+def test_two_models_may_have_different_chat_templates() -> None:
+    assert sent_apart({"chat_template_sha": "abc"}, {"chat_template_sha": "def"}) == []
+    assert sent_apart(None, {"chat_template_sha": "def"}) == []

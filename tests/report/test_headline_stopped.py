@@ -32,15 +32,25 @@ def quick() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="module")
+def kept() -> dict[tuple[object, ...], Run]:
+    """The runs that a test has made."""
+    return {}
+
+
 @pytest.fixture
-def stopped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., Run]:
+def stopped(
+    kept: dict[tuple[object, ...], Run], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., Run]:
     """Run the demo with options of early stopping and read the run."""
 
-    def run(*arguments: object, tasks: str = "cora_demo", questions: int = 6) -> Run:
-        ran = Commands(tmp_path, capsys).ours(*arguments, tasks=tasks, questions=questions)
-        assert ran.code == 0, ran.err
-        (found,) = read_runs([ran.folder])
-        return found
+    def run(*arguments: str, tasks: str = "cora_demo", questions: int = 6) -> Run:
+        key = (*arguments, tasks, questions)
+        if key not in kept:
+            ran = Commands(tmp_path, capsys).ours(*arguments, tasks=tasks, questions=questions)
+            assert ran.code == 0, ran.err
+            (kept[key],) = read_runs([ran.folder])
+        return kept[key]
 
     return run
 

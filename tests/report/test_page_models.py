@@ -75,7 +75,7 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(params=[(size, theme) for size in SIZES for theme in ("light", "dark")], ids=" ".join)
 def page(request: pytest.FixtureRequest, browser: Browser, file: Path) -> Iterator[Page]:
     size, theme = request.param
-    context = browser.new_context(viewport=SIZES[size], color_scheme=theme)
+    context = browser.new_context(viewport=SIZES[size], color_scheme=theme, reduced_motion="reduce")
     page = context.new_page()
     page.set_default_timeout(600_000)
     complaints: list[str] = []
@@ -168,7 +168,7 @@ def test_no_text_is_cut_off_in_the_charts(page: Page) -> None:
 def test_rows_of_the_heat_map_open_their_question(page: Page) -> None:
     links = page.locator("svg.chart a")
     assert links.count() == 3 * 24
-    targets = [link.get_attribute("href") or "" for link in links.all()]
+    targets = links.evaluate_all("(links) => links.map((link) => link.getAttribute('href'))")
     assert len(set(targets)) == len(targets)
     # All links have a target.
     missing = "(targets) => targets.filter((target) => !document.getElementById(target.slice(1)))"
@@ -179,7 +179,6 @@ def test_rows_of_the_heat_map_open_their_question(page: Page) -> None:
         links.nth(place).click()
         question.locator(".answer").first.wait_for(state="visible")
         assert page.url.endswith(targets[place])
-        # The page scrolls smoothly.
         page.wait_for_function(
             """(id) => {
                 const box = document.getElementById(id).getBoundingClientRect();

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from lm_eval_cora import metrics
 from lm_eval_cora.probes import PROBES
@@ -66,13 +67,19 @@ def simulated_runs(
         questions: Number of questions.
         variants: Number of variants of each question; the first is the original.
     """
-    rng = np.random.default_rng(seed)
-    runs = []
-    for model, (knows, keeps) in models.items():
+    hits = simulated_hits(seed, list(models.values()), questions, variants)
+    return [light_run(model, ResponseTable.from_hits(rows)) for model, rows in zip(models, hits, strict=True)]
+
+
+def simulated_hits(
+    seed: int, models: Sequence[tuple[float, float]], questions: int, variants: int = 8
+) -> npt.NDArray[np.bool_]:
+    """(models, questions, variants) the right answers of these models."""
+    rng, hits = np.random.default_rng(seed), []
+    for knows, keeps in models:
         known = rng.random((questions, 1)) < knows
-        kept = known & (rng.random((questions, variants - 1)) < keeps)
-        runs.append(light_run(model, ResponseTable.from_hits(np.hstack([known, kept]))))
-    return runs
+        hits.append(np.hstack([known, known & (rng.random((questions, variants - 1)) < keeps)]))
+    return np.stack(hits)
 
 
 def light_run(model: str, table: ResponseTable) -> Run:

@@ -1,0 +1,105 @@
+"""Runs commands of `lm-eval-cora` as programs: `python -m tests.support.programs`, with their list as JSON on stdin.
+
+Importing what commands need takes longer than the commands, so it is done once and each command is run in a copy of
+this process, which ends as a program does: the interpreter flushes its streams. What became of them is printed as JSON.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO, NamedTuple
+
+from lm_eval_cora.cli import main
+
+ROOT = Path(__file__).parents[2]
+
+CLOSED, UNREAD, FULL, KEPT = "closed", "unread", "full", "kept"
+"""A stream is closed before the start, is a pipe that nobody reads, is a full disk, or is kept."""
+
+MODULES = ("pandas", "scipy.special", "lm_eval_cora.export.model_index", "lm_eval_cora.export.every_eval_ever")
+"""What commands import when they need it."""
+
+
+class Command(NamedTuple):
+    """A command: its arguments, its working folder and its streams."""
+
+    arguments: Sequence[str]
+    folder: str
+    out: str = KEPT
+    error: str = KEPT
+
+
+class Ended(NamedTuple):
+    """What became of a command: its exit status, and what it wrote to streams that are kept."""
+
+    status: int
+    out: str
+    error: str
+
+
+def run(commands: Sequence[Command]) -> list[Ended]:
+    """Run commands in another process."""
+    program = [sys.executable, "-m", "tests.support.programs"]
+    done = subprocess.run(program, input=json.dumps(commands), capture_output=True, text=True, cwd=ROOT, check=True)
+    return [Ended(*each) for each in json.loads(done.stdout)]
+
+
+def forked(command: Command) -> Ended:
+    """Run a command in a copy of this process."""
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as error:
+        child = os.fork()
+        if not child:
+            os.chdir(command.folder)
+            sys.argv = ["lm-eval-cora", *command.arguments]
+            sys.stdin = None  # type: ignore[assignment]
+            sys.stdout = redirected(1, command.out, out)  # type: ignore[assignment]
+            sys.stderr = redirected(2, command.error, error)  # type: ignore[assignment]
+            sys.exit(main())
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        texts = []
+        for file in (out, error):
+            file.seek(0)
+            texts.append(file.read().decode())
+    return Ended(status, *texts)
+
+
+def redirected(number: int, kind: str, kept: IO[bytes]) -> IO[str] | None:
+    """Redirect a file descriptor, and return the stream that Python would open for it at its start."""
+    if kind == CLOSED:
+        os.close(number)
+        return None
+    if kind == UNREAD:
+        reader, writer = os.pipe()
+        os.close(reader)
+        os.dup2(writer, number)
+        os.close(writer)
+    elif kind == FULL:
+        full = os.open("/dev/full", os.O_WRONLY)
+        os.dup2(full, number)
+        os.close(full)
+    else:
+        os.dup2(kept.fileno(), number)
+    return open(number, "w", encoding="utf-8", closefd=False)
+
+
+def serve() -> None:
+    """Run the commands that stdin lists."""
+    commands = [Command(*each) for each in json.load(sys.stdin)]
+    for module in MODULES:
+        importlib.import_module(module)
+    gc.collect()
+    gc.freeze()  # a copy that collects the imported modules at its end takes five times as long
+    ended = [forked(command) for command in commands]
+    print(json.dumps(ended))
+
+
+if __name__ == "__main__":
+    serve()
