@@ -310,11 +310,8 @@ def main() -> None:
     given = parser.parse_args()
     runs = json.loads(given.runs.read_text(encoding="utf-8"))
     gc.freeze()  # as in conftest.py
-    outcomes = []
     with reading_task_files_once():
-        for ranks in given.ranks:
-            if given.rank < ranks:
-                outcomes.append(_as_rank(given, ranks, runs))
+        outcomes = [_as_rank(given, ranks, runs) for ranks in given.ranks if given.rank < ranks]
     if given.rank == 0:
         given.outcomes.write_text(json.dumps(outcomes), encoding="utf-8")
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import permutations
@@ -20,6 +21,7 @@ from lm_eval.tasks._yaml_loader import load_yaml
 from lm_eval_cora.formats import FORMATS
 from lm_eval_cora.metrics import Estimate
 from lm_eval_cora.metrics.entries import compute
+from lm_eval_cora.metrics.estimate import UNDEFINED, ratio_of
 from lm_eval_cora.metrics.terms import Term, value_of
 from lm_eval_cora.probes.plus import plus
 from lm_eval_cora.probes.revas import revas
@@ -150,15 +152,28 @@ def values_alone() -> Iterator[None]:
     def only_value(*terms: Term, value: float | None = None) -> Estimate:
         return Estimate(value_of(terms) if value is None else float(value), nan)
 
+    def ratio(parts: np.ndarray, wholes: np.ndarray, members: object = None, **_: object) -> Estimate:
+        # As the first lines of `ratio_of`, which then makes what the error needs.
+        total = wholes.sum()
+        share = parts.sum() / total if total else nan
+        return Estimate(float(share), nan) if np.isfinite(share) else UNDEFINED
+
     def no_intervals(values: np.ndarray, *_: object) -> list[tuple[float, float]]:
         return [(nan, nan)] * len(values)
 
-    with (  # functions, because a Mock takes longer than most metrics
-        mock.patch("lm_eval_cora.metrics.extremes.bootstrap", zeros),
-        mock.patch("lm_eval_cora.metrics.extremes._together", no_intervals),
-        mock.patch("lm_eval_cora.metrics.estimate.of_terms", only_value),
-        mock.patch("lm_eval_cora.metrics.estimate.standard_error", no_error),
-    ):
+    ratios = [  # each module has a name of its own for it
+        mock.patch.object(module, "ratio_of", ratio)
+        for name, module in list(sys.modules.items())
+        if name.startswith("lm_eval_cora.metrics.") and getattr(module, "ratio_of", None) is ratio_of
+    ]
+    with ExitStack() as stack:
+        for patch in ratios:
+            stack.enter_context(patch)
+        # Functions, because a Mock takes longer than most metrics.
+        stack.enter_context(mock.patch("lm_eval_cora.metrics.extremes.bootstrap", zeros))
+        stack.enter_context(mock.patch("lm_eval_cora.metrics.extremes._together", no_intervals))
+        stack.enter_context(mock.patch("lm_eval_cora.metrics.estimate.of_terms", only_value))
+        stack.enter_context(mock.patch("lm_eval_cora.metrics.estimate.standard_error", no_error))
         yield
 
 
