@@ -140,8 +140,8 @@ def table_of(members: list[list[Record]]) -> ResponseTable:
 
 
 @contextmanager
-def values_alone() -> Iterator[None]:
-    """Metrics without their standard errors and intervals: in a bootstrap sample only the value counts."""
+def without_errors() -> Iterator[None]:
+    """Metrics without their standard errors and intervals, which take longer than the values."""
 
     def zeros(*_: object) -> np.ndarray:
         return np.zeros((2, 2))
@@ -152,28 +152,32 @@ def values_alone() -> Iterator[None]:
     def only_value(*terms: Term, value: float | None = None) -> Estimate:
         return Estimate(value_of(terms) if value is None else float(value), nan)
 
-    def ratio(parts: np.ndarray, wholes: np.ndarray, members: object = None, **_: object) -> Estimate:
-        # As the first lines of `ratio_of`, which then makes what the error needs.
+    def no_intervals(values: np.ndarray, *_: object) -> list[tuple[float, float]]:
+        return [(nan, nan)] * len(values)
+
+    with (  # functions, because a Mock takes longer than most metrics
+        mock.patch("lm_eval_cora.metrics.extremes.bootstrap", zeros),
+        mock.patch("lm_eval_cora.metrics.extremes._together", no_intervals),
+        mock.patch("lm_eval_cora.metrics.estimate.of_terms", only_value),
+        mock.patch("lm_eval_cora.metrics.estimate.standard_error", no_error),
+    ):
+        yield
+
+
+@contextmanager
+def values_alone() -> Iterator[None]:
+    """Values of samples of a table, by the thousand: without errors, and without the extremes that these need."""
+
+    def ratio(parts: np.ndarray, wholes: np.ndarray, *_: object, **__: object) -> Estimate:
         total = wholes.sum()
         share = parts.sum() / total if total else nan
         return Estimate(float(share), nan) if np.isfinite(share) else UNDEFINED
 
-    def no_intervals(values: np.ndarray, *_: object) -> list[tuple[float, float]]:
-        return [(nan, nan)] * len(values)
-
-    ratios = [  # each module has a name of its own for it
-        mock.patch.object(module, "ratio_of", ratio)
-        for name, module in list(sys.modules.items())
-        if name.startswith("lm_eval_cora.metrics.") and getattr(module, "ratio_of", None) is ratio_of
-    ]
     with ExitStack() as stack:
-        for patch in ratios:
-            stack.enter_context(patch)
-        # Functions, because a Mock takes longer than most metrics.
-        stack.enter_context(mock.patch("lm_eval_cora.metrics.extremes.bootstrap", zeros))
-        stack.enter_context(mock.patch("lm_eval_cora.metrics.extremes._together", no_intervals))
-        stack.enter_context(mock.patch("lm_eval_cora.metrics.estimate.of_terms", only_value))
-        stack.enter_context(mock.patch("lm_eval_cora.metrics.estimate.standard_error", no_error))
+        stack.enter_context(without_errors())
+        for name, module in list(sys.modules.items()):  # each has a name of its own for it
+            if name.startswith("lm_eval_cora.metrics.") and getattr(module, "ratio_of", None) is ratio_of:
+                stack.enter_context(mock.patch.object(module, "ratio_of", ratio))
         yield
 
 
