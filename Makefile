@@ -18,7 +18,9 @@ LOCK := constraints.txt
 
 SOURCES := pyproject.toml README.md $(shell find lm_eval_cora tasks -type f -not -name '*.pyc')
 BIN := $(VENV)/bin
-# Python compiles a module when it is first imported. Most modules of torch and the like never are.
+# Python compiles a module when it is first imported. The tests start many processes, so compile all for them, on all
+# cores; pip would use one. A few packages ship files that cannot be compiled.
+COMPILE = $(BIN)/python -m compileall -qq -j 0 "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')"
 INSTALL := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check
 SPHINX := $(BIN)/python -m sphinx -c docs -d build/doctrees -E -q
 PIP := PIP_CONSTRAINT=$(LOCK) PIP_BUILD_CONSTRAINT=$(LOCK) $(INSTALL)
@@ -29,7 +31,7 @@ PIP := PIP_CONSTRAINT=$(LOCK) PIP_BUILD_CONSTRAINT=$(LOCK) $(INSTALL)
 demo: $(VENV)/.demo
 	@$(BIN)/python scripts/demo.py --questions $(QUESTIONS)
 
-test: $(VENV)/.demo $(VENV)/.dev lint types
+test: $(VENV)/.compiled lint types
 	PIP_CONSTRAINT="$(CURDIR)/$(LOCK)" UV_CONSTRAINT="$(CURDIR)/$(LOCK)" $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 lint: $(VENV)/.dev
@@ -81,6 +83,11 @@ $(VENV)/.demo: $(SOURCES) $(LOCK) | $(VENV)/.model
 $(VENV)/.dev: pyproject.toml $(LOCK) | $(VENV)/.made
 	@echo "Installing what the tests need ..."
 	@$(PIP) ".[dev]"
+	@touch $@
+
+$(VENV)/.compiled: $(VENV)/.demo $(VENV)/.dev
+	@echo "Compiling the modules ..."
+	@$(COMPILE) || true
 	@touch $@
 
 $(VENV)/.docs: pyproject.toml $(LOCK) | $(VENV)/.made

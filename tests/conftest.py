@@ -13,12 +13,11 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 # The other cores run other tests. Set this before numpy or torch is imported.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-# Containers often tell Python not to write compiled modules. Without them, importing the harness takes four times as
-# long, and the tests start many processes. Write them to a folder of their own.
+# Containers often tell Python not to write compiled modules. The tests start many processes, and each would compile the
+# package again.
 if sys.dont_write_bytecode:
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
-    sys.pycache_prefix = os.environ["PYTHONPYCACHEPREFIX"] = str(Path(__file__).parents[1] / "build" / "compiled")
 
 from collections.abc import Iterator
 
