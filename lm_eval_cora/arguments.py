@@ -17,8 +17,11 @@ from lm_eval_cora.stopping.rule import EXACT
 from lm_eval_cora.stopping.whole import parse_target
 from lm_eval_cora.suggestions import did_you_mean
 
-EXPORTS = ["every-eval-ever", "model-index", "latex", "markdown", "csv"]
+EXPORTS = ["eval-results", "eval-yaml", "every-eval-ever", "model-index", "latex", "markdown", "csv"]
 """The formats of `export`."""
+
+HUB_ERROR_STATUS = 3
+"""Exit status of `export` after an error in a file for a leaderboard of the Hub, so that scripts do not submit it."""
 
 Command = Callable[[argparse.Namespace], None]
 
@@ -217,7 +220,11 @@ def make_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
         "lm-eval-cora export out/ --format every-eval-ever -o records/\n"
         "  lm-eval-cora export out/ --format model-index -o card.yml     # paste it between the --- of a model card\n"
         "  lm-eval-cora export out/ --format latex -o table.tex           # needs \\usepackage{booktabs}\n"
-        "  lm-eval-cora export out/ --format csv -o scores.csv",
+        "  lm-eval-cora export out/ --format csv -o scores.csv\n"
+        "  lm-eval-cora export out/ --format eval-results --dataset ORG/BENCHMARK --task-id cora_medqa -o cora.yaml\n"
+        "  lm-eval-cora export out/ --format eval-yaml --dataset ORG/BENCHMARK -o eval.yaml\n\n"
+        "eval-results is a file for .eval_results/ of a model repository on the Hub; eval-yaml makes a dataset on the\n"
+        "Hub a benchmark. Nothing is uploaded. Exit status 3: one of these two cannot be made, nothing is written.",
     )
     _add_out(export)
     export.add_argument("--format", choices=EXPORTS, required=True)
@@ -229,6 +236,7 @@ def make_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
         help="a folder for every-eval-ever (default: every_eval_ever), else a file (default: stdout)",
     )
     _add_reader(export)
+    _add_hub(export)
 
     guess = _command(
         commands,
@@ -290,7 +298,7 @@ def _command(
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=abbreviations,
     )
-    parser.set_defaults(command=run, usage_error=parser.usage_error)
+    parser.set_defaults(command=run, usage_error=parser.usage_error, error_status=1)
     return parser
 
 
@@ -317,6 +325,25 @@ def _add_reader(parser: argparse.ArgumentParser) -> None:
         choices=get_args(Reader),
         help="how to read the saved responses: as a careful person would (flexible) or by the papers' rules (strict). "
         "Default: the reader of each run",
+    )
+
+
+def _add_hub(parser: argparse.ArgumentParser) -> None:
+    hub = parser.add_argument_group("for eval-results and eval-yaml")
+    for name, value, about in (
+        ("dataset", "ORG/NAME", "id of the benchmark dataset on the Hub; required"),
+        ("metric", "NAME", "metric on the leaderboard. Default: the task's leading one, such as cora"),
+        ("task-id", "ID", "a task id in the dataset's eval.yaml; required for eval-results"),
+        ("task", "NAME", "the task of the run to export, if there are several; only eval-results"),
+        ("source-url", "URL", "address of logs or of a report; only eval-results"),
+        ("source-name", "NAME", "name to show for this address; only eval-results"),
+        ("source-user", "NAME", "user or organization on the Hub that made the result; only eval-results"),
+    ):
+        hub.add_argument(f"--{name}", default="", metavar=value, help=about)
+    hub.add_argument(
+        "--percent",
+        action="store_true",
+        help="write the value from 0 to 100, as some leaderboards have it, instead of 0 to 1; only eval-results",
     )
 
 

@@ -32,7 +32,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: The arguments of the command line, without the program's name; None reads `sys.argv`.
 
     Returns:
-        The exit status: 0 on success, 1 after an error, 130 after Ctrl-C.
+        The exit status: 0 on success, 130 after Ctrl-C, and 1 after an error, or 3 if `export` cannot make a file for a
+        leaderboard of the Hub.
 
     Raises:
         SystemExit: With status 2 if the usage is wrong, and with 0 after `--help` and `--version`.
@@ -79,7 +80,7 @@ def _main(arguments: Sequence[str] | None) -> int:
         if getattr(given, "verbose", False) and error.__cause__ is not None:
             traceback.print_exception(error.__cause__)
         print(f"lm-eval-cora {given.name}: {error}", file=sys.stderr)
-        return 1
+        return int(given.error_status)
     except KeyboardInterrupt:
         return 130
     except OSError as error:
@@ -89,7 +90,7 @@ def _main(arguments: Sequence[str] | None) -> int:
         where = error.filename or ("standard output" if output == STDOUT else output)
         message = f"{where}: {error.strerror}" if error.strerror else error  # our own errors name the file
         print(f"lm-eval-cora {given.name}: {message}", file=sys.stderr)
-        return 1
+        return int(given.error_status)
     return 0
 
 

@@ -45,7 +45,7 @@ ALL = [
     *("tasks", "tasks --path", "tasks cora_demo", "guess --json", "--help", "report --help", "--version"),
     *("report OUT --format csv -o -", "report OUT --format json -o scores.json", "compare OUT OUT", "score ANSWERS"),
     *("export OUT --format csv", "export OUT --format model-index", "export OUT --format every-eval-ever"),
-    *("guess", "report missing", "report"),
+    *("export OUT --format eval-results --dataset a/b --task-id c", "guess", "report missing", "report"),
 ]
 
 STATUS = {"report missing": 1, "report": 2}

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from lm_eval_cora.arguments import EXPORTS
 from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.writing import replace_file
 
@@ -38,7 +39,7 @@ def check_output(path: Path) -> None:
     if path.suffix.lower() in _OTHER_FORMATS:
         raise ReportError(
             f"-o {path}: there is no such format. Charts as PDF, SVG and PNG: lm-eval-cora report OUT --figures DIR. "
-            "Formats of report: html, md, json, csv; of export: latex, markdown, csv, model-index, every-eval-ever"
+            f"Formats of report: html, md, json, csv; of export: {', '.join(EXPORTS)}"
         )
     if path != STDOUT:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -6,6 +6,7 @@ import argparse
 from collections import Counter
 from pathlib import Path
 
+from lm_eval_cora.arguments import HUB_ERROR_STATUS
 from lm_eval_cora.commands.output import STDOUT, check_folder, check_output, print_json, say, write_text
 from lm_eval_cora.export.score_tables import as_latex, tables_as_markdown
 from lm_eval_cora.report import ReportError
@@ -86,12 +87,28 @@ def print_comparison(given: argparse.Namespace) -> None:
         raise ReportError("\n".join(found.refused))
 
 
+_FOR_THE_HUB = {
+    "eval-results": ("dataset", "task_id", "task", "metric", "percent", "source_url", "source_name", "source_user"),
+    "eval-yaml": ("dataset", "metric"),
+}
+"""The options of each format for leaderboards of the Hub."""
+
+
 def write_export(given: argparse.Namespace) -> None:
     """Write runs in a format of leaderboards, model cards or papers."""
+    accepted = _FOR_THE_HUB.get(given.format, ())
+    if accepted:
+        given.error_status = HUB_ERROR_STATUS
+    for name in dict.fromkeys(name for names in _FOR_THE_HUB.values() for name in names):
+        if getattr(given, name) and name not in accepted:
+            raise ReportError(f"--{name.replace('_', '-')}: --format {given.format} does not accept it. Leave it out")
     if given.format == "every-eval-ever":
         folder = given.output or Path("every_eval_ever")
         if folder == STDOUT or folder.is_file():
             raise ReportError(f"-o {folder}: expected a folder, because every-eval-ever writes several files")
+    elif given.format in ("eval-results", "eval-yaml"):
+        write_text(_for_the_hub(given), given.output or STDOUT)
+        return
     else:
         check_output(given.output or STDOUT)
     runs = _runs(given)
@@ -108,6 +125,28 @@ def write_export(given: argparse.Namespace) -> None:
 
         for path in write_every_eval_ever(runs, folder):
             print(path)
+
+
+def _for_the_hub(given: argparse.Namespace) -> str:
+    """Make the file of a model's result or of a benchmark. On an error not even the folder of the output is made."""
+    from lm_eval_cora.export.eval_results import Filing, eval_results, other_source, run_to_file
+    from lm_eval_cora.export.eval_yaml import TO_REGISTER, eval_yaml
+
+    needed = ("dataset", "task_id") if given.format == "eval-results" else ("dataset",)
+    if missing := [f"--{name.replace('_', '-')}" for name in needed if not getattr(given, name)]:
+        raise ReportError(f"--format {given.format}: expected {' and '.join(missing)}, the ids on the Hub")
+    if given.format == "eval-yaml":
+        text, note = eval_yaml(_runs(given), given.dataset, given.metric), TO_REGISTER
+    else:
+        source = (given.source_url, given.source_name, given.source_user)
+        filing = Filing(given.dataset, given.task_id, *source)
+        run = run_to_file(_runs(given), given.task)
+        text = eval_results(run, filing, metric=given.metric, percent=given.percent)
+        note = other_source(run, filing)
+    check_output(given.output or STDOUT)
+    if note:
+        say(note)
+    return text
 
 
 def _runs(given: argparse.Namespace) -> list[Run]:

@@ -16,6 +16,7 @@ from lm_eval_cora.export.answer_instances import answer_rows
 from lm_eval_cora.export.instances import rows
 from lm_eval_cora.export.provenance import (
     as_texts,
+    begin_of,
     dataset_of,
     evaluation_name,
     model_args,
@@ -26,7 +27,7 @@ from lm_eval_cora.export.provenance import (
 from lm_eval_cora.metrics.bootstrap import REPLICATES
 from lm_eval_cora.metrics.entries import parameters_of
 from lm_eval_cora.metrics.estimate import Estimate
-from lm_eval_cora.metrics.meanings import MEANINGS
+from lm_eval_cora.metrics.meanings import MEANINGS, bounds_of
 from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.answers_file import AnswersRun
 from lm_eval_cora.report.files import chat_template_of
@@ -37,15 +38,6 @@ _SCHEMA = "0.3.0"
 
 _COLLECTION = "lm-eval-cora"
 """The folder of the records. The schema's documentation requires one folder per source of several benchmarks."""
-
-_BOUNDS = {
-    "mcqa_plus_diff": (-1.0, 1.0),
-    "nota_acc_diff": (-1.0, 1.0),
-    "nota_acc_h_diff": (-1.0, 1.0),
-    "position_chi_square": (0.0, inf),
-    "confidence_ratio": (0.0, inf),
-}
-"""Lowest and highest value of metrics that are not shares, by the function of the metric."""
 
 _BOOTSTRAPPED = ("acc_min", "acc_max")
 """The functions with bootstrapped standard errors."""
@@ -252,7 +244,7 @@ def _result(run: Run, entry: Mapping[str, Any], estimate: Estimate) -> dict[str,
 def _metric(entry: Mapping[str, Any], estimate: Estimate) -> dict[str, Any]:
     """Describe a metric. The id of `mcqa` is `accuracy`, its usual name; all other ids have our prefix."""
     name, function = entry["metric"], entry["aggregation"]
-    lowest, highest = _BOUNDS.get(function.__name__, (0.0, 1.0))
+    lowest, highest = bounds_of(function.__name__)
     # The schema requires scores within bounds. Rounding and the adjustment for positions may exceed 1.
     lowest, highest = min(lowest, estimate.value), max(highest, estimate.value)
     better = entry.get("higher_is_better")
@@ -341,8 +333,8 @@ def _version(run: Run) -> str:
 
 def _time(run: Run) -> float:
     """Time at which the run began; without a results file, time at which its samples were written."""
-    date = run.results.get("date")
-    return float(date) if isinstance(date, int | float) else max(path.stat().st_mtime for path in run.files)
+    began = begin_of(run)
+    return max(path.stat().st_mtime for path in run.files) if began is None else began
 
 
 def _folders(model: str) -> tuple[str, str]:

@@ -7,7 +7,7 @@ from math import isnan
 
 from huggingface_hub import EvalResult, ModelCardData
 
-from lm_eval_cora.export.provenance import Dataset, dataset_of, evaluation_name
+from lm_eval_cora.export.provenance import Dataset, check_one_model, dataset_of, evaluation_name
 from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.run import Run
@@ -27,12 +27,7 @@ def model_index(runs: Sequence[Run]) -> str:
     Raises:
         ReportError: If the runs have several models, or no defined metric.
     """
-    models = sorted({run.model for run in runs})
-    if len(models) > 1:
-        raise ReportError(
-            f"model-index: expected runs of one model, got {len(models)}: {', '.join(models)}. Pass the folders of one "
-            "model at a time"
-        )
+    check_one_model(runs, "model-index")
     results = [
         _result(run, name, estimate)
         for run in runs
@@ -41,7 +36,7 @@ def model_index(runs: Sequence[Run]) -> str:
     ]
     if not results:
         raise ReportError("model-index: expected a defined metric, but all metrics are undefined (nan)")
-    return str(ModelCardData(model_name=models[0], eval_results=results).to_yaml()).strip() + "\n"
+    return str(ModelCardData(model_name=runs[0].model, eval_results=results).to_yaml()).strip() + "\n"
 
 
 def _result(run: Run, metric: str, estimate: Estimate) -> EvalResult:

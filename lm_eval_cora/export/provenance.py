@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.answers_file import AnswersRun
 from lm_eval_cora.report.files import part_of
 from lm_eval_cora.report.run import Run
@@ -94,6 +95,22 @@ def model_id(run: Run) -> str:
 def settings_of(run: Run) -> Mapping[str, Any]:
     """Settings of the whole run in the results file: back end, arguments, seeds."""
     return run.results.get("config") or {}
+
+
+def begin_of(run: Run) -> float | None:
+    """Time at which the run began, in seconds since 1970; None if the results file does not have it."""
+    date = run.results.get("date")
+    return float(date) if isinstance(date, int | float) else None
+
+
+def check_one_model(runs: Sequence[Run], file_format: str) -> None:
+    """Raise a ReportError if the runs of a format that describes one model have several models."""
+    models = sorted({run.model for run in runs})
+    if len(models) > 1:
+        raise ReportError(
+            f"{file_format}: expected runs of one model, got {len(models)}: {', '.join(models)}. Pass the folders of "
+            "one model at a time"
+        )
 
 
 def model_args(arguments: Any) -> dict[str, Any]:

@@ -1,9 +1,11 @@
-"""The meaning of each metric in one sentence, for the glossary of a report and for exported records.
+"""The meaning of each metric in one sentence, and its range, for the glossary of a report and for exported records.
 
 The docstrings are not used for this, because `python -OO` removes them.
 """
 
 from __future__ import annotations
+
+from math import inf
 
 MEANINGS = {
     "acc": "Share of correct answers among all variants of all questions.",
@@ -62,3 +64,22 @@ MEANINGS = {
     "yes_no_mass": "Mean of P(yes) + P(no) over all true-or-false variants.",
 }
 """Meaning by the name of the metric's function."""
+
+_BOUNDS = {
+    "mcqa_plus_diff": (-1.0, 1.0),
+    "nota_acc_diff": (-1.0, 1.0),
+    "nota_acc_h_diff": (-1.0, 1.0),
+    "position_chi_square": (0.0, inf),
+    "confidence_ratio": (0.0, inf),
+}
+"""Lowest and highest value of metrics that are not shares, by the function of the metric."""
+
+
+def bounds_of(function: str) -> tuple[float, float]:
+    """The lowest and the highest value of a metric, by the name of its function.
+
+    Example:
+        >>> bounds_of("cora"), bounds_of("confidence_ratio")
+        ((0.0, 1.0), (0.0, inf))
+    """
+    return _BOUNDS.get(function, (0.0, 1.0))

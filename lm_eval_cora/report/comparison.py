@@ -115,7 +115,7 @@ def compare_models(
     if not groups and not others:
         tasks = [f"{c.name} has {', '.join(c.tasks)}" for c in contestants]
         raise ReportError(f"there is no task in common: {'; '.join(tasks)}")
-    _check_metrics(metrics, [*groups, *others])
+    check_metrics(metrics, [*groups, *others])
     found = Comparisons()
     for group in _with(order[0], groups, found, baseline):
         found.notes += [f"{run.model}, {run.task}: {note}" for run in group for note in run.warnings]
@@ -158,7 +158,8 @@ def _with(
             found.notes.append(f"{group[0].task}: not compared, because the baseline {first.name} does not have it")
 
 
-def _check_metrics(metrics: Sequence[str], groups: Sequence[Sequence[_Compares]]) -> None:
+def check_metrics(metrics: Sequence[str], groups: Sequence[Sequence[_Compares]]) -> None:
+    """Raise a ReportError if a metric that the user names is in none of the runs."""
     known = list(dict.fromkeys(name for group in groups for run in group for name in run.estimates))
     for name in metrics:
         if name not in known:

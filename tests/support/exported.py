@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -65,3 +66,9 @@ def cut(folder: Path, lines: int) -> None:
 
 def strict(text: str) -> Any:
     return json.loads(text, parse_constant=lambda name: pytest.fail(f"a bare {name}"))
+
+
+def asked_from(run: Run, **benchmark: Any) -> Run:
+    """The run, with another source of its questions in the results file."""
+    config = {**run.config, "benchmark": {"name": "some", **benchmark}}
+    return replace(run, results={**run.results, "configs": {run.name: config}})

@@ -1,0 +1,213 @@
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from math import nan
+from pathlib import Path
+from typing import Any
+
+import huggingface_hub
+import pytest
+import yaml
+
+from lm_eval_cora import metrics
+from lm_eval_cora.data import Data
+from lm_eval_cora.export.eval_results import Filing, eval_results, metric_of, other_source, run_to_file
+from lm_eval_cora.metrics.estimate import Estimate
+from lm_eval_cora.report import ReportError
+from lm_eval_cora.report.run import Run
+from lm_eval_cora.report.runs import read_runs
+from tests.support.answers_files import answers
+from tests.support.exported import HOSTILE, asked_from
+from tests.support.messages import tells
+from tests.support.written import put
+
+HERE = Filing("org/bench", "cora_demo")
+COMMIT = "5503434ddd753f426f4b38109466949a1217c2bb"
+
+
+def entry_of(run: Run, filing: Filing = HERE, **how: Any) -> dict[str, Any]:
+    (entry,) = yaml.safe_load(eval_results(run, filing, **how))
+    assert isinstance(entry, dict)
+    return entry
+
+
+def with_estimate(run: Run, name: str, estimate: Estimate) -> Run:
+    changed = replace(run)
+    changed.__dict__["_computed"] = {**run.estimates, **run.studies, name: estimate}
+    return changed
+
+
+def test_the_content_of_an_entry(runs: list[Run]) -> None:
+    run = replace(runs[0], results={**runs[0].results, "date": 1737000000.9})
+    entry = entry_of(run)
+    assert entry["dataset"] == {"id": "org/bench", "task_id": "cora_demo"}
+    # One of two questions is right in every variant: 0.5 (1 - 0.5 + 0.5).
+    assert entry["value"] == 0.5
+    assert entry["date"] == "2025-01-16T04:00:00Z"
+    low, high = run.estimates["cora"].interval
+    error = run.estimates["cora"].stderr
+    assert entry["notes"] == (
+        f"cora of cora_demo (lm-eval-cora); standard error {error:.6g}; 95% interval {low:.6g} to {high:.6g}; "
+        f"2 questions; signature {run.signature}"
+    )
+    assert list(entry) == ["dataset", "value", "date", "notes"]
+
+
+def test_the_hub_reads_an_entry(runs: list[Run]) -> None:
+    parse = getattr(huggingface_hub, "parse_eval_result_entries", None)
+    if parse is None:
+        pytest.skip("this version of huggingface_hub cannot read .eval_results")
+    filing = Filing("org/bench", "cora_demo", "https://hf.co/spaces/a/b", "Logs", "me")
+    run = asked_from(runs[0], hub="org/bench", revision=COMMIT)
+    (found,) = parse(yaml.safe_load(eval_results(run, filing)))
+    expected = huggingface_hub.EvalResultEntry(
+        dataset_id="org/bench",
+        task_id="cora_demo",
+        value=0.5,
+        dataset_revision=COMMIT,
+        date=entry_of(run)["date"],
+        source_url="https://hf.co/spaces/a/b",
+        source_name="Logs",
+        source_user="me",
+        notes=entry_of(run)["notes"],
+    )
+    assert found == expected
+    assert huggingface_hub.eval_result_entries_to_yaml([found]) == yaml.safe_load(eval_results(run, filing))
+
+
+@pytest.mark.parametrize(
+    ("hub", "revision", "written"),
+    [
+        ("org/bench", COMMIT, COMMIT),
+        ("org/bench", "main", None),
+        ("org/bench", None, None),
+        ("org/other", COMMIT, None),
+        (["org/bench", "org/other"], COMMIT, None),
+    ],
+)
+def test_the_revision_is_a_commit_of_the_same_dataset(
+    runs: list[Run], hub: Any, revision: str | None, written: str | None
+) -> None:
+    entry = entry_of(asked_from(runs[0], hub=hub, revision=revision))
+    assert entry["dataset"].get("revision") == written
+
+
+def test_questions_of_another_dataset_are_named(runs: list[Run]) -> None:
+    other, same = asked_from(runs[0], hub="org/other"), asked_from(runs[0], hub="org/bench")
+    assert "; questions from org/other; " in entry_of(other)["notes"]
+    assert tells(other_source(other, HERE), "cora_demo", "org/other", "org/bench")
+    for run in (same, runs[0]):  # the questions of the demo come with the package
+        assert "questions from" not in entry_of(run)["notes"]
+        assert other_source(run, HERE) == ""
+
+
+def test_percent(runs: list[Run]) -> None:
+    share, percent = entry_of(runs[0], metric="acc"), entry_of(runs[0], metric="acc", percent=True)
+    assert percent["value"] == pytest.approx(100 * share["value"])
+    numbers = r"standard error (\S+); 95% interval (\S+) to (\S+);"
+    of_share, of_percent = (re.search(numbers, entry["notes"]) for entry in (share, percent))
+    assert of_share
+    assert of_percent
+    assert [float(one) for one in of_percent.groups()] == pytest.approx(
+        [100 * float(one) for one in of_share.groups()], rel=1e-4
+    )
+    assert "in percent" in percent["notes"]
+    assert "in percent" not in share["notes"]
+
+
+def test_percent_of_a_metric_without_a_highest_value(runs: list[Run]) -> None:
+    run = with_estimate(runs[0], "confidence_ratio", Estimate(2.5, nan))
+    run.__dict__["entries"] = [{"metric": "confidence_ratio", "aggregation": metrics.confidence_ratio}]
+    assert entry_of(run, metric="confidence_ratio")["value"] == 2.5
+    with pytest.raises(ReportError, match=r"--percent.*confidence_ratio"):
+        entry_of(run, metric="confidence_ratio", percent=True)
+
+
+def test_without_a_standard_error(runs: list[Run]) -> None:
+    notes = entry_of(with_estimate(runs[0], "cora", Estimate(0.25, nan)))["notes"]
+    assert notes.startswith("cora of cora_demo (lm-eval-cora); 2 questions; signature ")
+
+
+def test_a_sample_in_two_phases(runs: list[Run]) -> None:
+    run = replace(
+        runs[0], signature="cora|task:cora_demo@3|target:whole:0.1|v1", table=replace(runs[0].table, not_begun=98)
+    )
+    run = with_estimate(run, "cora", Estimate(0.25, 0.1))
+    assert "; 2 questions of 100, sampled in two phases; " in entry_of(run)["notes"]
+
+
+@pytest.mark.parametrize("date", [None, "today", nan, 1e300, -1e300, [1]])
+def test_a_date_that_is_unknown_is_left_out(runs: list[Run], date: Any) -> None:
+    assert "date" not in entry_of(replace(runs[0], results={**runs[0].results, "date": date}))
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_names(runs: list[Run], text: str) -> None:
+    filing = replace(HERE, source_url="https://a.b", source_name=text, source_user=text)
+    written = eval_results(replace(runs[0], name=runs[0].name, label=text, signature=f"cora|{text}"), filing)
+    assert written.count("\n") == 10
+    (entry,) = yaml.safe_load(written)
+    assert entry["dataset"] == {"id": "org/bench", "task_id": "cora_demo"}
+    assert entry["source"]["name"] == " ".join(text.replace("\x00", "\ufffd").split())
+    assert entry["notes"].isprintable()
+
+
+def test_a_file_of_answers(tmp_path: Path) -> None:
+    put(tmp_path / "small.jsonl", answers())
+    run = run_to_file(read_runs([tmp_path / "small.jsonl"]))
+    entry = entry_of(run)
+    assert entry["value"] == pytest.approx(run.estimates["cora"].value, rel=1e-5)
+    assert "date" not in entry  # the file does not say when the model was asked
+    assert entry["notes"].endswith("; 20 questions")
+
+
+def test_the_metric(runs: list[Run]) -> None:
+    leading = {run.name: metric_of(run, "") for run in runs}
+    assert leading == {"cora_demo": "cora", "cora_demo_mc": "cora", "cora_demo_revas": "acc_h@original"}
+    assert metric_of(runs[0], "mcqa") == "mcqa"
+    with pytest.raises(ReportError, match=r"--metric corra: there is no such metric\. Did you mean 'cora'.*bmca@1\.0"):
+        metric_of(runs[0], "corra")
+    with pytest.raises(ReportError, match=r"cora_demo: cora is undefined"):
+        metric_of(with_estimate(runs[0], "cora", Estimate(nan, nan)), "cora")
+
+
+def test_the_task(runs: list[Run]) -> None:
+    assert run_to_file(runs, "cora_demo_mc").name == "cora_demo_mc"
+    assert run_to_file(runs[:1]).name == "cora_demo"
+    with pytest.raises(ReportError, match=r"one task, got 3: cora_demo, cora_demo_mc, cora_demo_revas\. .*--task NAME"):
+        run_to_file(runs)
+    with pytest.raises(ReportError, match=r"--task cora_demo_nc: .*Did you mean 'cora_demo_mc'"):
+        run_to_file(runs, "cora_demo_nc")
+    with pytest.raises(ReportError, match=r"one model, got 2: other, some-org/some-model"):
+        run_to_file([runs[0], replace(runs[1], model="other")], "cora_demo")
+
+
+def test_a_task_with_different_data_is_chosen_by_its_name_in_the_report(runs: list[Run]) -> None:
+    both = [replace(runs[0], data=Data("my", digest), label=f"my {digest}") for digest in ("1a2b3c4d", "5e6f7a8b")]
+    assert run_to_file(both, "cora_demo (my 5e6f7a8b)") is both[1]
+    with pytest.raises(ReportError, match=r"got 2: cora_demo \(my 1a2b3c4d\), cora_demo \(my 5e6f7a8b\)"):
+        run_to_file(both, "cora_demo")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"dataset": "bench"}, "--dataset 'bench': .*ORG/NAME"),
+        ({"dataset": "a/b/c"}, "--dataset"),
+        ({"dataset": "a/b\n"}, "--dataset"),
+        ({"dataset": "a/b..c"}, "--dataset"),
+        ({"dataset": f"a/{'b' * 100}"}, "--dataset"),
+        ({"task_id": " "}, "--task-id ' ': .*org/bench"),
+        ({"task_id": "a\nb"}, "--task-id"),
+        ({"source_url": "www.x.y"}, "--source-url 'www.x.y'"),
+        ({"source_url": "https://x y"}, "--source-url"),
+        ({"source_url": "javascript:alert(1)"}, "--source-url"),
+        ({"source_name": "Logs"}, "--source-url, too"),
+        ({"source_user": "me"}, "--source-url, too"),
+    ],
+)
+def test_wrong_places(wrong: dict[str, str], told: str) -> None:
+    with pytest.raises(ReportError, match=told) as raised:
+        replace(HERE, **wrong)
+    assert str(raised.value).isprintable()  # one line
