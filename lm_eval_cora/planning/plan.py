@@ -42,8 +42,8 @@ _FEW_NEEDED = 100
 """Plans with fewer questions get a note, because intervals of few questions are not normal."""
 
 NOTE = (
-    "questions: how many both models answer. requests: for one model, with all variants of these questions; exact: with "
-    "--stop exact. correlation: of the two models' results, question by question. available: all questions of the "
+    "questions: how many both models answer. requests: for one model, with all variants of these questions; exact: "
+    "with --stop exact. correlation: of the two models' results, question by question. available: all questions of the "
     "benchmark; they find: the smallest difference that these find with the same probability."
 )
 
