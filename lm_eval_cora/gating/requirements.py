@@ -25,7 +25,7 @@ _NO_WORSE = re.compile(rf"{_METRIC}\s*:\s*(?P<number>{_NUMBER})", re.ASCII)
 _LONGEST = 500
 """Longest text of a requirement."""
 
-_LARGEST = 1_000_000
+_LARGEST = 100_000
 """Largest size of a policy file, in bytes."""
 
 _KEYS = ("require", "no_worse")
