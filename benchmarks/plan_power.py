@@ -5,7 +5,7 @@ in the original. Some questions are answered alike by both, which makes their re
 the true difference, once with the spread of both models (two runs) and once with that of the first model and the
 correlation (one run). Then as many questions are drawn many times, and each sample is compared as `compare` does.
 
-    python benchmarks/plan_power.py [--samples 1000]
+    python benchmarks/plan_power.py [--samples 1000] [--power 0.8]
 """
 
 from __future__ import annotations
@@ -63,10 +63,11 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--samples", type=int, default=1_000, help="samples of each case (default: 1000)")
+    parser.add_argument("--power", type=float, default=0.8, help="power of the plans (default: 0.8)")
     given = parser.parse_args()
     rng = np.random.default_rng(0)
-    print("| metric | difference | correlation | power | questions, two runs | power found | one run | power found |")
-    print("|---|---|---|---|---|---|---|---|")
+    print("| metric | difference | correlation | questions, two runs | power | questions, one run | power |")
+    print("|---|---|---|---|---|---|---|")
     for first, second, alike in CASES:
         chances = joint(first, second, alike)
         population = tables(np.round(chances * 20_000).astype(int))
@@ -78,17 +79,16 @@ def main() -> None:
                 spread_of(change.stderr, size),
                 spread_of_difference(spread_of(before.stderr, size), correlation),
             ]
-            for power in (0.8, 0.9):
-                cells = []
-                for spread in spreads:
-                    needed = questions_needed(spread, abs(change.value), power)
-                    found = 0
-                    for counts in rng.multinomial(needed, chances.reshape(-1) / chances.sum(), given.samples):
-                        one, other = (metric(table) for table in tables(counts))
-                        found += differs(difference(one, other))
-                    cells += [f"{needed:,}", f"{found / given.samples:.3f}"]
-                row = [name, f"{change.value:+.3f}", f"{correlation:.2f}", f"{power:g}", *cells]
-                print(f"| {' | '.join(row)} |", flush=True)
+            cells = []
+            for spread in spreads:
+                needed = questions_needed(spread, abs(change.value), given.power)
+                found = 0
+                for counts in rng.multinomial(needed, chances.reshape(-1) / chances.sum(), given.samples):
+                    one, other = (metric(table) for table in tables(counts))
+                    found += differs(difference(one, other))
+                cells += [f"{needed:,}", f"{found / given.samples:.3f}"]
+            row = [name, f"{change.value:+.3f}", f"{correlation:.2f}", *cells]
+            print(f"| {' | '.join(row)} |", flush=True)
 
 
 if __name__ == "__main__":

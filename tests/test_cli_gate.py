@@ -37,7 +37,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 STATUSES = {
     "gate good.jsonl --require 'mcqa>=0.7' --require 'mcqa <= 0.9'": 0,
     "gate worse.jsonl --require 'mcqa>=0.9' --require 'mcqa>=0.7'": 1,
-    "gate worse.jsonl --require 'mcqa>=0.7' --require 'mcqa>=0.1' | head -c 1": 2,
+    "gate worse.jsonl --require 'mcqa>=0.7' --require 'mcqa>=0.1' --json g.json 2>&1 | true": 2,
     "gate good.jsonl --policy typo.yaml --junit x.xml": 3,
     "gate good.jsonl --require 'mcqa>=0.7' > /dev/full": 3,
 }
@@ -58,6 +58,7 @@ def test_exit_statuses_in_a_shell(files: Path) -> None:
     assert dict(zip(STATUSES, found, strict=True)) == STATUSES
     assert "Traceback" not in ended.stderr
     assert not (files / "x.xml").exists()
+    assert strict((files / "g.json").read_text())["exit_status"] == 2
 
 
 def test_a_policy_and_a_baseline(files: Path) -> None:

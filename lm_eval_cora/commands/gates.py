@@ -14,6 +14,7 @@ from lm_eval_cora.gating.outputs import as_json, as_junit, as_table
 from lm_eval_cora.gating.requirements import Policy, policy_of, read_policy
 from lm_eval_cora.gating.verdicts import EXIT_STATUS, judge, overall
 from lm_eval_cora.report import ReportError
+from lm_eval_cora.report.content import Table
 from lm_eval_cora.report.run import Run
 from lm_eval_cora.report.runs import read_runs
 from lm_eval_cora.report.text import one_line, table_as_text
@@ -26,22 +27,29 @@ def check_gate(given: argparse.Namespace) -> int:
     runs = _runs_of_one_model(given.out, given.reader)
     baseline = _runs_of_one_model(given.baseline, given.reader) if given.baseline else []
     verdicts = judge(runs, baseline, policy)
-    notes = [f"{run.model}, {run.task}: {note}" for run in (*runs, *baseline) for note in run.warnings]
-    for note in notes:
-        say(one_line(note))
     model = runs[0].model
+    notes = [f"{run.model}, {run.task}: {note}" for run in (*runs, *baseline) for note in run.warnings]
+    numbers = json_text(as_json(verdicts, model, notes))
+    files = []
     if given.junit:
-        write_bytes(as_junit(verdicts, model), given.junit)
+        files.append((given.junit, as_junit(verdicts, model)))
     if given.json and given.json != STDOUT:
-        write_bytes(json_text(as_json(verdicts, model, notes)).encode("utf-8", "backslashreplace"), given.json)
-    with suppress(BrokenPipeError):  # the status is the result, even if nobody reads the table
-        if given.json == STDOUT:
-            sys.stdout.write(json_text(as_json(verdicts, model, notes)))
-        else:
-            table = as_table(verdicts, model)
-            print(f"{one_line(table.title)}\n\n{table_as_text(table.columns, table.rows)}")
+        files.append((given.json, numbers.encode("utf-8", "backslashreplace")))
+    # The status is the result, even if nobody reads what is printed.
+    for path, data in files:
+        with suppress(BrokenPipeError):
+            write_bytes(data, path)
+    with suppress(BrokenPipeError):
+        for note in notes:
+            say(one_line(note))
+    with suppress(BrokenPipeError):
+        sys.stdout.write(numbers if given.json == STDOUT else _as_text(as_table(verdicts, model)))
         sys.stdout.flush()
     return EXIT_STATUS[overall(verdicts)]
+
+
+def _as_text(table: Table) -> str:
+    return f"{one_line(table.title)}\n\n{table_as_text(table.columns, table.rows)}\n"
 
 
 def _check_arguments(given: argparse.Namespace, policy: Policy) -> None:
