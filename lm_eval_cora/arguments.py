@@ -296,7 +296,8 @@ def make_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
         "The file has one row per variant of a question: csv, tsv, json, jsonl or parquet. A column needs no option\n"
         "if it has its name (or question_id, ordinal, options). A line of a jsonl file, for example:\n"
         '{"question": "q1", "variant": "original", "picked": "Ice", "answer": "Ice", "printed": ["Ice", "Fog"]}\n\n'
-        "report, compare and export accept such a file in place of a folder. It needs the usual names of columns.",
+        "report, compare, plan, gate and export accept such a file in place of a folder. It needs the usual names of\n"
+        "columns.",
     )
     score.add_argument("file", type=Path, metavar="FILE", help="the answers")
     for name, column in COLUMNS.items():
@@ -392,7 +393,7 @@ def _command(
         allow_abbrev=abbreviations,
     )
     parser.set_defaults(command=run, usage_error=parser.usage_error, error_status=error_status)
-    parser.usage_status = max(_Parser.usage_status, error_status)
+    parser.usage_status = max(_Parser.usage_status, error_status)  # 2 is a result of `gate`
     return parser
 
 

@@ -102,6 +102,7 @@ def task_list() -> list[TaskFile]:
     return [_task_file(path) for path in sorted(files, key=lambda path: path.stem)]
 
 
+@lru_cache
 def published_questions(task: str) -> int | None:
     """Number of rows of the published split that a task asks.
 
