@@ -25,7 +25,7 @@ from lm_eval_cora.planning.sample_size import (
     correlation_of,
     questions_needed,
     spread_of,
-    spread_of_difference,
+    spread_with_another,
 )
 from lm_eval_cora.responses import ResponseTable
 
@@ -77,7 +77,7 @@ def main() -> None:
             correlation = correlation_of(before, after)
             spreads = [
                 spread_of(change.stderr, size),
-                spread_of_difference(spread_of(before.stderr, size), correlation),
+                spread_with_another(before, size, abs(change.value), correlation),
             ]
             cells = []
             for spread in spreads:

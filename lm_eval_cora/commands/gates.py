@@ -13,6 +13,8 @@ from lm_eval_cora.commands.output import STDOUT, check_file, json_text, say, wri
 from lm_eval_cora.gating.outputs import as_json, as_junit, as_table
 from lm_eval_cora.gating.requirements import Policy, policy_of, read_policy
 from lm_eval_cora.gating.verdicts import EXIT_STATUS, judge, overall
+from lm_eval_cora.messages import first_few
+from lm_eval_cora.question import shorten
 from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.content import Table
 from lm_eval_cora.report.run import Run
@@ -74,6 +76,7 @@ def _runs_of_one_model(path: Path, reader: Reader | None) -> Sequence[Run]:
     runs = read_runs([path], reader=reader)
     if len(models := dict.fromkeys(run.model for run in runs)) > 1:
         raise ReportError(
-            f"{path}: expected the runs of one model, got {len(models)}: {', '.join(models)}. Name the folder of one"
+            f"{path}: expected the runs of one model, got {len(models)}: {first_few(map(shorten, models))}. Name the "
+            "folder of one"
         )
     return runs

@@ -7,7 +7,7 @@ import argparse
 from lm_eval_cora.commands.output import print_json, say
 from lm_eval_cora.planning.plan import Goal, as_json, as_table, plan_runs, plan_typical, remarks
 from lm_eval_cora.report.runs import read_runs
-from lm_eval_cora.report.text import table_as_text
+from lm_eval_cora.report.text import one_line, table_as_text
 
 
 def print_plan(given: argparse.Namespace) -> None:
@@ -29,4 +29,4 @@ def print_plan(given: argparse.Namespace) -> None:
         table = as_table(plans, goal)
         print(f"{table.title}\n\n{table_as_text(table.columns, table.rows)}\n\n{table.note}")
     for note in notes:
-        say(note)
+        say(one_line(note))

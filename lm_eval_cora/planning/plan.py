@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lm_eval_cora.formats import FORMATS
-from lm_eval_cora.messages import counted
+from lm_eval_cora.messages import counted, first_few
 from lm_eval_cora.metrics.entries import is_known_early
 from lm_eval_cora.metrics.estimate import UNDEFINED, for_json
 from lm_eval_cora.metrics.intervals import IN_95_PERCENT
@@ -22,9 +22,10 @@ from lm_eval_cora.planning.sample_size import (
     questions_needed,
     smallest_difference,
     spread_of,
-    spread_of_difference,
+    spread_with_another,
 )
 from lm_eval_cora.planning.typical import CORRELATION, METRICS, QUESTIONS, chosen, estimate_of
+from lm_eval_cora.question import shorten
 from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.compare import not_comparable
 from lm_eval_cora.report.content import Cell, Table
@@ -123,7 +124,7 @@ def plan_typical(goal: Goal) -> list[Plan]:
 
     Example:
         >>> [plan.questions for plan in plan_typical(Goal(0.02))]
-        [1072, 1721, 4256]
+        [1143, 1826, 4301]
     """
     metric = goal.metric or "cora"
     if metric not in METRICS:
@@ -134,7 +135,7 @@ def plan_typical(goal: Goal) -> list[Plan]:
     correlation = CORRELATION if goal.correlation is None else goal.correlation
     plans = []
     for word, model in chosen(metric):
-        spread = spread_of_difference(spread_of(estimate_of(model, metric).stderr, QUESTIONS), correlation)
+        spread = spread_with_another(estimate_of(model, metric), QUESTIONS, goal.difference, correlation)
         name = f"{word}: {model.name} on {model.benchmark}"
         needed = questions_needed(spread, goal.difference, goal.power, goal.level)
         plans.append(
@@ -169,10 +170,13 @@ def plan_runs(runs: Sequence[Run], goal: Goal) -> tuple[list[Plan], list[str]]:
     """
     models = list(dict.fromkeys(run.model for run in runs))
     if len(models) > 2:
-        raise ReportError(f"--from: expected the runs of one or two models, got {len(models)}: {', '.join(models)}")
+        raise ReportError(
+            f"--from: expected the runs of one or two models, got {len(models)}: {first_few(map(shorten, models))}"
+        )
+    names = " and ".join(map(shorten, models))
     if len(models) == 2 and goal.correlation is not None:
         raise ReportError(
-            f"--correlation {goal.correlation:g}: expected one model, got {' and '.join(models)}, whose correlation is "
+            f"--correlation {goal.correlation:g}: expected one model, got {names}, whose correlation is "
             "measured. Leave --correlation out, or pass one --from"
         )
     by_task: dict[str, list[Run]] = {}
@@ -180,10 +184,10 @@ def plan_runs(runs: Sequence[Run], goal: Goal) -> tuple[list[Plan], list[str]]:
         by_task.setdefault(run.task, []).append(run)
     groups = [group for group in by_task.values() if len(group) == len(models)]
     if not groups:
-        raise ReportError(f"--from: there is no task that {' and '.join(models)} have in common")
+        raise ReportError(f"--from: there is no task that {names} have in common")
     _check_metric(goal.metric, groups)
     alone = [group[0] for group in by_task.values() if len(group) < len(models)]
-    notes = [f"{run.task}: left out, because only {run.model} has it" for run in alone]
+    notes = [f"{run.task}: left out, because only {shorten(run.model)} has it" for run in alone]
     plans = []
     for group in groups:
         metric = goal.metric or lead_of(group)
@@ -221,23 +225,26 @@ def _cannot_plan(group: Sequence[Run], metric: str) -> str:
     for run in group:
         estimate = run.estimates.get(metric, UNDEFINED)
         if estimate.influence is None or isnan(estimate.stderr):
-            return f"{metric or 'its metric'} has no standard error in closed form in {run.model}. Use --metric"
-    if not _spread(group, metric)[0]:
-        return f"{metric} cannot vary"
+            return (
+                f"{metric or 'its metric'} has no standard error in closed form in {shorten(run.model)}. Use --metric"
+            )
+        if not estimate.stderr:
+            return f"{metric} cannot vary"
     return ""
 
 
-def _spread(group: Sequence[Run], metric: str, correlation: float = 0.0) -> tuple[float, float]:
+def _spread(group: Sequence[Run], metric: str, goal: Goal) -> tuple[float, float]:
     """Spread of the difference, and the correlation: measured for two runs."""
     first, *others = (run.estimates[metric] for run in group)
     questions = len(group[0].table.sizes)
     if others:
         return spread_of(difference(first, others[0]).stderr, questions), correlation_of(first, others[0])
-    return spread_of_difference(spread_of(first.stderr, questions), correlation), correlation
+    correlation = CORRELATION if goal.correlation is None else goal.correlation
+    return spread_with_another(first, questions, goal.difference, correlation), correlation
 
 
 def _plan(group: Sequence[Run], metric: str, goal: Goal) -> Plan:
-    spread, correlation = _spread(group, metric, CORRELATION if goal.correlation is None else goal.correlation)
+    spread, correlation = _spread(group, metric, goal)
     full, exact = zip(*(_requests(run, metric) for run in group), strict=True)
     available = published_questions(group[0].name)
     return Plan(

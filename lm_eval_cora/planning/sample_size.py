@@ -6,6 +6,7 @@ from math import ceil, isnan, nan, sqrt
 from statistics import NormalDist
 
 from lm_eval_cora.metrics.estimate import Estimate
+from lm_eval_cora.responses import Floats
 
 POWER = 0.8
 """The usual probability of finding a difference that exists."""
@@ -30,18 +31,67 @@ def spread_of(stderr: float, questions: int) -> float:
     return stderr * sqrt(questions)
 
 
-def spread_of_difference(spread: float, correlation: float) -> float:
-    """Spread of the paired difference of two models with the same spread s: s * sqrt(2 (1 - correlation)).
+def spread_of_other(spread: float, influence: Floats, difference: float) -> float:
+    """Spread of a model whose value differs by a given difference, from the answers of one model.
+
+    The other model is taken to have the same kinds of questions in other shares: those with the influence l have the
+    weight 1 + t l, where t gives the difference d. With the spread s and the third moment m3 of the influences, its
+    squared spread is s^2 + d m3 / s^2 - d^2 for a higher value, and s^2 - d m3 / s^2 - d^2 for a lower one. For a share
+    of questions this is exact: p (1 - p) becomes (p + d)(1 - p - d). The larger one counts, and at least s^2.
 
     Args:
         spread: s, as in `spread_of`.
-        correlation: Correlation of the contributions of a question to the values of both models, below 1.
+        influence: (N,) influences of the questions on the value.
+        difference: d, above 0.
 
     Example:
-        >>> round(spread_of_difference(0.4, 0.5), 9)
+        >>> import numpy as np
+        >>> influence = np.array([0.5, 0.5, 0.5, -1.5])  # a share of 0.75, twice
+        >>> round(spread_of_other(0.75**0.5, influence, 0.2) ** 2, 9)  # 4 * 0.65 * 0.35 = 0.91
+        0.91
+    """
+    square = float((influence**2).mean())
+    if not square:
+        return spread
+    more = abs(difference * float((influence**3).mean())) / square - difference**2
+    return sqrt(spread**2 + max(0.0, more))
+
+
+def spread_of_difference(one: float, other: float, correlation: float) -> float:
+    """Spread of the paired difference of two models: sqrt(s1^2 + s2^2 - 2 r s1 s2).
+
+    Args:
+        one: s1, as in `spread_of`.
+        other: s2.
+        correlation: r, of the contributions of a question to the values of both models.
+
+    Example:
+        >>> round(spread_of_difference(0.4, 0.4, 0.5), 9)
         0.4
     """
-    return spread * sqrt(2 * (1 - correlation))
+    return sqrt(max(0.0, one**2 + other**2 - 2 * correlation * one * other))
+
+
+def spread_with_another(estimate: Estimate, questions: int, difference: float, correlation: float) -> float:
+    """Spread of the paired difference of a model and of another one whose value differs by a given difference.
+
+    Args:
+        estimate: The value of the model, with influences.
+        questions: Its number of questions.
+        difference: The difference, above 0.
+        correlation: Correlation of both models' results, question by question.
+
+    Example:
+        >>> import numpy as np
+        >>> from lm_eval_cora.metrics.estimate import share_of
+        >>> share = share_of(np.arange(1_000) < 500)
+        >>> round(spread_with_another(share, 1_000, 0.02, 0.5), 3)  # both vary as much: sqrt(0.25)
+        0.5
+    """
+    spread = spread_of(estimate.stderr, questions)
+    if estimate.influence is None:
+        raise ValueError("spread_with_another: expected an estimate with influences")
+    return spread_of_difference(spread, spread_of_other(spread, estimate.influence, difference), correlation)
 
 
 def questions_needed(spread: float, difference: float, power: float = POWER, level: float = LEVEL) -> int:

@@ -28,12 +28,13 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Run]:
 def test_one_run(runs: list[Run]) -> None:
     (plan,), notes = plan_runs(runs[:1], Goal(0.05, metric="mcqa"))
     assert (plan.task, plan.models, plan.metric) == ("answers", ("one",), "mcqa")
-    # s^2 = 2 (1 - 0.3) 0.8 * 0.2 * 300 / 299, ((1.959964 + 0.841621) s / 0.05)^2 = 705.6
-    assert (plan.questions, plan.correlation, plan.is_measured) == (706, 0.3, False)
+    # s1^2 = 0.8 * 0.2 * 300 / 299 = 0.16054. A share of 0.75 has 0.75 * 0.25 - 0.16 = 0.0275 more: s2^2 = 0.18804.
+    # s^2 = s1^2 + s2^2 - 2 * 0.3 s1 s2 = 0.24433, ((1.959964 + 0.841621) s / 0.05)^2 = 767.1
+    assert (plan.questions, plan.correlation, plan.is_measured) == (768, 0.3, False)
     # Of ten questions, four are right in all variants (3 requests), two are wrong in x (2), two in y (3), two never.
     assert plan.per_question == 3
     assert plan.per_question_exact == pytest.approx((4 * 3 + 2 * 2 + 2 * 3 + 2 * 1) / 10)
-    assert (plan.requests, plan.requests_exact) == (706 * 3, ceil(706 * 2.4))
+    assert (plan.requests, plan.requests_exact) == (768 * 3, ceil(768 * 2.4))
     assert (plan.available, notes) == (None, [])
     assert isnan(plan.reach)
 

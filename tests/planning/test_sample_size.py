@@ -16,6 +16,8 @@ from lm_eval_cora.planning.sample_size import (
     smallest_difference,
     spread_of,
     spread_of_difference,
+    spread_of_other,
+    spread_with_another,
 )
 from tests.support.outcomes import joint, share_found, tables
 
@@ -37,7 +39,9 @@ def test_values_by_hand() -> None:
     # ((2.575829 + 0.841621) * 0.5 / 0.1)^2 = 17.08725^2 = 292.0 (rounded up)
     assert questions_needed(0.5, 0.1, level=0.99) == 292
     # Two shares of 0.5 of independent models: s = sqrt(2) * 0.5, so 2 * 196.2 = 392.4.
-    assert questions_needed(spread_of_difference(0.5, 0.0), 0.1) == 393
+    assert questions_needed(spread_of_difference(0.5, 0.5, 0.0), 0.1) == 393
+    # s^2 = 0.09 + 0.16 - 2 * 0.5 * 0.12
+    assert spread_of_difference(0.3, 0.4, 0.5) == pytest.approx(0.13**0.5)
     assert spread_of(0.05, 100) == pytest.approx(0.5)
 
 
@@ -65,10 +69,32 @@ def test_the_power_is_that_of_simulations(
         assert share_found(metric, chances, needed, level) == pytest.approx(power, abs=0.02)
 
 
-def test_one_run_and_the_correlation_give_the_spread_of_two_alike_runs() -> None:
-    before, after = (cora(table) for table in tables(joint((0.74, 0.3), (0.74, 0.3), 0.5), 20_000))
-    spread = spread_of_difference(spread_of(before.stderr, 20_000), correlation_of(before, after))
-    assert spread == pytest.approx(spread_of(difference(before, after).stderr, 20_000), rel=1e-3)
+def test_the_spread_of_another_share_is_exact() -> None:
+    for share, other in ((0.8, 0.75), (0.3, 0.4), (0.5, 0.45)):
+        hits = np.arange(1_000) < 1_000 * share
+        found = spread_of_other((share * (1 - share)) ** 0.5, hits - share, abs(share - other))
+        assert found**2 == pytest.approx(max(share * (1 - share), other * (1 - other)))
+    assert spread_of_other(0.3, np.zeros(10), 0.1) == 0.3
+
+
+@pytest.mark.parametrize(
+    ("metric", "first", "second", "alike"),
+    [
+        ("mcqa", (0.8, 0.3), (0.75, 0.25), 0.5),
+        ("mcqa", (0.4, 0.2), (0.43, 0.2), 0.0),
+        ("cora", (0.74, 0.18), (0.75, 0.20), 0.6),
+        ("cora", (0.85, 0.73), (0.84, 0.71), 0.5),
+        ("cora", (0.64, 0.33), (0.65, 0.36), 0.0),
+    ],
+)
+def test_one_run_and_the_correlation(
+    metric: str, first: tuple[float, float], second: tuple[float, float], alike: float
+) -> None:
+    chances = joint(first, second, alike)
+    before, after = (METRICS[metric](table) for table in tables(chances, 20_000))
+    gap = abs(after.value - before.value)
+    spread = spread_with_another(before, 20_000, gap, correlation_of(before, after))
+    assert share_found(metric, chances, questions_needed(spread, gap), 0.95) == pytest.approx(0.8, abs=0.02)
 
 
 def test_correlations() -> None:
