@@ -9,8 +9,8 @@ from typing import Literal
 
 from lm_eval_cora.gating.requirements import NoWorse, Policy, Requirement
 from lm_eval_cora.metrics.estimate import UNDEFINED
-from lm_eval_cora.metrics.paired import difference
-from lm_eval_cora.planning.sample_size import POWER, questions_needed, spread_of
+from lm_eval_cora.metrics.paired import Difference, difference
+from lm_eval_cora.planning.sample_size import POWER, questions_needed, spread_at, spread_of
 from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.compare import not_comparable
 from lm_eval_cora.report.run import Run
@@ -160,7 +160,10 @@ def _value(run: Run, requirement: Requirement) -> Verdict:
         outcome = decide(low, high, requirement.bound)
     else:
         outcome = decide(-high, -low, -requirement.bound)
-    return _verdict(run, requirement, outcome, (*estimate, low, high), requirement.bound, is_difference=False)
+    spread, gap = spread_of(estimate.stderr, len(run.table.sizes)), requirement.bound - estimate.value
+    at_bound = None if estimate.influence is None else spread_at(spread, estimate.influence, gap)
+    numbers = Difference(estimate.value, estimate.stderr, low, high)
+    return _verdict(run, requirement, outcome, numbers, _needed(spread, gap, at_bound), is_difference=False)
 
 
 def _loss(run: Run, before: Run, limit: NoWorse) -> Verdict:
@@ -174,25 +177,26 @@ def _loss(run: Run, before: Run, limit: NoWorse) -> Verdict:
         outcome = decide(change.low, change.high, -limit.margin)
     else:
         outcome = decide(-change.high, -change.low, -limit.margin)
-    return _verdict(run, limit, outcome, change, -limit.margin if higher else limit.margin, is_difference=True)
+    gap = change.value + (limit.margin if higher else -limit.margin)
+    needed = _needed(spread_of(change.stderr, len(run.table.sizes)), gap)
+    return _verdict(run, limit, outcome, change, needed, is_difference=True)
+
+
+def _needed(spread: float, gap: float, at_bound: float | None = None) -> int | None:
+    """Number of questions with which the interval excludes a bound at a given distance; None if no number would."""
+    return questions_needed(spread, abs(gap), at_bound=at_bound) if spread > 0 and abs(gap) > _SAME else None
 
 
 def _verdict(
     run: Run,
     requirement: Requirement | NoWorse,
     outcome: Outcome,
-    numbers: tuple[float, float, float, float],
-    bound: float,
+    numbers: Difference,
+    needed: int | None,
     *,
     is_difference: bool,
 ) -> Verdict:
-    value, stderr, _, _ = numbers
-    questions, gap = len(run.table.sizes), abs(value - bound)
-    needed = available = None
-    if outcome == "undecided":
-        available = published_questions(run.name)
-        if stderr > 0 and gap > _SAME and not run.is_two_phase:
-            needed = max(questions + 1, questions_needed(spread_of(stderr, questions), gap))
+    questions, is_open = len(run.table.sizes), outcome == "undecided"
     return Verdict(
         str(requirement),
         run.task,
@@ -200,8 +204,8 @@ def _verdict(
         outcome,
         *numbers,
         questions=questions,
-        needed=needed,
-        available=available,
+        needed=max(questions + 1, needed) if needed and is_open and not run.is_two_phase else None,
+        available=published_questions(run.name) if is_open else None,
         is_difference=is_difference,
         signature=run.signature,
     )

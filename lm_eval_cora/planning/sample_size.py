@@ -31,30 +31,31 @@ def spread_of(stderr: float, questions: int) -> float:
     return stderr * sqrt(questions)
 
 
-def spread_of_other(spread: float, influence: Floats, difference: float) -> float:
-    """Spread of a model whose value differs by a given difference, from the answers of one model.
+def spread_at(spread: float, influence: Floats, change: float) -> float:
+    """Spread of a model whose value is higher by a given change, from the answers of one model.
 
     The other model is taken to have the same kinds of questions in other shares: those with the influence l have the
-    weight 1 + t l, where t gives the difference d. With the spread s and the third moment m3 of the influences, its
-    squared spread is s^2 + d m3 / s^2 - d^2 for a higher value, and s^2 - d m3 / s^2 - d^2 for a lower one. For a share
-    of questions this is exact: p (1 - p) becomes (p + d)(1 - p - d). The larger one counts, and at least s^2.
+    weight 1 + t l, where t gives the change c. With the spread s and the third moment m3 of the influences, its squared
+    spread is s^2 + c m3 / s^2 - c^2. For a share of questions this is exact: p (1 - p) becomes (p + c)(1 - p - c).
 
     Args:
         spread: s, as in `spread_of`.
         influence: (N,) influences of the questions on the value.
-        difference: d, above 0.
+        change: c, negative for a lower value.
+
+    Returns:
+        The spread, at least 0.
 
     Example:
         >>> import numpy as np
         >>> influence = np.array([0.5, 0.5, 0.5, -1.5])  # a share of 0.75, twice
-        >>> round(spread_of_other(0.75**0.5, influence, 0.2) ** 2, 9)  # 4 * 0.65 * 0.35 = 0.91
+        >>> round(spread_at(0.75**0.5, influence, -0.2) ** 2, 9)  # 4 * 0.65 * 0.35
         0.91
     """
     square = float((influence**2).mean())
     if not square:
         return spread
-    more = abs(difference * float((influence**3).mean())) / square - difference**2
-    return sqrt(spread**2 + max(0.0, more))
+    return sqrt(max(0.0, spread**2 + change * float((influence**3).mean()) / square - change**2))
 
 
 def spread_of_difference(one: float, other: float, correlation: float) -> float:
@@ -75,6 +76,9 @@ def spread_of_difference(one: float, other: float, correlation: float) -> float:
 def spread_with_another(estimate: Estimate, questions: int, difference: float, correlation: float) -> float:
     """Spread of the paired difference of a model and of another one whose value differs by a given difference.
 
+    The value of the other model may be higher or lower. The larger spread of the two counts, and at least that of the
+    model itself.
+
     Args:
         estimate: The value of the model, with influences.
         questions: Its number of questions.
@@ -91,21 +95,26 @@ def spread_with_another(estimate: Estimate, questions: int, difference: float, c
     spread = spread_of(estimate.stderr, questions)
     if estimate.influence is None:
         raise ValueError("spread_with_another: expected an estimate with influences")
-    return spread_of_difference(spread, spread_of_other(spread, estimate.influence, difference), correlation)
+    others = [spread_at(spread, estimate.influence, change) for change in (difference, -difference)]
+    return spread_of_difference(spread, max(spread, *others), correlation)
 
 
-def questions_needed(spread: float, difference: float, power: float = POWER, level: float = LEVEL) -> int:
+def questions_needed(
+    spread: float, difference: float, power: float = POWER, level: float = LEVEL, *, at_bound: float | None = None
+) -> int:
     """Number of questions with which the interval of a difference excludes 0 with a given probability.
 
-    N = ((z_level + z_power) s / d)^2, rounded up, with the spread s, the true difference d, and the quantiles of the
-    normal distribution z_level (two-sided) and z_power. The interval is taken as normal, as it is for many questions.
-    The probability that it lies on the wrong side of 0 is ignored.
+    N = ((z_level s0 + z_power s) / d)^2, rounded up, with the spread s, the true difference d, and the quantiles of the
+    normal distribution z_level (two-sided) and z_power. s0 is the spread if the true difference were 0, because score
+    intervals and tests use that one. The interval is taken as normal, as it is for many questions. The probability that
+    it lies on the wrong side of 0 is ignored.
 
     Args:
         spread: s, as in `spread_of`; of the paired difference if two models are compared.
         difference: d, above 0; or the distance between a value and the bound that its interval must exclude.
         power: The probability, from 0.5 to below 1.
         level: Confidence level of the interval.
+        at_bound: s0; None if it is s.
 
     Returns:
         N, at least 2.
@@ -116,7 +125,9 @@ def questions_needed(spread: float, difference: float, power: float = POWER, lev
 
     Source: the textbook formula, as in Miller 2024 (arXiv:2411.00640), section 5, with the spread of each metric.
     """
-    return max(2, ceil((_quantiles(power, level) * spread / difference) ** 2))
+    of_level, of_power = _quantiles(power, level)
+    wide = of_level * (spread if at_bound is None else at_bound) + of_power * spread
+    return max(2, ceil((wide / difference) ** 2))
 
 
 def smallest_difference(spread: float, questions: int, power: float = POWER, level: float = LEVEL) -> float:
@@ -132,12 +143,12 @@ def smallest_difference(spread: float, questions: int, power: float = POWER, lev
         >>> round(smallest_difference(0.4, 3140), 4)
         0.02
     """
-    return _quantiles(power, level) * spread / sqrt(questions)
+    return sum(_quantiles(power, level)) * spread / sqrt(questions)
 
 
-def _quantiles(power: float, level: float) -> float:
+def _quantiles(power: float, level: float) -> tuple[float, float]:
     normal = NormalDist()
-    return normal.inv_cdf((1 + level) / 2) + normal.inv_cdf(power)
+    return normal.inv_cdf((1 + level) / 2), normal.inv_cdf(power)
 
 
 def correlation_of(before: Estimate, after: Estimate) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import isnan, nan
+from math import comb, isnan, nan
 from pathlib import Path
 
 import pytest
@@ -66,11 +66,20 @@ def test_the_intervals_are_those_of_the_report(runs: list[Run]) -> None:
 
 def test_the_number_of_questions_that_would_decide(runs: list[Run]) -> None:
     found = judged(runs[0], "mcqa>=0.75")
-    # The standard error is sqrt(0.8 * 0.2 / 99) = 0.0402, and the bound is 0.05 away.
-    assert found.needed == questions_needed((0.16 * 100 / 99) ** 0.5, 0.05) == 508
-    assert tells(found.reason, "0.8000 with the 95% interval 0.7112 to 0.8666", "508 questions would decide it", "0.8")
+    # The spread is sqrt(0.8 * 0.2 * 100 / 99) = 0.402; 0.05 lower it would be sqrt(0.1616 + 0.0275) = 0.4349.
+    assert found.needed == 568  # ((1.959964 * 0.4349 + 0.841621 * 0.402) / 0.05)^2 = 567.6
+    assert tells(found.reason, "0.8000 with the 95% interval 0.7112 to 0.8666", "568 questions would decide it", "0.8")
     assert judged(runs[0], "mcqa>=0.8").needed is None  # the value is the bound
     assert judged(runs[0], "mcqa>=0.7111").needed is None  # decided
+
+
+def test_so_many_questions_decide_with_the_probability_that_is_promised() -> None:
+    # A share of 0.8, and a bound of 0.75.
+    needed = questions_needed((0.8 * 0.2) ** 0.5, 0.05, at_bound=(0.75 * 0.25) ** 0.5)
+    passes = [right for right in range(needed + 1) if wilson(right, needed)[0] >= 0.75]
+    assert sum(comb(needed, right) * 0.8**right * 0.2 ** (needed - right) for right in passes) == pytest.approx(
+        0.8, abs=0.03
+    )
 
 
 def test_the_overall_outcome(runs: list[Run]) -> None:

@@ -14,9 +14,9 @@ from lm_eval_cora.planning.sample_size import (
     correlation_of,
     questions_needed,
     smallest_difference,
+    spread_at,
     spread_of,
     spread_of_difference,
-    spread_of_other,
     spread_with_another,
 )
 from tests.support.outcomes import joint, share_found, tables
@@ -72,9 +72,10 @@ def test_the_power_is_that_of_simulations(
 def test_the_spread_of_another_share_is_exact() -> None:
     for share, other in ((0.8, 0.75), (0.3, 0.4), (0.5, 0.45)):
         hits = np.arange(1_000) < 1_000 * share
-        found = spread_of_other((share * (1 - share)) ** 0.5, hits - share, abs(share - other))
-        assert found**2 == pytest.approx(max(share * (1 - share), other * (1 - other)))
-    assert spread_of_other(0.3, np.zeros(10), 0.1) == 0.3
+        found = spread_at((share * (1 - share)) ** 0.5, hits - share, other - share)
+        assert found**2 == pytest.approx(other * (1 - other))
+    assert spread_at(0.3, np.zeros(10), 0.1) == 0.3
+    assert spread_at(0.4, np.array([0.4, -0.4]), 0.9) == 0
 
 
 @pytest.mark.parametrize(
