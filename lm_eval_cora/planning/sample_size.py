@@ -123,7 +123,7 @@ def questions_needed(
         >>> questions_needed(0.4, 0.02)
         3140
 
-    Source: the textbook formula, as in Miller 2024 (arXiv:2411.00640), section 5, with the spread of each metric.
+    Source: the textbook formula, as in Miller 2024 (arXiv:2411.00640), with the spread of each metric.
     """
     of_level, of_power = _quantiles(power, level)
     wide = of_level * (spread if at_bound is None else at_bound) + of_power * spread

@@ -13,7 +13,7 @@ from lm_eval_cora.responses import ResponseTable
 
 CORRELATION = 0.3
 """Correlation of two models if it is not measured: the lowest that was found for frontier models on popular benchmarks,
-0.3 to 0.7 (Miller 2024, arXiv:2411.00640). A lower correlation needs more questions."""
+0.3 to 0.7 (Miller 2024, arXiv:2411.00640, in Anthropic's summary). A lower correlation needs more questions."""
 
 QUESTIONS = 1_000
 """Number of questions of which a typical model's answers consist. Its shares have two or three digits."""
