@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn, get_args
@@ -13,6 +14,8 @@ from lm_eval_cora.answer_columns import COLUMNS
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.metrics.guessing import CERTAIN
 from lm_eval_cora.options import OptionError
+from lm_eval_cora.planning.sample_size import LEVEL, POWER
+from lm_eval_cora.planning.typical import CORRELATION
 from lm_eval_cora.stopping.rule import EXACT
 from lm_eval_cora.stopping.whole import parse_target
 from lm_eval_cora.suggestions import did_you_mean
@@ -23,17 +26,24 @@ EXPORTS = ["eval-results", "eval-yaml", "every-eval-ever", "model-index", "latex
 HUB_ERROR_STATUS = 3
 """Exit status of `export` after an error in a file for a leaderboard of the Hub, so that scripts do not submit it."""
 
-Command = Callable[[argparse.Namespace], None]
+Command = Callable[[argparse.Namespace], int | None]
+"""A command: it writes its results, and returns the exit status if that is not 0."""
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser that suggests commands, options and choices, as `suggest_on_error` of Python 3.14 does."""
+    """A parser that suggests commands, options and choices, as `suggest_on_error` of Python 3.14 does.
+
+    Attributes:
+        usage_status: Exit status after wrong arguments.
+    """
+
+    usage_status = 2
 
     def error(self, message: str) -> NoReturn:
         self.usage_error(message)
 
     def usage_error(self, message: str, *, others: Iterable[str] = ()) -> NoReturn:
-        """Print the usage and an error message, and exit with status 2.
+        """Print the usage and an error message, and exit with `usage_status`.
 
         Args:
             message: The error message.
@@ -45,7 +55,8 @@ class _Parser(argparse.ArgumentParser):
         elif unknown := re.search(r"unrecognized arguments: .*?(?<!\S)(--?\w[^\s=]*)", message, re.DOTALL):
             word, known = unknown[1], known | set(self._option_string_actions)
         meant = did_you_mean(word, known)
-        super().error(f"{message}.{meant}" if meant else message)
+        self.print_usage(sys.stderr)
+        self.exit(self.usage_status, f"{self.prog}: error: {message}{f'.{meant}' if meant else ''}\n")
 
 
 def make_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
@@ -196,6 +207,89 @@ def make_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
     _add_reader(comparing)
     _add_json(comparing)
 
+    planning = _command(
+        commands,
+        "plan",
+        run["plan"],
+        "plan a comparison of two models: how many questions and requests find a difference",
+        "lm-eval-cora plan --difference 0.02\n"
+        "  lm-eval-cora plan --difference 0.02 --from out/small\n"
+        "  lm-eval-cora plan --difference 0.02 --from out/small --from out/large --metric mcqa\n\n"
+        "One run shows how much questions vary; two runs on the same questions also show how alike the models are.\n"
+        "Without a run, the models of the CoRA paper's tables are used. Exit status 3: something cannot be read.",
+        error_status=3,
+    )
+    planning.add_argument(
+        "--difference", type=_between(1e-6, 1, float), required=True, metavar="D", help="the difference to find"
+    )
+    planning.add_argument(
+        "--from",
+        dest="out",
+        action="append",
+        default=[],
+        type=Path,
+        metavar="OUT",
+        help="a run, as for report; may be given for a second model on the same questions",
+    )
+    planning.add_argument(
+        "--metric", default="", metavar="NAME", help="metric to compare. Default: the task's leading one, such as cora"
+    )
+    planning.add_argument(
+        "--power",
+        type=_between(0.5, 0.9999, float),
+        default=POWER,
+        help=f"probability that the interval of the difference excludes 0 (default: {POWER})",
+    )
+    planning.add_argument(
+        "--level",
+        type=_between(0.5, 0.9999, float),
+        default=LEVEL,
+        help=f"confidence level of the interval (default: {LEVEL})",
+    )
+    planning.add_argument(
+        "--correlation",
+        type=_between(0, 0.99, float),
+        metavar="R",
+        help=f"correlation of the two models' results question by question, if it is not measured (default: "
+        f"{CORRELATION})",
+    )
+    _add_reader(planning)
+    _add_json(planning)
+
+    gate = _command(
+        commands,
+        "gate",
+        run["gate"],
+        "check whether a run meets requirements, for use in CI",
+        "lm-eval-cora gate out/new --require 'cora>=0.45' --require 'invalid<=0.05'\n"
+        "  lm-eval-cora gate out/new --baseline out/old --no-worse cora:0.02\n"
+        "  lm-eval-cora gate out/new --policy gate.yaml --junit gate.xml --json gate.json\n\n"
+        "A requirement passes if the whole 95% interval meets it, fails if no part of it does, and is undecided\n"
+        "otherwise. Exit status 0: all pass; 1: some requirement fails; 2: none fails, but some is undecided;\n"
+        "3: the policy or a run cannot be read.",
+        error_status=3,
+    )
+    gate.add_argument("out", type=Path, metavar="RUN", help="a run of one model, as for report")
+    gate.add_argument(
+        "--require",
+        action="append",
+        default=[],
+        metavar="'[TASK:]METRIC>=X'",
+        help="a lowest value, or a highest one with <=; may be repeated. Without TASK, for every task of the run",
+    )
+    gate.add_argument("--baseline", type=Path, metavar="OUT", help="the run of --no-worse, on the same questions")
+    gate.add_argument(
+        "--no-worse",
+        action="append",
+        default=[],
+        metavar="'[TASK:]METRIC:MARGIN'",
+        help="the run is worse than the baseline by MARGIN at most; may be repeated",
+    )
+    gate.add_argument("--policy", type=Path, metavar="FILE", help="a YAML file with the lists require and no_worse")
+    gate.add_argument("--junit", type=Path, metavar="FILE", help="write the results as JUnit XML, too")
+    gate.add_argument("--json", type=Path, metavar="FILE", help="write the results as JSON, too; - is stdout")
+    _add_reader(gate)
+
     score = _command(
         commands,
         "score",
@@ -205,7 +299,8 @@ def make_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
         "The file has one row per variant of a question: csv, tsv, json, jsonl or parquet. A column needs no option\n"
         "if it has its name (or question_id, ordinal, options). A line of a jsonl file, for example:\n"
         '{"question": "q1", "variant": "original", "picked": "Ice", "answer": "Ice", "printed": ["Ice", "Fog"]}\n\n'
-        "report, compare and export accept such a file in place of a folder. It needs the usual names of columns.",
+        "report, compare, plan, gate and export accept such a file in place of a folder. It needs the usual names of\n"
+        "columns.",
     )
     score.add_argument("file", type=Path, metavar="FILE", help="the answers")
     for name, column in COLUMNS.items():
@@ -288,7 +383,14 @@ def make_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
 
 
 def _command(
-    commands: Any, name: str, run: Command, summary: str, examples: str, *, abbreviations: bool = True
+    commands: Any,
+    name: str,
+    run: Command,
+    summary: str,
+    examples: str,
+    *,
+    abbreviations: bool = True,
+    error_status: int = 1,
 ) -> argparse.ArgumentParser:
     parser: _Parser = commands.add_parser(
         name,
@@ -298,7 +400,8 @@ def _command(
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=abbreviations,
     )
-    parser.set_defaults(command=run, usage_error=parser.usage_error, error_status=1)
+    parser.set_defaults(command=run, usage_error=parser.usage_error, error_status=error_status)
+    parser.usage_status = max(_Parser.usage_status, error_status)  # 2 is a result of `gate`
     return parser
 
 

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import re
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from io import TextIOWrapper
 from shlex import join, quote
 from typing import TextIO
 
-from lm_eval_cora.arguments import make_parser
+from lm_eval_cora.arguments import Command, make_parser
 from lm_eval_cora.benchmarks import BenchmarkError
+from lm_eval_cora.commands.gates import check_gate
 from lm_eval_cora.commands.listing import list_tasks
 from lm_eval_cora.commands.output import STDOUT, say
+from lm_eval_cora.commands.plans import print_plan
 from lm_eval_cora.commands.reports import print_comparison, write_export, write_report
 from lm_eval_cora.commands.running import run_harness
 from lm_eval_cora.commands.scoring import print_guessing, print_scores
@@ -32,11 +33,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: The arguments of the command line, without the program's name; None reads `sys.argv`.
 
     Returns:
-        The exit status: 0 on success, 130 after Ctrl-C, and 1 after an error, or 3 if `export` cannot make a file for a
-        leaderboard of the Hub.
+        The exit status: 0 on success, 1 after an error, 130 after Ctrl-C. `plan` and `gate` return 3 after an error,
+        because 1 and 2 are results of `gate`; so does `export` if it cannot make a file for a leaderboard of the Hub.
 
     Raises:
-        SystemExit: With status 2 if the usage is wrong, and with 0 after `--help` and `--version`.
+        SystemExit: With status 2 (3 for `plan` and `gate`) if the usage is wrong, and with 0 after `--help` and
+            `--version`.
     """
     with _streams():
         return _main(arguments)
@@ -72,9 +74,10 @@ def _main(arguments: Sequence[str] | None) -> int:
     given.typed = _typed(sys.argv[1:] if arguments is None else arguments)
     for folder in remove_leftovers():
         say(f"lm-eval-cora: {folder} is left over from version 0.1.0. Delete it: rm -r {quote(str(folder))}")
+    status = 0
     try:
-        command: Callable[[argparse.Namespace], None] = given.command
-        command(given)
+        command: Command = given.command
+        status = command(given) or 0
         sys.stdout.flush()
     except (ReportError, OptionError, BenchmarkError) as error:
         if getattr(given, "verbose", False) and error.__cause__ is not None:
@@ -85,13 +88,13 @@ def _main(arguments: Sequence[str] | None) -> int:
         return 130
     except OSError as error:
         if isinstance(error, BrokenPipeError):  # for example after `| head`
-            return 0
+            return status
         output = getattr(given, "output", None) or STDOUT
         where = error.filename or ("standard output" if output == STDOUT else output)
         message = f"{where}: {error.strerror}" if error.strerror else error  # our own errors name the file
         print(f"lm-eval-cora {given.name}: {message}", file=sys.stderr)
         return int(given.error_status)
-    return 0
+    return status
 
 
 _SECRET = re.compile(r"(token|key|header)=", re.IGNORECASE)
@@ -104,10 +107,12 @@ def _typed(arguments: Sequence[str]) -> str:
     return join(["lm-eval-cora", *arguments])
 
 
-_COMMANDS: dict[str, Callable[[argparse.Namespace], None]] = {
+_COMMANDS: dict[str, Command] = {
     "run": run_harness,
     "report": write_report,
     "compare": print_comparison,
+    "plan": print_plan,
+    "gate": check_gate,
     "score": print_scores,
     "export": write_export,
     "guess": print_guessing,

@@ -102,6 +102,23 @@ def task_list() -> list[TaskFile]:
     return [_task_file(path) for path in sorted(files, key=lambda path: path.stem)]
 
 
+@lru_cache
+def published_questions(task: str) -> int | None:
+    """Number of rows of the published split that a task asks.
+
+    Args:
+        task: Name of the task; any text.
+
+    Returns:
+        The number; None for another task, or for the user's own questions.
+
+    Example:
+        >>> published_questions("cora_medqa_plus"), published_questions("cora_local")
+        (1273, None)
+    """
+    return next((found.benchmark.published_rows for found in task_list() if found.name == task), None)
+
+
 def _task_file(path: Path) -> TaskFile:
     named = {Path(part).parent.name: Path(part).stem for part in _load(path)["include"]}
     form: Form = "loglikelihood" if named["_forms"] == "loglikelihood" else "generate"

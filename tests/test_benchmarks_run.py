@@ -23,6 +23,7 @@ TINY = {
     "maths": ["--questions", "2"],
     "metrics": ["--questions", "20"],
     "overhead": ["--questions", "5", "--repeats", "1"],
+    "plan_power": ["--samples", "1"],
     "readers": ["labelled.jsonl"],
     "report": ["--megabytes", "1", "--models", "2", "--questions", "60"],
     "request_counts": ["--questions", "20", "--models", "2", "--real", "0"],

@@ -30,6 +30,9 @@ SUGGESTED: list[tuple[str, str, str]] = [
 ]
 
 
+COMMANDS = ("run", "report", "compare", "plan", "gate", "score", "export", "guess", "tasks")
+
+
 @pytest.mark.parametrize(("line", "wrong", "meant"), SUGGESTED)
 def test_suggestions(line: str, wrong: str, meant: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match=r"^2$"):
@@ -49,7 +52,7 @@ def test_no_suggestion_if_nothing_is_close(line: str, capsys: pytest.CaptureFixt
 
 
 def test_choices_as_each_python_prints_them(capsys: pytest.CaptureFixture[str]) -> None:
-    parser = make_parser(dict.fromkeys(["run", "report", "compare", "score", "export", "guess", "tasks"], print))
+    parser = make_parser(dict.fromkeys(COMMANDS, print))
     for choices in ("'html', 'md', 'every-eval-ever'", "html, md, every-eval-ever"):  # since 3.12 without quotes
         with pytest.raises(SystemExit):
             parser.error(f"argument --format: invalid choice: 'every_eval' (choose from {choices})")

@@ -15,7 +15,7 @@ TESTS = ROOT / "tests"
 NO_MODULE = {
     *("test_structure.py", "test_benchmarks_run.py", "test_lock.py", "test_write_tasks.py", "test_draw_overview.py"),
     "test_api.py",  # of the package itself
-    *("docs/test_commands.py", "docs/test_generated.py", "docs/test_site.py"),
+    *("docs/test_commands.py", "docs/test_generated.py", "docs/test_site.py", "docs/test_workflow.py"),
 }
 """Test files that do not test a module of the package. Tests of whole runs are in `tests/runs/`."""
 

@@ -20,7 +20,12 @@ _OTHER_FORMATS = (".pdf", ".svg", ".png", ".jpg", ".jpeg", ".docx", ".xlsx", ".p
 
 def print_json(value: Any) -> None:
     """Print a value as JSON."""
-    print(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+    sys.stdout.write(json_text(value))
+
+
+def json_text(value: Any) -> str:
+    """A value as JSON, on lines."""
+    return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def write_text(text: str, path: Path) -> None:
@@ -28,7 +33,13 @@ def write_text(text: str, path: Path) -> None:
     if path == STDOUT:
         sys.stdout.write(text)
         return
-    replace_file(path, text.encode("utf-8", "backslashreplace"))  # lone surrogates cannot be encoded
+    write_bytes(text.encode("utf-8", "backslashreplace"), path)  # lone surrogates cannot be encoded
+
+
+def write_bytes(data: bytes, path: Path) -> None:
+    """Write a file, in a new folder if needed, so that an error leaves an old file as it was."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    replace_file(path, data)
     say(f"wrote {path}")
 
 
@@ -54,6 +65,17 @@ def check_folder(path: Path, option: str) -> None:
     existing = next(parent for parent in (path, *path.absolute().parents) if parent.exists())
     if not existing.is_dir():
         raise ReportError(f"{option} {path}: expected a folder, but {existing} is a file")
+
+
+def check_file(path: Path, option: str) -> None:
+    """Check that a file can be written, before the runs are read. Nothing is made.
+
+    Raises:
+        ReportError: If the path is a folder, or its folder cannot be made.
+    """
+    if path.is_dir():
+        raise ReportError(f"{option} {path}: expected a file, got a folder")
+    check_folder(path.parent, option)
 
 
 def say(text: str) -> None:

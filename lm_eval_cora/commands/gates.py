@@ -1,0 +1,82 @@
+"""The command `gate`, which checks a run against requirements."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from lm_eval_cora.answers import Reader
+from lm_eval_cora.commands.output import STDOUT, check_file, json_text, say, write_bytes
+from lm_eval_cora.gating.outputs import as_json, as_junit, as_table
+from lm_eval_cora.gating.requirements import Policy, policy_of, read_policy
+from lm_eval_cora.gating.verdicts import EXIT_STATUS, judge, overall
+from lm_eval_cora.messages import first_few
+from lm_eval_cora.question import shorten
+from lm_eval_cora.report import ReportError
+from lm_eval_cora.report.content import Table
+from lm_eval_cora.report.run import Run
+from lm_eval_cora.report.runs import read_runs
+from lm_eval_cora.report.text import one_line, table_as_text
+
+
+def check_gate(given: argparse.Namespace) -> int:
+    """Check a run against requirements; return 0 if all pass, 1 if one fails, 2 if none fails but one is undecided."""
+    policy = policy_of(given.require, given.no_worse) + (read_policy(given.policy) if given.policy else Policy())
+    _check_arguments(given, policy)
+    runs = _runs_of_one_model(given.out, given.reader)
+    baseline = _runs_of_one_model(given.baseline, given.reader) if given.baseline else []
+    verdicts = judge(runs, baseline, policy)
+    model = runs[0].model
+    notes = [f"{run.model}, {run.task}: {note}" for run in (*runs, *baseline) for note in run.warnings]
+    numbers = json_text(as_json(verdicts, model, notes))
+    files = []
+    if given.junit:
+        files.append((given.junit, as_junit(verdicts, model)))
+    if given.json and given.json != STDOUT:
+        files.append((given.json, numbers.encode("utf-8", "backslashreplace")))
+    # The status is the result, even if nobody reads what is printed.
+    for path, data in files:
+        with suppress(BrokenPipeError):
+            write_bytes(data, path)
+    with suppress(BrokenPipeError):
+        for note in notes:
+            say(one_line(note))
+    with suppress(BrokenPipeError):
+        sys.stdout.write(numbers if given.json == STDOUT else _as_text(as_table(verdicts, model)))
+        sys.stdout.flush()
+    return EXIT_STATUS[overall(verdicts)]
+
+
+def _as_text(table: Table) -> str:
+    return f"{one_line(table.title)}\n\n{table_as_text(table.columns, table.rows)}\n"
+
+
+def _check_arguments(given: argparse.Namespace, policy: Policy) -> None:
+    """Check everything that does not need the runs, which may take minutes to read."""
+    if policy == Policy():
+        raise ReportError("expected a requirement: --require 'cora>=0.45', --no-worse cora:0.02, or --policy FILE")
+    if policy.no_worse and not given.baseline:
+        raise ReportError("--no-worse: expected --baseline OUT, too: the run to compare with")
+    if given.baseline and not policy.no_worse:
+        raise ReportError(f"--baseline {given.baseline}: expected --no-worse METRIC:MARGIN, too")
+    paths = {"--junit": given.junit, "--json": given.json}
+    for option, path in paths.items():
+        if path and path != STDOUT:
+            check_file(path, option)
+    if given.junit == STDOUT:
+        raise ReportError("--junit -: expected a file. Only --json writes to standard output")
+    if given.junit and given.json and given.junit.resolve() == given.json.resolve():
+        raise ReportError(f"--junit and --json: expected two files, got {given.junit} twice")
+
+
+def _runs_of_one_model(path: Path, reader: Reader | None) -> Sequence[Run]:
+    runs = read_runs([path], reader=reader)
+    if len(models := dict.fromkeys(run.model for run in runs)) > 1:
+        raise ReportError(
+            f"{path}: expected the runs of one model, got {len(models)}: {first_few(map(shorten, models))}. Name the "
+            "folder of one"
+        )
+    return runs

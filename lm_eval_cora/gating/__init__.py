@@ -1,0 +1,1 @@
+"""Whether a run meets requirements: pass, fail, or undecided."""

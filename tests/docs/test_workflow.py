@@ -1,0 +1,67 @@
+"""The example of a CI workflow: its YAML, its scripts, and the arguments of our commands."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+pytest.importorskip("markdown_it")
+
+from lm_eval_cora.arguments import make_parser
+from tests.support.markdown import ROOT, blocks
+
+PAGE = ROOT / "docs/deciding.md"
+NAMES = ("run", "report", "compare", "plan", "gate", "score", "export", "guess", "tasks")
+
+
+@pytest.fixture(scope="module")
+def steps() -> list[dict[str, Any]]:
+    (text,) = [block.code for block in blocks(PAGE.read_text(encoding="utf-8")) if block.language == "yaml"]
+    workflow = yaml.safe_load(text)
+    assert workflow[True] == ["pull_request"]  # YAML 1.1 reads `on` as true
+    found: list[dict[str, Any]] = workflow["jobs"]["gate"]["steps"]
+    return found
+
+
+def scripts(steps: list[dict[str, Any]]) -> list[str]:
+    """The scripts of the steps, with the expressions of the CI system replaced by a word."""
+    return [re.sub(r"\$\{\{.*?\}\}", "X", step["run"]) for step in steps if "run" in step]
+
+
+def test_each_step_does_one_thing(steps: list[dict[str, Any]]) -> None:
+    assert all(("run" in step) != ("uses" in step) for step in steps)
+
+
+def test_the_scripts_are_valid(steps: list[dict[str, Any]]) -> None:
+    for script in scripts(steps):
+        subprocess.run(["bash", "-n", "-c", script], check=True)
+
+
+def test_the_commands_take_their_arguments(steps: list[dict[str, Any]]) -> None:
+    parser = make_parser(dict.fromkeys(NAMES, lambda given: None))
+    lines = [line for script in scripts(steps) for line in script.splitlines() if line.startswith("lm-eval-cora ")]
+    read = [parser.parse_known_args(shlex.split(line.partition(" || ")[0])[1:]) for line in lines]
+    assert [given.name for given, _ in read] == ["run", "gate"]
+    assert read[0][0].stop == "exact"
+    gate, others = read[1]
+    assert not others
+    assert (gate.out, gate.junit, gate.json) == (Path("out/new"), Path("gate.xml"), Path("gate.json"))
+
+
+@pytest.mark.parametrize(("status", "ends_with"), [(0, 0), (1, 1), (2, 0), (3, 3)])
+def test_an_undecided_gate_is_a_warning(steps: list[dict[str, Any]], status: int, ends_with: int) -> None:
+    (script,) = [script for script in scripts(steps) if "lm-eval-cora gate" in script]
+    ended = subprocess.run(
+        ["bash", "-e", "-c", f"lm-eval-cora() {{ return {status}; }}\n{script}"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == ends_with
+    assert ("::warning::" in ended.stdout) == (status == 2)
