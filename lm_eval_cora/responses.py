@@ -58,8 +58,8 @@ class ResponseTable:
         options: (R,) number of printed options; equal options count separately.
         yes: (R,) log-likelihood of "yes"; nan if it was not scored.
         no: (R,) log-likelihood of "no"; nan if it was not scored.
-        likelihoods: (R, L) log-likelihoods of the printed letters in an order of the order probe, with 32 bits each; nan
-            for letters that are not printed or not scored. L is 0 if no record has any.
+        likelihoods: (R, L) log-likelihoods of the printed letters in the order probe, with 32 bits each; nan for
+            letters that are not printed or not scored. L is 0 if no record has any.
         original: (R,) whether the variant is the question as in its benchmark.
         written: (R,) whether the variant was asked and has no options, so that the model writes its own answer.
         skipped: (R,) whether early stopping or a budget skipped the variant. It is then neither right nor invalid, and

@@ -24,7 +24,7 @@ from lm_eval_cora.metrics.simultaneous import normal_draws
 from lm_eval_cora.probes.order import POSITIONS
 from lm_eval_cora.question import LETTERS
 from lm_eval_cora.randomness import draw
-from lm_eval_cora.responses import Bools, Floats, Ints, ResponseTable
+from lm_eval_cora.responses import Floats, Ints, ResponseTable
 
 PARTS = 10
 """Number of parts of the questions. The prior for each part comes from the others."""
@@ -63,16 +63,15 @@ def acc_permuted(table: ResponseTable) -> Estimate:
         ...     for question in "ab"
         ...     for place, (kind, printed, chances) in enumerate(orders)
         ... ]
-        >>> acc_permuted(ResponseTable.from_records(records)).value  # the right option has 0.9 and 0.4, the other 0.1 and 0.6
+        >>> acc_permuted(ResponseTable.from_records(records)).value  # means: 0.65 and 0.35
         1.0
 
     Source: Zheng et al. 2024 (arXiv:2309.03882), section 3.1, eq. 1 with cyclic permutations.
     """
-    groups = _groups(table)
-    if not groups:
+    if not _is_scored(table):
         return UNDEFINED
     right = np.zeros(len(table.sizes), dtype=np.bool_)
-    for group in groups:
+    for group in _groups(table):
         right[group.members] = _first_best(_of_options(np.exp(group.logs)).mean(axis=1)) == group.right
     return share_of(right)
 
@@ -92,10 +91,10 @@ def acc_pride(table: ResponseTable) -> Estimate:
 
     The standard error contains the error of the prior: the influence of question i is
 
-        x_i + (N / n) sum over d of g_d (q_i(d) - prior(d)) / prior(d),
+        x_i + sum over d of g_d (q_i(d) - prior(d)) / prior(d),
 
-    with x_i = 1 if i is right, its own prior q_i, the n questions with as many options, and g_d the derivative of the
-    accuracy by log prior(d). The derivative is a central difference with steps of n^(-1/5).
+    with x_i = 1 if i is right, its own prior q_i, and g_d the derivative by log prior(d) of the accuracy on the n
+    questions with as many options. The derivative is a central difference with steps of n^(-1/5).
 
     Args:
         table: Answers to N questions in cyclic orders, with the log-likelihoods of the letters.
@@ -119,12 +118,10 @@ def acc_pride(table: ResponseTable) -> Estimate:
     Source: Zheng et al. 2024 (arXiv:2309.03882), section 3.3: the prior of a question, its mean, and the division by
     it. Cross-fitting and the standard error are ours.
     """
-    groups = _groups(table)
+    groups = list(_groups(table)) if _is_scored(table) else []
     if not any(len(group.members) >= FEWEST for group in groups):
         return UNDEFINED
-    count = len(table.sizes)
-    right = np.zeros(count, dtype=np.bool_)
-    by_prior = np.zeros(count)
+    right, by_prior = np.zeros(len(table.sizes), dtype=np.bool_), np.zeros(len(table.sizes))
     for group in groups:
         first, own = group.logs[:, 0], _own_priors(group.logs)
         if len(group.members) < FEWEST:
@@ -135,7 +132,7 @@ def acc_pride(table: ResponseTable) -> Estimate:
         prior = own.mean(axis=0)
         slopes = _slopes(first, logs, group.right) / len(group.members)
         deviations = np.divide(own - prior, prior, out=np.zeros_like(own), where=prior > 0)
-        by_prior[group.members] = count * (deviations @ slopes)
+        by_prior[group.members] = deviations @ slopes
     return _with_prior(share_of(right), by_prior)
 
 
@@ -165,10 +162,10 @@ def letter_prior(table: ResponseTable) -> dict[str, dict[str, Estimate]]:
         >>> {letter: round(prior.value, 3) for letter, prior in priors["2"].items()}  # 4 to 1: the root of 9/1 * 16/9
         {'A': 0.8, 'B': 0.2}
 
-    Source: Zheng et al. 2024 (arXiv:2309.03882), sections 3.2 and 3.3. The paper uses the mean over 5% of the questions.
+    Source: Zheng et al. 2024 (arXiv:2309.03882), sections 3.2 and 3.3, which uses 5% of the questions.
     """
     found = {}
-    for group in _groups(table):
+    for group in _groups(table) if _is_scored(table) else ():
         own = _own_priors(group.logs)
         found[str(own.shape[1])] = {LETTERS[place]: mean_of(own[:, place]) for place in range(own.shape[1])}
     return found
@@ -284,14 +281,13 @@ class _Group(NamedTuple):
     right: Ints
 
 
-def _groups(table: ResponseTable) -> list[_Group]:
-    """The scored questions by their number of options; empty if the orders are not cyclic or answers were written."""
-    if not table.likelihoods.shape[1] or not has_cyclic_orders(table):
-        return []
-    return list(_grouped(table))
+def _is_scored(table: ResponseTable) -> bool:
+    """Whether the letters of cyclic orders were scored. Some of the scores may be missing."""
+    return table.likelihoods.shape[1] > 0 and has_cyclic_orders(table)
 
 
-def _grouped(table: ResponseTable) -> Iterator[_Group]:
+def _groups(table: ResponseTable) -> Iterator[_Group]:
+    """Yield the questions with all scores, by their number of options."""
     starts, right = np.cumsum(table.sizes) - table.sizes, _right_letters(table)
     for options in np.unique(table.sizes).tolist():
         members = np.flatnonzero(table.sizes == options)
