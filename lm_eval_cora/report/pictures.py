@@ -140,8 +140,8 @@ def letter_bias(runs: Sequence[Run]) -> Dots | None:
         Table(
             "Accuracy before and after removing the letter bias", columns, rows, "The changes are paired by question."
         ),
-        note="mcqa is the accuracy in the original order. acc_pride is that of the same answers after the model's prior "
-        "for the letters is divided out: what it gains is what the letter bias costs. acc_permuted averages each "
+        note="mcqa is the accuracy in the original order. acc_pride is that of the same answers after the model's "
+        "prior for the letters is divided out: its gain is the cost of the letter bias. acc_permuted averages each "
         "option's probability over all letters, which also reduces noise.",
     )
 
