@@ -39,6 +39,7 @@ _COLLECTION = "lm-eval-cora"
 """The folder of the records. The schema's documentation requires one folder per source of several benchmarks."""
 
 _BOUNDS = {
+    "recall_spread": (0.0, 0.5),
     "mcqa_plus_diff": (-1.0, 1.0),
     "nota_acc_diff": (-1.0, 1.0),
     "nota_acc_h_diff": (-1.0, 1.0),
