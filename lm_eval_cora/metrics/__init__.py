@@ -17,7 +17,7 @@ correctly, else 0. y_i is 1 if all its variants are answered correctly, else 0.
 All metrics of a table use the same questions: those with all variants present. The question is the unit of every
 standard error. Without questions a value is nan; with fewer than two questions a standard error is nan.
 
-Papers: CoRA, MCQA+, REVAS and SCORE; docs/metrics.md has the formulas with worked examples.
+Papers: CoRA, MCQA+, REVAS, SCORE and Zheng et al. 2024; docs/metrics.md has the formulas with worked examples.
 """
 
 from lm_eval_cora.metrics.ablation import Resampled, resampled, same_size
