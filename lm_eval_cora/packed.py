@@ -36,9 +36,9 @@ _ANSWER = (
 
 
 class PackedRecords(Sequence[Record]):
-    """A sequence of records in 12 bytes each, beside the different questions, variants and answers.
+    """A sequence of records in 20 bytes each, beside the different questions, variants and answers.
 
-    Each access makes a new Record.
+    Each access makes a new Record. Log-likelihoods of letters differ between answers, so they are stored beside them.
 
     Args:
         records: The records. Texts of the question are not kept; the readers leave them empty.
@@ -47,6 +47,7 @@ class PackedRecords(Sequence[Record]):
         questions: Id and category of each question; an id with several categories has several.
         asked: The different ways in which variants were asked.
         answers: The different answers, as attributes of a Record.
+        likelihoods: The log-likelihoods of the letters of each record.
 
     Example:
         >>> packed = PackedRecords([Record("q1", 2, 0, "original", printed=(0, 1), answer=0, picked=0)])
@@ -58,6 +59,7 @@ class PackedRecords(Sequence[Record]):
         self.questions: list[tuple[str, str]] = []
         self.asked: list[Asked] = []
         self.answers: list[dict[str, Any]] = []
+        self.likelihoods: list[bytes] = []
         self._known: tuple[dict[Any, int], dict[Any, int], dict[Any, int]] = ({}, {}, {})
         self._codes = (array("i"), array("i"), array("i"))
         for record in records:
@@ -81,6 +83,7 @@ class PackedRecords(Sequence[Record]):
             answer = self._add_answer(said)
         for codes, code in zip(self._codes, (question, variant, answer), strict=True):
             codes.append(code)
+        self.likelihoods.append(own["likelihoods"])
 
     def _add_question(self, key: tuple[str, str]) -> int:
         self.questions.append(key)
@@ -102,6 +105,7 @@ class PackedRecords(Sequence[Record]):
         ):
             new = [add(key) if (code := known.get(key)) is None else code for key in theirs]
             codes.frombytes(np.array(new, dtype=np.int32)[np.array(added, dtype=np.int64)].tobytes())
+        self.likelihoods += other.likelihoods
 
     def __len__(self) -> int:
         return len(self._codes[0])
@@ -116,12 +120,12 @@ class PackedRecords(Sequence[Record]):
         if isinstance(place, slice):
             return [self[number] for number in range(*place.indices(len(self)))]
         question, asked, answer = (codes[place] for codes in self._codes)
-        return self._record(question, asked, answer)
+        return self._record(question, asked, answer, self.likelihoods[place])
 
     def __iter__(self) -> Iterator[Record]:
-        return map(self._record, *self._codes)
+        return map(self._record, *self._codes, self.likelihoods)
 
-    def _record(self, question: int, asked: int, answer: int) -> Record:
+    def _record(self, question: int, asked: int, answer: int, likelihoods: bytes) -> Record:
         question_id, category = self.questions[question]
         variants, ordinal, kind, printed, right, original, ask = self.asked[asked]
         return Record(
@@ -129,6 +133,7 @@ class PackedRecords(Sequence[Record]):
             category=category,
             original=original,
             ask=ask,
+            likelihoods=likelihoods,
             **self.answers[answer],
         )
 

@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from lm_eval_cora.answers import Answer, Reader
+from lm_eval_cora.answers.likelihood import as_bytes
 from lm_eval_cora.formats import Doc, format_of
+from lm_eval_cora.probes.order import POSITIONS
 from lm_eval_cora.records import Record
 
 _EXCERPT = 80
@@ -89,7 +91,8 @@ def read_likelihoods(doc: Doc, results: Sequence[Any]) -> Record:
         results: For each answer, its log-likelihood and whether greedy decoding would produce it.
 
     Returns:
-        A Record, for any results.
+        A Record, for any results. It has the log-likelihoods if they are those of letters in an order of the order
+        probe, whose metrics of letter bias need them. Those of other variants would only fill the memory.
 
     Example:
         >>> doc = {"question_id": "q1", "kind": "x", "ordinal": 1, "original": False, "variants": 8, "category": ""}
@@ -97,7 +100,9 @@ def read_likelihoods(doc: Doc, results: Sequence[Any]) -> Record:
         >>> read_likelihoods(doc, [(-1.5, False), (-0.25, True)]).correct
         True
     """
-    return Record.of(doc, format_of(doc).pick([_first(result) for result in results], doc))
+    found = [_first(result) for result in results]
+    keeps = doc["kind"] in POSITIONS and len(found) == len(doc["printed"])
+    return Record.of(doc, format_of(doc).pick(found, doc), likelihoods=as_bytes(found) if keeps else b"")
 
 
 def skipped(doc: Doc) -> Record:

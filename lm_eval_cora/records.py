@@ -21,6 +21,8 @@ class Record(Variant, Answer):
             unknown.
         excerpt: Beginning of an invalid response; ignored if records are compared.
         size: Number of bytes of an invalid response; ignored if records are compared.
+        likelihoods: Log-likelihoods of the printed letters as 32-bit numbers, in printed order. Only the order probe
+            needs them; otherwise empty.
     """
 
     matches: bool | None = field(default=None, kw_only=True)
@@ -28,6 +30,7 @@ class Record(Variant, Answer):
     followed: bool | None = field(default=None, kw_only=True)
     excerpt: str = field(default="", compare=False, kw_only=True)
     size: int = field(default=0, compare=False, kw_only=True)
+    likelihoods: bytes = field(default=b"", kw_only=True)
 
     @classmethod
     def of(cls, doc: Doc, answer: Answer, **more: Any) -> Record:

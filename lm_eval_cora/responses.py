@@ -58,6 +58,8 @@ class ResponseTable:
         options: (R,) number of printed options; equal options count separately.
         yes: (R,) log-likelihood of "yes"; nan if it was not scored.
         no: (R,) log-likelihood of "no"; nan if it was not scored.
+        likelihoods: (R, L) log-likelihoods of the printed letters in the order probe, with 32 bits each; nan for
+            letters that are not printed or not scored. L is 0 if no record has any.
         original: (R,) whether the variant is the question as in its benchmark.
         written: (R,) whether the variant was asked and has no options, so that the model writes its own answer.
         skipped: (R,) whether early stopping or a budget skipped the variant. It is then neither right nor invalid, and
@@ -87,6 +89,7 @@ class ResponseTable:
     options: Ints
     yes: Floats
     no: Floats
+    likelihoods: NDArray[np.float32]
     original: Bools
     written: Bools
     skipped: Bools
@@ -175,6 +178,7 @@ class ResponseTable:
             options=column((len(part.printed) for part in parts), np.int64),
             yes=column((nan if part.yes is None else part.yes for part in parts), np.float64),
             no=column((nan if part.no is None else part.no for part in parts), np.float64),
+            likelihoods=_letters([records.likelihoods[place] for place in found.rows.tolist()]),
             original=column((part.original for part in parts), np.bool_),
             written=column((FORMATS[part.ask].is_open and not part.skipped for part in parts), np.bool_),
             skipped=column((part.skipped for part in parts), np.bool_),
@@ -215,6 +219,7 @@ class ResponseTable:
             **dict.fromkeys(("selected", "printed"), np.zeros(shape, dtype=np.uint64)),
             **dict.fromkeys(("invalid", "tied", "original", "written", "skipped"), np.zeros(shape, dtype=np.bool_)),
             **dict.fromkeys(("yes", "no", "followed"), unknown),
+            "likelihoods": np.zeros((shape, 0), dtype=np.float32),
             **dict.fromkeys(("pairs", "ran_out"), np.zeros((0, 2), dtype=np.int64)),
         }
         return cls(question_ids=tuple(question_ids), sizes=sizes, correct=correct, **{**neutral, **columns})
@@ -354,7 +359,7 @@ class ResponseTable:
 
 _COLUMNS = (
     *("picked", "position", "selected", "answer", "correct", "invalid", "tied", "printed", "options", "yes", "no"),
-    *("original", "written", "skipped", "followed"),
+    *("likelihoods", "original", "written", "skipped", "followed"),
 )
 """Columns of a ResponseTable whose values do not change if other records are removed."""
 
@@ -373,6 +378,14 @@ def _compare(
             elif verdict:
                 pairs.append((first, second))
     return np.array(pairs, dtype=np.int64).reshape(-1, 2), np.array(ran_out, dtype=np.int64).reshape(-1, 2)
+
+
+def _letters(likelihoods: Sequence[bytes]) -> NDArray[np.float32]:
+    """(R, L) the log-likelihoods of each record, one row per record; nan behind the last printed letter."""
+    sizes = np.array([len(each) for each in likelihoods], dtype=np.int64) // 4
+    columns = np.full((len(sizes), sizes.max(initial=0)), nan, dtype=np.float32)
+    columns[np.arange(columns.shape[1]) < sizes[:, None]] = np.frombuffer(b"".join(likelihoods), dtype=np.float32)
+    return columns
 
 
 def _no_pairs() -> Ints:

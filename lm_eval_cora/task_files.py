@@ -15,6 +15,7 @@ from lm_eval_cora.benchmarks import Benchmark
 from lm_eval_cora.benchmarks.declarations import declared
 from lm_eval_cora.discovery.location import tasks_folder
 from lm_eval_cora.metrics.entries import applies_to, features_of
+from lm_eval_cora.metrics.letter_bias import has_cyclic_orders
 from lm_eval_cora.probes import PROBES, Probe, Setting
 from lm_eval_cora.question import Form, OpenQuestion, Question
 from lm_eval_cora.responses import ResponseTable
@@ -52,7 +53,12 @@ def applicable_metrics(
         >>> "cora" in [entry["metric"] for entry in applicable_metrics(PROBES["divergent"], table, "generate")]
         True
     """
-    present = features_of(is_open=bool(table.written.any()), macro_average=macro_average, kinds=table.kinds)
+    present = features_of(
+        is_open=bool(table.written.any()),
+        macro_average=macro_average,
+        kinds=table.kinds,
+        has_cyclic_orders=has_cyclic_orders(table),
+    )
     sampled = "variants" in probe.options and set(table.sizes.tolist()) == {1}
     return [entry for entry in probe_metrics(probe.name) if applies_to(entry, form, sampled=sampled, features=present)]
 

@@ -19,6 +19,7 @@ TINY = {
     "coverage": ["--runs", "1", "--populations", "5", "--replicates", "100", "--sizes", "10"],
     "extremes": ["--runs", "1", "--questions", "10", "--chance", "20"],
     "interval_coverage": ["--runs", "2"],
+    "letter_bias": ["--runs", "2", "--questions", "10"],
     "letter_preference": ["--runs", "1", "--questions", "40"],
     "maths": ["--questions", "2"],
     "metrics": ["--questions", "20"],

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lm_eval_cora.answers import Reason
+from lm_eval_cora.answers.likelihood import as_bytes
 from lm_eval_cora.packed import PackedRecords, grouped
 from lm_eval_cora.records import Record
 from lm_eval_cora.responses import ResponseTable
@@ -34,6 +35,7 @@ def records(draw: Any) -> Record:
         skipped=draw(st.booleans()),
         excerpt=draw(st.text(max_size=3)),
         size=draw(st.integers(0, 3)),
+        likelihoods=draw(st.sampled_from([b"", as_bytes([-0.5]), as_bytes([-1.5, None])])),
     )
 
 

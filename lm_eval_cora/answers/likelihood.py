@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from math import isnan, nan
 from typing import Any
 
+import numpy as np
+
 from lm_eval_cora.answers import Answer, Reason
 
 
@@ -41,6 +43,20 @@ def most_likely(loglikelihoods: Sequence[Any], printed: Sequence[int]) -> Answer
     best = [position for position, value in enumerate(values) if value == highest]
     identities = {printed[position] for position in best}
     return Answer(picked=printed[best[0]], position=best[0], tied=len(identities) > 1)
+
+
+def as_bytes(loglikelihoods: Sequence[Any]) -> bytes:
+    """Store log-likelihoods as 32-bit numbers, the precision of the models.
+
+    Args:
+        loglikelihoods: Log-likelihood of each printed letter.
+
+    Example:
+        >>> as_bytes([-1.5, None]) == np.array([-1.5, nan], dtype=np.float32).tobytes()
+        True
+    """
+    with np.errstate(over="ignore"):  # a number that does not fit becomes infinite
+        return np.array([_number(value) for value in loglikelihoods], dtype=np.float32).tobytes()
 
 
 def yes_or_no(loglikelihoods: Sequence[Any], printed: Sequence[int]) -> Answer:

@@ -159,7 +159,12 @@ class CoraTask(ScoredTask):
         kinds: list[str] = []
         if DROPPED_TEMPLATE in named:
             kinds = [template.name for template in templates_of(self._benchmark, self._options).all]
-        return features_of(is_open=self._writes, macro_average=self._benchmark.macro_average, kinds=kinds)
+        return features_of(
+            is_open=self._writes,
+            macro_average=self._benchmark.macro_average,
+            kinds=kinds,
+            has_cyclic_orders="orders" in self.probe.options and self._options.orders == "cyclic",
+        )
 
     def fewshot_docs(self) -> None:
         """Return None: exemplars are loaded with the requests, and only if there are shots."""

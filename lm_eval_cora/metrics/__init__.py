@@ -17,7 +17,7 @@ correctly, else 0. y_i is 1 if all its variants are answered correctly, else 0.
 All metrics of a table use the same questions: those with all variants present. The question is the unit of every
 standard error. Without questions a value is nan; with fewer than two questions a standard error is nan.
 
-Papers: CoRA, MCQA+, REVAS and SCORE; docs/metrics.md has the formulas with worked examples.
+Papers: CoRA, MCQA+, REVAS, SCORE and Zheng et al. 2024; docs/metrics.md has the formulas with worked examples.
 """
 
 from lm_eval_cora.metrics.ablation import Resampled, resampled, same_size
@@ -30,6 +30,13 @@ from lm_eval_cora.metrics.consistency import all_equal, ci, consistency_rate, co
 from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.metrics.extremes import acc_max, acc_min, acc_range, acc_range_by_chance, acc_range_p
 from lm_eval_cora.metrics.guessing import at_least, msgr
+from lm_eval_cora.metrics.letter_bias import (
+    acc_permuted,
+    acc_pride,
+    letter_prior,
+    recall_spread,
+    recall_spread_by_chance,
+)
 from lm_eval_cora.metrics.orders import acc_at, acc_h, sc, sc_buckets
 from lm_eval_cora.metrics.paired import Difference, McNemar, difference, mcnemar
 from lm_eval_cora.metrics.positions import picks_by_letter, position_chi_square, position_p_value
@@ -70,6 +77,8 @@ __all__ = [
     "acc_max",
     "acc_mean",
     "acc_min",
+    "acc_permuted",
+    "acc_pride",
     "acc_range",
     "acc_range_by_chance",
     "acc_range_p",
@@ -98,6 +107,7 @@ __all__ = [
     "invalid",
     "invalid_by_kind",
     "leading",
+    "letter_prior",
     "macro_acc",
     "mcnemar",
     "mcqa",
@@ -116,6 +126,8 @@ __all__ = [
     "position_p_value",
     "recall_misleading",
     "recall_right",
+    "recall_spread",
+    "recall_spread_by_chance",
     "replaced_acc",
     "resampled",
     "same_size",

@@ -23,20 +23,24 @@ Entry = Mapping[str, Any]
 _ABOUT = {"metric", "aggregation", "higher_is_better", "form", "sampled", "only", "table", "without"}
 """Entry keys that are not passed to the metric."""
 
-MACRO_AVERAGE, DROPPED_TEMPLATE = "macro_average", "dropped_template"
+MACRO_AVERAGE, DROPPED_TEMPLATE, CYCLIC_ORDERS = "macro_average", "dropped_template", "cyclic_orders"
 
-FEATURES = (BOXED.name, DROPPED_TEMPLATE, MACRO_AVERAGE)
+FEATURES = (BOXED.name, DROPPED_TEMPLATE, MACRO_AVERAGE, CYCLIC_ORDERS)
 """Features that the key `only` can name: questions without options, whose answers are written in a box; templates that
-include the one dropped in SCORE's paper; benchmarks averaged over categories."""
+include the one dropped in SCORE's paper; benchmarks averaged over categories; the rotations of the options as orders.
+"""
 
 
-def features_of(*, is_open: bool, macro_average: bool, kinds: Collection[str]) -> set[str]:
+def features_of(
+    *, is_open: bool, macro_average: bool, kinds: Collection[str], has_cyclic_orders: bool = False
+) -> set[str]:
     """The features of a task or a run, from `FEATURES`.
 
     Args:
         is_open: Whether the questions have no options.
         macro_average: Whether the benchmark is averaged over categories.
         kinds: The kinds of variants, or the names of the templates.
+        has_cyclic_orders: Whether the variants are the rotations of the options.
 
     Example:
         >>> features_of(is_open=False, macro_average=True, kinds=["single_letter_only"]) == {
@@ -44,7 +48,7 @@ def features_of(*, is_open: bool, macro_average: bool, kinds: Collection[str]) -
         ... }
         True
     """
-    has = (is_open, SINGLE_LETTER in kinds, macro_average)
+    has = (is_open, SINGLE_LETTER in kinds, macro_average, has_cyclic_orders)
     return {feature for feature, present in zip(FEATURES, has, strict=True) if present}
 
 

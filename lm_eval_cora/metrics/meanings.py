@@ -14,6 +14,11 @@ MEANINGS = {
     "acc_max": "Highest accuracy among the kinds of variants.",
     "acc_mean": "Mean accuracy of the kinds of variants: the mean over questions of the mean within a question.",
     "acc_min": "Lowest accuracy among the kinds of variants.",
+    "acc_permuted": (
+        "Accuracy of the option with the highest mean probability over all rotations of the options, which cancels a "
+        "preference for letters."
+    ),
+    "acc_pride": "Accuracy in the original order after the model's prior for the letters is divided out (PriDe).",
     "acc_range": "Difference between the highest and the lowest accuracy of the kinds of variants.",
     "acc_range_by_chance": "Expected acc_range if all kinds of variants had the same true accuracy.",
     "acc_range_p": "P-value of Cochran's Q test that all kinds of variants have the same true accuracy.",
@@ -33,6 +38,7 @@ MEANINGS = {
     "equal_at": "Share of questions with at least a given share of variants that get the same answer, right or wrong.",
     "followed": "Share of responses in the requested format, which the strict reader can read.",
     "invalid": "Share of responses without a valid answer, among all variants of all questions.",
+    "letter_prior": "The model's prior for each letter, whatever is printed there, by the number of options.",
     "macro_acc": "Mean of the accuracies of the categories; each category has the same weight.",
     "mcqa": "Share of questions whose original is answered correctly: the usual accuracy of a benchmark.",
     "mcqa_plus": "Mean over questions of the share of a question's variants answered correctly.",
@@ -53,6 +59,10 @@ MEANINGS = {
         "Share of misled questions on which the model selects the misleading option again if asked for all right ones."
     ),
     "recall_right": "Share of misled questions whose right option the model selects if asked for all right ones.",
+    "recall_spread": (
+        "Standard deviation over letters of the accuracy of the variants whose right option is printed at the letter."
+    ),
+    "recall_spread_by_chance": "Expected recall_spread if all letters had the same true recall.",
     "replaced_acc": "Accuracy on misled questions after a filler has replaced the misleading option.",
     "sc": "Consistency score: share of the orders, of a given number of options, that get the most frequent pick.",
     "sc_buckets": "Questions grouped by how often their most frequent pick occurs in the original orders.",
@@ -66,6 +76,7 @@ MEANINGS = {
 """Meaning by the name of the metric's function."""
 
 _BOUNDS = {
+    "recall_spread": (0.0, 0.5),
     "mcqa_plus_diff": (-1.0, 1.0),
     "nota_acc_diff": (-1.0, 1.0),
     "nota_acc_h_diff": (-1.0, 1.0),

@@ -116,5 +116,6 @@ ORDER = Probe(
     note="If not all questions have a position, its accuracy is adjusted for the difficulty of those that do.",
     by_position=True,
     in_aggregate=True,
-    charts=("picks_by_letter", "changes", "accuracy_ranges", "by_kind", "heat_maps"),
+    charts=("letter_bias", "picks_by_letter", "changes", "accuracy_ranges", "by_kind", "heat_maps"),
+    tables=("letter_priors", "by_category", "with_references"),
 )

@@ -7,13 +7,16 @@ from math import isnan
 
 import numpy as np
 
+from lm_eval_cora.metrics.estimate import UNDEFINED
 from lm_eval_cora.metrics.kinds import means_by_question, original_kinds
+from lm_eval_cora.metrics.paired import Difference, difference
 from lm_eval_cora.metrics.several import Pair, pairwise
 from lm_eval_cora.report.content import Band, Cell, Change, Changes, Dots, HeatMap, Number, Table, interval
 from lm_eval_cora.report.examples import anchor, bands_of, example_of
 from lm_eval_cora.report.kinds import NOTE as KINDS_NOTE
 from lm_eval_cora.report.kinds import by_kind, kinds_table
 from lm_eval_cora.report.run import Run
+from lm_eval_cora.report.tables import models, per_model
 from lm_eval_cora.responses import Ints, ResponseTable
 
 _MOST_PAIRS = 28
@@ -110,6 +113,61 @@ def _label(run: Run, members: Ints) -> str:
     if len(members) == 1:
         return f"{run.table.question_ids[members[0]]}: {share:.0%} right"
     return f"{len(members):,} questions: {share:.0%} right"
+
+
+_BEFORE, _AFTER = "mcqa", ("acc_pride", "acc_permuted")
+
+
+def letter_bias(runs: Sequence[Run]) -> Dots | None:
+    """Chart the accuracy before and after the letter bias is removed; None without scored letters in cyclic orders."""
+    runs = [run for run in runs if all(name in run.estimates for name in (_BEFORE, *_AFTER))]
+    if not runs:
+        return None
+    rows: list[list[Cell]] = []
+    for name in (_BEFORE, *_AFTER):
+        row: list[Cell] = [name]
+        for run in runs:
+            found = run.estimates[name]
+            change = difference(run.estimates[_BEFORE], found)
+            row += [Number.of(found), *(["", ""] if name == _BEFORE else _change(change))]
+        rows.append(row)
+    columns = per_model("metric", runs, "accuracy", f"change from {_BEFORE}", "95%")
+    return Dots(
+        "Accuracy before and after removing the letter bias",
+        "accuracy",
+        (_BEFORE, *_AFTER),
+        [(run.model, [Number.of(run.estimates[name]) for name in (_BEFORE, *_AFTER)]) for run in runs],
+        Table(
+            "Accuracy before and after removing the letter bias", columns, rows, "The changes are paired by question."
+        ),
+        note="mcqa is the accuracy in the original order. acc_pride is that of the same answers after the model's "
+        "prior for the letters is divided out: its gain is the cost of the letter bias. acc_permuted averages each "
+        "option's probability over all letters, which also reduces noise.",
+    )
+
+
+def _change(change: Difference) -> list[Cell]:
+    return [Number(change.value, change.stderr, signed=True), interval(change.low, change.high)]
+
+
+def letter_priors(runs: Sequence[Run]) -> Table | None:
+    """Tabulate the model's prior for each letter; None without scored letters in cyclic orders."""
+    found = [run.studies.get("letter_prior", {}) for run in runs]
+    cells = list(
+        dict.fromkeys((options, letter) for priors in found for options in priors for letter in priors[options])
+    )
+    if not cells:
+        return None
+    rows: list[list[Cell]] = [
+        [letter, int(options), *(Number.of(priors.get(options, {}).get(letter, UNDEFINED)) for priors in found)]
+        for options, letter in sorted(cells, key=lambda cell: (int(cell[0]), cell[1]))
+    ]
+    return Table(
+        "Prior for the letters",
+        ["letter", "options", *models(runs)],
+        rows,
+        "The probability that the model gives to a letter, whatever is printed there. acc_pride divides it out.",
+    )
 
 
 def paired(runs: Sequence[Run], metric: str) -> Dots | None:

@@ -54,6 +54,9 @@ def score_table(runs: Sequence[Run], *, alike: bool) -> Table:
         if name == "consistency_rate" and not runs[0].table.written.any():
             chance = [Number(metrics.chance_consistency_rate(run.table) if run.table.is_whole else nan) for run in runs]
             rows.append(["consistency_rate by chance", *(cell for number in chance for cell in (number, ""))])
+        if name == "recall_spread":
+            chance = [Number.of(run.estimates.get("recall_spread_by_chance", UNDEFINED)) for run in runs]
+            rows.append(["recall_spread by chance", *(cell for number in chance for cell in (number, ""))])
     rows.append(["questions", *(cell for run in runs for cell in (len(run.table.sizes), ""))])
     rows.append(["answers", *(cell for run in runs for cell in (run.table.answers, ""))])
     marks = f"{_MARKS}{_NO_MARK}" if _mark(rows) else ""

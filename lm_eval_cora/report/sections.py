@@ -21,7 +21,7 @@ from lm_eval_cora.report.run import Run
 BLOCKS: dict[str, Callable[[Sequence[Run]], Block | Sequence[Block] | None]] = {
     block.__name__: block
     for block in (
-        *(pictures.changes, pictures.heat_maps),
+        *(pictures.changes, pictures.heat_maps, pictures.letter_bias, pictures.letter_priors),
         *(tables.bmca_curve, tables.accuracy_ranges, tables.by_kind, tables.picks_by_letter),
         *(tables.by_category, tables.same_size, tables.resampled, tables.with_references, study.study_tables),
     )

@@ -78,9 +78,9 @@ def _found(probe: str) -> dict[str, Estimate]:
     return estimates(chosen, table)
 
 
-NO_CLOSED_FORM = ("acc_min", "acc_max", "macro_acc_min", "macro_acc_max")
+NO_CLOSED_FORM = ("acc_min", "acc_max", "macro_acc_min", "macro_acc_max", "recall_spread")
 
-OF_A_TEST = ("acc_range", "macro_acc_range", "position_chi_square", "position_p_value")
+OF_A_TEST = ("recall_spread_by_chance", "acc_range", "macro_acc_range", "position_chi_square", "position_p_value")
 
 
 @pytest.mark.parametrize("probe", MADE)

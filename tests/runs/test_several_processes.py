@@ -75,11 +75,16 @@ MATHS = ("cora_math_prompts", "boxed")
 """A task that compares the answers of all ranks to a question."""
 
 
+LETTERS = ("cora_demo_order_mc", "letters")
+"""A task whose metrics need the likelihoods of all letters."""
+
+
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], dict[str, Any]]:
     """All runs; one start of the processes does them all, because starting takes longer than the runs."""
     chosen = {(form, name): {"task": form, **RUNS[name]} for form, name in CASES}
     chosen |= {(form, name): {"task": form, **EARLY[name]} for form, name in EARLY_CASES}
+    chosen[LETTERS] = {"task": LETTERS[0], "options": {"orders": "cyclic", "questions": 13}}
     if importlib.util.find_spec("math_verify") is None:
         return chosen
     path = tmp_path_factory.mktemp("maths") / "problems.jsonl"
@@ -129,6 +134,13 @@ def test_the_numbers_are_those_of_one_process(alone: Outcomes, together: Outcome
     assert found == metrics(alone[case])
     assert together[case]["n-samples"] == alone[case]["n-samples"]
     assert together[case]["signature"] == alone[case]["signature"]
+
+
+def test_the_letter_bias_is_that_of_one_process(alone: Outcomes, together: Outcomes) -> None:
+    found = metrics(together[LETTERS])
+    assert 0 < found["acc_pride,none"] < 1
+    assert found["acc_pride_stderr,none"] > 0
+    assert found == metrics(alone[LETTERS])
 
 
 @pytest.mark.parametrize("case", CASES, ids=" ".join)

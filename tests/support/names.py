@@ -78,14 +78,21 @@ def score_metrics(name: str, probe: str) -> list[str]:
     original = ["mcqa", "ci", "cora"]
     rest = {
         "prompts": ["equal@0.8", *original, "invalid"],
-        "order": ["acc_h", *original, "position_chi_square", "invalid", *["ties"] * name.endswith("_mc")],
+        "order": [
+            "acc_h",
+            *original,
+            "recall_spread",
+            "position_chi_square",
+            "invalid",
+            *["ties"] * name.endswith("_mc"),
+        ],
         "sampling": ["invalid"],
     }
     return ["acc", *RANGE, *paper, *macro, *macro_paper, *rate, *rest[probe], *["timeouts"] * (benchmark == "math")]
 
 
 LOWER_IS_BETTER = {
-    *("timeouts", "position_chi_square"),
+    *("timeouts", "position_chi_square", "recall_spread"),
     *("invalid", "ties", "recall_misleading", "recall_misleading_multi"),
     *(name for name in CONFIDENCE if "right" not in name),
 }

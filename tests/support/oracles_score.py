@@ -28,6 +28,7 @@ from tests.support.oracles import (
     mcqa,
     ties,
 )
+from tests.support.oracles_letter_bias import acc_permuted, acc_pride, letter_prior, recall_spread
 
 Values = dict[str, float | None]
 
@@ -164,7 +165,7 @@ def position_chi_square(questions: Questions) -> float | None:
     total, covariance = [Fraction(0)] * (letters - 1), [[Fraction(0)] * (letters - 1) for _ in range(letters - 1)]
     for records in asked:
         rotations = _rotations(records)
-        total = [one + other for one, other in zip(total, rotations[0], strict=False)]
+        total = [one + other for one, other in zip(total, [*rotations[0], *[Fraction(0)] * letters], strict=False)]
         for moved in rotations:
             d = [*moved, *[Fraction(0)] * letters][: letters - 1]
             for i, row in enumerate(covariance):
@@ -308,6 +309,9 @@ def order_metrics(questions: Questions) -> Values:
         | _ranges(questions, positions=True)
         | _spreads(questions, positions=True)
         | {metric.__name__: metric(questions) for metric in (acc_h, mcqa, ci, cora, ties, position_chi_square)}
+        | {"acc_permuted": acc_permuted(questions), "acc_pride": acc_pride(questions)}
+        | {"recall_spread": recall_spread([float(r) for r in accuracies(questions, positions=True).values()])}
+        | _named("letter_prior", letter_prior(questions))
         | _named("positions", each_kind(questions, positions=True))
         | _named("picks_by_letter", picks_by_letter(questions))
         | _named("by_category", by_category(questions, positions=True))

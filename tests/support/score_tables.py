@@ -6,10 +6,12 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from math import inf, nan
 from typing import Literal
 
 from hypothesis import strategies as st
 
+from lm_eval_cora.answers.likelihood import as_bytes
 from lm_eval_cora.probes.order import Orders, order
 from lm_eval_cora.probes.prompts import SINGLE_LETTER, prompts
 from lm_eval_cora.probes.sampling import sampling
@@ -78,7 +80,20 @@ class Chooser:
             position=place,
             original=variant.original,
             followed=(variant.ordinal + len(name)) % 4 > 0,
+            likelihoods=_likelihoods(f"{name} {variant.ordinal}", variant, place),
         )
+
+
+def _likelihoods(key: str, variant: Variant, place: int | None) -> bytes:
+    """Log-likelihoods of the letters of an order, with ties and impossible letters; nan if no letter is picked."""
+    if not variant.kind.startswith("answer_at_"):
+        return b""
+    rng = random.Random(key)
+    scores = [
+        rng.choice((-inf, -3.0, -1.5, -1.5, -0.7)) + 0.5 * (letter == 0) for letter in range(len(variant.printed))
+    ]
+    scores[place or 0] = nan if place is None else rng.choice((-0.5, -0.25))
+    return as_bytes(scores)
 
 
 @st.composite
@@ -99,14 +114,14 @@ def score_questions(draw: st.DrawFn, probe: Probe, min_size: int = 1) -> list[li
 
 
 def random_score_questions(
-    count: int, probe: Probe, options: Sequence[int] = (3, 4, 5, 10), seed: int = 0
+    count: int, probe: Probe, options: Sequence[int] = (3, 4, 5, 10), seed: int = 0, orders: Orders = "swap"
 ) -> list[list[Record]]:
     """Larger tables, sorted by category. Questions with more options are harder."""
     rng = random.Random(seed)
     result = []
     for number in range(count):
         size = rng.choice(options)
-        variants = _variants(probe, size, rng.randrange(size), number % 10 == 0)
+        variants = _variants(probe, size, rng.randrange(size), number % 10 == 0, orders)
         knows = 9 - size / 2 - 2 * (number % 3)
         chooser = Chooser(
             style=rng.choices(STYLES, (knows, 1, 2, 1, 0.5))[0],

@@ -155,9 +155,13 @@ def without_errors() -> Iterator[None]:
     def no_intervals(values: np.ndarray, *_: object) -> list[tuple[float, float]]:
         return [(nan, nan)] * len(values)
 
+    def no_draws(covariance: np.ndarray) -> np.ndarray:
+        return np.zeros((2, len(covariance)))
+
     with (  # functions, because a Mock takes longer than most metrics
         mock.patch("lm_eval_cora.metrics.extremes.bootstrap", zeros),
         mock.patch("lm_eval_cora.metrics.extremes._together", no_intervals),
+        mock.patch("lm_eval_cora.metrics.letter_bias.normal_draws", no_draws),
         mock.patch("lm_eval_cora.metrics.estimate.of_terms", only_value),
         mock.patch("lm_eval_cora.metrics.estimate.standard_error", no_error),
     ):

@@ -1,0 +1,410 @@
+"""Letter bias: accuracy before and after its removal, the model's prior for the letters, and the spread of recalls.
+
+Zheng et al. 2024 split the probability that a model gives to a letter into a prior for the letter, which does not
+depend on the options, and the probability of the option printed there.
+
+Symbols: P_i(d | o) is the probability of letter d for question i with its options in order o, normalised over the
+printed letters. The orders are the A rotations of the A options (`orders: cyclic`), so each option is printed once at
+each letter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import hypot, inf, nan, sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of, share_of, standard_error
+from lm_eval_cora.metrics.extremes import FEWEST
+from lm_eval_cora.metrics.intervals import IN_95_PERCENT, wilson, wilson_with_error
+from lm_eval_cora.metrics.kinds import accuracies, covariance_of, influence_on, kinds_of, strata_of, trials_of
+from lm_eval_cora.metrics.simultaneous import normal_draws
+from lm_eval_cora.probes.order import POSITIONS
+from lm_eval_cora.question import LETTERS
+from lm_eval_cora.randomness import draw
+from lm_eval_cora.responses import Floats, Ints, ResponseTable
+
+PARTS = 10
+"""Number of parts of the questions. The prior for each part comes from the others."""
+
+_ROUNDING = 1e-9
+"""Values that differ by less are tied, and the first one counts."""
+
+_LARGEST_SPREAD = 0.5
+"""Largest standard deviation of numbers from 0 to 1."""
+
+_HALVINGS = 40
+
+
+def acc_permuted(table: ResponseTable) -> Estimate:
+    """Accuracy of the option with the highest mean probability over all rotations of the options.
+
+    The pick of question i is the option j that maximises
+
+        (1 / A) sum over o of P_i(letter of j in o | o).
+
+    A preference for a letter favours each option once, so it cancels. Equal distractors count separately.
+
+    Args:
+        table: Answers to N questions in cyclic orders, with the log-likelihoods of the letters.
+
+    Returns:
+        A share of questions from 0 to 1. Ties take the first option. A question with an unscored letter counts as
+        wrong. nan without questions, for other orders, and for written answers. The standard error is sd / sqrt(N).
+
+    Example:
+        >>> from lm_eval_cora.answers.likelihood import as_bytes
+        >>> from lm_eval_cora.records import Record
+        >>> orders = [("answer_at_A", (0, 1), [0.9, 0.1]), ("answer_at_B", (1, 0), [0.6, 0.4])]
+        >>> records = [
+        ...     Record(question, 2, place, kind, printed, 0, likelihoods=as_bytes(np.log(chances)))
+        ...     for question in "ab"
+        ...     for place, (kind, printed, chances) in enumerate(orders)
+        ... ]
+        >>> acc_permuted(ResponseTable.from_records(records)).value  # means: 0.65 and 0.35
+        1.0
+
+    Source: Zheng et al. 2024 (arXiv:2309.03882), section 3.1, eq. 1 with cyclic permutations.
+    """
+    if not _is_scored(table):
+        return UNDEFINED
+    right = np.zeros(len(table.sizes), dtype=np.bool_)
+    for group in _groups(table):
+        right[group.members] = _first_best(_of_options(np.exp(group.logs)).mean(axis=1)) == group.right
+    return share_of(right)
+
+
+def acc_pride(table: ResponseTable) -> Estimate:
+    """Accuracy in the original order after the model's prior for the letters is divided out (PriDe).
+
+    The pick of question i is the letter d that maximises
+
+        log P_i(d | original order) - log prior(d).
+
+    The prior is the mean over other questions with the same number of options of `softmax(mean over o of log P_i(d |
+    o))`; see `letter_prior`. It is cross-fitted: the questions are divided into tenths by a hash of their ids, and the
+    prior of a tenth comes from the other nine. The paper estimates it on 5% of the questions, and answers those by
+    `acc_permuted`. With fewer than ten questions of a number of options, their prior is unknown, and their answers do
+    not change.
+
+    The standard error contains the error of the prior: the influence of question i is
+
+        x_i + sum over d of g_d (q_i(d) - prior(d)) / prior(d),
+
+    with x_i = 1 if i is right, its own prior q_i, and g_d the derivative by log prior(d) of the accuracy on the n
+    questions with as many options. The derivative is a central difference with steps of n^(-1/5).
+
+    Args:
+        table: Answers to N questions in cyclic orders, with the log-likelihoods of the letters.
+
+    Returns:
+        A share of questions from 0 to 1. Ties take the first letter. A question with an unscored letter counts as
+        wrong. nan if no number of options has ten questions, for other orders, and for written answers.
+
+    Example:
+        >>> from lm_eval_cora.answers.likelihood import as_bytes
+        >>> from lm_eval_cora.records import Record
+        >>> orders = [("answer_at_A", (0, 1), [0.6, 0.4]), ("answer_at_B", (1, 0), [0.9, 0.1])]
+        >>> records = [
+        ...     Record(question, 2, place, kind, printed, 0, likelihoods=as_bytes(np.log(chances)))
+        ...     for question in "abcdefghij"
+        ...     for place, (kind, printed, chances) in enumerate(orders)
+        ... ]
+        >>> acc_pride(ResponseTable.from_records(records)).value  # A is picked, but it has a prior of 0.79
+        0.0
+
+    Source: Zheng et al. 2024 (arXiv:2309.03882), section 3.3: the prior of a question, its mean, and the division by
+    it. Cross-fitting and the standard error are ours.
+    """
+    groups = list(_groups(table)) if _is_scored(table) else []
+    if not any(len(group.members) >= FEWEST for group in groups):
+        return UNDEFINED
+    right, by_prior = np.zeros(len(table.sizes), dtype=np.bool_), np.zeros(len(table.sizes))
+    for group in groups:
+        first, own = group.logs[:, 0], _own_priors(group.logs)
+        if len(group.members) < FEWEST:
+            right[group.members] = _first_best(first) == group.right
+            continue
+        logs = _log(_priors_of_others(own, _parts(table, group.members)))
+        right[group.members] = _without_prior(first, logs) == group.right
+        prior = own.mean(axis=0)
+        slopes = _slopes(first, logs, group.right) / len(group.members)
+        deviations = np.divide(own - prior, prior, out=np.zeros_like(own), where=prior > 0)
+        by_prior[group.members] = deviations @ slopes
+    return _with_prior(share_of(right), by_prior)
+
+
+def letter_prior(table: ResponseTable) -> dict[str, dict[str, Estimate]]:
+    """The model's prior for the letters, whatever is printed there, by the number of options.
+
+    The prior of question i is q_i(d) = softmax over d of the mean over o of log P_i(d | o). Each option is printed once
+    at each letter, so the options add the same constant to all letters. The prior is the mean of q_i.
+
+    Args:
+        table: Answers to N questions in cyclic orders, with the log-likelihoods of the letters.
+
+    Returns:
+        For each number of options, such as "4", the prior of each letter, from 0 to 1. Questions with an unscored
+        letter are left out. Empty without questions, for other orders, and for written answers.
+
+    Example:
+        >>> from lm_eval_cora.answers.likelihood import as_bytes
+        >>> from lm_eval_cora.records import Record
+        >>> orders = [("answer_at_A", (0, 1), [0.9, 0.1]), ("answer_at_B", (1, 0), [0.64, 0.36])]
+        >>> records = [
+        ...     Record(question, 2, place, kind, printed, 0, likelihoods=as_bytes(np.log(chances)))
+        ...     for question in "ab"
+        ...     for place, (kind, printed, chances) in enumerate(orders)
+        ... ]
+        >>> priors = letter_prior(ResponseTable.from_records(records))
+        >>> {letter: round(prior.value, 3) for letter, prior in priors["2"].items()}  # 4 to 1: the root of 9/1 * 16/9
+        {'A': 0.8, 'B': 0.2}
+
+    Source: Zheng et al. 2024 (arXiv:2309.03882), sections 3.2 and 3.3, which uses 5% of the questions.
+    """
+    found = {}
+    for group in _groups(table) if _is_scored(table) else ():
+        own = _own_priors(group.logs)
+        found[str(own.shape[1])] = {LETTERS[place]: mean_of(own[:, place]) for place in range(own.shape[1])}
+    return found
+
+
+def recall_spread(table: ResponseTable) -> Estimate:
+    """Spread of the recalls of the letters: how much the accuracy depends on the letter of the right option.
+
+    The recall r_d is the accuracy of the variants whose right option is printed at letter d. The spread of A letters is
+    their population standard deviation,
+
+        sqrt((1 / A) sum over d of (r_d - mean of r)^2).
+
+    All orders count, so with one number of options each question is in all recalls, and easy questions at one letter
+    cannot look like a preference. With several numbers of options the recalls are adjusted as in `acc_min`, because
+    only some questions have the last letters.
+
+    The spread is above 0 even if all letters have the same recall; see `recall_spread_by_chance`. The recalls are about
+    normal with the covariance of the sample. The standard error is the standard deviation of the spread of 20,000 such
+    draws. The 95% interval has the true spreads that give a spread at least as large, and one at least as small, with a
+    probability of 2.5% or more. If the spread is below the one expected by chance, the upper end is that of the
+    expected one.
+
+    Args:
+        table: Answers to N questions of the order probe, in any orders.
+
+    Returns:
+        A value from 0 to 0.5, slightly above at most because of the adjustment; nan without questions and for other
+        probes. The standard error is nan with one question. The influence of single questions is undefined, as for
+        `acc_min`: the bias differs between models, so a difference of spreads has no error.
+
+    Example:
+        >>> from lm_eval_cora.records import Record
+        >>> kinds = ["answer_at_A", "answer_at_B"]
+        >>> records = [Record("q1", 2, place, kind, (0, 1), 0, picked=place) for place, kind in enumerate(kinds)]
+        >>> recall_spread(ResponseTable.from_records(records)).value  # the recall of A is 1, that of B is 0
+        0.5
+
+    Source: RStd of Zheng et al. 2024 (arXiv:2309.03882), section 2.2, which uses the original order only.
+    """
+    if not _is_order_probe(table):
+        return UNDEFINED
+    kinds, strata = [kinds_of(table, positions=True)], strata_of(table, macro=False)
+    recalls = accuracies(kinds, strata)[0]
+    spread = float(recalls.std())
+    if len(table.sizes) < 2:
+        return Estimate(spread, nan)
+    covariance = covariance_of(influence_on(kinds, strata))
+    if not covariance.trace():  # no question differs, but others could
+        rates = zip(recalls.clip(0, 1).tolist(), trials_of(kinds, strata).tolist(), strict=True)
+        widths = [high - low for low, high in (wilson(rate * trials, trials) for rate, trials in rates)]
+        covariance = np.diag((np.array(widths) / (2 * IN_95_PERCENT)) ** 2)
+    draws = normal_draws(covariance)
+    error = float((recalls + draws).std(axis=1).std(ddof=1))
+    return Estimate(spread, error, ends=_ends(recalls, draws))
+
+
+def recall_spread_by_chance(table: ResponseTable) -> Estimate:
+    """Expected spread of the recalls if all letters had the same true recall.
+
+    This is the mean spread of normal variables with the covariance of the recalls over questions. Answers to the same
+    question depend on each other, so it is smaller than for independent samples.
+
+    Args:
+        table: Answers to N questions of the order probe, in any orders.
+
+    Returns:
+        A value of at least 0, without a standard error; nan with fewer than ten questions, and for other probes.
+
+    Example:
+        >>> from lm_eval_cora.records import Record
+        >>> records = [
+        ...     Record(f"q{number}", 2, place, kind, (0, 1), 0, picked=number // (1 + place) % 2)
+        ...     for number in range(100)
+        ...     for place, kind in enumerate(["answer_at_A", "answer_at_B"])
+        ... ]
+        >>> round(recall_spread_by_chance(ResponseTable.from_records(records)).value, 2)
+        0.03
+
+    Source: ours.
+    """
+    if not _is_order_probe(table) or len(table.sizes) < FEWEST:
+        return UNDEFINED
+    influence = influence_on([kinds_of(table, positions=True)], strata_of(table, macro=False))
+    return Estimate(float(normal_draws(covariance_of(influence)).std(axis=1).mean()), nan)
+
+
+def has_cyclic_orders(table: ResponseTable) -> bool:
+    """Whether the variants of each question are the rotations of its options, starting with the original order.
+
+    Example:
+        >>> has_cyclic_orders(ResponseTable.from_hits([[1, 0]]))
+        False
+    """
+    if not _is_order_probe(table) or not (table.sizes[table.question] == table.options).all():
+        return False
+    right, starts = _right_letters(table), np.cumsum(table.sizes) - table.sizes
+    turns = np.arange(len(right)) - starts[table.question]
+    return bool(((right + turns - right[starts][table.question]) % table.options == 0).all())
+
+
+class _Group(NamedTuple):
+    """The n scored questions with A options.
+
+    Attributes:
+        members: (n,) indices of the questions.
+        logs: (n, A, A) log P_i(d | o) by rotation and letter.
+        right: (n,) letter of the right option in the original order.
+    """
+
+    members: Ints
+    logs: Floats
+    right: Ints
+
+
+def _is_scored(table: ResponseTable) -> bool:
+    """Whether the letters of cyclic orders were scored. Some of the scores may be missing."""
+    return table.likelihoods.shape[1] > 0 and has_cyclic_orders(table)
+
+
+def _groups(table: ResponseTable) -> Iterator[_Group]:
+    """Yield the questions with all scores, by their number of options."""
+    starts, right = np.cumsum(table.sizes) - table.sizes, _right_letters(table)
+    for options in np.unique(table.sizes).tolist():
+        members = np.flatnonzero(table.sizes == options)
+        rows = starts[members][:, None] + np.arange(options)
+        scores = table.likelihoods[rows, :options].astype(np.float64)
+        scored = ~np.isnan(scores).any(axis=(1, 2))
+        members = members[scored]
+        if len(members):
+            yield _Group(members, _normalised(scores[scored]), right[starts[members]])
+
+
+def _is_order_probe(table: ResponseTable) -> bool:
+    return bool(len(table.sizes)) and set(table.kinds) <= set(POSITIONS)
+
+
+def _right_letters(table: ResponseTable) -> Ints:
+    """(R,) letter of the right option in each variant, from 0."""
+    return np.array([POSITIONS.index(kind) for kind in table.kinds], dtype=np.int64)[table.kind]
+
+
+def _normalised(scores: Floats) -> Floats:
+    """Log-probabilities over the last axis. Infinite scores share the probability; so do scores that are all -inf."""
+    with np.errstate(invalid="ignore"):
+        shifted = np.nan_to_num(scores - scores.max(axis=-1, keepdims=True), nan=0.0, neginf=-inf)
+    logs: Floats = shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
+    return logs
+
+
+def _of_options(values: Floats) -> Floats:
+    """(n, A, A) the values by rotation and option instead of letter: rotation o prints option j at letter j - o."""
+    options = np.arange(values.shape[2])
+    by_option: Floats = values[:, options[:, None], (options - options[:, None]) % len(options)]
+    return by_option
+
+
+def _own_priors(logs: Floats) -> Floats:
+    """(n, A) the prior that each question alone gives."""
+    return np.exp(_normalised(logs.mean(axis=1)))
+
+
+def _parts(table: ResponseTable, members: Ints) -> Ints:
+    """(n,) the tenth of each question, from a hash of its id."""
+    keys = [draw(2**64, "letter bias", table.question_ids[number]) for number in members.tolist()]
+    places = np.empty(len(keys), dtype=np.int64)
+    places[np.argsort(np.array(keys, dtype=np.uint64), kind="stable")] = np.arange(len(keys))
+    return places % PARTS
+
+
+def _priors_of_others(own: Floats, parts: Ints) -> Floats:
+    """(n, A) for each question the mean of the priors of the questions in other parts."""
+    sums = np.stack([own[parts == part].sum(axis=0) for part in range(PARTS)])
+    counts = np.bincount(parts, minlength=PARTS)
+    priors: Floats = ((sums.sum(axis=0) - sums) / (len(own) - counts)[:, None])[parts]
+    return priors.clip(0)
+
+
+def _log(priors: Floats) -> Floats:
+    with np.errstate(divide="ignore"):
+        logs: Floats = np.log(priors)
+    return logs
+
+
+def _without_prior(logs: Floats, priors: Floats) -> Ints:
+    """(n,) the letter with the highest log-probability without the prior. An impossible letter stays impossible."""
+    with np.errstate(invalid="ignore"):
+        return _first_best(np.where(logs == -inf, -inf, logs - priors))
+
+
+def _first_best(values: Floats) -> Ints:
+    """(n,) index of the highest value in each row; of several, the first one."""
+    with np.errstate(invalid="ignore"):
+        best = values.max(axis=1, keepdims=True)
+        found: Ints = ((values == best) | (values >= best - _ROUNDING)).argmax(axis=1)
+    return found
+
+
+def _slopes(logs: Floats, priors: Floats, right: Ints) -> Floats:
+    """(A,) derivative of the number of right answers by the logarithm of each letter's prior."""
+    step = len(right) ** -0.2
+    slopes = np.empty(logs.shape[1])
+    for place in range(len(slopes)):
+        change = np.zeros(len(slopes))
+        change[place] = step
+        lower, higher = ((_without_prior(logs, priors + sign * change) == right).sum() for sign in (-1, 1))
+        slopes[place] = (higher - lower) / (2 * step)
+    return slopes
+
+
+def _with_prior(share: Estimate, by_prior: Floats) -> Estimate:
+    """A share of questions, with (N,) the influence of each question by way of the prior."""
+    assert share.outcomes is not None
+    influence = share.outcomes + by_prior
+    error = standard_error(influence)
+    ends = wilson_with_error(share.value, error, len(influence))
+    if not share.outcomes.std():  # no question differs, but others could
+        error = hypot(error, share.stderr)
+    return Estimate(share.value, error, influence, ends=ends)
+
+
+def _ends(recalls: Floats, draws: Floats) -> tuple[float, float]:
+    """The ends of the interval of the spread: true spreads for which the observed one is in a tail of 2.5%.
+
+    The true recalls lie on the line from equal recalls through the observed ones.
+    """
+    centred, spread = recalls - recalls.mean(), float(recalls.std())
+    draws = draws - draws.mean(axis=1, keepdims=True)
+    along = draws @ centred / (len(recalls) * spread) if spread else draws[:, 0] / sqrt(len(recalls))
+    squares = (draws**2).mean(axis=1)
+    least = max(spread, float(np.sqrt(squares).mean()))
+
+    def edge(observed: float, tail: float) -> float:
+        """The true spread that is exceeded by the observed one with the probability of the tail."""
+        low, high = 0.0, 2.0
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            above = (middle**2 + 2 * middle * along + squares >= observed**2).mean()
+            low, high = (middle, high) if above < tail else (low, middle)
+        return low
+
+    return min(edge(spread, 0.025), spread), max(min(edge(least, 0.975), _LARGEST_SPREAD), spread)

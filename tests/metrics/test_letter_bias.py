@@ -1,0 +1,273 @@
+"""Letter bias: values worked out by hand, a planted prior, and errors and intervals compared with repeated samples."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import isnan, sqrt
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from lm_eval_cora.metrics import (
+    Estimate,
+    acc_permuted,
+    acc_pride,
+    difference,
+    letter_prior,
+    mcqa,
+    recall_spread,
+    recall_spread_by_chance,
+)
+from lm_eval_cora.metrics.letter_bias import has_cyclic_orders
+from lm_eval_cora.probes.order import Orders, order
+from lm_eval_cora.question import Question
+from lm_eval_cora.reading import read_likelihoods
+from lm_eval_cora.records import Record
+from lm_eval_cora.responses import ResponseTable
+from tests.support.letters import PRIOR, planted, scored
+
+
+def table(*questions: list[Record]) -> ResponseTable:
+    return ResponseTable.from_records(record for records in questions for record in records)
+
+
+def twins(count: int, *chances: list[float], answer: int = 0) -> list[list[Record]]:
+    return [scored(f"q{number}", chances, answer) for number in range(count)]
+
+
+# ---- values worked out by hand
+
+
+def test_permuted_takes_the_highest_mean_over_the_orders() -> None:
+    """Options X, Y, Z print as XYZ, YZX, ZXY. X has 0.5, 0.3 and 0.2; Y has 0.3, 0.6 and 0.2; Z the rest."""
+    chances = [[0.5, 0.3, 0.2], [0.6, 0.1, 0.3], [0.6, 0.2, 0.2]]
+    assert [acc_permuted(table(scored("q", chances, answer))).value for answer in range(3)] == [0, 1, 0]
+
+
+def test_the_probabilities_are_normalised_over_the_printed_letters() -> None:
+    """X has 0.4 of 1 and 0.08 of 0.1, that is 0.4 and 0.8. Without the division, Y would have more: 0.6 and 0.02."""
+    assert acc_permuted(table(scored("q", [[0.4, 0.6], [0.02, 0.08]], 0))).value == 1.0
+
+
+def test_the_prior_is_the_geometric_mean_over_the_orders() -> None:
+    """The roots of 0.9 * 0.64 and 0.1 * 0.36 are 24 to 6; those of 0.8 * 0.5 and 0.2 * 0.5 are 2 to 1."""
+    found = letter_prior(table(scored("a", [[0.9, 0.1], [0.64, 0.36]]), scored("b", [[0.8, 0.2], [0.5, 0.5]])))
+    assert {letter: prior.value for letter, prior in found["2"].items()} == pytest.approx(
+        {"A": (4 / 5 + 2 / 3) / 2, "B": (1 / 5 + 1 / 3) / 2}
+    )
+    assert found["2"]["A"].stderr == pytest.approx((4 / 5 - 2 / 3) / 2)
+
+
+def test_pride_divides_by_the_prior_of_the_other_questions() -> None:
+    """Twenty questions have a prior of 4 to 1. A with 0.82 stays, with 0.78 it does not; the answer is A."""
+    own = [[0.9, 0.1], [0.64, 0.36]]
+    low, high = [[0.78, 0.22], [0.82, 0.18]], [[0.82, 0.18], [0.78, 0.22]]  # their prior is 4.0 to 1, too
+    questions = [*twins(18, *own, answer=0), scored("q18", low), scored("q19", high)]
+    assert acc_pride(table(*questions)).value == pytest.approx(19 / 20)
+
+
+def test_a_question_does_not_count_for_its_own_prior() -> None:
+    """q9 has A with 0.52, more than the 0.5 of the others, but less than the 0.54 of all ten; so it picks A.
+
+    The prior of its own two orders is 0.88. For the others, it raises the prior of A to 0.54, and they pick B.
+    """
+    questions = [*twins(9, [0.5, 0.5], [0.5, 0.5], answer=1), scored("q9", [[0.52, 0.48], [0.98, 0.02]], 0)]
+    assert letter_prior(table(*questions))["2"]["A"].value == pytest.approx(0.538, abs=0.001)
+    assert acc_pride(table(*questions)).value == 1.0
+
+
+def test_a_model_that_only_sees_letters_picks_the_first_one_after_the_prior() -> None:
+    """All letters are exactly tied, whatever the last digits of sums and logarithms are."""
+    for answer in range(3):
+        same = twins(30, *([[0.7, 0.2, 0.1]] * 3), answer=answer)
+        assert acc_pride(table(*same)).value == float(answer == 0)
+        assert acc_permuted(table(*same)).value == float(answer == 0)
+
+
+def test_the_spread_of_the_recalls() -> None:
+    """A is always right, B in one of two questions, C never: 1, 1/2, 0 have a variance of 1/6."""
+    picks = {"q1": (0, 0, 1), "q2": (0, 1, 1)}
+    records = [
+        Record(name, 3, place, f"answer_at_{letter}", (0, 1, 2), 0, picked=picked)
+        for name, row in picks.items()
+        for place, (letter, picked) in enumerate(zip("ABC", row, strict=True))
+    ]
+    found = recall_spread(ResponseTable.from_records(records))
+    assert found.value == pytest.approx(sqrt(1 / 6))
+    assert found.influence is None
+
+
+def test_the_recalls_do_not_depend_on_which_questions_have_a_letter() -> None:
+    """Easy questions with two options and hard ones with three: no letter matters, so the spread is 0."""
+
+    def question(name: str, size: int, picked: int) -> list[Record]:
+        return [
+            Record(name, size, n, f"answer_at_{'ABC'[n]}", tuple(range(size)), 0, picked=picked) for n in range(size)
+        ]
+
+    assert recall_spread(table(question("q1", 2, 0), question("q2", 3, 1))).value == pytest.approx(0)
+
+
+# ---- what is missing
+
+
+def test_an_unscored_letter_is_wrong_and_has_no_prior() -> None:
+    whole = twins(12, [0.7, 0.3], [0.6, 0.4])
+    gone = scored("x", [[0.7, 0.3], [None, 0.4]])
+    assert acc_permuted(table(*whole)).value == 1.0
+    assert acc_permuted(table(*whole, gone)).value == pytest.approx(12 / 13)
+    assert acc_pride(table(*whole, gone)).value == pytest.approx(12 / 13 * acc_pride(table(*whole)).value)
+    assert letter_prior(table(*whole, gone))["2"]["A"].value == letter_prior(table(*whole))["2"]["A"].value
+    assert acc_permuted(table(gone)).value == 0.0
+    assert letter_prior(table(gone)) == {}
+
+
+def test_impossible_letters() -> None:
+    """B is impossible in every order, so its prior is 0; a letter with no probability is never picked."""
+    never = twins(12, [1.0, 0.0], [1.0, 0.0])
+    found = letter_prior(table(*never))["2"]
+    assert (found["A"].value, found["B"].value) == (1.0, 0.0)
+    assert acc_pride(table(*never)).value == 1.0
+    assert acc_permuted(table(*never)).value == 1.0  # 1/2 each
+    assert acc_pride(table(*twins(12, [0.0, 0.0], [0.0, 0.0], answer=1))).value == 0.0  # equally impossible: a tie
+
+
+def test_few_questions_of_a_number_of_options_keep_their_answers() -> None:
+    biased = twins(12, [0.9, 0.1], [0.8, 0.2], answer=1)
+    few = [scored(f"x{number}", [[0.6, 0.2, 0.2], [0.6, 0.2, 0.2], [0.6, 0.2, 0.2]]) for number in range(9)]
+    assert isnan(acc_pride(table(*few)).value)
+    assert acc_pride(table(*biased, *few)).value == pytest.approx((12 * acc_pride(table(*biased)).value + 9) / 21)
+    assert set(letter_prior(table(*biased, *few))) == {"2", "3"}
+
+
+def test_without_questions_everything_is_undefined() -> None:
+    empty = ResponseTable.from_records(())
+    assert letter_prior(empty) == {}
+    for metric in (acc_permuted, acc_pride, recall_spread, recall_spread_by_chance):
+        assert isnan(metric(empty).value)
+    one = table(scored("q", [[0.7, 0.3], [0.6, 0.4]]))
+    assert isnan(acc_permuted(one).stderr)
+    assert isnan(recall_spread(one).stderr)
+
+
+@pytest.mark.parametrize(("orders", "options", "cyclic"), [("swap", 3, False), ("all", 3, False), ("all", 2, True)])
+def test_other_orders_have_the_spread_alone(orders: Orders, options: int, cyclic: bool) -> None:
+    texts = tuple(f"choice {number}" for number in range(options))
+    scores = [(-1.0 - place, False) for place in range(options)]
+    records = [
+        read_likelihoods(vars(variant), scores)
+        for number in range(12)
+        for variant in order(Question(f"q{number}", "?", texts, number % options), orders=orders)
+    ]
+    found = ResponseTable.from_records(records)
+    assert found.likelihoods.shape == (len(records), options)
+    assert has_cyclic_orders(found) is cyclic
+    assert isnan(acc_permuted(found).value) is isnan(acc_pride(found).value) is not cyclic
+    assert recall_spread(found).value > 0
+
+
+def test_written_answers_in_cyclic_orders_have_the_spread_alone() -> None:
+    found = replace(planted(np.random.default_rng(0), 20)[0], likelihoods=np.zeros((80, 0), dtype=np.float32))
+    assert has_cyclic_orders(found)
+    assert isnan(acc_permuted(found).value)
+    assert letter_prior(found) == {}
+    assert recall_spread(found).value > 0
+
+
+# ---- a planted prior
+
+
+def test_pride_recovers_a_planted_prior() -> None:
+    answers, fair = planted(np.random.default_rng(1), 8000, varied=0.0)
+    found = letter_prior(answers)["4"]
+    assert [found[letter].value for letter in "ABCD"] == pytest.approx(PRIOR, abs=0.025)
+    assert mcqa(answers).value < fair - 0.04
+    assert acc_pride(answers).value == pytest.approx(fair, abs=0.01)
+    assert acc_permuted(answers).value > fair
+    assert recall_spread(answers).value > 5 * recall_spread_by_chance(answers).value
+    change = difference(mcqa(answers), acc_pride(answers))
+    assert 0 < change.low < change.value == acc_pride(answers).value - mcqa(answers).value
+
+
+def test_without_noise_pride_is_exactly_the_model_without_a_prior() -> None:
+    answers, fair = planted(np.random.default_rng(2), 500, noise=0.0, varied=0.0)
+    flat, again = planted(np.random.default_rng(2), 500, (0.25,) * 4, noise=0.0, varied=0.0)
+    assert again == fair
+    assert acc_permuted(flat).value == mcqa(flat).value == fair
+    assert [prior.value for prior in letter_prior(answers)["4"].values()] == pytest.approx(PRIOR, abs=1e-6)
+    assert acc_pride(answers).value == fair
+
+
+# ---- errors and intervals
+
+
+class Repeated(NamedTuple):
+    """The same metric in many samples: its standard deviation, its reported error, its coverage and its mean."""
+
+    sd: float
+    stderr: float
+    covered: float
+    mean: float
+
+
+def repeated(estimates: list[Estimate], truth: float) -> Repeated:
+    values = np.array([found.value for found in estimates])
+    errors = np.array([found.stderr for found in estimates])
+    inside = [low <= truth <= high for low, high in (found.interval for found in estimates)]
+    return Repeated(
+        float(values.std(ddof=1)), sqrt(float((errors**2).mean())), float(np.mean(inside)), float(values.mean())
+    )
+
+
+SAMPLES = 400
+
+
+@pytest.fixture(scope="module")
+def samples() -> list[ResponseTable]:
+    """Answers at A in most questions and priors that vary much, so that the error of the prior matters."""
+    return [planted(np.random.default_rng(seed), 80, at_first=0.9, varied=1.5)[0] for seed in range(SAMPLES)]
+
+
+@pytest.fixture(scope="module")
+def population() -> ResponseTable:
+    return planted(np.random.default_rng(10**6), 40_000, at_first=0.9, varied=1.5)[0]
+
+
+def test_the_error_of_pride_contains_that_of_the_prior(samples: list[ResponseTable], population: ResponseTable) -> None:
+    """Tolerance: three errors of a standard deviation of 400 samples. Without the prior the error is 14% too large."""
+    found = repeated(list(map(acc_pride, samples)), acc_pride(population).value)
+    assert found.stderr == pytest.approx(found.sd, rel=0.105)
+    without = sqrt(found.mean * (1 - found.mean) / 79)
+    assert without > 1.08 * found.stderr
+    assert found.covered == pytest.approx(0.95, abs=0.035)
+
+
+def test_the_errors_of_the_others(samples: list[ResponseTable], population: ResponseTable) -> None:
+    permuted = repeated(list(map(acc_permuted, samples)), acc_permuted(population).value)
+    assert permuted.stderr == pytest.approx(permuted.sd, rel=0.105)
+    spread = repeated(list(map(recall_spread, samples[:120])), recall_spread(population).value)
+    assert spread.stderr == pytest.approx(spread.sd, rel=0.2)
+    assert spread.covered > 0.89
+
+
+def test_the_spread_without_bias_is_the_one_by_chance() -> None:
+    """The interval contains 0 then, and the error is not too small."""
+    fair = [planted(np.random.default_rng(seed), 80, (0.25,) * 4, varied=0.0)[0] for seed in range(120)]
+    found = repeated(list(map(recall_spread, fair)), 0.0)
+    assert np.mean([recall_spread_by_chance(one).value for one in fair]) == pytest.approx(found.mean, rel=0.12)
+    assert found.covered > 0.93
+    assert found.stderr > 0.9 * found.sd
+
+
+@pytest.mark.parametrize("answer", [0, 1])
+def test_if_no_question_differs_the_error_is_still_positive(answer: int) -> None:
+    same = table(*twins(40, [0.9, 0.1], [0.9, 0.1], answer=answer))
+    for metric in (acc_permuted, acc_pride, recall_spread):
+        value, stderr = found = metric(same)
+        low, high = found.interval
+        assert 0 < stderr < 0.15, metric
+        assert 0 <= low <= value <= high <= 1, metric
+        assert high - low > 0.03, metric
+    assert recall_spread(same).value == 0.5
+    assert recall_spread_by_chance(same).value == 0.0

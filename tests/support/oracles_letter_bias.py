@@ -1,0 +1,120 @@
+"""Slow and obvious versions of the metrics of letter bias, straight from the definitions."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from math import exp, fsum, inf, isnan, log
+from statistics import mean, pstdev
+
+from lm_eval_cora.question import LETTERS
+from lm_eval_cora.randomness import draw
+from lm_eval_cora.records import Record
+from tests.support.oracles import Questions
+
+Chances = list[list[float]]
+"""For each order the probability of each letter."""
+
+_TIE = 1e-9
+
+
+def _are_cyclic(questions: Questions) -> bool:
+    """Whether the options of each question move by one letter from variant to variant."""
+    return bool(questions) and all(
+        [record.printed for record in records]
+        == [records[0].printed[turn:] + records[0].printed[:turn] for turn in range(len(records[0].printed))]
+        for records in questions
+    )
+
+
+def _chances(records: Sequence[Record]) -> Chances | None:
+    """The probabilities of a question; None if a letter is not scored."""
+    found = []
+    for record in records:
+        scores = struct.unpack(f"{len(record.likelihoods) // 4}f", record.likelihoods)
+        if len(scores) != len(record.printed) or any(map(isnan, scores)):
+            return None
+        found.append([exp(score) / fsum(map(exp, scores)) for score in scores])
+    return found
+
+
+def _log(value: float) -> float:
+    return log(value) if value > 0 else -inf
+
+
+def _first_best(values: Sequence[float]) -> int:
+    return next(place for place, value in enumerate(values) if value == max(values) or value >= max(values) - _TIE)
+
+
+def _scored(questions: Questions) -> list[tuple[Sequence[Record], Chances]] | None:
+    if not _are_cyclic(questions) or not any(record.likelihoods for records in questions for record in records):
+        return None
+    return [(records, chances) for records in questions if (chances := _chances(records)) is not None]
+
+
+def acc_permuted(questions: Questions) -> float | None:
+    scored = _scored(questions)
+    if scored is None:
+        return None
+    right = 0
+    for records, chances in scored:
+        original = records[0]
+        means = []
+        for option in range(len(original.printed)):
+            # In the order that begins with option k, option j is printed k places before its own.
+            places = [(option - turn) % len(original.printed) for turn in range(len(records))]
+            means.append(mean(chances[turn][place] for turn, place in enumerate(places)))
+        right += original.printed[_first_best(means)] == original.answer
+    return right / len(questions)
+
+
+def _own_prior(chances: Chances) -> list[float]:
+    geometric = [
+        exp(fsum(_log(order[letter]) for order in chances) / len(chances))
+        if all(order[letter] for order in chances)
+        else 0.0
+        for letter in range(len(chances))
+    ]
+    total = fsum(geometric)
+    return [value / total if total else 1 / len(geometric) for value in geometric]
+
+
+def acc_pride(questions: Questions) -> float | None:
+    scored = _scored(questions) or []
+    sizes = {len(records) for records, _ in scored}
+    groups = [[one for one in scored if len(one[0]) == size] for size in sorted(sizes)]
+    if not any(len(group) >= 10 for group in groups):
+        return None
+    right = 0
+    for group in groups:
+        ranked = sorted(group, key=lambda one: draw(2**64, "letter bias", one[0][0].question_id))
+        part = {one[0][0].question_id: rank % 10 for rank, one in enumerate(ranked)}
+        for records, chances in group:
+            original = records[0]
+            prior = [1.0] * len(chances)
+            if len(group) >= 10:
+                others = [
+                    _own_prior(other)
+                    for them, other in group
+                    if part[them[0].question_id] != part[original.question_id]
+                ]
+                prior = [mean(own[letter] for own in others) for letter in range(len(chances))]
+            ratios = [
+                -inf if not chance else _log(chance) - _log(p) for chance, p in zip(chances[0], prior, strict=True)
+            ]
+            right += original.printed[_first_best(ratios)] == original.answer
+    return right / len(questions)
+
+
+def letter_prior(questions: Questions) -> dict[str, float | None]:
+    found: dict[str, float | None] = {}
+    scored = _scored(questions) or []
+    for size in {len(records) for records, _ in scored}:
+        own = [_own_prior(chances) for records, chances in scored if len(records) == size]
+        for letter in range(size):
+            found[f"{size} {LETTERS[letter]}"] = mean(prior[letter] for prior in own)
+    return found
+
+
+def recall_spread(recalls: Sequence[float]) -> float:
+    return pstdev(recalls)
