@@ -230,6 +230,37 @@ def make_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
     )
     _add_reader(export)
 
+    board = _command(
+        commands,
+        "leaderboard",
+        run["leaderboard"],
+        "make a page that ranks many models on many benchmarks",
+        "lm-eval-cora leaderboard runs/ -o index.html\n"
+        "  lm-eval-cora leaderboard runs/ -o site/index.html --reports site/reports --csv site/scores.csv\n"
+        "  lm-eval-cora leaderboard records/ -o index.html    # records of export --format every-eval-ever\n\n"
+        "Models that were not asked the same questions in the same way are never in one table. Models are compared\n"
+        "question by question if the samples are there, else by their standard errors, which is conservative. The\n"
+        "page links to a report.html beside the files of a run. Exit status: 0 on success, 3 after an error.",
+    )
+    board.set_defaults(failed=3)
+    _add_label(board)
+    board.add_argument(
+        "out",
+        nargs="+",
+        type=Path,
+        metavar="DIR",
+        help="a folder with outputs of runs with --log_samples, or with records; it is searched recursively",
+    )
+    board.add_argument(
+        "-o", "--output", type=Path, default=Path("index.html"), metavar="FILE", help="the page (default: index.html)"
+    )
+    board.add_argument("--csv", type=Path, metavar="FILE", help="also write the scores as CSV; - is stdout")
+    board.add_argument(
+        "--reports", type=Path, metavar="DIR", help="also write a report page per run to this folder, and link to it"
+    )
+    board.add_argument("--title", default="Leaderboard", help="title of the page (default: Leaderboard)")
+    _add_reader(board)
+
     guess = _command(
         commands,
         "guess",
@@ -290,11 +321,11 @@ def _command(
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=abbreviations,
     )
-    parser.set_defaults(command=run, usage_error=parser.usage_error)
+    parser.set_defaults(command=run, usage_error=parser.usage_error, failed=1)
     return parser
 
 
-def _add_out(parser: argparse.ArgumentParser) -> None:
+def _add_label(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--label",
         action="append",
@@ -302,6 +333,10 @@ def _add_out(parser: argparse.ArgumentParser) -> None:
         metavar="OUT=NAME",
         help="name of the model of a path; may be repeated. Default: the model's name without its path",
     )
+
+
+def _add_out(parser: argparse.ArgumentParser) -> None:
+    _add_label(parser)
     parser.add_argument(
         "out",
         nargs="+",

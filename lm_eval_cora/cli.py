@@ -15,6 +15,7 @@ from typing import TextIO
 
 from lm_eval_cora.arguments import make_parser
 from lm_eval_cora.benchmarks import BenchmarkError
+from lm_eval_cora.commands.leaderboard import write_leaderboard
 from lm_eval_cora.commands.listing import list_tasks
 from lm_eval_cora.commands.output import say
 from lm_eval_cora.commands.reports import print_comparison, write_export, write_report
@@ -32,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: The arguments of the command line, without the program's name; None reads `sys.argv`.
 
     Returns:
-        The exit status: 0 on success, 1 after an error, 130 after Ctrl-C.
+        The exit status: 0 on success, 1 after an error (3 for `leaderboard`), 130 after Ctrl-C.
 
     Raises:
         SystemExit: With status 2 if the usage is wrong, and with 0 after `--help` and `--version`.
@@ -79,7 +80,7 @@ def _main(arguments: Sequence[str] | None) -> int:
         if getattr(given, "verbose", False) and error.__cause__ is not None:
             traceback.print_exception(error.__cause__)
         print(f"lm-eval-cora {given.name}: {error}", file=sys.stderr)
-        return 1
+        return int(given.failed)
     except KeyboardInterrupt:
         return 130
     except OSError as error:
@@ -88,7 +89,7 @@ def _main(arguments: Sequence[str] | None) -> int:
         where = error.filename or getattr(given, "output", None) or "standard output"
         message = f"{where}: {error.strerror}" if error.strerror else error  # our own errors name the file
         print(f"lm-eval-cora {given.name}: {message}", file=sys.stderr)
-        return 1
+        return int(given.failed)
     return 0
 
 
@@ -108,6 +109,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], None]] = {
     "compare": print_comparison,
     "score": print_scores,
     "export": write_export,
+    "leaderboard": write_leaderboard,
     "guess": print_guessing,
     "tasks": list_tasks,
 }

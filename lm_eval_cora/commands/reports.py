@@ -70,7 +70,7 @@ def print_comparison(given: argparse.Namespace) -> None:
     found = compare_models(
         given.out,
         reader=given.reader,
-        labels=_labels(given),
+        labels=labels_of(given),
         baseline=given.baseline,
         metrics=given.metric,
     )
@@ -112,14 +112,14 @@ def write_export(given: argparse.Namespace) -> None:
 
 def _runs(given: argparse.Namespace) -> list[Run]:
     """Read the runs and print their warnings to stderr."""
-    runs = read_runs(given.out, reader=given.reader, labels=_labels(given))
+    runs = read_runs(given.out, reader=given.reader, labels=labels_of(given))
     for run in runs:
         for note in run.warnings:
             say(f"{run.model}, {run.task}: {note}")
     return runs
 
 
-def _labels(given: argparse.Namespace) -> dict[Path, str]:
+def labels_of(given: argparse.Namespace) -> dict[Path, str]:
     """The names of models given by --label PATH=NAME.
 
     Raises:

@@ -244,9 +244,7 @@ def leading(estimates: Sequence[Estimate], *, higher: bool = True) -> set[int]:
     return {best} | {k for (k, _), change in zip(pairs, found, strict=True) if not differs(change)}
 
 
-def told_apart(
-    estimates: Sequence[Estimate], *, higher: bool = True, paired: bool = True
-) -> list[list[int]]:
+def told_apart(estimates: Sequence[Estimate], *, higher: bool = True, paired: bool = True) -> list[list[int]]:
     """Groups of models that cannot be told apart from the best model of the group, the best group first.
 
     The first group has the best model and all models that cannot be told apart from it (`leading`). The next group has

@@ -83,18 +83,20 @@ def file_names(names: Iterable[str]) -> list[str]:
         >>> file_names(["MedQA: kept, lost", "MEDQA kept/lost", "con", "日本"])
         ['MedQA-kept-lost', 'MEDQA-kept-lost-2', 'con-figure', 'figure']
     """
-    found: list[str] = []
     taken: set[str] = set()
-    for name in names:
-        safe = re.sub(r"[^A-Za-z0-9_]+", "-", name)[:80].strip("-") or "figure"
-        safe = f"{safe}-figure" if _RESERVED.fullmatch(safe) else safe
-        number, unique = 1, safe
-        while unique.lower() in taken:  # some systems do not distinguish upper and lower case
-            number += 1
-            unique = f"{safe}-{number}"
-        taken.add(unique.lower())
-        found.append(unique)
-    return found
+    return [free_name(name, taken) for name in names]
+
+
+def free_name(name: str, taken: set[str]) -> str:
+    """Turn a name into a file name as `file_names` does, different from those in `taken`, and add it to them."""
+    safe = re.sub(r"[^A-Za-z0-9_]+", "-", name)[:80].strip("-") or "figure"
+    safe = f"{safe}-figure" if _RESERVED.fullmatch(safe) else safe
+    number, unique = 1, safe
+    while unique.lower() in taken:  # some systems do not distinguish upper and lower case
+        number += 1
+        unique = f"{safe}-{number}"
+    taken.add(unique.lower())
+    return unique
 
 
 def _paper(width: float) -> Medium:
