@@ -173,7 +173,8 @@ def make_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
         run["compare"],
         "compare models on the same questions, with standard errors and tests",
         "lm-eval-cora compare out/small out/large\n"
-        "  lm-eval-cora compare out/small out/medium out/large --baseline out/small\n\n"
+        "  lm-eval-cora compare out/small out/medium out/large --baseline out/small\n"
+        "  lm-eval-cora compare --history checkpoints/ -o history.html\n\n"
         "With two models, every metric is compared; the difference is the second minus the first. With more, all\n"
         "pairs are compared, or each model with the baseline, with intervals that hold for all pairs together and\n"
         "p-values corrected by Holm's method. Runs of other tasks of the harness are compared document by document.",
@@ -183,12 +184,24 @@ def make_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
         "--baseline", metavar="MODEL", help="path or name of the model with which the others are compared"
     )
     comparing.add_argument(
+        "--history",
+        action="store_true",
+        help="take the runs as versions of one model, sorted by date, and compare each with the version before",
+    )
+    comparing.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        metavar="FILE",
+        help="with --history, also write a chart of the versions: a page (html) or a figure (svg, pdf, png)",
+    )
+    comparing.add_argument(
         "--metric",
         action="append",
         default=[],
         metavar="NAME",
         help="metric to compare; may be repeated. Default: all metrics of two models; of more models the task's "
-        "leading metric, such as cora, and mcqa and bmca@1.0",
+        "leading metric, such as cora, and mcqa and bmca@1.0; with --history the leading metric",
     )
     _add_reader(comparing)
     _add_json(comparing)

@@ -15,6 +15,7 @@ from typing import TextIO
 
 from lm_eval_cora.arguments import make_parser
 from lm_eval_cora.benchmarks import BenchmarkError
+from lm_eval_cora.commands.history import print_history
 from lm_eval_cora.commands.leaderboard import write_leaderboard
 from lm_eval_cora.commands.listing import list_tasks
 from lm_eval_cora.commands.output import say
@@ -106,7 +107,7 @@ def _typed(arguments: Sequence[str]) -> str:
 _COMMANDS: dict[str, Callable[[argparse.Namespace], None]] = {
     "run": run_harness,
     "report": write_report,
-    "compare": print_comparison,
+    "compare": lambda given: print_history(given) if given.history else print_comparison(given),
     "score": print_scores,
     "export": write_export,
     "leaderboard": write_leaderboard,

@@ -31,7 +31,6 @@ def write_leaderboard(given: argparse.Namespace) -> None:
             say(note)
         page = leaderboard_page(boards, given.title, folder, sources.notes)
     for text, path in ((page, given.output), *([(as_csv(boards), given.csv)] if given.csv else [])):
-        path.parent.mkdir(parents=True, exist_ok=True)
         write_text(text, path)
 
 

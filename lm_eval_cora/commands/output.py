@@ -27,7 +27,13 @@ def write_text(text: str, path: Path) -> None:
     if path == STDOUT:
         sys.stdout.write(text)
         return
-    replace_file(path, text.encode("utf-8", "backslashreplace"))  # lone surrogates cannot be encoded
+    write_bytes(text.encode("utf-8", "backslashreplace"), path)  # lone surrogates cannot be encoded
+
+
+def write_bytes(content: bytes, path: Path) -> None:
+    """Write a file, in a folder that is made if needed, and say so."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    replace_file(path, content)
     say(f"wrote {path}")
 
 

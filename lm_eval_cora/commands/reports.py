@@ -67,6 +67,8 @@ def _format_of(output: Path | None) -> str:
 
 def print_comparison(given: argparse.Namespace) -> None:
     """Print the differences between models."""
+    if given.output:
+        given.usage_error("-o: expected --history, too")
     found = compare_models(
         given.out,
         reader=given.reader,

@@ -86,7 +86,7 @@ class Sources:
             use: Called with each run while its answers are in memory; returns the page of the run, None without one.
 
         Returns:
-            The boards, by task.
+            The boards; those of the task with the most models come first.
 
         Raises:
             ReportError: If a file cannot be read, or no run has a score.
@@ -103,7 +103,10 @@ class Sources:
                 boards += self._boards([*entries, *(entry for entry in self._records if entry.name == task)])
         if not boards:
             raise ReportError(f"no run has a score{f': {self.notes[0]}' if self.notes else ''}")
-        return boards
+        most: dict[str, int] = {}
+        for board in boards:
+            most[board.task] = max(most.get(board.task, 0), len(board.rows))
+        return sorted(boards, key=lambda board: (-most[board.task], board.task))
 
     def _runs(self, task: str, readers: SamplesReaders, done: Callable[[int], object]) -> Iterator[tuple[Run, Entry]]:
         """Yield the runs of a task, the newest one of each model and setting."""
@@ -115,7 +118,8 @@ class Sources:
             for files in by_settings.values():
                 runs, notes = runs_of(files, self._checker, self._reader, readers)
                 done(len(files))
-                self.notes += [f"{files[0].model}, {task}: {note}" for note in notes]
+                told = runs[0].notes if runs else notes
+                self.notes += [f"{files[0].model}, {task}: {note}" for note in told]
                 for run in runs:
                     yield run, entry_of(run, files[0].date)
         for path, name in self._answers if task == TASK else []:

@@ -94,20 +94,18 @@ def _entries(record: Mapping[str, Any], file: Path) -> Iterator[Entry]:
 def _estimate(score: Mapping[str, Any]) -> Estimate:
     uncertainty = part_of(score, "uncertainty")
     ends = part_of(uncertainty, "confidence_interval")
-    value = _number(score["score"])
-    stderr = _number(part_of(uncertainty, "standard_error").get("value", nan), least=0.0)
-    low, high = (_number(ends.get(end, nan)) for end in ("lower", "upper"))
-    return Estimate(value, stderr, ends=(low, high))
+    low, high = (_number(ends[end]) if end in ends else nan for end in ("lower", "upper"))
+    error = part_of(uncertainty, "standard_error")
+    stderr = _number(error["value"], least=0.0) if error else nan
+    return Estimate(_number(score["score"]), stderr, ends=(low, high))
 
 
 def _number(value: Any, least: float = -2.0) -> float:
-    """A number from a record; nan only if the record does not have it.
+    """A number from a record.
 
     Raises:
         ValueError: If it is not a number, or out of range.
     """
-    if value is nan:
-        return nan
     if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= 2:
         raise ValueError(f"{value!r:.40} is not a score or its error")
     return float(value)

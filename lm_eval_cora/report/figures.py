@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 WIDTH = 3.4
 """Width in inches of a column of usual two-column papers."""
 
+FORMATS = ("svg", "pdf", "png")
+"""The formats of figures."""
+
 _NARROWEST, _WIDEST = 2.0, 20.0
 
 _SCALE = 0.8
@@ -64,16 +67,33 @@ def write_figures(charts: Sequence[tuple[str, Chart]], folder: Path, width: floa
     paths = []
     folder.mkdir(parents=True, exist_ok=True)
     for name, (_, chart) in zip(file_names(name for name, _ in charts), charts, strict=True):
-        with drawn(chart, medium, svg_fonttype="path") as (figure, _):
-            title = printable(chart.title)
-            for suffix, content in (
-                ("svg", _svg(figure, title)),
-                ("pdf", _saved(figure, "pdf", Title=title, CreationDate=None)),
-                ("png", _png(figure, title)),
-            ):
+        with drawn(chart, medium, svg_fonttype="path") as (drawing, _):
+            for suffix in FORMATS:
                 paths.append(folder / f"{name}.{suffix}")
-                replace_file(paths[-1], content)
+                replace_file(paths[-1], _content(drawing, suffix, chart.title))
     return paths
+
+
+def figure(chart: Chart, suffix: str, width: float | None = None) -> bytes:
+    """Draw one chart as the content of a file for a paper.
+
+    Args:
+        chart: The chart.
+        suffix: One of `FORMATS`.
+        width: Width in inches; None for 3.4.
+
+    Raises:
+        ReportError: If matplotlib is not installed.
+    """
+    with drawn(chart, _paper(WIDTH if width is None else width), svg_fonttype="path") as (drawing, _):
+        return _content(drawing, suffix, chart.title)
+
+
+def _content(drawing: Figure, suffix: str, title: str) -> bytes:
+    title = printable(title)
+    if suffix == "svg":
+        return _svg(drawing, title)
+    return _saved(drawing, "pdf", Title=title, CreationDate=None) if suffix == "pdf" else _png(drawing, title)
 
 
 def file_names(names: Iterable[str]) -> list[str]:
