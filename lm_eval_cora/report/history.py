@@ -11,6 +11,7 @@ from typing import Any
 
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.equivalence import EquivalenceChecker
+from lm_eval_cora.metrics.entries import is_in_table
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, for_json
 from lm_eval_cora.metrics.paired import Difference
 from lm_eval_cora.metrics.several import together
@@ -168,11 +169,11 @@ def _histories(
     leads: dict[str, Sequence[str]] = {}
     for date, run in runs:
         entries = {entry["metric"]: entry for entry in run.entries}
-        known |= dict.fromkeys(entries)
         leads[run.part] = run.probe.leads
         wanted = metrics or run.probe.leads
         found = {name: run.function(entries[name])(run.table) for name in wanted if name in entries}
         estimates = {name: value for name, value in found.items() if isinstance(value, Estimate)}
+        known |= dict.fromkeys([*(name for name, entry in entries.items() if is_in_table(entry)), *estimates])
         previous = before.get(run.part)
         apart = not_comparable(previous, run) if previous else ""
         if previous and apart:

@@ -20,7 +20,11 @@ def test_a_record_has_its_scores_and_its_signature(tmp_path: Path) -> None:
     assert tuple(one.scores["cora"]) == (0.5, 0.02)
     assert one.scores["cora"].interval == (0.46, 0.54)
     assert one.settings == {
-        **{"task": "cora_x@1", "probe": "divergent", "form": "generate", "shots": "0", "reader": "flexible"}
+        "task": "cora_x@1",
+        "probe": "divergent",
+        "form": "generate",
+        "shots": "0",
+        "reader": "flexible",
     }
     assert (one.size, one.questions, one.asked, one.is_paired) == ("100x26", 100, "", False)
     assert (one.date, one.source) == ("2026-11-24T12-32-27", path)

@@ -58,8 +58,11 @@ def record(model: str, scores: dict[str, float], *, shots: int = 0, error: float
                         "confidence_interval": {"lower": value - 2 * error, "upper": value + 2 * error},
                     },
                     "details": {
-                        **{"signature": SIGNATURE.format(task=task, shots=shots), "data": "1a2b3c4d"},
-                        **{"probe": "divergent", "reader": "flexible", "questions": "100"},
+                        "signature": SIGNATURE.format(task=task, shots=shots),
+                        "data": "1a2b3c4d",
+                        "probe": "divergent",
+                        "reader": "flexible",
+                        "questions": "100",
                     },
                 },
             }
