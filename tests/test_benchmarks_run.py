@@ -18,6 +18,7 @@ TINY = {
     "coverage": ["--runs", "1", "--populations", "5", "--replicates", "100", "--sizes", "10"],
     "extremes": ["--runs", "1", "--questions", "10", "--chance", "20"],
     "interval_coverage": ["--runs", "2"],
+    "leaderboard": ["--models", "2", "--tasks", "1", "--questions", "57"],
     "letter_preference": ["--runs", "1", "--questions", "40"],
     "maths": ["--questions", "2"],
     "metrics": ["--questions", "20"],

@@ -43,6 +43,7 @@ ALL = [
     *("tasks", "tasks --path", "tasks cora_demo", "guess --json", "--help", "report --help", "--version"),
     *("report OUT --format csv -o -", "report OUT --format json -o scores.json", "compare OUT OUT", "score ANSWERS"),
     *("export OUT --format csv", "export OUT --format model-index", "export OUT --format every-eval-ever"),
+    "leaderboard OUT -o - --csv scores.csv",
 ]
 
 
