@@ -280,7 +280,7 @@ def report_of(histories: Sequence[TaskHistory], notes: Sequence[str], title: str
         subtitle=f"{versions} versions, the oldest first",
         blocks=[chart_of(histories), *tables_of(histories)],
         signatures=signatures,
-        notes=[("note", note) for note in notes],
+        notes=[(about, why) for about, _, why in (note.partition(": ") for note in notes)],
     )
     return Report(title, [section])
 

@@ -127,5 +127,5 @@ def test_the_page_and_json_have_the_same_numbers(history: tuple[list[TaskHistory
     for task in as_json(histories):
         for version in task["versions"]:
             assert f"{version['metrics']['cora']['value']:.3f}" in page
-    assert notes[0] in page
+    assert f"- {notes[0]}" in page
     assert as_json(histories)[1]["versions"][3]["metrics"]["cora"]["difference"]["value"] is None
