@@ -49,7 +49,9 @@ def test_no_suggestion_if_nothing_is_close(line: str, capsys: pytest.CaptureFixt
 
 
 def test_choices_as_each_python_prints_them(capsys: pytest.CaptureFixture[str]) -> None:
-    parser = make_parser(dict.fromkeys(["run", "report", "compare", "score", "export", "guess", "tasks"], print))
+    parser = make_parser(
+        dict.fromkeys(["run", "report", "compare", "score", "export", "leaderboard", "guess", "tasks"], print)
+    )
     for choices in ("'html', 'md', 'every-eval-ever'", "html, md, every-eval-ever"):  # since 3.12 without quotes
         with pytest.raises(SystemExit):
             parser.error(f"argument --format: invalid choice: 'every_eval' (choose from {choices})")

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from math import isnan
 from pathlib import Path
 
 from lm_eval_cora.data import Data
-from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
+from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.report.answers_file import AnswersRun
 from lm_eval_cora.report.compare import how_asked
 from lm_eval_cora.report.run import Run
@@ -59,11 +58,6 @@ class Entry:
     date: str
     source: Path
     report: Path | None = None
-
-    @property
-    def lead(self) -> str:
-        """The first of the metrics in `leads` that is defined; empty if none is."""
-        return next((name for name in self.leads if not isnan(self.scores.get(name, UNDEFINED).value)), "")
 
 
 def entry_of(run: Run, date: str) -> Entry:

@@ -139,5 +139,4 @@ def test_an_entry_does_not_keep_the_answers(runs: Path) -> None:
     entry = entry_of(run, "2026-01-01")
     assert set(entry.scores) == {"cora", "acc", "mcqa", "bmca@1.0", "invalid"}
     assert all(len(each.influence) == 4 for each in entry.scores.values() if each.influence is not None)
-    assert entry.lead == "cora"
     assert entry.settings["seed"] == "1"
