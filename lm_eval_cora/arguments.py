@@ -187,7 +187,8 @@ def make_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
         run["compare"],
         "compare models on the same questions, with standard errors and tests",
         "lm-eval-cora compare out/small out/large\n"
-        "  lm-eval-cora compare out/small out/medium out/large --baseline out/small\n\n"
+        "  lm-eval-cora compare out/small out/medium out/large --baseline out/small\n"
+        "  lm-eval-cora compare --history checkpoints/ -o history.html\n\n"
         "With two models, every metric is compared; the difference is the second minus the first. With more, all\n"
         "pairs are compared, or each model with the baseline, with intervals that hold for all pairs together and\n"
         "p-values corrected by Holm's method. Runs of other tasks of the harness are compared document by document.",
@@ -197,12 +198,24 @@ def make_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
         "--baseline", metavar="MODEL", help="path or name of the model with which the others are compared"
     )
     comparing.add_argument(
+        "--history",
+        action="store_true",
+        help="take the runs as versions of one model, sorted by date, and compare each with the version before",
+    )
+    comparing.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        metavar="FILE",
+        help="with --history, also write a chart of the versions: a page (html) or a figure (svg, pdf, png)",
+    )
+    comparing.add_argument(
         "--metric",
         action="append",
         default=[],
         metavar="NAME",
         help="metric to compare; may be repeated. Default: all metrics of two models; of more models the task's "
-        "leading metric, such as cora, and mcqa and bmca@1.0",
+        "leading metric, such as cora, and mcqa and bmca@1.0; with --history the leading metric",
     )
     _add_reader(comparing)
     _add_json(comparing)
@@ -333,6 +346,37 @@ def make_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
     _add_reader(export)
     _add_hub(export)
 
+    board = _command(
+        commands,
+        "leaderboard",
+        run["leaderboard"],
+        "make a page that ranks many models on many benchmarks",
+        "lm-eval-cora leaderboard runs/ -o index.html\n"
+        "  lm-eval-cora leaderboard runs/ -o site/index.html --reports site/reports --csv site/scores.csv\n"
+        "  lm-eval-cora leaderboard records/ -o index.html    # records of export --format every-eval-ever\n\n"
+        "Models that were not asked the same questions in the same way are never in one table. Models are compared\n"
+        "question by question if the samples are there, else by their standard errors, which is conservative. The\n"
+        "page links to a report.html beside the files of a run. Exit status: 0 on success, 3 after an error.",
+        error_status=3,
+    )
+    _add_label(board)
+    board.add_argument(
+        "out",
+        nargs="+",
+        type=Path,
+        metavar="DIR",
+        help="a folder with outputs of runs with --log_samples, or with records; it is searched recursively",
+    )
+    board.add_argument(
+        "-o", "--output", type=Path, default=Path("index.html"), metavar="FILE", help="the page (default: index.html)"
+    )
+    board.add_argument("--csv", type=Path, metavar="FILE", help="also write the scores as CSV; - is stdout")
+    board.add_argument(
+        "--reports", type=Path, metavar="DIR", help="also write a report page per run to this folder, and link to it"
+    )
+    board.add_argument("--title", default="Leaderboard", help="title of the page (default: Leaderboard)")
+    _add_reader(board)
+
     guess = _command(
         commands,
         "guess",
@@ -405,7 +449,7 @@ def _command(
     return parser
 
 
-def _add_out(parser: argparse.ArgumentParser) -> None:
+def _add_label(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--label",
         action="append",
@@ -413,6 +457,10 @@ def _add_out(parser: argparse.ArgumentParser) -> None:
         metavar="OUT=NAME",
         help="name of the model of a path; may be repeated. Default: the model's name without its path",
     )
+
+
+def _add_out(parser: argparse.ArgumentParser) -> None:
+    _add_label(parser)
     parser.add_argument(
         "out",
         nargs="+",

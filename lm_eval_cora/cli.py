@@ -15,6 +15,8 @@ from typing import TextIO
 from lm_eval_cora.arguments import Command, make_parser
 from lm_eval_cora.benchmarks import BenchmarkError
 from lm_eval_cora.commands.gates import check_gate
+from lm_eval_cora.commands.history import print_history
+from lm_eval_cora.commands.leaderboard import write_leaderboard
 from lm_eval_cora.commands.listing import list_tasks
 from lm_eval_cora.commands.output import STDOUT, say
 from lm_eval_cora.commands.plans import print_plan
@@ -33,8 +35,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: The arguments of the command line, without the program's name; None reads `sys.argv`.
 
     Returns:
-        The exit status: 0 on success, 1 after an error, 130 after Ctrl-C. `plan` and `gate` return 3 after an error,
-        because 1 and 2 are results of `gate`; so does `export` if it cannot make a file for a leaderboard of the Hub.
+        The exit status: 0 on success, 1 after an error, 130 after Ctrl-C. `plan`, `gate` and `leaderboard` return 3 after
+        an error, because 1 and 2 are results of `gate`; so does `export` if it cannot make a file for a leaderboard of
+        the Hub.
 
     Raises:
         SystemExit: With status 2 (3 for `plan` and `gate`) if the usage is wrong, and with 0 after `--help` and
@@ -110,11 +113,12 @@ def _typed(arguments: Sequence[str]) -> str:
 _COMMANDS: dict[str, Command] = {
     "run": run_harness,
     "report": write_report,
-    "compare": print_comparison,
+    "compare": lambda given: print_history(given) if given.history else print_comparison(given),
     "plan": print_plan,
     "gate": check_gate,
     "score": print_scores,
     "export": write_export,
+    "leaderboard": write_leaderboard,
     "guess": print_guessing,
     "tasks": list_tasks,
 }

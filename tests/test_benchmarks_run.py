@@ -20,6 +20,7 @@ TINY = {
     "extremes": ["--runs", "1", "--questions", "10", "--chance", "20"],
     "interval_coverage": ["--runs", "2"],
     "letter_bias": ["--runs", "2", "--questions", "10"],
+    "leaderboard": ["--models", "2", "--tasks", "1", "--questions", "57"],
     "letter_preference": ["--runs", "1", "--questions", "40"],
     "maths": ["--questions", "2"],
     "metrics": ["--questions", "20"],

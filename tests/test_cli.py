@@ -20,7 +20,7 @@ from tests.support.names import NAMES
 from tests.support.simulated import TASKS, Simulated, knows, run
 from tests.support.written import Written, copied, lines_of, otherwise, put, strict, varied, write
 
-COMMANDS = ["report", "compare", "score", "export", "guess", "tasks"]
+COMMANDS = ["report", "compare", "plan", "gate", "score", "export", "leaderboard", "guess", "tasks"]
 
 
 @pytest.fixture(scope="module")

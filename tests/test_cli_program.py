@@ -47,6 +47,7 @@ ALL = [
     *("report OUT --format csv -o -", "report OUT --format json -o scores.json", "compare OUT OUT", "score ANSWERS"),
     *("export OUT --format csv", "export OUT --format model-index", "export OUT --format every-eval-ever"),
     *("export OUT --format eval-results --dataset a/b --task-id c", "guess", "report missing", "report"),
+    "leaderboard OUT -o - --csv scores.csv",
 ]
 
 STATUS = {"report missing": 1, "report": 2}

@@ -36,10 +36,10 @@ def write_text(text: str, path: Path) -> None:
     write_bytes(text.encode("utf-8", "backslashreplace"), path)  # lone surrogates cannot be encoded
 
 
-def write_bytes(data: bytes, path: Path) -> None:
-    """Write a file, in a new folder if needed, so that an error leaves an old file as it was."""
+def write_bytes(content: bytes, path: Path) -> None:
+    """Write a file, in a new folder if needed, and say so. An error leaves an old file as it was."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    replace_file(path, data)
+    replace_file(path, content)
     say(f"wrote {path}")
 
 

@@ -68,10 +68,12 @@ def _format_of(output: Path | None) -> str:
 
 def print_comparison(given: argparse.Namespace) -> None:
     """Print the differences between models."""
+    if given.output:
+        given.usage_error("-o: expected --history, too")
     found = compare_models(
         given.out,
         reader=given.reader,
-        labels=_labels(given),
+        labels=labels_of(given),
         baseline=given.baseline,
         metrics=given.metric,
     )
@@ -151,14 +153,14 @@ def _for_the_hub(given: argparse.Namespace) -> str:
 
 def _runs(given: argparse.Namespace) -> list[Run]:
     """Read the runs and print their warnings to stderr."""
-    runs = read_runs(given.out, reader=given.reader, labels=_labels(given))
+    runs = read_runs(given.out, reader=given.reader, labels=labels_of(given))
     for run in runs:
         for note in run.warnings:
             say(f"{run.model}, {run.task}: {note}")
     return runs
 
 
-def _labels(given: argparse.Namespace) -> dict[Path, str]:
+def labels_of(given: argparse.Namespace) -> dict[Path, str]:
     """The names of models given by --label PATH=NAME.
 
     Raises:

@@ -115,16 +115,21 @@ def together(
         >>> first.low < alone.low < alone.high < first.high
         True
     """
-    known = [k for k, estimate in enumerate(estimates) if estimate.influence is not None]
-    both = [(one, other) for one, other in among or pairs if one in known and other in known]
-    inside = [(known.index(one), known.index(other)) for one, other in both]
-    z = IN_95_PERCENT
-    if len(inside) > 1:
-        sizes = {len(influence) for k in known if (influence := estimates[k].influence) is not None}
-        if len(sizes) == 1 and sizes.pop() > 1:
-            influences = [influence for k in known if (influence := estimates[k].influence) is not None]
-            z = _critical_value(np.cov(np.stack(influences)), inside)
+    z = _quantile(estimates, among or pairs)
     return [difference(estimates[one], estimates[other], z=z) for one, other in pairs]
+
+
+def _quantile(estimates: Sequence[Estimate], pairs: Sequence[tuple[int, int]]) -> float:
+    """Half the width of intervals that hold for all pairs together, in standard errors."""
+    known = [k for k, estimate in enumerate(estimates) if estimate.influence is not None]
+    places = {k: place for place, k in enumerate(known)}
+    inside = [(places[one], places[other]) for one, other in pairs if one in places and other in places]
+    if len(inside) > 1:
+        influences = [influence for k in known if (influence := estimates[k].influence) is not None]
+        sizes = set(map(len, influences))
+        if len(sizes) == 1 and sizes.pop() > 1:
+            return _critical_value(np.cov(np.stack(influences)), inside)
+    return IN_95_PERCENT
 
 
 def _critical_value(covariance: Floats, pairs: Sequence[tuple[int, int]]) -> float:
@@ -237,6 +242,55 @@ def leading(estimates: Sequence[Estimate], *, higher: bool = True) -> set[int]:
     if any(isnan(change.low) for change in found):
         return set()
     return {best} | {k for (k, _), change in zip(pairs, found, strict=True) if not differs(change)}
+
+
+def told_apart(estimates: Sequence[Estimate], *, higher: bool = True, paired: bool = True) -> list[list[int]]:
+    """Groups of models that cannot be told apart from the best model of the group, the best group first.
+
+    The first group has the best model and all models that cannot be told apart from it (`leading`). The next group has
+    the same of the models that are left. So two models of neighbouring groups may be indistinguishable, but each model
+    differs from the best one of every better group. All intervals of differences hold for all pairs together.
+
+    Args:
+        estimates: A metric of K models; all values are defined.
+        higher: Whether a higher value is better.
+        paired: Whether the estimates are from the same questions in the same order. If not, the error of a difference
+            is the root of the sum of the squared errors. That is too large for models that were asked the same
+            questions, because questions that are hard for one model are usually hard for others.
+
+    Returns:
+        Indices of models by group, each group sorted by value. Empty if an estimate has no error.
+
+    Example:
+        >>> from lm_eval_cora.metrics.estimate import share_of
+        >>> told_apart([share_of(np.arange(80) < right) for right in (10, 72, 70, 40)])
+        [[1, 2], [3], [0]]
+        >>> told_apart([Estimate(value, 0.05) for value in (0.1, 0.9, 0.8, 0.5)], paired=False)
+        [[1, 2], [3], [0]]
+    """
+    if not estimates or any(isnan(estimate.stderr) for estimate in estimates):
+        return []
+    if paired and any(estimate.influence is None for estimate in estimates):
+        return []
+    everyone = list(combinations(range(len(estimates)), 2))
+    if paired:
+        z = _quantile(estimates, everyone)
+    else:
+        z = _critical_value(np.diag([estimate.stderr**2 for estimate in estimates]), everyone)
+    left = sorted(range(len(estimates)), key=lambda k: -estimates[k].value if higher else estimates[k].value)
+    groups = []
+    while left:
+        best = left[0]
+        group = [best, *(k for k in left[1:] if not _is_apart(estimates[k], estimates[best], z, paired=paired))]
+        groups.append(group)
+        left = [k for k in left if k not in group]
+    return groups
+
+
+def _is_apart(one: Estimate, best: Estimate, z: float, *, paired: bool) -> bool:
+    if paired:
+        return differs(difference(one, best, z=z))
+    return abs(best.value - one.value) > z * float(np.hypot(one.stderr, best.stderr))
 
 
 def differs(change: Difference) -> bool:

@@ -142,14 +142,28 @@ def _signature_parts(before: Run, after: Run) -> list[str]:
     """Differences between the signatures in the parts that describe how questions were asked."""
     if not before.signature or not after.signature:
         return []
-    one, other = signature_parts(before.signature), signature_parts(after.signature)
     same_data = bool(before.data.digest and after.data.digest)  # equal: `not_comparable` checks them first
-    may_differ = (*_MAY_DIFFER, "data_files") if same_data else _MAY_DIFFER
+    one, other = (how_asked(run.signature, known_data=same_data) for run in (before, after))
     return [
         f"{name} is {one.get(name, 'not given')} in the first, {other.get(name, 'not given')} in the second"
         for name in dict.fromkeys((*one, *other))
-        if name not in may_differ and one.get(name) != other.get(name)
+        if one.get(name) != other.get(name)
     ]
+
+
+def how_asked(signature: str, *, known_data: bool) -> dict[str, str]:
+    """The parts of a signature that describe how the questions were asked. They are equal for comparable runs.
+
+    Args:
+        signature: A signature.
+        known_data: Whether a digest identifies the questions, so that the names of files do not matter.
+
+    Example:
+        >>> how_asked("cora|task:cora_demo@3|seed:0|n:25x20|invalid:2.9%|v0.2.0", known_data=True)
+        {'task': 'cora_demo@3', 'seed': '0'}
+    """
+    may_differ = (*_MAY_DIFFER, "data_files") if known_data else _MAY_DIFFER
+    return {name: value for name, value in signature_parts(signature).items() if name not in may_differ}
 
 
 def as_table(title: str, models: tuple[str, str], comparison: Mapping[str, Compared]) -> Table:

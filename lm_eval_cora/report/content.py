@@ -256,6 +256,42 @@ class HeatMap:
 
 
 @dataclass(frozen=True)
+class HistoryLine:
+    """A line of a chart over versions.
+
+    Attributes:
+        name: Name of the line.
+        points: Place of the version and its value, from left to right.
+        breaks: Places of versions that are not connected with the point before.
+    """
+
+    name: str
+    points: Sequence[tuple[int, Number]]
+    breaks: Sequence[int] = ()
+
+
+@dataclass(frozen=True)
+class History:
+    """A chart of lines over versions, with intervals.
+
+    Attributes:
+        title: Title of the chart.
+        y_label: Label of the y axis, which fits the intervals.
+        versions: Names of the versions, from left to right.
+        lines: The lines.
+        numbers: The values as a table.
+        note: Explanation for the reader.
+    """
+
+    title: str
+    y_label: str
+    versions: Sequence[str]
+    lines: Sequence[HistoryLine]
+    numbers: Table
+    note: str = ""
+
+
+@dataclass(frozen=True)
 class PrintedOption:
     """A printed option: its letter and text, and whether it is right and was picked."""
 
@@ -312,7 +348,7 @@ class Examples:
     note: str = ""
 
 
-Chart = Curve | Ranges | Dots | Changes | HeatMap
+Chart = Curve | Ranges | Dots | Changes | HeatMap | History
 Block = Table | Chart | Examples
 
 

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 WIDTH = 3.4
 """Width in inches of a column of usual two-column papers."""
 
+FORMATS = ("svg", "pdf", "png")
+"""The formats of figures."""
+
 _NARROWEST, _WIDEST = 2.0, 20.0
 
 _SCALE = 0.8
@@ -64,16 +67,33 @@ def write_figures(charts: Sequence[tuple[str, Chart]], folder: Path, width: floa
     paths = []
     folder.mkdir(parents=True, exist_ok=True)
     for name, (_, chart) in zip(file_names(name for name, _ in charts), charts, strict=True):
-        with drawn(chart, medium, svg_fonttype="path") as (figure, _):
-            title = printable(chart.title)
-            for suffix, content in (
-                ("svg", _svg(figure, title)),
-                ("pdf", _saved(figure, "pdf", Title=title, CreationDate=None)),
-                ("png", _png(figure, title)),
-            ):
+        with drawn(chart, medium, svg_fonttype="path") as (drawing, _):
+            for suffix in FORMATS:
                 paths.append(folder / f"{name}.{suffix}")
-                replace_file(paths[-1], content)
+                replace_file(paths[-1], _content(drawing, suffix, chart.title))
     return paths
+
+
+def figure(chart: Chart, suffix: str, width: float | None = None) -> bytes:
+    """Draw one chart as the content of a file for a paper.
+
+    Args:
+        chart: The chart.
+        suffix: One of `FORMATS`.
+        width: Width in inches; None for 3.4.
+
+    Raises:
+        ReportError: If matplotlib is not installed.
+    """
+    with drawn(chart, _paper(WIDTH if width is None else width), svg_fonttype="path") as (drawing, _):
+        return _content(drawing, suffix, chart.title)
+
+
+def _content(drawing: Figure, suffix: str, title: str) -> bytes:
+    title = printable(title)
+    if suffix == "svg":
+        return _svg(drawing, title)
+    return _saved(drawing, "pdf", Title=title, CreationDate=None) if suffix == "pdf" else _png(drawing, title)
 
 
 def file_names(names: Iterable[str]) -> list[str]:
@@ -83,18 +103,20 @@ def file_names(names: Iterable[str]) -> list[str]:
         >>> file_names(["MedQA: kept, lost", "MEDQA kept/lost", "con", "日本"])
         ['MedQA-kept-lost', 'MEDQA-kept-lost-2', 'con-figure', 'figure']
     """
-    found: list[str] = []
     taken: set[str] = set()
-    for name in names:
-        safe = re.sub(r"[^A-Za-z0-9_]+", "-", name)[:80].strip("-") or "figure"
-        safe = f"{safe}-figure" if _RESERVED.fullmatch(safe) else safe
-        number, unique = 1, safe
-        while unique.lower() in taken:  # some systems do not distinguish upper and lower case
-            number += 1
-            unique = f"{safe}-{number}"
-        taken.add(unique.lower())
-        found.append(unique)
-    return found
+    return [free_name(name, taken) for name in names]
+
+
+def free_name(name: str, taken: set[str]) -> str:
+    """Turn a name into a file name as `file_names` does, different from those in `taken`, and add it to them."""
+    safe = re.sub(r"[^A-Za-z0-9_]+", "-", name)[:80].strip("-") or "figure"
+    safe = f"{safe}-figure" if _RESERVED.fullmatch(safe) else safe
+    number, unique = 1, safe
+    while unique.lower() in taken:  # some systems do not distinguish upper and lower case
+        number += 1
+        unique = f"{safe}-{number}"
+    taken.add(unique.lower())
+    return unique
 
 
 def _paper(width: float) -> Medium:

@@ -158,7 +158,7 @@ def find_files(path: Path) -> list[SamplesFile]:
     except (OSError, ValueError) as error:  # ValueError: a null character
         raise ReportError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
     if path.is_dir():
-        found = _once(Path(folder, name) for folder, names in _walk(path) for name in names if _is_samples(name))
+        found = files_in(path, _is_samples)
     elif path.suffix == ".json":
         date = _DATE.search(path.stem)
         found = sorted(path.parent.glob(f"samples_*_{date[0]}.jsonl")) if date else []
@@ -166,6 +166,18 @@ def find_files(path: Path) -> list[SamplesFile]:
         found = [path]
     read = cache(_read)  # the samples files of a run share their results file
     return [_file(samples, read) for samples in found]
+
+
+def files_in(path: Path, wanted: Callable[[str], bool]) -> list[Path]:
+    """Find the files in a folder, also through symbolic links, whose name is wanted.
+
+    Returns:
+        The files, sorted. A file that is reached in several ways is listed once.
+
+    Raises:
+        ReportError: If a folder cannot be read.
+    """
+    return _once(Path(folder, name) for folder, names in _walk(path) for name in names if wanted(name))
 
 
 def _is_samples(name: str) -> bool:
@@ -272,14 +284,19 @@ def _model(results: Mapping[str, Any]) -> str:
 
 def _read(path: Path) -> Mapping[str, Any]:
     """Read a results file; empty if the file cannot be read or is not a results file."""
+    results = read_json(path)
+    return results if isinstance(results.get("results"), dict) else {}
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Read a file with a JSON object; empty if the file cannot be read, or has another value or deep nesting."""
     try:
         if path.stat().st_size > LARGEST:
             return {}
-        results = json.loads(path.read_text(encoding="utf-8"), parse_int=whole_number)
+        found = json.loads(path.read_text(encoding="utf-8"), parse_int=whole_number)
     except (OSError, ValueError, RecursionError):
         return {}
-    usable = isinstance(results, dict) and isinstance(results.get("results"), dict) and not is_deep(results)
-    return results if usable else {}
+    return found if isinstance(found, dict) and not is_deep(found) else {}
 
 
 def short_names(models: Iterable[str]) -> dict[str, str]:

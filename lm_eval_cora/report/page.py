@@ -39,12 +39,25 @@ def render(report: Report) -> str:
         >>> "<h1>Two &lt;models&gt;</h1>" in render(Report("Two <models>", ()))
         True
     """
-    script = _file("page.js")
+    return framed("page.html.j2", report.title, ["page.js"], report=report)
+
+
+def framed(template: str, title: str, scripts: Sequence[str], styles: Sequence[str] = (), **content: Any) -> str:
+    """Render a template that extends the frame of our pages: head, style sheets, title and theme button.
+
+    Args:
+        template: Name of the template.
+        title: Title of the page.
+        scripts: Names of the files that make its script.
+        styles: Names of style sheets in addition to the one of all pages.
+        content: Variables of the template. All texts are escaped.
+    """
+    script = "".join(map(_file, scripts))
     # The Content-Security-Policy allows only this script, so an injected script would not run.
     digest = b64encode(sha256(script.encode()).digest()).decode()
-    return _environment().get_template("page.html.j2").render(
-        report=report, version=__version__, script=Markup(script), script_hash=digest,
-        style=Markup(_file("style.css")), dark=Markup(_file("dark.css")),
+    return _environment().get_template(template).render(
+        title=title, version=__version__, script=Markup(script), script_hash=digest,
+        style=Markup("".join(map(_file, ("style.css", *styles)))), dark=Markup(_file("dark.css")), **content,
     )  # fmt: skip
 
 

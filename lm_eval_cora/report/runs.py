@@ -120,7 +120,7 @@ def _runs(
     runs: list[Run] = []
     lost: list[str] = []
     for group in grouped(files):
-        found, notes = _runs_of(group, checker, reader, readers)
+        found, notes = runs_of(group, checker, reader, readers)
         runs += found
         lost += [] if found else notes
     if runs and lost:  # notes of tasks without a run are shown with the first run
@@ -128,7 +128,7 @@ def _runs(
     return runs
 
 
-def _runs_of(
+def runs_of(
     files: Sequence[SamplesFile], checker: EquivalenceChecker, reader: Reader | None, readers: SamplesReaders
 ) -> tuple[list[Run], list[str]]:
     """Make the run of each filter from the files of a group.

@@ -126,15 +126,17 @@ def _rows(run: Run) -> Iterator[list[object]]:
     for name, estimate in run.estimates.items():
         numbers = ["" if isnan(number) else repr(number) for number in (*estimate, *estimate.interval)]
         counts = [len(run.table.sizes), run.table.answers]
-        texts = [_plain(text) for text in (run.model, run.task, name, run.signature, run.reader or "", *run.data)]
+        texts = [
+            without_formula(text) for text in (run.model, run.task, name, run.signature, run.reader or "", *run.data)
+        ]
         yield [*texts[:3], *numbers, *counts, *texts[3:]]
 
 
-def _plain(text: str) -> str:
+def without_formula(text: str) -> str:
     """Put an apostrophe before a text that begins like a formula.
 
     Example:
-        >>> _plain("=1+1"), _plain("an-org/model")
+        >>> without_formula("=1+1"), without_formula("an-org/model")
         ("'=1+1", 'an-org/model')
     """
     text = text.replace("\r", " ")  # before Python 3.13, csv does not quote it

@@ -11,7 +11,7 @@ from scipy.stats import norm
 from lm_eval_cora import metrics
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of, share_of
 from lm_eval_cora.metrics.paired import difference
-from lm_eval_cora.metrics.several import differs, holm, leading, p_value, pairwise, together
+from lm_eval_cora.metrics.several import differs, holm, leading, p_value, pairwise, together, told_apart
 
 
 def cora_of(seed: int, keeps: float, questions: int = 60) -> Estimate:
@@ -128,3 +128,33 @@ def test_the_p_value_of_a_model_that_is_always_right(questions: int) -> None:
     for factor, excludes in ((0.99, True), (1.01, False)):
         if 0 < p < 1:
             assert (difference(weak, always, z=factor * norm.isf(p / 2)).low > 0) is excludes
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_groups_are_a_partition_that_begins_with_the_leading_models(seed: int) -> None:
+    models = [cora_of(seed, keeps) for keeps in (0.6, 0.8, 0.99, 0.995, 0.7)]
+    groups = told_apart(models)
+    assert sorted(k for group in groups for k in group) == list(range(5))
+    assert set(groups[0]) == leading(models)
+    for group in groups:
+        values = [models[k].value for k in group]
+        assert values == sorted(values, reverse=True)
+    bests = [models[group[0]].value for group in groups]
+    assert bests == sorted(bests, reverse=True)
+    assert len(told_apart(models, paired=False)) <= len(groups)
+
+
+def test_groups_without_errors() -> None:
+    known, unknown = cora_of(1, 0.9), Estimate(0.5, nan)
+    assert told_apart([known, unknown]) == told_apart([known, unknown], paired=False) == told_apart([]) == []
+    scores_only = [Estimate(0.9, 0.01), Estimate(0.1, 0.01)]
+    assert told_apart(scores_only) == []
+    assert told_apart(scores_only, paired=False) == [[0], [1]]
+    assert told_apart(scores_only, paired=False, higher=False) == [[1], [0]]
+    assert told_apart([known]) == [[0]]
+
+
+def test_unpaired_groups_by_hand() -> None:
+    """With two models the quantile is 1.96. The error of the difference is 0.05, so 0.09 is within and 0.11 is not."""
+    for gap, groups in ((0.09, [[0, 1]]), (0.11, [[0], [1]])):
+        assert told_apart([Estimate(0.5, 0.03), Estimate(0.5 - gap, 0.04)], paired=False) == groups

@@ -10,11 +10,12 @@ from math import ceil, isnan
 from typing import TYPE_CHECKING, Any
 
 from lm_eval_cora.report import ReportError
-from lm_eval_cora.report.content import Changes, Chart, Curve, Dots, HeatMap, Ranges
+from lm_eval_cora.report.content import Changes, Chart, Curve, Dots, HeatMap, History, Ranges
 from lm_eval_cora.report.drawing import changes, heat_map
 from lm_eval_cora.report.drawing.canvas import LINE, Canvas
 from lm_eval_cora.report.drawing.curves import curve
 from lm_eval_cora.report.drawing.dots import dots
+from lm_eval_cora.report.drawing.history import history
 from lm_eval_cora.report.drawing.medium import Medium
 from lm_eval_cora.report.drawing.names import columns
 from lm_eval_cora.report.drawing.ranges import ranges
@@ -105,6 +106,8 @@ def _fill(canvas: Canvas, chart: Chart) -> float:
         return ranges(canvas, chart)
     if isinstance(chart, Dots):
         return dots(canvas, chart)
+    if isinstance(chart, History):
+        return history(canvas, chart)
     return changes.changes(canvas, chart) if isinstance(chart, Changes) else heat_map.heat_map(canvas, chart)
 
 
@@ -115,6 +118,8 @@ def _values(chart: Chart) -> Iterator[float]:
         return heat_map.values(chart)
     if isinstance(chart, Curve):
         numbers = [number for line in chart.lines for _, number in (*line.points, *line.marks)]
+    elif isinstance(chart, History):
+        numbers = [number for line in chart.lines for _, number in line.points]
     elif isinstance(chart, Ranges):
         numbers = [number for spread in chart.spreads for _, number in (*spread.values, ("", spread.beside))]
     else:

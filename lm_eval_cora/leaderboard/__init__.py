@@ -1,0 +1,1 @@
+"""Many runs or exported records -> a table per benchmark with comparable models -> a static page and a CSV file."""

@@ -1,0 +1,311 @@
+"""The versions of a model over time: scores by date, and the paired difference to the version before."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import isnan, nan
+from pathlib import Path
+from typing import Any
+
+from lm_eval_cora.answers import Reader
+from lm_eval_cora.equivalence import EquivalenceChecker
+from lm_eval_cora.metrics.entries import is_in_table
+from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, for_json
+from lm_eval_cora.metrics.paired import Difference
+from lm_eval_cora.metrics.several import together
+from lm_eval_cora.report import ReportError
+from lm_eval_cora.report.answers_file import is_answers_file
+from lm_eval_cora.report.compare import not_comparable
+from lm_eval_cora.report.content import Cell, History, HistoryLine, Number, Report, Section, Table, interval
+from lm_eval_cora.report.files import SamplesFile, find_files, short_names
+from lm_eval_cora.report.headline import spoken
+from lm_eval_cora.report.parts import SamplesReaders
+from lm_eval_cora.report.run import Run
+from lm_eval_cora.report.runs import check_label, runs_of, with_labels
+from lm_eval_cora.suggestions import did_you_mean
+
+NOTE = (
+    "The versions are sorted by the date of the run. The difference is to the version before, paired by question; the "
+    "intervals of the differences hold for all versions of a line together. A line is broken where two versions were "
+    "not asked the same."
+)
+
+_NO_DIFFERENCE = Difference(nan, nan, nan, nan)
+
+
+@dataclass(frozen=True)
+class Version:
+    """A run of a task by one version of the model.
+
+    Attributes:
+        label: What distinguishes it from the other versions: name, date or both.
+        date: Date of the run as in the harness' file names; empty if unknown.
+        estimates: The compared metrics by name.
+        signature: The signature of the scores.
+        apart: Reason why it cannot be compared with the version before; empty if it can or is the first.
+        changes: The difference of each metric to the version before; undefined without one.
+    """
+
+    label: str
+    date: str
+    estimates: Mapping[str, Estimate]
+    signature: str
+    apart: str = ""
+    changes: Mapping[str, Difference] | None = None
+
+    def change(self, metric: str) -> Difference:
+        """The difference of a metric to the version before."""
+        return (self.changes or {}).get(metric, _NO_DIFFERENCE)
+
+
+@dataclass(frozen=True)
+class TaskHistory:
+    """The versions of a task by date, and the metrics to show."""
+
+    task: str
+    metrics: Sequence[str]
+    versions: Sequence[Version]
+
+
+def read_history(
+    paths: Sequence[Path],
+    *,
+    reader: Reader | None = None,
+    labels: Mapping[Path, str] | None = None,
+    metrics: Sequence[str] = (),
+) -> tuple[list[TaskHistory], list[str]]:
+    """Read the runs below some paths as versions of one model. Runs of a task with the same model and date are one.
+
+    Args:
+        paths: Folders, samples files or results files.
+        reader: How to read written answers; None uses the reader of each run.
+        labels: Names for the versions of some paths.
+        metrics: The metrics to show; by default the one that ranks models.
+
+    Returns:
+        The history of each task, and messages about the runs.
+
+    Raises:
+        ReportError: If a path cannot be read, if no task has two versions, or if a metric does not exist.
+    """
+    files = list(_named(paths, labels or {}))
+    names = _labels_of(files)
+    notes: list[str] = []
+    histories: list[TaskHistory] = []
+    known: dict[str, None] = {}
+    with SamplesReaders() as readers:
+        for task in sorted({file.task for file in files}):
+            runs = _runs([file for file in files if file.task == task], names, reader, readers, notes)
+            histories += _histories(runs, metrics, notes, known)
+    for name in metrics:
+        if name not in known:
+            raise ReportError(
+                f"--metric {name}: there is no such metric.{did_you_mean(name, known)} The metrics are "
+                f"{', '.join(known)}"
+            )
+    if not any(len(history.versions) > 1 for history in histories):
+        found = [version.label for history in histories for version in history.versions]
+        raise ReportError(
+            f"--history: expected two or more runs of a task, got {', '.join(found) if found else 'none'} in "
+            f"{', '.join(map(str, paths))}. Pass a folder with the outputs of several versions with --log_samples"
+        )
+    return histories, notes
+
+
+def _named(paths: Sequence[Path], labels: Mapping[Path, str]) -> Iterator[SamplesFile]:
+    seen: set[Path] = set()
+    for path in paths:
+        if is_answers_file(path):
+            raise ReportError(f"{path}: --history needs runs of the harness, because a file of answers has no date")
+        files = find_files(path)
+        if path in labels:
+            check_label(path, labels[path], [file.model for file in files])
+            files = [replace(file, model=labels[path]) for file in files]
+        for file in files:
+            if (real := file.path.resolve()) not in seen:
+                seen.add(real)
+                yield file
+
+
+def _labels_of(files: Sequence[SamplesFile]) -> dict[tuple[str, str], str]:
+    """The label of each model and date: the date if there is one model, the name if it has one date, else both."""
+    names = short_names(file.model for file in files)
+    runs = Counter((file.task, file.model) for file in files)
+    repeated = {model for (_, model), count in runs.items() if count > 1}
+    found = {}
+    for file in files:
+        day, _, time = file.date.partition("T")
+        date = f"{day} {time[:8].replace('-', ':')}".strip()
+        parts = ([] if len(names) == 1 else [names[file.model]], [date] if file.model in repeated else [])
+        found[file.model, file.date] = " ".join(filter(None, (*parts[0], *parts[1]))) or names[file.model]
+    return found
+
+
+def _runs(
+    files: Sequence[SamplesFile],
+    names: Mapping[tuple[str, str], str],
+    reader: Reader | None,
+    readers: SamplesReaders,
+    notes: list[str],
+) -> Iterator[tuple[str, Run]]:
+    """Yield the runs of a task with their dates, the oldest first."""
+    checker = EquivalenceChecker()
+    for date, model in sorted({(file.date, file.model) for file in files}):
+        own = [file for file in files if (file.date, file.model) == (date, model)]
+        runs, lost = runs_of(own, checker, reader, readers)
+        label = names[model, date]
+        notes += [f"{label}, {own[0].task}: {note}" for note in (runs[0].notes if runs else lost)]
+        yield from ((date, replace(run, model=label)) for run in runs)
+
+
+def _histories(
+    runs: Iterator[tuple[str, Run]], metrics: Sequence[str], notes: list[str], known: dict[str, None]
+) -> list[TaskHistory]:
+    """Make the history of each filter of a task. Only two runs are in memory at a time."""
+    before: dict[str, Run] = {}
+    versions: dict[str, list[Version]] = {}
+    leads: dict[str, Sequence[str]] = {}
+    for date, run in runs:
+        entries = {entry["metric"]: entry for entry in run.entries}
+        leads[run.part] = run.probe.leads
+        wanted = metrics or run.probe.leads
+        found = {name: run.function(entries[name])(run.table) for name in wanted if name in entries}
+        estimates = {name: value for name, value in found.items() if isinstance(value, Estimate)}
+        known |= dict.fromkeys([*(name for name, entry in entries.items() if is_in_table(entry)), *estimates])
+        previous = before.get(run.part)
+        apart = not_comparable(previous, run) if previous else ""
+        if previous and apart:
+            notes.append(f"{run.task}: {previous.model} and {run.model} are not comparable: {apart}")
+        versions.setdefault(run.part, []).append(Version(run.model, date, estimates, run.signature, apart))
+        before[run.part] = run
+    named = {run.part: run.task for run in with_labels(list(before.values()))}
+    return [
+        TaskHistory(named[part], shown, _with_changes(own, shown))
+        for part, own in versions.items()
+        if (shown := metrics or _leading(own, leads[part]))
+    ]
+
+
+def _leading(versions: Sequence[Version], leads: Sequence[str]) -> list[str]:
+    """The first of some metrics that is defined for all versions, else for any."""
+    for is_enough in (all, any):
+        for name in leads:
+            if is_enough(not isnan(version.estimates.get(name, UNDEFINED).value) for version in versions):
+                return [name]
+    return []
+
+
+def _with_changes(versions: Sequence[Version], metrics: Sequence[str]) -> list[Version]:
+    """Add the differences to the version before, line by line."""
+    lines: list[list[Version]] = []
+    for version in versions:
+        if version.apart or not lines:
+            lines.append([])
+        lines[-1].append(version)
+    found = []
+    for line in lines:
+        pairs = [(place - 1, place) for place in range(1, len(line))]
+        changes = {
+            name: together([version.estimates.get(name, UNDEFINED) for version in line], pairs) for name in metrics
+        }
+        found.append(line[0])
+        found += [
+            replace(version, changes={name: changes[name][place] for name in metrics})
+            for place, version in enumerate(line[1:])
+        ]
+    return found
+
+
+def tables_of(histories: Sequence[TaskHistory]) -> list[Table]:
+    """A table per task and metric with a row per version, the oldest first."""
+    return [
+        Table(
+            f"{history.task}: {spoken(metric)} of the versions",
+            ["version", "date", spoken(metric), "95%", "difference", "95% of the difference"],
+            [_row(version, metric, place) for place, version in enumerate(history.versions)],
+        )
+        for history in histories
+        for metric in history.metrics
+    ]
+
+
+def _row(version: Version, metric: str, place: int) -> list[Cell]:
+    number, change = Number.of(version.estimates.get(metric, UNDEFINED)), version.change(metric)
+    if version.apart or not place:
+        told: list[Cell] = ["not comparable" if version.apart else "", ""]
+    else:
+        told = [Number(change.value, change.stderr, signed=True), interval(change.low, change.high)]
+    return [version.label, version.date[:10], number, number.interval, *told]
+
+
+def chart_of(histories: Sequence[TaskHistory]) -> History:
+    """The chart of all tasks: a line per task and metric over the versions."""
+    dates: dict[str, str] = {}
+    for history in histories:
+        for version in history.versions:
+            dates[version.label] = min(version.date, dates.get(version.label, version.date))
+    labels = sorted(dates, key=lambda label: (dates[label], label))
+    shown = list(dict.fromkeys(spoken(metric) for history in histories for metric in history.metrics))
+    lines = [
+        HistoryLine(
+            history.task if len(shown) == 1 else f"{history.task}: {spoken(metric)}",
+            [
+                (labels.index(version.label), Number.of(version.estimates.get(metric, UNDEFINED)))
+                for version in history.versions
+            ],
+            [labels.index(version.label) for version in history.versions if version.apart],
+        )
+        for history in histories
+        for metric in history.metrics
+    ]
+    rows = [[table.title.partition(":")[0], *row] for table in tables_of(histories) for row in table.rows]
+    columns = ["task", "version", "date", "value", "95%", "difference", "95% of the difference"]
+    title = f"{' and '.join(shown)} of the versions"
+    return History(title, shown[0] if len(shown) == 1 else "score", labels, lines, Table(title, columns, rows), NOTE)
+
+
+def report_of(histories: Sequence[TaskHistory], notes: Sequence[str], title: str) -> Report:
+    """The page of a history: the chart, and a table per task."""
+    signatures = [
+        (f"{history.task}, {version.label}", version.signature)
+        for history in histories
+        for version in history.versions
+        if version.signature
+    ]
+    versions = len({version.label for history in histories for version in history.versions})
+    section = Section(
+        title="Versions",
+        subtitle=f"{versions} versions, the oldest first",
+        blocks=[chart_of(histories), *tables_of(histories)],
+        signatures=signatures,
+        notes=[(about, why) for about, _, why in (note.partition(": ") for note in notes)],
+    )
+    return Report(title, [section])
+
+
+def as_json(histories: Sequence[TaskHistory]) -> list[dict[str, Any]]:
+    """The histories with all digits, undefined numbers as null."""
+    return [
+        {
+            "task": history.task,
+            "versions": [
+                {
+                    "version": version.label,
+                    "date": version.date or None,
+                    "signature": version.signature or None,
+                    "not_comparable": version.apart or None,
+                    "metrics": {
+                        metric: {
+                            **for_json(version.estimates.get(metric, UNDEFINED)),
+                            "difference": for_json(version.change(metric)._asdict()),
+                        }
+                        for metric in history.metrics
+                    },
+                }
+                for version in history.versions
+            ],
+        }
+        for history in histories
+    ]

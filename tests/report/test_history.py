@@ -1,0 +1,131 @@
+"""The versions of a model over time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lm_eval_cora.metrics import difference
+from lm_eval_cora.report import ReportError
+from lm_eval_cora.report.history import TaskHistory, as_json, chart_of, read_history, report_of, tables_of
+from lm_eval_cora.report.runs import read_runs
+from lm_eval_cora.report.text import as_markdown
+from tests.support.simulated import knows
+from tests.support.written import Doc, otherwise, varied, write
+
+
+def put_run(folder: Path, rule, task: str, month: int, model: str, **options: int) -> Path:  # type: ignore[no-untyped-def]
+    """Write a run with a date; return its folder."""
+    written = write(folder, rule, task, {"questions": 5, **options}, model)
+    for path in (written.samples, written.results):
+        head, _, tail = path.name.rpartition("_")
+        path.rename(path.with_name(f"{head}_2026-{month:02}{tail[7:]}"))
+    return folder
+
+
+def better(doc: Doc) -> str:
+    """Like `varied`, but with every third question right in all variants."""
+    return knows(doc) if sum(map(ord, doc["question_id"])) % 3 == 0 else varied(doc)
+
+
+@pytest.fixture(scope="module")
+def versions(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Four versions by date, whose folders are in another order. The last one has another seed."""
+    folder = tmp_path_factory.mktemp("versions")
+    for place, (rule, month, seed) in enumerate([(better, 3, 0), (varied, 1, 0), (otherwise, 2, 0), (varied, 4, 1)]):
+        put_run(folder / str(place), rule, "cora_demo_prompts", month, f"org/v{month}", seed=seed)
+    put_run(folder / "0", better, "cora_demo_order", 3, "org/v3")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def history(versions: Path) -> tuple[list[TaskHistory], list[str]]:
+    return read_history([versions])
+
+
+def test_versions_are_sorted_by_date_and_compared_with_the_one_before(
+    history: tuple[list[TaskHistory], list[str]], versions: Path
+) -> None:
+    (order, prompts), _ = history
+    assert [version.label for version in order.versions] == ["org/v3"]
+    assert [version.label for version in prompts.versions] == ["org/v1", "org/v2", "org/v3", "org/v4"]
+    estimates = {run.model: run.estimates["cora"] for run in read_runs([versions]) if run.name == "cora_demo_prompts"}
+    for version in prompts.versions:
+        assert tuple(version.estimates["cora"]) == tuple(estimates[version.label])
+    for before, after in zip(prompts.versions[:2], prompts.versions[1:3], strict=True):
+        alone = difference(estimates[before.label], estimates[after.label])
+        together = after.change("cora")
+        assert together[:2] == alone[:2]
+        assert together.low <= alone.low <= alone.high <= together.high  # it holds for both differences together
+    assert str(prompts.versions[0].change("cora").value) == "nan"
+
+
+def test_other_settings_break_the_line_and_are_named(history: tuple[list[TaskHistory], list[str]]) -> None:
+    (_, prompts), notes = history
+    assert notes == [
+        "cora_demo_prompts: org/v3 and org/v4 are not comparable: their settings differ: seed is 0 in the first, 1 in "
+        "the second"
+    ]
+    assert prompts.versions[3].apart in notes[0]
+    assert tables_of([prompts])[0].rows[3][4:] == ["not comparable", ""]
+    chart = chart_of([prompts])
+    assert list(chart.versions) == ["org/v1", "org/v2", "org/v3", "org/v4"]
+    assert list(chart.lines[0].breaks) == [3]
+
+
+def test_a_task_that_some_versions_lack_has_its_points_at_their_versions(
+    history: tuple[list[TaskHistory], list[str]],
+) -> None:
+    chart = chart_of(history[0])
+    assert [(line.name, [place for place, _ in line.points]) for line in chart.lines] == [
+        ("cora_demo_order", [2]),
+        ("cora_demo_prompts", [0, 1, 2, 3]),
+    ]
+    assert chart.y_label == "CoRA"
+
+
+def test_chosen_metrics(versions: Path) -> None:
+    found, _ = read_history([versions], metrics=["mcqa", "acc"])
+    assert [table.title for table in tables_of(found[1:])] == [
+        "cora_demo_prompts: MCQA of the versions",
+        "cora_demo_prompts: accuracy of the versions",
+    ]
+    assert len(chart_of(found).lines) == 4
+    with pytest.raises(ReportError, match=r"--metric core: there is no such metric. Did you mean 'cora'\? .*acc"):
+        read_history([versions], metrics=["core"])
+    with pytest.raises(ReportError, match="--metric templates"):  # a table
+        read_history([versions], metrics=["templates"])
+
+
+def test_a_model_with_several_dates_is_named_by_them(tmp_path: Path) -> None:
+    for month in (1, 2):
+        put_run(tmp_path / str(month), varied, "cora_demo_prompts", month, "org/m")
+    (alone,), _ = read_history([tmp_path])
+    assert [version.label[:7] for version in alone.versions] == ["2026-01", "2026-02"]
+    put_run(tmp_path / "3", varied, "cora_demo_prompts", 3, "org/other")
+    (both,), _ = read_history([tmp_path])
+    assert [version.label[:13] for version in both.versions] == ["org/m 2026-01", "org/m 2026-02", "org/other"]
+    (named,), _ = read_history([tmp_path / "1", tmp_path / "3"], labels={tmp_path / "1": "First"})
+    assert [version.label for version in named.versions] == ["First", "org/other"]
+
+
+def test_one_version_is_an_error(versions: Path, tmp_path: Path) -> None:
+    with pytest.raises(ReportError, match="--history: expected two or more runs of a task, got org/v1"):
+        read_history([versions / "1"])
+    with pytest.raises(ReportError, match="got none in"):
+        read_history([tmp_path])
+    answers = tmp_path / "answers.csv"
+    answers.write_text("question,picked,answer\nq,a,a\n")
+    with pytest.raises(ReportError, match="a file of answers has no date"):
+        read_history([answers])
+
+
+def test_the_page_and_json_have_the_same_numbers(history: tuple[list[TaskHistory], list[str]]) -> None:
+    histories, notes = history
+    page = as_markdown(report_of(histories, notes, "History"))
+    for task in as_json(histories):
+        for version in task["versions"]:
+            assert f"{version['metrics']['cora']['value']:.3f}" in page
+    assert f"- {notes[0]}" in page
+    assert as_json(histories)[1]["versions"][3]["metrics"]["cora"]["difference"]["value"] is None

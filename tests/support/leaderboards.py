@@ -1,0 +1,79 @@
+"""Runs and records for leaderboards."""
+
+from __future__ import annotations
+
+import json
+from math import sqrt
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from lm_eval_cora.data import Data
+from lm_eval_cora.leaderboard.entries import Entry, settings_of
+from lm_eval_cora.metrics.estimate import Estimate
+
+SIGNATURE = "cora|task:{task}@1|data:1a2b3c4d|probe:divergent|form:generate|reader:flexible|shots:{shots}|n:100x26|v1"
+HOSTILE = '=<img src=x onerror=window.hacked=1>"\u202e{{ 7 * 7 }}</script><script>window.hacked=1</script>'
+
+
+def entry(model: str, cora: float, *, shots: int = 0, asked: str = "", task: str = "cora_x", **changes: Any) -> Entry:
+    """An entry of 100 questions with scores only."""
+    signature = SIGNATURE.format(task=task, shots=shots)
+    data = Data("x", "1a2b3c4d")
+    error = sqrt(cora * (1 - cora) / 99)
+    given: dict[str, Any] = {
+        "model": model,
+        "name": task,
+        "part": "",
+        "data": data,
+        "settings": settings_of(signature, data, "flexible", is_two_phase=False),
+        "asked": asked,
+        "size": "100x26",
+        "questions": 100,
+        "leads": ("cora", "acc"),
+        "scores": {"cora": Estimate(cora, error), "mcqa": Estimate(min(1.0, cora + 0.1), 0.05)},
+        "signature": signature,
+        "is_paired": False,
+        "date": "2026-01-01T00-00-00",
+        "source": Path(f"{model}.json"),
+    }
+    return Entry(**{**given, **changes})
+
+
+def record(model: str, scores: dict[str, float], *, shots: int = 0, error: float = 0.02) -> dict[str, Any]:
+    """A record as `export` writes it, with what a leaderboard reads: the CoRA of some tasks."""
+    return {
+        "schema_version": "0.3.0",
+        "source_metadata": {"source_name": "lm-eval-cora"},
+        "model_info": {"id": model},
+        "evaluation_results": [
+            {
+                "evaluation_name": task,
+                "evaluation_timestamp": "1795523547.5",
+                "metric_config": {"metric_name": "cora"},
+                "score_details": {
+                    "score": value,
+                    "uncertainty": {
+                        "standard_error": {"value": error},
+                        "confidence_interval": {"lower": value - 2 * error, "upper": value + 2 * error},
+                    },
+                    "details": {
+                        "signature": SIGNATURE.format(task=task, shots=shots),
+                        "data": "1a2b3c4d",
+                        "probe": "divergent",
+                        "reader": "flexible",
+                        "questions": "100",
+                    },
+                },
+            }
+            for task, value in scores.items()
+        ],
+    }
+
+
+def put_record(folder: Path, number: int, content: Any) -> Path:
+    """Write a record under a name as the schema asks for it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{UUID(int=number)}.json"
+    path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+    return path
