@@ -221,7 +221,7 @@ class _Region:
             low, high = np.where(excess > 0, at, low), np.where(excess > 0, high, at)
             newton = at - excess / np.minimum(slope, -np.finfo(float).tiny)
             before, at = at, np.where((newton > low) & (newton < high), newton, (low + high) / 2)
-            if ((np.abs(at - before) < _ENOUGH) | (before < _NO_ROOT)).all():
+            if ((np.abs(at - before) < _ENOUGH) | (high < _NO_ROOT)).all():
                 break
         return roots
 

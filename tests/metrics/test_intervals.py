@@ -340,3 +340,12 @@ def test_no_interval_of_a_difference_of_shares_leaves_its_range(before: list[boo
     found = difference(share_of(np.array(before)), share_of(np.array(after[: len(before)])))
     assert -1 <= found.low <= found.value <= found.high <= 1
     assert found.low < found.high
+
+
+def test_the_interval_of_a_difference_stays_in_bounds_for_larger_quantiles() -> None:
+    """Newton's method jumps far to the left from a flat start, and must come back: the end was 1e14."""
+    rng = np.random.default_rng(1488)
+    questions = rng.integers(3, 30)
+    before, after = (metrics.cora(rng.random((questions, 4)) < rng.choice([0.5, 0.8, 0.95])) for _ in range(2))
+    found = difference(before, after, z=2.4)
+    assert -1 <= found.low <= found.value <= found.high <= 1
