@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 import sys
 from importlib.machinery import PathFinder
 from pathlib import Path
 
 import pytest
+
+from tests.support.scripts import Ran, run_all
 
 ROOT = Path(__file__).parents[1]
 FILES = sorted((ROOT / "benchmarks").glob("*.py"))
@@ -39,14 +40,25 @@ def is_benchmark(file: Path) -> bool:
     return "__main__" in file.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", [file.stem for file in FILES if is_benchmark(file)])
-def test_a_benchmark_prints_numbers(name: str, tmp_path: Path) -> None:
-    (tmp_path / "labelled.jsonl").write_text(json.dumps(LABELLED) + "\n", encoding="utf-8")
-    arguments = [str(tmp_path / each) if each.endswith(".jsonl") else each for each in TINY[name]]
-    command = [sys.executable, str(Path("benchmarks") / f"{name}.py"), *arguments]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, encoding="utf-8", check=False)
-    assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]
-    assert re.search(r"\d", done.stdout)
+NAMES = [file.stem for file in FILES if is_benchmark(file)]
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ran]:
+    folder = tmp_path_factory.mktemp("benchmarks")
+    (folder / "labelled.jsonl").write_text(json.dumps(LABELLED) + "\n", encoding="utf-8")
+    arguments = {
+        name: [str(folder / each) if each.endswith(".jsonl") else each for each in given]
+        for name, given in TINY.items()
+    }
+    return run_all({name: [f"benchmarks/{name}.py", *arguments[name]] for name in NAMES}, folder)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_benchmark_prints_numbers(name: str, ran: dict[str, Ran]) -> None:
+    status, out, err = ran[name]
+    assert status == 0, (out + err)[-4000:]
+    assert re.search(r"\d", out)
 
 
 @pytest.mark.parametrize("name", [file.stem for file in FILES])

@@ -5,9 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from math import inf, isnan, nan
-from unittest import mock
 
 import numpy as np
 import pytest
@@ -29,7 +27,7 @@ from tests.support.score_tables import (
     written_questions,
     written_table,
 )
-from tests.support.tables import ORDER, PROMPTS, SAMPLING, Metrics, estimates, resampled, table_of
+from tests.support.tables import ORDER, PROMPTS, SAMPLING, Metrics, estimates, resampled, table_of, without_errors
 
 Members = list[list[Record]]
 
@@ -45,9 +43,6 @@ score_tables = st.one_of(
     *(st.tuples(st.just(probe), score_questions(probe)) for probe in LISTS),
     *(st.tuples(st.just(probe), score_questions(probe, min_size=2)) for probe in LISTS),
 )
-
-without_errors = partial(mock.patch, "lm_eval_cora.metrics.extremes.bootstrap", return_value=np.zeros((2, 2)))
-"""Skips the bootstrap of the lowest and highest accuracies, which takes most of the time."""
 
 
 def values_of(chosen: Metrics, table: ResponseTable) -> dict[str, float]:

@@ -66,6 +66,8 @@ WHOLE = [case for case in EARLY_CASES if case not in SHARED]
 TOO_FEW = {(form, "too few"): {"task": form, "options": {"questions": 1}, "arguments": {"limit": 1}} for form in FORMS}
 """One variant, and several ranks."""
 
+RANKS = (2, 3)
+
 Outcomes = dict[tuple[str, str], dict[str, Any]]
 
 
@@ -75,7 +77,7 @@ MATHS = ("cora_math_prompts", "boxed")
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], dict[str, Any]]:
-    """All runs in one group of processes, because starting it takes longer than the runs."""
+    """All runs; one start of the processes does them all, because starting takes longer than the runs."""
     chosen = {(form, name): {"task": form, **RUNS[name]} for form, name in CASES}
     chosen |= {(form, name): {"task": form, **EARLY[name]} for form, name in EARLY_CASES}
     if importlib.util.find_spec("math_verify") is None:
@@ -94,13 +96,16 @@ def alone(runs: dict[tuple[str, str], dict[str, Any]]) -> Outcomes:
     return outcomes_alone(runs)
 
 
-@pytest.fixture(scope="module", params=[2, 3], ids=["two ranks", "three ranks"])
-def together(
-    request: pytest.FixtureRequest,
-    runs: dict[tuple[str, str], dict[str, Any]],
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Outcomes:
-    return outcomes_together({**TOO_FEW, **runs}, tmp_path_factory.mktemp("ranks"), request.param)
+@pytest.fixture(scope="module")
+def groups(
+    runs: dict[tuple[str, str], dict[str, Any]], tmp_path_factory: pytest.TempPathFactory
+) -> dict[int, Outcomes]:
+    return outcomes_together({**TOO_FEW, **runs}, tmp_path_factory.mktemp("ranks"), RANKS)
+
+
+@pytest.fixture(scope="module", params=RANKS, ids=["two ranks", "three ranks"])
+def together(request: pytest.FixtureRequest, groups: dict[int, Outcomes]) -> Outcomes:
+    return groups[request.param]
 
 
 def metrics(outcome: dict[str, Any]) -> dict[str, Any]:

@@ -183,6 +183,8 @@ def forked(action: Callable[[], object], out: int, error: int) -> int:
         status = action() or 0
     except SystemExit as ended:
         status = ended.code or 0
+        if isinstance(status, str):
+            print(status, file=sys.stderr)
     except BaseException:
         traceback.print_exc()
     finally:

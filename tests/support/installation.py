@@ -21,6 +21,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 
 REPOSITORY = Path(__file__).parents[2]
@@ -122,7 +123,9 @@ class Sources:
         """The harness' source folder, as `git clone` would give it."""
         name = f"lm-eval=={version('lm-eval')}"
         download = ("-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", "lm-eval", name)
-        call(sys.executable, *download, "--dest", self.folder / "sdist")
+        # pip also asks for the package's metadata, for which it would install setuptools in an environment of its own.
+        there = ["--no-build-isolation"] if find_spec("setuptools") else []
+        call(sys.executable, *download, *there, "--dest", self.folder / "sdist")
         with tarfile.open(_only(self.folder / "sdist", "*.tar.gz")) as archive:
             members = [member for member in archive if not _NOT_KEPT.match(member.name)]
             archive.extractall(self.folder / "sdist", members, filter="data")
