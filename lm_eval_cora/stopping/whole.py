@@ -8,7 +8,7 @@ is narrow enough. The sizes of the samples are chosen so that this needs as few 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import ceil
+from math import ceil, isnan
 from typing import NamedTuple
 
 import numpy as np
@@ -130,12 +130,16 @@ def next_sizes(phases: Phases, costs: Costs, target: float) -> Sizes | None:
 def is_narrow(phases: Phases, target: float) -> bool:
     """Whether half the width of the interval is at most the target, also with four more questions of each outcome.
 
+    A share of one question has no standard error, and the estimate no interval.
+
     Example:
         >>> phases = Phases(questions=1273, asked=1273, right=940, followed=650, always=150)
         >>> is_narrow(phases, 0.01), is_narrow(phases, 0.009)
         (True, False)
     """
     shares = shares_of(phases)
+    if any(share.trials and isnan(share.variance) for share in shares):
+        return False
     return max(half_width(*shares), half_width(*_cautious(phases, *shares))) <= target
 
 

@@ -165,13 +165,17 @@ def browser() -> Iterator[Browser]:
 class Visit:
     """A browser's page, and what must not happen there."""
 
-    def __init__(self, browser: Browser, width: int) -> None:
-        self.page: Page = browser.new_page(viewport={"width": width, "height": 900})
+    def __init__(self, browser: Browser) -> None:
+        self.page: Page = browser.new_page()
+        self.resize(WIDTHS[0])
         self.page.set_default_timeout(600_000)
         self.complaints: list[str] = []
         self.page.on("console", lambda message: self.complaints.append(message.text))
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.on("request", self.look_at)
+
+    def resize(self, width: int) -> None:
+        self.page.set_viewport_size({"width": width, "height": 900})
 
     def look_at(self, request: object) -> None:
         url = str(request.url)  # type: ignore[attr-defined]
@@ -181,15 +185,16 @@ class Visit:
             self.complaints.append(f"requested: {url}")
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-def test_pages_have_no_errors_and_do_not_scroll_sideways(browser: Browser, site: Path, width: int) -> None:
-    visit = Visit(browser, width)
+def test_pages_have_no_errors_and_do_not_scroll_sideways(browser: Browser, site: Path) -> None:
+    visit = Visit(browser)
     wide = []
     for name in (*TOP_LEVEL, "search", "docs/example-report"):
         visit.page.goto((site / f"{name}.html").as_uri())
-        widths = visit.page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
-        if widths[0] > widths[1]:
-            wide.append(f"{name}: {widths[0]} px")
+        for width in WIDTHS:
+            visit.resize(width)
+            widths = visit.page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+            if widths[0] > widths[1]:
+                wide.append(f"{name} at {width} px: {widths[0]} px")
     visit.page.close()
     assert not wide
     assert not visit.complaints
@@ -199,7 +204,7 @@ def test_pages_have_no_errors_and_do_not_scroll_sideways(browser: Browser, site:
     ("words", "page"), [("consistency rate", "docs/metrics"), ("num_fewshot", "docs/tasks"), ("cora_hub", "docs/data")]
 )
 def test_search_finds_the_page(browser: Browser, site: Path, words: str, page: str) -> None:
-    visit = Visit(browser, WIDTHS[0])
+    visit = Visit(browser)
     visit.page.goto((site / "docs/index.html").as_uri())
     visit.page.locator("input.sidebar-search").fill(words)
     visit.page.keyboard.press("Enter")

@@ -18,7 +18,7 @@ from lm_eval_cora.harness.asking import AskingLM
 from lm_eval_cora.metrics.two_phase import Phases, estimate
 from lm_eval_cora.options import OptionError
 from lm_eval_cora.report import ReportError
-from lm_eval_cora.report.compare import compare
+from lm_eval_cora.report.comparison import compare_models
 from tests.support.simulated import TASKS, Simulated, knows, run, scores
 from tests.support.stopping import Moody
 from tests.support.written import everything, the_run, write
@@ -166,7 +166,7 @@ def test_reports_show_the_same_estimates_and_comparisons_are_refused(tmp_path: P
     assert f"{one.estimates['cora'].value:.4f}" in text
     for pair in ((one, other), (one, third), (third, one)):
         with pytest.raises(ReportError, match=r"--target followed only a sample.*--stop exact"):
-            compare(*pair)
+            compare_models(pair)
     # The Python API has the same numbers.
     (read,) = cora.read_runs(sampled.folder)
     assert {name: tuple(read[name]) for name in FOUR} == {name: tuple(one.estimates[name]) for name in FOUR}

@@ -22,7 +22,7 @@ from lm_eval_cora.variants import Variant
 from tests.support import oracles
 from tests.support import oracles_compare as compared
 from tests.support.oracles_errors import paired_interval
-from tests.support.tables import random_questions, table_of, values_alone
+from tests.support.tables import random_questions, table_of, without_errors
 from tests.support.tables import resampled as of_questions
 
 NAMES = ("mcqa_plus", "mv", "bmca@1.0", "ci", "cora")
@@ -155,7 +155,7 @@ def test_changes_agree_with_a_paired_bootstrap() -> None:
     found = same_size(table)
     rng = np.random.default_rng(0)
     values: dict[str, list[float]] = {name: [] for name in NAMES}
-    with values_alone():
+    with without_errors():
         for _ in range(600):
             for name, (_, change) in same_size(of_questions(table, rng.integers(200, size=200))).items():
                 values[name].append(change.value)

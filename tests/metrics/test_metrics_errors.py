@@ -24,7 +24,7 @@ from tests.support.tables import (
     random_study_questions,
     resampled,
     table_of,
-    values_alone,
+    without_errors,
 )
 
 
@@ -45,7 +45,7 @@ def _both_errors(chosen: Metrics, table: ResponseTable) -> dict[str, tuple[Estim
     """
     rng = np.random.default_rng(0)
     count = len(table.sizes)
-    with values_alone():
+    with without_errors():
         replicates = [estimates(chosen, resampled(table, rng.integers(count, size=count))) for _ in range(400)]
     result = {}
     for name, estimate in estimates(chosen, table).items():
@@ -77,7 +77,7 @@ def test_values_computed_without_errors_are_the_same(probe: str) -> None:
     }[probe]
     table = table_of(members)
     values = {name: estimate.value for name, estimate in estimates(chosen, table).items()}
-    with values_alone():
+    with without_errors():
         alone = {name: estimate.value for name, estimate in estimates(chosen, table).items()}
     assert alone == pytest.approx(values, rel=0, abs=0, nan_ok=True)
 

@@ -18,7 +18,7 @@ from tests.support.score_tables import (
     random_written_questions,
     written_table,
 )
-from tests.support.tables import ORDER, PROMPTS, SAMPLING, Metrics, estimates, resampled, table_of, values_alone
+from tests.support.tables import ORDER, PROMPTS, SAMPLING, Metrics, estimates, resampled, table_of, without_errors
 
 Tables = dict[Probe, ResponseTable]
 Both = dict[str, tuple[Estimate, float]]
@@ -33,7 +33,7 @@ def _bootstrapped(statistics: Callable[[Tables], dict[str, Estimate]], tables: T
     rng = np.random.default_rng(0)
     count = len(next(iter(tables.values())).sizes)
     replicates: dict[str, list[float]] = {name: [] for name in reported}
-    with values_alone():
+    with without_errors():
         for _ in range(SAMPLES):
             drawn = rng.integers(count, size=count)
             found = statistics({probe: resampled(table, drawn) for probe, table in tables.items()})

@@ -28,7 +28,7 @@ from tests.support.tables import (
     random_questions,
     random_study_questions,
     resampled,
-    values_alone,
+    without_errors,
 )
 
 Both = dict[str, tuple[Difference, np.ndarray, float]]
@@ -46,7 +46,7 @@ def _bootstrapped(chosen: Metrics, tables: Tables) -> Both:
     rng = np.random.default_rng(0)
     count = len(tables[0].sizes)
     values: dict[str, list[float]] = {name: [] for name in reported}
-    with values_alone():
+    with without_errors():
         for _ in range(SAMPLES):
             drawn = rng.integers(count, size=count)
             before, after = (estimates(chosen, resampled(table, drawn)) for table in tables)

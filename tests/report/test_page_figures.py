@@ -14,7 +14,7 @@ from lm_eval_cora.report.content import Answered, Chart, Example, Examples, Repo
 from lm_eval_cora.report.drawing.medium import light_colours
 from lm_eval_cora.report.page import render
 from tests.support import made_up
-from tests.support.browser import launched
+from tests.support.browser import as_opened, launched
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -45,8 +45,12 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.fixture(params=["phone", "desktop"])
-def page(request: pytest.FixtureRequest, browser: Browser, file: Path) -> Iterator[Page]:
+Opened = tuple["Page", list[str]]
+"""A page, and what it complained of."""
+
+
+@pytest.fixture(scope="module", params=["phone", "desktop"])
+def opened(request: pytest.FixtureRequest, browser: Browser, file: Path) -> Iterator[Opened]:
     theme = "dark" if request.param == "phone" else "light"
     context = browser.new_context(viewport=SIZES[request.param], color_scheme=theme)
     page = context.new_page()
@@ -55,9 +59,16 @@ def page(request: pytest.FixtureRequest, browser: Browser, file: Path) -> Iterat
     page.on("console", lambda message: complaints.append(message.text))
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.goto(file.as_uri())
+    yield page, complaints
+    context.close()
+
+
+@pytest.fixture
+def page(opened: Opened) -> Iterator[Page]:
+    page, complaints = opened
+    as_opened(page)
     yield page
     assert complaints == []
-    context.close()
 
 
 @pytest.mark.parametrize("chart", CHARTS, ids=lambda chart: type(chart).__name__)

@@ -14,7 +14,7 @@ from lm_eval_cora.report.content import Report
 from lm_eval_cora.report.page import render
 from lm_eval_cora.report.runs import read_runs
 from lm_eval_cora.report.sections import make_report
-from tests.support.browser import launched
+from tests.support.browser import as_opened, launched
 from tests.support.simulated import knows, says
 from tests.support.written import Doc, write
 
@@ -72,8 +72,12 @@ def browser() -> Iterator[Browser]:
         yield found
 
 
-@pytest.fixture(params=[(size, theme) for size in SIZES for theme in ("light", "dark")], ids=" ".join)
-def page(request: pytest.FixtureRequest, browser: Browser, file: Path) -> Iterator[Page]:
+Opened = tuple["Page", list[str]]
+"""A page, and what it complained of."""
+
+
+@pytest.fixture(scope="module", params=[(size, theme) for size in SIZES for theme in ("light", "dark")], ids=" ".join)
+def opened(request: pytest.FixtureRequest, browser: Browser, file: Path) -> Iterator[Opened]:
     size, theme = request.param
     context = browser.new_context(viewport=SIZES[size], color_scheme=theme, reduced_motion="reduce")
     page = context.new_page()
@@ -85,9 +89,16 @@ def page(request: pytest.FixtureRequest, browser: Browser, file: Path) -> Iterat
         "request", lambda request: complaints.extend([request.url] * (not request.url.startswith(("file", "data"))))
     )
     page.goto(file.as_uri())
+    yield page, complaints
+    context.close()
+
+
+@pytest.fixture
+def page(opened: Opened) -> Iterator[Page]:
+    page, complaints = opened
+    as_opened(page)
     yield page
     assert complaints == []
-    context.close()
 
 
 @pytest.fixture
@@ -182,7 +193,7 @@ def test_rows_of_the_heat_map_open_their_question(page: Page) -> None:
         page.wait_for_function(
             """(id) => {
                 const box = document.getElementById(id).getBoundingClientRect();
-                return box.top >= 0 && box.top < innerHeight;
+                return box.top > -1 && box.top < innerHeight;
             }""",
             arg=targets[place][1:],
         )

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from lm_eval_cora.metrics.two_phase import Phases, estimate
@@ -85,6 +85,7 @@ def width(phases: Phases) -> float:
 
 
 @given(st.integers(1, 400), st.floats(0.005, 0.3), st.integers(0, 1_000), st.floats(0, 1), st.floats(0, 1))
+@example(101, 0.25, 1, 1 / 128, 0.0)  # 100 of 101 questions asked, and one is right
 @settings(max_examples=40, deadline=None)
 def test_the_first_questions_are_asked_and_the_first_right_ones_are_followed(
     count: int, target: float, seed: int, m: float, r: float

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, Page
 
 
 @contextmanager
@@ -29,3 +29,18 @@ def launched() -> Iterator[Browser]:
             pytest.skip("no browser: apt-get install chromium")
         yield found
         found.close()
+
+
+def as_opened(page: Page) -> None:
+    """Fold what was folded when the page was opened, and go to its top. Opening it again takes much longer."""
+    page.emulate_media(media="screen")
+    page.evaluate(
+        """() => {
+            const parts = [...document.querySelectorAll("details")];
+            window.atFirst ??= parts.map((part) => part.open);
+            parts.forEach((part, place) => { part.open = window.atFirst[place]; });
+            document.querySelectorAll(".scroll").forEach((box) => { box.scrollLeft = 0; });
+            document.activeElement?.blur();
+            scrollTo({ top: 0, left: 0, behavior: "instant" });
+        }"""
+    )

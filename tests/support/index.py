@@ -15,16 +15,12 @@ from tests.support.simulated import TASKS
 
 OURS_ALONE = """
 import functools, runpy, sys
-from lm_eval import evaluator, tasks
-evaluator.add_env_info = lambda results: None
+from lm_eval import tasks
 tasks.TaskManager = functools.partial(tasks.TaskManager, include_defaults=False)
 del sys.argv[0]
 runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
 """
-"""Code that runs a module without what takes longer than most runs.
-
-Searching the folder of the harness' own tasks takes half a minute. For the environment, the harness starts pip.
-"""
+"""Code that runs a module without the harness' own tasks: searching their folder takes half a minute."""
 
 
 @contextmanager

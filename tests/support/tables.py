@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import random
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import permutations
@@ -21,7 +20,6 @@ from lm_eval.tasks._yaml_loader import load_yaml
 from lm_eval_cora.formats import FORMATS
 from lm_eval_cora.metrics import Estimate
 from lm_eval_cora.metrics.entries import compute
-from lm_eval_cora.metrics.estimate import UNDEFINED, ratio_of
 from lm_eval_cora.metrics.terms import Term, value_of
 from lm_eval_cora.probes.plus import plus
 from lm_eval_cora.probes.revas import revas
@@ -165,23 +163,6 @@ def without_errors() -> Iterator[None]:
         mock.patch("lm_eval_cora.metrics.estimate.of_terms", only_value),
         mock.patch("lm_eval_cora.metrics.estimate.standard_error", no_error),
     ):
-        yield
-
-
-@contextmanager
-def values_alone() -> Iterator[None]:
-    """Values of samples of a table, by the thousand: without errors, and without the extremes that these need."""
-
-    def ratio(parts: np.ndarray, wholes: np.ndarray, *_: object, **__: object) -> Estimate:
-        total = wholes.sum()
-        share = parts.sum() / total if total else nan
-        return Estimate(float(share), nan) if np.isfinite(share) else UNDEFINED
-
-    with ExitStack() as stack:
-        stack.enter_context(without_errors())
-        for name, module in list(sys.modules.items()):  # each has a name of its own for it
-            if name.startswith("lm_eval_cora.metrics.") and getattr(module, "ratio_of", None) is ratio_of:
-                stack.enter_context(mock.patch.object(module, "ratio_of", ratio))
         yield
 
 
