@@ -12,7 +12,8 @@ from io import TextIOWrapper
 from shlex import join, quote
 from typing import TextIO
 
-from lm_eval_cora.arguments import Command, make_parser
+from lm_eval_cora.arguments import make_parser
+from lm_eval_cora.arguments.parser import Command
 from lm_eval_cora.benchmarks import BenchmarkError
 from lm_eval_cora.commands.gates import check_gate
 from lm_eval_cora.commands.history import print_history

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from lm_eval_cora.arguments import EXPORTS
+from lm_eval_cora.arguments.reporting import EXPORTS
 from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.writing import replace_file
 

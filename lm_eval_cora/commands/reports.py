@@ -6,7 +6,7 @@ import argparse
 from collections import Counter
 from pathlib import Path
 
-from lm_eval_cora.arguments import HUB_ERROR_STATUS
+from lm_eval_cora.arguments.reporting import HUB_ERROR_STATUS
 from lm_eval_cora.commands.output import STDOUT, check_folder, check_output, print_json, say, write_text
 from lm_eval_cora.export.score_tables import as_latex, tables_as_markdown
 from lm_eval_cora.report import ReportError
