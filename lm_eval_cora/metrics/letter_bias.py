@@ -66,7 +66,7 @@ def acc_permuted(table: ResponseTable) -> Estimate:
         >>> acc_permuted(ResponseTable.from_records(records)).value  # means: 0.65 and 0.35
         1.0
 
-    Source: Zheng et al. 2024 (arXiv:2309.03882), section 3.1, eq. 1 with cyclic permutations.
+    Source: Zheng et al. 2024 (arXiv:2309.03882), debiasing by cyclic permutations.
     """
     if not _is_scored(table):
         return UNDEFINED
@@ -115,8 +115,8 @@ def acc_pride(table: ResponseTable) -> Estimate:
         >>> acc_pride(ResponseTable.from_records(records)).value  # A is picked, but it has a prior of 0.79
         0.0
 
-    Source: Zheng et al. 2024 (arXiv:2309.03882), section 3.3: the prior of a question, its mean, and the division by
-    it. Cross-fitting and the standard error are ours.
+    Source: Zheng et al. 2024 (arXiv:2309.03882), PriDe: the prior of a question, its mean, and the division by it.
+    Cross-fitting and the standard error are ours.
     """
     groups = list(_groups(table)) if _is_scored(table) else []
     if not any(len(group.members) >= FEWEST for group in groups):
@@ -162,7 +162,7 @@ def letter_prior(table: ResponseTable) -> dict[str, dict[str, Estimate]]:
         >>> {letter: round(prior.value, 3) for letter, prior in priors["2"].items()}  # 4 to 1: the root of 9/1 * 16/9
         {'A': 0.8, 'B': 0.2}
 
-    Source: Zheng et al. 2024 (arXiv:2309.03882), sections 3.2 and 3.3, which uses 5% of the questions.
+    Source: Zheng et al. 2024 (arXiv:2309.03882), the prior of PriDe, which uses 5% of the questions.
     """
     found = {}
     for group in _groups(table) if _is_scored(table) else ():
@@ -204,7 +204,7 @@ def recall_spread(table: ResponseTable) -> Estimate:
         >>> recall_spread(ResponseTable.from_records(records)).value  # the recall of A is 1, that of B is 0
         0.5
 
-    Source: RStd of Zheng et al. 2024 (arXiv:2309.03882), section 2.2, which uses the original order only.
+    Source: RStd of Zheng et al. 2024 (arXiv:2309.03882), which uses the original order only.
     """
     if not _is_order_probe(table):
         return UNDEFINED
