@@ -30,13 +30,7 @@ from lm_eval_cora.metrics.consistency import all_equal, ci, consistency_rate, co
 from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.metrics.extremes import acc_max, acc_min, acc_range, acc_range_by_chance, acc_range_p
 from lm_eval_cora.metrics.guessing import at_least, msgr
-from lm_eval_cora.metrics.letter_bias import (
-    acc_permuted,
-    acc_pride,
-    letter_prior,
-    recall_spread,
-    recall_spread_by_chance,
-)
+from lm_eval_cora.metrics.letter_bias import acc_permuted, acc_pride, letter_prior
 from lm_eval_cora.metrics.orders import acc_at, acc_h, sc, sc_buckets
 from lm_eval_cora.metrics.paired import Difference, McNemar, difference, mcnemar
 from lm_eval_cora.metrics.positions import picks_by_letter, position_chi_square, position_p_value
@@ -48,6 +42,7 @@ from lm_eval_cora.metrics.ranges import (
     invalid_by_kind,
     macro_acc,
 )
+from lm_eval_cora.metrics.recall_spread import recall_spread, recall_spread_by_chance
 from lm_eval_cora.metrics.several import Pair, holm, leading, pairwise
 from lm_eval_cora.metrics.simultaneous import differences_together
 from lm_eval_cora.metrics.study import (
