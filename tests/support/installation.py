@@ -123,7 +123,7 @@ class Sources:
         """The harness' source folder, as `git clone` would give it."""
         name = f"lm-eval=={version('lm-eval')}"
         download = ("-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", "lm-eval", name)
-        # pip also asks for the package's metadata, for which it would install setuptools in an environment of its own.
+        # pip builds the metadata, too. With the installed setuptools it does not install another one first.
         there = ["--no-build-isolation"] if _setuptools_builds_wheels() else []
         call(sys.executable, *download, *there, "--dest", self.folder / "sdist")
         with tarfile.open(_only(self.folder / "sdist", "*.tar.gz")) as archive:
