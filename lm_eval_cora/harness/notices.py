@@ -66,7 +66,7 @@ def describe_cost(
     )
 
 
-def describe_goal(left_out: Mapping[str, object], *, is_sample: bool) -> str:
+def describe_stopping(left_out: Mapping[str, object], *, is_sample: bool) -> str:
     """Describe when a run ends and what its standard errors are about; empty if it asks everything.
 
     Args:
@@ -74,11 +74,11 @@ def describe_goal(left_out: Mapping[str, object], *, is_sample: bool) -> str:
         is_sample: Whether the option `questions` draws a sample.
 
     Example:
-        >>> describe_goal({"budget": 1000}, is_sample=False)
+        >>> describe_stopping({"budget": 1000}, is_sample=False)
         '; the budget is 1,000 requests; standard errors are about other questions of the same kind'
-        >>> describe_goal({}, is_sample=True)
+        >>> describe_stopping({}, is_sample=True)
         '; standard errors are about other questions of the same kind'
-        >>> describe_goal({"target": "whole:0.01"}, is_sample=False)
+        >>> describe_stopping({"target": "whole:0.01"}, is_sample=False)
         '; the target is a 95% interval of cora of ± 0.01 for the value of all these questions'
     """
     about = f"; {OTHER_QUESTIONS}"

@@ -39,7 +39,7 @@ from lm_eval_cora.harness.fewshot import ExemplarSampler, load_sampler
 from lm_eval_cora.harness.forwarding import behind
 from lm_eval_cora.harness.loading import SPLIT, load_benchmark, to_question
 from lm_eval_cora.harness.log import logger
-from lm_eval_cora.harness.notices import describe_cost, describe_cut, describe_goal
+from lm_eval_cora.harness.notices import describe_cost, describe_cut, describe_stopping
 from lm_eval_cora.harness.payloads import formats_chats, needs_seeds
 from lm_eval_cora.harness.requests import chosen_docs, deal, with_room_for
 from lm_eval_cora.harness.results_file import data_of, digest_of, name_callables, signature_of
@@ -200,8 +200,8 @@ class CoraTask(ScoredTask):
             repeats=self.config.repeats,
             ranks=arguments.get("world_size", 1),
         )
-        goal = describe_goal(self._left_out, is_sample=self._options.questions is not None)
-        logger.info("%s: %s%s%s", self.task_name, "at most " if self._left_out else "", cost, goal)
+        stopping = describe_stopping(self._left_out, is_sample=self._options.questions is not None)
+        logger.info("%s: %s%s%s", self.task_name, "at most " if self._left_out else "", cost, stopping)
 
     def cost(self, limit: int | None = None) -> str:
         """Check that the task can run, and describe its cost in one line, without keeping its requests.

@@ -71,6 +71,7 @@ def page(opened: Opened) -> Iterator[Page]:
     assert complaints == []
 
 
+@pytest.mark.parametrize("opened", ["desktop"], indirect=True)
 @pytest.mark.parametrize("chart", CHARTS, ids=lambda chart: type(chart).__name__)
 def test_a_downloaded_figure_needs_no_page(page: Page, browser: Browser, chart: Chart, tmp_path: Path) -> None:
     button = page.get_by_role("button", name=f"Download SVG: {chart.title}", exact=True)

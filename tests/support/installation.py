@@ -123,8 +123,8 @@ class Sources:
         """The harness' source folder, as `git clone` would give it."""
         name = f"lm-eval=={version('lm-eval')}"
         download = ("-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", "lm-eval", name)
-        # pip also asks for the package's metadata, for which it would install setuptools in an environment of its own.
-        there = ["--no-build-isolation"] if find_spec("setuptools") else []
+        # pip builds the metadata, too. With the installed setuptools it does not install another one first.
+        there = ["--no-build-isolation"] if _setuptools_builds_wheels() else []
         call(sys.executable, *download, *there, "--dest", self.folder / "sdist")
         with tarfile.open(_only(self.folder / "sdist", "*.tar.gz")) as archive:
             members = [member for member in archive if not _NOT_KEPT.match(member.name)]
@@ -148,6 +148,11 @@ class Sources:
                 if not path.name.startswith(NOT_LINKED) and path.suffix != ".pth":
                     (folder / path.name).symlink_to(path)
         return folder
+
+
+def _setuptools_builds_wheels() -> bool:
+    """Whether setuptools is installed and needs no other package to build wheels, as since 70.1."""
+    return find_spec("setuptools") is not None and find_spec("setuptools.command.bdist_wheel") is not None
 
 
 def _only(folder: Path, pattern: str) -> Path:

@@ -1,4 +1,4 @@
-"""Runs scripts, each in a copy of a process that has imported the packages that they need: that takes longer than most.
+"""Run scripts in forks of one process that has imported their packages. The imports take longer than most scripts.
 
     python -m tests.support.scripts FOLDER '{"NAME": ["path/to/script.py", "argument"]}'
 
