@@ -2,8 +2,9 @@
 
 Two simulated models have known shares of questions that are right in all variants, right in the original only, or wrong
 in the original. Some questions are answered alike by both, which makes their results correlated. The plan is made for
-the true difference, once with the spread of both models (two runs) and once with that of the first model and the
-correlation (one run). Then as many questions are drawn many times, and each sample is compared as `compare` does.
+the true difference: with the spread of both models (two runs), with that of the lower model and the correlation, and
+with that of the higher model and the correlation (one run). Then as many questions are drawn many times, and each
+sample is compared as `compare` does.
 
     python benchmarks/plan_power.py [--samples 1000] [--power 0.8]
 """
@@ -66,8 +67,8 @@ def main() -> None:
     parser.add_argument("--power", type=float, default=0.8, help="power of the plans (default: 0.8)")
     given = parser.parse_args()
     rng = np.random.default_rng(0)
-    print("| metric | difference | correlation | questions, two runs | power | questions, one run | power |")
-    print("|---|---|---|---|---|---|---|")
+    print("| metric | difference | correlation | two runs | power | the lower one | power | the higher one | power |")
+    print("|---|---|---|---|---|---|---|---|---|")
     for first, second, alike in CASES:
         chances = joint(first, second, alike)
         population = tables(np.round(chances * 20_000).astype(int))
@@ -77,7 +78,7 @@ def main() -> None:
             correlation = correlation_of(before, after)
             spreads = [
                 spread_of(change.stderr, size),
-                spread_with_another(before, size, abs(change.value), correlation),
+                *(spread_with_another(own, size, abs(change.value), correlation) for own in (before, after)),
             ]
             cells = []
             for spread in spreads:

@@ -109,10 +109,10 @@ def decide(low: float, high: float, bound: float) -> Outcome:
     return "fail" if high < bound else "undecided"
 
 
-def judge(runs: Sequence[Run], baseline: Sequence[Run], policy: Policy) -> list[Verdict]:
-    """Judge the runs of a model.
+def verdicts_of(runs: Sequence[Run], baseline: Sequence[Run], policy: Policy) -> list[Verdict]:
+    """Compare the runs of a model with requirements.
 
-    A requirement without a task is judged for every task of the run.
+    A requirement without a task holds for every task of the run.
 
     Args:
         runs: The runs of one model.

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lm_eval_cora.gating.requirements import policy_of
-from lm_eval_cora.gating.verdicts import Verdict, decide, judge, overall
+from lm_eval_cora.gating.verdicts import Verdict, decide, overall, verdicts_of
 from lm_eval_cora.metrics.intervals import wilson
 from lm_eval_cora.metrics.paired import difference
 from lm_eval_cora.planning.sample_size import questions_needed
@@ -29,8 +29,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Run]:
     return runs_by_hand(tmp_path_factory.mktemp("runs"), {"good": GOOD, "worse": WORSE})
 
 
-def judged(run: Run, requirement: str) -> Verdict:
-    (verdict,) = judge([run], [], policy_of([requirement], []))
+def verdict_on(run: Run, requirement: str) -> Verdict:
+    (verdict,) = verdicts_of([run], [], policy_of([requirement], []))
     return verdict
 
 
@@ -50,7 +50,7 @@ def test_the_ends_of_the_interval_decide() -> None:
     ],
 )
 def test_outcomes_by_the_interval(requirement: str, outcome: str, runs: list[Run]) -> None:
-    found = judged(runs[0], requirement)
+    found = verdict_on(runs[0], requirement)
     assert found.outcome == outcome
     assert (found.low, found.high) == pytest.approx(wilson(80, 100))
     assert (found.value, found.questions, found.task, found.metric) == (0.8, 100, "answers", "mcqa")
@@ -60,17 +60,17 @@ def test_outcomes_by_the_interval(requirement: str, outcome: str, runs: list[Run
 def test_the_intervals_are_those_of_the_report(runs: list[Run]) -> None:
     for name in ("cora", "ci", "bmca@1.0", "acc", "acc_min", "invalid"):
         if name in runs[0].estimates:
-            found = judged(runs[0], f"{name}>=0.5")
+            found = verdict_on(runs[0], f"{name}>=0.5")
             assert (found.low, found.high) == runs[0].estimates[name].interval
 
 
 def test_the_number_of_questions_that_would_decide(runs: list[Run]) -> None:
-    found = judged(runs[0], "mcqa>=0.75")
+    found = verdict_on(runs[0], "mcqa>=0.75")
     # The spread is sqrt(0.8 * 0.2 * 100 / 99) = 0.402; 0.05 lower it would be sqrt(0.1616 + 0.0275) = 0.4349.
     assert found.needed == 568  # ((1.959964 * 0.4349 + 0.841621 * 0.402) / 0.05)^2 = 567.6
     assert tells(found.reason, "0.8000 with the 95% interval 0.7112 to 0.8666", "568 questions would decide it", "0.8")
-    assert judged(runs[0], "mcqa>=0.8").needed is None  # the value is the bound
-    assert judged(runs[0], "mcqa>=0.7111").needed is None  # decided
+    assert verdict_on(runs[0], "mcqa>=0.8").needed is None  # the value is the bound
+    assert verdict_on(runs[0], "mcqa>=0.7111").needed is None  # decided
 
 
 def test_so_many_questions_decide_with_the_probability_that_is_promised() -> None:
@@ -83,14 +83,14 @@ def test_so_many_questions_decide_with_the_probability_that_is_promised() -> Non
 
 
 def test_the_overall_outcome(runs: list[Run]) -> None:
-    passed, undecided, failed = (judged(runs[0], text) for text in ("mcqa>=0.5", "mcqa>=0.8", "mcqa>=0.9"))
+    passed, undecided, failed = (verdict_on(runs[0], text) for text in ("mcqa>=0.5", "mcqa>=0.8", "mcqa>=0.9"))
     assert overall([passed, passed]) == "pass"
     assert overall([passed, undecided]) == "undecided"
     assert overall([undecided, failed, passed]) == "fail"
 
 
 def test_one_question_has_no_interval(tmp_path: Path) -> None:
-    found = judged(run_by_hand(tmp_path, {"original": "1", "x": "1"}), "cora>=0.1")
+    found = verdict_on(run_by_hand(tmp_path, {"original": "1", "x": "1"}), "cora>=0.1")
     assert (found.outcome, found.needed) == ("undecided", None)
     assert isnan(found.low)
     assert found.reason == "1.0000 has no interval"
@@ -105,12 +105,12 @@ def test_losses_within_the_margin(runs: list[Run]) -> None:
     # 30 of 100 questions change: 10 are lost in the original, none is gained.
     assert change.value == pytest.approx(-0.1)
     for margin, outcome in ((-change.low + 0.001, "pass"), (0.1, "undecided"), (-change.high - 0.001, "fail")):
-        (found,) = judge([worse], [good], policy_of([], [f"mcqa:{margin}"]))
+        (found,) = verdicts_of([worse], [good], policy_of([], [f"mcqa:{margin}"]))
         assert found.outcome == outcome
         assert (found.value, found.low, found.high) == (change.value, change.low, change.high)
-    (found,) = judge([worse], [good], policy_of([], ["mcqa:0.15"]))
+    (found,) = verdicts_of([worse], [good], policy_of([], ["mcqa:0.15"]))
     assert found.needed == max(101, questions_needed(change.stderr * 10, 0.05))
-    (found,) = judge([good], [worse], policy_of([], ["mcqa:0"]))
+    (found,) = verdicts_of([good], [worse], policy_of([], ["mcqa:0"]))
     assert (found.outcome, found.is_difference) == ("pass", True)
 
 
@@ -120,20 +120,20 @@ def test_a_metric_that_should_be_low(tmp_path: Path) -> None:
         for name, knows in (("few", 0.95), ("many", 0.2))
     )
     assert few.estimates["invalid"].value < many.estimates["invalid"].value
-    (better,) = judge([few], [many], policy_of([], ["invalid:0.01"]))
-    (worse,) = judge([many], [few], policy_of([], ["invalid:0.01"]))
+    (better,) = verdicts_of([few], [many], policy_of([], ["invalid:0.01"]))
+    (worse,) = verdicts_of([many], [few], policy_of([], ["invalid:0.01"]))
     assert (better.outcome, worse.outcome) == ("pass", "fail")
 
 
 def test_a_run_is_not_worse_than_itself(runs: list[Run]) -> None:
-    (found,) = judge(runs[:1], runs[:1], policy_of([], ["cora:0.05"]))
+    (found,) = verdicts_of(runs[:1], runs[:1], policy_of([], ["cora:0.05"]))
     assert (found.outcome, found.value) == ("pass", 0.0)
 
 
 def test_a_baseline_on_other_questions(runs: list[Run], tmp_path: Path) -> None:
     short = run_by_hand(tmp_path, {kind: marks[:50] for kind, marks in GOOD.items()})
     with pytest.raises(ReportError) as refused:
-        judge([runs[0]], [short], policy_of([], ["cora:0.05"]))
+        verdicts_of([runs[0]], [short], policy_of([], ["cora:0.05"]))
     assert tells(str(refused.value), "cora no worse by 0.05: answers", "cannot be compared", "50 of 100 questions")
 
 
@@ -149,7 +149,7 @@ def test_a_baseline_on_other_questions(runs: list[Run], tmp_path: Path) -> None:
 )
 def test_names_that_do_not_exist(requirement: str, parts: tuple[str, ...], runs: list[Run]) -> None:
     with pytest.raises(ReportError) as refused:
-        judge([runs[0]], [], policy_of([requirement], []))
+        verdicts_of([runs[0]], [], policy_of([requirement], []))
     assert tells(str(refused.value), *parts)
 
 
@@ -158,15 +158,15 @@ def test_metrics_without_a_better_direction(runs: list[Run], monkeypatch: pytest
     run = replace(runs[0])
     run.__dict__["entries"] = entries
     with pytest.raises(ReportError, match="neither a high nor a low cora is better"):
-        judge([run], [runs[1]], policy_of([], ["cora:0.05"]))
+        verdicts_of([run], [runs[1]], policy_of([], ["cora:0.05"]))
 
 
 def test_each_task_of_the_run_is_judged(runs: list[Run]) -> None:
     one, other = (replace(run, model="m", label=label) for run, label in zip(runs, ("a", "b"), strict=True))
-    found = judge([one, other], [], policy_of(["mcqa>=0.7", "answers (b):mcqa>=0.9"], []))
+    found = verdicts_of([one, other], [], policy_of(["mcqa>=0.7", "answers (b):mcqa>=0.9"], []))
     assert [(each.task, each.outcome) for each in found] == [
         ("answers (a)", "pass"),
         ("answers (b)", "undecided"),
         ("answers (b)", "fail"),
     ]
-    assert len(judge([one, other], [], policy_of(["answers:mcqa>=0.7"], []))) == 2  # the name without the data
+    assert len(verdicts_of([one, other], [], policy_of(["answers:mcqa>=0.7"], []))) == 2  # the name without the data
