@@ -161,7 +161,7 @@ def test_metrics_without_a_better_direction(runs: list[Run], monkeypatch: pytest
         verdicts_of([run], [runs[1]], policy_of([], ["cora:0.05"]))
 
 
-def test_each_task_of_the_run_is_judged(runs: list[Run]) -> None:
+def test_each_task_of_the_run_has_a_verdict(runs: list[Run]) -> None:
     one, other = (replace(run, model="m", label=label) for run, label in zip(runs, ("a", "b"), strict=True))
     found = verdicts_of([one, other], [], policy_of(["mcqa>=0.7", "answers (b):mcqa>=0.9"], []))
     assert [(each.task, each.outcome) for each in found] == [
