@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import isclose, isfinite, nan
+from math import ceil, isclose, isfinite, nan
 from pathlib import Path
 from typing import Any, Literal
 
@@ -239,7 +239,7 @@ def _estimates(
         ids: The documents.
     """
     printed = part_of(part_of(file.results, "results"), file.task)
-    expected = part_of(part_of(file.results, "n-samples"), file.task).get("effective", len(ids))
+    expected = _evaluated(file, len(ids))
     estimates: dict[str, Estimate] = {}
     left_out, unchecked, notes = dict(part.unusable), [], []
     for metric in sorted(part.values.keys() - part.unusable.keys()):
@@ -262,12 +262,27 @@ def _estimates(
     if not file.results:
         notes.append(f"{file.unchecked}, so it is not known whether each metric is a mean over documents")
     elif expected != len(ids):
-        told = f"the results file has {shorten(str(expected), 20)} documents, the samples have {len(ids):,}"
+        told = f"the results file has {expected:,} documents, the samples have {len(ids):,}"
         notes.append(f"{told}, so the means are not checked against it")
     elif unchecked:
         named = first_few(shorten(metric, 40) for metric in unchecked)
         notes.append(f"not checked, because the results file does not have them: {named}")
     return estimates, notes
+
+
+def _evaluated(file: SamplesFile, found: int) -> int:
+    """Number of documents according to the results file; the number of documents found if it does not say."""
+    counts = part_of(part_of(file.results, "n-samples"), file.task)
+    original, effective = (number(counts.get(name)) for name in ("original", "effective"))
+    if effective is None or not isfinite(effective):
+        return found
+    if effective >= found or original is None or not isfinite(original):
+        return int(effective)
+    # lm-eval 0.4.12 counts the values of the last metric, which only some documents may have.
+    limit = number(part_of(file.results, "config").get("limit"))
+    if limit is None or not limit > 0:
+        return int(original)
+    return int(min(original, ceil(original * limit) if limit < 1 else limit))
 
 
 def estimate_of(values: Floats) -> Estimate:

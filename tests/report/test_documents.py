@@ -107,6 +107,19 @@ def test_lost_lines_are_other_documents(models: Models, copy: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(("limit", "original"), [(None, DOCUMENTS), (DOCUMENTS, 100), (0.24, 98)])
+def test_a_harness_that_counts_the_values_of_the_last_metric(copy: Path, limit: float | None, original: int) -> None:
+    """lm-eval 0.4.12 writes their number as that of the documents."""
+    path = results_of(copy)
+    results = json.loads(path.read_text(encoding="utf-8"))
+    results["n-samples"]["tiny_written"] = {"original": original, "effective": DOCUMENTS - 8}
+    results["config"]["limit"] = limit
+    path.write_text(json.dumps(results), encoding="utf-8")
+    _, written, _ = read_documents(copy)
+    assert "longest" not in written.estimates
+    assert "the means are not checked" not in told(written)
+
+
 def test_other_exemplars_are_refused(models: Models) -> None:
     one, shots, others = (run_of(folder) for folder in (models.one, models.shots, models.other_shots))
     assert documents_differ(one, shots) == ("their settings differ: num_fewshot is 0 in the first, 2 in the second")
