@@ -214,7 +214,7 @@ def _refuse(error: OSError) -> NoReturn:
 
 
 def _once(paths: Iterable[Path]) -> list[Path]:
-    """Sort paths, and keep one of those that lead to the same file: the one that is no link if there is one."""
+    """Sort paths, and keep one of those that lead to the same file: the one that is not a link, if there is one."""
     links_last = sorted(paths, key=lambda path: (path.is_symlink(), path))
     return sorted({os.path.realpath(path): path for path in reversed(links_last)}.values())
 
