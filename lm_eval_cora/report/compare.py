@@ -178,7 +178,7 @@ def as_table(title: str, models: tuple[str, str], comparison: Mapping[str, Compa
     for name, row in comparison.items():
         change = row.change
         test = ["", ""] if row.test is None else [f"{row.test.lost} : {row.test.gained}", f"{row.test.p_value:.3g}"]
-        numbers = [Number.of(row.before), Number.of(row.after), Number(change.value, change.stderr, signed=True)]
+        numbers = [Number.of(row.before), Number.of(row.after), Number.of_difference(change)]
         rows.append([name, *numbers, interval(change.low, change.high), *test])
     return Table(title, ["metric", *models, "difference", "95%", "lost : gained", "p"], rows)
 

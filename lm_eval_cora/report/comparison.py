@@ -29,7 +29,7 @@ from lm_eval_cora.report.documents import DocumentRun, documents_differ
 from lm_eval_cora.report.files import sent_apart
 from lm_eval_cora.report.headline import lead_of
 from lm_eval_cora.report.kinds import NOTE as NOTE_ON_KINDS
-from lm_eval_cora.report.kinds import kinds_as_json, kinds_table
+from lm_eval_cora.report.kinds import by_kind, kinds_as_json, kinds_table
 from lm_eval_cora.report.matching import Contestant, matched, matched_documents, read_contestants
 from lm_eval_cora.report.pictures import pairs_table
 from lm_eval_cora.report.run import Run
@@ -193,9 +193,10 @@ def _compare_runs(runs: Sequence[Run], found: Comparisons, baseline: str | None,
     if len(runs) == 2:
         before, after = runs
         rows = _chosen(compared_metrics(before.estimates, after.estimates), metrics)
+        kinds = by_kind(before, after)
         title = f"{before.task}: {counted(questions, 'question')}"
-        found.tables += filter(None, [as_table(title, (before.model, after.model), rows), kinds_table(before, after)])
-        found.values.append({**as_json(before, after, rows), "kinds": kinds_as_json(before, after)})
+        found.tables += filter(None, [as_table(title, (before.model, after.model), rows), kinds_table(before, kinds)])
+        found.values.append({**as_json(before, after, rows), "kinds": kinds_as_json(kinds)})
         found.explanation = f"{NOTE} {NOTE_ON_KINDS}"
         return
     main = dict.fromkeys((lead_of(runs), "mcqa", "bmca@1.0"))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import isnan, nan
 
 from lm_eval_cora.metrics.estimate import Estimate
+from lm_eval_cora.metrics.paired import Difference
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,11 @@ class Number:
     def of(cls, estimate: Estimate, *, best: bool = False, signed: bool = False) -> Number:
         """Make a number from an Estimate."""
         return cls(estimate.value, estimate.stderr, best, signed, estimate.interval)
+
+    @classmethod
+    def of_difference(cls, change: Difference) -> Number:
+        """Make a number from a difference."""
+        return cls(change.value, change.stderr, signed=True, ends=(change.low, change.high))
 
     @property
     def interval(self) -> str:

@@ -17,10 +17,7 @@ from tqdm import tqdm
 from lm_eval_cora.lines import LONGEST, bounded_lines
 from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.parts import BYTES_WORTH_A_BAR
-from lm_eval_cora.report.samples import parsed_line
-
-_OF_OURS = {"question_id", "ordinal", "variants"}
-"""Keys that the doc of every lm-eval-cora task has."""
+from lm_eval_cora.report.samples import is_ours, parsed_line
 
 _NO_METRIC = {
     *("doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics"),
@@ -85,7 +82,7 @@ def read_lines(path: Path) -> tuple[dict[str, Documents], Counter[str]]:
             except (ValueError, RecursionError):
                 broken["not JSON"] += 1
                 continue
-            if _is_of_ours(sample):
+            if is_ours(sample):
                 if not found:
                     return {}, Counter()
                 broken["from an lm-eval-cora task"] += 1
@@ -106,11 +103,6 @@ def _lines(path: Path) -> Iterator[bytes | None]:
             if line is None or line.strip():
                 yield line
             bar.update(length)
-
-
-def _is_of_ours(sample: Any) -> bool:
-    doc = sample.get("doc") if isinstance(sample, dict) else None
-    return isinstance(doc, dict) and doc.keys() >= _OF_OURS
 
 
 def _take(sample: Any, line: bytes, found: dict[str, Documents]) -> bool:

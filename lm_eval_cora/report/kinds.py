@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import isnan
 from typing import Any
 
@@ -50,19 +51,17 @@ def changes_by_kind(run: Run) -> dict[str, Difference]:
     return {kind: change for kind, change in zip(codes, found, strict=True) if not isnan(change.low)}
 
 
-def kinds_table(before: Run, after: Run) -> Table | None:
-    """The differences by kind as a table; None if there are none."""
-    changes = by_kind(before, after)
+def kinds_table(run: Run, changes: Mapping[str, Difference]) -> Table | None:
+    """The differences by kind between two runs of a task as a table; None with fewer than two kinds."""
     if len(changes) < 2:
         return None
     rows: list[list[Cell]] = [
-        [name, Number(change.value, change.stderr, signed=True), interval(change.low, change.high)]
-        for name, change in changes.items()
+        [name, Number.of_difference(change), interval(change.low, change.high)] for name, change in changes.items()
     ]
-    title = f"{before.task}: accuracy by {before.probe.one}"
-    return Table(title, [before.probe.one, "difference", "95%, all together"], rows)
+    title = f"{run.task}: accuracy by {run.probe.one}"
+    return Table(title, [run.probe.one, "difference", "95%, all together"], rows)
 
 
-def kinds_as_json(before: Run, after: Run) -> dict[str, Any]:
+def kinds_as_json(changes: Mapping[str, Difference]) -> dict[str, Any]:
     """The differences by kind with all digits, undefined numbers as null."""
-    return {name: for_json(change._asdict()) for name, change in by_kind(before, after).items()}
+    return {name: for_json(change._asdict()) for name, change in changes.items()}

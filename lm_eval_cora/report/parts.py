@@ -19,12 +19,15 @@ from tqdm import tqdm
 
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.report import ReportError
-from lm_eval_cora.report.samples import Broken, Found, merged, read_part
+from lm_eval_cora.report.samples import ANOTHER_TASK, Broken, Found, merged, read_part
 
 BYTES_WORTH_A_BAR = 20_000_000
 """Size in bytes from which reading a file shows a progress bar and uses several processes."""
 
 _BYTES_AT_A_TIME = 16_000_000
+
+_BYTES_OF_THE_HEAD = 1_000_000
+"""A file whose first lines up to here are all from another task is not read further."""
 
 # As in `equivalence.workers`: plain subprocesses, which import the same package and do not run the user's script again.
 _START = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from lm_eval_cora.report.parts import serve; serve()"
@@ -77,6 +80,9 @@ class SamplesReaders:
             size = path.stat().st_size
             if size < BYTES_WORTH_A_BAR:
                 return read_part(path, 0, size, reader)
+            head = read_part(path, 0, _BYTES_OF_THE_HEAD, reader)
+            if not head[0] and head[1].keys() == {ANOTHER_TASK}:
+                return head
             # None hides the bar of tqdm unless stderr is a terminal.
             with tqdm(total=size, desc=path.name, unit="B", unit_scale=True, disable=None) as bar:
                 return merged(self._parts(path, size, reader, bar))

@@ -191,7 +191,7 @@ def paired(runs: Sequence[Run], metric: str) -> Dots | None:
         f"Differences in {metric} between the models",
         f"difference in {metric}",
         names,
-        [("", [difference_of(pair) for pair in pairs])],
+        [("", [Number.of_difference(pair.change) for pair in pairs])],
         pairs_table(f"Differences in {metric}", names, pairs),
         is_difference=True,
         note="Each difference is paired by question. The 95% intervals hold for all rows together: an interval on one "
@@ -201,27 +201,19 @@ def paired(runs: Sequence[Run], metric: str) -> Dots | None:
 
 def paired_by_kind(before: Run, after: Run) -> Dots | None:
     """Chart the difference between two models for each kind of variant; None with fewer than two kinds."""
-    table, found = kinds_table(before, after), by_kind(before, after)
+    found = by_kind(before, after)
+    table = kinds_table(before, found)
     if table is None:
         return None
-    values = [
-        Number(change.value, change.stderr, signed=True, ends=(change.low, change.high)) for change in found.values()
-    ]
     return Dots(
         f"Differences in accuracy by {before.probe.one}: {after.model} - {before.model}",
         "difference in accuracy",
         list(found),
-        [("", values)],
+        [("", [Number.of_difference(change) for change in found.values()])],
         table,
         is_difference=True,
         note=KINDS_NOTE,
     )
-
-
-def difference_of(pair: Pair) -> Number:
-    """The difference of a pair, with the ends of its interval."""
-    change = pair.change
-    return Number(change.value, change.stderr, signed=True, ends=(change.low, change.high))
 
 
 def pairs_table(title: str, names: Sequence[str], pairs: Sequence[Pair]) -> Table:
@@ -237,6 +229,5 @@ def pairs_table(title: str, names: Sequence[str], pairs: Sequence[Pair]) -> Tabl
         counts = "" if pair.test is None else f"{pair.test.lost} : {pair.test.gained}"
         ps = ["" if isnan(p) else f"{p:.3g}" for p in (pair.p_value, pair.adjusted)]
         change = pair.change
-        number = Number(change.value, change.stderr, signed=True)
-        rows.append([name, number, interval(change.low, change.high), counts, *ps])
+        rows.append([name, Number.of_difference(change), interval(change.low, change.high), counts, *ps])
     return Table(title, ["models", "difference", "95%, all together", "lost : gained", "p", "p (Holm)"], rows)

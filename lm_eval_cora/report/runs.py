@@ -19,7 +19,7 @@ from lm_eval_cora.report.data import Asked, family_of, labels
 from lm_eval_cora.report.files import SamplesFile, find_files, grouped, not_mergeable, short_names
 from lm_eval_cora.report.parts import SamplesReaders
 from lm_eval_cora.report.run import Run
-from lm_eval_cora.report.samples import Found, Samples, compared, probe_of
+from lm_eval_cora.report.samples import ANOTHER_TASK, Found, Samples, compared, probe_of
 from lm_eval_cora.report.signature import is_two_phase, merged_signature
 from lm_eval_cora.responses import ResponseTable
 
@@ -151,6 +151,8 @@ def runs_of(
         why = not_mergeable(used[0], file, reader) if used else ""
         if not why:
             found, defects = readers.read(file.path, _reader_of(file, reader))
+            if not found and defects.keys() == {ANOTHER_TASK} and not file.signature:
+                continue
             if not found:
                 why = f"it has no answers{f' ({_listed(defects)})' if defects else ''}"
             elif used:

@@ -29,6 +29,9 @@ from lm_eval_cora.responses import IDENTITIES, Ints
 
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
+ANOTHER_TASK = "from another task"
+"""Reason to leave out a line that is not of an lm-eval-cora task."""
+
 _DIGEST = 16
 """Number of characters of a digest that are kept."""
 
@@ -188,15 +191,26 @@ def parsed_line(line: bytes) -> Any:
     return value
 
 
+def is_ours(sample: Any) -> bool:
+    """Whether a line of a samples file is of an lm-eval-cora task.
+
+    Example:
+        >>> is_ours({"doc": {"question_id": "q1", "ordinal": 0, "variants": 26}}), is_ours({"doc": {"query": "?"}})
+        (True, False)
+    """
+    doc = sample.get("doc") if isinstance(sample, dict) else None
+    return isinstance(doc, dict) and doc.keys() >= {"question_id", "ordinal", "variants"}
+
+
 def _take(line: bytes, offset: int, found: Found, reader: Reader) -> str:
     """Add the sample of a line to `found`; return the reason if it cannot be used, else an empty text."""
     try:
         sample = parsed_line(line)
     except (ValueError, RecursionError):
         return "not JSON"
-    doc = sample.get("doc") if isinstance(sample, dict) else None
-    if not isinstance(doc, dict) or not {"question_id", "ordinal", "variants"} <= doc.keys():
-        return "from another task"
+    if not is_ours(sample):
+        return ANOTHER_TASK
+    doc = sample["doc"]
     try:
         _check(doc)
         responses = sample["filtered_resps"]

@@ -138,7 +138,7 @@ def differences(runs: Sequence[Run]) -> Table:
     rows: list[list[Cell]] = []
     for name, estimate in first.estimates.items():
         changes = [difference(estimate, run.estimates.get(name, UNDEFINED)) for run in others]
-        rows.append([name, *(Number(change.value, change.stderr, signed=True) for change in changes)])
+        rows.append([name, *(Number.of_difference(change) for change in changes)])
     return Table(
         f"Differences to {first.model}",
         ["metric", *models(others)],

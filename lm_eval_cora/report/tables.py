@@ -233,7 +233,7 @@ def _rows(found: Sequence[Mapping[str, tuple[Any, ...]]], cells: Callable[..., l
 
 
 def _change(change: Difference) -> list[Cell]:
-    return [Number(change.value, change.stderr, signed=True), interval(change.low, change.high)]
+    return [Number.of_difference(change), interval(change.low, change.high)]
 
 
 def same_size(runs: Sequence[Run]) -> Table:

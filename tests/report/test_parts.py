@@ -54,6 +54,8 @@ def test_errors_of_a_process(demo: dict[str, Written], tmp_path: Path, monkeypat
     with SamplesReaders(2) as readers:
         with pytest.raises(ReportError, match=r"cannot be read: Is a directory"):
             readers.read(tmp_path, "strict")
+        with pytest.raises(IsADirectoryError):
+            readers._ask((tmp_path, 0, 1, "strict"))
         assert len(readers.read(path, "strict")[0]["none"].records) > 0
         for process in readers._processes:
             process.kill()
@@ -103,3 +105,31 @@ def test_hostile_results_files(key: str, text: str, demo: dict[str, Written], tm
     assert run.table.answers == len(lines_of(written.samples))
     assert find_files(written.folder)[0].model
     assert as_csv([run])
+
+
+def test_a_large_file_of_another_task_is_not_read_to_its_end(
+    demo: dict[str, Written], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = copied(demo["cora_demo"], tmp_path)
+    others = [{"doc_id": number, "doc": {"query": "?"}, "filter": "none", "acc": 1.0} for number in range(100)]
+    path = written.samples.with_name("samples_arc_challenge_2026-01-01T00-00-00.000000.jsonl")
+    put(path, others)
+    monkeypatch.setattr(parts, "BYTES_WORTH_A_BAR", 0)
+    monkeypatch.setattr(parts, "_BYTES_OF_THE_HEAD", 500)
+    with SamplesReaders(1) as readers:
+        found, broken = readers.read(path, "strict")
+        assert not found
+        assert 0 < broken["from another task"] < 20
+        put(path, [*others[:1], *lines_of(written.samples)])
+        assert len(readers.read(path, "strict")[0]["none"].records) == len(lines_of(written.samples))
+
+
+def test_files_of_other_tasks_are_left_out_without_a_note(demo: dict[str, Written], tmp_path: Path) -> None:
+    written = copied(demo["cora_demo"], tmp_path)
+    before = read_runs([written.folder])
+    path = written.samples.with_name("samples_arc_challenge_2026-01-01T00-00-00.000000.jsonl")
+    put(path, [{"doc_id": 0, "doc": {"query": "?"}, "filter": "none", "acc": 1.0}])
+    after = read_runs([written.folder])
+    assert [run.warnings for run in after] == [run.warnings for run in before]
+    with pytest.raises(ReportError, match="there are no samples of lm-eval-cora tasks"):
+        read_runs([path])

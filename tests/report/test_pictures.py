@@ -190,15 +190,15 @@ def test_differences_by_kind(tmp_path: Path) -> None:
     assert list(found.rows) == ["original", "a"]
     assert [number.value for number in found.models[0][1]] == pytest.approx([-26 / 40, -27 / 40])
     assert found.title.endswith("worst - best")
-    assert kinds_as_json(before, after)["a"]["value"] == pytest.approx(-27 / 40)
-    assert kinds_as_json(before, after).keys() == by_kind(before, after).keys()
+    assert kinds_as_json(by_kind(before, after))["a"]["value"] == pytest.approx(-27 / 40)
+    assert kinds_as_json(by_kind(before, after)).keys() == by_kind(before, after).keys()
 
 
 def test_one_common_kind_makes_no_chart(tmp_path: Path) -> None:
     one, other = {"original": "10", "a": "11"}, {"original": "10", "b": "00"}
     before, after = runs_by_hand(tmp_path, {"one": one, "other": other})
     assert paired_by_kind(before, after) is None
-    assert kinds_table(before, after) is None
+    assert kinds_table(before, by_kind(before, after)) is None
     assert list(by_kind(before, after)) == ["original"]
 
 
