@@ -36,13 +36,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: The arguments of the command line, without the program's name; None reads `sys.argv`.
 
     Returns:
-        The exit status: 0 on success, 1 after an error, 130 after Ctrl-C. `plan`, `gate` and `leaderboard` return 3
-        after an error, because 1 and 2 are results of `gate`; so does `export` if it cannot make a file for a
-        leaderboard of the Hub.
+        The exit status: 0 on success, 1 after an error, 130 after Ctrl-C. 1 and 2 are results of `gate`, so it returns
+        3 after an error. So do `plan`, `leaderboard`, `compare --history`, and `export` for leaderboards of the Hub.
 
     Raises:
-        SystemExit: With status 2 (3 for `plan` and `gate`) if the usage is wrong, and with 0 after `--help` and
-            `--version`.
+        SystemExit: With status 2 (3 for `plan`, `gate` and `leaderboard`) if the usage is wrong, and with 0 after
+            `--help` and `--version`.
     """
     with _streams():
         return _main(arguments)

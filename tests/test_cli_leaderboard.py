@@ -111,7 +111,7 @@ def test_no_report_is_left_if_a_later_one_cannot_be_written(
     assert (tmp_path / "index.html").read_text() == "before\n"
 
 
-def test_wrong_usage_has_status_2() -> None:
+def test_wrong_usage_has_status_3() -> None:
     with pytest.raises(SystemExit) as ended:
         main(["leaderboard"])
-    assert ended.value.code == 2
+    assert ended.value.code == 3

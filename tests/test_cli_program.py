@@ -43,7 +43,7 @@ def test_a_closed_pipe(tmp_path: Path) -> None:
 
 ALL = [
     *("tasks", "tasks --path", "tasks cora_demo", "guess --json", "--help", "report --help", "--version"),
-    *("plan --difference 0.02 --from OUT --json", "gate OUT --require 'cora>=0'"),
+    *("plan --difference 0.02 --from OUT --json", "gate OUT --require cora>=0"),
     *("report OUT --format csv -o -", "report OUT --format json -o scores.json", "compare OUT OUT", "score ANSWERS"),
     *("export OUT --format csv", "export OUT --format model-index", "export OUT --format every-eval-ever"),
     *("export OUT --format eval-results --dataset a/b --task-id c", "guess", "report missing", "report"),

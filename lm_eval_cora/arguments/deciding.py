@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from lm_eval_cora.arguments.parser import Command, add_command, add_json, add_reader, between
+from lm_eval_cora.arguments.parser import ERROR_STATUS, Command, add_command, add_json, add_reader, between
 from lm_eval_cora.planning.sample_size import LEVEL, POWER
 from lm_eval_cora.planning.typical import CORRELATION
 
@@ -22,7 +22,7 @@ def add_plan(commands: Any, run: Command) -> None:
         "  lm-eval-cora plan --difference 0.02 --from out/small --from out/large --metric mcqa\n\n"
         "One run shows how much questions vary; two runs on the same questions also show how alike the models are.\n"
         "Without a run, the models of the CoRA paper's tables are used. Exit status 3: something cannot be read.",
-        error_status=3,
+        error_status=ERROR_STATUS,
     )
     parser.add_argument(
         "--difference", type=between(1e-6, 1, float), required=True, metavar="D", help="the difference to find"
@@ -75,7 +75,7 @@ def add_gate(commands: Any, run: Command) -> None:
         "A requirement passes if the whole 95% interval meets it, fails if no part of it does, and is undecided\n"
         "otherwise. Exit status 0: all pass; 1: some requirement fails; 2: none fails, but some is undecided;\n"
         "3: the policy or a run cannot be read.",
-        error_status=3,
+        error_status=ERROR_STATUS,
     )
     parser.add_argument("out", type=Path, metavar="RUN", help="a run of one model, as for report")
     parser.add_argument(

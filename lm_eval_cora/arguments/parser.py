@@ -16,6 +16,10 @@ Command = Callable[[argparse.Namespace], int | None]
 """A command: it writes its results, and returns the exit status if that is not 0."""
 
 
+ERROR_STATUS = 3
+"""Exit status after an error of `gate`, whose results are 0, 1 and 2, and of commands for the same scripts."""
+
+
 class Parser(argparse.ArgumentParser):
     """A parser that suggests commands, options and choices, as `suggest_on_error` of Python 3.14 does.
 

@@ -6,13 +6,19 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from lm_eval_cora.arguments.parser import Command, add_command, add_json, add_label, add_out, add_reader, between
+from lm_eval_cora.arguments.parser import (
+    ERROR_STATUS,
+    Command,
+    add_command,
+    add_json,
+    add_label,
+    add_out,
+    add_reader,
+    between,
+)
 
 EXPORTS = ["eval-results", "eval-yaml", "every-eval-ever", "model-index", "latex", "markdown", "csv"]
 """The formats of `export`."""
-
-HUB_ERROR_STATUS = 3
-"""Exit status of `export` after an error in a file for a leaderboard of the Hub, so that scripts do not submit it."""
 
 
 def add_report(commands: Any, run: Command) -> None:
@@ -160,7 +166,7 @@ def add_leaderboard(commands: Any, run: Command) -> None:
         "Models that were not asked the same questions in the same way are never in one table. Models are compared\n"
         "question by question if the samples are there, else by their standard errors, which is conservative. The\n"
         "page links to a report.html beside the files of a run. Exit status: 0 on success, 3 after an error.",
-        error_status=3,
+        error_status=ERROR_STATUS,
     )
     add_label(parser)
     parser.add_argument(

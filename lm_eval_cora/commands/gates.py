@@ -64,7 +64,7 @@ def _check_arguments(given: argparse.Namespace, policy: Policy) -> None:
         raise ReportError(f"--baseline {given.baseline}: expected --no-worse METRIC:MARGIN, too")
     paths = {"--junit": given.junit, "--json": given.json}
     for option, path in paths.items():
-        if path and path != STDOUT:
+        if path:
             check_file(path, option)
     if given.junit == STDOUT:
         raise ReportError("--junit -: expected a file. Only --json writes to standard output")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from lm_eval_cora.arguments.parser import ERROR_STATUS
 from lm_eval_cora.commands.output import STDOUT, check_folder, print_json, say, write_bytes
 from lm_eval_cora.commands.reports import labels_of
 from lm_eval_cora.report import ReportError
@@ -19,8 +20,9 @@ _PAGES = (".html", ".htm")
 
 def print_history(given: argparse.Namespace) -> None:
     """Print the versions of a model by date, and write their chart."""
+    given.error_status = ERROR_STATUS
     if given.baseline:
-        given.usage_error("--baseline: expected no --history, which compares each version with the one before")
+        raise ReportError("--baseline: expected no --history, which compares each version with the one before")
     if given.output:
         _check(given.output)
     histories, notes = read_history(given.out, reader=given.reader, labels=labels_of(given), metrics=given.metric)

@@ -67,14 +67,23 @@ def check_folder(path: Path, option: str) -> None:
         raise ReportError(f"{option} {path}: expected a folder, but {existing} is a file")
 
 
-def check_file(path: Path, option: str) -> None:
+def check_file(path: Path, option: str, suffixes: tuple[str, ...] = ()) -> None:
     """Check that a file can be written, before the runs are read. Nothing is made.
 
+    Args:
+        path: The file, or `STDOUT`.
+        option: The option that names it.
+        suffixes: Suffixes that a new file may have; empty for any.
+
     Raises:
-        ReportError: If the path is a folder, or its folder cannot be made.
+        ReportError: If the path is a folder, has another suffix, or its folder cannot be made.
     """
+    if path == STDOUT:
+        return
     if path.is_dir():
         raise ReportError(f"{option} {path}: expected a file, got a folder")
+    if suffixes and path.suffix.lower() not in suffixes and not path.exists():  # /dev/stdout exists
+        raise ReportError(f"{option} {path}: expected a name that ends in {' or '.join(suffixes)}")
     check_folder(path.parent, option)
 
 

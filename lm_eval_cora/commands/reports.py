@@ -6,7 +6,7 @@ import argparse
 from collections import Counter
 from pathlib import Path
 
-from lm_eval_cora.arguments.reporting import HUB_ERROR_STATUS
+from lm_eval_cora.arguments.parser import ERROR_STATUS
 from lm_eval_cora.commands.output import STDOUT, check_folder, check_output, print_json, say, write_text
 from lm_eval_cora.export.score_tables import as_latex, tables_as_markdown
 from lm_eval_cora.report import ReportError
@@ -100,7 +100,7 @@ def write_export(given: argparse.Namespace) -> None:
     """Write runs in a format of leaderboards, model cards or papers."""
     accepted = _FOR_THE_HUB.get(given.format, ())
     if accepted:
-        given.error_status = HUB_ERROR_STATUS
+        given.error_status = ERROR_STATUS
     for name in dict.fromkeys(name for names in _FOR_THE_HUB.values() for name in names):
         if getattr(given, name) and name not in accepted:
             raise ReportError(f"--{name.replace('_', '-')}: --format {given.format} does not accept it. Leave it out")

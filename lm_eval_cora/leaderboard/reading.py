@@ -52,12 +52,13 @@ class Sources:
         self.notes: list[str] = []
         for path in paths:
             self._add(path, named)
+        self._nothing = (
+            f"{', '.join(map(str, paths))}: there are no samples of lm-eval-cora tasks and no records. Pass a folder "
+            "with the --output_path of runs with --log_samples, or with records of lm-eval-cora export "
+            "--format every-eval-ever"
+        )
         if not (self._files or self._records or self._answers):
-            raise ReportError(
-                f"{', '.join(map(str, paths))}: there are no samples of lm-eval-cora tasks and no records. Pass a "
-                "folder with the --output_path of runs with --log_samples, or with records of lm-eval-cora export "
-                f"--format every-eval-ever{''.join(f'. {note[:1].upper()}{note[1:]}' for note in self.notes[:1])}"
-            )
+            raise ReportError(f"{self._nothing}{''.join(f'. {note[:1].upper()}{note[1:]}' for note in self.notes[:1])}")
         models = [*(file.model for file in self._files), *(entry.model for entry in self._records)]
         names = short_names([*models, *(name for _, name in self._answers)])
         self._files = [replace(file, model=names[file.model]) for file in self._files]
@@ -93,6 +94,7 @@ class Sources:
         """
         tasks = sorted({*(file.task for file in self._files), *(entry.name for entry in self._records)})
         boards: list[Board] = []
+        found = 0
         # disable=None hides the bar unless stderr is a terminal.
         with SamplesReaders() as readers, tqdm(total=len(self._files), unit="file", disable=None, leave=False) as bar:
             for task in dict.fromkeys([*tasks, *([TASK] if self._answers else [])]):
@@ -100,7 +102,11 @@ class Sources:
                     replace(entry, report=use(run) or self._page_beside(entry.source))
                     for run, entry in self._runs(task, readers, bar.update)
                 ]
-                boards += self._boards([*entries, *(entry for entry in self._records if entry.name == task)])
+                entries += [entry for entry in self._records if entry.name == task]
+                found += len(entries)
+                boards += self._boards(entries)
+        if not (found or self.notes):  # all samples are of other tasks
+            raise ReportError(self._nothing)
         if not boards:
             raise ReportError(f"no run has a score{f': {self.notes[0]}' if self.notes else ''}")
         most: dict[str, int] = {}

@@ -4,74 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import isnan, nan
 
-from lm_eval_cora.metrics.estimate import Estimate
-from lm_eval_cora.metrics.paired import Difference
-
-
-@dataclass(frozen=True)
-class Number:
-    """A number in a table or a chart.
-
-    Attributes:
-        value: The number; nan if it is undefined.
-        stderr: Its standard error; nan if it is unknown.
-        ends: The ends of its 95% confidence interval; nan if they are unknown.
-        best: Whether to mark it as the best of its row, or as one that cannot be told apart from the best.
-        signed: Whether to print the sign, as for a difference.
-    """
-
-    value: float
-    stderr: float = nan
-    best: bool = False
-    signed: bool = False
-    ends: tuple[float, float] = (nan, nan)
-
-    @classmethod
-    def of(cls, estimate: Estimate, *, best: bool = False, signed: bool = False) -> Number:
-        """Make a number from an Estimate."""
-        return cls(estimate.value, estimate.stderr, best, signed, estimate.interval)
-
-    @classmethod
-    def of_difference(cls, change: Difference) -> Number:
-        """Make a number from a difference."""
-        return cls(change.value, change.stderr, signed=True, ends=(change.low, change.high))
-
-    @property
-    def interval(self) -> str:
-        """The 95% interval as text; empty if it is unknown.
-
-        Example:
-            >>> Number(0.5, ends=(0.25, 0.75)).interval
-            '0.250 to 0.750'
-        """
-        low, high = self.ends
-        return "" if isnan(low) else f"{low:.3f} to {high:.3f}"
-
-    def __str__(self) -> str:
-        """Format the number as value and standard error.
-
-        Example:
-            >>> str(Number(0.744, 0.0121)), str(Number(-0.25, signed=True)), str(Number(nan))
-            ('0.744 ± 0.012', '-0.250', 'n/a')
-        """
-        if isnan(self.value):
-            return "n/a"
-        error = "" if isnan(self.stderr) else f" ± {self.stderr:.3f}"
-        value = round(self.value, 3) + 0.0  # no -0.000
-        return f"{value:{'+' if self.signed else ''}.3f}{error}"
-
-
-def interval(low: float, high: float) -> str:
-    """Format the interval of a difference.
-
-    Example:
-        >>> interval(-0.25, 0.5), interval(nan, nan)
-        ('-0.250 to +0.500', 'n/a')
-    """
-    return "n/a" if isnan(low) else f"{round(low, 3) + 0.0:+.3f} to {round(high, 3) + 0.0:+.3f}"
-
+from lm_eval_cora.report.numbers import Number
 
 Cell = str | int | Number
 """A cell of a table: text, a count, or a number with its standard error."""

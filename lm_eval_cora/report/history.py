@@ -18,9 +18,10 @@ from lm_eval_cora.metrics.several import together
 from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.answers_file import is_answers_file
 from lm_eval_cora.report.compare import not_comparable
-from lm_eval_cora.report.content import Cell, History, HistoryLine, Number, Report, Section, Table, interval
+from lm_eval_cora.report.content import Cell, History, HistoryLine, Report, Section, Table
 from lm_eval_cora.report.files import SamplesFile, find_files, short_names
 from lm_eval_cora.report.headline import spoken
+from lm_eval_cora.report.numbers import Number, difference_and_interval
 from lm_eval_cora.report.parts import SamplesReaders
 from lm_eval_cora.report.run import Run
 from lm_eval_cora.report.runs import check_label, runs_of, with_labels
@@ -234,9 +235,9 @@ def tables_of(histories: Sequence[TaskHistory]) -> list[Table]:
 def _row(version: Version, metric: str, place: int) -> list[Cell]:
     number, change = Number.of(version.estimates.get(metric, UNDEFINED)), version.change(metric)
     if version.apart or not place:
-        told: list[Cell] = ["not comparable" if version.apart else "", ""]
+        told: tuple[Cell, Cell] = ("not comparable" if version.apart else "", "")
     else:
-        told = [Number(change.value, change.stderr, signed=True), interval(change.low, change.high)]
+        told = difference_and_interval(change)
     return [version.label, version.date[:10], number, number.interval, *told]
 
 

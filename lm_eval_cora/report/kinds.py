@@ -10,7 +10,8 @@ from lm_eval_cora.metrics.estimate import for_json, ratio_of
 from lm_eval_cora.metrics.kinds import means_by_question, original_kinds
 from lm_eval_cora.metrics.paired import Difference
 from lm_eval_cora.metrics.simultaneous import differences_together
-from lm_eval_cora.report.content import Cell, Number, Table, interval
+from lm_eval_cora.report.content import Cell, Table
+from lm_eval_cora.report.numbers import difference_and_interval
 from lm_eval_cora.report.run import Run
 from lm_eval_cora.report.tables import kinds_of
 
@@ -55,9 +56,7 @@ def kinds_table(run: Run, changes: Mapping[str, Difference]) -> Table | None:
     """The differences by kind between two runs of a task as a table; None with fewer than two kinds."""
     if len(changes) < 2:
         return None
-    rows: list[list[Cell]] = [
-        [name, Number.of_difference(change), interval(change.low, change.high)] for name, change in changes.items()
-    ]
+    rows: list[list[Cell]] = [[name, *difference_and_interval(change)] for name, change in changes.items()]
     title = f"{run.task}: accuracy by {run.probe.one}"
     return Table(title, [run.probe.one, "difference", "95%, all together"], rows)
 

@@ -16,7 +16,8 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from lm_eval_cora import __version__
-from lm_eval_cora.report.content import Block, Cell, Chart, Number, Report, Table
+from lm_eval_cora.report.content import Block, Cell, Chart, Report, Table
+from lm_eval_cora.report.numbers import Number
 from lm_eval_cora.report.plots import draw
 
 # HTML does not allow control characters. Show their Unicode pictures instead.

@@ -9,12 +9,13 @@ import numpy as np
 
 from lm_eval_cora.metrics.estimate import UNDEFINED
 from lm_eval_cora.metrics.kinds import means_by_question, original_kinds
-from lm_eval_cora.metrics.paired import Difference, difference
+from lm_eval_cora.metrics.paired import difference
 from lm_eval_cora.metrics.several import Pair, pairwise
-from lm_eval_cora.report.content import Band, Cell, Change, Changes, Dots, HeatMap, Number, Table, interval
+from lm_eval_cora.report.content import Band, Cell, Change, Changes, Dots, HeatMap, Table
 from lm_eval_cora.report.examples import anchor, bands_of, example_of
 from lm_eval_cora.report.kinds import NOTE as KINDS_NOTE
 from lm_eval_cora.report.kinds import by_kind, kinds_table
+from lm_eval_cora.report.numbers import Number, difference_and_interval
 from lm_eval_cora.report.run import Run
 from lm_eval_cora.report.tables import models, per_model
 from lm_eval_cora.responses import Ints, ResponseTable
@@ -129,7 +130,7 @@ def letter_bias(runs: Sequence[Run]) -> Dots | None:
         for run in runs:
             found = run.estimates[name]
             change = difference(run.estimates[_BEFORE], found)
-            row += [Number.of(found), *(["", ""] if name == _BEFORE else _change(change))]
+            row += [Number.of(found), *(("", "") if name == _BEFORE else difference_and_interval(change))]
         rows.append(row)
     columns = per_model("metric", runs, "accuracy", f"change from {_BEFORE}", "95%")
     return Dots(
@@ -144,10 +145,6 @@ def letter_bias(runs: Sequence[Run]) -> Dots | None:
         "prior for the letters is divided out: its gain is the cost of the letter bias. acc_permuted averages each "
         "option's probability over all letters, which also reduces noise.",
     )
-
-
-def _change(change: Difference) -> list[Cell]:
-    return [Number(change.value, change.stderr, signed=True), interval(change.low, change.high)]
 
 
 def letter_priors(runs: Sequence[Run]) -> Table | None:
@@ -229,5 +226,5 @@ def pairs_table(title: str, names: Sequence[str], pairs: Sequence[Pair]) -> Tabl
         counts = "" if pair.test is None else f"{pair.test.lost} : {pair.test.gained}"
         ps = ["" if isnan(p) else f"{p:.3g}" for p in (pair.p_value, pair.adjusted)]
         change = pair.change
-        rows.append([name, Number.of_difference(change), interval(change.low, change.high), counts, *ps])
+        rows.append([name, *difference_and_interval(change), counts, *ps])
     return Table(title, ["models", "difference", "95%, all together", "lost : gained", "p", "p (Holm)"], rows)

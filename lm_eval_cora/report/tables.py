@@ -10,9 +10,9 @@ import numpy as np
 
 from lm_eval_cora import metrics
 from lm_eval_cora.metrics.estimate import Estimate
-from lm_eval_cora.metrics.paired import Difference
 from lm_eval_cora.metrics.positions import has_swapped_orders
-from lm_eval_cora.report.content import Cell, Curve, Dots, Line, Number, Ranges, Spread, Table, interval
+from lm_eval_cora.report.content import Cell, Curve, Dots, Line, Ranges, Spread, Table
+from lm_eval_cora.report.numbers import Number, difference_and_interval
 from lm_eval_cora.report.run import Run
 from lm_eval_cora.responses import ResponseTable
 
@@ -232,14 +232,10 @@ def _rows(found: Sequence[Mapping[str, tuple[Any, ...]]], cells: Callable[..., l
     return [[name, *(cell for results in found for cell in cells(*results[name]))] for name in found[0]]
 
 
-def _change(change: Difference) -> list[Cell]:
-    return [Number.of_difference(change), interval(change.low, change.high)]
-
-
 def same_size(runs: Sequence[Run]) -> Table:
     """Tabulate the scores on the variants with as many options as the question, as in Table 5 of CoRA."""
     found = [metrics.same_size(run.table) for run in runs]
-    rows = _rows(found, lambda score, change: [Number.of(score), *_change(change)])
+    rows = _rows(found, lambda score, change: [Number.of(score), *difference_and_interval(change)])
     columns = per_model("metric", runs, "same size", "difference", "95%")
     return Table(
         "Ablation: only variants with as many options as the question",

@@ -130,7 +130,10 @@ def test_nothing_to_show(tmp_path: Path) -> None:
     with pytest.raises(ReportError, match="there is no such file or folder"):
         read(tmp_path / "missing")
     put(tmp_path / "samples_gsm8k_2026-01-01T00-00-00.000000.jsonl", [{"doc": {}}])
-    with pytest.raises(ReportError, match=r"no run has a score: .*gsm8k"):
+    with pytest.raises(ReportError, match="there are no samples of lm-eval-cora tasks and no records"):
+        read(tmp_path)
+    put(tmp_path / "samples_cora_demo_2026-01-01T00-00-00.000000.jsonl", ["{"])
+    with pytest.raises(ReportError, match=r"no run has a score: .*cora_demo"):
         read(tmp_path)
 
 

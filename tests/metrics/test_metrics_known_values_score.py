@@ -285,5 +285,5 @@ LISTS: list[tuple[str, Any]] = [
 def test_without_questions_everything_is_undefined(name: str, metric: Any) -> None:
     found = estimates({name: metric}, ResponseTable.from_records(()))
     assert all(isnan(value) for estimate in found.values() for value in estimate)
-    by_kind = name.startswith(("templates", "positions", "samples", "by_category", "picks_by_letter"))
+    by_kind = name.startswith(("templates", "positions", "samples", "by_category", "picks_by_letter", "letter_prior"))
     assert bool(found) != by_kind

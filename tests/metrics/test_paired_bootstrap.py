@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from lm_eval_cora.metrics import Difference
+from tests.support.letters import random_scored_questions
 from tests.support.paired import Members, Tables, changed_tables, differences, some_changed
 from tests.support.score_tables import (
     NOT_TRANSITIVE,
@@ -76,8 +77,8 @@ def _ranges(chosen: Metrics, tables: Tables) -> dict[str, float]:
     return found
 
 
-NO_DIFFERENCE = ("acc_min", "acc_max", "acc_range", "position_")
-"""The lowest and highest accuracies, whose differences are biased, and statistics of tests."""
+NO_DIFFERENCE = ("acc_min", "acc_max", "acc_range", "recall_spread", "position_")
+"""Extremes and spreads, whose differences are biased, and statistics of tests."""
 
 
 def _some(chosen: Metrics, *, scored: bool = False) -> Metrics:
@@ -95,6 +96,9 @@ def only_orders(members: Members) -> Members:
     kept = [[record for record in records if record.kind in ("original", "shuffled")] for records in members]
     return [[replace(record, variants=len(records)) for record in records] for records in kept]
 
+
+LETTERS = {name: ORDER[name] for name in ("acc_permuted", "acc_pride", "letter_prior")}
+"""Metrics of scored letters in cyclic orders."""
 
 WRITTEN = {name: PROMPTS[name] for name in ("consistency_rate", "all_equal", "equal@0.8", "timeouts")}
 
@@ -123,6 +127,7 @@ def bootstrapped() -> dict[str, Both]:
             _some(ORDER) | {"ties": ORDER["ties"]},
             changed_tables(lambda seed: score("order", (4, 4, 5), seed), 6),
         ),
+        "letters": (LETTERS, changed_tables(lambda seed: random_scored_questions(200, seed), 7)),
         "written": (WRITTEN, tuple(written_table(members, NOT_TRANSITIVE) for members in written)),
     }
     return {name: _bootstrapped(chosen, tables) for name, (chosen, tables) in found.items()}
@@ -140,11 +145,12 @@ def test_every_metric_with_a_difference_is_tested(bootstrapped: dict[str, Both])
     assert missing(_some(STUDY, scored=True), "scored") == set()
     # Only comparisons of written answers can run out of time.
     assert missing(_some(PROMPTS), "prompts") == {"timeouts"}
-    assert missing(_some(ORDER), "order") == set()
+    assert missing(_some(ORDER), "order") == set(LETTERS)
+    assert missing(LETTERS, "letters") == set()
     assert missing(WRITTEN, "written") == set()
 
 
-PROBES = ["divergent", "plus", "study", "buckets", "scored", "prompts", "order", "written"]
+PROBES = ["divergent", "plus", "study", "buckets", "scored", "prompts", "order", "letters", "written"]
 
 
 @pytest.mark.parametrize("probe", PROBES)

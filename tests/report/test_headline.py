@@ -13,8 +13,9 @@ import pytest
 
 from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.probes import PROBES
-from lm_eval_cora.report.content import Changes, Dots, Headline, Number
+from lm_eval_cora.report.content import Changes, Dots, Headline
 from lm_eval_cora.report.headline import _digits, _of_100, _with_error, headline, kept_share, lead_of, spoken
+from lm_eval_cora.report.numbers import Number
 from lm_eval_cora.report.runs import Run
 from lm_eval_cora.responses import ResponseTable
 from tests.support.by_hand import (

@@ -11,21 +11,9 @@ from xml.etree import ElementTree
 import pytest
 
 from lm_eval_cora.report import ReportError
-from lm_eval_cora.report.content import (
-    Band,
-    Change,
-    Changes,
-    Chart,
-    Curve,
-    Dots,
-    HeatMap,
-    Line,
-    Number,
-    Ranges,
-    Spread,
-    Table,
-)
+from lm_eval_cora.report.content import Band, Change, Changes, Chart, Curve, Dots, HeatMap, Line, Ranges, Spread, Table
 from lm_eval_cora.report.drawing.medium import light_colours
+from lm_eval_cora.report.numbers import Number
 from lm_eval_cora.report.plots import draw
 from tests.support import made_up
 from tests.support.messages import tells

@@ -9,7 +9,8 @@ import pytest
 
 from lm_eval_cora.metrics.estimate import share_of
 from lm_eval_cora.report.compare import compared_metrics
-from lm_eval_cora.report.content import Dots, Number, Section, Table, interval
+from lm_eval_cora.report.content import Dots, Section, Table
+from lm_eval_cora.report.numbers import Number, interval
 from lm_eval_cora.report.runs import read_runs
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.report.tables import picks_by_letter

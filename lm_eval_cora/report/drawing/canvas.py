@@ -10,9 +10,9 @@ from urllib.parse import quote
 
 import numpy as np
 
-from lm_eval_cora.report.content import Number
 from lm_eval_cora.report.drawing.medium import Medium
 from lm_eval_cora.report.drawing.names import wrapped
+from lm_eval_cora.report.numbers import Number
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

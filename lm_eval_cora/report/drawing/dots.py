@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from math import isfinite, isnan
 
-from lm_eval_cora.report.content import Dots, Number
+from lm_eval_cora.report.content import Dots
 from lm_eval_cora.report.drawing.canvas import LINE, Canvas, joined, shown_interval
+from lm_eval_cora.report.numbers import Number
 
 _STEP = 0.15
 """Distance between two models in a row."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from lm_eval_cora.report.content import Number, Ranges, Spread
+from lm_eval_cora.report.content import Ranges, Spread
 from lm_eval_cora.report.drawing.canvas import LINE, Canvas, is_known, shown_interval
+from lm_eval_cora.report.numbers import Number
 
 
 def ranges(canvas: Canvas, chart: Ranges) -> float:
