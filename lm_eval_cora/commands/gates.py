@@ -12,7 +12,7 @@ from lm_eval_cora.answers import Reader
 from lm_eval_cora.commands.output import STDOUT, check_file, json_text, say, write_bytes
 from lm_eval_cora.gating.outputs import as_json, as_junit, as_table
 from lm_eval_cora.gating.requirements import Policy, policy_of, read_policy
-from lm_eval_cora.gating.verdicts import EXIT_STATUS, overall, verdicts_of
+from lm_eval_cora.gating.verdicts import EXIT_STATUS, overall, remarks, verdicts_of
 from lm_eval_cora.messages import first_few
 from lm_eval_cora.question import shorten
 from lm_eval_cora.report import ReportError
@@ -31,6 +31,7 @@ def check_gate(given: argparse.Namespace) -> int:
     verdicts = verdicts_of(runs, baseline, policy)
     model = runs[0].model
     notes = [f"{run.model}, {run.task}: {note}" for run in (*runs, *baseline) for note in run.warnings]
+    notes += remarks(verdicts)
     numbers = json_text(as_json(verdicts, model, notes))
     files = []
     if given.junit:

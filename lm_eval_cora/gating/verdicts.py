@@ -80,6 +80,16 @@ class Verdict:
         return f"{interval}; {self.needed:,} questions{has} would decide it with a probability of {POWER:g}"
 
 
+def remarks(verdicts: Iterable[Verdict]) -> list[str]:
+    """A message for each requirement that the benchmark has too few questions to decide."""
+    return [
+        f"{found.task}: {found.requirement} needs {found.needed:,} questions to be decided, but the benchmark has "
+        f"{found.available:,}"
+        for found in verdicts
+        if found.needed and found.available is not None and found.needed > found.available
+    ]
+
+
 def overall(verdicts: Iterable[Verdict]) -> Outcome:
     """The outcome of a gate: fail if a requirement fails, else undecided if one is, else pass.
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lm_eval_cora.gating.requirements import policy_of
-from lm_eval_cora.gating.verdicts import Verdict, decide, overall, verdicts_of
+from lm_eval_cora.gating.verdicts import Verdict, decide, overall, remarks, verdicts_of
 from lm_eval_cora.metrics.intervals import wilson
 from lm_eval_cora.metrics.paired import difference
 from lm_eval_cora.planning.sample_size import questions_needed
@@ -170,3 +170,12 @@ def test_each_task_of_the_run_has_a_verdict(runs: list[Run]) -> None:
         ("answers (b)", "fail"),
     ]
     assert len(verdicts_of([one, other], [], policy_of(["answers:mcqa>=0.7"], []))) == 2  # the name without the data
+
+
+def test_a_benchmark_with_too_few_questions(runs: list[Run]) -> None:
+    found = verdict_on(runs[0], "mcqa>=0.75")
+    assert (found.outcome, found.needed, found.available) == ("undecided", 568, None)
+    assert remarks([found, replace(found, available=568), replace(found, needed=None, available=1)]) == []
+    assert remarks([replace(found, available=567)]) == [
+        "answers: mcqa >= 0.75 needs 568 questions to be decided, but the benchmark has 567"
+    ]
