@@ -42,7 +42,7 @@ from lm_eval_cora.metrics.ranges import (
     invalid_by_kind,
     macro_acc,
 )
-from lm_eval_cora.metrics.recall_spread import recall_spread, recall_spread_by_chance
+from lm_eval_cora.metrics.recalls import recall_spread, recall_spread_by_chance
 from lm_eval_cora.metrics.several import Pair, holm, leading, pairwise
 from lm_eval_cora.metrics.simultaneous import differences_together
 from lm_eval_cora.metrics.study import (

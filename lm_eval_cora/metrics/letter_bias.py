@@ -19,7 +19,7 @@ import numpy as np
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of, share_of, standard_error
 from lm_eval_cora.metrics.extremes import FEWEST
 from lm_eval_cora.metrics.intervals import wilson_with_error
-from lm_eval_cora.metrics.recall_spread import is_order_probe
+from lm_eval_cora.metrics.recalls import is_order_probe
 from lm_eval_cora.probes.order import POSITIONS
 from lm_eval_cora.question import LETTERS
 from lm_eval_cora.randomness import draw

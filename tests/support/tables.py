@@ -159,7 +159,7 @@ def without_errors() -> Iterator[None]:
     with (  # functions, because a Mock takes longer than most metrics
         mock.patch("lm_eval_cora.metrics.extremes.bootstrap", zeros),
         mock.patch("lm_eval_cora.metrics.extremes._together", no_intervals),
-        mock.patch("lm_eval_cora.metrics.recall_spread.normal_draws", no_draws),
+        mock.patch("lm_eval_cora.metrics.recalls.normal_draws", no_draws),
         mock.patch("lm_eval_cora.metrics.estimate.of_terms", only_value),
         mock.patch("lm_eval_cora.metrics.estimate.standard_error", no_error),
     ):
