@@ -137,7 +137,7 @@ def declared(given: Any, changes: Mapping[str, Any] | None = None, data_files: t
     return Benchmark(
         name=name,
         reader=columns,
-        columns=tuple(part.text for part in columns.named),
+        columns=tuple(dict.fromkeys(name for part in columns.named for name in part.reads)),
         source=source,
         files=named_files,
         published=published,

@@ -9,7 +9,7 @@ from functools import partial
 from operator import itemgetter
 from typing import Any
 
-from jinja2 import StrictUndefined, TemplateError, TemplateRuntimeError, Undefined
+from jinja2 import StrictUndefined, TemplateError, TemplateRuntimeError, Undefined, meta
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from lm_eval_cora.benchmarks import BenchmarkError, MissingColumn, Row
@@ -67,6 +67,19 @@ class Field:
     def is_template(self) -> bool:
         """Whether the field is a Jinja template."""
         return "{{" in self.text or "{%" in self.text
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The columns, or the path, that the field reads.
+
+        Example:
+            >>> Field("{{ passage }} {{ stem or row['x'] }}").reads, Field("choices.text").reads
+            (('passage', 'stem'), ('choices.text',))
+        """
+        if not self.is_template:
+            return (self.text,)
+        variables = meta.find_undeclared_variables(_SANDBOX.parse(self.text))
+        return tuple(sorted(variables - {"row", *_SANDBOX.globals}))
 
     def getter(self, columns: Sequence[str] | Any) -> Getter:
         """Find the field among the columns of a source.

@@ -124,3 +124,9 @@ def test_a_file_and_a_dataset_are_two_sources() -> None:
     with pytest.raises(BenchmarkError, match="'hub' and 'data_files'"):
         benchmark("local", {"hub": ("a/b",), "split": "test"}, ("my.jsonl",))
     assert benchmark("medqa", None, ("my.jsonl",)).name == "medqa"  # a copy of a published benchmark
+
+
+def test_the_columns_of_a_template_are_its_variables() -> None:
+    assert set(benchmark("sciq").columns) == {
+        *("support", "question", "correct_answer", "distractor1", "distractor2", "distractor3")
+    }
