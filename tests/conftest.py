@@ -20,13 +20,18 @@ if sys.dont_write_bytecode:
     sys.dont_write_bytecode = False
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import datasets
 import hypothesis
 import pytest
 
+from tests.support.browser import launched
 from tests.support.hub import make_hub
 from tests.support.index import reading_task_files_once
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 # Every run tests the same 50 examples, without deadlines. nox tests 100 (`--hypothesis-profile thorough`), and
 # `--hypothesis-profile random` tests other ones.
@@ -78,3 +83,10 @@ def hub(made_up_hub: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def index_of_task_files() -> Iterator[None]:
     with reading_task_files_once():
         yield
+
+
+# The scope is the module, because while Playwright is active no other test can run an event loop.
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with launched() as found:
+        yield found

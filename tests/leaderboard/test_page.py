@@ -15,7 +15,6 @@ import pytest
 from lm_eval_cora.leaderboard.boards import Board, boards_of
 from lm_eval_cora.leaderboard.page import COLUMNS, as_csv, href, leaderboard_page
 from lm_eval_cora.report.numbers import Number
-from tests.support.browser import launched
 from tests.support.leaderboards import HOSTILE, entry
 
 if TYPE_CHECKING:
@@ -33,13 +32,6 @@ def boards(folder: Path) -> list[Board]:
         *boards_of("cora_x", [*first, entry("org/five", 0.9, shots=5)]),
         *boards_of("cora_y", second),
     ]
-
-
-# The scope is the module, because while Playwright is active no other test can run an event loop.
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with launched() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")

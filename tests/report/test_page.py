@@ -14,7 +14,6 @@ from lm_eval_cora.report.content import Headline, Report, Section
 from lm_eval_cora.report.numbers import Number
 from lm_eval_cora.report.page import render
 from tests.support import made_up
-from tests.support.browser import launched
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -22,13 +21,6 @@ if TYPE_CHECKING:
 PHONE = {"width": 360, "height": 740}
 
 pytest.importorskip("matplotlib")
-
-
-# The scope is the module, because while Playwright is active no other test can run an event loop.
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with launched() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")

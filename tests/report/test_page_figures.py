@@ -14,7 +14,7 @@ from lm_eval_cora.report.content import Answered, Chart, Example, Examples, Repo
 from lm_eval_cora.report.drawing.medium import light_colours
 from lm_eval_cora.report.page import render
 from tests.support import made_up
-from tests.support.browser import as_opened, launched
+from tests.support.browser import as_opened
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -26,12 +26,6 @@ SIZES = {"phone": {"width": 400, "height": 740}, "desktop": {"width": 1280, "hei
 OPEN = "document.querySelectorAll('details.more, details.numbers').forEach((each) => { each.open = true; })"
 
 pytest.importorskip("matplotlib")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with launched() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from lm_eval_cora.report.content import Report
 from lm_eval_cora.report.page import render
 from lm_eval_cora.report.runs import read_runs
 from lm_eval_cora.report.sections import make_report
-from tests.support.browser import as_opened, launched
+from tests.support.browser import as_opened
 from tests.support.simulated import knows, says
 from tests.support.written import Doc, write
 
@@ -64,12 +64,6 @@ def file(report: Report, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("page") / "report.html"
     path.write_text(render(report), encoding="utf-8")
     return path
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with launched() as found:
-        yield found
 
 
 Opened = tuple["Page", list[str]]
