@@ -127,7 +127,7 @@ def one_per_model(entries: Sequence[Entry]) -> tuple[list[Entry], list[str]]:
     """Keep the newest of several entries of a model that would be on the same board; a run before a record.
 
     Returns:
-        The entries, and a message for each other one. There is no message for the record that was exported from a run.
+        The kept entries, and a message for each entry that was left out, except for records of the kept runs.
     """
     kept: list[Entry] = []
     notes = []

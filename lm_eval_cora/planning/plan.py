@@ -184,7 +184,7 @@ def plan_runs(runs: Sequence[Run], goal: Goal) -> tuple[list[Plan], list[str]]:
         by_task.setdefault(run.task, []).append(run)
     groups = [group for group in by_task.values() if len(group) == len(models)]
     if not groups:
-        raise ReportError(f"--from: there is no task that {names} have in common")
+        raise ReportError(f"--from: {names} have no task in common")
     _check_metric(goal.metric, groups)
     alone = [group[0] for group in by_task.values() if len(group) < len(models)]
     notes = [f"{run.task}: left out, because only {shorten(run.model)} has it" for run in alone]
