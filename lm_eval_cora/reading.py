@@ -15,6 +15,34 @@ _EXCERPT = 80
 """Number of characters of an invalid response that its Record keeps."""
 
 
+class Response(str):
+    """A response with what is known about it besides its text.
+
+    Attributes:
+        cut_off: Whether the token limit ended it.
+        opened: Whether the prompt ended in an opening mark of reasoning, so that the response begins inside reasoning.
+        came: What came instead of text, such as "a refusal"; empty if text came.
+    """
+
+    __slots__ = ("came", "cut_off", "opened")
+    came: str
+    cut_off: bool
+    opened: bool
+
+    def __new__(cls, text: str, *, cut_off: bool = False, opened: bool = False, came: str = "") -> Response:
+        """Attach to a text what is known about it."""
+        response = super().__new__(cls, text)
+        response.cut_off, response.opened, response.came = cut_off, opened, came
+        return response
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpickled, (str(self), self.cut_off, self.opened, self.came)
+
+
+def _unpickled(text: str, cut_off: bool, opened: bool, came: str) -> Response:
+    return Response(text, cut_off=cut_off, opened=opened, came=came)
+
+
 class Skipped(str):
     """Replaces the response to a variant that early stopping or a budget skipped.
 
@@ -23,6 +51,9 @@ class Skipped(str):
 
     __slots__ = ()
 
+
+OPENING_MARK = "<think>"
+"""Put before a response that begins inside reasoning."""
 
 SKIPPED = Skipped("[lm-eval-cora: skipped]")
 
@@ -59,9 +90,8 @@ def read_response(
         False
     """
     response = response_of(results)
-    answer_format = format_of(doc)
-    strict = answer_format.strict(response, doc)
-    answer = strict if reader == "strict" else answer_format.flexible(response, doc)
+    strict = read_answer(doc, response, "strict")
+    answer = strict if reader == "strict" else read_answer(doc, response, reader)
     return Record.of(
         doc,
         answer,
@@ -72,6 +102,13 @@ def read_response(
     )
 
 
+def read_answer(doc: Doc, response: str, reader: Reader) -> Answer:
+    """Read a response with one reader, with what is known about the response besides its text."""
+    known = response if isinstance(response, Response) else Response(response)
+    text = f"{OPENING_MARK}{known}" if known.opened else str(known)
+    return format_of(doc).read(text, doc, reader, cut_off=known.cut_off)
+
+
 def is_settled(doc: Doc, response: str, reader: Reader) -> bool:
     r"""Whether only an explicit correction later in the response could change its answer.
 
@@ -80,7 +117,7 @@ def is_settled(doc: Doc, response: str, reader: Reader) -> bool:
         >>> is_settled(doc, "B\n\nWater boils.", "flexible"), is_settled(doc, "Let me think", "flexible")
         (True, False)
     """
-    return format_of(doc).read(response, doc, reader).settled
+    return read_answer(doc, response, reader).settled
 
 
 def read_likelihoods(doc: Doc, results: Sequence[Any]) -> Record:
@@ -119,7 +156,7 @@ def skipped(doc: Doc) -> Record:
 
 def written_answer(doc: Doc, results: Sequence[Any], reader: Reader) -> str | None:
     """Return the written answer in the first response; None if there is none."""
-    return format_of(doc).read(response_of(results), doc, reader).written
+    return read_answer(doc, response_of(results), reader).written
 
 
 def response_of(results: Sequence[Any]) -> str:

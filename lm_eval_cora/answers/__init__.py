@@ -43,6 +43,23 @@ class Reason(str, Enum):
         return self.value
 
 
+@dataclass(frozen=True)
+class Found:
+    """A place in a response that names an option.
+
+    Attributes:
+        position: Printed position of the option, from 0. At least the number of options if the letter is not printed.
+        span: Its start and end in the response.
+        rule: Name of the rule that found it.
+        void: Why it does not count; None if it counts.
+    """
+
+    position: int
+    span: tuple[int, int]
+    rule: str
+    void: Reason | None = None
+
+
 @dataclass(kw_only=True)
 class Answer:
     """A parsed response.
@@ -61,6 +78,9 @@ class Answer:
         no: Log-likelihood of "no", if it was scored.
         written: The model's own answer, if the prompt asks for one in a box.
         settled: Whether only an explicit correction later in the response could change the answer.
+        rule: Name of the rule that decided; empty if the reader has no rules to tell apart.
+        span: Start and end of the characters of the response that decided; None if there are none.
+        found: The places that a reader considered, if it says so.
     """
 
     picked: int | None = None
@@ -72,3 +92,6 @@ class Answer:
     no: float | None = None
     written: str | None = None
     settled: bool = False
+    rule: str = ""
+    span: tuple[int, int] | None = None
+    found: tuple[Found, ...] = ()

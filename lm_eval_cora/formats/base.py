@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from lm_eval_cora.answers import Answer, Reader
+from lm_eval_cora.answers import Answer, Reader, Reason
 from lm_eval_cora.answers.likelihood import most_likely
 from lm_eval_cora.prompting import question_block
 from lm_eval_cora.question import LETTERS, OpenQuestion, Question
@@ -89,9 +89,17 @@ class AnswerFormat(ABC):
 
     # ---- how the answer is read
 
-    def read(self, response: str, doc: Doc, reader: Reader) -> Answer:
-        """Parse a response with one of the readers."""
-        return self.strict(response, doc) if reader == "strict" else self.flexible(response, doc)
+    def read(self, response: str, doc: Doc, reader: Reader, *, cut_off: bool = False) -> Answer:
+        """Parse a response with one of the readers.
+
+        Args:
+            response: The response.
+            doc: The variant.
+            reader: The reader.
+            cut_off: Whether the token limit ended the response. Its answer then counts only if it was complete.
+        """
+        answer = self.strict(response, doc) if reader == "strict" else self.flexible(response, doc)
+        return answer if not cut_off or answer.reason or answer.settled else Answer(reason=Reason.CUT_OFF)
 
     @abstractmethod
     def strict(self, response: str, doc: Doc) -> Answer:
