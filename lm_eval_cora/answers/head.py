@@ -6,17 +6,39 @@ import re
 
 from lm_eval_cora.answers import Reason
 
-_REASONING = re.compile(
-    r"<(?:think|thought|reason|scratchpad|seed:think)|\[THINK\]|<\|channel\|>|<\|begin_of_thought\|>|◁think▷|"
-    r"analysis(?-i:(?=[A-Z\"']))",
+_KIND = r"(?:think|thought|reason|scratchpad|analysis|reflect|rationale|internal|inner|monologue|\bcot\b)"
+_MARK = rf"[\w:.-]{{0,20}}?{_KIND}[\w:.-]{{0,20}}"
+_OPENS = re.compile(
+    rf"(?:<|&lt;)\|?(?!end)(?:begin_of_|start_of_|start_)?{_MARK}(?<!suffix)(?:\|?>|&gt;)|\[THINK\]|◁think▷"
+    r"|<unused\d+>thought|<\|channel\|?>\s?(?:analysis|commentary|thought)"
+    r"|^\s*(?:analysis(?-i:(?=[A-Z\"']))|thinking\s?(?:\.\.\.|…)\s)",
     re.IGNORECASE,
 )
-# Each alternative begins with a case-sensitive character, so that the search can skip to these few characters.
-_END_OF_REASONING = re.compile(
-    r"<(?i:/(?:think(?:ing)?|thoughts?|reason(?:ing)?|scratchpad|seed:think)>|\|end_of_thought\|>|"
-    r"\|channel\|>final(?: ?<\|constrain\|>\w{1,20})?<\|message\|>)|"
-    r"\[(?i:/THINK\])|◁(?i:/think▷)|a(?i:ssistantfinal)|A(?i:ssistantfinal)"
+"""Marks at which reasoning begins: a tag of any kind whose name speaks of thinking, and a few other signs."""
+_CLOSES = re.compile(
+    rf"(?:<|&lt;)(?:\|?/|\|end_(?:of_)?){_MARK}\s?(?:\|?>|&gt;)|<\|inner_suffix\|>|\[/THINK\]|◁/think▷"
+    r"|(?<!^)<unused\d+>(?!thought)|<channel\|>|\.\.\.\s?done thinking\.?"
+    r"|<\|channel\|>final(?: ?<\|constrain\|>\w{1,20})?<\|message\|>|(?-i:[aA])ssistantfinal",
+    re.IGNORECASE,
 )
+_ROLE = re.compile(
+    r"\s*(?:<\|(?:im_start|start_header_id|start|START_OF_TURN_TOKEN|CHATBOT_TOKEN|START_RESPONSE)\|>\s*)*"
+    r"(?:<\|assistant\|>|(?:assistant|model)(?:<\|end_header_id\|>)?\s*\n)?\s*"
+)
+"""The header of a turn, which some servers leave in the response."""
+
+_NEXT_QUESTION = re.compile(
+    r"\n\s*(?:[#*>\s]{0,6}(?:(?:next |new )?question\s?(?:\d+\s?)?[:.]|Q\s?\d{0,3}[:.)]|human:|user:|<\|user\|>"
+    r"|###\s?(?:instruction|human|user))"
+    r"|(?:now|so|finally|therefore),? (?:let(?:'|’)s |we (?:can )?|to )?(?:combin|summar|总结|compil|list|put)\w{0,8}\W*"
+    r"[^\n]{0,30}?(?:answers|答案|questions)|以上)",
+    re.IGNORECASE,
+)
+"""Where a response goes on with a question of its own, or with the answers to the exemplars."""
+
+_ALONE = 20
+"""Up to this many characters before a closing mark are an answer if nothing follows the mark."""
+
 LABEL = re.compile(
     r"\W*(?:(?:the|my|all|final|right|correct)\s+)*(?:answer|choice|option|letter)s?(?:\W*[:：]|\s+(?:are|is)\b\W*?[:：]?)",
     re.IGNORECASE,
@@ -63,14 +85,43 @@ def head_of(response: str, length: int) -> str:
 def after_reasoning(response: str) -> str:
     """Return a response without its reasoning and without leading white space.
 
-    Reasoning ends with the last "</think>" or another model's equivalent.
+    Reasoning ends with the last closing mark, such as "</think>".
 
     Example:
         >>> after_reasoning("<think>Ice is water.</think> B. Ice")
         'B. Ice'
     """
-    start = max((end.end() for end in _END_OF_REASONING.finditer(response)), default=0)
-    return response[start:].lstrip()
+    return response[start_of_answer(response) :]
+
+
+def start_of_answer(response: str) -> int:
+    """Return where the answer begins: after the last closing mark of reasoning, white space and the turn's header.
+
+    Example:
+        >>> start_of_answer("<think>Ice is water.</think> B. Ice")
+        29
+    """
+    start = first = 0
+    for close in _CLOSES.finditer(response):
+        start, first = close.end(), first or close.start()
+    if start and not response[start:].strip() and len(response[:first].strip()) <= _ALONE:
+        start = 0 if _OPENS.match(response) is None else start
+    header = _ROLE.match(response, start)
+    return header.end() if header else start
+
+
+def without_later_parts(said: str) -> str:
+    """Drop the reasoning that begins within a response, and what follows at a new question.
+
+    Example:
+        >>> without_later_parts("B. Ice\nQuestion: Where is it?\nAnswer: A")
+        'B. Ice'
+    """
+    if (opens := _OPENS.search(said)) and said[: opens.start()].strip():
+        said = said[: opens.start()]
+    if (question := _NEXT_QUESTION.search(said)) and said[: question.start()].strip():
+        said = said[: question.start()]
+    return said
 
 
 def is_reasoning(head: str) -> bool:
@@ -80,7 +131,7 @@ def is_reasoning(head: str) -> bool:
         >>> is_reasoning("<think>Let me see"), is_reasoning("Let me see")
         (True, False)
     """
-    return _REASONING.match(head) is not None
+    return _OPENS.match(head) is not None
 
 
 def why_nothing(head: str, otherwise: Reason) -> Reason:

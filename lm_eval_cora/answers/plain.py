@@ -1,59 +1,130 @@
-"""Convert a response or an option to plain text: no markup, one kind of quotation mark, dash and space."""
+"""Convert a response or an option to plain text: no markup, one kind of letter, quotation mark, dash and space."""
 
 from __future__ import annotations
 
 import re
+import unicodedata
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 _LONGEST = 20_000
 """Maximum number of characters that are read; half of them from each end of a longer text."""
 
-_SAME = str.maketrans(
-    {
-        **dict.fromkeys("‘’‛`´", "'"),
-        **dict.fromkeys("“”„«»", '"'),
-        **dict.fromkeys("‐‑‒–—―−", "-"),
-        **dict.fromkeys("\u00a0\u2002\u2003\u2009\u202f\u3000", " "),
-        **dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff\x00", None),
-        "：": ":",
-        "（": "(",
-        "）": ")",
-        "\r": "\n",
-    }
+_SAME = {
+    **dict.fromkeys("‘’‛`´", "'"),
+    **dict.fromkeys("“”„«»「」", '"'),
+    **dict.fromkeys("‐‑‒–—―−", "-"),
+    **dict.fromkeys("【", "["),
+    **dict.fromkeys("】", "]"),
+    **dict.fromkeys("→⇒➔➜", ":"),
+    **{chr(0x1F150 + place): chr(65 + place) for place in range(26)},  # letters in black circles and squares,
+    **{chr(0x1F170 + place): chr(65 + place) for place in range(26)},  # which Unicode does not decompose
+    "×": "*",
+    "·": "*",
+    "\r": "\n",
+}
+_END_OF_TURN = re.compile(
+    r"<\|(?:eot_id|im_end|end|endoftext|return|end_of_text|user|END_OF_TURN_TOKEN|END_RESPONSE)\|>"
+    r"|</s>|<eos>|<end_of_turn>"
 )
-_END_OF_TURN = re.compile(r"<\|(?:eot_id|im_end|end|endoftext|return|end_of_text)\|>|</s>|<eos>|<end_of_turn>")
-_LABEL_TAG = re.compile(r"<(?:final_?)?(?:answer|choice)>", re.IGNORECASE)
-_BOX = re.compile(r"\\(?:boxed|fbox)\s*\{?")
-_MARKUP = re.compile(
-    r"</?[a-zA-Z][\w-]{0,20} ?/?>|<\|[\w|]{1,30}\|?>|\\(?:text(?:bf|it|rm|sf)?|math(?:bf|it|rm|sf)|[()\[\]])"
-    r"|\\u[dD][89a-fA-F][0-9a-fA-F]{2}|\$|\\(?![a-zA-Z])|\*+(?!\w)|(?<!\w)\*+"
+_MACROS = (
+    (re.compile(r"\\[dt]?frac\s*\{([^{}]{1,60})\}\s*\{([^{}]{1,60})\}"), r"\1/\2"),
+    (re.compile(r"\\(?:times|cdot)(?![a-zA-Z])"), "*"),
+    (re.compile(r"\\(?:boxed|fbox)\s*\{?|<(?:final_?)?(?:answer|choice|option|output)>", re.IGNORECASE), " answer: "),
+    (re.compile(r"[-=]{1,2}>"), ":"),
+    (
+        re.compile(
+            r"</?[a-zA-Z][\w-]{0,20} ?/?>|<\|?/?[\w|]{1,30}\|>|\\(?:text(?:bf|it|rm|sf)?|math(?:bf|it|rm|sf|bb|cal)|"
+            r"left|right|[()\[\],;!])|\\u[dD][89a-fA-F][0-9a-fA-F]{2}|\x1b\[[\d;]{0,8}m|\$|\\(?![a-zA-Z])|[*_~]+(?!\w)"
+            r"|(?<!\w)[*_~]+|(?<=\s)\*\*(?=\w)"
+        ),
+        "",
+    ),
+    (re.compile(r"[{}\\]|&nbsp;|[^\S\n]+"), " "),
 )
-_BRACES = re.compile(r"[{}\\]|&nbsp;")
-_SPACES = re.compile(r"[^\S\n]+")
+"""Replacements, in order. A box and an answer tag become the label "answer:", an arrow becomes a colon."""
 _BREAK = re.compile(r" ?\n[ \n]*|  +")
 
 
-def plain(text: str) -> str:
-    r"""Strip the markup of Markdown, LaTeX and HTML, and unify quotation marks, dashes and spaces.
+class Plain:
+    r"""A text without the markup of Markdown, LaTeX and HTML.
 
     A box (\boxed) and an answer tag (<answer>) become the label "answer:". Several blank lines become one. Text after
     the first end-of-turn token is dropped.
 
-    Args:
-        text: Any text. If it has more than 20,000 characters, only the first and the last 10,000 are read.
+    Attributes:
+        text: The plain text, without white space at its ends.
 
-    Returns:
-        The plain text, without white space at its ends.
+    Example:
+        >>> Plain(r"**Answer:** $\boxed{\text{B}}$  *Fog*").text
+        'Answer: answer: B Fog'
+        >>> Plain("**B**").span(0, 1)
+        (2, 3)
+    """
+
+    def __init__(self, text: str) -> None:
+        self._length = len(text)
+        self._at: Sequence[int] = range(len(text))
+        if len(text) > _LONGEST:
+            half = _LONGEST // 2
+            self._at = [*range(half), half, half, *range(len(text) - half, len(text))]
+        self.text = both_ends(text)
+        turn = _END_OF_TURN.search(self.text)
+        if turn and self.text[: turn.start()].strip():
+            self.text = self.text[: turn.start()]
+        if not self.text.isascii() or "`" in self.text or "\r" in self.text or "\x00" in self.text:
+            self._replace_characters()
+        for pattern, replacement in _MACROS:
+            self._substitute(pattern, lambda match, new=replacement: match.expand(new) if "\\" in new else new)
+        self._substitute(_BREAK, _shorter)
+        start = len(self.text) - len(self.text.lstrip())
+        self.text, self._at = self.text.strip(), self._at[start:]
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """Return the part of the original text for a part of the plain text."""
+        first = self._at[start] if start < len(self._at) else self._length
+        return first, self._at[end - 1] + 1 if start < end <= len(self._at) else first
+
+    def _replace_characters(self) -> None:
+        new = [_character(character) for character in self.text]
+        at = self._at
+        self._at = [at[place] for place, character in enumerate(new) for _ in character]
+        self.text = "".join(new)
+
+    def _substitute(self, pattern: re.Pattern[str], replacement: Callable[[re.Match[str]], str]) -> None:
+        parts: list[str] = []
+        at: list[int] = []
+        end = 0
+        for match in pattern.finditer(self.text):
+            new = replacement(match)
+            parts += (self.text[end : match.start()], new)
+            at += self._at[end : match.start()]
+            at += [self._at[match.start()]] * len(new)
+            end = match.end()
+        if end:
+            self.text, self._at = "".join(parts) + self.text[end:], [*at, *self._at[end:]]
+
+
+@lru_cache(maxsize=4096)
+def _character(character: str) -> str:
+    """Return the usual form of a character; empty for one without a shape."""
+    if character in _SAME:
+        return _SAME[character]
+    if character.isascii():
+        return character if character != "\x00" else ""
+    if unicodedata.category(character) in ("Cf", "Mn"):
+        return ""
+    return "".join(_SAME.get(one, one) for one in unicodedata.normalize("NFKC", character))
+
+
+def plain(text: str) -> str:
+    r"""Return a text without markup, see `Plain`.
 
     Example:
         >>> plain(r"**Answer:** $\boxed{\text{B}}$  *Fog*")
         'Answer: answer: B Fog'
     """
-    text = both_ends(text)
-    turn = _END_OF_TURN.split(text, maxsplit=1)[0]
-    text = (turn if turn.strip() else text).translate(_SAME)
-    text = _BOX.sub(" answer: ", _LABEL_TAG.sub(" answer: ", text))
-    text = _SPACES.sub(" ", _BRACES.sub(" ", _MARKUP.sub("", text)))
-    return _BREAK.sub(_shorter, text).strip()
+    return Plain(text).text
 
 
 def _shorter(blank: re.Match[str]) -> str:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 
 from lm_eval_cora.answers import Answer, Reason
-from lm_eval_cora.answers.choice import choose
+from lm_eval_cora.answers.choice import find_letter
 from lm_eval_cora.answers.head import after_reasoning, is_reasoning, last_match, why_nothing
 from lm_eval_cora.formats.base import AnswerFormat, Doc
 from lm_eval_cora.question import LETTERS
@@ -73,9 +72,8 @@ def read_best_answer(response: str, printed: Sequence[int]) -> Answer:
 def find_best_answer(response: str, printed: Sequence[int], choices: Sequence[str]) -> Answer:
     """Find the printed option that a response names as the best answer.
 
-    The text after the last "best answer is" is read by the rules of `find_letter`. If these words are missing, or no
-    option is chosen after them, the whole response is read. An answer at the very beginning has no precedence here,
-    because the prompt asks for the answer at the end.
+    The rules are those of `find_letter`, but an answer at the very beginning has no precedence, because the prompt asks
+    for the answer at the end.
 
     Args:
         response: The response, of any length.
@@ -95,13 +93,7 @@ def find_best_answer(response: str, printed: Sequence[int], choices: Sequence[st
 
     Source: our own rules. `read_best_answer` applies those of the paper.
     """
-    said = after_reasoning(response)
-    announced = None if is_reasoning(said) else last_match(_ANNOUNCEMENT, said)
-    if announced is not None:
-        answer = choose(said[announced.start() :], printed, choices)
-        if answer.reason not in (Reason.NO_LETTER, Reason.CUT_OFF):
-            return replace(answer, settled=False)
-    return choose(said, printed, choices, at_the_end=True)
+    return find_letter(response, printed, choices, at_the_end=True)
 
 
 def _letter_of(text: str) -> str | None:

@@ -1,0 +1,413 @@
+"""Find the places where a response names printed options, and judge each by the words around it."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from functools import lru_cache
+from itertools import pairwise
+
+from lm_eval_cora.answers import Found, Reason, rules
+from lm_eval_cora.answers.head import last_match
+from lm_eval_cora.answers.plain import Plain, lowered, plain
+from lm_eval_cora.answers.rules import AFFIRMED, CUES, MENTIONED, STATED, Cue, leaves_open
+from lm_eval_cora.question import LETTERS
+
+_WINDOW = 160
+"""Number of characters before or after a letter that are searched for its context."""
+
+_NEAR = 40
+"""The same, if the context is only a few words."""
+
+_SHORTEST_TEXT = 3
+"""An option text with at least this many letters counts anywhere in a response."""
+
+_FIRST_WORDS = 12
+"""With at least this many letters and digits, the beginning of an option stands for the option."""
+
+_LONGEST_PART = 4
+"""Maximum number of words in each further part of an option that is a list, such as "wrong, not wrong"."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place where a response names an option.
+
+    Attributes:
+        position: Printed position of the option, from 0. At least the number of options if its letter is not printed.
+        start: Start of its letter or text in the plain text.
+        end: End of its letter, or of the option text that follows the letter.
+        rule: Name of the rule that found it.
+        weight: How strongly it names the option, see `rules`.
+        void: Why it does not count; None if it counts.
+    """
+
+    position: int
+    start: int
+    end: int
+    rule: str = ""
+    weight: int = MENTIONED
+    void: Reason | None = None
+
+
+@lru_cache(maxsize=65_536)  # a question's options are printed in each of its variants
+def text_of_option(choice: str) -> str:
+    """Return an option text in the form that is searched for: plain, in lower case, without a final full stop.
+
+    Example:
+        >>> text_of_option("**Fog**.")
+        'fog'
+    """
+    return lowered(plain(choice)).rstrip(" .")
+
+
+_LOOSE = re.compile(r"\b(?:and|or)\b|([^\W_]+|[+*=<>%°]|/|-(?= ?\d)|\.(?=\d))", re.IGNORECASE)
+_EXACT = re.compile(r"(\S+)")
+
+
+def _squeezed(text: str, kept: re.Pattern[str]) -> tuple[str, list[int]]:
+    """Return the characters of a text that count in a comparison, and their places."""
+    parts: list[str] = []
+    places: list[int] = []
+    for match in kept.finditer(text):
+        if part := match[1]:
+            parts.append(part)
+            places += range(match.start(), match.end())
+    return "".join(parts), places
+
+
+@lru_cache(maxsize=16_384)
+def _keys(choices: tuple[str, ...]) -> tuple[re.Pattern[str], bool, tuple[str, ...]]:
+    """Return how options are compared (kept characters, whether case counts) and their texts in this form.
+
+    White space, punctuation and case count only if the options would be equal without them.
+    """
+    texts = [plain(choice).rstrip(" .") for choice in choices]
+    for kept, cased in ((_LOOSE, False), (_EXACT, False), (_EXACT, True)):
+        keys = tuple(_squeezed(text if cased else lowered(text), kept)[0] for text in texts)
+        if all(keys) and len(set(keys)) == len(set(texts)):
+            break
+    return kept, cased, keys
+
+
+class Text:
+    """A response, prepared for finding the printed options in it.
+
+    Attributes:
+        text: The plain text without an opening phrase.
+        lower: The same in lower case.
+        options: The plain texts of the options, in lower case.
+    """
+
+    def __init__(self, response: str, choices: Sequence[str]) -> None:
+        self._plain = Plain(response)
+        opening = rules.OPENING.match(self._plain.text)
+        self._dropped = opening.end() if opening else 0
+        text = self._plain.text[self._dropped :]
+        self.text = text.upper() if len(text) == 1 else text
+        self.lower = lowered(self.text)
+        self.options = [text_of_option(choice) for choice in choices]
+        kept, cased, self._keys = _keys(tuple(choices))
+        self._cased = self.text if cased else self.lower
+        self._squeezed, self._places = _squeezed(self._cased, kept)
+        self._last_line = self.text.rfind("\n")
+
+    def found(self, place: Place, offset: int) -> Found:
+        """Return a place as characters of the response, which begins at an offset."""
+        start, end = self._plain.span(place.start + self._dropped, place.end + self._dropped)
+        return Found(place.position, (start + offset, end + offset), place.rule, place.void)
+
+    def named(self) -> list[Place]:
+        """Return all places in the order of the text; of several at one place, the one with most weight."""
+        heaviest: dict[int, Place] = {}
+        for place in (*self._stated(), *self._mentioned()):
+            known = heaviest.get(place.start)
+            if known is None or place.weight > known.weight:
+                heaviest[place.start] = place
+        places: list[Place] = []
+        for _, place in sorted(heaviest.items()):
+            if not places or place.start >= places[-1].end:  # otherwise it is in the text of the option before it
+                places.append(place)
+        places = [*places[:1], *(self._joined(first, second) for first, second in pairwise(places))]
+        listed = self._listed(places)
+        places = [replace(place, void=listed[place.start]) if place.start in listed else place for place in places]
+        return [self._at_the_end(place) for place in places]
+
+    def _joined(self, first: Place, second: Place) -> Place:
+        """Return the second place; it is void if the first one is void and joined to it ("B or C")."""
+        joined = first.void is Reason.SEVERAL and rules.AND.fullmatch(self.text, first.end, second.start) is not None
+        return replace(second, void=Reason.SEVERAL) if joined else second
+
+    def _listed(self, places: Sequence[Place]) -> dict[int, Reason]:
+        """Find lists of options: adjacent places, each with the text of its option.
+
+        A list in printed order on separate lines repeats the question. So does the first option below "Options:", and
+        each line that continues it in printed order. Any other list names several answers. The text of the last option
+        may be cut off.
+        """
+        listed = {place.start: Reason.REPEATED for place in places if self._is_under_heading(place.start)}
+        for first, second in pairwise(places):
+            in_order = second.position == first.position + 1 and self.begins_line(second.start)
+            if in_order and second.weight < STATED and listed.get(first.start) is Reason.REPEATED:
+                listed[second.start] = Reason.REPEATED
+                continue
+            between = self.text[first.end : second.start]
+            if len(between) > _WINDOW or rules.REMARK.sub("", between).strip(" .;,\n\"'([-)"):
+                continue
+            if first.end > first.start + 1 and (second.end > second.start + 1 or second.end > self._last_line):
+                reason = Reason.REPEATED if in_order else Reason.SEVERAL
+                listed.setdefault(first.start, reason)
+                listed[second.start] = reason
+        return listed
+
+    def _is_under_heading(self, start: int) -> bool:
+        return rules.HEADING.search(self.text[max(0, start - _NEAR) : start]) is not None
+
+    def _at_the_end(self, place: Place) -> Place:
+        """Return a place, with more weight if it is a letter on the last line, alone or with its own text."""
+        alone = place.start > self._last_line > 0 and self.begins_line(place.start)
+        if not alone or place.weight == STATED or place.void or self.text[place.end :].strip(" .)]\"'!"):
+            return place
+        return replace(place, weight=STATED, rule="a line of its own at the end")
+
+    # ---- stated: "the answer is B"
+
+    def _stated(self) -> Iterator[Place]:
+        for opener in rules.OPENER.finditer(self.text):
+            filler = rules.FILLER.match(self.text, opener.end())
+            start = filler.end() if filler else opener.end()
+            place = self._named_at(start, stated=True)
+            before = self._sentence_before(opener.start()) if place or rules.NOTHING_STATED.match(self.text, start) else ""
+            if place is None:
+                answer = last_match(rules.ANSWER, before)
+                if answer and not answer["other"] and not leaves_open(before[answer.end() :]):
+                    yield Place(-1, start, start + 4, "no option stated", STATED, Reason.NONE_FITS)
+                continue
+            cue = next((cue for cue in CUES if self._fits(cue, opener.group(), before, place, start)), None)
+            if cue is not None:
+                yield replace(place, weight=cue.weight, rule=cue.name)
+
+    def _fits(self, cue: Cue, word: str, before: str, place: Place, start: int) -> bool:
+        """Whether the words before an option are a cue for it."""
+        if not cue.words.fullmatch(word):
+            return False
+        if cue.with_text:
+            return self.is_with_text(place) and self.text[start - 1] in " \n\"'(["
+        stops = not cue.stops or self.is_with_text(place) or rules.STOP.match(self.text, place.end) is not None
+        if not stops:
+            return False
+        if cue.before is None:
+            return not leaves_open(rules.last_clause(before))
+        found = last_match(cue.before, before.rstrip() if cue.before is rules.CHOICE else before)
+        if found is None or (cue.before is rules.ANSWER and found["other"]):
+            return False
+        if cue.before is rules.ODD:
+            return rules.DOUBT.search(before) is None
+        rest = before[found.start() if cue.before is rules.SUBJECT else found.end() :]
+        doubted = cue.before is not rules.SUBJECT and rules.DOUBT.search(before[: found.start()]) is not None
+        if cue.before is rules.BEST and re.search(rf"\b{rules._ODD}\b|\bnot\b", before):
+            return False
+        return not doubted and not leaves_open(before if cue.before is rules.POINTER else rest)
+
+    def _sentence_before(self, end: int) -> str:
+        window = self.text[max(0, end - _WINDOW) : end]
+        last = last_match(rules.SENTENCE_END, window.rstrip())
+        return window[last.end() :] if last else window
+
+    # ---- mentioned: "B. Fog"
+
+    def _mentioned(self) -> Iterator[Place]:
+        first = rules.FRONT.match(self.text)
+        front = first.end() if first else 0
+        for start in (front, *(capital.start() for capital in rules.CAPITAL.finditer(self.text, front + 1))):
+            place = self._letter_at(start)
+            if place is None or self._option_at(start)[1] > place.end:
+                continue
+            before = self.text[max(0, place.start - _NEAR) : place.start]
+            named = rules.NAMED.search(before) is not None
+            with_text = place.end > start + 1 or self._follows_its_text(place)
+            begins = rules.SENTENCE_START.search(before) is not None or self.begins_line(place.start)
+            ticked = rules.AFFIRMED_BEFORE.search(before) is not None
+            affirmed = ticked or (
+                (named or begins or with_text) and rules.AFFIRMS.match(self.text, place.end) is not None
+            )
+            marked = self.begins_line(place.start) and rules.MARK.match(self.text, start + 1) is not None
+            goes_on = rules.CONJUNCTION.match(self.text, start + 1) is not None
+            fronts = start == front and (marked or goes_on or place.void is not None)
+            if not (affirmed or named or with_text or marked or fronts):
+                continue
+            if place.void is None and rules.REJECTED_BEFORE.search(before):
+                place = replace(place, void=Reason.REJECTED)
+            doubted = rules.DOUBT.search(self._sentence_before(place.start)) is not None
+            if affirmed and not doubted:
+                yield replace(place, weight=AFFIRMED, rule="called right")
+            else:
+                yield replace(place, rule="a letter with its own text" if with_text else "a letter")
+
+    def is_with_text(self, place: Place) -> bool:
+        """Whether a place is a letter followed by the text of its option."""
+        return place.end > place.start + 1 and rules.LETTER.match(self.text, place.start) is not None
+
+    def begins_line(self, start: int) -> bool:
+        """Whether a place begins a line; marks and a label such as "option" may precede it."""
+        return rules.LINE_START.search(self.text[max(0, start - _NEAR) : start]) is not None or start == 0
+
+    def _follows_its_text(self, place: Place) -> bool:
+        """Whether a letter in brackets follows the text of its option: "Fog (B)"."""
+        if place.position >= len(self.options) or self.text[place.start - 1 : place.start] not in ("(", "["):
+            return False
+        option = self.options[place.position]
+        before = self.lower[max(0, place.start - len(option) - _NEAR) : place.start]
+        return bool(option) and before.rstrip(" ([\"'").endswith(option)
+
+    # ---- named by text alone: "Fog"
+
+    def texts(self) -> list[Place]:
+        """Find the texts of options, in the order of the response; a text within a longer one is skipped.
+
+        A text with fewer than three letters counts only as the whole first line or first sentence. A number counts
+        only as the whole first line, or in a single sentence that ends with an option.
+        """
+        rule = "the text of one option"
+        position, end = self._option_at(0)
+        alone = end >= len(self.lower.partition("\n")[0].rstrip(" ."))
+        if end and (alone or (self.lower[end - 1].isalpha() and rules.SENTENCE_END.match(self.text, end))):
+            return [Place(position, 0, end, rule, MENTIONED, self._void(0, end))]
+        sentence = self.lower.rstrip(" .")
+        single = not rules.SENTENCE_END.search(sentence)
+        found: list[Place] = []
+        taken = bytearray(len(self._squeezed))
+        for position in sorted(range(len(self.options)), key=lambda position: -len(self._keys[position])):
+            key = self._keys[position]
+            is_number = any(map(str.isdigit, key)) and single and self._squeezed.endswith(self._keys)
+            if not key or (sum(map(str.isalpha, key)) < _SHORTEST_TEXT and not is_number):
+                continue
+            at = self._squeezed.find(key)
+            while at >= 0:
+                start, end = self._places[at], self._places[at + len(key) - 1] + 1
+                begins = start == 0 or rules.INSIDE.match(self.lower, start - 1) is None
+                if begins and not taken[at] and self._ends_at(end):
+                    taken[at : at + len(key)] = b"\1" * len(key)
+                    doubted = leaves_open(self._sentence_before(start)) or rules.REJECTED_BEFORE.search(
+                        self.text[max(0, start - _NEAR) : start]
+                    )
+                    void = Reason.REJECTED if doubted else self._void(start, end)
+                    found.append(Place(position, start, end, rule, MENTIONED, void))
+                at = self._squeezed.find(key, at + len(key))
+        return sorted(found, key=lambda place: place.start)
+
+    # ---- an option at a place
+
+    def _named_at(self, start: int, *, stated: bool = False) -> Place | None:
+        """Return the option that is named at a place, by its letter or its text; None if there is none."""
+        position, end = self._option_at(start)
+        if end - start > 1 or (end > start and not self.text[start].isalpha()):
+            return Place(position, start, end, void=self._void(start, end))
+        return self._letter_at(start, stated=stated)
+
+    def _letter_at(self, start: int, *, stated: bool = False) -> Place | None:
+        match = rules.LETTER.match(self.text, start)
+        if match is None and stated:
+            match = rules.SMALL.match(self.text, start)
+        if match is None or (not stated and self._is_word(match)) or (stated and self._is_stated_word(match)):
+            return None
+        position = LETTERS.index(match.group().upper())
+        end = match.end()
+        void = None
+        if position < len(self.options) and (around := rules.AROUND.match(self.text, end)):
+            behind = around.end()
+            other, text_end = self._option_at(behind, prefer=position)
+            if text_end > behind and self._keys[other] == self._keys[position] and "\n\n" not in around.group():
+                end = text_end
+            elif text_end == behind and behind > end and (first := self._first_words_at(behind, position)):
+                end = first
+            elif behind > end and "\n" not in around.group() and self._contradicts(position, behind, text_end):
+                void, end = Reason.CONTRADICTION, max(end, text_end)
+        return Place(position, start, end, void=void or self._void(start, end))
+
+    def _is_word(self, letter: re.Match[str]) -> bool:
+        """Whether a matched letter is the word "a" or "I" instead of an option."""
+        if letter.group() in "ai":
+            alone = letter.group() == self.text
+            return not alone and self.text[letter.end() : letter.end() + 1] not in (")", "]")
+        return self._is_stated_word(letter)
+
+    def _is_stated_word(self, letter: re.Match[str]) -> bool:
+        """Whether a capital A or I is a word, judging by the words after it."""
+        if letter.group() not in "AI" or not rules.WORD.match(self.text, letter.end()):
+            return False
+        goes_on = rules.CONJUNCTION.match(self.text, letter.end()) is not None
+        return not goes_on or (letter.group() == "I" and rules.I_SAY.match(self.text, letter.end()) is not None)
+
+    def _first_words_at(self, start: int, position: int) -> int:
+        """Return the end of a line that consists of the first words of an option and of no other; else 0."""
+        end = self.text.find("\n", start)
+        end = len(self.text) if end < 0 else end
+        at, stop = bisect_left(self._places, start), bisect_left(self._places, end)
+        words = self._squeezed[at:stop]
+        if len(words) < _FIRST_WORDS or sum(key.startswith(words) for key in self._keys) != 1:
+            return 0
+        return end if self._keys[position].startswith(words) else 0
+
+    def _contradicts(self, position: int, start: int, end: int) -> bool:
+        """Whether the text after a letter belongs to another option: its text, a number, "none of the above"."""
+        if end > start:
+            return rules.STOP.match(self.text, end) is not None
+        if rules.ABOUT_THE_OTHERS.match(self.lower, start):
+            return True
+        if self._leaves_out_parts(position, start):
+            return True
+        own, said = rules.NUMBER.fullmatch(self.options[position]), rules.NUMBER.match(self.text, start)
+        if own is None or said is None or rules.STOP.match(self.text, said.end()) is None:
+            return False
+        return _value(own) != _value(said)
+
+    def _leaves_out_parts(self, position: int, start: int) -> bool:
+        """Whether the options combine the same parts ("1, 3" and "1, 4") and the text after a letter lacks some."""
+        option = self.options[position]
+        first, *others = rules.PARTS.split(option)
+        line = self.lower[start : start + _WINDOW].partition("\n")[0]
+        if not others or any(len(part.split()) > _LONGEST_PART for part in others) or not line.startswith(first):
+            return False
+        breaks_off = start + len(line) == len(self.lower) and option.startswith(line)
+        return not breaks_off and any(
+            first in rules.PARTS.split(other) for place, other in enumerate(self.options) if place != position
+        )
+
+    def _void(self, start: int, end: int) -> Reason | None:
+        """Return why a named option does not count, judging by the words after it; None if it counts."""
+        if end == start + 1 and rules.IS_A_SYMBOL.match(self.text, end):
+            return Reason.SEVERAL
+        if rules.IS_ASKED.match(self.text, end) or rules.REJECTS.match(self.text, end):
+            return Reason.REJECTED
+        other = rules.AND.match(self.text, end)
+        letter = other and rules.LETTER.match(self.text, other.end())
+        if letter and letter.group().isupper() and letter.group() != self.text[start]:
+            is_word = letter.group() in "AI" and rules.WORD.match(self.text, letter.end())
+            return None if is_word or rules.BEGINS_CLAUSE.match(self.text, letter.end()) else Reason.SEVERAL
+        return None
+
+    def _option_at(self, start: int, prefer: int | None = None) -> tuple[int, int]:
+        """Return the position of the longest option text at a place, and its end; (-1, start) if there is none."""
+        at = bisect_left(self._places, start)
+        if at == len(self._places) or self._cased[start : self._places[at]].strip(" \"'([-."):
+            return -1, start
+        best, longest, end = -1, 0, start
+        for position, key in enumerate(self._keys):
+            length = len(key)
+            if not length or length < longest or (length == longest and position != prefer):
+                continue
+            if self._squeezed.startswith(key, at) and self._ends_at(stop := self._places[at + length - 1] + 1):
+                best, longest, end = position, length, stop
+        return best, end
+
+    def _ends_at(self, stop: int) -> bool:
+        """Whether an option text may end at a place: "5" may not in "5.5" or "5/2", nor "acid" in "acid-free"."""
+        return not self.lower[stop - 1].isalnum() or rules.GOES_ON.match(self.lower, stop) is None
+
+
+def _value(number: re.Match[str]) -> Decimal:
+    return Decimal(number.group().replace(",", "").replace(" ", ""))

@@ -1,0 +1,208 @@
+"""The rules of the flexible reader as data: which words around an option state, affirm, doubt or reject it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+MENTIONED, AFFIRMED, ODD_ONE, STATED = range(4)
+"""How strongly a place names an option. ODD_ONE is "the incorrect statement is C"."""
+
+
+def _words(*words: str) -> re.Pattern[str]:
+    return re.compile(rf"(?:{'|'.join(words)})", re.IGNORECASE)
+
+
+_IS = (r"is|are|was|were|be|being|becomes?|seems|appears|to be|as|[:=]|-",)
+
+# ---- words before an option
+
+DOUBT = re.compile(
+    r"\b(?:if|whether|could|might|may|perhaps|maybe|possibly|either|suppose|assum\w{1,4}|unless|why|between)\b",
+    re.IGNORECASE,
+)
+NEGATION = re.compile(r"\b(?:not|never|cannot|neither|nor|without|except|\w{1,8}n't|none)\b", re.IGNORECASE)
+SENTENCE_END = re.compile(r"[.!?;]\s|\n")
+_CLAUSE = re.compile(r"[,;:]")
+_NOUN = r"(?:answers?|choice|option|response|solution|selection|conclusion|letter|statement|result)"
+_OTHER = (
+    r"(?:others?|wrong|incorrect|remaining|false|each|every|any|not (?:a|the)|second best|least \w{1,20}|worst|"
+    r"obvious|initial|first|previous|tempting)"
+)
+_ODD = r"(?:incorrect|wrong|false|inaccurate|untrue|least \w{1,20}|exception|not (?:correct|true|right|accurate))"
+ANSWER = re.compile(rf"\b(?P<other>{_OTHER} (?:\w{{1,20}} )?)?{_NOUN}\b", re.IGNORECASE)
+BEST = re.compile(
+    r"\b(?:correct|right|best|most \w{1,20}|closest|nearest|final|appropriate|suitable|true|proper|likely)\b"
+    r"(?! (?:answer|option|choice)s\b)",
+    re.IGNORECASE,
+)
+ODD = re.compile(rf"\b{_ODD}(?: (?:one|{_NOUN}|\w{{1,20}}))?\b(?=[^.\n]{{0,40}}$)", re.IGNORECASE)
+SUBJECT = re.compile(r"\b(?:i|we|i'd|i'll|i'm|i've|me|my|let's|would|will|must|should)\b", re.IGNORECASE)
+POINTER = re.compile(r"\b(?:it|this|that|which|it's|that's|must|would|has to|to)\b[^\n]{0,12}$", re.IGNORECASE)
+CHOICE = re.compile(
+    r"\b(?:go|going|went|stick|stay|opt|opting|settle|decide|vote|bet|agree|conclude|corresponds?|matches)$",
+    re.IGNORECASE,
+)
+LINE = re.compile(
+    rf"(?:^|\n)[\s>#\"'(\[•-]*(?:(?:the|my|final|correct|right|best|answer) )*$",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Cue:
+    """Words after which an option is the answer.
+
+    Attributes:
+        name: Name of the rule.
+        words: Words directly before the option.
+        before: What the sentence before these words must contain; None if nothing.
+        stops: Whether a sentence or clause must end after the option, unless the option's own text follows its letter.
+        with_text: Whether the option's own text must follow its letter.
+        weight: How strongly it names the option.
+    """
+
+    name: str
+    words: re.Pattern[str]
+    before: re.Pattern[str] | None = None
+    stops: bool = False
+    with_text: bool = False
+    weight: int = STATED
+
+
+CUES = (
+    Cue("a label", _words("answer", "option", "choice", "letter"), LINE, stops=True),
+    Cue("stated as the answer", _words(*_IS), ANSWER),
+    Cue("the best of a kind", _words(*_IS), BEST, stops=True),
+    Cue("the one that does not hold", _words(*_IS), ODD, stops=True, weight=ODD_ONE),
+    Cue("a choice in the first person", _words("choose", "chose", "select(?:ed)?", "pick(?:ed)?"), SUBJECT),
+    Cue("a choice in the first person", _words("believe", "think", "say", "guess"), SUBJECT),
+    Cue("a choice in the first person", _words("with", "for", "on", "to"), CHOICE),
+    Cue("a conclusion", _words("therefore", "so", "thus", "hence", "it's", "that's"), stops=True),
+    Cue("a conclusion", _words("is", "be"), POINTER, stops=True),
+    Cue("called by letter and text", _words("is", "are", ":"), with_text=True, weight=AFFIRMED),
+)
+"""The cues in order; the first one that fits counts."""
+
+OPENER = re.compile(
+    r"\b(?:is|are|was|were|be|being|becomes?|seems|appears|choose|chose|select(?:ed)?|pick(?:ed)?|with|for|on|to|as|"
+    r"believe|think|say|guess|it's|that's|therefore|so|thus|hence|answer|option|choice|letter)\b|[:=]|(?<= )-(?= )",
+    re.IGNORECASE,
+)
+"""The words of all cues."""
+
+FILLER = re.compile(
+    r"(?:[\s\"'(\[:,=]|-(?! ?\d)|(?:option|choice|letter|answer|it's|it|is|be|to|indeed|therefore|thus|hence|so|has|have|"
+    r"would|definitely|most|likely|probably|clearly|simply|actually|the|that|number|only|correct|right|best|one|first|"
+    r"second|third|fourth|fifth|last|labeled|labelled|marked|statement|as follows)\b){0,20}",
+    re.IGNORECASE,
+)
+NOTHING = re.compile(
+    r"\bnone of (?:the|these|them)\b|\bno (?:correct|right|valid|suitable|appropriate) (?:answer|option|choice)\b"
+    r"|\b(?:options|choices)(?: \w{1,20}){0,3} (?:do|does)(?: not|n't) (?:match|include|contain|fit|list)\b",
+    re.IGNORECASE,
+)
+"""A response that says that no option fits."""
+NOTHING_STATED = re.compile(r"none\b|not (?:listed|given|provided|among|in the)\b|no (?:answer|option)\b", re.IGNORECASE)
+
+# ---- letters, and the words "a" and "I"
+
+LETTER = re.compile(r"[A-Z](?!\w|'\w|-\w)|[a-z](?=[)\].]|:\s|\s?\n)(?!\.\w)")
+SMALL = re.compile(r"[a-z](?=\s?(?:[.,;!?)\]\"'\n]|$)(?!\.\w))")
+CAPITAL = re.compile(r"(?<![\w/.+-])(?<!\w')[A-Z](?![\w+])(?!'\w)(?!-\w)|(?<=\n)[a-z](?=[).] ?\w)|(?<=\n\()[a-z](?=\))")
+WORD = re.compile(r" +[a-z]")
+CONJUNCTION = re.compile(
+    r" +(?:because|since|as|and|or|which|but|due|for|in|is|given|based|from|would|was|according|therefore|so)\b"
+)
+I_SAY = re.compile(r" +(?:would|was|and|am)\b")
+
+# ---- text before a letter
+
+OPENING = re.compile(
+    r"^(?:sure|certainly|of course|okay|ok|absolutely|great question)\b[^\n.!:,]{0,60}[!.:,]\s?(?=\S)", re.IGNORECASE
+)
+"""An opening phrase without content: "Sure!", "Of course, here is the answer:"."""
+FRONT = re.compile(r"[\W_]{0,10}")
+LINE_START = re.compile(
+    r"(?:^|\n)(?:[\s>#\"'(\[•-]|\d\.)*(?:(?:option|choice|answer|letter) )?[\"'(\[]{0,2}$", re.IGNORECASE
+)
+HEADING = re.compile(r"\b(?:options|choices) ?:\s{0,3}[\"'(\[-]{0,2}$", re.IGNORECASE)
+SENTENCE_START = re.compile(r"(?:^|[.!?:,;(\n]|\b(?:that|so|therefore|thus|hence|is))\s?[\"'(]?$", re.IGNORECASE)
+NAMED = re.compile(r"\b(?:option|choice|answer|letter|both|n?either) ?[\"'(\[]{0,2}$", re.IGNORECASE)
+REJECTED_BEFORE = re.compile(
+    r"(?:\b(?:not|no|rather than|instead of|eliminat\w{1,4}|exclud\w{1,4}|rul(?:e|es|ed|ing) out|except|unlike)\b|"
+    r"n't\b)(?: (?:option|choice|answer|letter|be|the|a)){0,3}[\s\"'(]{0,3}$|(?:☐|\[ \])\s?$",
+    re.IGNORECASE,
+)
+AFFIRMED_BEFORE = re.compile(r"(?:[☑✅✔✓]|\[[xX]\])\s?$")
+
+# ---- text after a letter or an option
+
+AROUND = re.compile(r"(?:[\s.):(\[\]\"',]|-(?! ?\d)){0,6}")
+MARK = re.compile(r"[ \"'*]{0,2}(?:[.):\]\"',!;-]|[^\w\s\x00-\x7f]|\n|$)")
+STOP = re.compile(r"\s?(?:[.,;!?)\]\n\"]|\((?!\w{1,3}[;,=)])|- |$)")
+NUMBER = re.compile(r"-? ?\d{1,30}(?:[, ]\d{3})*(?:\.\d{1,30})?")
+ABOUT_THE_OTHERS = re.compile(r"(?:none|all|both|neither) of (?:the above|these|the options|the choices)\b")
+GOES_ON = re.compile(r"\w|[%°^/*+=]|[-.,']\w")
+INSIDE = re.compile(r"[\w/.-]")
+IS_A_SYMBOL = re.compile(
+    r"[\")\]]{0,2} ?(?:[=+<>^_|]|:[A-Z]\b|[(\[]?[A-Z][)\]]?(?=[\s.,)(]|$)(?!\w))|\(\w{1,3}[;,=)|]"
+)
+IS_ASKED = re.compile(r"[\s\"')\]]{0,3}\?")
+BEGINS_CLAUSE = re.compile(r" (?:is|was|refers|describes|represents|means|has|can|could|does|would)\b")
+PARTS = re.compile(r" ?[,;] ?")
+REMARK = re.compile(r"\([^()\n]{0,80}\)")
+AND = re.compile(
+    r"[\s\")\]]{0,2}(?:,\s?(?:and|or)?|/|&|\b(?:and|n?or)\b|;)\s?(?:both )?(?:option|choice|answer)?\s?[\"'(\[]{0,2}",
+    re.IGNORECASE,
+)
+REJECTS = re.compile(
+    r"[\s\"')\].,:(-]{0,4}(?:[❌✗✘✖❎]|(?:incorrect|wrong|false|no|not (?:correct|right|true))\b(?! \w))|"
+    r"[\s\"')\].,:(-]{0,4}(?:incorrect|wrong|false|not (?:correct|right|true))\b|"
+    r"[\s\"')\].,:]{0,3}\b(?:is|are) (?:less|out|not as|tempting|a (?:distractor|trap)|the (?:worst|least))\b|"
+    r"[\s\"')\]]{0,2}(?:(?:is|are|was|were|can|could|would|does|do|has|should)(?:n't| not| never)\b|cannot\b)|"
+    r"[\s\"')\].,:]{0,3}\b(?:(?:is|are|was|were|can be|seems|would be|cannot be|can't be) (?:(?!not)\w{1,20} )?"
+    r"(?:incorrect|wrong|false|eliminated|ruled out|excluded|inaccurate|impossible|unlikely|invalid|irrelevant)\b|"
+    r"(?:is|are|was|were|would be)(?:n't| not) (?:an? |the |one )?"
+    r"(?:correct|right|best|true|valid|accurate|appropriate|relevant|possible|option|answer|choice)\b)",
+    re.IGNORECASE,
+)
+AFFIRMS = re.compile(
+    r"[\s\"')\].,:]{0,3}\b(?:is|are|would be|seems(?: to be)?|appears to be|must be|looks|best) "
+    r"(?:(?:the|a|my|most|likely|probably|clearly|indeed|also|definitely|therefore|thus|only|single|one) ){0,3}"
+    r"(?:correct|right|best|true|appropriate|accurate|suitable|valid|plausible|probable|answer|choice)\b"
+    r"|[\s\"')\].,:(-]{0,4}(?:[✅✔✓☑]|(?:correct|right|true|yes)\b(?! \w))",
+    re.IGNORECASE,
+)
+
+# ---- between two statements
+
+TAKES_BACK = re.compile(
+    r"\b(?:wait|correction|corrected|mistaken?|apologi[sz]e|apologies|sorry|on second thought|on reflection|reconsider|"
+    r"scratch that)\b",
+    re.IGNORECASE,
+)
+CONCLUDES = re.compile(
+    r"\b(?:therefore|thus|hence|so|final|finally|conclusion|conclude|overall|consequently|in summary)\b", re.IGNORECASE
+)
+FINISHED = re.compile(r"[.!?:)\]\"'}%。！？…।؟]\s*$")
+
+
+def leaves_open(text: str) -> bool:
+    """Whether a text negates or doubts what follows it.
+
+    Example:
+        >>> leaves_open("I do not think that it is"), leaves_open("It is")
+        (True, False)
+    """
+    return NEGATION.search(text) is not None or DOUBT.search(text) is not None
+
+
+def last_clause(text: str) -> str:
+    """Return the last clause of a text.
+
+    Example:
+        >>> last_clause("It is not A, so")
+        ' so'
+    """
+    return _CLAUSE.split(text)[-1]
