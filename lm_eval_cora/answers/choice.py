@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from lm_eval_cora.answers import Answer, Reason, objects, rules
-from lm_eval_cora.answers.head import is_reasoning, start_of_answer, why_nothing, without_later_parts
-from lm_eval_cora.answers.places import Place, Text
+from lm_eval_cora.answers.head import before_next_question, is_reasoning, start_of_answer, why_nothing, without_later_reasoning
+from lm_eval_cora.answers.places import AT_THE_END, Place, Text
 from lm_eval_cora.answers.plain import plain
 from lm_eval_cora.answers.rules import AFFIRMED, MENTIONED, ODD_ONE, STATED
 from lm_eval_cora.question import LETTERS
@@ -73,7 +73,16 @@ def find_letter(response: str, printed: Sequence[int], choices: Sequence[str], *
     said = response[offset:]
     if not said or is_reasoning(said):
         return Answer(reason=why_nothing(said, Reason.EMPTY))
-    said = without_later_parts(said)
+    said = without_later_reasoning(said)
+    if (before := before_next_question(said)).strip():
+        answer = _read(before, offset, printed, choices, at_the_end=at_the_end)
+        if answer.position is not None:
+            return replace(answer, settled=not at_the_end)
+    return _read(said, offset, printed, choices, at_the_end=at_the_end)
+
+
+def _read(said: str, offset: int, printed: Sequence[int], choices: Sequence[str], *, at_the_end: bool) -> Answer:
+    """Read a response, or the part before a new question, which begins at an offset."""
     if len(said) <= _BARE and (answer := _bare(said, offset, printed)):
         return answer
     if (values := objects.values(said)) is not None:
@@ -85,7 +94,7 @@ def _bare(said: str, offset: int, printed: Sequence[int]) -> Answer | None:
     """Read a response that is one letter, perhaps repeated, and marks; None if it is not."""
     words = set(_WORDS.findall(plain(said)))
     letter = next(iter(words), "").upper()
-    if len(words) != 1 or len(letter) != 1 or letter not in LETTERS or "-" in said[:1]:
+    if len(words) != 1 or len(letter) != 1 or letter not in LETTERS:
         return None
     position = LETTERS.index(letter)
     if position >= len(printed):
@@ -110,7 +119,7 @@ def _of_object(
 
 
 def _choose(text: Text, offset: int, printed: Sequence[int], *, at_the_end: bool) -> Answer:
-    places = text.named()
+    places = _without_contradicted(text.named())
     chosen = _chosen(text, places, printed, at_the_end=at_the_end)
     if isinstance(chosen, Reason):
         places = places or text.texts()
@@ -125,10 +134,29 @@ def _choose(text: Text, offset: int, printed: Sequence[int], *, at_the_end: bool
     )
 
 
+def _without_contradicted(places: Sequence[Place]) -> list[Place]:
+    """Void the letters that appear elsewhere next to the text of another option."""
+    contradicted = {place.position for place in places if place.void is Reason.CONTRADICTION}
+    return [
+        replace(place, void=Reason.CONTRADICTION)
+        if place.void is None and place.position in contradicted and place.end == place.start + 1
+        else place
+        for place in places
+    ]
+
+
 def _chosen(text: Text, places: Sequence[Place], printed: Sequence[int], *, at_the_end: bool) -> Place | Reason:
     steps = _analysis(text, places)
-    places = [replace(place, weight=MENTIONED) if place.start in steps else place for place in places]
-    front = None if at_the_end or steps else _front(text, places)
+    places = [
+        replace(place, weight=AFFIRMED if place.rule == rules.CALLED_RIGHT else MENTIONED)
+        if place.start in steps
+        else place
+        for place in places
+    ]
+    front = None if at_the_end else _front(text, places)
+    if front is not None and front.start in steps:
+        states = any(place.weight == STATED for place in places)
+        front = None if states or not text.is_with_text(front) else front
     if front is not None and front.void is not Reason.SEVERAL and front.weight < STATED:
         raised = replace(front, weight=STATED, rule="a letter at the start")
         places = [raised if place is front else place for place in places]
@@ -137,7 +165,8 @@ def _chosen(text: Text, places: Sequence[Place], printed: Sequence[int], *, at_t
         heavy = [place for place in places if place.weight == weight]
         valid = [place for place in heavy if place.void is None and 0 <= place.position < len(printed)]
         reason = _why_void(heavy, len(printed)) if weight else None
-        if reason and (not valid or (weight == STATED and _why_void(heavy[-1:], len(printed)))):
+        at_front = front is not None and front in valid
+        if reason and (not valid or (weight == STATED and not at_front and _why_void(heavy[-1:], len(printed)))):
             return reason
         if valid:
             return _of_several(text, valid, front, printed)
@@ -160,8 +189,9 @@ def _front(text: Text, places: Sequence[Place]) -> Place | None:
     for place in places:
         before = text.text[: place.start]
         if not any(map(str.isalnum, before)):
-            return place
-        if place.weight == STATED:
+            listed = text.text[place.start].islower() and place.end == place.start + 1  # "(a) First, ..."
+            return None if listed and not rules.ENDS_LINE.match(text.text, place.end) else place
+        if place.weight == STATED and place.rule in rules.FIRM:
             return None if rules.SENTENCE_END.search(before.rstrip(" \n\"'([:-")) else place
     return None
 
@@ -172,7 +202,8 @@ def _analysis(text: Text, places: Sequence[Place]) -> set[int]:
     for place in places:
         if place.position == len(steps) and text.begins_line(place.start):
             steps.append(place)
-    return {place.start for place in steps if place.weight < STATED} if len(steps) > 1 else set()
+    starts = {place.start for place in steps if place.weight < STATED or place.rule == AT_THE_END}
+    return starts if len(steps) > 1 else set()
 
 
 def _of_several(text: Text, places: Sequence[Place], front: Place | None, printed: Sequence[int]) -> Place | Reason:
@@ -188,7 +219,7 @@ def _of_several(text: Text, places: Sequence[Place], front: Place | None, printe
         return Reason.SEVERAL
     if front is not None and first.start == front.start:
         counts = last_counts(text.text, first.end, last.start, at_front=True)
-        return Reason.SEVERAL if counts is None else last if counts else first
+        return first if counts is False else last
     return last
 
 

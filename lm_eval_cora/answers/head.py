@@ -30,7 +30,7 @@ _ROLE = re.compile(
 _NEXT_QUESTION = re.compile(
     r"\n\s*(?:[#*>\s]{0,6}(?:(?:next |new )?question\s?(?:\d+\s?)?[:.]|Q\s?\d{0,3}[:.)]|human:|user:|<\|user\|>"
     r"|###\s?(?:instruction|human|user))"
-    r"|(?:now|so|finally|therefore),? (?:let(?:'|’)s |we (?:can )?|to )?(?:combin|summar|总结|compil|list|put)\w{0,8}\W*"
+    r"|(?:now|so|finally|therefore),? (?:let(?:'|’)s ?|we (?:can )?|to )?(?:combin|summar|总结|compil|list|put)\w{0,8}\W*"
     r"[^\n]{0,30}?(?:answers|答案|questions)|以上)",
     re.IGNORECASE,
 )
@@ -110,18 +110,26 @@ def start_of_answer(response: str) -> int:
     return header.end() if header else start
 
 
-def without_later_parts(said: str) -> str:
-    """Drop the reasoning that begins within a response, and what follows at a new question.
+def without_later_reasoning(said: str) -> str:
+    """Drop the reasoning that begins within a response.
 
     Example:
-        >>> without_later_parts("B. Ice\nQuestion: Where is it?\nAnswer: A")
+        >>> without_later_reasoning("B. Ice <think>Is it?")
+        'B. Ice '
+    """
+    opens = _OPENS.search(said)
+    return said[: opens.start()] if opens and said[: opens.start()].strip() else said
+
+
+def before_next_question(said: str) -> str:
+    r"""Return what stands before a question that the response invents; empty if there is none.
+
+    Example:
+        >>> before_next_question("B. Ice\nQuestion: Where is it?\nAnswer: A")
         'B. Ice'
     """
-    if (opens := _OPENS.search(said)) and said[: opens.start()].strip():
-        said = said[: opens.start()]
-    if (question := _NEXT_QUESTION.search(said)) and said[: question.start()].strip():
-        said = said[: question.start()]
-    return said
+    question = _NEXT_QUESTION.search(said)
+    return said[: question.start()] if question else ""
 
 
 def is_reasoning(head: str) -> bool:

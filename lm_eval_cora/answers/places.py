@@ -32,6 +32,9 @@ _LONGEST_PART = 4
 """Maximum number of words in each further part of an option that is a list, such as "wrong, not wrong"."""
 
 
+AT_THE_END = "a line of its own at the end"
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """A place where a response names an option.
@@ -171,7 +174,7 @@ class Text:
         alone = place.start > self._last_line > 0 and self.begins_line(place.start)
         if not alone or place.weight == STATED or place.void or self.text[place.end :].strip(" .)]\"'!"):
             return place
-        return replace(place, weight=STATED, rule="a line of its own at the end")
+        return replace(place, weight=STATED, rule=AT_THE_END)
 
     # ---- stated: "the answer is B"
 
@@ -206,9 +209,10 @@ class Text:
             return False
         if cue.before is rules.ODD:
             return rules.DOUBT.search(before) is None
-        rest = before[found.start() if cue.before is rules.SUBJECT else found.end() :]
-        doubted = cue.before is not rules.SUBJECT and rules.DOUBT.search(before[: found.start()]) is not None
-        if cue.before is rules.BEST and re.search(rf"\b{rules._ODD}\b|\bnot\b", before):
+        personal = cue.before in (rules.SUBJECT, rules.OPINION)
+        rest = before[found.start() if personal else found.end() :]
+        doubted = not personal and rules.DOUBT.search(before[: found.start()]) is not None
+        if cue.before is rules.BEST and re.search(rf"\b{rules._ODD}\b|\bnot\b", rules.last_clause(before)):
             return False
         return not doubted and not leaves_open(before if cue.before is rules.POINTER else rest)
 
@@ -235,15 +239,20 @@ class Text:
                 (named or begins or with_text) and rules.AFFIRMS.match(self.text, place.end) is not None
             )
             marked = self.begins_line(place.start) and rules.MARK.match(self.text, start + 1) is not None
-            goes_on = rules.CONJUNCTION.match(self.text, start + 1) is not None
+            goes_on = rules.GIVES_REASON.match(self.text, start + 1) is not None
             fronts = start == front and (marked or goes_on or place.void is not None)
-            if not (affirmed or named or with_text or marked or fronts):
+            labelled = (
+                rules.SHORT_LABEL.search(before) is not None and rules.ENDS_LINE.match(self.text, place.end) is not None
+            )
+            if not (affirmed or named or with_text or marked or fronts or labelled):
                 continue
             if place.void is None and rules.REJECTED_BEFORE.search(before):
                 place = replace(place, void=Reason.REJECTED)
+            if place.void is None and rules.OF_A_LIST.search(before):
+                place = replace(place, void=Reason.SEVERAL)
             doubted = rules.DOUBT.search(self._sentence_before(place.start)) is not None
             if affirmed and not doubted:
-                yield replace(place, weight=AFFIRMED, rule="called right")
+                yield replace(place, weight=AFFIRMED, rule=rules.CALLED_RIGHT)
             else:
                 yield replace(place, rule="a letter with its own text" if with_text else "a letter")
 
@@ -326,6 +335,8 @@ class Text:
                 end = first
             elif behind > end and "\n" not in around.group() and self._contradicts(position, behind, text_end):
                 void, end = Reason.CONTRADICTION, max(end, text_end)
+        if stated and not void and end > match.end():  # "The answer is D. Fog is not a ..."
+            return Place(position, start, end, void=Reason.REJECTED if self._is_asked(start, end) else None)
         return Place(position, start, end, void=void or self._void(start, end))
 
     def _is_word(self, letter: re.Match[str]) -> bool:
@@ -381,7 +392,7 @@ class Text:
         """Return why a named option does not count, judging by the words after it; None if it counts."""
         if end == start + 1 and rules.IS_A_SYMBOL.match(self.text, end):
             return Reason.SEVERAL
-        if rules.IS_ASKED.match(self.text, end) or rules.REJECTS.match(self.text, end):
+        if self._is_asked(start, end) or rules.REJECTS.match(self.text, end):
             return Reason.REJECTED
         other = rules.AND.match(self.text, end)
         letter = other and rules.LETTER.match(self.text, other.end())
@@ -389,6 +400,11 @@ class Text:
             is_word = letter.group() in "AI" and rules.WORD.match(self.text, letter.end())
             return None if is_word or rules.BEGINS_CLAUSE.match(self.text, letter.end()) else Reason.SEVERAL
         return None
+
+    def _is_asked(self, start: int, end: int) -> bool:
+        """Whether a question mark follows that is not part of an option."""
+        asked = rules.IS_ASKED.match(self.text, end) is not None
+        return asked and (end == start + 1 or not any(option.endswith("?") for option in self.options))
 
     def _option_at(self, start: int, prefer: int | None = None) -> tuple[int, int]:
         """Return the position of the longest option text at a place, and its end; (-1, start) if there is none."""

@@ -16,7 +16,7 @@ _SAME = {
     **dict.fromkeys("‐‑‒–—―−", "-"),
     **dict.fromkeys("【", "["),
     **dict.fromkeys("】", "]"),
-    **dict.fromkeys("→⇒➔➜", ":"),
+    **dict.fromkeys("→⇒➔➜", "->"),
     **{chr(0x1F150 + place): chr(65 + place) for place in range(26)},  # letters in black circles and squares,
     **{chr(0x1F170 + place): chr(65 + place) for place in range(26)},  # which Unicode does not decompose
     "×": "*",
@@ -31,7 +31,7 @@ _MACROS = (
     (re.compile(r"\\[dt]?frac\s*\{([^{}]{1,60})\}\s*\{([^{}]{1,60})\}"), r"\1/\2"),
     (re.compile(r"\\(?:times|cdot)(?![a-zA-Z])"), "*"),
     (re.compile(r"\\(?:boxed|fbox)\s*\{?|<(?:final_?)?(?:answer|choice|option|output)>", re.IGNORECASE), " answer: "),
-    (re.compile(r"[-=]{1,2}>"), ":"),
+    (re.compile(r"(?:^|(?<=\n)|(?<=answer)|(?<=choice)|(?<=option)) ?[-=]{1,2}>", re.IGNORECASE), ":"),
     (
         re.compile(
             r"</?[a-zA-Z][\w-]{0,20} ?/?>|<\|?/?[\w|]{1,30}\|>|\\(?:text(?:bf|it|rm|sf)?|math(?:bf|it|rm|sf|bb|cal)|"

@@ -22,21 +22,26 @@ DOUBT = re.compile(
     re.IGNORECASE,
 )
 NEGATION = re.compile(r"\b(?:not|never|cannot|neither|nor|without|except|\w{1,8}n't|none)\b", re.IGNORECASE)
-SENTENCE_END = re.compile(r"[.!?;]\s|\n")
+SENTENCE_END = re.compile(r"[.!?;][\"')\]]{0,2}\s|\n")
 _CLAUSE = re.compile(r"[,;:]")
-_NOUN = r"(?:answers?|choice|option|response|solution|selection|conclusion|letter|statement|result)"
+_NOUN = r"(?:answers?|choice|option|selection|conclusion|letter)"
+_KNOWN = r"(?:correct|final|right|best|my|your) (?:solution|response|statement|result)"
 _OTHER = (
     r"(?:others?|wrong|incorrect|remaining|false|each|every|any|not (?:a|the)|second best|least \w{1,20}|worst|"
     r"obvious|initial|first|previous|tempting)"
 )
 _ODD = r"(?:incorrect|wrong|false|inaccurate|untrue|least \w{1,20}|exception|not (?:correct|true|right|accurate))"
-ANSWER = re.compile(rf"\b(?P<other>{_OTHER} (?:\w{{1,20}} )?)?{_NOUN}\b", re.IGNORECASE)
+ANSWER = re.compile(
+    rf"\b(?P<other>{_OTHER} (?:\w{{1,20}} )?)?(?:{_NOUN}|{_KNOWN})\b|^\W*(?:solution|response|result)(?=\W*$)",
+    re.IGNORECASE,
+)
 BEST = re.compile(
     r"\b(?:correct|right|best|most \w{1,20}|closest|nearest|final|appropriate|suitable|true|proper|likely)\b"
     r"(?! (?:answer|option|choice)s\b)",
     re.IGNORECASE,
 )
 ODD = re.compile(rf"\b{_ODD}(?: (?:one|{_NOUN}|\w{{1,20}}))?\b(?=[^.\n]{{0,40}}$)", re.IGNORECASE)
+OPINION = re.compile(r"\b(?:i|i'd|i'll|i'm|i've|my|we would|we'd)\b", re.IGNORECASE)
 SUBJECT = re.compile(r"\b(?:i|we|i'd|i'll|i'm|i've|me|my|let's|would|will|must|should)\b", re.IGNORECASE)
 POINTER = re.compile(r"\b(?:it|this|that|which|it's|that's|must|would|has to|to)\b[^\n]{0,12}$", re.IGNORECASE)
 CHOICE = re.compile(
@@ -76,13 +81,18 @@ CUES = (
     Cue("the best of a kind", _words(*_IS), BEST, stops=True),
     Cue("the one that does not hold", _words(*_IS), ODD, stops=True, weight=ODD_ONE),
     Cue("a choice in the first person", _words("choose", "chose", "select(?:ed)?", "pick(?:ed)?"), SUBJECT),
-    Cue("a choice in the first person", _words("believe", "think", "say", "guess"), SUBJECT),
+    Cue("a choice in the first person", _words("believe", "think", "say", "guess"), OPINION),
     Cue("a choice in the first person", _words("with", "for", "on", "to"), CHOICE),
     Cue("a conclusion", _words("therefore", "so", "thus", "hence", "it's", "that's"), stops=True),
     Cue("a conclusion", _words("is", "be"), POINTER, stops=True),
     Cue("called by letter and text", _words("is", "are", ":"), with_text=True, weight=AFFIRMED),
 )
 """The cues in order; the first one that fits counts."""
+
+FIRM = frozenset(("a label", "stated as the answer", "a choice in the first person", "a conclusion"))
+"""Rules whose statement in the first sentence is the answer at the beginning."""
+
+CALLED_RIGHT = "called right"
 
 OPENER = re.compile(
     r"\b(?:is|are|was|were|be|being|becomes?|seems|appears|choose|chose|select(?:ed)?|pick(?:ed)?|with|for|on|to|as|"
@@ -108,12 +118,13 @@ NOTHING_STATED = re.compile(r"none\b|not (?:listed|given|provided|among|in the)\
 # ---- letters, and the words "a" and "I"
 
 LETTER = re.compile(r"[A-Z](?!\w|'\w|-\w)|[a-z](?=[)\].]|:\s|\s?\n)(?!\.\w)")
-SMALL = re.compile(r"[a-z](?=\s?(?:[.,;!?)\]\"'\n]|$)(?!\.\w))")
+SMALL = re.compile(r"(?<!be )(?<!is )a(?=$)|(?!a$)[a-z](?=\s?(?:[.,;!?)\]\"'\n]|$)(?!\.\w))")
 CAPITAL = re.compile(r"(?<![\w/.+-])(?<!\w')[A-Z](?![\w+])(?!'\w)(?!-\w)|(?<=\n)[a-z](?=[).] ?\w)|(?<=\n\()[a-z](?=\))")
 WORD = re.compile(r" +[a-z]")
 CONJUNCTION = re.compile(
     r" +(?:because|since|as|and|or|which|but|due|for|in|is|given|based|from|would|was|according|therefore|so)\b"
 )
+GIVES_REASON = re.compile(r" +(?:because|since|as|and|or|but|due|given|based|according|therefore|so|for)\b")
 I_SAY = re.compile(r" +(?:would|was|and|am)\b")
 
 # ---- text before a letter
@@ -124,22 +135,27 @@ OPENING = re.compile(
 """An opening phrase without content: "Sure!", "Of course, here is the answer:"."""
 FRONT = re.compile(r"[\W_]{0,10}")
 LINE_START = re.compile(
-    r"(?:^|\n)(?:[\s>#\"'(\[•-]|\d\.)*(?:(?:option|choice|answer|letter) )?[\"'(\[]{0,2}$", re.IGNORECASE
+    r"(?:^|\n)(?:[\s:>#\"'(\[•-]|\d\.)*(?:(?:option|choice|answer|letter) )?[\"'(\[]{0,2}$", re.IGNORECASE
 )
 HEADING = re.compile(r"\b(?:options|choices) ?:\s{0,3}[\"'(\[-]{0,2}$", re.IGNORECASE)
 SENTENCE_START = re.compile(r"(?:^|[.!?:,;(\n]|\b(?:that|so|therefore|thus|hence|is))\s?[\"'(]?$", re.IGNORECASE)
 NAMED = re.compile(r"\b(?:option|choice|answer|letter|both|n?either) ?[\"'(\[]{0,2}$", re.IGNORECASE)
 REJECTED_BEFORE = re.compile(
     r"(?:\b(?:not|no|rather than|instead of|eliminat\w{1,4}|exclud\w{1,4}|rul(?:e|es|ed|ing) out|except|unlike)\b|"
-    r"n't\b)(?: (?:option|choice|answer|letter|be|the|a)){0,3}[\s\"'(]{0,3}$|(?:☐|\[ \])\s?$",
+    r"n't\b)(?: (?:option|choice|answer|letter|be|the|a)){0,3}[ \"'(]{0,3}$|(?:☐|\[ \])\s?$",
     re.IGNORECASE,
 )
+OF_A_LIST = re.compile(
+    r"(?<!\w)[A-Z][\")\]]{0,2}(?:, ?(?:and|or)?| ?/| ?&| (?:and|or)) ?(?:(?:option|choice) )?[\"(\[]{0,2}$", re.IGNORECASE
+)
+SHORT_LABEL = re.compile(r"(?:^|\n)\W*(?:\w{1,20} ?){1,3}[:(]\s?$")
 AFFIRMED_BEFORE = re.compile(r"(?:[☑✅✔✓]|\[[xX]\])\s?$")
 
 # ---- text after a letter or an option
 
 AROUND = re.compile(r"(?:[\s.):(\[\]\"',]|-(?! ?\d)){0,6}")
 MARK = re.compile(r"[ \"'*]{0,2}(?:[.):\]\"',!;-]|[^\w\s\x00-\x7f]|\n|$)")
+ENDS_LINE = re.compile(r"[)\].!\"]{0,3}\s*(?:\n|$)")
 STOP = re.compile(r"\s?(?:[.,;!?)\]\n\"]|\((?!\w{1,3}[;,=)])|- |$)")
 NUMBER = re.compile(r"-? ?\d{1,30}(?:[, ]\d{3})*(?:\.\d{1,30})?")
 ABOUT_THE_OTHERS = re.compile(r"(?:none|all|both|neither) of (?:the above|these|the options|the choices)\b")
