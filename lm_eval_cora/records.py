@@ -59,7 +59,7 @@ class Record(Variant, Answer):
             category=doc["category"],
             original=doc["original"],
             ask=doc["ask"],
-            **{**vars(answer), "span": None, "found": ()},  # they would fill the memory
+            **{**vars(answer), "at_front": False, "span": None, "found": ()},  # they would fill the memory
             **more,
         )
 

@@ -43,6 +43,10 @@ class Reason(str, Enum):
         return self.value
 
 
+CHOOSES_NOTHING = (Reason.REFUSED, Reason.CONTRADICTION, Reason.NONE_FITS, Reason.OUT_OF_RANGE)
+"""Reasons that more text would hardly change."""
+
+
 @dataclass(frozen=True)
 class Found:
     """A place in a response that names an option.
@@ -78,6 +82,7 @@ class Answer:
         no: Log-likelihood of "no", if it was scored.
         written: The model's own answer, if the prompt asks for one in a box.
         settled: Whether only an explicit correction later in the response could change the answer.
+        at_front: Whether the answer is stated at the beginning, so that a response that is cut off later has it in full.
         rule: Name of the rule that decided; empty if the reader has no rules to tell apart.
         span: Start and end of the characters of the response that decided; None if there are none.
         found: The places that a reader considered, if it says so.
@@ -92,6 +97,7 @@ class Answer:
     no: float | None = None
     written: str | None = None
     settled: bool = False
+    at_front: bool = False
     rule: str = ""
     span: tuple[int, int] | None = None
     found: tuple[Found, ...] = ()

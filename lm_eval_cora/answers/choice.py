@@ -100,7 +100,11 @@ def _bare(said: str, offset: int, printed: Sequence[int]) -> Answer | None:
     if position >= len(printed):
         return None
     return Answer(
-        picked=printed[position], position=position, rule="a letter alone", span=(offset, offset + len(said.rstrip()))
+        picked=printed[position],
+        position=position,
+        at_front=True,
+        rule="a letter alone",
+        span=(offset, offset + len(said.rstrip())),
     )
 
 
@@ -131,6 +135,7 @@ def _choose(text: Text, offset: int, printed: Sequence[int], *, at_the_end: bool
         rule=found.rule,
         span=found.span,
         settled=not at_the_end and _is_settled(text, chosen),
+        at_front=not at_the_end and _is_at_front(text, chosen),
     )
 
 
@@ -166,7 +171,8 @@ def _chosen(text: Text, places: Sequence[Place], printed: Sequence[int], *, at_t
         valid = [place for place in heavy if place.void is None and 0 <= place.position < len(printed)]
         reason = _why_void(heavy, len(printed)) if weight else None
         at_front = front is not None and front in valid
-        if reason and (not valid or (weight == STATED and not at_front and _why_void(heavy[-1:], len(printed)))):
+        taken_back = weight == STATED and not at_front and heavy and heavy[-1].void is Reason.NONE_FITS
+        if reason and (taken_back or not valid):
             return reason
         if valid:
             return _of_several(text, valid, front, printed)
@@ -267,6 +273,12 @@ def _by_text(text: Text, printed: Sequence[int]) -> Place | Reason:
 def _breaks_off(text: Text) -> bool:
     """Whether a response of more than 80 characters ends within a sentence."""
     return len(text.text) > _SHORT and not rules.FINISHED.search(text.text[-1:])
+
+
+def _is_at_front(text: Text, place: Place) -> bool:
+    """Whether the answer is stated at the beginning, and more text follows it."""
+    begins = not any(map(str.isalnum, text.text[: place.start])) or place.rule in rules.FIRM
+    return begins and _front(text, [place]) is place and place.end < len(text.text)
 
 
 def _is_settled(text: Text, place: Place) -> bool:

@@ -22,6 +22,9 @@ _WINDOW = 160
 _NEAR = 40
 """The same, if the context is only a few words."""
 
+_LONG = 300
+"""In a response with more characters, the text of an option counts only in the first and the last sentence."""
+
 _SHORTEST_TEXT = 3
 """An option text with at least this many letters counts anywhere in a response."""
 
@@ -172,6 +175,8 @@ class Text:
     def _at_the_end(self, place: Place) -> Place:
         """Return a place, with more weight if it is a letter on the last line, alone or with its own text."""
         alone = place.start > self._last_line > 0 and self.begins_line(place.start)
+        if self.text[place.start].islower() and not self.is_with_text(place):  # "(b)"
+            return place
         if not alone or place.weight == STATED or place.void or self.text[place.end :].strip(" .)]\"'!"):
             return place
         return replace(place, weight=STATED, rule=AT_THE_END)
@@ -246,6 +251,9 @@ class Text:
             )
             if not (affirmed or named or with_text or marked or fronts or labelled):
                 continue
+            is_step = self.text[place.start].islower() and not (affirmed or named or with_text or place.void)
+            if is_step and not rules.ENDS_LINE.match(self.text, place.end):  # "(a) First, ..."
+                continue
             if place.void is None and rules.REJECTED_BEFORE.search(before):
                 place = replace(place, void=Reason.REJECTED)
             if place.void is None and rules.OF_A_LIST.search(before):
@@ -287,6 +295,7 @@ class Text:
             return [Place(position, 0, end, rule, MENTIONED, self._void(0, end))]
         sentence = self.lower.rstrip(" .")
         single = not rules.SENTENCE_END.search(sentence)
+        first, last = self._ends_of_sentences() if len(self.text) > _LONG else (0, 0)
         found: list[Place] = []
         taken = bytearray(len(self._squeezed))
         for position in sorted(range(len(self.options)), key=lambda position: -len(self._keys[position])):
@@ -298,7 +307,7 @@ class Text:
             while at >= 0:
                 start, end = self._places[at], self._places[at + len(key) - 1] + 1
                 begins = start == 0 or rules.INSIDE.match(self.lower, start - 1) is None
-                if begins and not taken[at] and self._ends_at(end):
+                if begins and not taken[at] and self._ends_at(end) and not first < start < last:
                     taken[at : at + len(key)] = b"\1" * len(key)
                     doubted = leaves_open(self._sentence_before(start)) or rules.REJECTED_BEFORE.search(
                         self.text[max(0, start - _NEAR) : start]
@@ -307,6 +316,13 @@ class Text:
                     found.append(Place(position, start, end, rule, MENTIONED, void))
                 at = self._squeezed.find(key, at + len(key))
         return sorted(found, key=lambda place: place.start)
+
+    def _ends_of_sentences(self) -> tuple[int, int]:
+        """Return the end of the first sentence and the start of the last one."""
+        text = self.text.rstrip(" .\n")
+        first = rules.SENTENCE_END.search(text)
+        last = last_match(rules.SENTENCE_END, text)
+        return (first.start(), last.end()) if first and last else (0, 0)
 
     # ---- an option at a place
 
@@ -326,7 +342,8 @@ class Text:
         position = LETTERS.index(match.group().upper())
         end = match.end()
         void = None
-        if position < len(self.options) and (around := rules.AROUND.match(self.text, end)):
+        is_closed = stated and self.text[start - 1 : start] == "(" and self.text.startswith(").", end)
+        if not is_closed and position < len(self.options) and (around := rules.AROUND.match(self.text, end)):
             behind = around.end()
             other, text_end = self._option_at(behind, prefer=position)
             if text_end > behind and self._keys[other] == self._keys[position] and "\n\n" not in around.group():

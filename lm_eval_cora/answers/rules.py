@@ -22,7 +22,7 @@ DOUBT = re.compile(
     re.IGNORECASE,
 )
 NEGATION = re.compile(r"\b(?:not|never|cannot|neither|nor|without|except|\w{1,8}n't|none)\b", re.IGNORECASE)
-SENTENCE_END = re.compile(r"[.!?;][\"')\]]{0,2}\s|\n")
+SENTENCE_END = re.compile(r"[.!?;][\"')\]]{0,2}\s|\n|(?<=\s)(?=The (?:correct |final |right |best )?answer\b)")
 _CLAUSE = re.compile(r"[,;:]")
 _NOUN = r"(?:answers?|choice|option|selection|conclusion|letter)"
 _KNOWN = r"(?:correct|final|right|best|my|your) (?:solution|response|statement|result)"
@@ -76,7 +76,7 @@ class Cue:
 
 
 CUES = (
-    Cue("a label", _words("answer", "option", "choice", "letter"), LINE, stops=True),
+    Cue("a label", _words("answer"), LINE, stops=True),
     Cue("stated as the answer", _words(*_IS), ANSWER),
     Cue("the best of a kind", _words(*_IS), BEST, stops=True),
     Cue("the one that does not hold", _words(*_IS), ODD, stops=True, weight=ODD_ONE),
@@ -142,7 +142,7 @@ SENTENCE_START = re.compile(r"(?:^|[.!?:,;(\n]|\b(?:that|so|therefore|thus|hence
 NAMED = re.compile(r"\b(?:option|choice|answer|letter|both|n?either) ?[\"'(\[]{0,2}$", re.IGNORECASE)
 REJECTED_BEFORE = re.compile(
     r"(?:\b(?:not|no|rather than|instead of|eliminat\w{1,4}|exclud\w{1,4}|rul(?:e|es|ed|ing) out|except|unlike)\b|"
-    r"n't\b)(?: (?:option|choice|answer|letter|be|the|a)){0,3}[ \"'(]{0,3}$|(?:☐|\[ \])\s?$",
+    r"n't\b)(?: (?:option|choice|answer|letter|be|the|a)){0,3}[ \"'(]{0,3}\Z|(?:☐|\[ \])\s?\Z",
     re.IGNORECASE,
 )
 OF_A_LIST = re.compile(

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from lm_eval_cora.answers import Answer, Reader, Reason
+from lm_eval_cora.answers import CHOOSES_NOTHING, Answer, Reader, Reason
 from lm_eval_cora.answers.likelihood import most_likely
 from lm_eval_cora.prompting import question_block
 from lm_eval_cora.question import LETTERS, OpenQuestion, Question
@@ -99,7 +99,13 @@ class AnswerFormat(ABC):
             cut_off: Whether the token limit ended the response. Its answer then counts only if it was complete.
         """
         answer = self.strict(response, doc) if reader == "strict" else self.flexible(response, doc)
-        return answer if not cut_off or answer.reason or answer.settled else Answer(reason=Reason.CUT_OFF)
+        if not cut_off or self.is_complete(response, answer, doc) or answer.reason in CHOOSES_NOTHING:
+            return answer
+        return Answer(reason=Reason.CUT_OFF, found=answer.found)
+
+    def is_complete(self, response: str, answer: Answer, doc: Doc) -> bool:
+        """Whether a response that the token limit ended has its answer in full, in the format that was asked for."""
+        return answer.reason is None and (answer.at_front or self.strict(response, doc).reason is None)
 
     @abstractmethod
     def strict(self, response: str, doc: Doc) -> Answer:

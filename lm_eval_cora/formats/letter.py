@@ -57,7 +57,14 @@ def read_letter(response: str, printed: Sequence[int]) -> Answer:
     position = LETTERS.index(letter)
     if position >= len(printed):
         return Answer(reason=Reason.OUT_OF_RANGE)
-    return Answer(picked=printed[position], position=position, settled="\n" in head)
+    start = response.find(head)
+    return Answer(
+        picked=printed[position],
+        position=position,
+        settled="\n" in head,
+        rule="the first word",
+        span=(start, start + len(line)),
+    )
 
 
 def _leading_letter(line: str) -> str | None:

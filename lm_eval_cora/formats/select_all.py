@@ -291,6 +291,10 @@ class SelectAll(AnswerFormat):
         """See `find_selection`."""
         return find_selection(response, doc["printed"], doc["choices"])
 
+    def is_complete(self, response: str, answer: Answer, doc: Doc) -> bool:
+        """Whether the line of the selection is complete."""
+        return super().is_complete(response, answer, doc) and "\n" in after_reasoning(response).rstrip()
+
     def is_correct(self, record: Record) -> bool:
         """Whether exactly the right option is selected, or nothing if the right option is not printed."""
         return record.selected is not None and set(record.selected) == {record.answer}.intersection(record.printed)
