@@ -7,7 +7,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from lm_eval_cora.answers import Answer, Reason, objects, rules
-from lm_eval_cora.answers.head import before_next_question, is_reasoning, start_of_answer, why_nothing, without_later_reasoning
+from lm_eval_cora.answers.head import (
+    before_next_question,
+    is_reasoning,
+    start_of_answer,
+    why_nothing,
+    without_later_reasoning,
+)
 from lm_eval_cora.answers.places import AT_THE_END, Place, Text
 from lm_eval_cora.answers.plain import plain
 from lm_eval_cora.answers.rules import AFFIRMED, MENTIONED, ODD_ONE, STATED
@@ -61,7 +67,7 @@ def find_letter(response: str, printed: Sequence[int], choices: Sequence[str], *
     Example:
         >>> answer = find_letter("Sure! The correct answer is:\n\nB. Fog", [0, 4], ["Ice", "Fog"])
         >>> answer.picked, answer.rule, answer.span
-        (4, 'stated as the answer', (30, 36))
+        (4, 'a label', (30, 36))
         >>> find_letter("B. Ice", [0, 4], ["Ice", "Fog"]).reason.value
         'letter and text disagree'
         >>> find_letter("It is fog.", [0, 4], ["Ice", "Fog"]).picked
@@ -92,9 +98,13 @@ def _read(said: str, offset: int, printed: Sequence[int], choices: Sequence[str]
 
 def _bare(said: str, offset: int, printed: Sequence[int]) -> Answer | None:
     """Read a response that is one letter, perhaps repeated, and marks; None if it is not."""
-    words = set(_WORDS.findall(plain(said)))
-    letter = next(iter(words), "").upper()
-    if len(words) != 1 or len(letter) != 1 or letter not in LETTERS:
+    text = plain(said)
+    words = set(_WORDS.findall(text))
+    letter = next(iter(words), "")
+    if len(words) != 1 or len(letter) != 1 or (letter.islower() and text.strip(" .,:;!?()[]\"'") != letter):
+        return None
+    letter = letter.upper()
+    if letter not in LETTERS:
         return None
     position = LETTERS.index(letter)
     if position >= len(printed):

@@ -101,10 +101,10 @@ def start_of_answer(response: str) -> int:
         >>> start_of_answer("<think>Ice is water.</think> B. Ice")
         29
     """
-    start = first = 0
+    start, first = 0, -1
     for close in _CLOSES.finditer(response):
-        start, first = close.end(), first or close.start()
-    if start and not response[start:].strip() and len(response[:first].strip()) <= _ALONE:
+        start, first = close.end(), first if start else close.start()
+    if start and not response[start:].strip() and 0 < len(response[:first].strip()) <= _ALONE:
         start = 0 if _OPENS.match(response) is None else start
     header = _ROLE.match(response, start)
     return header.end() if header else start

@@ -9,7 +9,9 @@ _PAIR = re.compile(
     r"(?:\"(?P<double>(?:[^\"\\]|\\.){0,4000})\"|'(?P<single>(?:[^'\\\n]|\\.){0,4000}?)'(?=\s*[,}\]])"
     r"|(?P<bare>true|false|null|None|True|False|-?\d[\d.]{0,30}))(?P<more>(?=\s{0,4},\s{0,4}[\"'][^\"':]{0,400}[\"']\s{0,4}[,\]]))?",
 )
-_CALL = re.compile(r"\b\w{1,40}\(\s{0,4}(?P<key>[a-z_]{1,40})\s?=\s?(?P<quote>[\"'])(?P<double>[^\"'\n]{1,400})(?P=quote)\s{0,4}\)")
+_CALL = re.compile(
+    r"\b\w{1,40}\(\s{0,4}(?P<key>[a-z_]{1,40})\s?=\s?(?P<quote>[\"'])(?P<double>[^\"'\n]{1,400})(?P=quote)\s{0,4}\)"
+)
 _KEYS = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
@@ -20,7 +22,9 @@ _KEYS = tuple(
     )
 )
 """Keys of an answer, the clearest first."""
-_NOT_KEYS = re.compile(r"expla|reason|rationale|thought|analy|why|comment|justif|confidence|wrong|incorrect|options|choices", re.I)
+_NOT_KEYS = re.compile(
+    r"expla|reason|rationale|thought|analy|why|comment|justif|confidence|wrong|incorrect|options|choices", re.I
+)
 _YES = ("true", "True", "yes", "Yes", "correct", "Correct", "right", "Right")
 
 

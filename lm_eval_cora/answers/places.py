@@ -94,7 +94,7 @@ def _keys(choices: tuple[str, ...]) -> tuple[re.Pattern[str], bool, tuple[str, .
     texts = [plain(choice).rstrip(" .") for choice in choices]
     for kept, cased in ((_LOOSE, False), (_EXACT, False), (_EXACT, True)):
         keys = tuple(_squeezed(text if cased else lowered(text), kept)[0] for text in texts)
-        if all(keys) and len(set(keys)) == len(set(texts)):
+        if all(map(bool, keys)) is all(map(bool, texts)) and len(set(keys)) == len(set(texts)):
             break
     return kept, cased, keys
 
@@ -188,7 +188,9 @@ class Text:
             filler = rules.FILLER.match(self.text, opener.end())
             start = filler.end() if filler else opener.end()
             place = self._named_at(start, stated=True)
-            before = self._sentence_before(opener.start()) if place or rules.NOTHING_STATED.match(self.text, start) else ""
+            before = (
+                self._sentence_before(opener.start()) if place or rules.NOTHING_STATED.match(self.text, start) else ""
+            )
             if place is None:
                 answer = last_match(rules.ANSWER, before)
                 if answer and not answer["other"] and not leaves_open(before[answer.end() :]):
@@ -203,9 +205,11 @@ class Text:
         if not cue.words.fullmatch(word):
             return False
         if cue.with_text:
-            return self.is_with_text(place) and self.text[start - 1] in " \n\"'(["
+            return (
+                rules.LISTS.search(before) is None and self.is_with_text(place) and self.text[start - 1] in " \n\"'(["
+            )
         stops = not cue.stops or self.is_with_text(place) or rules.STOP.match(self.text, place.end) is not None
-        if not stops:
+        if not stops or (cue.ends_line and not rules.ENDS_LINE.match(self.text, place.end)):
             return False
         if cue.before is None:
             return not leaves_open(rules.last_clause(before))

@@ -75,7 +75,7 @@ class Plain:
         if not self.text.isascii() or "`" in self.text or "\r" in self.text or "\x00" in self.text:
             self._replace_characters()
         for pattern, replacement in _MACROS:
-            self._substitute(pattern, lambda match, new=replacement: match.expand(new) if "\\" in new else new)
+            self._substitute(pattern, lambda match, new=replacement: match.expand(new))  # type: ignore[misc]
         self._substitute(_BREAK, _shorter)
         start = len(self.text) - len(self.text.lstrip())
         self.text, self._at = self.text.strip(), self._at[start:]

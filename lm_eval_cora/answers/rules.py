@@ -48,8 +48,9 @@ CHOICE = re.compile(
     r"\b(?:go|going|went|stick|stay|opt|opting|settle|decide|vote|bet|agree|conclude|corresponds?|matches)$",
     re.IGNORECASE,
 )
+LISTS = re.compile(r"\b(?:each|every|all|options|choices|following|one by one|consider)\b", re.IGNORECASE)
 LINE = re.compile(
-    rf"(?:^|\n)[\s>#\"'(\[•-]*(?:(?:the|my|final|correct|right|best|answer) )*$",
+    r"(?:^|\n)[\s>#\"'(\[•-]*(?:(?:the|my|final|correct|right|best|answer) )*$",
     re.IGNORECASE,
 )
 
@@ -63,6 +64,7 @@ class Cue:
         words: Words directly before the option.
         before: What the sentence before these words must contain; None if nothing.
         stops: Whether a sentence or clause must end after the option, unless the option's own text follows its letter.
+        ends_line: Whether the line must end after the option.
         with_text: Whether the option's own text must follow its letter.
         weight: How strongly it names the option.
     """
@@ -71,12 +73,14 @@ class Cue:
     words: re.Pattern[str]
     before: re.Pattern[str] | None = None
     stops: bool = False
+    ends_line: bool = False
     with_text: bool = False
     weight: int = STATED
 
 
 CUES = (
     Cue("a label", _words("answer"), LINE, stops=True),
+    Cue("a label", _words("option", "choice", "letter"), LINE, ends_line=True, weight=AFFIRMED),
     Cue("stated as the answer", _words(*_IS), ANSWER),
     Cue("the best of a kind", _words(*_IS), BEST, stops=True),
     Cue("the one that does not hold", _words(*_IS), ODD, stops=True, weight=ODD_ONE),
@@ -113,7 +117,9 @@ NOTHING = re.compile(
     re.IGNORECASE,
 )
 """A response that says that no option fits."""
-NOTHING_STATED = re.compile(r"none\b|not (?:listed|given|provided|among|in the)\b|no (?:answer|option)\b", re.IGNORECASE)
+NOTHING_STATED = re.compile(
+    r"none\b|not (?:listed|given|provided|among|in the)\b|no (?:answer|option)\b", re.IGNORECASE
+)
 
 # ---- letters, and the words "a" and "I"
 
@@ -146,7 +152,8 @@ REJECTED_BEFORE = re.compile(
     re.IGNORECASE,
 )
 OF_A_LIST = re.compile(
-    r"(?<!\w)[A-Z][\")\]]{0,2}(?:, ?(?:and|or)?| ?/| ?&| (?:and|or)) ?(?:(?:option|choice) )?[\"(\[]{0,2}$", re.IGNORECASE
+    r"(?<!\w)[A-Z][\")\]]{0,2}(?:, ?(?:and|or)?| ?/| ?&| (?:and|or)) ?(?:(?:option|choice) )?[\"(\[]{0,2}$",
+    re.IGNORECASE,
 )
 SHORT_LABEL = re.compile(r"(?:^|\n)\W*(?:\w{1,20} ?){1,3}[:(]\s?$")
 AFFIRMED_BEFORE = re.compile(r"(?:[☑✅✔✓]|\[[xX]\])\s?$")
@@ -161,9 +168,7 @@ NUMBER = re.compile(r"-? ?\d{1,30}(?:[, ]\d{3})*(?:\.\d{1,30})?")
 ABOUT_THE_OTHERS = re.compile(r"(?:none|all|both|neither) of (?:the above|these|the options|the choices)\b")
 GOES_ON = re.compile(r"\w|[%°^/*+=]|[-.,']\w")
 INSIDE = re.compile(r"[\w/.-]")
-IS_A_SYMBOL = re.compile(
-    r"[\")\]]{0,2} ?(?:[=+<>^_|]|:[A-Z]\b|[(\[]?[A-Z][)\]]?(?=[\s.,)(]|$)(?!\w))|\(\w{1,3}[;,=)|]"
-)
+IS_A_SYMBOL = re.compile(r"[\")\]]{0,2} ?(?:[=+<>^_|]|:[A-Z]\b|[(\[]?[A-Z][)\]]?(?=[\s.,)(]|$)(?!\w))|\(\w{1,3}[;,=)|]")
 IS_ASKED = re.compile(r"[\s\"')\]]{0,3}\?")
 BEGINS_CLAUSE = re.compile(r" (?:is|was|refers|describes|represents|means|has|can|could|does|would)\b")
 PARTS = re.compile(r" ?[,;] ?")

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from lm_eval_cora.answers import Answer, Reason
-from lm_eval_cora.answers.places import text_of_option
 from lm_eval_cora.answers.head import LABEL, after_reasoning, head_of, why_nothing
+from lm_eval_cora.answers.places import text_of_option
 from lm_eval_cora.answers.plain import both_ends, lowered, plain
 from lm_eval_cora.formats.base import AnswerFormat, Doc
 from lm_eval_cora.prompting import render

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from lm_eval_cora.answers import Answer, Reason
 from lm_eval_cora.answers.choice import last_counts
-from lm_eval_cora.answers.places import text_of_option
 from lm_eval_cora.answers.head import LABEL, after_reasoning, head_of, is_reasoning, why_nothing
 from lm_eval_cora.answers.likelihood import yes_or_no
+from lm_eval_cora.answers.places import text_of_option
 from lm_eval_cora.answers.plain import lowered, plain
 from lm_eval_cora.answers.rules import leaves_open
 from lm_eval_cora.formats.base import AnswerFormat, Doc
