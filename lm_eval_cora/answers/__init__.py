@@ -82,7 +82,7 @@ class Answer:
         no: Log-likelihood of "no", if it was scored.
         written: The model's own answer, if the prompt asks for one in a box.
         settled: Whether only an explicit correction later in the response could change the answer.
-        at_front: Whether the answer is stated at the beginning, so that a response that is cut off later has it in full.
+        at_front: Whether the answer is stated in full at the beginning, with more text after it.
         rule: Name of the rule that decided; empty if the reader has no rules to tell apart.
         span: Start and end of the characters of the response that decided; None if there are none.
         found: The places that a reader considered, if it says so.

@@ -30,8 +30,8 @@ _ROLE = re.compile(
 _NEXT_QUESTION = re.compile(
     r"\n\s*(?:[#*>\s]{0,6}(?:(?:next |new )?question\s?(?:\d+\s?)?[:.]|Q\s?\d{0,3}[:.)]|human:|user:|<\|user\|>"
     r"|###\s?(?:instruction|human|user))"
-    r"|(?:now|so|finally|therefore),? (?:let(?:'|’)s ?|we (?:can )?|to )?(?:combin|summar|总结|compil|list|put)\w{0,8}\W*"
-    r"[^\n]{0,30}?(?:answers|答案|questions)|以上)",
+    r"|(?:now|so|finally|therefore),? (?:let(?:'|’)s ?|we (?:can )?|to )?(?:combin|summar|总结|compil|list|put)\w{0,8}"
+    r"\W*[^\n]{0,30}?(?:answers|答案|questions)|以上)",
     re.IGNORECASE,
 )
 """Where a response goes on with a question of its own, or with the answers to the exemplars."""

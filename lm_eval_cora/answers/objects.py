@@ -61,7 +61,7 @@ def _of(pair: re.Match[str], text: str) -> list[tuple[str, int, int]]:
     value, group = _value(pair)
     start, end = pair.span(group)
     found = [(value, start, end)]
-    if pair.groupdict().get("list") and pair["more"]:
+    if pair.groupdict().get("list") and pair["more"] is not None:
         found.append(("", end, pair.end()))
     return found
 

@@ -32,7 +32,7 @@ _OTHER = (
 )
 _ODD = r"(?:incorrect|wrong|false|inaccurate|untrue|least \w{1,20}|exception|not (?:correct|true|right|accurate))"
 ANSWER = re.compile(
-    rf"\b(?P<other>{_OTHER} (?:\w{{1,20}} )?)?(?:{_NOUN}|{_KNOWN})\b|^\W*(?:solution|response|result)(?=\W*$)",
+    rf"\b(?P<other>{_OTHER} (?:\w{{1,20}} )?)?(?:{_NOUN}|{_KNOWN})\b(?! \(?[a-z]\b)|^\W*(?:solution|response|result)(?=\W*$)",
     re.IGNORECASE,
 )
 BEST = re.compile(
@@ -93,7 +93,7 @@ CUES = (
 )
 """The cues in order; the first one that fits counts."""
 
-FIRM = frozenset(("a label", "stated as the answer", "a choice in the first person", "a conclusion"))
+FIRM = frozenset(("a label", "stated as the answer", "a choice in the first person"))
 """Rules whose statement in the first sentence is the answer at the beginning."""
 
 CALLED_RIGHT = "called right"
@@ -106,9 +106,9 @@ OPENER = re.compile(
 """The words of all cues."""
 
 FILLER = re.compile(
-    r"(?:[\s\"'(\[:,=]|-(?! ?\d)|(?:option|choice|letter|answer|it's|it|is|be|to|indeed|therefore|thus|hence|so|has|have|"
-    r"would|definitely|most|likely|probably|clearly|simply|actually|the|that|number|only|correct|right|best|one|first|"
-    r"second|third|fourth|fifth|last|labeled|labelled|marked|statement|as follows)\b){0,20}",
+    r"(?:[\s\"'(\[:,=]|-(?! ?\d)|(?:option|choice|letter|answer|it's|it|is|be|to|indeed|therefore|thus|hence|so|has|"
+    r"have|would|definitely|most|likely|probably|clearly|simply|actually|the|that|number|only|correct|right|best|"
+    r"one|first|second|third|fourth|fifth|last|labeled|labelled|marked|statement|as follows)\b){0,20}",
     re.IGNORECASE,
 )
 NOTHING = re.compile(
@@ -147,7 +147,7 @@ HEADING = re.compile(r"\b(?:options|choices) ?:\s{0,3}[\"'(\[-]{0,2}$", re.IGNOR
 SENTENCE_START = re.compile(r"(?:^|[.!?:,;(\n]|\b(?:that|so|therefore|thus|hence|is))\s?[\"'(]?$", re.IGNORECASE)
 NAMED = re.compile(r"\b(?:option|choice|answer|letter|both|n?either) ?[\"'(\[]{0,2}$", re.IGNORECASE)
 REJECTED_BEFORE = re.compile(
-    r"(?:\b(?:not|no|rather than|instead of|eliminat\w{1,4}|exclud\w{1,4}|rul(?:e|es|ed|ing) out|except|unlike)\b|"
+    r"(?:\b(?:not|cannot|no|rather than|instead of|eliminat\w{1,4}|exclud\w{1,4}|rul(?:e|es|ed|ing) out|except|unlike)\b|"
     r"n't\b)(?: (?:option|choice|answer|letter|be|the|a)){0,3}[ \"'(]{0,3}\Z|(?:☐|\[ \])\s?\Z",
     re.IGNORECASE,
 )

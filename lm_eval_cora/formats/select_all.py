@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from lm_eval_cora.answers import Answer, Reason
-from lm_eval_cora.answers.head import LABEL, after_reasoning, head_of, why_nothing
+from lm_eval_cora.answers.head import LABEL, after_reasoning, head_of, is_reasoning, why_nothing
 from lm_eval_cora.answers.places import text_of_option
 from lm_eval_cora.answers.plain import both_ends, lowered, plain
 from lm_eval_cora.formats.base import AnswerFormat, Doc
@@ -106,6 +106,8 @@ def read_selection(response: str, printed: Sequence[int], choices: Sequence[str]
     Source: REVAS, section 4 (multi-selection). The rules are our own.
     """
     head = head_of(response, _HEAD)
+    if is_reasoning(head):
+        return Answer(reason=Reason.CUT_OFF)
     try:
         letters = _letters(_TAG.sub("", head), choices)
     except _Unclear:

@@ -361,3 +361,136 @@ def test_texts_that_begin_with_a_letter_or_differ_in_case() -> None:
     genes = ["AA", "Aa", "aa", "None of these"]
     assert [found(f"The answer is {gene}", genes).position for gene in genes[:3]] == [0, 1, 2]
     assert found("A. aa", genes).reason is Reason.CONTRADICTION
+
+
+DYES = ["red dye", "green dye", "blue dye", "pink dye"]
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        # A stated answer wins, whatever was mentioned before.
+        "(i) holds. (ii) does not hold. The answer is (D).",
+        "Option A is cheap.\nOption B fades.\nThe correct structure is **D. pink dye**.",
+        "Therefore, $I(X) = 2$. The answer is (D).",
+        "They call it “a dye of the second kind.” The answer is (D).",
+        "$$\\frac{1}{2} = 0.5$$ The answer is (D).",
+        "The answer is (A). No: it fades, so the answer is (D).",
+        # The response ends where a new question or a recap begins.
+        "The answer is (D).\n\nNow, combining all the answers:\nThe answer is (A).\nThe answer is (B).",
+        "The answer is (D).\n\nQ: Which dye is cheap?\n(A) red (B) green\nA: The answer is (B).",
+        "The answer is (D).\n\nHuman: Which dye is cheap?\nThe answer is (B).",
+        # A letter with its own text is a choice wherever the response ends.
+        "Only one colour is left in the cloth after the sample was washed twice and dried. So the product is:\n\n"
+        "**D. pink dye**",
+        "It was washed twice and dried in the sun, so that only one colour could remain in the cloth.\n\nD) Pink  dye",
+        # Later mentions are explanations.
+        'The most likely product is D. It is a mixture.\n\nOption C, a "double" dye, is not a valid explanation.',
+        "(A) This statement is correct. (B) So is this. (C) And this. Therefore, the answer is (D).",
+        "a) It is red.\n\nb) It is green.\n\nc) It is blue.\n\nTherefore, the answer is (D).",
+        "The incorrect statement is D.",
+        # Letters in other forms.
+        *(
+            "Answer: d",
+            "The answer is d.",
+            "**Answer:** d",
+            "option d",
+            "D!",
+            "Answer: D!",
+            "Answer -> D",
+            "Answer → D",
+        ),
+        *(
+            "-> D",
+            "__D__",
+            "【D】",
+            "「D」",
+            "Ｄ",
+            "Ⓓ",
+            "ⓓ",
+            "𝐃",
+            "🅳",
+            "🄳",
+            "\u202aD\u202c",
+            "\u200bD",
+            "D\x1b[0m",
+            "d",
+            "D D",
+        ),
+        "My answer would have to be D.",
+        # Verdicts on each option.
+        "A. red dye - no\nB. green dye - no\nC. blue dye - no\nD. pink dye - yes",
+        *("A ❌\nB ❌\nC ❌\nD ✅", "- [ ] A\n- [ ] B\n- [x] D", "A: incorrect\nB: wrong\nD: correct"),
+        # Boxes, tags and objects.
+        *("\\boxed{D}", "\\boxed{pink dye}", "\\boxed{D. pink dye}", "<answer> (D) pink dye </answer>"),
+        '{"explanation": "The red dye fades.", "final_answer": "D"}',
+    ],
+)
+def test_the_fourth_dye_is_chosen(response: str) -> None:
+    assert found(response, DYES).position == 3
+
+
+@pytest.mark.parametrize(
+    ("response", "reason"),
+    [
+        ("Therefore, none of the given options (A, B, C or D) is correct.", Reason.NONE_FITS),
+        ("The answer is (None).", Reason.NONE_FITS),
+        ("The answer is (A),(B),(D).", Reason.SEVERAL),
+        ("A: 10%\nB: 20%\nC: 30%\nD: 40%", Reason.SEVERAL),
+        ("A is red. B is green.", Reason.NO_LETTER),
+        (
+            "La risposta giusta sarebbe un'altra, ma non posso dire quale sia tra queste quattro opzioni date.",
+            Reason.NO_LETTER,
+        ),
+        ("Es wurde gewaschen und getrocknet। " * 4, Reason.NO_LETTER),
+        ("Since the length of the pipe must be a", Reason.NO_LETTER),
+        (
+            "Let me check each option:\n\nA. red dye: it would fade after a day in the sun, so it can hardly",
+            Reason.CUT_OFF,
+        ),
+    ],
+)
+def test_no_dye_is_chosen(response: str, reason: Reason) -> None:
+    assert found(response, DYES).reason is reason
+
+
+@pytest.mark.parametrize(
+    ("written", "option"),
+    [
+        ("O(N^2)", "O( N ^2 )"),
+        ("cats, dogs, birds", "cats, dogs or birds"),
+        ("well-known dye", "well known dye"),
+        (r"\frac{1}{2}", "1/2"),
+        ("10^{-3} m", "10^-3 m"),
+        ("The dye that was washed", "The dye that was washed twice and then dried in the sun"),
+    ],
+)
+def test_the_text_beside_a_letter_may_differ_slightly(written: str, option: str) -> None:
+    response = (
+        f"It was washed twice and dried in the sun, and this is what remained in the end, so it is\n\nB. {written}"
+    )
+    assert found(response, ["another text", option, "7", "8"]).position == 1
+
+
+@pytest.mark.parametrize(
+    ("response", "characters"),
+    [
+        ("<think>A?</think>\nThe **correct** answer is: $B$. Fog", "B$. Fog"),
+        ("Okay. I would choose **B. Fog**, of course.", "B. Fog"),
+        ("It is fog.", "fog"),
+        ('{"why": "no ice", "answer": "B"}', "B"),
+        ("𝐁. Fog", "𝐁. Fog"),
+        ("x. " * 9000 + "The answer is B.", "B"),
+    ],
+)
+def test_an_answer_says_which_characters_decided(response: str, characters: str) -> None:
+    answer = found(response)
+    assert answer.span is not None
+    assert response[slice(*answer.span)] == characters
+    assert answer.rule
+
+
+def test_an_invalid_answer_says_what_was_found_and_why_it_does_not_count() -> None:
+    response = "Option A or B. It cannot be **C. Dew**."
+    places = [(place.position, response[slice(*place.span)], place.void) for place in found(response).found]
+    assert places == [(0, "A", Reason.SEVERAL), (1, "B", Reason.SEVERAL), (2, "C. Dew", Reason.REJECTED)]

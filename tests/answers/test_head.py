@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from lm_eval_cora.answers.head import after_reasoning
+from lm_eval_cora.answers.head import after_reasoning, is_reasoning, without_later_reasoning
 
 ENDS = [
     "</think>",
@@ -37,3 +37,36 @@ def test_the_answer_follows_the_last_end_marker_in_upper_or_lower_case(end: str,
 def test_an_incomplete_end_marker_does_not_end_the_reasoning(end: str) -> None:
     for part in (end[:-1], end[1:]):
         assert after_reasoning(f"1 {part} D") == f"1 {part} D"
+
+
+@pytest.mark.parametrize(
+    ("opens", "closes"),
+    [
+        *(
+            ("<think>", "</think>"),
+            ("<thinking>", "</thinking>"),
+            ("<mm:think>", "</mm:think>"),
+            ("[THINK]", "[/THINK]"),
+        ),
+        *(
+            (f"<{name}>", f"</{name}>")
+            for name in ("analysis", "reflection", "rationale", "scratchpad", "some_reasoning")
+        ),
+        *(("<unused94>thought\n", "<unused95>"), ("<|channel>thought\n", "<channel|>"), ("◁think▷", "◁/think▷")),
+        *(("<|START_THINKING|>", "<|END_THINKING|>"), ("<|begin_of_thought|>", "<|end_of_thought|>")),
+        *(("<|inner_prefix|>", "<|inner_suffix|>"), ("Thinking...\n", "\n...done thinking.\n")),
+        ("<|channel|>analysis<|message|>", "<|end|><|start|>assistant<|channel|>final<|message|>"),
+    ],
+)
+def test_marks_of_reasoning(opens: str, closes: str) -> None:
+    reasoning = f"{opens}The answer is A."
+    assert after_reasoning(f"{reasoning}{closes}B") == "B"
+    assert is_reasoning(reasoning)
+    assert not is_reasoning("The answer is A.")
+    if not opens.startswith("Thinking"):  # words, so only at the beginning
+        assert without_later_reasoning(f"B. {reasoning}") == "B. "
+
+
+@pytest.mark.parametrize("response", ["assistant\n\nB", "<|im_start|>assistant\nB", "<|assistant|>B", "B</think>"])
+def test_marks_of_a_turn_are_not_text(response: str) -> None:
+    assert after_reasoning(response).removesuffix("</think>") == "B"

@@ -170,3 +170,33 @@ def test_wrong_and_invalid_answers_and_how_they_are_shown(name: str) -> None:
     assert not record.correct
     assert answer_format.said(record, letters=True) == said
     assert answer_format.said(record, letters=False) == by_identity
+
+
+@pytest.mark.parametrize(
+    ("ask", "response", "complete"),
+    [
+        *(
+            ("letter", said, True)
+            for said in ("B", "B. Fo", "The answer is B. It", "Sure! The answer is:\n\nB. Fog\n\nIt")
+        ),
+        *(
+            ("letter", said, False)
+            for said in ("Okay, so A. Ice is", "Option B is Fog, which", "I think. So the answer is B. Or")
+        ),
+        ("letter", "The answer is B", False),
+        ("best_answer", "It is wet. The best answer is B. ", True),
+        ("best_answer", "It is wet, so the answer is B. But", False),
+        *(("yes_no", said, complete) for said, complete in (("Yes, be", True), ("Ice is", False))),
+        *(("select_all", said, complete) for said, complete in (("A, B\n\nIt", True), ("A, B", False))),
+        *(("boxed", said, complete) for said, complete in (("\\boxed{2} is", True), ("The answer is 2", False))),
+    ],
+)
+@pytest.mark.parametrize("opened", [False, True])
+def test_a_response_that_was_cut_off_counts_only_with_a_complete_answer(
+    ask: str, response: str, complete: bool, opened: bool
+) -> None:
+    doc = {"ask": ask, "printed": [0, 1], "choices": ["Ice", "Fog"], "answer": 1}
+    text = f"<think>{response}" if opened else response
+    answer = FORMATS[ask].read(text, doc, "flexible", cut_off=True)
+    assert (answer.reason is None) is (complete and not opened)
+    assert answer.reason in (None, Reason.CUT_OFF)
