@@ -171,7 +171,9 @@ def _chosen(text: Text, places: Sequence[Place], printed: Sequence[int], *, at_t
     front = None if at_the_end else _front(text, places)
     if front is not None and front.start in steps:
         states = any(place.weight == STATED for place in places)
-        front = None if states or not text.is_with_text(front) else front
+        second = min(start for start in steps if start > front.start)
+        separate = text.text.count("\n\n", front.end, second) > 1 and text.is_with_text(front)
+        front = front if separate and not states else None
     if front is not None and front.void is not Reason.SEVERAL and front.weight < STATED:
         raised = replace(front, weight=STATED, rule="a letter at the start")
         places = [raised if place is front else place for place in places]
@@ -270,9 +272,11 @@ def _by_text(text: Text, printed: Sequence[int]) -> Place | Reason:
     reason = why_nothing(text.text, Reason.NO_LETTER)
     if reason is not Reason.NO_LETTER:
         return reason
-    if _breaks_off(text):
-        return Reason.CUT_OFF
     found = [place for place in text.texts() if place.void is None]
+    if _breaks_off(text, found[-1].end if found else 0):
+        return Reason.CUT_OFF
+    right = [place for place in found if rules.AFFIRMS.match(text.text, place.end)]
+    found = right or found
     if len({printed[place.position] for place in found}) == 1:
         return found[0]
     if found:
@@ -280,9 +284,11 @@ def _by_text(text: Text, printed: Sequence[int]) -> Place | Reason:
     return Reason.NONE_FITS if rules.NOTHING.search(text.text) else Reason.NO_LETTER
 
 
-def _breaks_off(text: Text) -> bool:
-    """Whether a response of more than 80 characters ends within a sentence."""
-    return len(text.text) > _SHORT and not rules.FINISHED.search(text.text[-1:])
+def _breaks_off(text: Text, end: int = 0) -> bool:
+    """Whether a response of more than 80 characters ends within a sentence; a short one if more follows an option."""
+    is_long = len(text.text) > _SHORT
+    follows = 0 < end < len(text.text) and rules.SENTENCE_END.search(text.text) is not None
+    return (is_long or follows) and not rules.FINISHED.search(text.text[-1:])
 
 
 def _is_at_front(text: Text, place: Place) -> bool:

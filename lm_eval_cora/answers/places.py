@@ -70,7 +70,7 @@ def text_of_option(choice: str) -> str:
     return lowered(plain(choice)).rstrip(" .")
 
 
-_LOOSE = re.compile(r"\b(?:and|or)\b|([^\W_]+|[+*=<>%°]|/|-(?= ?\d)|\.(?=\d))", re.IGNORECASE)
+_LOOSE = re.compile(r"\b(?:and|or)\b|([^\W_]+|[+*=<>%°]|/|-(?= ?\d)|(?<![\w)\]])-(?=\S)|\.(?=\d))", re.IGNORECASE)
 _EXACT = re.compile(r"(\S+)")
 
 
@@ -129,7 +129,7 @@ class Text:
     def named(self) -> list[Place]:
         """Return all places in the order of the text; of several at one place, the one with most weight."""
         heaviest: dict[int, Place] = {}
-        for place in (*self._stated(), *self._mentioned()):
+        for place in (*self._stated(), *self._mentioned(), *self._last_text()):
             known = heaviest.get(place.start)
             if known is None or place.weight > known.weight:
                 heaviest[place.start] = place
@@ -220,7 +220,8 @@ class Text:
             return rules.DOUBT.search(before) is None
         personal = cue.before in (rules.SUBJECT, rules.OPINION)
         rest = before[found.start() if personal else found.end() :]
-        doubted = not personal and rules.DOUBT.search(before[: found.start()]) is not None
+        doubt = rules.CONDITION if personal else rules.DOUBT
+        doubted = doubt.search(before[: found.start()]) is not None
         if cue.before is rules.BEST and re.search(rf"\b{rules._ODD}\b|\bnot\b", rules.last_clause(before)):
             return False
         return not doubted and not leaves_open(before if cue.before is rules.POINTER else rest)
@@ -229,6 +230,15 @@ class Text:
         window = self.text[max(0, end - _WINDOW) : end]
         last = last_match(rules.SENTENCE_END, window.rstrip())
         return window[last.end() :] if last else window
+
+    def _last_text(self) -> Iterator[Place]:
+        """Yield the option whose text is the last line, or the last sentence if a full stop ends it."""
+        text = self.text.rstrip(" .!")
+        last = last_match(rules.SENTENCE_END, text)
+        if last is not None and ("\n" in last.group() or len(text) < len(self.text)):
+            position, end = self._option_at(last.end())
+            if end >= len(text) and sum(map(str.isalpha, text[last.end() : end])) >= _SHORTEST_TEXT:
+                yield Place(position, last.end(), end, AT_THE_END, AFFIRMED)
 
     # ---- mentioned: "B. Fog"
 
@@ -244,8 +254,10 @@ class Text:
             with_text = place.end > start + 1 or self._follows_its_text(place)
             begins = rules.SENTENCE_START.search(before) is not None or self.begins_line(place.start)
             ticked = rules.AFFIRMED_BEFORE.search(before) is not None
-            affirmed = ticked or (
-                (named or begins or with_text) and rules.AFFIRMS.match(self.text, place.end) is not None
+            affirmed = (
+                ticked
+                or rules.IS_CHOSEN.match(self.text, place.end) is not None
+                or ((named or begins or with_text) and rules.AFFIRMS.match(self.text, place.end) is not None)
             )
             marked = self.begins_line(place.start) and rules.MARK.match(self.text, start + 1) is not None
             goes_on = rules.GIVES_REASON.match(self.text, start + 1) is not None
@@ -256,11 +268,13 @@ class Text:
             if not (affirmed or named or with_text or marked or fronts or labelled):
                 continue
             is_step = self.text[place.start].islower() and not (affirmed or named or with_text or place.void)
-            if is_step and not rules.ENDS_LINE.match(self.text, place.end):  # "(a) First, ..."
+            follows = f"({LETTERS[place.position - 1].lower()})" in self.text[: place.start]
+            if is_step and (follows or not rules.ENDS_LINE.match(self.text, place.end)):  # "(a) First, ..."
                 continue
             if place.void is None and rules.REJECTED_BEFORE.search(before):
                 place = replace(place, void=Reason.REJECTED)
-            if place.void is None and rules.OF_A_LIST.search(before):
+            joined = rules.BOTH.search(before) is not None and rules.AND.match(self.text, place.end) is not None
+            if place.void is None and (joined or rules.OF_A_LIST.search(before)):
                 place = replace(place, void=Reason.SEVERAL)
             doubted = rules.DOUBT.search(self._sentence_before(place.start)) is not None
             if affirmed and not doubted:
@@ -270,7 +284,9 @@ class Text:
 
     def is_with_text(self, place: Place) -> bool:
         """Whether a place is a letter followed by the text of its option."""
-        return place.end > place.start + 1 and rules.LETTER.match(self.text, place.start) is not None
+        letter = LETTERS[place.position : place.position + 1]
+        named = self.text[place.start].upper() == letter and rules.LETTER.match(self.text, place.start) is not None
+        return place.end > place.start + 1 and named
 
     def begins_line(self, start: int) -> bool:
         """Whether a place begins a line; marks and a label such as "option" may precede it."""
@@ -333,7 +349,8 @@ class Text:
     def _named_at(self, start: int, *, stated: bool = False) -> Place | None:
         """Return the option that is named at a place, by its letter or its text; None if there is none."""
         position, end = self._option_at(start)
-        if end - start > 1 or (end > start and not self.text[start].isalpha()):
+        unprinted = end > start and self.text[start] not in LETTERS[: len(self.options)]
+        if end - start > 1 or unprinted:
             return Place(position, start, end, void=self._void(start, end))
         return self._letter_at(start, stated=stated)
 
@@ -356,6 +373,8 @@ class Text:
                 end = first
             elif behind > end and "\n" not in around.group() and self._contradicts(position, behind, text_end):
                 void, end = Reason.CONTRADICTION, max(end, text_end)
+        if end == match.end() and rules.GLUED.match(self.text, end):  # "[A]0"
+            return None
         if stated and not void and end > match.end():  # "The answer is D. Fog is not a ..."
             return Place(position, start, end, void=Reason.REJECTED if self._is_asked(start, end) else None)
         return Place(position, start, end, void=void or self._void(start, end))
@@ -413,7 +432,10 @@ class Text:
         """Return why a named option does not count, judging by the words after it; None if it counts."""
         if end == start + 1 and rules.IS_A_SYMBOL.match(self.text, end):
             return Reason.SEVERAL
-        if self._is_asked(start, end) or rules.REJECTS.match(self.text, end):
+        remark = rules.REMARK.match(self.text, end + 1)
+        if self._is_asked(start, end) or any(
+            rules.REJECTS.match(self.text, stop) for stop in {end, remark.end() if remark else end}
+        ):
             return Reason.REJECTED
         other = rules.AND.match(self.text, end)
         letter = other and rules.LETTER.match(self.text, other.end())
@@ -430,7 +452,7 @@ class Text:
     def _option_at(self, start: int, prefer: int | None = None) -> tuple[int, int]:
         """Return the position of the longest option text at a place, and its end; (-1, start) if there is none."""
         at = bisect_left(self._places, start)
-        if at == len(self._places) or self._cased[start : self._places[at]].strip(" \"'([-."):
+        if at == len(self._places) or self._cased[start : self._places[at]].strip(" \"'([."):
             return -1, start
         best, longest, end = -1, 0, start
         for position, key in enumerate(self._keys):

@@ -40,6 +40,7 @@ _MACROS = (
         ),
         "",
     ),
+    (re.compile(r"(?<!\w)\\(?=[a-zA-Z])"), ""),
     (re.compile(r"[{}\\]|&nbsp;|[^\S\n]+"), " "),
 )
 """Replacements, in order. A box and an answer tag become the label "answer:", an arrow becomes a colon."""

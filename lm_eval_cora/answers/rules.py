@@ -21,7 +21,8 @@ DOUBT = re.compile(
     r"\b(?:if|whether|could|might|may|perhaps|maybe|possibly|either|suppose|assum\w{1,4}|unless|why|between)\b",
     re.IGNORECASE,
 )
-NEGATION = re.compile(r"\b(?:not|never|cannot|neither|nor|without|except|\w{1,8}n't|none)\b", re.IGNORECASE)
+CONDITION = re.compile(r"\b(?:if|unless)\b(?! (?:i|we) (?:had|have|were|must))", re.IGNORECASE)
+NEGATION = re.compile(r"\b(?:not|never|cannot|neither|nor|without|\w{1,8}n't|none)\b", re.IGNORECASE)
 SENTENCE_END = re.compile(r"[.!?;][\"')\]]{0,2}\s|\n|(?<=\s)(?=The (?:correct |final |right |best )?answer\b)")
 _CLAUSE = re.compile(r"[,;:]")
 _NOUN = r"(?:answers?|choice|option|selection|conclusion|letter)"
@@ -32,7 +33,8 @@ _OTHER = (
 )
 _ODD = r"(?:incorrect|wrong|false|inaccurate|untrue|least \w{1,20}|exception|not (?:correct|true|right|accurate))"
 ANSWER = re.compile(
-    rf"\b(?P<other>{_OTHER} (?:\w{{1,20}} )?)?(?:{_NOUN}|{_KNOWN})\b(?! \(?[a-z]\b)|^\W*(?:solution|response|result)(?=\W*$)",
+    rf"\b(?P<other>{_OTHER} (?:\w{{1,20}} )?)?(?:{_NOUN}|{_KNOWN})\b(?! \(?[a-z]\b)"
+    r"|^\W*(?:solution|response|result)(?=\W*$)",
     re.IGNORECASE,
 )
 BEST = re.compile(
@@ -42,12 +44,14 @@ BEST = re.compile(
 )
 ODD = re.compile(rf"\b{_ODD}(?: (?:one|{_NOUN}|\w{{1,20}}))?\b(?=[^.\n]{{0,40}}$)", re.IGNORECASE)
 OPINION = re.compile(r"\b(?:i|i'd|i'll|i'm|i've|my|we would|we'd)\b", re.IGNORECASE)
-SUBJECT = re.compile(r"\b(?:i|we|i'd|i'll|i'm|i've|me|my|let's|would|will|must|should)\b", re.IGNORECASE)
+SUBJECT = re.compile(r"\b(?:i|we|i'd|i'll|i'm|i've|me|my|let's|one)\b", re.IGNORECASE)
 POINTER = re.compile(r"\b(?:it|this|that|which|it's|that's|must|would|has to|to)\b[^\n]{0,12}$", re.IGNORECASE)
 CHOICE = re.compile(
-    r"\b(?:go|going|went|stick|stay|opt|opting|settle|decide|vote|bet|agree|conclude|corresponds?|matches)$",
+    r"\b(?:go|going|went|stick|stay|opt|opting|settle|decide|vote|bet|agree|conclude|corresponds?|closest|nearest|left|"
+    r"change my (?:answer|choice|mind))$",
     re.IGNORECASE,
 )
+ARROW = re.compile(r"(?:\w{2}|[^\w\s]|^)\s*$")
 LISTS = re.compile(r"\b(?:each|every|all|options|choices|following|one by one|consider)\b", re.IGNORECASE)
 LINE = re.compile(
     r"(?:^|\n)[\s>#\"'(\[•-]*(?:(?:the|my|final|correct|right|best|answer) )*$",
@@ -89,6 +93,7 @@ CUES = (
     Cue("a choice in the first person", _words("with", "for", "on", "to"), CHOICE),
     Cue("a conclusion", _words("therefore", "so", "thus", "hence", "it's", "that's"), stops=True),
     Cue("a conclusion", _words("is", "be"), POINTER, stops=True),
+    Cue("an arrow", _words("->", "=>"), ARROW, ends_line=True, weight=AFFIRMED),
     Cue("called by letter and text", _words("is", "are", ":"), with_text=True, weight=AFFIRMED),
 )
 """The cues in order; the first one that fits counts."""
@@ -100,13 +105,15 @@ CALLED_RIGHT = "called right"
 
 OPENER = re.compile(
     r"\b(?:is|are|was|were|be|being|becomes?|seems|appears|choose|chose|select(?:ed)?|pick(?:ed)?|with|for|on|to|as|"
-    r"believe|think|say|guess|it's|that's|therefore|so|thus|hence|answer|option|choice|letter)\b|[:=]|(?<= )-(?= )",
+    r"believe|think|say|guess|it's|that's|therefore|so|thus|hence|answer|option|choice|letter)\b|[-=]>|[:=](?!>)"
+    r"|(?<= )-(?= )",
     re.IGNORECASE,
 )
 """The words of all cues."""
 
 FILLER = re.compile(
-    r"(?:[\s\"'(\[:,=]|-(?! ?\d)|(?:option|choice|letter|answer|it's|it|is|be|to|indeed|therefore|thus|hence|so|has|"
+    r"(?:[\s\"'(\[:,=]|-(?=\s)(?! \d)|(?:option|choice|letter|answer|it's|it|is|be|to|indeed|therefore|thus|hence|so|"
+    r"has|"
     r"have|would|definitely|most|likely|probably|clearly|simply|actually|the|that|number|only|correct|right|best|"
     r"one|first|second|third|fourth|fifth|last|labeled|labelled|marked|statement|as follows)\b){0,20}",
     re.IGNORECASE,
@@ -141,14 +148,16 @@ OPENING = re.compile(
 """An opening phrase without content: "Sure!", "Of course, here is the answer:"."""
 FRONT = re.compile(r"[\W_]{0,10}")
 LINE_START = re.compile(
-    r"(?:^|\n)(?:[\s:>#\"'(\[•-]|\d\.)*(?:(?:option|choice|answer|letter) )?[\"'(\[]{0,2}$", re.IGNORECASE
+    r"(?:^|\n)(?:[\s:>|#\"'(\[•-]|\d\.)*(?:(?:option|choice|answer|letter) )?[\"'(\[]{0,2}$", re.IGNORECASE
 )
 HEADING = re.compile(r"\b(?:options|choices) ?:\s{0,3}[\"'(\[-]{0,2}$", re.IGNORECASE)
 SENTENCE_START = re.compile(r"(?:^|[.!?:,;(\n]|\b(?:that|so|therefore|thus|hence|is))\s?[\"'(]?$", re.IGNORECASE)
 NAMED = re.compile(r"\b(?:option|choice|answer|letter|both|n?either) ?[\"'(\[]{0,2}$", re.IGNORECASE)
+BOTH = re.compile(r"\b(?:both|n?either|between)(?: (?:options?|choices?))? ?[\"'(\[]{0,2}$", re.IGNORECASE)
 REJECTED_BEFORE = re.compile(
-    r"(?:\b(?:not|cannot|no|rather than|instead of|eliminat\w{1,4}|exclud\w{1,4}|rul(?:e|es|ed|ing) out|except|unlike)\b|"
-    r"n't\b)(?: (?:option|choice|answer|letter|be|the|a)){0,3}[ \"'(]{0,3}\Z|(?:☐|\[ \])\s?\Z",
+    r"(?:\b(?:not|cannot|no|rather than|instead of|eliminat\w{1,4}|exclud\w{1,4}|rul(?:e|es|ed|ing) out|except|"
+    r"unlike)\b|n't\b)(?: (?:option|choice|answer|letter|compound|statement|structure|be|the|a)){0,3}"
+    r"[ \"'(]{0,3}\Z|(?:☐|\[ \])\s?\Z",
     re.IGNORECASE,
 )
 OF_A_LIST = re.compile(
@@ -160,10 +169,13 @@ AFFIRMED_BEFORE = re.compile(r"(?:[☑✅✔✓]|\[[xX]\])\s?$")
 
 # ---- text after a letter or an option
 
-AROUND = re.compile(r"(?:[\s.):(\[\]\"',]|-(?! ?\d)){0,6}")
+AROUND = re.compile(r"(?:[\s.):(\[\]\"',|]|-(?=\s)(?! \d)){0,6}")
+GLUED = re.compile(r"[)\]]\w")
 MARK = re.compile(r"[ \"'*]{0,2}(?:[.):\]\"',!;-]|[^\w\s\x00-\x7f]|\n|$)")
 ENDS_LINE = re.compile(r"[)\].!\"]{0,3}\s*(?:\n|$)")
-STOP = re.compile(r"\s?(?:[.,;!?)\]\n\"]|\((?!\w{1,3}[;,=)])|- |$)")
+STOP = re.compile(
+    r"\s?(?:[.,;!?)\]\n\"]|(?<=\s)(?:rather than|instead of|not|because|since)\b|\((?!\w{1,3}[;,=)])|- |$)"
+)
 NUMBER = re.compile(r"-? ?\d{1,30}(?:[, ]\d{3})*(?:\.\d{1,30})?")
 ABOUT_THE_OTHERS = re.compile(r"(?:none|all|both|neither) of (?:the above|these|the options|the choices)\b")
 GOES_ON = re.compile(r"\w|[%°^/*+=]|[-.,']\w")
@@ -178,8 +190,9 @@ AND = re.compile(
     re.IGNORECASE,
 )
 REJECTS = re.compile(
-    r"[\s\"')\].,:(-]{0,4}(?:[❌✗✘✖❎]|(?:incorrect|wrong|false|no|not (?:correct|right|true))\b(?! \w))|"
-    r"[\s\"')\].,:(-]{0,4}(?:incorrect|wrong|false|not (?:correct|right|true))\b|"
+    r"[\s\"')\].,:(|-]{0,4}(?:[❌✗✘✖❎]|(?:incorrect|wrong|false|no|not (?:correct|right|true))\b(?! \w))|"
+    r"[\s\"')\].,:(|-]{0,4}(?:incorrect|wrong|false|not (?:correct|right|true))\b|"
+    r" only if\b|"
     r"[\s\"')\].,:]{0,3}\b(?:is|are) (?:less|out|not as|tempting|a (?:distractor|trap)|the (?:worst|least))\b|"
     r"[\s\"')\]]{0,2}(?:(?:is|are|was|were|can|could|would|does|do|has|should)(?:n't| not| never)\b|cannot\b)|"
     r"[\s\"')\].,:]{0,3}\b(?:(?:is|are|was|were|can be|seems|would be|cannot be|can't be) (?:(?!not)\w{1,20} )?"
@@ -192,21 +205,27 @@ AFFIRMS = re.compile(
     r"[\s\"')\].,:]{0,3}\b(?:is|are|would be|seems(?: to be)?|appears to be|must be|looks|best) "
     r"(?:(?:the|a|my|most|likely|probably|clearly|indeed|also|definitely|therefore|thus|only|single|one) ){0,3}"
     r"(?:correct|right|best|true|appropriate|accurate|suitable|valid|plausible|probable|answer|choice)\b"
-    r"|[\s\"')\].,:(-]{0,4}(?:[✅✔✓☑]|(?:correct|right|true|yes)\b(?! \w))",
+    r"|[\s\"')\].,:(|-]{0,4}(?:[✅✔✓☑]|(?:correct|right|true|yes)\b(?! \w))|[^\n]{0,200}[✅✔✓☑]\s?(?:\n|$)"
+    r"|[ \"')\]]{0,3}(?:matches|fits)\b",
+    re.IGNORECASE,
+)
+IS_CHOSEN = re.compile(
+    r"[ \"')\]]{0,3}(?:the (?:best|correct|right|only) (?:answer|option|choice|match)\b|it is(?=[.,;!\n]|$))",
     re.IGNORECASE,
 )
 
 # ---- between two statements
 
 TAKES_BACK = re.compile(
-    r"\b(?:wait|correction|corrected|mistaken?|apologi[sz]e|apologies|sorry|on second thought|on reflection|reconsider|"
+    r"\b(?:wait|correction|corrected|mistaken?|apologi[sz]e|apologies|sorry|edit|misread|hold on|"
+    r"recomput\w*|on second thought|on reflection|reconsider|"
     r"scratch that)\b",
     re.IGNORECASE,
 )
 CONCLUDES = re.compile(
     r"\b(?:therefore|thus|hence|so|final|finally|conclusion|conclude|overall|consequently|in summary)\b", re.IGNORECASE
 )
-FINISHED = re.compile(r"[.!?:)\]\"'}%。！？…।؟]\s*$")
+FINISHED = re.compile(r"[.!?:|)\]\"'}%。！？…।؟]\s*$")
 
 
 def leaves_open(text: str) -> bool:
