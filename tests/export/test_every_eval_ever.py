@@ -254,7 +254,7 @@ def test_where_it_comes_from(exported: Exported) -> None:
     }
     details = one["score_details"]["details"]
     assert details["signature"].startswith(
-        f"cora|task:cora_demo@3|data:{details['data']}|probe:divergent|form:generate|reader:flexible|shots:0|"
+        f"cora|task:cora_demo@4|data:{details['data']}|probe:divergent|form:generate|reader:flexible|shots:0|"
     )
     assert (details["questions"], details["variants"]) == ("2", "52")
     generation = one["generation_config"]

@@ -44,7 +44,7 @@ def test_the_content_of_a_card(runs: list[Run]) -> None:
     (metric,) = [one for one in data["metrics"] if one["name"] == "cora (cora_demo)"]
     # One of two questions is right in every variant: 0.5 (1 - 0.5 + 0.5).
     assert (metric["type"], metric["value"]) == ("cora", 0.5)
-    assert metric["args"]["signature"].startswith("cora|task:cora_demo@3|")
+    assert metric["args"]["signature"].startswith("cora|task:cora_demo@4|")
     assert metric["args"]["questions"] == 2
 
 
