@@ -97,6 +97,8 @@ def read_response(
         answer,
         matches=None if answer.written is None or same is None else same(answer.written, doc["answer"]),
         followed=strict.reason is None,
+        cut_off=isinstance(response, Response) and response.cut_off,
+        came=response.came if isinstance(response, Response) else "",
         excerpt=response[:_EXCERPT] if answer.reason else "",
         size=len(response.encode("utf-8", "replace")) if answer.reason else 0,
     )

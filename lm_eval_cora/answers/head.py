@@ -15,6 +15,7 @@ _OPENS = re.compile(
     re.IGNORECASE,
 )
 """Marks at which reasoning begins: a tag of any kind whose name speaks of thinking, and a few other signs."""
+_OPENED = re.compile(rf"(?:{_OPENS.pattern})\s*\Z", re.IGNORECASE)
 _CLOSES = re.compile(
     rf"(?:<|&lt;)(?:\|?/|\|end_(?:of_)?){_MARK}\s?(?:\|?>|&gt;)|<\|inner_suffix\|>|\[/THINK\]|◁/think▷"
     r"|(?<!^)<unused\d+>(?!thought)|<channel\|>|\.\.\.\s?done thinking\.?"
@@ -35,6 +36,9 @@ _NEXT_QUESTION = re.compile(
     re.IGNORECASE,
 )
 """Where a response goes on with a question of its own, or with the answers to the exemplars."""
+
+_NEAR = 80
+"""Number of characters at the end of a prompt in which reasoning may be opened."""
 
 _ALONE = 20
 """Up to this many characters before a closing mark are an answer if nothing follows the mark."""
@@ -140,6 +144,16 @@ def is_reasoning(head: str) -> bool:
         (True, False)
     """
     return _OPENS.match(head) is not None
+
+
+def opens_reasoning(prompt: str) -> bool:
+    r"""Whether a prompt ends in an opening mark of reasoning, as the chat templates of some models do.
+
+    Example:
+        >>> opens_reasoning("<|Assistant|><think>\n"), opens_reasoning("<think>\n\n</think>\n\n")
+        (True, False)
+    """
+    return _OPENED.search(prompt[-_NEAR:]) is not None
 
 
 def why_nothing(head: str, otherwise: Reason) -> Reason:

@@ -18,6 +18,15 @@ _CHOOSES_NOTHING = (Reason.SEVERAL, Reason.REPEATED, Reason.CONTRADICTION, Reaso
 _RESPONSES = "`filtered_resps` in the samples file"
 
 
+_ADVICE = {
+    "a refusal": f"The model refuses to answer (see {_RESPONSES}): more tokens do not help",
+    "a tool call": "The model calls a tool: switch tools off on the server, or leave `tools` out of its settings",
+    "no text": "The server sends messages without text: look at its log, and send one request by hand",
+    "nothing: the server's filter removed it": "The server's content filter removes the answers: switch it off",
+}
+"""What helps if something else came instead of text."""
+
+
 @dataclass(frozen=True)
 class Conditions:
     """How the model was asked and how its answers were read.
@@ -43,15 +52,24 @@ def advise_on_invalid(records: Sequence[Record], setting: Conditions) -> list[st
         setting: How the model was asked and how its answers were read.
 
     Returns:
-        One line for each answer format (a letter, yes or no, all letters) with many invalid answers: the most
+        A line if the token limit cut off most responses. Then one line for each answer format (a letter, yes or no, all letters) with many invalid answers: the most
         frequent reason, an example response, and the option that helps. Empty if few answers are invalid.
     """
+    cut = [record for record in records if record.cut_off]
+    first = []
+    if len(cut) > len(records) / 2:
+        lost = sum(record.invalid for record in cut)
+        limit = "" if setting.limit is None else f" of {setting.limit:,} tokens"
+        first.append(
+            f"the token limit{limit} cut off {len(cut):,} of {len(records):,} responses, and {lost:,} of these have no "
+            f"answer; {_room(setting.limit)}"
+        )
     by_format: dict[str, list[Record]] = {}
     for record in records:
         by_format.setdefault(record.ask, []).append(record)
     alone = len(by_format) == 1
     notices = [_advise_on(FORMATS[name], members, setting, alone=alone) for name, members in by_format.items()]
-    return [notice for notice in notices if notice]
+    return [*first, *(notice for notice in notices if notice)]
 
 
 def _advise_on(wanted: AnswerFormat, records: Sequence[Record], setting: Conditions, *, alone: bool) -> str:
@@ -61,13 +79,15 @@ def _advise_on(wanted: AnswerFormat, records: Sequence[Record], setting: Conditi
         return ""
     reason, count = reasons.most_common(1)[0]
     examples = [record for record in records if record.reason is reason]
+    came = Counter(record.came for record in records if record.reason is not None).most_common(1)[0][0]
     excerpt = next((record.excerpt for record in examples if record.excerpt), "")
     shown = f", for example {excerpt!r}" if excerpt else ""  # repr escapes control characters
+    instead = f"; instead of text came {came}" if came else ""
     what = f" to prompts that ask for {wanted.description}" if not alone else ""
     return (
         f"{total / len(records):.0%} of the answers{what} are invalid, so the scores say little about what the model "
-        f"knows. The most frequent reason: {reason} ({count:,} of {len(records):,}{shown}). "
-        f"{_advice(reason, wanted, setting, ended=_ended(examples, setting.limit))}"
+        f"knows. The most frequent reason: {reason} ({count:,} of {len(records):,}{shown}){instead}. "
+        f"{_ADVICE.get(came) or _advice(reason, wanted, setting, ended=_ended(examples, setting.limit))}"
     )
 
 

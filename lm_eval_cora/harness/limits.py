@@ -8,10 +8,12 @@ from typing import Any
 
 from lm_eval.api.instance import Instance
 
+from lm_eval_cora.answers.head import opens_reasoning
 from lm_eval_cora.harness.forwarding import ask, behind
 from lm_eval_cora.harness.log import logger
 from lm_eval_cora.harness.questions import task_of
 from lm_eval_cora.options import OptionError
+from lm_eval_cora.reading import Response, Skipped
 
 _LEAST_ROOM, _SHARE_OF_ROOM = 4, 8
 """A response counts as complete if at least 4 tokens and an eighth of the limit are unused. The margin is for special
@@ -103,6 +105,8 @@ def _is_whole(lm: Any, response: Any, limit: int) -> bool:
     a model with a `think_end_token`, which always removes it.
     """
     model = behind(lm)
+    if type(response) is Response:  # the server said why it ended
+        return not response.cut_off
     if not isinstance(response, str) or not response or getattr(model, "think_end_token", None) is not None:
         return False
     room = limit - max(_LEAST_ROOM, limit // _SHARE_OF_ROOM)
@@ -111,6 +115,38 @@ def _is_whole(lm: Any, response: Any, limit: int) -> bool:
     try:
         tokens = model.tok_encode(response)
         return len(tokens) <= room and all(isinstance(token, int) for token in tokens)
+    except Exception:  # most APIs have no tokenizer, or one with another interface
+        return False
+
+
+def known(model: Any, request: Instance, response: Any) -> Any:
+    """Attach to a response what is known about it besides its text.
+
+    Args:
+        model: The back end, None if unknown.
+        request: The request with its final token limit.
+        response: The response.
+
+    Returns:
+        A `Response`. Without a finish reason, a response that has as many tokens as the limit was cut off. With a
+        `think_end_token`, one that was cut off before this token is reasoning.
+    """
+    if not isinstance(response, str) or isinstance(response, Skipped):
+        return response
+    prompt, settings = request.args
+    come = response if isinstance(response, Response) else Response(response)
+    cut_off = come.cut_off or (come is not response and _reaches(model, response, settings.get("max_gen_toks")))
+    end = getattr(model, "think_end_token", None)
+    opened = opens_reasoning(str(prompt)) or (cut_off and end is not None and str(end) not in response)
+    return Response(str(response), cut_off=cut_off, opened=opened, came=come.came)
+
+
+def _reaches(model: Any, response: str, limit: Any) -> bool:
+    """Whether a response has as many tokens as the limit; False if they cannot be counted."""
+    if not isinstance(limit, int) or len(response.encode("utf-8", "replace")) < limit:  # a token has at least one byte
+        return False
+    try:
+        return len(model.tok_encode(response)) >= limit
     except Exception:  # most APIs have no tokenizer, or one with another interface
         return False
 

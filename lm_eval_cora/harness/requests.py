@@ -10,7 +10,7 @@ from typing import Any
 from lm_eval_cora.harness.compat import argument_of_the_run
 from lm_eval_cora.options import OptionError
 from lm_eval_cora.question import is_encodable
-from lm_eval_cora.reading import SKIPPED_IN_SAMPLES, Skipped
+from lm_eval_cora.reading import SKIPPED_IN_SAMPLES, Response, Skipped
 
 
 def with_room_for(tokens: int, settings: dict[str, Any]) -> dict[str, Any]:
@@ -137,6 +137,9 @@ def encodable(response: Any) -> Any:
     """
     if isinstance(response, Skipped) or not isinstance(response, str):
         return response
+    if isinstance(response, Response):
+        text = encodable(str(response))
+        return Response(text, cut_off=response.cut_off, opened=response.opened, came=response.came)
     if response in SKIPPED_IN_SAMPLES:  # a model wrote it
         return f"{response} "
     if is_encodable(response):

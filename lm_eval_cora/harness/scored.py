@@ -12,8 +12,18 @@ from typing import Any
 from lm_eval.api.task import ConfigurableTask
 
 from lm_eval_cora.harness.advice import Conditions, advise_on_invalid
-from lm_eval_cora.harness.compat import RecordCell, RecordScore, Undefined, filters_of, samples_are_logged, slim
+from lm_eval_cora.harness.compat import (
+    RecordCell,
+    RecordScore,
+    Undefined,
+    filters_of,
+    model_of_the_run,
+    samples_are_logged,
+    slim,
+)
 from lm_eval_cora.harness.docs import Doc
+from lm_eval_cora.harness.forwarding import behind
+from lm_eval_cora.harness.limits import known
 from lm_eval_cora.harness.log import logger
 from lm_eval_cora.harness.notices import (
     describe_incomplete,
@@ -128,7 +138,7 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
     def _is_settled(self, request: Any, response: str) -> bool:
         if self.config.process_results is not score_response:
             return False
-        copy = replace(request, resps=[encodable(response)], filtered_resps={})
+        copy = replace(request, resps=[self._known(request, response)], filtered_resps={})
         self._filter([copy])
         return all(
             is_settled(copy.doc, filtered, self._options.reader)
@@ -138,7 +148,7 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
     def _score_early(self, answered: Sequence[tuple[Requests, Sequence[Any]]]) -> list[bool | None]:
         variants = [
             [
-                replace(request, resps=[encodable(response)], filtered_resps={})
+                replace(request, resps=[self._known(request, response)], filtered_resps={})
                 for request, response in zip(requests, responses, strict=True)
             ]
             for requests, responses in answered
@@ -160,7 +170,7 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
         """
         self._attempt("freeing memory", partial(slim, self.instances, prompts=not samples_are_logged()))
         for instance in self.instances:
-            instance.resps = [encodable(response) for response in instance.resps]
+            instance.resps = [self._known(instance, response) for response in instance.resps]
         self._filter(self.instances)
         if self._samples and (
             notice := self._attempt(
@@ -170,6 +180,14 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
             logger.warning("%s: %s", self.task_name, notice)
         if self._writes and callable(self.config.process_results):  # not --predict_only
             self._attempt("comparing answers", partial(self._compare_answers, self.instances))
+
+    def _known(self, request: Any, response: Any) -> Any:
+        """A response that can be written to a file, with what is known about it."""
+        response = encodable(response)
+        if self.OUTPUT_TYPE != "generate_until":
+            return response
+        marked = self._attempt("a response", partial(known, behind(model_of_the_run()), request, response))
+        return response if marked is None else marked
 
     def _filter(self, instances: Sequence[Any]) -> None:
         """Filter the responses, except skipped ones, on which a user's own filter may fail."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
@@ -24,6 +25,7 @@ from lm_eval_cora.harness.failures import (
     status_of,
 )
 from lm_eval_cora.harness.log import logger
+from lm_eval_cora.reading import Response
 
 DELAYS = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0)
 """Seconds before each retry, a minute in total. If `max_retries` is larger, the last delay is repeated."""
@@ -35,10 +37,15 @@ _expected: ContextVar[int | None] = ContextVar("_expected", default=None)
 """Number of prompts in the request whose response is being parsed. Each asyncio task has its own value."""
 
 
-class NoAnswer(str):
+class NoAnswer(Response):
     """The answer if a server sent no text. It counts as empty, and a later run asks again."""
 
     __slots__ = ()
+
+    def __new__(cls, text: str = "", **known: Any) -> NoAnswer:
+        """Create the answer."""
+        answer: NoAnswer = super().__new__(cls, text, **known)  # type: ignore[assignment]
+        return answer
 
 
 def patient(back_end: type) -> type:
@@ -159,10 +166,16 @@ class _Patient:
             return [NoAnswer()] * outputs.size
         expected = _expected.get()
         _check(outputs, expected)
+        ends = [end for output in (outputs if isinstance(outputs, list) else [outputs]) for end in _ends(output)]
         texts = super().parse_generations(outputs=outputs, **named)  # type: ignore[misc]
         if expected is not None and len(texts) != expected:
             raise NoChoicesError
-        return [NoAnswer() if text is None else text for text in texts]
+        if len(ends) != len(texts):
+            return [NoAnswer() if text is None else text for text in texts]
+        return [
+            NoAnswer(**(end or {})) if text is None else text if end is None else Response(text, **end)
+            for text, end in zip(texts, ends, strict=True)
+        ]
 
     def parse_logprobs(self, outputs: Any, **named: Any) -> list[tuple[float, bool]]:
         """The log-likelihoods in a response; a missing one is nan."""
@@ -204,6 +217,56 @@ class _Patient:
         else:
             self.tally.failed[kind] += size
         return None
+
+
+_CUT_OFF = ("length", "max_tokens", "max_output_tokens")
+"""Finish reasons that name the token limit."""
+
+
+def _ends(output: Any) -> list[dict[str, Any] | None]:
+    """Return how each answer of a response ended, by index; None if the server does not say.
+
+    The message of an answer is changed: the harness reads its `content`, which becomes the text of content parts, the
+    refusal, or the arguments of a tool call.
+    """
+    choices = output.get("choices") if isinstance(output, dict) else None
+    ends: dict[int, dict[str, Any] | None] = {}
+    for choice in choices or []:
+        came = ""
+        if "logprobs" not in choice and isinstance(choice.get("text"), str) and "message" not in choice:
+            choice["message"] = {"content": choice["text"]}
+        if isinstance(message := choice.get("message"), dict):
+            message["content"], came = _text_of(message)
+        finish = choice.get("finish_reason")
+        if finish == "content_filter" and not came:
+            came = (
+                "" if (isinstance(message, dict) and message["content"]) else "nothing: the server's filter removed it"
+            )
+        known = {"cut_off": finish in _CUT_OFF, "came": came}
+        ends[choice.get("index", 0)] = known if finish or came else None
+    return [end for _, end in sorted(ends.items())]
+
+
+def _text_of(message: dict[str, Any]) -> tuple[str | None, str]:
+    """Return the text of a message, and what came instead of text."""
+    content = message.get("content")
+    if isinstance(content, list):
+        parts = [part.get("text") for part in content if isinstance(part, dict)]
+        content = "".join(part for part in parts if isinstance(part, str))
+    if isinstance(content, str) and content:
+        return content, ""
+    if isinstance(refusal := message.get("refusal"), str) and refusal:
+        return refusal, "a refusal"
+    calls = message.get("tool_calls") or [{"function": message.get("function_call")}]
+    call = calls[0].get("function") if isinstance(calls, list) and isinstance(calls[0], dict) else None
+    if isinstance(call, dict) and call.get("arguments"):
+        arguments = call["arguments"]
+        return arguments if isinstance(arguments, str) else json.dumps(arguments), "a tool call"
+    if message.get("reasoning_content") or message.get("reasoning"):
+        return None, "reasoning without an answer"
+    if content is None or content == "":
+        return content, "no text"
+    return str(content), f"content of type {type(content).__name__}"
 
 
 class _NoResponse(dict[str, Any]):
