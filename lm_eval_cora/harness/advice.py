@@ -52,8 +52,9 @@ def advise_on_invalid(records: Sequence[Record], setting: Conditions) -> list[st
         setting: How the model was asked and how its answers were read.
 
     Returns:
-        A line if the token limit cut off most responses. Then one line for each answer format (a letter, yes or no, all letters) with many invalid answers: the most
-        frequent reason, an example response, and the option that helps. Empty if few answers are invalid.
+        A line if the token limit cut off most responses. Then a line for each answer format (a letter, yes or no, all
+        letters) with many invalid answers: the most frequent reason, an example response, and the option that helps.
+        Empty if few answers are invalid.
     """
     cut = [record for record in records if record.cut_off]
     first = []
