@@ -1,12 +1,14 @@
-"""Measure both readers on labelled answers of real chat models: right, wrong, missed, and read for no reason.
+"""Measure both readers on labelled answers of real models: right, wrong, missed, and read though nothing is chosen.
 
-A line of the file is an object with the `model`, the `prompt`, the `options` as printed, the `response`, and the
-`label`: the letter of the option that the response chooses according to people, or null if it chooses none. Lines whose
-label is the option "I do not know" or "Refused" are left out, because the models refused in their own words.
+A line of a file is an object with the `model` (or the `kind`, for made-up responses), the `options` as printed, the
+`response`, and the `label`: the letter of the option that the response chooses according to people. Any other label,
+such as null or NONE, means that it chooses none. Two kinds of lines are left out: those whose label is the option "I do
+not know" or "Refused", because the models refused in their own words, and those that answer several questions
+(SERIES).
 
-The file is split in half by a hash of the prompt. The rules of the flexible reader were developed on the first half.
+The models are split in half by a hash of their name. The rules of the flexible reader were developed on the first half.
 
-    python benchmarks/readers.py FILE [--half both|development|held-out] [--show [READER]]
+    python benchmarks/readers.py FILE_OR_FOLDER ... [--half both|development|held-out] [--show [READER]]
     python benchmarks/readers.py FILE --tokenizer FOLDER [--gguf_file NAME]   # by number of tokens
 
 `--show` prints up to 20 random responses on which a reader (default: flexible) and the label disagree. With
@@ -58,16 +60,18 @@ class Labelled(NamedTuple):
 
 def labelled(path: Path) -> Iterator[Labelled]:
     """Yield the lines of a file, except those that are left out."""
-    for line in path.read_text(encoding="utf-8").splitlines():
-        given = json.loads(line)
-        label = None if given["label"] is None else LETTERS.index(given["label"])
-        if label is None or given["options"][label] not in LEFT_OUT:
-            yield Labelled(given["model"], half_of(given["prompt"]), given["options"], given["response"], label)
+    with path.open(encoding="utf-8") as lines:
+        for given in map(json.loads, lines):
+            said = given["label"]
+            label = LETTERS.index(said) if said is not None and len(said) == 1 else None
+            model = given.get("model") or given["kind"]
+            if said != "SERIES" and (label is None or given["options"][label] not in LEFT_OUT):
+                yield Labelled(model, half_of(model), given["options"], given["response"], label)
 
 
-def half_of(prompt: str) -> str:
-    """Return the half of a prompt. The same question for two models is in the same half."""
-    return HALVES[sha256(prompt.encode()).digest()[0] % 2]
+def half_of(model: str) -> str:
+    """Return the half of a model."""
+    return HALVES[sha256(model.encode()).digest()[0] % 2]
 
 
 def outcome(read: Read, line: Labelled) -> str:
@@ -81,7 +85,7 @@ def outcome(read: Read, line: Labelled) -> str:
 def table(lines: Sequence[Labelled]) -> None:
     """Print the outcomes of both readers, for each model and for all models."""
     shares = " ".join(f"{name:>7}" for name in ("answers", "right", "wrong", "missed"))
-    print(f"{'half':<12} {'model':<12} {'reader':<9} {shares}  without choice")
+    print(f"{'half':<12} {'model':<36} {'reader':<9} {shares}  without choice")
     for half in HALVES:
         part = [line for line in lines if line.half == half]
         for model in (*sorted({line.model for line in part}), "all"):
@@ -91,7 +95,7 @@ def table(lines: Sequence[Labelled]) -> None:
                 chosen = sum(line.label is not None for line in own)
                 found = [f"{counts[what] / max(1, chosen):>7.2%}" for what in ("right", "wrong", "missed")]
                 none = f"{counts['read for no reason']} of {len(own) - chosen} read"
-                print(f"{half:<12} {model:<12} {name:<9} {chosen:>7,} {' '.join(found)}  {none}")
+                print(f"{half:<12} {model:<36} {name:<9} {chosen:>7,} {' '.join(found)}  {none}")
 
 
 def disagreements(lines: Sequence[Labelled], name: str, seed: int) -> None:
@@ -123,22 +127,24 @@ def lengths(lines: Sequence[Labelled], tokenizer: Any) -> None:
 def main() -> None:
     """Measure the readers on a file and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("file", type=Path)
+    parser.add_argument("paths", type=Path, nargs="+", metavar="FILE_OR_FOLDER")
     parser.add_argument("--half", choices=("both", *HALVES), default="both")
     parser.add_argument("--show", choices=tuple(READERS), nargs="?", const="flexible", metavar="READER")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--tokenizer")
     parser.add_argument("--gguf_file")
     given = parser.parse_args()
-    lines = [line for line in labelled(given.file) if given.half in ("both", line.half)]
-    table(lines)
-    if given.show:
-        disagreements(lines, given.show, given.seed)
-    if given.tokenizer:
-        from transformers import AutoTokenizer
+    for path in given.paths:
+        for file in sorted(path.glob("*.jsonl")) if path.is_dir() else [path]:
+            lines = [line for line in labelled(file) if given.half in ("both", line.half)]
+            print(f"\n{file.name}")
+            table(lines)
+            if given.show:
+                disagreements(lines, given.show, given.seed)
+            if given.tokenizer:
+                from transformers import AutoTokenizer
 
-        print()
-        lengths(lines, AutoTokenizer.from_pretrained(given.tokenizer, gguf_file=given.gguf_file))
+                lengths(lines, AutoTokenizer.from_pretrained(given.tokenizer, gguf_file=given.gguf_file))
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ Functions:
 - `read_runs`: read runs of the harness.
 - `expand`: make the variants of questions, and their prompts.
 - `read`: read a model's responses to these prompts, and score them.
+- `read_answer`: read one response, and see which rule and which characters decided.
 - `metrics`: metrics of arrays, such as `metrics.cora(correct)`.
 - `stop_early`: wrap a model of the harness so that it skips requests which cannot change the scores.
 - `tasks_folder`: the folder of the task files, for `TaskManager(include_path=...)`.
@@ -28,8 +29,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from lm_eval_cora import metrics as metrics
+    from lm_eval_cora.answers import Answer as Answer
     from lm_eval_cora.discovery.location import tasks_folder as tasks_folder
     from lm_eval_cora.expansion import expand as expand
+    from lm_eval_cora.explain import read_answer as read_answer
     from lm_eval_cora.harness import stop_early as stop_early
     from lm_eval_cora.metrics.estimate import Estimate as Estimate
     from lm_eval_cora.scores import Comparison as Comparison
@@ -48,6 +51,7 @@ _MODULES = {
     "read_runs": "sources",
     "expand": "expansion",
     "read": "sources",
+    "read_answer": "explain",
     "metrics": "metrics",
     "stop_early": "harness",
     "tasks_folder": "discovery.location",
@@ -55,6 +59,7 @@ _MODULES = {
     "Comparison": "scores",
     "Estimate": "metrics.estimate",
     "Variant": "variants",
+    "Answer": "answers",
 }
 """The module of each public name. The start-up module imports this package with the harness, so nothing is imported
 before it is used."""
@@ -65,6 +70,7 @@ __all__ = [  # noqa: RUF022  # the order of the documentation
     "read_runs",
     "expand",
     "read",
+    "read_answer",
     "metrics",
     "stop_early",
     "tasks_folder",
@@ -72,6 +78,7 @@ __all__ = [  # noqa: RUF022  # the order of the documentation
     "Comparison",
     "Estimate",
     "Variant",
+    "Answer",
 ]
 
 

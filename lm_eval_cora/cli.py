@@ -23,7 +23,7 @@ from lm_eval_cora.commands.output import STDOUT, say
 from lm_eval_cora.commands.plans import print_plan
 from lm_eval_cora.commands.reports import print_comparison, write_export, write_report
 from lm_eval_cora.commands.running import run_harness
-from lm_eval_cora.commands.scoring import print_guessing, print_scores
+from lm_eval_cora.commands.scoring import print_answer, print_guessing, print_scores
 from lm_eval_cora.discovery.location import remove_leftovers
 from lm_eval_cora.options import OptionError
 from lm_eval_cora.report import ReportError
@@ -119,6 +119,7 @@ _COMMANDS: dict[str, Command] = {
     "score": print_scores,
     "export": write_export,
     "leaderboard": write_leaderboard,
+    "read": print_answer,
     "guess": print_guessing,
     "tasks": list_tasks,
 }

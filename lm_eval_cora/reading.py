@@ -90,21 +90,22 @@ def read_response(
         False
     """
     response = response_of(results)
-    strict = read_answer(doc, response, "strict")
-    answer = strict if reader == "strict" else read_answer(doc, response, reader)
+    strict = answer_in(doc, response, "strict")
+    answer = strict if reader == "strict" else answer_in(doc, response, reader)
     return Record.of(
         doc,
         answer,
         matches=None if answer.written is None or same is None else same(answer.written, doc["answer"]),
         followed=strict.reason is None,
         cut_off=isinstance(response, Response) and response.cut_off,
+        opened=isinstance(response, Response) and response.opened,
         came=response.came if isinstance(response, Response) else "",
         excerpt=response[:_EXCERPT] if answer.reason else "",
         size=len(response.encode("utf-8", "replace")) if answer.reason else 0,
     )
 
 
-def read_answer(doc: Doc, response: str, reader: Reader) -> Answer:
+def answer_in(doc: Doc, response: str, reader: Reader) -> Answer:
     """Read a response with one reader, with what is known about the response besides its text."""
     known = response if isinstance(response, Response) else Response(response)
     text = f"{OPENING_MARK}{known}" if known.opened else str(known)
@@ -119,7 +120,7 @@ def is_settled(doc: Doc, response: str, reader: Reader) -> bool:
         >>> is_settled(doc, "B\n\nWater boils.", "flexible"), is_settled(doc, "Let me think", "flexible")
         (True, False)
     """
-    return read_answer(doc, response, reader).settled
+    return answer_in(doc, response, reader).settled
 
 
 def read_likelihoods(doc: Doc, results: Sequence[Any]) -> Record:
@@ -158,7 +159,7 @@ def skipped(doc: Doc) -> Record:
 
 def written_answer(doc: Doc, results: Sequence[Any], reader: Reader) -> str | None:
     """Return the written answer in the first response; None if there is none."""
-    return read_answer(doc, response_of(results), reader).written
+    return answer_in(doc, response_of(results), reader).written
 
 
 def response_of(results: Sequence[Any]) -> str:

@@ -20,6 +20,7 @@ class Record(Variant, Answer):
         followed: Whether the response is in the requested format, so that the strict reader can read it; None if
             unknown.
         cut_off: Whether the token limit ended the response; ignored if records are compared.
+        opened: Whether the response begins inside reasoning; ignored if records are compared.
         came: What came instead of text; empty if text came; ignored if records are compared.
         excerpt: Beginning of an invalid response; ignored if records are compared.
         size: Number of bytes of an invalid response; ignored if records are compared.
@@ -31,6 +32,7 @@ class Record(Variant, Answer):
     skipped: bool = field(default=False, kw_only=True)
     followed: bool | None = field(default=None, kw_only=True)
     cut_off: bool = field(default=False, compare=False, kw_only=True)
+    opened: bool = field(default=False, compare=False, kw_only=True)
     came: str = field(default="", compare=False, kw_only=True)
     excerpt: str = field(default="", compare=False, kw_only=True)
     size: int = field(default=0, compare=False, kw_only=True)

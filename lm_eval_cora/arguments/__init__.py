@@ -9,7 +9,7 @@ from lm_eval_cora import __version__
 from lm_eval_cora.arguments.deciding import add_gate, add_plan
 from lm_eval_cora.arguments.parser import Command, Parser
 from lm_eval_cora.arguments.reporting import add_compare, add_export, add_leaderboard, add_report
-from lm_eval_cora.arguments.running import add_guess, add_run, add_score, add_tasks
+from lm_eval_cora.arguments.running import add_guess, add_read, add_run, add_score, add_tasks
 
 _ADD = {
     "run": add_run,
@@ -20,6 +20,7 @@ _ADD = {
     "score": add_score,
     "export": add_export,
     "leaderboard": add_leaderboard,
+    "read": add_read,
     "guess": add_guess,
     "tasks": add_tasks,
 }

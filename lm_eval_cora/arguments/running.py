@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from lm_eval_cora.answer_columns import COLUMNS
+from lm_eval_cora.answers import Reader
 from lm_eval_cora.arguments.parser import Command, add_command, add_json, between
+from lm_eval_cora.formats import FORMATS
 from lm_eval_cora.metrics.guessing import CERTAIN
 from lm_eval_cora.options import OptionError
 from lm_eval_cora.stopping.rule import EXACT
@@ -100,6 +102,25 @@ def add_score(commands: Any, run: Command) -> None:
     for name, column in COLUMNS.items():
         parser.add_argument(f"--{name}", metavar="COLUMN", help=column.about)
     add_json(parser)
+
+
+def add_read(commands: Any, run: Command) -> None:
+    """Add the command `read`."""
+    parser = add_command(
+        commands,
+        "read",
+        run,
+        "read one response: which option it chooses, by which rule, and which characters decided",
+        "lm-eval-cora read --options Steam Ice Fog --response 'So the answer is B.'\n"
+        "  lm-eval-cora read --options Steam Ice Fog < response.txt",
+    )
+    parser.add_argument("--options", nargs="*", default=[], metavar="TEXT", help="the options as printed, in order")
+    parser.add_argument("--response", metavar="TEXT", help="the response; without it, standard input is read")
+    parser.add_argument(
+        "--format", default="letter", choices=tuple(FORMATS), help="what was asked for (default: letter)"
+    )
+    parser.add_argument("--reader", default="flexible", choices=get_args(Reader), help="the reader (default: flexible)")
+    parser.add_argument("--cut-off", action="store_true", help="the token limit ended the response")
 
 
 def add_guess(commands: Any, run: Command) -> None:

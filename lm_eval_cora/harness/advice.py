@@ -61,9 +61,11 @@ def advise_on_invalid(records: Sequence[Record], setting: Conditions) -> list[st
     if len(cut) > len(records) / 2:
         lost = sum(record.invalid for record in cut)
         limit = "" if setting.limit is None else f" of {setting.limit:,} tokens"
+        few = lost <= TOO_MANY_INVALID * len(cut)
+        advice = "most answers came before the cut, so more tokens would change little" if few else _room(setting.limit)
         first.append(
             f"the token limit{limit} cut off {len(cut):,} of {len(records):,} responses, and {lost:,} of these have no "
-            f"answer; {_room(setting.limit)}"
+            f"answer; {advice}"
         )
     by_format: dict[str, list[Record]] = {}
     for record in records:

@@ -238,10 +238,8 @@ def _ends(output: Any) -> list[dict[str, Any] | None]:
         if isinstance(message := choice.get("message"), dict):
             message["content"], came = _text_of(message)
         finish = choice.get("finish_reason")
-        if finish == "content_filter" and not came:
-            came = (
-                "" if (isinstance(message, dict) and message["content"]) else "nothing: the server's filter removed it"
-            )
+        if finish == "content_filter" and came == "no text":
+            came = "nothing: the server's filter removed it"
         known = {"cut_off": finish in _CUT_OFF, "came": came}
         ends[choice.get("index", 0)] = known if finish or came else None
     return [end for _, end in sorted(ends.items())]
@@ -298,6 +296,8 @@ def _check(outputs: Any, size: int | None) -> None:
     choices = outputs["choices"]
     if not isinstance(choices, list) or not all(isinstance(choice, dict) for choice in choices):
         raise MalformedError("'choices' is not a list of objects")
+    if size is not None and len(choices) > size:  # more samples than were asked for
+        choices = outputs["choices"] = [choice for choice in choices if choice.get("index") in range(size)]
     if not choices or (size is not None and len(choices) < size):
         raise NoChoicesError
     if len(choices) == 1:

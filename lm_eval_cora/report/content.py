@@ -251,6 +251,9 @@ class Answered:
         said: The parsed answer, or the reason why the response has no valid answer.
         response: The response, or the scores of the answers; shortened if it is long. Untrusted text.
         options: The options as printed; empty if the prompt has none.
+        rule: The rule that read the answer; empty if unknown.
+        parts: The text before, in and after the characters that decided; empty if unknown. Untrusted text.
+        places: For an invalid answer, what was found and why it does not count. Untrusted text.
     """
 
     kind: str
@@ -258,6 +261,9 @@ class Answered:
     said: str
     response: str
     options: Sequence[PrintedOption] = ()
+    rule: str = ""
+    parts: Sequence[str] = ()
+    places: Sequence[str] = ()
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,16 @@ from typing import Any
 
 import numpy as np
 
+from lm_eval_cora.explain import around, places
 from lm_eval_cora.formats import FORMATS, format_of
 from lm_eval_cora.metrics.consistency import agreement
 from lm_eval_cora.question import LETTERS, shorten
+from lm_eval_cora.reading import OPENING_MARK, answer_in
 from lm_eval_cora.records import Record
 from lm_eval_cora.report.content import Answered, Cell, Example, Examples, PrintedOption, Table
 from lm_eval_cora.report.numbers import Number
 from lm_eval_cora.report.run import Run
+from lm_eval_cora.report.samples import known_response
 from lm_eval_cora.responses import Ints
 
 BANDS = 24
@@ -147,7 +150,25 @@ def _answered(record: Record, line: Mapping[str, Any]) -> Answered:
     ]
     read = FORMATS[record.ask].said(record, letters=True)
     said = str(record.reason) if record.reason else shorten(read or "", 80)
-    return Answered(record.kind, verdict, said, _cut(response_text(line)), options)
+    text = response_text(line)
+    return Answered(record.kind, verdict, said, _cut(text), options, **_why(record, line, text))
+
+
+def _why(record: Record, line: Mapping[str, Any], text: str) -> dict[str, Any]:
+    """Read a response again for the rule and the characters that decided; the reader is the one that read the record.
+
+    The run may have used another reader, so nothing is marked if the answer differs.
+    """
+    responses = line.get("filtered_resps") or [None]
+    if not isinstance(responses[0], str) or record.skipped:
+        return {}
+    answer = answer_in(line["doc"], known_response(line), "strict" if record.rule == "the first word" else "flexible")
+    if (answer.picked, answer.selected, answer.written) != (record.picked, record.selected, record.written):
+        return {}
+    offset = len(OPENING_MARK) if line.get("opened") is True else 0
+    if answer.span is None or answer.span[0] < offset:
+        return {"places": [] if offset else places(text, answer)}
+    return {"rule": answer.rule, "parts": around(text, (answer.span[0] - offset, answer.span[1] - offset))}
 
 
 def response_text(line: Mapping[str, Any]) -> str:

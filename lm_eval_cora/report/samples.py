@@ -23,7 +23,7 @@ from lm_eval_cora.lines import DEEPEST, LONGEST, bounded_lines, is_deep
 from lm_eval_cora.packed import PackedRecords
 from lm_eval_cora.probes import PROBES, Probe
 from lm_eval_cora.question import MAX_OPTIONS, Form
-from lm_eval_cora.reading import SKIPPED_IN_SAMPLES, read_likelihoods, read_response, skipped
+from lm_eval_cora.reading import SKIPPED_IN_SAMPLES, Response, read_likelihoods, read_response, response_of, skipped
 from lm_eval_cora.report import ReportError
 from lm_eval_cora.responses import IDENTITIES, Ints
 
@@ -202,6 +202,12 @@ def is_ours(sample: Any) -> bool:
     return isinstance(doc, dict) and doc.keys() >= {"question_id", "ordinal", "variants"}
 
 
+def known_response(sample: Mapping[str, Any]) -> Response:
+    """Return the response of a samples line, with what the run knew about it."""
+    response = response_of(sample["filtered_resps"])
+    return Response(response, cut_off=sample.get("cut_off") is True, opened=sample.get("opened") is True)
+
+
 def _take(line: bytes, offset: int, found: Found, reader: Reader) -> str:
     """Add the sample of a line to `found`; return the reason if it cannot be used, else an empty text."""
     try:
@@ -221,7 +227,7 @@ def _take(line: bytes, offset: int, found: Found, reader: Reader) -> str:
         elif form == "loglikelihood":
             record = read_likelihoods(doc, [_numbers(response) for response in responses])
         else:
-            record = read_response(doc, responses, reader=reader)
+            record = read_response(doc, [known_response(sample)], reader=reader)
         names = sample.get("metrics", ())
         samples = found.get(str(sample.get("filter", "none")))
         if samples is None or not samples.metrics:

@@ -17,7 +17,7 @@ from lm_eval_cora.arguments import make_parser
 from tests.support.markdown import ROOT, blocks
 
 PAGE = ROOT / "docs/deciding.md"
-NAMES = ("run", "report", "compare", "plan", "gate", "score", "export", "leaderboard", "guess", "tasks")
+NAMES = ("run", "report", "compare", "plan", "gate", "score", "export", "leaderboard", "read", "guess", "tasks")
 
 
 @pytest.fixture(scope="module")

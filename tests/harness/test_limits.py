@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from lm_eval_cora.harness import stop_early
+from lm_eval_cora.harness.limits import known
 from lm_eval_cora.options import OptionError
+from lm_eval_cora.reading import SKIPPED, Response
 from tests.support.responses import STYLES
 from tests.support.simulated import Simulated, run, scores
 from tests.support.stopping import Moody, chance
@@ -153,3 +156,29 @@ def test_a_response_that_is_no_text_ends_nothing() -> None:
     model.rule = lambda _: None  # type: ignore[assignment, return-value]
     values = scores(run(stop_early(model, None, max_gen_toks=(4, 8)), "cora_demo", {"questions": 1}))
     assert values["invalid"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("prompt", "model", "response", "cut_off", "opened"),
+    [
+        ("Q", {"tok_encode": str.split}, "a b c d", True, False),
+        ("Q", {"tok_encode": str.split}, "a b c", False, False),
+        ("Q", {}, "a b c d", False, False),  # the tokens cannot be counted
+        ("Q<think>\n", {}, "a b c d", False, True),
+        ("Q<think>\n\n</think>\n", {}, "a b c d", False, False),
+        ("Q", {"tok_encode": str.split, "think_end_token": "</think>"}, "a b c d", True, True),
+        ("Q", {"tok_encode": str.split}, Response("a b c d"), False, False),  # the server says that it ended by itself
+        ("Q", {}, Response("a", cut_off=True), True, False),
+    ],
+)
+def test_what_is_known_about_a_response(
+    prompt: str, model: dict[str, Any], response: str, cut_off: bool, opened: bool
+) -> None:
+    request = SimpleNamespace(args=(prompt, {"max_gen_toks": 4}))
+    marked = known(SimpleNamespace(**model), request, response)
+    assert (marked, marked.cut_off, marked.opened) == (str(response), cut_off, opened)
+
+
+@pytest.mark.parametrize("response", [SKIPPED, None, 3.5])
+def test_what_is_no_response_is_not_marked(response: Any) -> None:
+    assert known(None, SimpleNamespace(args=("", {})), response) is response

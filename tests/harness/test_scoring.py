@@ -28,7 +28,18 @@ DOC: dict[str, Any] = {
 
 def test_a_record_holds_what_the_metrics_need() -> None:
     assert score_response(DOC, ["(B) since"]) == Record(
-        "q1", 8, 1, "shuffled", (1, 0), 0, picked=0, reason=None, category="physics", position=1, followed=True
+        "q1",
+        8,
+        1,
+        "shuffled",
+        (1, 0),
+        0,
+        picked=0,
+        reason=None,
+        category="physics",
+        position=1,
+        followed=True,
+        rule="a letter at the start",
     )
 
 
@@ -71,7 +82,7 @@ def test_a_sample_holds_only_what_says_something_about_one_variant() -> None:
     assert all(value.record is row["acc"].record for _, value in row.items())
     sample = {"doc_id": 0}
     sample.update(row)
-    assert list(sample) == ["doc_id", "acc", "consistency_rate", "invalid", "ties"]
+    assert list(sample) == ["doc_id", "acc", "consistency_rate", "invalid", "ties", "rule"]
 
 
 def test_an_undefined_value_is_nan_everywhere() -> None:

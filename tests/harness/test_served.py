@@ -14,6 +14,7 @@ import pytest
 from filelock import FileLock
 
 from lm_eval_cora.cli import main
+from lm_eval_cora.harness.served import _ends
 from tests.support.served import Runs
 from tests.support.server import Server, text_of
 from tests.support.simulated import TASKS
@@ -357,3 +358,31 @@ def test_no_cache_keeps_nothing(run: Runs, server: Server) -> None:
     assert run("--no_cache")[0] == 0
     assert not list(run.folder.glob("answers_*"))
     assert run("--no_cache", "--use_cache", run.folder / "mine")[0] == 1
+
+
+CALL = {"function": {"name": "reply", "arguments": '{"letter": "B"}'}}
+
+
+@pytest.mark.parametrize(
+    ("message", "finish", "text", "cut_off", "came"),
+    [
+        ({"content": "B"}, "stop", "B", False, ""),
+        ({"content": "Let me"}, "length", "Let me", True, ""),
+        ({"content": [{"type": "text", "text": "B"}, {"type": "image"}, 3]}, "stop", "B", False, ""),
+        ({"content": None, "refusal": "I cannot"}, "stop", "I cannot", False, "a refusal"),
+        ({"content": None, "tool_calls": [CALL]}, "tool_calls", '{"letter": "B"}', False, "a tool call"),
+        ({"content": None, "reasoning_content": "B"}, "length", None, True, "reasoning without an answer"),
+        ({"content": None, "tool_calls": "?"}, "stop", None, False, "no text"),
+        ({"content": ""}, "content_filter", "", False, "nothing: the server's filter removed it"),
+        ({"content": 3}, "stop", "3", False, "content of type int"),
+    ],
+)
+def test_how_an_answer_ended(message: dict[str, Any], finish: str, text: str | None, cut_off: bool, came: str) -> None:
+    output = {"choices": [{"index": 0, "message": message, "finish_reason": finish}]}
+    assert _ends(output) == [{"cut_off": cut_off, "came": came}]
+    assert message["content"] == text
+
+
+def test_a_server_that_does_not_say_how_an_answer_ended() -> None:
+    assert _ends({"choices": [{"index": 0, "message": {"content": "B"}}, {"text": "B", "index": 1}]}) == [None, None]
+    assert _ends({"content": "B"}) == []

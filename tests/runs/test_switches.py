@@ -200,7 +200,7 @@ def test_all_of_them_on_the_command_line(tmp_path: Path, hub: Path) -> None:
     assert "cora_mmlu_mc: 2 questions, 24 variants, 78 requests, one per letter, about" in done.stderr
     (file,) = (tmp_path / "out").rglob("results_*.json")
     results = json.loads(file.read_text())
-    forms = {"cora_mmlu": (4, "generate|reader:flexible"), "cora_mmlu_mc": (2, "loglikelihood")}
+    forms = {"cora_mmlu": (5, "generate|reader:flexible"), "cora_mmlu_mc": (2, "loglikelihood")}
     for task, (version, form) in forms.items():
         signature = results["configs"][task]["metadata"]["signature"]
         assert signature.startswith(f"cora|task:{task}@{version}|data:")

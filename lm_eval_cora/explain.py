@@ -1,0 +1,98 @@
+"""Read one response, and show which characters of it decided."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import get_args
+
+from lm_eval_cora.answers import Answer, Reader
+from lm_eval_cora.formats import FORMATS, YES_NO
+from lm_eval_cora.question import LETTERS
+from lm_eval_cora.report import ReportError
+from lm_eval_cora.suggestions import did_you_mean
+
+_SHOWN = 300
+"""Number of characters around the deciding ones that are shown."""
+
+
+def read_answer(
+    response: str,
+    options: Sequence[str],
+    *,
+    format: str = "letter",
+    reader: Reader = "flexible",
+    cut_off: bool = False,
+) -> Answer:
+    """Read one response, and say why it was read as it was.
+
+    Args:
+        response: The response of a model, of any length.
+        options: The texts of the options as printed, in order; the proposed one for `yes_no`, none for `boxed`.
+        format: What the prompt asks for: `letter`, `best_answer`, `yes_no`, `select_all` or `boxed`.
+        reader: `flexible`, or `strict` for the rules of the papers.
+        cut_off: Whether the token limit ended the response. It then counts only if its answer was stated in full
+            before, in the format that was asked for.
+
+    Returns:
+        The answer. `position` is an index into `options`, or None; `selected` and `written` are the answers of the
+        other formats. `reason` is why there is no answer, `rule` is the rule that decided, `span` are the start and end
+        of the characters that decided, and `found` are the places that do not count. Empty if the reader has no rules
+        to tell apart.
+
+    Raises:
+        ReportError: If an argument is invalid.
+
+    Example:
+        >>> answer = read_answer("I looked at it. So the answer is B.", ["Steam", "Ice", "Fog"])
+        >>> answer.position, answer.rule, answer.span
+        (1, 'stated as the answer', (33, 34))
+        >>> str(read_answer("It may be A or B.", ["Steam", "Ice", "Fog"]).reason)
+        'no letter'
+    """
+    if format not in FORMATS:
+        names = ", ".join(map(repr, FORMATS))
+        raise ReportError(f"read_answer: format: expected {names}, got {format!r}.{did_you_mean(format, FORMATS)}")
+    if reader not in get_args(Reader):
+        raise ReportError(f"read_answer: reader: expected 'flexible' or 'strict', got {reader!r}")
+    if not isinstance(response, str):
+        raise ReportError(f"read_answer: response: expected text, got {type(response).__name__}")
+    if isinstance(options, str) or not all(isinstance(option, str) for option in options):
+        raise ReportError(f"read_answer: options: expected a list of texts, got {options!r}")
+    least, most = (
+        (0, len(LETTERS)) if FORMATS[format].is_open else (1, 1) if format == YES_NO.name else (2, len(LETTERS))
+    )
+    if not least <= len(options) <= most:
+        raise ReportError(f"read_answer: options: expected {least} to {most} for {format}, got {len(options)}")
+    doc = {"ask": format, "printed": list(range(len(options))), "choices": list(options)}
+    return FORMATS[format].read(response, doc, reader, cut_off=cut_off)
+
+
+def around(response: str, span: tuple[int, int] | None, size: int = _SHOWN) -> tuple[str, str, str]:
+    """Return the text before, in and after the deciding characters; each is cut to a number of characters.
+
+    Example:
+        >>> around("The answer is B.", (14, 15), 6)
+        ('…er is ', 'B', '.')
+    """
+    start, end = span or (0, 0)
+    before, after = response[max(0, start - size) : start], response[end : end + size]
+    return (
+        f"…{before}" if start > size else before,
+        response[start : min(end, start + size)],
+        f"{after}…" if end + size < len(response) else after,
+    )
+
+
+def places(response: str, answer: Answer, most: int = 8) -> list[str]:
+    """Describe the places of an invalid answer that were found, and why they do not count.
+
+    Example:
+        >>> answer = read_answer("Option A or option B.", ["Steam", "Ice"])
+        >>> places("Option A or option B.", answer)[0]
+        'A, "A" (a letter): several options'
+    """
+    return [
+        f"{LETTERS[found.position] if 0 <= found.position < len(LETTERS) else 'none'}, "
+        f'"{response[slice(*found.span)][:60]}" ({found.rule}): {found.void or "another option has the same weight"}'
+        for found in answer.found[:most]
+    ]
