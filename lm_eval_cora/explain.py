@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import get_args
+from types import SimpleNamespace
+from typing import Any, get_args
 
 from lm_eval_cora.answers import Answer, Reader
-from lm_eval_cora.formats import FORMATS, YES_NO
+from lm_eval_cora.formats import FORMATS
 from lm_eval_cora.question import LETTERS
 from lm_eval_cora.report import ReportError
 from lm_eval_cora.suggestions import did_you_mean
@@ -46,7 +47,7 @@ def read_answer(
         >>> answer = read_answer("I looked at it. So the answer is B.", ["Steam", "Ice", "Fog"])
         >>> answer.position, answer.rule, answer.span
         (1, 'stated as the answer', (33, 34))
-        >>> str(read_answer("It may be A or B.", ["Steam", "Ice", "Fog"]).reason)
+        >>> str(read_answer("I do not know.", ["Steam", "Ice", "Fog"]).reason)
         'no letter'
     """
     if format not in FORMATS:
@@ -58,13 +59,24 @@ def read_answer(
         raise ReportError(f"read_answer: response: expected text, got {type(response).__name__}")
     if isinstance(options, str) or not all(isinstance(option, str) for option in options):
         raise ReportError(f"read_answer: options: expected a list of texts, got {options!r}")
-    least, most = (
-        (0, len(LETTERS)) if FORMATS[format].is_open else (1, 1) if format == YES_NO.name else (2, len(LETTERS))
-    )
+    least, most = FORMATS[format].shows
     if not least <= len(options) <= most:
         raise ReportError(f"read_answer: options: expected {least} to {most} for {format}, got {len(options)}")
     doc = {"ask": format, "printed": list(range(len(options))), "choices": list(options)}
     return FORMATS[format].read(response, doc, reader, cut_off=cut_off)
+
+
+def said(answer: Answer, format: str, options: Sequence[str]) -> str:
+    """Return an answer as a person would write it; empty if there is none.
+
+    Example:
+        >>> said(read_answer("B", ["Steam", "Ice"]), "letter", ["Steam", "Ice"])
+        'B. Ice'
+    """
+    if answer.position is not None:
+        return f"{LETTERS[answer.position]}. {options[answer.position]}"
+    record: Any = SimpleNamespace(**vars(answer), printed=range(len(options)))
+    return FORMATS[format].said(record, letters=True) or ""
 
 
 def around(response: str, span: tuple[int, int] | None, size: int = _SHOWN) -> tuple[str, str, str]:

@@ -9,11 +9,9 @@ from math import floor, isnan
 from lm_eval_cora.answer_columns import COLUMNS
 from lm_eval_cora.answer_rows import read_answers
 from lm_eval_cora.commands.output import print_json, say
-from lm_eval_cora.explain import around, places, read_answer
-from lm_eval_cora.formats import YES_NO
+from lm_eval_cora.explain import around, places, read_answer, said
 from lm_eval_cora.metrics.estimate import Estimate, for_json
 from lm_eval_cora.metrics.guessing import at_least, msgr
-from lm_eval_cora.question import LETTERS
 from lm_eval_cora.report.text import table_as_text
 from lm_eval_cora.sources import scores_of_rows
 
@@ -46,15 +44,10 @@ def print_answer(given: argparse.Namespace) -> None:
     """Print how one response is read, and why."""
     response = sys.stdin.read() if given.response is None else given.response
     answer = read_answer(response, given.options, format=given.format, reader=given.reader, cut_off=given.cut_off)
-    chosen = answer.selected if answer.position is None else (answer.position,)
-    if answer.reason is not None:
-        print(f"no answer: {answer.reason}")
-    elif given.format == YES_NO.name:
-        print(f"answer: {'yes' if answer.selected else 'no'}")
-    elif chosen is None:
-        print(f"answer: {answer.written}")
+    if answer.reason is None:
+        print(f"answer: {said(answer, given.format, given.options)}")
     else:
-        print(f"answer: {', '.join(f'{LETTERS[place]}. {given.options[place]}' for place in chosen) or 'none'}")
+        print(f"no answer: {answer.reason}")
     if answer.rule:
         before, decided, after = around(response, answer.span)
         print(f"rule: {answer.rule}\n\n{before}>>>{decided}<<<{after}")

@@ -32,6 +32,7 @@ class AnswerFormat(ABC):
         picks_one: Whether the answer is one of the printed options.
         is_open: Whether the question has no options and the answer is compared with a reference answer.
         uses_templates: Whether the prompt is rendered with a template of the benchmark.
+        shows: Smallest and largest number of options that the prompt prints.
     """
 
     name: ClassVar[str]
@@ -41,6 +42,7 @@ class AnswerFormat(ABC):
     picks_one: ClassVar[bool] = False
     is_open: ClassVar[bool] = False
     uses_templates: ClassVar[bool] = False
+    shows: ClassVar[tuple[int, int]] = (2, len(LETTERS))
 
     # ---- the prompt
 

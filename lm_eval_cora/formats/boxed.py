@@ -173,6 +173,7 @@ class Boxed(AnswerFormat):
     instruction = "End with the final answer in a box."
     answer_first = False
     is_open = True
+    shows = (0, 0)
     uses_templates = True
 
     def target(self, doc: Doc) -> str:

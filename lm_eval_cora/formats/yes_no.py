@@ -157,6 +157,7 @@ class YesNo(AnswerFormat):
     name = "yes_no"
     description = "yes or no"
     instruction = "Reply with yes or no first."
+    shows = (1, 1)
 
     def prompt(self, doc: Doc) -> str:
         """Return the instruction, the question and the proposed answer."""

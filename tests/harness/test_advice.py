@@ -99,3 +99,27 @@ def test_a_response_that_ended_without_a_best_answer_needs_an_instruction_not_a_
     assert "--system_instruction 'End with: The best answer is <letter>.'" in ended
     assert "max_gen_toks" not in ended
     assert "max_gen_toks=4096" in cut
+
+
+def cut_off(count: int, *, invalid: bool) -> list[Record]:
+    every = records(0, *[Reason.CUT_OFF] * count) if invalid else records(count)
+    return [replace(record, cut_off=True) for record in every]
+
+
+def test_a_run_that_the_limit_cut_off_says_so_first() -> None:
+    first, *_ = advise_on_invalid([*cut_off(3, invalid=True), *records(2)], Conditions(True, limit=32))
+    assert first.startswith("the token limit of 32 tokens cut off 3 of 5 responses, and 3 of these have no answer")
+    assert "--gen_kwargs max_gen_toks=4096" in first
+    (first,) = advise_on_invalid([*cut_off(3, invalid=False), *records(2)], Conditions(True, limit=32))
+    assert "more tokens would change little" in first
+    assert advise_on_invalid([*cut_off(2, invalid=False), *records(2)], Conditions(True)) == []
+
+
+@pytest.mark.parametrize(
+    ("came", "help_"),
+    [("a refusal", "more tokens do not help"), ("a tool call", "switch tools off"), ("no text", "log")],
+)
+def test_what_came_instead_of_text_is_named(came: str, help_: str) -> None:
+    (line,) = advise_on_invalid([replace(one, came=came) for one in records(0, Reason.EMPTY)], Conditions(True))
+    assert f"instead of text came {came}" in line
+    assert help_ in line
