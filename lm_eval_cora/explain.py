@@ -46,7 +46,7 @@ def read_answer(
     Example:
         >>> answer = read_answer("I looked at it. So the answer is B.", ["Steam", "Ice", "Fog"])
         >>> answer.position, answer.rule, answer.span
-        (1, 'stated as the answer', (33, 34))
+        (1, 'a conclusion', (33, 34))
         >>> str(read_answer("I do not know.", ["Steam", "Ice", "Fog"]).reason)
         'no letter'
     """
