@@ -30,7 +30,7 @@ SUGGESTED: list[tuple[str, str, str]] = [
 ]
 
 
-COMMANDS = ("run", "report", "compare", "plan", "gate", "score", "export", "leaderboard", "guess", "tasks")
+COMMANDS = ("run", "report", "compare", "plan", "gate", "score", "export", "leaderboard", "read", "guess", "tasks")
 
 
 @pytest.mark.parametrize(("line", "wrong", "meant"), SUGGESTED)
