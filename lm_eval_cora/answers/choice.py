@@ -174,6 +174,10 @@ def _chosen(text: Text, places: Sequence[Place], printed: Sequence[int], *, at_t
         second = min(start for start in steps if start > front.start)
         separate = text.text.count("\n\n", front.end, second) > 1 and text.is_with_text(front)
         front = front if separate and not states else None
+    if front is not None and (taken := rules.TAKES_BACK.search(text.text, front.end)):
+        later = [place for place in places if place.start >= taken.start() and place.void is None]
+        if later and later[-1].position != front.position:
+            return later[-1]
     if front is not None and front.void is not Reason.SEVERAL and front.weight < STATED:
         raised = replace(front, weight=STATED, rule="a letter at the start")
         places = [raised if place is front else place for place in places]
@@ -273,9 +277,9 @@ def _by_text(text: Text, printed: Sequence[int]) -> Place | Reason:
     if reason is not Reason.NO_LETTER:
         return reason
     found = [place for place in text.texts() if place.void is None]
-    if _breaks_off(text, found[-1].end if found else 0):
+    right = [place for place in found if text.is_affirmed(place)]
+    if not right and _breaks_off(text, found[-1].end if found else 0):
         return Reason.CUT_OFF
-    right = [place for place in found if rules.AFFIRMS.match(text.text, place.end)]
     found = right or found
     if len({printed[place.position] for place in found}) == 1:
         return found[0]
@@ -288,7 +292,7 @@ def _breaks_off(text: Text, end: int = 0) -> bool:
     """Whether a response of more than 80 characters ends within a sentence; a short one if more follows an option."""
     is_long = len(text.text) > _SHORT
     follows = 0 < end < len(text.text) and rules.SENTENCE_END.search(text.text) is not None
-    return (is_long or follows) and not rules.FINISHED.search(text.text[-1:])
+    return (is_long or follows) and rules.UNFINISHED.search(text.text[-1:]) is not None
 
 
 def _is_at_front(text: Text, place: Place) -> bool:

@@ -51,7 +51,7 @@ def values(text: str) -> list[tuple[str, int, int]] | None:
     verdicts = [pair for pair in pairs if re.fullmatch(r"[A-Z]", pair["key"].strip())]
     if len(verdicts) > 1:
         affirmed = [pair for pair in verdicts if (_value(pair)[0] in _YES)]
-        return [(pair["key"].strip(), *pair.span("key")) for pair in affirmed] or None
+        return [(pair["key"].strip(), *pair.span("key")) for pair in affirmed or verdicts]
     if len(pairs) == 1 and re.fullmatch(r"[A-Z]", _value(pairs[0])[0]):
         return _of(pairs[0], text)
     return None

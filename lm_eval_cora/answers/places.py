@@ -161,7 +161,7 @@ class Text:
                 listed[second.start] = Reason.REPEATED
                 continue
             between = self.text[first.end : second.start]
-            if len(between) > _WINDOW or rules.REMARK.sub("", between).strip(" .;,\n\"'([-)"):
+            if second.position == first.position or len(between) > _WINDOW or rules.REMARK.sub("", between).strip(" .;,\n\"'([-)"):
                 continue
             if first.end > first.start + 1 and (second.end > second.start + 1 or second.end > self._last_line):
                 reason = Reason.REPEATED if in_order else Reason.SEVERAL
@@ -282,6 +282,11 @@ class Text:
             else:
                 yield replace(place, rule="a letter with its own text" if with_text else "a letter")
 
+    def is_affirmed(self, place: Place) -> bool:
+        """Whether a mark before an option, or the words after it, call it right."""
+        before = self.text[max(0, place.start - _NEAR) : place.start]
+        return bool(rules.AFFIRMED_BEFORE.search(before) or rules.AFFIRMS.match(self.text, place.end))
+
     def is_with_text(self, place: Place) -> bool:
         """Whether a place is a letter followed by the text of its option."""
         letter = LETTERS[place.position : place.position + 1]
@@ -310,7 +315,8 @@ class Text:
         """
         rule = "the text of one option"
         position, end = self._option_at(0)
-        alone = end >= len(self.lower.partition("\n")[0].rstrip(" ."))
+        no = 0 < end < _SHORTEST_TEXT and self.lower[:end].isalpha() and rules.SETS_OFF.match(self.text, end) is not None
+        alone = no or end >= len(self.lower.partition("\n")[0].rstrip(" ."))
         if end and (alone or (self.lower[end - 1].isalpha() and rules.SENTENCE_END.match(self.text, end))):
             return [Place(position, 0, end, rule, MENTIONED, self._void(0, end))]
         sentence = self.lower.rstrip(" .")
@@ -375,9 +381,11 @@ class Text:
                 void, end = Reason.CONTRADICTION, max(end, text_end)
         if end == match.end() and rules.GLUED.match(self.text, end):  # "[A]0"
             return None
-        if stated and not void and end > match.end():  # "The answer is D. Fog is not a ..."
-            return Place(position, start, end, void=Reason.REJECTED if self._is_asked(start, end) else None)
-        return Place(position, start, end, void=void or self._void(start, end))
+        if not void:
+            void = self._void(start, end)
+            if stated and end > match.end() and void is Reason.REJECTED:  # "The answer is D. Fog is not a ..."
+                void = Reason.REJECTED if self._is_asked(start, end) else None
+        return Place(position, start, end, void=void)
 
     def _is_word(self, letter: re.Match[str]) -> bool:
         """Whether a matched letter is the word "a" or "I" instead of an option."""
@@ -406,7 +414,7 @@ class Text:
     def _contradicts(self, position: int, start: int, end: int) -> bool:
         """Whether the text after a letter belongs to another option: its text, a number, "none of the above"."""
         if end > start:
-            return rules.STOP.match(self.text, end) is not None
+            return (rules.STOP.match(self.text, end) or rules.BEGINS_CLAUSE.match(self.text, end)) is not None
         if rules.ABOUT_THE_OTHERS.match(self.lower, start):
             return True
         if self._leaves_out_parts(position, start):

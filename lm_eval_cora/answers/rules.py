@@ -89,7 +89,7 @@ CUES = (
     Cue("the best of a kind", _words(*_IS), BEST, stops=True),
     Cue("the one that does not hold", _words(*_IS), ODD, stops=True, weight=ODD_ONE),
     Cue("a choice in the first person", _words("choose", "chose", "select(?:ed)?", "pick(?:ed)?"), SUBJECT),
-    Cue("a choice in the first person", _words("believe", "think", "say", "guess"), OPINION),
+    Cue("a choice in the first person", _words("believe", "think", "say", "guess", "meant?"), OPINION),
     Cue("a choice in the first person", _words("with", "for", "on", "to"), CHOICE),
     Cue("a conclusion", _words("therefore", "so", "thus", "hence", "it's", "that's"), stops=True),
     Cue("a conclusion", _words("is", "be"), POINTER, stops=True),
@@ -105,7 +105,7 @@ CALLED_RIGHT = "called right"
 
 OPENER = re.compile(
     r"\b(?:is|are|was|were|be|being|becomes?|seems|appears|choose|chose|select(?:ed)?|pick(?:ed)?|with|for|on|to|as|"
-    r"believe|think|say|guess|it's|that's|therefore|so|thus|hence|answer|option|choice|letter)\b|[-=]>|[:=](?!>)"
+    r"believe|think|say|guess|meant?|it's|that's|therefore|so|thus|hence|answer|option|choice|letter)\b|[-=]>|[:=](?!>)"
     r"|(?<= )-(?= )",
     re.IGNORECASE,
 )
@@ -157,7 +157,7 @@ BOTH = re.compile(r"\b(?:both|n?either|between)(?: (?:options?|choices?))? ?[\"'
 REJECTED_BEFORE = re.compile(
     r"(?:\b(?:not|cannot|no|rather than|instead of|eliminat\w{1,4}|exclud\w{1,4}|rul(?:e|es|ed|ing) out|except|"
     r"unlike)\b|n't\b)(?: (?:option|choice|answer|letter|compound|statement|structure|be|the|a)){0,3}"
-    r"[ \"'(]{0,3}\Z|(?:☐|\[ \])\s?\Z",
+    r"[ \"'(]{0,3}\Z|(?:[☐❌✗✘✖❎]|\[ \]) ?\Z",
     re.IGNORECASE,
 )
 OF_A_LIST = re.compile(
@@ -165,7 +165,7 @@ OF_A_LIST = re.compile(
     re.IGNORECASE,
 )
 SHORT_LABEL = re.compile(r"(?:^|\n)\W*(?:\w{1,20} ?){1,3}[:(]\s?$")
-AFFIRMED_BEFORE = re.compile(r"(?:[☑✅✔✓]|\[[xX]\])\s?$")
+AFFIRMED_BEFORE = re.compile(r"(?:[☑✅✔✓]|\[[xX]\]) ?\Z")
 
 # ---- text after a letter or an option
 
@@ -182,7 +182,9 @@ GOES_ON = re.compile(r"\w|[%°^/*+=]|[-.,']\w")
 INSIDE = re.compile(r"[\w/.-]")
 IS_A_SYMBOL = re.compile(r"[\")\]]{0,2} ?(?:[=+<>^_|]|:[A-Z]\b|[(\[]?[A-Z][)\]]?(?=[\s.,)(]|$)(?!\w))|\(\w{1,3}[;,=)|]")
 IS_ASKED = re.compile(r"[\s\"')\]]{0,3}\?")
-BEGINS_CLAUSE = re.compile(r" (?:is|was|refers|describes|represents|means|has|can|could|does|would)\b")
+SETS_OFF = re.compile(r"[,;:]| -")
+"""What follows "No" at the beginning, where it is an option."""
+BEGINS_CLAUSE = re.compile(r" (?:is|was|happens|refers|describes|represents|means|has|can|could|does|would)\b")
 PARTS = re.compile(r" ?[,;] ?")
 REMARK = re.compile(r"\([^()\n]{0,80}\)")
 AND = re.compile(
@@ -190,7 +192,7 @@ AND = re.compile(
     re.IGNORECASE,
 )
 REJECTS = re.compile(
-    r"[\s\"')\].,:(|-]{0,4}(?:[❌✗✘✖❎]|(?:incorrect|wrong|false|no|not (?:correct|right|true))\b(?! \w))|"
+    r"[ \"')\].,:(|-]{0,4}(?:[❌✗✘✖❎]|(?:incorrect|wrong|false|no|not (?:correct|right|true))\b(?! \w))|"
     r"[\s\"')\].,:(|-]{0,4}(?:incorrect|wrong|false|not (?:correct|right|true))\b|"
     r" only if\b|"
     r"[\s\"')\].,:]{0,3}\b(?:is|are) (?:less|out|not as|tempting|a (?:distractor|trap)|the (?:worst|least))\b|"
@@ -205,7 +207,7 @@ AFFIRMS = re.compile(
     r"[\s\"')\].,:]{0,3}\b(?:is|are|would be|seems(?: to be)?|appears to be|must be|looks|best) "
     r"(?:(?:the|a|my|most|likely|probably|clearly|indeed|also|definitely|therefore|thus|only|single|one) ){0,3}"
     r"(?:correct|right|best|true|appropriate|accurate|suitable|valid|plausible|probable|answer|choice)\b"
-    r"|[\s\"')\].,:(|-]{0,4}(?:[✅✔✓☑]|(?:correct|right|true|yes)\b(?! \w))|[^\n]{0,200}[✅✔✓☑]\s?(?:\n|$)"
+    r"|[ \"')\].,:(|-]{0,4}(?:[✅✔✓☑]|(?:correct|right|true|yes)\b(?! \w))|[^\n]{0,200}[✅✔✓☑]\s?(?:\n|$)"
     r"|[ \"')\]]{0,3}(?:matches|fits)\b",
     re.IGNORECASE,
 )
@@ -217,7 +219,7 @@ IS_CHOSEN = re.compile(
 # ---- between two statements
 
 TAKES_BACK = re.compile(
-    r"\b(?:wait|correction|corrected|mistaken?|apologi[sz]e|apologies|sorry|edit|misread|hold on|"
+    r"\b(?:wait|correction|corrected|mistaken?|apologi[sz]e|apologies|sorry|edit|oops|i meant|misread|hold on|"
     r"recomput\w*|on second thought|on reflection|reconsider|"
     r"scratch that)\b",
     re.IGNORECASE,
@@ -225,7 +227,7 @@ TAKES_BACK = re.compile(
 CONCLUDES = re.compile(
     r"\b(?:therefore|thus|hence|so|final|finally|conclusion|conclude|overall|consequently|in summary)\b", re.IGNORECASE
 )
-FINISHED = re.compile(r"[.!?:|)\]\"'}%。！？…।؟]\s*$")
+UNFINISHED = re.compile(r"[\w,;(-]\s*\Z")
 
 
 def leaves_open(text: str) -> bool:
