@@ -232,13 +232,17 @@ class Text:
         return window[last.end() :] if last else window
 
     def _last_text(self) -> Iterator[Place]:
-        """Yield the option whose text is the last line, or the last sentence if a full stop ends it."""
+        """Yield the option whose text is the last line, or ends the last sentence ("So it is fog.")."""
         text = self.text.rstrip(" .!")
         last = last_match(rules.SENTENCE_END, text)
         if last is not None and ("\n" in last.group() or len(text) < len(self.text)):
-            position, end = self._option_at(last.end())
-            if end >= len(text) and sum(map(str.isalpha, text[last.end() : end])) >= _SHORTEST_TEXT:
-                yield Place(position, last.end(), end, AT_THE_END, AFFIRMED)
+            sentence = text[last.end() :]
+            opens = leaves_open(sentence) or rules.LETTER.match(sentence)  # "B is ice"
+            starts = [0] if opens else [0, *(word.end() for word in rules.ENDS_IN.finditer(sentence))]
+            for start in (last.end() + start for start in starts):
+                position, end = self._option_at(start)
+                if end >= len(text) and sum(map(str.isalpha, text[start:end])) >= _SHORTEST_TEXT:
+                    yield Place(position, start, end, AT_THE_END, AFFIRMED)
 
     # ---- mentioned: "B. Fog"
 

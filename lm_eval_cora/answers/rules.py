@@ -142,6 +142,8 @@ I_SAY = re.compile(r" +(?:would|was|and|am)\b")
 
 # ---- text before a letter
 
+ENDS_IN = re.compile(r"(?:\b(?:is|are|was|be|by|from|leaves|means)\b|[:=])(?: (?:the|an?))? ", re.IGNORECASE)
+"""Words in the last sentence after which an option's text is the conclusion."""
 OPENING = re.compile(
     r"^(?:sure|certainly|of course|okay|ok|absolutely|great question)\b[^\n.!:,]{0,60}[!.:,]\s?(?=\S)", re.IGNORECASE
 )
