@@ -19,27 +19,36 @@ class Response(str):
     """A response with what is known about it besides its text.
 
     Attributes:
-        cut_off: Whether the token limit ended it.
-        opened: Whether the prompt ended in an opening mark of reasoning, so that the response begins inside reasoning.
+        cut_off: Whether the token limit ended it; None if unknown.
+        opened: Whether it begins inside reasoning, because the prompt ended in an opening mark.
         came: What came instead of text, such as "a refusal"; empty if text came.
     """
 
     __slots__ = ("came", "cut_off", "opened")
     came: str
-    cut_off: bool
+    cut_off: bool | None
     opened: bool
 
-    def __new__(cls, text: str, *, cut_off: bool = False, opened: bool = False, came: str = "") -> Response:
+    def __new__(cls, text: str, *, cut_off: bool | None = None, opened: bool = False, came: str = "") -> Response:
         """Attach to a text what is known about it."""
         response = super().__new__(cls, text)
         response.cut_off, response.opened, response.came = cut_off, opened, came
         return response
 
+    @classmethod
+    def of(cls, response: str) -> Response:
+        """Return a response; nothing is known about one that is only a text."""
+        return response if isinstance(response, Response) else cls(response)
+
+    def saying(self, text: str) -> Response:
+        """Attach to another text what is known about this one."""
+        return Response(text, cut_off=self.cut_off, opened=self.opened, came=self.came)
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _unpickled, (str(self), self.cut_off, self.opened, self.came)
 
 
-def _unpickled(text: str, cut_off: bool, opened: bool, came: str) -> Response:
+def _unpickled(text: str, cut_off: bool | None, opened: bool, came: str) -> Response:
     return Response(text, cut_off=cut_off, opened=opened, came=came)
 
 
@@ -89,7 +98,7 @@ def read_response(
         >>> read_response(doc, ["The answer is B."], reader="strict").correct
         False
     """
-    response = response_of(results)
+    response = Response.of(response_of(results))
     strict = answer_in(doc, response, "strict")
     answer = strict if reader == "strict" else answer_in(doc, response, reader)
     return Record.of(
@@ -97,19 +106,18 @@ def read_response(
         answer,
         matches=None if answer.written is None or same is None else same(answer.written, doc["answer"]),
         followed=strict.reason is None,
-        cut_off=isinstance(response, Response) and response.cut_off,
-        opened=isinstance(response, Response) and response.opened,
-        came=response.came if isinstance(response, Response) else "",
+        cut_off=response.cut_off,
+        opened=response.opened,
+        came=response.came if answer.reason else "",
         excerpt=response[:_EXCERPT] if answer.reason else "",
-        size=len(response.encode("utf-8", "replace")) if answer.reason else 0,
     )
 
 
 def answer_in(doc: Doc, response: str, reader: Reader) -> Answer:
     """Read a response with one reader, with what is known about the response besides its text."""
-    known = response if isinstance(response, Response) else Response(response)
+    known = Response.of(response)
     text = f"{OPENING_MARK}{known}" if known.opened else str(known)
-    return format_of(doc).read(text, doc, reader, cut_off=known.cut_off)
+    return format_of(doc).read(text, doc, reader, cut_off=bool(known.cut_off))
 
 
 def is_settled(doc: Doc, response: str, reader: Reader) -> bool:

@@ -19,11 +19,10 @@ class Record(Variant, Answer):
         skipped: Whether early stopping or a budget skipped the variant. It is then neither right nor invalid.
         followed: Whether the response is in the requested format, so that the strict reader can read it; None if
             unknown.
-        cut_off: Whether the token limit ended the response; ignored if records are compared.
+        cut_off: Whether the token limit ended the response; None if unknown. Ignored if records are compared.
         opened: Whether the response begins inside reasoning; ignored if records are compared.
-        came: What came instead of text; empty if text came; ignored if records are compared.
+        came: What came instead of text, if the answer is invalid; ignored if records are compared.
         excerpt: Beginning of an invalid response; ignored if records are compared.
-        size: Number of bytes of an invalid response; ignored if records are compared.
         likelihoods: Log-likelihoods of the printed letters as 32-bit numbers, in printed order. Only the order probe
             needs them; otherwise empty.
     """
@@ -31,11 +30,10 @@ class Record(Variant, Answer):
     matches: bool | None = field(default=None, kw_only=True)
     skipped: bool = field(default=False, kw_only=True)
     followed: bool | None = field(default=None, kw_only=True)
-    cut_off: bool = field(default=False, compare=False, kw_only=True)
+    cut_off: bool | None = field(default=None, compare=False, kw_only=True)
     opened: bool = field(default=False, compare=False, kw_only=True)
     came: str = field(default="", compare=False, kw_only=True)
     excerpt: str = field(default="", compare=False, kw_only=True)
-    size: int = field(default=0, compare=False, kw_only=True)
     likelihoods: bytes = field(default=b"", kw_only=True)
 
     @classmethod

@@ -175,7 +175,8 @@ def _chosen(text: Text, places: Sequence[Place], printed: Sequence[int], *, at_t
         separate = text.text.count("\n\n", front.end, second) > 1 and text.is_with_text(front)
         front = front if separate and not states else None
     if front is not None and (taken := rules.TAKES_BACK.search(text.text, front.end)):
-        later = [place for place in places if place.start >= taken.start() and place.void is None]
+        valid = [place for place in places if place.void is None and 0 <= place.position < len(printed)]
+        later = [place for place in valid if place.start >= taken.start()]
         if later and later[-1].position != front.position:
             return later[-1]
     if front is not None and front.void is not Reason.SEVERAL and front.weight < STATED:

@@ -161,7 +161,11 @@ class Text:
                 listed[second.start] = Reason.REPEATED
                 continue
             between = self.text[first.end : second.start]
-            if second.position == first.position or len(between) > _WINDOW or rules.REMARK.sub("", between).strip(" .;,\n\"'([-)"):
+            if (
+                second.position == first.position
+                or len(between) > _WINDOW
+                or rules.REMARK.sub("", between).strip(" .;,\n\"'([-)")
+            ):
                 continue
             if first.end > first.start + 1 and (second.end > second.start + 1 or second.end > self._last_line):
                 reason = Reason.REPEATED if in_order else Reason.SEVERAL
@@ -319,7 +323,9 @@ class Text:
         """
         rule = "the text of one option"
         position, end = self._option_at(0)
-        no = 0 < end < _SHORTEST_TEXT and self.lower[:end].isalpha() and rules.SETS_OFF.match(self.text, end) is not None
+        no = (
+            0 < end < _SHORTEST_TEXT and self.lower[:end].isalpha() and rules.SETS_OFF.match(self.text, end) is not None
+        )
         alone = no or end >= len(self.lower.partition("\n")[0].rstrip(" ."))
         if end and (alone or (self.lower[end - 1].isalpha() and rules.SENTENCE_END.match(self.text, end))):
             return [Place(position, 0, end, rule, MENTIONED, self._void(0, end))]

@@ -18,13 +18,18 @@ _CHOOSES_NOTHING = (Reason.SEVERAL, Reason.REPEATED, Reason.CONTRADICTION, Reaso
 _RESPONSES = "`filtered_resps` in the samples file"
 
 
-_ADVICE = {
-    "a refusal": f"The model refuses to answer (see {_RESPONSES}): more tokens do not help",
-    "a tool call": "The model calls a tool: switch tools off on the server, or leave `tools` out of its settings",
-    "no text": "The server sends messages without text: look at its log, and send one request by hand",
-    "nothing: the server's filter removed it": "The server's content filter removes the answers: switch it off",
+_LOOK = "Look at `resps` in the samples file"
+_INSTEAD = {
+    "a refusal": f"The model refuses to answer. {_LOOK}; more tokens do not help",
+    "a tool call": "The model calls a tool. Switch tool calls off on the server, such as --enable-auto-tool-choice of "
+    "vLLM",
+    "reasoning without an answer": "The server's reasoning parser takes the whole response for reasoning. Start the "
+    "server without it, such as without --reasoning-parser of vLLM",
+    "nothing: the server's filter removed the answer": "Switch the filter off on the server; more tokens do not help",
+    "no text": f"The server sends complete responses without text. {_LOOK}, and look at the server's log",
+    "JSON that is not text": f"{_LOOK}; the server does not send text in the format of the API",
 }
-"""What helps if something else came instead of text."""
+"""What helps if something else came instead of text, and the token limit is not the cause."""
 
 
 @dataclass(frozen=True)
@@ -56,23 +61,28 @@ def advise_on_invalid(records: Sequence[Record], setting: Conditions) -> list[st
         letters) with many invalid answers: the most frequent reason, an example response, and the option that helps.
         Empty if few answers are invalid.
     """
-    cut = [record for record in records if record.cut_off]
-    first = []
-    if len(cut) > len(records) / 2:
-        lost = sum(record.invalid for record in cut)
-        limit = "" if setting.limit is None else f" of {setting.limit:,} tokens"
-        few = lost <= TOO_MANY_INVALID * len(cut)
-        advice = "most answers came before the cut, so more tokens would change little" if few else _room(setting.limit)
-        first.append(
-            f"the token limit{limit} cut off {len(cut):,} of {len(records):,} responses, and {lost:,} of these have no "
-            f"answer; {advice}"
-        )
+    first = _advise_on_limit(records, setting)
     by_format: dict[str, list[Record]] = {}
     for record in records:
         by_format.setdefault(record.ask, []).append(record)
     alone = len(by_format) == 1
     notices = [_advise_on(FORMATS[name], members, setting, alone=alone) for name, members in by_format.items()]
-    return [*first, *(notice for notice in notices if notice)]
+    return [notice for notice in (first, *notices) if notice]
+
+
+def _advise_on_limit(records: Sequence[Record], setting: Conditions) -> str:
+    """Say that the token limit cut off most responses; empty if it did not."""
+    cut = [record for record in records if record.cut_off]
+    if len(cut) <= len(records) / 2:
+        return ""
+    lost = sum(record.invalid for record in cut)
+    few = lost <= TOO_MANY_INVALID * len(cut)
+    limit = "the token limit" if setting.limit is None else f"the limit of {setting.limit:,} tokens"
+    advice = "The others state it before the cut, so more tokens would change little" if few else _room(setting.limit)
+    return (
+        f"{len(cut):,} of {len(records):,} responses were cut off by {limit}, and {lost:,} of these have no answer. "
+        f"{advice[0].upper()}{advice[1:]}"
+    )
 
 
 def _advise_on(wanted: AnswerFormat, records: Sequence[Record], setting: Conditions, *, alone: bool) -> str:
@@ -82,7 +92,7 @@ def _advise_on(wanted: AnswerFormat, records: Sequence[Record], setting: Conditi
         return ""
     reason, count = reasons.most_common(1)[0]
     examples = [record for record in records if record.reason is reason]
-    came = Counter(record.came for record in records if record.reason is not None).most_common(1)[0][0]
+    ((came, _),) = Counter(record.came for record in examples).most_common(1)
     excerpt = next((record.excerpt for record in examples if record.excerpt), "")
     shown = f", for example {excerpt!r}" if excerpt else ""  # repr escapes control characters
     instead = f"; instead of text came {came}" if came else ""
@@ -90,22 +100,21 @@ def _advise_on(wanted: AnswerFormat, records: Sequence[Record], setting: Conditi
     return (
         f"{total / len(records):.0%} of the answers{what} are invalid, so the scores say little about what the model "
         f"knows. The most frequent reason: {reason} ({count:,} of {len(records):,}{shown}){instead}. "
-        f"{_ADVICE.get(came) or _advice(reason, wanted, setting, ended=_ended(examples, setting.limit))}"
+        f"{_advice(reason, wanted, setting, examples, came)}"
     )
 
 
-def _ended(records: Sequence[Record], limit: int | None) -> bool:
-    """Whether most of these responses ended before the token limit.
-
-    A token has at least one byte, so a response with fewer bytes than the limit has not reached it.
-    """
-    return limit is not None and sum(0 < record.size < limit for record in records) > len(records) / 2
+def _most(records: Sequence[Record], cut_off: bool) -> bool:
+    """Whether most of these responses are known to be cut off, or known to be complete."""
+    return sum(record.cut_off is cut_off for record in records) > len(records) / 2
 
 
-def _advice(reason: Reason, wanted: AnswerFormat, setting: Conditions, *, ended: bool) -> str:
-    room = _room(setting.limit)
-    if reason in (Reason.CUT_OFF, Reason.UNCLOSED_BOX):
+def _advice(reason: Reason, wanted: AnswerFormat, setting: Conditions, examples: Sequence[Record], came: str) -> str:
+    room, ended = _room(setting.limit), _most(examples, cut_off=False)
+    if reason in (Reason.CUT_OFF, Reason.UNCLOSED_BOX) or (not ended and _most(examples, cut_off=True)):
         return f"The model needs more tokens to finish; {room}"
+    if came in _INSTEAD:
+        return _INSTEAD[came]
     if reason is Reason.NO_LIKELIHOOD:
         return "The model returned nan or no number: try another dtype, and look at `resps` in the samples file"
     if not setting.chat:
@@ -113,6 +122,8 @@ def _advice(reason: Reason, wanted: AnswerFormat, setting: Conditions, *, ended:
     instruct = f"--system_instruction '{wanted.instruction}' often helps"
     if reason is Reason.OUT_OF_RANGE:
         return f"These responses name a letter that no option has (see {_RESPONSES}); {instruct}"
+    if reason is Reason.REFUSED:
+        return f"These responses refuse to answer (see {_RESPONSES}); {instruct}"
     if ended and reason in (Reason.NO_BEST_ANSWER, Reason.NO_BOX):
         return f"These responses end without an answer in the expected form; {instruct}"
     if reason in (Reason.EMPTY, Reason.NO_BEST_ANSWER, Reason.NO_BOX):

@@ -10,7 +10,7 @@ from lm_eval.api.instance import Instance
 
 from lm_eval_cora.harness.forwarding import ForwardingLM, ask, behind
 from lm_eval_cora.harness.kept import key_of
-from lm_eval_cora.harness.limits import check_limits, generate_in_steps
+from lm_eval_cora.harness.limits import check_limits, generate, generate_in_steps
 from lm_eval_cora.harness.log import logger
 from lm_eval_cora.harness.notices import describe_bias, describe_shares
 from lm_eval_cora.harness.progress import Progress, counting
@@ -206,6 +206,8 @@ class AskingLM(ForwardingLM):
                 progress.skip(repeats)
         if asked and method == "generate_until" and len(self.limits) > 1:
             received = generate_in_steps(self.lm, asked, self.limits, disable_tqdm=disable_tqdm)
+        elif asked and method == "generate_until":
+            received = generate(self.lm, asked, disable_tqdm=disable_tqdm)
         else:
             received = ask(self.lm, method, asked, disable_tqdm=disable_tqdm) if asked else []
         fresh: Iterator[Any] = iter(received)

@@ -19,6 +19,9 @@ _LEAST_ROOM, _SHARE_OF_ROOM = 4, 8
 """A response counts as complete if at least 4 tokens and an eighth of the limit are unused. The margin is for special
 tokens, which back ends remove from the text."""
 
+_DIFFERENCE = 1
+"""A text that is tokenized again can have this number of tokens fewer than the model wrote."""
+
 
 def check_limits(limits: Sequence[int], budget: int | None) -> None:
     """Check token limits that will be used one after the other.
@@ -35,6 +38,15 @@ def check_limits(limits: Sequence[int], budget: int | None) -> None:
             f"--max_gen_toks {_listed(limits)}: several limits send some requests again, but --budget {budget} counts "
             "each request once. Pass one limit, or --target-stderr instead of the budget"
         )
+
+
+def generate(lm: Any, requests: Sequence[Instance], *, disable_tqdm: bool = False) -> list[Any]:
+    """Generate responses. Those to requests of our tasks know whether they were cut off."""
+    received = ask(lm, "generate_until", requests, disable_tqdm=disable_tqdm)
+    return [
+        response if task_of(request) is None else known(behind(lm), request, response)
+        for request, response in zip(requests, received, strict=True)
+    ]
 
 
 def generate_in_steps(
@@ -62,7 +74,7 @@ def generate_in_steps(
         # The last step sends requests unchanged: some have a larger limit of their own.
         whole = limit == limits[-1]
         sent = [requests[place] if whole else _limited(requests[place], limit) for place in pending]
-        received = ask(lm, "generate_until", sent, disable_tqdm=disable_tqdm)
+        received = generate(lm, sent, disable_tqdm=disable_tqdm)
         shortened = sum(request is not requests[place] for place, request in zip(pending, sent, strict=True))
         counted = f"{len(sent):,} again" if steps else f"{shortened:,} requests"
         steps.append(f"{counted} with at most {limit:,} tokens")
@@ -70,7 +82,7 @@ def generate_in_steps(
         for place, request, response in zip(pending, sent, received, strict=True):
             responses[place] = response
             is_shortened = request is not requests[place]
-            if is_shortened and not (_is_whole(lm, response, limit) or _is_settled(request, response)):
+            if is_shortened and not (_is_whole(response) or _is_settled(request, response)):
                 again.append(place)
         pending = again
         if not pending:
@@ -98,57 +110,56 @@ def _limited(request: Instance, limit: int) -> Instance:
     return limited
 
 
-def _is_whole(lm: Any, response: Any, limit: int) -> bool:
-    """Whether a response ended before the token limit, judged by its length.
-
-    False if the length is not reliable: for an empty response, from which a server may have removed reasoning, and for
-    a model with a `think_end_token`, which always removes it.
-    """
-    model = behind(lm)
-    if type(response) is Response:  # the server said why it ended
-        return not response.cut_off
-    if not isinstance(response, str) or not response or getattr(model, "think_end_token", None) is not None:
-        return False
-    room = limit - max(_LEAST_ROOM, limit // _SHARE_OF_ROOM)
-    if len(response.encode("utf-8", "replace")) <= room:  # a token has at least one byte
-        return True
-    try:
-        tokens = model.tok_encode(response)
-        return len(tokens) <= room and all(isinstance(token, int) for token in tokens)
-    except Exception:  # most APIs have no tokenizer, or one with another interface
-        return False
-
-
 def known(model: Any, request: Instance, response: Any) -> Any:
     """Attach to a response what is known about it besides its text.
 
     Args:
         model: The back end, None if unknown.
-        request: The request with its final token limit.
+        request: The request, with the token limit that was sent.
         response: The response.
 
     Returns:
-        A `Response`. Without a finish reason, a response that has as many tokens as the limit was cut off. With a
-        `think_end_token`, one that was cut off before this token is reasoning.
+        A `Response`; anything that is not text is returned unchanged. Without a finish reason, the length decides
+        whether the response was cut off. A back end with a `think_end_token` returns the text after it, or all text if
+        the model has not written it, so a response as long as the limit is reasoning.
     """
     if not isinstance(response, str) or isinstance(response, Skipped):
         return response
+    said = Response.of(response)
     prompt, settings = request.args
-    come = response if isinstance(response, Response) else Response(response)
-    cut_off = come.cut_off or (come is not response and _reaches(model, response, settings.get("max_gen_toks")))
-    end = getattr(model, "think_end_token", None)
-    opened = opens_reasoning(str(prompt)) or (cut_off and end is not None and str(end) not in response)
-    return Response(str(response), cut_off=cut_off, opened=opened, came=come.came)
+    hides = getattr(model, "think_end_token", None) is not None
+    cut_off = said.cut_off
+    if cut_off is None:
+        cut_off = _is_cut_off(model, said, settings.get("max_gen_toks"), hides=hides)
+    opened = said.opened or (bool(cut_off) and said.cut_off is None if hides else opens_reasoning(str(prompt)))
+    return Response(str(said), cut_off=cut_off, opened=opened, came=said.came)
 
 
-def _reaches(model: Any, response: str, limit: Any) -> bool:
-    """Whether a response has as many tokens as the limit; False if they cannot be counted."""
-    if not isinstance(limit, int) or len(response.encode("utf-8", "replace")) < limit:  # a token has at least one byte
-        return False
-    try:
-        return len(model.tok_encode(response)) >= limit
-    except Exception:  # most APIs have no tokenizer, or one with another interface
-        return False
+def _is_cut_off(model: Any, text: str, limit: Any, *, hides: bool) -> bool | None:
+    """Whether a response was cut off, judged by its length; None if the length does not tell.
+
+    It does not for an empty response, from which a server may have removed reasoning, for a response that is a little
+    shorter than the limit, and for a shorter one if the back end hides reasoning.
+    """
+    if not text or not isinstance(limit, int):
+        return None
+    room = limit - max(_LEAST_ROOM, limit // _SHARE_OF_ROOM)
+    least = len(text.encode("utf-8", "replace"))  # a token has at least one byte
+    if least > room:
+        try:
+            tokens = model.tok_encode(str(text), add_special_tokens=False)
+            if not all(isinstance(token, int) for token in tokens):
+                return None
+        except Exception:  # most APIs have no tokenizer, or one with another interface
+            return None
+        if len(tokens) >= limit - _DIFFERENCE:
+            return True
+        least = len(tokens)
+    return None if hides or least > room else False
+
+
+def _is_whole(response: Any) -> bool:
+    return isinstance(response, Response) and response.cut_off is False
 
 
 def _is_settled(request: Instance, response: Any) -> bool:

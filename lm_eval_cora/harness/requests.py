@@ -138,8 +138,7 @@ def encodable(response: Any) -> Any:
     if isinstance(response, Skipped) or not isinstance(response, str):
         return response
     if isinstance(response, Response):
-        text = encodable(str(response))
-        return Response(text, cut_off=response.cut_off, opened=response.opened, came=response.came)
+        return response.saying(encodable(str(response)))
     if response in SKIPPED_IN_SAMPLES:  # a model wrote it
         return f"{response} "
     if is_encodable(response):

@@ -11,6 +11,7 @@ from typing import Any
 
 from lm_eval.api.task import ConfigurableTask
 
+from lm_eval_cora.answers.head import after_reasoning, is_reasoning
 from lm_eval_cora.harness.advice import Conditions, advise_on_invalid
 from lm_eval_cora.harness.compat import (
     RecordCell,
@@ -41,7 +42,16 @@ from lm_eval_cora.metrics.two_phase import phases_of
 from lm_eval_cora.options import OptionError, Options
 from lm_eval_cora.probes import Probe
 from lm_eval_cora.randomness import draw
-from lm_eval_cora.reading import SKIPPED, Skipped, is_settled, response_of, skipped, written_answer
+from lm_eval_cora.reading import (
+    OPENING_MARK,
+    SKIPPED,
+    Response,
+    Skipped,
+    is_settled,
+    response_of,
+    skipped,
+    written_answer,
+)
 from lm_eval_cora.records import Record
 from lm_eval_cora.responses import ResponseTable
 from lm_eval_cora.stopping.rounds import Planned
@@ -138,7 +148,7 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
     def _is_settled(self, request: Any, response: str) -> bool:
         if self.config.process_results is not score_response:
             return False
-        copy = replace(request, resps=[self._known(request, response)], filtered_resps={})
+        copy = replace(request, resps=[encodable(response)], filtered_resps={})
         self._filter([copy])
         return all(
             is_settled(copy.doc, filtered, self._options.reader)
@@ -148,7 +158,7 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
     def _score_early(self, answered: Sequence[tuple[Requests, Sequence[Any]]]) -> list[bool | None]:
         variants = [
             [
-                replace(request, resps=[self._known(request, response)], filtered_resps={})
+                replace(request, resps=[encodable(response)], filtered_resps={})
                 for request, response in zip(requests, responses, strict=True)
             ]
             for requests, responses in answered
@@ -168,9 +178,10 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
 
         A lone surrogate (half of an emoji that a token limit cut in two) cannot be written to the samples file.
         """
-        self._attempt("freeing memory", partial(slim, self.instances, prompts=not samples_are_logged()))
+        model = behind(model_of_the_run())
         for instance in self.instances:
-            instance.resps = [self._known(instance, response) for response in instance.resps]
+            instance.resps = [self._known(model, instance, response) for response in instance.resps]
+        self._attempt("freeing memory", partial(slim, self.instances, prompts=not samples_are_logged()))
         self._filter(self.instances)
         if self._samples and (
             notice := self._attempt(
@@ -181,13 +192,10 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
         if self._writes and callable(self.config.process_results):  # not --predict_only
             self._attempt("comparing answers", partial(self._compare_answers, self.instances))
 
-    def _known(self, request: Any, response: Any) -> Any:
+    def _known(self, model: Any, request: Any, response: Any) -> Any:
         """A response that can be written to a file, with what is known about it."""
-        response = encodable(response)
-        if self.OUTPUT_TYPE != "generate_until":
-            return response
-        marked = self._attempt("a response", partial(known, behind(model_of_the_run()), request, response))
-        return response if marked is None else marked
+        is_text = self.OUTPUT_TYPE == "generate_until"
+        return encodable(known(model, request, response) if is_text else response)
 
     def _filter(self, instances: Sequence[Any]) -> None:
         """Filter the responses, except skipped ones, on which a user's own filter may fail."""
@@ -196,6 +204,8 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
         for ensemble in filters_of(self):
             if asked:
                 ensemble.apply(asked)
+            for instance in asked:
+                _describe(instance, ensemble.name)
             for instance in (one for one, absent in zip(instances, missing, strict=True) if absent):
                 instance.filtered_resps[ensemble.name] = SKIPPED
 
@@ -279,3 +289,11 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
         except Exception:
             logger.exception("%s: %s could not be computed; please report this", self.task_name, name)
             return None
+
+
+def _describe(instance: Any, name: str) -> None:
+    """Attach to the text that a filter made what is known about the response."""
+    response, filtered = response_of(instance.resps), instance.filtered_resps[name]
+    if isinstance(response, Response) and isinstance(filtered, str) and not isinstance(filtered, Response):
+        opened = response.opened and is_reasoning(after_reasoning(OPENING_MARK + response))
+        instance.filtered_resps[name] = Response(filtered, cut_off=response.cut_off, opened=opened, came=response.came)

@@ -61,7 +61,7 @@ def spread(record: Record, keys: Sequence[str]) -> SampleRow:
     Four keys describe a single variant and are written to the samples file: `acc` is the score, `consistency_rate` (or
     else `sc@original`) is the identity of the option that was picked, or yes or no, `invalid` is the reason, and `ties`
     marks a tie. The samples file also gets the `rule` that read the answer, `cut_off` if the token limit ended the
-    response, and `opened` if it begins inside reasoning.
+    response, `opened` if it begins inside reasoning, and what `came` instead of text.
 
     Args:
         record: The scored variant.
@@ -89,5 +89,5 @@ def spread(record: Record, keys: Sequence[str]) -> SampleRow:
         row["invalid"] = RecordCell(record, record.reason.value)
     if "ties" in row and record.tied:
         row["ties"] = RecordCell(record, "tied")
-    described = {"rule": record.rule, "cut_off": record.cut_off, "opened": record.opened}
-    return SampleRow({**row, **{key: value for key, value in described.items() if value}}, keys, empty)
+    known = {name: getattr(record, name) for name in ("rule", "cut_off", "opened", "came")}
+    return SampleRow({**row, **{name: value for name, value in known.items() if value}}, keys, empty)

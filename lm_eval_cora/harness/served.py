@@ -166,16 +166,16 @@ class _Patient:
             return [NoAnswer()] * outputs.size
         expected = _expected.get()
         _check(outputs, expected)
-        ends = [end for output in (outputs if isinstance(outputs, list) else [outputs]) for end in _ends(output)]
+        token = getattr(self, "think_end_token", None)
+        every = [
+            one for part in (outputs if isinstance(outputs, list) else [outputs]) for one in responses_in(part, token)
+        ]
         texts = super().parse_generations(outputs=outputs, **named)  # type: ignore[misc]
         if expected is not None and len(texts) != expected:
             raise NoChoicesError
-        if len(ends) != len(texts):
+        if len(every) != len(texts):
             return [NoAnswer() if text is None else text for text in texts]
-        return [
-            NoAnswer(**(end or {})) if text is None else text if end is None else Response(text, **end)
-            for text, end in zip(texts, ends, strict=True)
-        ]
+        return [one if text is None else one.saying(text) for text, one in zip(texts, every, strict=True)]
 
     def parse_logprobs(self, outputs: Any, **named: Any) -> list[tuple[float, bool]]:
         """The log-likelihoods in a response; a missing one is nan."""
@@ -219,52 +219,73 @@ class _Patient:
         return None
 
 
-_CUT_OFF = ("length", "max_tokens", "max_output_tokens")
-"""Finish reasons that name the token limit."""
+_CUT_OFF = ("length", "max_tokens", "max_output_tokens", "model_length")
+"""Finish reasons that name a token limit."""
 
 
-def _ends(output: Any) -> list[dict[str, Any] | None]:
-    """Return how each answer of a response ended, by index; None if the server does not say.
+def responses_in(output: Any, think_end_token: str | None = None) -> list[Response]:
+    """Return the responses in the output of a server, by index; empty if only the back end knows its format.
 
-    The message of an answer is changed: the harness reads its `content`, which becomes the text of content parts, the
-    refusal, or the arguments of a tool call.
+    Args:
+        output: What the server sent. It is changed: the harness reads the `content` of each message, which becomes the
+            text of its parts, the refusal or the arguments of a tool call.
+        think_end_token: The mark before which the back end removes everything.
     """
-    choices = output.get("choices") if isinstance(output, dict) else None
-    ends: dict[int, dict[str, Any] | None] = {}
-    for choice in choices or []:
-        came = ""
-        if "logprobs" not in choice and isinstance(choice.get("text"), str) and "message" not in choice:
-            choice["message"] = {"content": choice["text"]}
-        if isinstance(message := choice.get("message"), dict):
-            message["content"], came = _text_of(message)
-        finish = choice.get("finish_reason")
-        if finish == "content_filter" and came == "no text":
-            came = "nothing: the server's filter removed it"
-        known = {"cut_off": finish in _CUT_OFF, "came": came}
-        ends[choice.get("index", 0)] = known if finish or came else None
-    return [end for _, end in sorted(ends.items())]
+    if not isinstance(output, dict):
+        return []
+    choices = output.get("choices", [output])
+    found: list[Response] = []
+    text: str | None
+    for choice in sorted(choices, key=lambda one: one.get("index", 0)):
+        finish = choice.get("finish_reason") or choice.get("stop_reason")
+        message = choice["message"] if isinstance(choice.get("message"), dict) else choice
+        if "choices" not in output:  # a format of its own, of which only the reason is read
+            text, came = "", ""
+        elif message is choice:
+            text, came = _text_of({"content": choice.get("text")})
+            choice["text"], choice["message"] = text, {"content": text}
+        else:
+            text, came = _text_of(message)
+            message["content"] = text
+        if came == _NO_TEXT and finish == "content_filter":
+            came = "nothing: the server's filter removed the answer"
+        cut_off = finish in _CUT_OFF if isinstance(finish, str) else None
+        opened = bool(cut_off and think_end_token and text) and str(think_end_token) not in str(text)
+        kind = NoAnswer if text is None else Response
+        found.append(kind(text or "", cut_off=cut_off, opened=opened, came=came))
+    return found
+
+
+_NO_TEXT = "no text"
 
 
 def _text_of(message: dict[str, Any]) -> tuple[str | None, str]:
-    """Return the text of a message, and what came instead of text."""
+    """Return the text of a message (None if it has none), and what came instead of text."""
     content = message.get("content")
     if isinstance(content, list):
-        parts = [part.get("text") for part in content if isinstance(part, dict)]
-        content = "".join(part for part in parts if isinstance(part, str))
-    if isinstance(content, str) and content:
+        parts = [part for part in content if isinstance(part, dict) and part.get("type") != "reasoning"]
+        content = "".join(text for part in parts if isinstance(text := part.get("text"), str))
+    if content and isinstance(content, str):
         return content, ""
     if isinstance(refusal := message.get("refusal"), str) and refusal:
         return refusal, "a refusal"
-    calls = message.get("tool_calls") or [{"function": message.get("function_call")}]
-    call = calls[0].get("function") if isinstance(calls, list) and isinstance(calls[0], dict) else None
-    if isinstance(call, dict) and call.get("arguments"):
-        arguments = call["arguments"]
-        return arguments if isinstance(arguments, str) else json.dumps(arguments), "a tool call"
+    if arguments := _arguments_of(message):
+        return arguments, "a tool call"
     if message.get("reasoning_content") or message.get("reasoning"):
-        return None, "reasoning without an answer"
+        return content, "reasoning without an answer"
     if content is None or content == "":
-        return content, "no text"
-    return str(content), f"content of type {type(content).__name__}"
+        return content, _NO_TEXT
+    return json.dumps(content), "JSON that is not text"
+
+
+def _arguments_of(message: dict[str, Any]) -> str:
+    """Return the arguments of the first tool call of a message; empty if there are none."""
+    calls = message.get("tool_calls") or [{"function": message.get("function_call")}]
+    try:
+        arguments = calls[0]["function"]["arguments"]
+    except (TypeError, KeyError, IndexError):
+        return ""
+    return arguments if isinstance(arguments, str) else json.dumps(arguments)
 
 
 class _NoResponse(dict[str, Any]):

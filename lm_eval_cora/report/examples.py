@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from lm_eval_cora.answers import Reader
 from lm_eval_cora.explain import around, places
 from lm_eval_cora.formats import FORMATS, format_of
 from lm_eval_cora.metrics.consistency import agreement
@@ -93,7 +94,7 @@ def _example(run: Run, number: int, share: float, *, linked: bool) -> Example:
         question_id=records[0].question_id,
         stem=_cut(str(doc.get("question", ""))),
         summary=f"{hits} of {len(records)} right{agree}{reference}: {shorten(doc.get('question', ''), 60)}",
-        answers=[_answered(record, line) for record, line in zip(records, lines, strict=True)],
+        answers=[_answered(record, line, run.reader) for record, line in zip(records, lines, strict=True)],
         anchor=anchor(run, number) if linked else "",
     )
 
@@ -135,7 +136,7 @@ def _prompt(line: Mapping[str, Any], stem: str) -> str:
     return f"{before} […] {shorten(after, _LONGEST_PROMPT)}".strip()
 
 
-def _answered(record: Record, line: Mapping[str, Any]) -> Answered:
+def _answered(record: Record, line: Mapping[str, Any], reader: Reader | None) -> Answered:
     verdict = "invalid" if record.invalid else "right" if record.correct else "wrong"
     texts = [str(text) for text in line["doc"].get("choices") or ()]
     chosen = set(record.selected or ())
@@ -151,18 +152,15 @@ def _answered(record: Record, line: Mapping[str, Any]) -> Answered:
     read = FORMATS[record.ask].said(record, letters=True)
     said = str(record.reason) if record.reason else shorten(read or "", 80)
     text = response_text(line)
-    return Answered(record.kind, verdict, said, _cut(text), options, **_why(record, line, text))
+    return Answered(record.kind, verdict, said, _cut(text), options, **_why(record, line, text, reader or "flexible"))
 
 
-def _why(record: Record, line: Mapping[str, Any], text: str) -> dict[str, Any]:
-    """Read a response again for the rule and the characters that decided; the reader is the one that read the record.
-
-    The run may have used another reader, so nothing is marked if the answer differs.
-    """
+def _why(record: Record, line: Mapping[str, Any], text: str, reader: Reader) -> dict[str, Any]:
+    """Read a response again for the rule and the characters that decided; nothing if the answer differs."""
     responses = line.get("filtered_resps") or [None]
     if not isinstance(responses[0], str) or record.skipped:
         return {}
-    answer = answer_in(line["doc"], known_response(line), "strict" if record.rule == "the first word" else "flexible")
+    answer = answer_in(line["doc"], known_response(line), reader)
     if (answer.picked, answer.selected, answer.written) != (record.picked, record.selected, record.written):
         return {}
     offset = len(OPENING_MARK) if line.get("opened") is True else 0

@@ -204,8 +204,13 @@ def is_ours(sample: Any) -> bool:
 
 def known_response(sample: Mapping[str, Any]) -> Response:
     """Return the response of a samples line, with what the run knew about it."""
-    response = response_of(sample["filtered_resps"])
-    return Response(response, cut_off=sample.get("cut_off") is True, opened=sample.get("opened") is True)
+    came = sample.get("came")
+    return Response(
+        response_of(sample["filtered_resps"]),
+        cut_off=sample.get("cut_off") is True or None,
+        opened=sample.get("opened") is True,
+        came=came if isinstance(came, str) else "",
+    )
 
 
 def _take(line: bytes, offset: int, found: Found, reader: Reader) -> str:

@@ -77,8 +77,8 @@ def test_each_answer_format_is_judged_separately() -> None:
     assert "--system_instruction 'Reply with yes or no first.'" in line
 
 
-def sized(reason: Reason, size: int, ask: str = "letter") -> Record:
-    return replace(*records(0, reason), ask=ask, size=size)
+def ended(reason: Reason, *, cut_off: bool | None = None, ask: str = "letter") -> Record:
+    return replace(*records(0, reason), ask=ask, cut_off=cut_off)
 
 
 def advice(record: Record, limit: int) -> str:
@@ -87,18 +87,19 @@ def advice(record: Record, limit: int) -> str:
 
 
 def test_a_higher_limit_is_not_advised_if_the_limit_is_high() -> None:
-    assert "max_gen_toks=4096" in advice(sized(Reason.CUT_OFF, 9_000), 1024)
-    assert "max_gen_toks=" not in advice(sized(Reason.CUT_OFF, 9_000), 4096)
-    assert "the limit is already 4,096 tokens" in advice(sized(Reason.CUT_OFF, 9_000), 4096)
-    assert "max_gen_toks" not in advice(sized(Reason.OUT_OF_RANGE, 5), 32)
+    assert "max_gen_toks=4096" in advice(ended(Reason.CUT_OFF), 1024)
+    assert "max_gen_toks=" not in advice(ended(Reason.CUT_OFF), 4096)
+    assert "the limit is already 4,096 tokens" in advice(ended(Reason.CUT_OFF), 4096)
+    assert "max_gen_toks" not in advice(ended(Reason.OUT_OF_RANGE), 32)
 
 
 def test_a_response_that_ended_without_a_best_answer_needs_an_instruction_not_a_higher_limit() -> None:
-    # 800 bytes are at most 800 tokens, fewer than the limit of 1,024. 5,000 bytes may reach the limit.
-    ended, cut = (advice(sized(Reason.NO_BEST_ANSWER, size, "best_answer"), 1024) for size in (800, 5_000))
-    assert "--system_instruction 'End with: The best answer is <letter>.'" in ended
-    assert "max_gen_toks" not in ended
-    assert "max_gen_toks=4096" in cut
+    complete, unknown = (
+        advice(ended(Reason.NO_BEST_ANSWER, cut_off=cut_off, ask="best_answer"), 1024) for cut_off in (False, None)
+    )
+    assert "--system_instruction 'End with: The best answer is <letter>.'" in complete
+    assert "max_gen_toks" not in complete
+    assert "max_gen_toks=4096" in unknown
 
 
 def cut_off(count: int, *, invalid: bool) -> list[Record]:
@@ -108,7 +109,7 @@ def cut_off(count: int, *, invalid: bool) -> list[Record]:
 
 def test_a_run_that_the_limit_cut_off_says_so_first() -> None:
     first, *_ = advise_on_invalid([*cut_off(3, invalid=True), *records(2)], Conditions(True, limit=32))
-    assert first.startswith("the token limit of 32 tokens cut off 3 of 5 responses, and 3 of these have no answer")
+    assert first.startswith("3 of 5 responses were cut off by the limit of 32 tokens, and 3 of these have no answer")
     assert "--gen_kwargs max_gen_toks=4096" in first
     (first,) = advise_on_invalid([*cut_off(3, invalid=False), *records(2)], Conditions(True, limit=32))
     assert "more tokens would change little" in first
@@ -117,7 +118,7 @@ def test_a_run_that_the_limit_cut_off_says_so_first() -> None:
 
 @pytest.mark.parametrize(
     ("came", "help_"),
-    [("a refusal", "more tokens do not help"), ("a tool call", "switch tools off"), ("no text", "log")],
+    [("a refusal", "more tokens do not help"), ("a tool call", "Switch tool calls off"), ("no text", "server's log")],
 )
 def test_what_came_instead_of_text_is_named(came: str, help_: str) -> None:
     (line,) = advise_on_invalid([replace(one, came=came) for one in records(0, Reason.EMPTY)], Conditions(True))

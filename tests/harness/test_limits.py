@@ -158,23 +158,28 @@ def test_a_response_that_is_no_text_ends_nothing() -> None:
     assert values["invalid"] == 1.0
 
 
+TOKENS = {"tok_encode": lambda text, **_: [0] * len(text.split())}
+
+
 @pytest.mark.parametrize(
     ("prompt", "model", "response", "cut_off", "opened"),
     [
-        ("Q", {"tok_encode": str.split}, "a b c d", True, False),
-        ("Q", {"tok_encode": str.split}, "a b c", False, False),
-        ("Q", {}, "a b c d", False, False),  # the tokens cannot be counted
-        ("Q<think>\n", {}, "a b c d", False, True),
-        ("Q<think>\n\n</think>\n", {}, "a b c d", False, False),
-        ("Q", {"tok_encode": str.split, "think_end_token": "</think>"}, "a b c d", True, True),
-        ("Q", {"tok_encode": str.split}, Response("a b c d"), False, False),  # the server says that it ended by itself
+        ("Q", TOKENS, "a b c d e f g h", True, False),
+        ("Q", TOKENS, "a b c d e f g", True, False),  # tokenized again, it can be one token shorter
+        ("Q", TOKENS, "a b c d e f", None, False),
+        ("Q", TOKENS, "a b c d", False, False),
+        ("Q", {}, "a b c d e f g h", None, False),  # the tokens cannot be counted
+        ("Q<think>\n", TOKENS, "a b", False, True),
+        ("Q<think>\n\n</think>\n", TOKENS, "a b", False, False),
+        ("Q", {**TOKENS, "think_end_token": "</think>"}, "a b c d e f g h", True, True),
+        ("Q", TOKENS, Response("a b c d e f g h", cut_off=False), False, False),  # the server says so
         ("Q", {}, Response("a", cut_off=True), True, False),
     ],
 )
 def test_what_is_known_about_a_response(
-    prompt: str, model: dict[str, Any], response: str, cut_off: bool, opened: bool
+    prompt: str, model: dict[str, Any], response: str, cut_off: bool | None, opened: bool
 ) -> None:
-    request = SimpleNamespace(args=(prompt, {"max_gen_toks": 4}))
+    request = SimpleNamespace(args=(prompt, {"max_gen_toks": 8}))
     marked = known(SimpleNamespace(**model), request, response)
     assert (marked, marked.cut_off, marked.opened) == (str(response), cut_off, opened)
 

@@ -14,7 +14,7 @@ import pytest
 from filelock import FileLock
 
 from lm_eval_cora.cli import main
-from lm_eval_cora.harness.served import _ends
+from lm_eval_cora.harness.served import responses_in
 from tests.support.served import Runs
 from tests.support.server import Server, text_of
 from tests.support.simulated import TASKS
@@ -367,22 +367,30 @@ CALL = {"function": {"name": "reply", "arguments": '{"letter": "B"}'}}
     ("message", "finish", "text", "cut_off", "came"),
     [
         ({"content": "B"}, "stop", "B", False, ""),
+        ({"content": "B"}, None, "B", None, ""),
         ({"content": "Let me"}, "length", "Let me", True, ""),
         ({"content": [{"type": "text", "text": "B"}, {"type": "image"}, 3]}, "stop", "B", False, ""),
         ({"content": None, "refusal": "I cannot"}, "stop", "I cannot", False, "a refusal"),
         ({"content": None, "tool_calls": [CALL]}, "tool_calls", '{"letter": "B"}', False, "a tool call"),
-        ({"content": None, "reasoning_content": "B"}, "length", None, True, "reasoning without an answer"),
-        ({"content": None, "tool_calls": "?"}, "stop", None, False, "no text"),
-        ({"content": ""}, "content_filter", "", False, "nothing: the server's filter removed it"),
-        ({"content": 3}, "stop", "3", False, "content of type int"),
+        ({"content": None, "reasoning_content": "B"}, "length", "", True, "reasoning without an answer"),
+        ({"content": None, "tool_calls": "?"}, "stop", "", False, "no text"),
+        ({"content": ""}, "content_filter", "", False, "nothing: the server's filter removed the answer"),
+        ({"content": 3}, "stop", "3", False, "JSON that is not text"),
     ],
 )
-def test_how_an_answer_ended(message: dict[str, Any], finish: str, text: str | None, cut_off: bool, came: str) -> None:
-    output = {"choices": [{"index": 0, "message": message, "finish_reason": finish}]}
-    assert _ends(output) == [{"cut_off": cut_off, "came": came}]
-    assert message["content"] == text
+def test_how_an_answer_ended(
+    message: dict[str, Any], finish: str | None, text: str, cut_off: bool | None, came: str
+) -> None:
+    (response,) = responses_in({"choices": [{"index": 0, "message": message, "finish_reason": finish}]})
+    assert (str(response), response.cut_off, response.came) == (text, cut_off, came)
+    assert (message["content"] or "") == text
 
 
-def test_a_server_that_does_not_say_how_an_answer_ended() -> None:
-    assert _ends({"choices": [{"index": 0, "message": {"content": "B"}}, {"text": "B", "index": 1}]}) == [None, None]
-    assert _ends({"content": "B"}) == []
+def test_answers_are_in_the_order_of_their_indices() -> None:
+    choices = [{"index": 1, "text": "B", "finish_reason": "length"}, {"index": 0, "message": {"content": "A"}}]
+    assert [(str(one), one.cut_off) for one in responses_in({"choices": choices})] == [("A", None), ("B", True)]
+
+
+def test_reasoning_that_a_server_cut_off() -> None:
+    output = {"choices": [{"message": {"content": "The answer is A"}, "finish_reason": "length"}]}
+    assert responses_in(output, "</think>")[0].opened
