@@ -336,6 +336,20 @@ def leave_out_empty_stops(model: Any) -> None:
     model._create_payload = without_stops
 
 
+def describe_responses(model: api_models.TemplateAPI, describe: Callable[[Any, Any], list[Any]]) -> None:
+    """Pass each output of a server and the texts that the back end reads in it through a function.
+
+    `TemplateAPI.generate_until` calls `self.parse_generations(outputs=..., contexts=...)`, which returns texts alone:
+    the finish reasons are lost.
+    """
+    parse = model.parse_generations
+
+    def described(outputs: Any, **named: Any) -> list[Any]:
+        return describe(outputs, lambda: parse(outputs=outputs, **named))
+
+    model.parse_generations = described
+
+
 class _NoBars:
     """The part of `tqdm.asyncio.tqdm_asyncio` that API models use, without a progress bar."""
 

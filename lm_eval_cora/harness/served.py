@@ -8,12 +8,13 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from contextvars import ContextVar
+from functools import partial
 from math import nan
 from typing import Any
 
 from lm_eval.api.instance import Instance
 
-from lm_eval_cora.harness.compat import heard, hidden_bars
+from lm_eval_cora.harness.compat import describe_responses, heard, hidden_bars
 from lm_eval_cora.harness.failures import (
     PATIENCE,
     REFUSED,
@@ -25,6 +26,7 @@ from lm_eval_cora.harness.failures import (
     status_of,
 )
 from lm_eval_cora.harness.log import logger
+from lm_eval_cora.harness.payloads import is_served
 from lm_eval_cora.reading import Response
 
 DELAYS = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0)
@@ -166,16 +168,11 @@ class _Patient:
             return [NoAnswer()] * outputs.size
         expected = _expected.get()
         _check(outputs, expected)
-        token = getattr(self, "think_end_token", None)
-        every = [
-            one for part in (outputs if isinstance(outputs, list) else [outputs]) for one in responses_in(part, token)
-        ]
-        texts = super().parse_generations(outputs=outputs, **named)  # type: ignore[misc]
-        if expected is not None and len(texts) != expected:
+        parse = partial(super().parse_generations, outputs=outputs, **named)  # type: ignore[misc]
+        responses = described(self, outputs, parse)
+        if expected is not None and len(responses) != expected:
             raise NoChoicesError
-        if len(every) != len(texts):
-            return [NoAnswer() if text is None else text for text in texts]
-        return [one if text is None else one.saying(text) for text, one in zip(texts, every, strict=True)]
+        return responses
 
     def parse_logprobs(self, outputs: Any, **named: Any) -> list[tuple[float, bool]]:
         """The log-likelihoods in a response; a missing one is nan."""
@@ -219,6 +216,23 @@ class _Patient:
         return None
 
 
+def tell_how_answers_end(model: Any) -> None:
+    """Let a back end of plain `lm_eval run` tell what a server says about its answers."""
+    if is_served(model) and not isinstance(model, _Patient) and "parse_generations" not in vars(model):
+        describe_responses(model, partial(described, model))
+
+
+def described(model: Any, outputs: Any, parse: Callable[[], list[Any]]) -> list[Any]:
+    """Parse the texts of an output, and attach what the server says about each; a missing one is `NoAnswer`."""
+    token = getattr(model, "think_end_token", None)
+    parts = outputs if isinstance(outputs, list) else [outputs]
+    every = [response for part in parts for response in responses_in(part, token)]
+    texts = parse()
+    if len(every) != len(texts):
+        return [NoAnswer() if text is None else text for text in texts]
+    return [one if text is None else one.saying(text) for text, one in zip(texts, every, strict=True)]
+
+
 _CUT_OFF = ("length", "max_tokens", "max_output_tokens", "model_length")
 """Finish reasons that name a token limit."""
 
@@ -234,6 +248,10 @@ def responses_in(output: Any, think_end_token: str | None = None) -> list[Respon
     if not isinstance(output, dict):
         return []
     choices = output.get("choices", [output])
+    if not isinstance(choices, list) or not all(
+        isinstance(choice, dict) and isinstance(choice.get("index", 0), int) for choice in choices
+    ):
+        return []
     found: list[Response] = []
     text: str | None
     for choice in sorted(choices, key=lambda one: one.get("index", 0)):

@@ -45,6 +45,7 @@ from lm_eval_cora.harness.requests import chosen_docs, deal, with_room_for
 from lm_eval_cora.harness.results_file import data_of, digest_of, name_callables, signature_of
 from lm_eval_cora.harness.scored import ScoredTask
 from lm_eval_cora.harness.scoring import CHECKER, metric_keys, score_response
+from lm_eval_cora.harness.served import tell_how_answers_end
 from lm_eval_cora.harness.task_config import OWN_KEYS, benchmark_of, in_the_language_of, options_of, probe_of
 from lm_eval_cora.harness.templates import templates_of
 from lm_eval_cora.metrics import Estimate
@@ -250,6 +251,7 @@ class CoraTask(ScoredTask):
             own = self._options.request_seeds
             self._sends_seeds = needs_seeds(behind(model)) if own is None else own
         leave_out_empty_stops(behind(model))
+        tell_how_answers_end(behind(model))
         if self._form == "loglikelihood":
             check_scoring(model, [self.task_name])
         if isinstance(model, AskingLM) and model.calls_often:

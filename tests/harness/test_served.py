@@ -12,9 +12,10 @@ from typing import Any
 import aiohttp
 import pytest
 from filelock import FileLock
+from lm_eval.models.openai_completions import LocalChatCompletion
 
 from lm_eval_cora.cli import main
-from lm_eval_cora.harness.served import responses_in
+from lm_eval_cora.harness.served import responses_in, tell_how_answers_end
 from tests.support.served import Runs
 from tests.support.server import Server, text_of
 from tests.support.simulated import TASKS
@@ -394,3 +395,19 @@ def test_answers_are_in_the_order_of_their_indices() -> None:
 def test_reasoning_that_a_server_cut_off() -> None:
     output = {"choices": [{"message": {"content": "The answer is A"}, "finish_reason": "length"}]}
     assert responses_in(output, "</think>")[0].opened
+
+
+def test_a_back_end_of_plain_lm_eval_tells_how_answers_end() -> None:
+    model = LocalChatCompletion.__new__(LocalChatCompletion)
+    model.think_end_token = None
+    for _ in range(2):  # once for each task
+        tell_how_answers_end(model)
+    choices = [{"message": {"content": "B"}, "finish_reason": "length"}]
+    choices = [{"index": place, **choice} for place, choice in enumerate(choices)]
+    (response,) = model.parse_generations(outputs={"choices": choices}, contexts=["Q"])
+    assert (response, response.cut_off) == ("B", True)
+
+
+@pytest.mark.parametrize("output", [None, "B", {"choices": None}, {"choices": ["B"]}, {"choices": [{"index": "0"}]}])
+def test_an_output_in_an_unknown_format_has_no_responses(output: Any) -> None:
+    assert responses_in(output) == []
