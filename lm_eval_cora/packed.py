@@ -30,7 +30,7 @@ class Asked(NamedTuple):
 
 _ANSWER = (
     *("picked", "position", "reason", "tied", "selected", "yes", "no", "written", "settled", "matches", "skipped"),
-    *("followed", "excerpt", "cut_off", "opened", "came"),
+    *("followed", "excerpt", "cut_off", "opened", "came", "rule"),
 )
 """The attributes of a record that describe the answer."""
 

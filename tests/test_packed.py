@@ -34,7 +34,8 @@ def records(draw: Any) -> Record:
         reason=None if picked is not None else Reason.NO_LETTER,
         skipped=draw(st.booleans()),
         excerpt=draw(st.text(max_size=3)),
-        size=draw(st.integers(0, 3)),
+        cut_off=draw(st.sampled_from((None, True, False))),
+        rule=draw(st.sampled_from(("", "a letter"))),
         likelihoods=draw(st.sampled_from([b"", as_bytes([-0.5]), as_bytes([-1.5, None])])),
     )
 
