@@ -32,6 +32,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # the checkout, not an insta
 
 from lm_eval_cora.answers import Answer
 from lm_eval_cora.answers.choice import find_letter
+from lm_eval_cora.explain import read_answer
 from lm_eval_cora.formats.letter import read_letter
 from lm_eval_cora.question import LETTERS
 
@@ -114,12 +115,18 @@ def disagreements(lines: Sequence[Labelled], name: str, seed: int) -> None:
 def lengths(lines: Sequence[Labelled], tokenizer: Any) -> None:
     """Print, for several token limits, the share of right answers that the flexible reader keeps, and the cost."""
     read = READERS["flexible"]
+
+    def cut_off(response: str, options: Sequence[str]) -> Answer:
+        return read_answer(response, options, cut_off=True)
+
     chosen = [(line, tokenizer.encode(line.response)) for line in lines if line.label is not None]
     final = sum(outcome(read, line) == "right" for line, _ in chosen)
     print("tokens  share of the final right answers  wrong  tokens generated per answer")
     for limit in LIMITS:
-        cut = [line._replace(response=tokenizer.decode(tokens[:limit])) for line, tokens in chosen]
-        counts = Counter(outcome(read, line) for line in cut)
+        counts = Counter(
+            outcome(cut_off if len(tokens) > limit else read, line._replace(response=tokenizer.decode(tokens[:limit])))
+            for line, tokens in chosen
+        )
         cost = sum(min(limit, len(tokens) + 1) for _, tokens in chosen) / len(chosen)
         print(f"{limit:>6}  {counts['right'] / final:>33.1%}  {counts['wrong']:>5}  {cost:>27.1f}")
 
