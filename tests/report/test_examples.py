@@ -10,6 +10,7 @@ import pytest
 
 from lm_eval_cora.report.content import Examples, HeatMap, Report
 from lm_eval_cora.report.examples import anchor, asked, bands_of, example_of, from_easy_to_hard
+from lm_eval_cora.report.page import render
 from lm_eval_cora.report.runs import Run, read_runs
 from lm_eval_cora.report.sections import make_report
 from tests.support.by_hand import HOSTILE_NAMES, run_by_hand, runs_by_hand, widths
@@ -145,3 +146,18 @@ def test_files_of_answers_have_no_prompts(tmp_path: Path) -> None:
     table = asked([run_by_hand(tmp_path, {"original": "11", "a": "10"})])
     assert table is not None
     assert [row[2] for row in table.rows] == ["", ""]
+
+
+def test_an_example_marks_what_decided_or_says_why_nothing_counts(tmp_path: Path) -> None:
+    said = {"original": "<think>A?</think>The answer is **A**.", "shuffled": "Option A or option B."}
+    written = write(tmp_path, lambda doc: said.get(doc["kind"], "A"), "cora_demo", {"questions": 1})
+    run = the_run(written.folder)
+    (example,) = easy_to_hard(run, 1).examples
+    answers = {answer.kind: answer for answer in example.answers}
+    original = answers["original"]
+    assert (original.rule, original.parts) == ("a label", ("<think>A?</think>The answer is **", "A", "**."))
+    assert answers["shuffled"].parts == ()
+    assert answers["shuffled"].places[0] == 'A, "A" (a letter): several options'
+    page = render(make_report([run]))
+    assert "The answer is **<mark>A</mark>**." in page
+    assert "(a letter): several options</bdi></li>" in page
