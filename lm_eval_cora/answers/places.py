@@ -200,35 +200,26 @@ class Text:
                 if answer and not answer["other"] and not leaves_open(before[answer.end() :]):
                     yield Place(-1, start, start + 4, "no option stated", STATED, Reason.NONE_FITS)
                 continue
-            cue = next((cue for cue in CUES if self._fits(cue, opener.group(), before, place, start)), None)
+            cue = next((cue for cue in CUES if self._fits(cue, opener.group(), before, place)), None)
             if cue is not None:
                 yield replace(place, weight=cue.weight, rule=cue.name)
 
-    def _fits(self, cue: Cue, word: str, before: str, place: Place, start: int) -> bool:
-        """Whether the words before an option are a cue for it."""
-        if not cue.words.fullmatch(word):
+    def _fits(self, cue: Cue, word: str, before: str, place: Place) -> bool:
+        """Whether the words before and after an option are a cue for it."""
+        with_text = self.is_with_text(place)
+        if not cue.words.fullmatch(word) or (cue.with_text and not with_text):
             return False
-        if cue.with_text:
-            return (
-                rules.LISTS.search(before) is None and self.is_with_text(place) and self.text[start - 1] in " \n\"'(["
-            )
-        stops = not cue.stops or self.is_with_text(place) or rules.STOP.match(self.text, place.end) is not None
-        if not stops or (cue.ends_line and not rules.ENDS_LINE.match(self.text, place.end)):
+        if cue.after and not with_text and not cue.after.match(self.text, place.end):
             return False
-        if cue.before is None:
-            return not leaves_open(rules.last_clause(before))
-        found = last_match(cue.before, before.rstrip() if cue.before is rules.CHOICE else before)
-        if found is None or (cue.before is rules.ANSWER and found["other"]):
+        found = last_match(cue.before, before)
+        if found is None or found.groupdict().get("other"):
             return False
-        if cue.before is rules.ODD:
-            return rules.DOUBT.search(before) is None
-        personal = cue.before in (rules.SUBJECT, rules.OPINION)
-        rest = before[found.start() if personal else found.end() :]
-        doubt = rules.CONDITION if personal else rules.DOUBT
-        doubted = doubt.search(before[: found.start()]) is not None
-        if cue.before is rules.BEST and re.search(rf"\b{rules._ODD}\b|\bnot\b", rules.last_clause(before)):
-            return False
-        return not doubted and not leaves_open(before if cue.before is rules.POINTER else rest)
+        parts = (
+            (cue.doubt, before[: found.start()]),
+            (cue.opens, before[found.start() :]),
+            (cue.unless, before),
+        )
+        return not any(pattern and pattern.search(part) for pattern, part in parts)
 
     def _sentence_before(self, end: int) -> str:
         window = self.text[max(0, end - _WINDOW) : end]

@@ -13,7 +13,7 @@ def _words(*words: str) -> re.Pattern[str]:
     return re.compile(rf"(?:{'|'.join(words)})", re.IGNORECASE)
 
 
-_IS = (r"is|are|was|were|be|being|becomes?|seems|appears|to be|as|[:=]|-",)
+_IS = _words("is|are|was|were|be|being|becomes?|seems|appears|to be|as|[:=]|-")
 
 # ---- words before an option
 
@@ -23,8 +23,10 @@ DOUBT = re.compile(
 )
 CONDITION = re.compile(r"\b(?:if|unless)\b(?! (?:i|we) (?:had|have|were|must))", re.IGNORECASE)
 NEGATION = re.compile(r"\b(?:not|never|cannot|neither|nor|without|\w{1,8}n't|none)\b", re.IGNORECASE)
+LEAVES_OPEN = re.compile(f"{NEGATION.pattern}|{DOUBT.pattern}", re.IGNORECASE)
 SENTENCE_END = re.compile(r"[.!?;][\"')\]]{0,2}\s|\n|(?<=\s)(?=The (?:correct |final |right |best )?answer\b)")
-_CLAUSE = re.compile(r"[,;:]")
+CLAUSE = re.compile(r"[^,;:]*\Z")
+"""The last clause of a sentence."""
 _NOUN = r"(?:answers?|choice|option|selection|conclusion|letter)"
 _KNOWN = r"(?:correct|final|right|best|my|your) (?:solution|response|statement|result)"
 _OTHER = (
@@ -42,13 +44,14 @@ BEST = re.compile(
     r"(?! (?:answer|option|choice)s\b)",
     re.IGNORECASE,
 )
+NOT_BEST = re.compile(rf"\b(?:{_ODD}|not)\b[^,;:]*\Z", re.IGNORECASE)
 ODD = re.compile(rf"\b{_ODD}(?: (?:one|{_NOUN}|\w{{1,20}}))?\b(?=[^.\n]{{0,40}}$)", re.IGNORECASE)
 OPINION = re.compile(r"\b(?:i|i'd|i'll|i'm|i've|my|we would|we'd)\b", re.IGNORECASE)
 SUBJECT = re.compile(r"\b(?:i|we|i'd|i'll|i'm|i've|me|my|let's|one)\b", re.IGNORECASE)
 POINTER = re.compile(r"\b(?:it|this|that|which|it's|that's|must|would|has to|to)\b[^\n]{0,12}$", re.IGNORECASE)
 CHOICE = re.compile(
     r"\b(?:go|going|went|stick|stay|opt|opting|settle|decide|vote|bet|agree|conclude|corresponds?|closest|nearest|left|"
-    r"change my (?:answer|choice|mind))$",
+    r"change my (?:answer|choice|mind))\s*$",
     re.IGNORECASE,
 )
 ARROW = re.compile(r"(?:\w{2}|[^\w\s]|^)\s*$")
@@ -59,6 +62,12 @@ LINE = re.compile(
 )
 
 
+ENDS_LINE = re.compile(r"[)\].!\"]{0,3}\s*(?:\n|$)")
+STOP = re.compile(
+    r"\s?(?:[.,;!?)\]\n\"]|(?<=\s)(?:rather than|instead of|not|because|since)\b|\((?!\w{1,3}[;,=)])|- |$)"
+)
+
+
 @dataclass(frozen=True)
 class Cue:
     """Words after which an option is the answer.
@@ -66,35 +75,44 @@ class Cue:
     Attributes:
         name: Name of the rule.
         words: Words directly before the option.
-        before: What the sentence before these words must contain; None if nothing.
-        stops: Whether a sentence or clause must end after the option, unless the option's own text follows its letter.
-        ends_line: Whether the line must end after the option.
+        before: What the sentence before these words must contain. A match of its group `other` is about another answer.
+        after: What must follow the option, unless its own text follows its letter; None if nothing.
+        doubt: What must not come before that; None if anything may.
+        opens: What must not come in or after that; None if anything may.
+        unless: What the sentence before these words must not contain; None if it may contain anything.
         with_text: Whether the option's own text must follow its letter.
         weight: How strongly it names the option.
     """
 
     name: str
     words: re.Pattern[str]
-    before: re.Pattern[str] | None = None
-    stops: bool = False
-    ends_line: bool = False
+    before: re.Pattern[str]
+    after: re.Pattern[str] | None = None
+    doubt: re.Pattern[str] | None = DOUBT
+    opens: re.Pattern[str] | None = LEAVES_OPEN
+    unless: re.Pattern[str] | None = None
     with_text: bool = False
     weight: int = STATED
 
 
 CUES = (
-    Cue("a label", _words("answer"), LINE, stops=True),
-    Cue("a label", _words("option", "choice", "letter"), LINE, ends_line=True, weight=AFFIRMED),
-    Cue("stated as the answer", _words(*_IS), ANSWER),
-    Cue("the best of a kind", _words(*_IS), BEST, stops=True),
-    Cue("the one that does not hold", _words(*_IS), ODD, stops=True, weight=ODD_ONE),
-    Cue("a choice in the first person", _words("choose", "chose", "select(?:ed)?", "pick(?:ed)?"), SUBJECT),
-    Cue("a choice in the first person", _words("believe", "think", "say", "guess", "meant?"), OPINION),
+    Cue("a label", _words("answer"), LINE, STOP),
+    Cue("a label", _words("option", "choice", "letter"), LINE, ENDS_LINE, weight=AFFIRMED),
+    Cue("stated as the answer", _IS, ANSWER),
+    Cue("the best of a kind", _IS, BEST, STOP, unless=NOT_BEST),
+    Cue("the one that does not hold", _IS, ODD, STOP, opens=None, weight=ODD_ONE),
+    Cue(
+        "a choice in the first person",
+        _words("choose", "chose", "select(?:ed)?", "pick(?:ed)?"),
+        SUBJECT,
+        doubt=CONDITION,
+    ),
+    Cue("a choice in the first person", _words("believe", "think", "say", "guess", "meant?"), OPINION, doubt=CONDITION),
     Cue("a choice in the first person", _words("with", "for", "on", "to"), CHOICE),
-    Cue("a conclusion", _words("therefore", "so", "thus", "hence", "it's", "that's"), stops=True),
-    Cue("a conclusion", _words("is", "be"), POINTER, stops=True),
-    Cue("an arrow", _words("->", "=>"), ARROW, ends_line=True, weight=AFFIRMED),
-    Cue("called by letter and text", _words("is", "are", ":"), with_text=True, weight=AFFIRMED),
+    Cue("a conclusion", _words("therefore", "so", "thus", "hence", "it's", "that's"), CLAUSE, STOP, doubt=None),
+    Cue("a conclusion", _words("is", "be"), POINTER, STOP, doubt=LEAVES_OPEN),
+    Cue("an arrow", _words("->", "=>"), ARROW, ENDS_LINE, weight=AFFIRMED),
+    Cue("called by letter and text", _words("is", "are", ":"), CLAUSE, None, None, None, LISTS, True, AFFIRMED),
 )
 """The cues in order; the first one that fits counts."""
 
@@ -174,10 +192,6 @@ AFFIRMED_BEFORE = re.compile(r"(?:[☑✅✔✓]|\[[xX]\]) ?\Z")
 AROUND = re.compile(r"(?:[\s.):(\[\]\"',|]|-(?=\s)(?! \d)){0,6}")
 GLUED = re.compile(r"[)\]]\w")
 MARK = re.compile(r"[ \"'*]{0,2}(?:[.):\]\"',!;-]|[^\w\s\x00-\x7f]|\n|$)")
-ENDS_LINE = re.compile(r"[)\].!\"]{0,3}\s*(?:\n|$)")
-STOP = re.compile(
-    r"\s?(?:[.,;!?)\]\n\"]|(?<=\s)(?:rather than|instead of|not|because|since)\b|\((?!\w{1,3}[;,=)])|- |$)"
-)
 NUMBER = re.compile(r"-? ?\d{1,30}(?:[, ]\d{3})*(?:\.\d{1,30})?")
 ABOUT_THE_OTHERS = re.compile(r"(?:none|all|both|neither) of (?:the above|these|the options|the choices)\b")
 GOES_ON = re.compile(r"\w|[%°^/*+=]|[-.,']\w")
@@ -239,14 +253,4 @@ def leaves_open(text: str) -> bool:
         >>> leaves_open("I do not think that it is"), leaves_open("It is")
         (True, False)
     """
-    return NEGATION.search(text) is not None or DOUBT.search(text) is not None
-
-
-def last_clause(text: str) -> str:
-    """Return the last clause of a text.
-
-    Example:
-        >>> last_clause("It is not A, so")
-        ' so'
-    """
-    return _CLAUSE.split(text)[-1]
+    return LEAVES_OPEN.search(text) is not None
