@@ -25,8 +25,8 @@ CONDITION = re.compile(r"\b(?:if|unless)\b(?! (?:i|we) (?:had|have|were|must))",
 NEGATION = re.compile(r"\b(?:not|never|cannot|neither|nor|without|\w{1,8}n't|none)\b", re.IGNORECASE)
 LEAVES_OPEN = re.compile(f"{NEGATION.pattern}|{DOUBT.pattern}", re.IGNORECASE)
 SENTENCE_END = re.compile(r"[.!?;][\"')\]]{0,2}\s|\n|(?<=\s)(?=The (?:correct |final |right |best )?answer\b)")
-CLAUSE = re.compile(r"[^,;:]*\Z")
-"""The last clause of a sentence."""
+CLAUSE = re.compile(r"(?:^|(?<=[,;:]))(?=[^,;:]*\Z)")
+"""The start of the last clause."""
 _NOUN = r"(?:answers?|choice|option|selection|conclusion|letter)"
 _KNOWN = r"(?:correct|final|right|best|my|your) (?:solution|response|statement|result)"
 _OTHER = (
