@@ -13,7 +13,7 @@ from itertools import pairwise
 from lm_eval_cora.answers import Found, Reason, rules
 from lm_eval_cora.answers.head import last_match
 from lm_eval_cora.answers.plain import Plain, lowered, plain
-from lm_eval_cora.answers.rules import AFFIRMED, CUES, MENTIONED, STATED, Cue, leaves_open
+from lm_eval_cora.answers.rules import AFFIRMED, CUES, MENTIONED, STATED, Cue, Sign, leaves_open
 from lm_eval_cora.question import LETTERS
 
 _WINDOW = 160
@@ -249,37 +249,36 @@ class Text:
             if place is None or self._option_at(start)[1] > place.end:
                 continue
             before = self.text[max(0, place.start - _NEAR) : place.start]
-            named = rules.NAMED.search(before) is not None
             with_text = place.end > start + 1 or self._follows_its_text(place)
-            begins = rules.SENTENCE_START.search(before) is not None or self.begins_line(place.start)
-            ticked = rules.AFFIRMED_BEFORE.search(before) is not None
-            affirmed = (
-                ticked
-                or rules.IS_CHOSEN.match(self.text, place.end) is not None
-                or ((named or begins or with_text) and rules.AFFIRMS.match(self.text, place.end) is not None)
+            affirmed = self._has(rules.CALLED_RIGHT_BY, before, place) or (
+                with_text and rules.AFFIRMS.match(self.text, place.end) is not None
             )
-            marked = self.begins_line(place.start) and rules.MARK.match(self.text, start + 1) is not None
-            goes_on = rules.GIVES_REASON.match(self.text, start + 1) is not None
-            fronts = start == front and (marked or goes_on or place.void is not None)
-            labelled = (
-                rules.SHORT_LABEL.search(before) is not None and rules.ENDS_LINE.match(self.text, place.end) is not None
+            named = affirmed or with_text or self._has(rules.NAMED_BY, before, place)
+            at_front = start == front and (place.void or rules.GIVES_REASON.match(self.text, start + 1))
+            if not (named or at_front or self._has(rules.MARKED_BY, before, place)):
+                continue
+            if not (named or place.void) and self.text[start].islower() and self._is_step(place):
+                continue
+            void = place.void or next(
+                (reason for signs, reason in rules.VOID_BY if self._has(signs, before, place)), None
             )
-            if not (affirmed or named or with_text or marked or fronts or labelled):
-                continue
-            is_step = self.text[place.start].islower() and not (affirmed or named or with_text or place.void)
-            follows = f"({LETTERS[place.position - 1].lower()})" in self.text[: place.start]
-            if is_step and (follows or not rules.ENDS_LINE.match(self.text, place.end)):  # "(a) First, ..."
-                continue
-            if place.void is None and rules.REJECTED_BEFORE.search(before):
-                place = replace(place, void=Reason.REJECTED)
-            joined = rules.BOTH.search(before) is not None and rules.AND.match(self.text, place.end) is not None
-            if place.void is None and (joined or rules.OF_A_LIST.search(before)):
-                place = replace(place, void=Reason.SEVERAL)
-            doubted = rules.DOUBT.search(self._sentence_before(place.start)) is not None
-            if affirmed and not doubted:
-                yield replace(place, weight=AFFIRMED, rule=rules.CALLED_RIGHT)
+            if affirmed and not rules.DOUBT.search(self._sentence_before(place.start)):
+                yield replace(place, weight=AFFIRMED, rule=rules.CALLED_RIGHT, void=void)
             else:
-                yield replace(place, rule="a letter with its own text" if with_text else "a letter")
+                yield replace(place, rule="a letter with its own text" if with_text else "a letter", void=void)
+
+    def _has(self, signs: Sequence[Sign], before: str, place: Place) -> bool:
+        """Whether the text around an option has one of some signs."""
+        return any(
+            (sign.before is None or sign.before.search(before) is not None)
+            and (sign.after is None or sign.after.match(self.text, place.end) is not None)
+            for sign in signs
+        )
+
+    def _is_step(self, place: Place) -> bool:
+        """Whether a small letter numbers a step, such as "(b)" after "(a)", or "(a) First, ..."."""
+        follows = f"({LETTERS[place.position - 1].lower()})" in self.text[: place.start]
+        return follows or rules.ENDS_LINE.match(self.text, place.end) is None
 
     def is_affirmed(self, place: Place) -> bool:
         """Whether a mark before an option, or the words after it, call it right."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from lm_eval_cora.answers import Reason
+
 MENTIONED, AFFIRMED, ODD_ONE, STATED = range(4)
 """How strongly a place names an option. ODD_ONE is "the incorrect statement is C"."""
 
@@ -230,6 +232,29 @@ AFFIRMS = re.compile(
 IS_CHOSEN = re.compile(
     r"[ \"')\]]{0,3}(?:the (?:best|correct|right|only) (?:answer|option|choice|match)\b|it is(?=[.,;!\n]|$))",
     re.IGNORECASE,
+)
+
+# ---- signs around a letter
+
+
+@dataclass(frozen=True)
+class Sign:
+    """Text before and after a letter that tells what the letter means; None if any text may stand there."""
+
+    before: re.Pattern[str] | None
+    after: re.Pattern[str] | None = None
+
+
+NAMED_BY = (Sign(NAMED),)
+MARKED_BY = (Sign(LINE_START, MARK), Sign(SHORT_LABEL, ENDS_LINE))
+CALLED_RIGHT_BY = (
+    Sign(AFFIRMED_BEFORE),
+    Sign(None, IS_CHOSEN),
+    *(Sign(before, AFFIRMS) for before in (NAMED, SENTENCE_START, LINE_START)),
+)
+VOID_BY = (
+    ((Sign(REJECTED_BEFORE),), Reason.REJECTED),
+    ((Sign(BOTH, AND), Sign(OF_A_LIST)), Reason.SEVERAL),
 )
 
 # ---- between two statements
