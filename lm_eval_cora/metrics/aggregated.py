@@ -9,9 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from lm_eval_cora.metrics.consistency import agreement
-from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of, standard_error
+from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of, of_influence
 from lm_eval_cora.metrics.extremes import lowest_and_highest
-from lm_eval_cora.metrics.intervals import IN_95_PERCENT, wilson_with_error
 from lm_eval_cora.metrics.kinds import Kinds, Stratum, accuracies, influence_on, kinds_of, strata_of, trials_of
 from lm_eval_cora.probes.prompts import SINGLE_LETTER
 from lm_eval_cora.responses import Floats, ResponseTable
@@ -112,6 +111,4 @@ def _mean(parts: Sequence[Kinds], strata: Sequence[Stratum]) -> Estimate:
     if len(parts[0].baseline) < 2:
         return Estimate(value, nan)
     influence = influence_on(parts, strata).mean(axis=1)
-    error = standard_error(influence)
-    low, high = wilson_with_error(value, error, float(trials_of(parts, strata).min()))
-    return Estimate(value, error or (high - low) / (2 * IN_95_PERCENT), influence, ends=(low, high))
+    return of_influence(value, influence, questions=float(trials_of(parts, strata).min()))

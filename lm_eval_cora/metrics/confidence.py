@@ -88,8 +88,9 @@ def confidence_ratio(table: ResponseTable, *, normalised: bool = False) -> Estim
     """
     right, wrong, inside = _confidences(table, normalised)
     least_right, least_wrong = (values[inside > 0].min(initial=1) for values in (right, wrong))
-    corners = np.array([[wrong.max(initial=0), least_right], [least_wrong, right.max(initial=0)]])
-    return ratio_of(wrong, right, members=inside, corners=corners)
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        limits = float(least_wrong / right.max(initial=0)), float(wrong.max(initial=0) / least_right)
+    return ratio_of(wrong, right, members=inside, between=limits)
 
 
 def yes_no_mass(table: ResponseTable) -> Estimate:

@@ -53,7 +53,7 @@ def cora(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
     With m = mcqa and b = bmca@1.0 it is m(1 - m + b). To first order, question i has the influence
     (1 - 2m + b)(x_i - m) + m(y_i - b), where x_i is 1 if its original is answered correctly and y_i is 1 if all its
     variants are. This is 0 for all questions if m = 1/2 and b = 0, so the standard error also has the terms of second
-    order (see `metrics.terms.stderr_of`).
+    order (see `metrics.estimate.product_of`).
 
     Args:
         answers: Right and wrong answers to N questions: an array of shape (questions, variants), or a list of rows if
@@ -78,7 +78,7 @@ def cora(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
     if right is None:
         return UNDEFINED
     m, b = right.mean(), full.mean()
-    return product_of(right, 1 - right + full, OUTCOMES, value=m * (1 - m + b))
+    return product_of(right, 1 - right + full, value=m * (1 - m + b))
 
 
 OUTCOMES = np.array([[1.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
@@ -118,7 +118,7 @@ def core(answers: ResponseTable) -> Estimate:
     """
     reached = 10 * answers.hits // answers.sizes
     areas, heights = np.minimum((reached + 0.5) / 10, 1.0), reached / 10
-    return product_of(areas, heights, np.array([[0.05, 0.0], [1.0, 1.0]]))
+    return product_of(areas, heights)
 
 
 def consistency_rate(table: ResponseTable) -> Estimate:

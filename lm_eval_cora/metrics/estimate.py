@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from math import isnan, nan
+from math import hypot, inf, isfinite, isnan, nan, sqrt
 from typing import Any
 
 import numpy as np
 
-from lm_eval_cora.metrics.intervals import IN_95_PERCENT, score_interval, wilson
-from lm_eval_cora.metrics.terms import Term, influence_of, stderr_of, value_of
+from lm_eval_cora.metrics.intervals import IN_95_PERCENT, bounded, unvaried, wilson
 from lm_eval_cora.responses import Bools, Floats
+
+Bend = tuple[float, Floats, Floats]
+"""A product of two means over questions in a metric: its weight, and (N,) deviations of the factors from their means."""
+
+_ROUNDING = 1e-12
+"""Influences that are smaller than this, relative to the largest value of a question, come from rounding."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +34,8 @@ class Estimate:
             has no closed form.
         outcomes: (N,) 1 or 0 for each question if the metric is a share of questions, nan for a question that does not
             count; otherwise None.
-        terms: The metric as a function of means over questions; empty if it has another form.
+        bends: The products of means in the metric, whose errors also have a part of second order.
+        between: The lowest and the highest value that the metric can have.
         ends: The ends of the interval if a method of its own computes them; otherwise None.
 
     Example:
@@ -43,15 +49,18 @@ class Estimate:
     stderr: float
     influence: Floats | None = field(default=None, repr=False, compare=False)
     outcomes: Floats | None = field(default=None, repr=False, compare=False)
-    terms: tuple[Term, ...] = field(default=(), repr=False, compare=False)
+    bends: tuple[Bend, ...] = field(default=(), repr=False, compare=False)
+    between: tuple[float, float] = field(default=(-inf, inf), repr=False, compare=False)
     ends: tuple[float, float] | None = field(default=None, repr=False, compare=False)
 
     @cached_property
     def interval(self) -> tuple[float, float]:
         """95% confidence interval, inside the range of the metric; nan if the standard error is undefined.
 
-        A share of questions has Wilson's interval, another function of means the score interval. An estimate of which
-        only the value and the standard error are known has value - 1.96 stderr and value + 1.96 stderr.
+        A share of questions has Wilson's interval. Another mean has Wilson's interval with the number of trials of the
+        same error (`bounded`); the error counts one further question that is as far from the mean as the farthest. An
+        estimate of which only the value and the standard error are known has value - 1.96 stderr and value + 1.96
+        stderr.
 
         Example:
             >>> [round(end, 4) for end in share_of(np.array([False] * 40)).interval]
@@ -63,9 +72,8 @@ class Estimate:
             return nan, nan
         if self.outcomes is not None:
             return wilson(float(np.nansum(self.outcomes)), int((~np.isnan(self.outcomes)).sum()))
-        if self.terms:
-            return score_interval(self.terms)
-        return self.value - IN_95_PERCENT * self.stderr, self.value + IN_95_PERCENT * self.stderr
+        error = self.stderr if self.influence is None else widened(self.stderr, self.influence)
+        return bounded(self.value, error, self.between)
 
     def __iter__(self) -> Iterator[float]:
         """Unpack as `value, stderr`."""
@@ -148,20 +156,17 @@ def ratio_of(
     members: Floats | None = None,
     *,
     between: tuple[float, float] = (0.0, 1.0),
-    corners: Floats | None = None,
 ) -> Estimate:
     """Pooled share R = sum k_i / sum m_i: the ratio of two sums over questions.
 
-    The first-order standard error is sqrt(N / (N - 1) * sum (k_i - R m_i)^2) / sum m_i (delta method). Terms of second
-    order are added; see `of_terms`. It is nan if the subset has fewer than two questions.
+    The standard error is sqrt(N / (N - 1) * sum (k_i - R m_i)^2) / sum m_i (delta method). It is nan if the subset has
+    fewer than two questions.
 
     Args:
         parts: (N,) k_i.
         wholes: (N,) m_i; 0 if question i is outside the subset.
         members: (N,) 1 if a question is in the subset, else 0. By default a question is in it if m_i > 0.
         between: The lowest and the highest value of k_i / m_i.
-        corners: (C, 2) the most extreme k_i and m_i that a question can have; None if k_i / m_i has the limits
-            `between`.
 
     Returns:
         The share; undefined if all m_i are 0, or so small that the ratio overflows.
@@ -169,6 +174,8 @@ def ratio_of(
     Example:
         >>> ratio_of(np.array([1.0, 3.0]), np.array([4.0, 4.0])).value
         0.5
+
+    Source: the ratio estimator, as in Cochran, Sampling Techniques, chapter 6.
     """
     total = wholes.sum()
     if not total:
@@ -177,87 +184,107 @@ def ratio_of(
         share = parts.sum() / total
     if not np.isfinite(share):
         return UNDEFINED
-    inside = wholes > 0 if members is None else members > 0
-    if np.count_nonzero(inside) < 2:
+    count = np.count_nonzero(wholes > 0 if members is None else members > 0)
+    if count < 2:
         return Estimate(float(share), nan)
-    if corners is None:
-        sizes = dict.fromkeys([wholes[inside].min(), wholes.max()])
-        found = [[rate * size, size] for size in sizes for rate in between]
-        corners = np.array(found if inside.all() else [*found, [0.0, 0.0]])
-    mean = wholes.mean()  # the ratio stays the same, and small numbers do not overflow when they are squared
-    return of_terms(Term(np.stack([parts, wholes], axis=1) / mean, corners / mean), value=share)
+    mean = wholes.mean()
+    influence = without_rounding(parts / mean - share * (wholes / mean), np.abs(parts / mean).max())
+    return of_influence(float(share), influence, between, questions=count)
 
 
-def product_of(first: Floats, second: Floats, corners: Floats, *, value: float | None = None) -> Estimate:
-    """Product of two means over questions.
+def product_of(first: Floats, second: Floats, *, value: float | None = None) -> Estimate:
+    """Product of two means a and b of values from 0 to 1.
+
+    With the deviations u_i and v_i of the values from a and b, question i has the influence b u_i + a v_i. The variance
+    is that of the mean influence, plus C(u, u) C(v, v) + C(u, v)^2 with C(u, v) = sum u_i v_i / N^2. The second part is
+    all that is left where the influences are 0.
 
     Args:
         first: (N,) values of the first factor.
         second: (N,) values of the second factor.
-        corners: (C, 2) the most extreme values that a question can have.
         value: The product, if it is known without another rounding.
 
     Returns:
-        The product; undefined without questions. The standard error has the terms of second order, which are all that
-        is left where the gradient is 0; see `of_terms`.
+        The product; undefined without questions. The standard error is nan with one question.
 
     Example:
-        >>> extremes = np.array([[0.0, 0.0], [1.0, 1.0]])
-        >>> product_of(np.array([1.0, 0.0]), np.array([1.0, 0.0]), extremes).value
+        >>> product_of(np.array([1.0, 0.0]), np.array([1.0, 0.0])).value
         0.25
+
+    Source: Goodman 1960, the variance of a product.
     """
     if not len(first):
         return UNDEFINED
-    return of_terms(Term(np.stack([first, second], axis=1), corners, "product"), value=value)
+    a, b = first.mean(), second.mean()
+    value = float(a * b if value is None else value)
+    if len(first) < 2:
+        return Estimate(value, nan)
+    u, v = (without_rounding(values - values.mean(), 1.0) for values in (first, second))
+    return of_influence(value, without_rounding(b * u + a * v, 1.0), (0.0, 1.0), bends=((1.0, u, v),))
 
 
-def of_terms(*terms: Term, value: float | None = None) -> Estimate:
-    """Estimate of a sum of products and ratios of means.
+def of_influence(
+    value: float,
+    influence: Floats,
+    between: tuple[float, float] = (0.0, 1.0),
+    *,
+    bends: tuple[Bend, ...] = (),
+    questions: float = 0,
+) -> Estimate:
+    """Estimate with the standard error and the interval of the influences of N questions.
 
-    The standard error is `stderr_of` the terms. If no question differs from the others, that is 0, although other
-    questions could differ. The standard error is then half the width of the 95% interval, divided by 1.96.
+    If no question differs from the others, the error would be 0, although other questions could differ. The interval is
+    then `unvaried`, and the standard error half its width, divided by 1.96.
 
     Args:
-        *terms: The terms, from the same N questions.
-        value: Their value, if it is known without another rounding.
-
-    Returns:
-        The estimate. The standard error is nan with one question.
+        value: The value.
+        influence: (N,) influences, N at least 2.
+        between: The lowest and the highest value that the metric can have.
+        bends: The products in the metric.
+        questions: Number of questions that count; 0 if all do.
 
     Example:
-        >>> rows, corners = np.array([[0.0, 1.0]] * 40), np.array([[0.0, 1.0], [1.0, 1.0]])
-        >>> round(of_terms(Term(rows, corners)).stderr, 4)
+        >>> round(of_influence(0.0, np.zeros(40)).stderr, 4)
         0.0224
     """
-    value = value_of(terms) if value is None else float(value)
-    if len(terms[0].columns) < 2:
-        return Estimate(value, nan)
-    error = stderr_of(terms)
+    error = standard_error(influence, bends)
     if error:
-        return Estimate(value, error, influence_of(terms), terms=terms)
-    low, high = score_interval(terms)
-    return Estimate(value, (high - low) / (2 * IN_95_PERCENT), influence_of(terms), terms=terms)
+        return Estimate(value, error, influence, bends=bends, between=between)
+    ends = unvaried(value, questions or len(influence), between)
+    if not isfinite(ends[1] - ends[0]):
+        return Estimate(value, nan)
+    return Estimate(
+        value, (ends[1] - ends[0]) / (2 * IN_95_PERCENT), influence, bends=bends, between=between, ends=ends
+    )
 
 
-def by_influence(value: float, influence: Floats) -> Estimate:
-    """Estimate with a standard error computed from the influence of each question, (N,).
-
-    Example:
-        >>> by_influence(0.5, np.array([0.5, -0.5, 0.5, -0.5])).value
-        0.5
-    """
-    return Estimate(float(value), standard_error(influence), influence)
+def without_rounding(influence: Floats, scale: float) -> Floats:
+    """Influences without those that come from rounding, if the values of the questions are of the size of `scale`."""
+    return np.where(np.abs(influence) > _ROUNDING * scale, influence, 0.0)
 
 
-def standard_error(influence: Floats) -> float:
+def widened(stderr: float, influence: Floats) -> float:
+    """The standard error if one further question were as far from the mean as the farthest one."""
+    return hypot(stderr, float(np.abs(influence).max()) / len(influence))
+
+
+def standard_error(influence: Floats, bends: Sequence[Bend] = ()) -> float:
     """Standard error of a statistic from the influence of each question, (N,): sd / sqrt(N); nan if N < 2.
 
     For a mean, the influence of a question is its value. For a function of means, it is the value times the gradient.
+    Products of means add their part of second order, see `product_of`.
 
     Example:
         >>> standard_error(np.array([0.0, 2.0]))
         1.0
     """
-    if len(influence) < 2:
+    count = len(influence)
+    if count < 2:
         return nan
-    return float(influence.std(ddof=1) / np.sqrt(len(influence)))
+    scale = float(np.abs(influence).max()) or 1.0  # squares of tiny and huge numbers would be 0 and infinite
+    first = float((influence / scale).std(ddof=1)) / sqrt(count) * scale
+    second = 0.0
+    for weight, u, v in bends:
+        for other, w, x in bends:
+            second += weight * other * float((u @ w) * (v @ x) + (u @ x) * (v @ w)) / count**4
+    return hypot(first, sqrt(max(0.0, second)))

@@ -11,14 +11,14 @@ each letter.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from math import hypot, inf
 from typing import NamedTuple
 
 import numpy as np
 
-from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of, share_of, standard_error
+from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of, of_influence, share_of
 from lm_eval_cora.metrics.extremes import FEWEST
-from lm_eval_cora.metrics.intervals import wilson_with_error
 from lm_eval_cora.metrics.recalls import is_order_probe
 from lm_eval_cora.probes.order import POSITIONS
 from lm_eval_cora.question import LETTERS
@@ -288,8 +288,7 @@ def _with_prior(share: Estimate, by_prior: Floats) -> Estimate:
     """A share of questions, with (N,) the influence of each question by way of the prior."""
     assert share.outcomes is not None
     influence = share.outcomes + by_prior
-    error = standard_error(influence)
-    ends = wilson_with_error(share.value, error, len(influence))
-    if not share.outcomes.std():  # no question differs, but others could
-        error = hypot(error, share.stderr)
-    return Estimate(share.value, error, influence, ends=ends)
+    found = of_influence(share.value, influence - influence.mean())
+    if share.outcomes.std():
+        return found
+    return replace(found, stderr=hypot(found.stderr, share.stderr))  # no question differs, but others could

@@ -8,9 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lm_eval_cora.metrics.estimate import Estimate, of_terms, standard_error
-from lm_eval_cora.metrics.intervals import IN_95_PERCENT, score_interval, tango
-from lm_eval_cora.metrics.terms import negated
+from lm_eval_cora.metrics.estimate import Estimate, of_influence, widened, without_rounding
+from lm_eval_cora.metrics.intervals import IN_95_PERCENT, tango, unvaried
 
 
 class Difference(NamedTuple):
@@ -34,14 +33,15 @@ class Difference(NamedTuple):
 def difference(before: Estimate, after: Estimate, *, z: float = IN_95_PERCENT) -> Difference:
     """Difference of two estimates from the same questions: after - before, paired by question.
 
-    The standard error is that of the differences within questions, with terms of second order. A question that is
-    equally hard in both adds nothing to it. If no question differs, it is half the width of the interval, divided by
-    1.96.
+    The standard error is that of the differences within questions. A question that is equally hard in both adds nothing
+    to it. If no question differs, it is half the width of the 95% interval, divided by 1.96.
 
     The interval stays between the largest possible differences. For shares of the same questions it is Tango's score
     interval; it also contains 0 if McNemar's mid-p test does not reject equal shares at 5%. For other functions of
-    means it is the score interval. The lowest and highest accuracies have no error and no interval, because their
-    differences are biased if one model has more kinds of equal difficulty. `differences_together` compares the kinds.
+    means it is value -+ z errors, where the error counts one further question whose difference is as far from the mean
+    as the farthest. If no question differs, it is `unvaried`. The lowest and highest accuracies have no error and no
+    interval, because their differences are biased if one model has more kinds of equal difficulty.
+    `differences_together` compares the kinds.
 
     Args:
         before: An estimate from N questions.
@@ -67,15 +67,26 @@ def difference(before: Estimate, after: Estimate, *, z: float = IN_95_PERCENT) -
     _check(len(before.influence), len(after.influence))
     if before.stderr == after.stderr == 0:  # neither could vary
         return Difference(value, 0.0, value, value)
-    if before.terms and after.terms:
-        terms = (*after.terms, *negated(before.terms))
-        error = of_terms(*terms).stderr
-        return Difference(value, error, *(_of_shares(before, after, z) or score_interval(terms, z)))
-    error = standard_error(after.influence - before.influence)
-    if not error:  # no question differs
-        low, high = tango(0, 0, len(after.influence), z)
-        return Difference(value, (high - low) / (2 * z), max(-1.0, value + low), min(1.0, value + high))
-    return Difference(value, error, max(-1.0, value - z * error), min(1.0, value + z * error))
+    change = change_of(before, after)
+    if shares := _of_shares(before, after, z):
+        return Difference(value, change.stderr, *shares)
+    if change.ends:
+        return Difference(value, change.stderr, *unvaried(value, len(before.influence), change.between, z))
+    low, high = change.between
+    half = z * widened(change.stderr, change.influence)
+    return Difference(value, change.stderr, max(low, value - half), min(high, value + half))
+
+
+def change_of(before: Estimate, after: Estimate) -> Estimate:
+    """The difference of two estimates with influences as an estimate of its own; see `difference`."""
+    assert before.influence is not None and after.influence is not None
+    scale = max(float(np.abs(one.influence).max()) for one in (before, after))
+    return of_influence(
+        after.value - before.value,
+        without_rounding(after.influence - before.influence, scale),
+        (after.between[0] - before.between[1], after.between[1] - before.between[0]),
+        bends=(*after.bends, *((-weight, u, v) for weight, u, v in before.bends)),
+    )
 
 
 def _of_shares(before: Estimate, after: Estimate, z: float) -> tuple[float, float] | None:

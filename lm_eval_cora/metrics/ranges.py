@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from math import nan, sqrt
+from math import nan
 from typing import Any
 
 import numpy as np
 
-from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of, ratio_of, standard_error
-from lm_eval_cora.metrics.intervals import IN_95_PERCENT, wilson_with_error
+from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of, of_influence, ratio_of
 from lm_eval_cora.metrics.kinds import (
     Kinds,
     accuracies,
-    covariance_of,
     influence_on,
     kinds_of,
     means_by_question,
@@ -78,10 +76,8 @@ def macro_acc(table: ResponseTable) -> Estimate:
     value = float(accuracies(parts, strata)[0, 0])
     if len(values) < 2:
         return Estimate(value, nan)
-    influence = influence_on(parts, strata)
-    error = sqrt(covariance_of(influence)[0, 0])
-    low, high = wilson_with_error(value, error, float(trials_of(parts, strata)[0]))
-    return Estimate(value, error or (high - low) / (2 * IN_95_PERCENT), influence[:, 0], ends=(low, high))
+    influence = influence_on(parts, strata)[:, 0]
+    return of_influence(value, influence, questions=float(trials_of(parts, strata)[0]))
 
 
 def each_kind(table: ResponseTable, *, positions: bool = False) -> dict[str, dict[str, Any]]:
@@ -129,13 +125,10 @@ def _adjusted(table: ResponseTable) -> list[Estimate]:
     parts, strata = [kinds_of(table, positions=True)], strata_of(table, macro=False)
     if len(table.sizes) < 2:
         return [Estimate(value, nan) for value in accuracies(parts, strata)[0].tolist()]
-    found, kinds = [], (accuracies(parts, strata)[0], influence_on(parts, strata).T, trials_of(parts, strata))
-    for value, influence, trials in zip(*kinds, strict=True):
-        error = standard_error(influence)
-        low, high = wilson_with_error(float(value), error, float(trials))
-        error = error or (high - low) / (2 * IN_95_PERCENT)
-        found.append(Estimate(float(value), error, influence, ends=(low, high)))
-    return found
+    kinds = zip(
+        accuracies(parts, strata)[0].tolist(), influence_on(parts, strata).T, trials_of(parts, strata), strict=True
+    )
+    return [of_influence(value, influence, questions=float(trials)) for value, influence, trials in kinds]
 
 
 def accuracy_by_kind(table: ResponseTable) -> dict[str, float]:

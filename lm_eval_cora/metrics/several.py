@@ -4,26 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
-from math import isnan, nan
+from math import erfc, inf, isnan, nan, sqrt
 from typing import NamedTuple
 
 import numpy as np
 
-from lm_eval_cora.metrics.estimate import Estimate
+from lm_eval_cora.metrics.estimate import Estimate, widened
 from lm_eval_cora.metrics.intervals import IN_95_PERCENT
-from lm_eval_cora.metrics.paired import Difference, McNemar, difference, mcnemar
+from lm_eval_cora.metrics.paired import Difference, McNemar, change_of, difference, mcnemar
 from lm_eval_cora.metrics.simultaneous import normal_draws
 from lm_eval_cora.responses import Floats
-
-_FEWEST, _MOST = 0.3, 3.0
-"""The quantile at which an interval ends at 0 is searched between these multiples of difference / standard error, and
-below them if it is smaller."""
-
-_NO_DIFFERENCE = 1e-3
-"""The p-value of this quantile is 0.999."""
-
-_PRECISION = 1e-6
-"""Relative precision of the quantile."""
 
 
 class Pair(NamedTuple):
@@ -164,29 +154,20 @@ def p_value(before: Estimate, after: Estimate) -> float:
         >>> round(p_value(mean_of(values), mean_of(values + np.array([0.2, -0.1, 0.1, 0.0] * 10))), 4)
         0.1703
     """
-    change = difference(before, after)
-    if isnan(change.stderr):
+    if before.influence is None or after.influence is None:
         return nan
-    if not change.value:
+    value, change = after.value - before.value, change_of(before, after)
+    if not value:
         return 1.0
-    if not change.stderr:
+    if before.stderr == after.stderr == 0:
         return 0.0
-    from scipy.optimize import brentq  # importing scipy takes time; see metrics.paired
-    from scipy.special import erfc
-
-    def distance_to_0(z: float) -> float:
-        """From 0 to the nearer end of the interval; positive if the interval does not contain 0."""
-        found = difference(before, after, z=z)
-        return found.low if change.value > 0 else -found.high
-
-    wald = abs(change.value) / change.stderr
-    low, high = _FEWEST * wald, _MOST * wald
-    while low > _NO_DIFFERENCE and distance_to_0(low) <= 0:  # the error of a model that is nearly always right is small
-        low, high = low / 2, low
-    if low <= _NO_DIFFERENCE:
-        return 1.0
-    z = high if distance_to_0(high) > 0 else brentq(distance_to_0, low, high, rtol=_PRECISION)
-    return float(erfc(z / np.sqrt(2)))
+    if change.ends is None and change.influence is not None:
+        z = abs(value) / widened(change.stderr, change.influence)
+    else:  # no question differs: the interval ends at 0 if w (value - lowest) = value, with w = z^2 / (N + z^2)
+        low, high = change.between
+        rare = value / (value - low) if value > 0 else value / (value - high)
+        z = sqrt(len(before.influence) * rare / (1 - rare)) if rare < 1 else inf
+    return erfc(z / sqrt(2))
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

@@ -267,4 +267,4 @@ def cora_error(outcomes: Outcomes) -> float:
     if sum(outcomes) < 2:
         return inf
     first, second = np.repeat(OUTCOMES, outcomes, axis=0).T
-    return product_of(first, second, OUTCOMES).stderr
+    return product_of(first, second).stderr
