@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -120,7 +121,8 @@ def mcqa_plus_diff(answers: ResponseTable, *, original: int | None = 0) -> Estim
     """
     if answers.original_correct is None:
         return UNDEFINED
-    return mean_of(answers.hits / answers.sizes - answers.original_correct, between=(-1.0, 1.0))
+    change = mean_of(answers.hits / answers.sizes - answers.original_correct, between=(-1.0, 1.0))
+    return replace(change, farthest=1.0)
 
 
 @takes_arrays

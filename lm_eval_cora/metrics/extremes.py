@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from lm_eval_cora.metrics.bootstrap import bootstrap
-from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, standard_error, widened
+from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, standard_error
 from lm_eval_cora.metrics.intervals import IN_95_PERCENT, clopper_pearson, trials_with_error
 from lm_eval_cora.metrics.kinds import (
     Kinds,
@@ -279,7 +279,7 @@ def _together(values: Floats, influence: Floats, questions: Floats) -> list[tupl
     tail = NormalDist().cdf(-critical_value(covariance_of(influence)))
     found = []
     for value, own, count in zip(values.clip(0, 1).tolist(), influence.T, questions.tolist(), strict=True):
-        error = widened(standard_error(own), own) if count > 1 else 0.0  # the error is unknown with one question
+        error = Estimate(value, standard_error(own), own).widened if count > 1 else 0.0  # with one, it is unknown
         trials = trials_with_error(value, error) if error > _ROUNDING and 0 < value < 1 else count
         if np.isfinite(value):
             found.append(clopper_pearson(value * trials, trials, tail))

@@ -96,7 +96,7 @@ def bounded(
 
     Example:
         >>> [round(end, 3) for end in bounded(0.98, 0.02)]  # as 49 of 50 successes
-        [0.894, 0.996]
+        [0.894, 0.997]
 
     Source: Wilson 1927, with the effective sample size of Korn and Graubard 1998.
     """

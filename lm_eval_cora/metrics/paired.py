@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import nan
 from typing import NamedTuple
 
 import numpy as np
 
-from lm_eval_cora.metrics.estimate import Estimate, of_influence, widened, without_rounding
+from lm_eval_cora.metrics.estimate import Estimate, of_influence, without_rounding
 from lm_eval_cora.metrics.intervals import IN_95_PERCENT, tango, unvaried
 
 
@@ -73,20 +73,22 @@ def difference(before: Estimate, after: Estimate, *, z: float = IN_95_PERCENT) -
     if change.ends:
         return Difference(value, change.stderr, *unvaried(value, len(before.influence), change.between, z))
     low, high = change.between
-    half = z * widened(change.stderr, change.influence)
+    half = z * change.widened
     return Difference(value, change.stderr, max(low, value - half), min(high, value + half))
 
 
 def change_of(before: Estimate, after: Estimate) -> Estimate:
     """The difference of two estimates with influences as an estimate of its own; see `difference`."""
-    assert before.influence is not None and after.influence is not None
-    scale = max(float(np.abs(one.influence).max()) for one in (before, after))
-    return of_influence(
+    assert before.influence is not None
+    assert after.influence is not None
+    scale = float(max(np.abs(before.influence).max(), np.abs(after.influence).max()))
+    change = of_influence(
         after.value - before.value,
         without_rounding(after.influence - before.influence, scale),
         (after.between[0] - before.between[1], after.between[1] - before.between[0]),
         bends=(*after.bends, *((-weight, u, v) for weight, u, v in before.bends)),
     )
+    return replace(change, farthest=max(before.farthest, after.farthest))
 
 
 def _of_shares(before: Estimate, after: Estimate, z: float) -> tuple[float, float] | None:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lm_eval_cora.metrics.estimate import Estimate, widened
+from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.metrics.intervals import IN_95_PERCENT
 from lm_eval_cora.metrics.paired import Difference, McNemar, change_of, difference, mcnemar
 from lm_eval_cora.metrics.simultaneous import normal_draws
@@ -152,7 +152,7 @@ def p_value(before: Estimate, after: Estimate) -> float:
         >>> from lm_eval_cora.metrics.estimate import mean_of
         >>> values = np.array([0.1, 0.4, 0.3, 0.9] * 10)
         >>> round(p_value(mean_of(values), mean_of(values + np.array([0.2, -0.1, 0.1, 0.0] * 10))), 4)
-        0.1703
+        0.0063
     """
     if before.influence is None or after.influence is None:
         return nan
@@ -161,8 +161,8 @@ def p_value(before: Estimate, after: Estimate) -> float:
         return 1.0
     if before.stderr == after.stderr == 0:
         return 0.0
-    if change.ends is None and change.influence is not None:
-        z = abs(value) / widened(change.stderr, change.influence)
+    if change.ends is None:
+        z = abs(value) / change.widened
     else:  # no question differs: the interval ends at 0 if w (value - lowest) = value, with w = z^2 / (N + z^2)
         low, high = change.between
         rare = value / (value - low) if value > 0 else value / (value - high)
