@@ -10,7 +10,7 @@ from typing import Literal
 from lm_eval_cora.gating.requirements import NoWorse, Policy, Requirement
 from lm_eval_cora.metrics.estimate import UNDEFINED
 from lm_eval_cora.metrics.paired import Difference, difference
-from lm_eval_cora.planning.sample_size import POWER, questions_needed, spread_at, spread_of
+from lm_eval_cora.planning.sample_size import POWER, Contrast, Level, Sample, questions_needed
 from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.compare import not_comparable
 from lm_eval_cora.report.run import Run
@@ -165,15 +165,14 @@ def _of_task(runs: Sequence[Run], requirement: Requirement | NoWorse) -> Iterato
 
 def _value(run: Run, requirement: Requirement) -> Verdict:
     estimate = run.estimates[requirement.metric]
-    low, high = estimate.interval
+    level, questions = Level(estimate, len(run.table.sizes)), len(run.table.sizes)
+    low, high = level.interval(estimate.value, questions)
     if requirement.direction == ">=":
         outcome = decide(low, high, requirement.bound)
     else:
         outcome = decide(-high, -low, -requirement.bound)
-    spread, gap = spread_of(estimate.stderr, len(run.table.sizes)), requirement.bound - estimate.value
-    at_bound = None if estimate.influence is None else spread_at(spread, estimate.influence, gap)
     numbers = Difference(estimate.value, estimate.stderr, low, high)
-    return _verdict(run, requirement, outcome, numbers, _needed(spread, gap, at_bound), is_difference=False)
+    return _verdict(run, requirement, outcome, numbers, level, requirement.bound)
 
 
 def _loss(run: Run, before: Run, limit: NoWorse) -> Verdict:
@@ -182,19 +181,14 @@ def _loss(run: Run, before: Run, limit: NoWorse) -> Verdict:
     higher = entry.get("higher_is_better")
     if higher is None:
         raise ReportError(f"{limit}: neither a high nor a low {limit.metric} is better, so it cannot be worse")
-    change = difference(before.estimates.get(limit.metric, UNDEFINED), run.estimates[limit.metric])
+    one, other = before.estimates.get(limit.metric, UNDEFINED), run.estimates[limit.metric]
+    change = difference(one, other)
     if higher:
         outcome = decide(change.low, change.high, -limit.margin)
     else:
         outcome = decide(-change.high, -change.low, -limit.margin)
-    gap = change.value + (limit.margin if higher else -limit.margin)
-    needed = _needed(spread_of(change.stderr, len(run.table.sizes)), gap)
-    return _verdict(run, limit, outcome, change, needed, is_difference=True)
-
-
-def _needed(spread: float, gap: float, at_bound: float | None = None) -> int | None:
-    """Number of questions with which the interval excludes a bound at a given distance; None if no number would."""
-    return questions_needed(spread, abs(gap), at_bound=at_bound) if spread > 0 and abs(gap) > _SAME else None
+    contrast = None if isnan(change.stderr) else Contrast.of(one, other)
+    return _verdict(run, limit, outcome, change, contrast, -limit.margin if higher else limit.margin)
 
 
 def _verdict(
@@ -202,11 +196,13 @@ def _verdict(
     requirement: Requirement | NoWorse,
     outcome: Outcome,
     numbers: Difference,
-    needed: int | None,
-    *,
-    is_difference: bool,
+    sample: Sample | None,
+    bound: float,
 ) -> Verdict:
     questions, is_open = len(run.table.sizes), outcome == "undecided"
+    needed = None
+    if is_open and sample is not None and not run.is_two_phase and abs(numbers.value - bound) > _SAME:
+        needed = questions_needed(sample, numbers.value, bound)
     return Verdict(
         str(requirement),
         run.task,
@@ -214,9 +210,9 @@ def _verdict(
         outcome,
         *numbers,
         questions=questions,
-        needed=max(questions + 1, needed) if needed and is_open and not run.is_two_phase else None,
+        needed=max(questions + 1, needed) if needed else None,
         available=published_questions(run.name) if is_open else None,
-        is_difference=is_difference,
+        is_difference=isinstance(requirement, NoWorse),
         signature=run.signature,
     )
 

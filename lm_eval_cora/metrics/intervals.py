@@ -137,7 +137,7 @@ def unvaried(
     return min(value, value - rare * (value - between[0])), max(value, value + rare * (between[1] - value))
 
 
-def tango(lost: int, gained: int, questions: int, z: float = IN_95_PERCENT) -> tuple[float, float]:
+def tango(lost: float, gained: float, questions: float, z: float = IN_95_PERCENT) -> tuple[float, float]:
     """Tango's score interval of a paired difference of shares, (gained - lost) / N.
 
     A difference d is inside if |gained - lost - N d| <= z sqrt(N (2 q + d - d^2)). Here q is the probability of a loss

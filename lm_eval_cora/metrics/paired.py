@@ -96,8 +96,13 @@ def _of_shares(before: Estimate, after: Estimate, z: float) -> tuple[float, floa
     test = mcnemar(before, after)
     if test is None or before.outcomes is None:
         return None
-    low, high = tango(test.lost, test.gained, int((~np.isnan(before.outcomes)).sum()), z)
-    return (min(low, 0.0), max(high, 0.0)) if test.p_value >= 0.05 else (low, high)
+    return interval_of_shares(test.lost, test.gained, int((~np.isnan(before.outcomes)).sum()), z)
+
+
+def interval_of_shares(lost: float, gained: float, questions: float, z: float) -> tuple[float, float]:
+    """Tango's interval, with 0 if McNemar's mid-p test does not reject equal shares at 5%."""
+    low, high = tango(lost, gained, questions, z)
+    return (min(low, 0.0), max(high, 0.0)) if mid_p(lost, gained) >= 0.05 else (low, high)
 
 
 class McNemar(NamedTuple):
@@ -147,16 +152,21 @@ def mcnemar(before: Estimate, after: Estimate) -> McNemar | None:
     _check(len(before.outcomes), len(after.outcomes))
     if not np.array_equal(np.isnan(before.outcomes), np.isnan(after.outcomes)):
         return None
+    changes = after.outcomes - before.outcomes
+    lost, gained = int((changes == -1).sum()), int((changes == 1).sum())
+    return McNemar(lost, gained, mid_p(lost, gained))
+
+
+def mid_p(lost: float, gained: float) -> float:
+    """The two-sided mid-p-value of `mcnemar`; 1 if nothing changes."""
     # Importing scipy takes a third of the start-up time of a command, so it is imported only if needed.
     from scipy.special import betainc
 
-    changes = after.outcomes - before.outcomes
-    lost, gained = int((changes == -1).sum()), int((changes == 1).sum())
     # Tails of a binomial distribution are incomplete beta functions, undefined without discordant pairs.
     more, fewer = max(lost, gained), min(lost, gained)
     as_uneven = betainc(more, fewer + 1, 0.5) if more else 1.0
     more_uneven = betainc(more + 1, fewer, 0.5) if fewer else 0.0
-    return McNemar(lost, gained, min(1.0, float(as_uneven + more_uneven)) if more else 1.0)
+    return min(1.0, float(as_uneven + more_uneven)) if more else 1.0
 
 
 @dataclass(frozen=True)

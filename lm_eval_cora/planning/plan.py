@@ -14,15 +14,14 @@ from lm_eval_cora.messages import counted, first_few
 from lm_eval_cora.metrics.entries import is_known_early
 from lm_eval_cora.metrics.estimate import UNDEFINED, for_json
 from lm_eval_cora.metrics.intervals import IN_95_PERCENT
-from lm_eval_cora.metrics.paired import difference
 from lm_eval_cora.planning.sample_size import (
     LEVEL,
     POWER,
+    Contrast,
     correlation_of,
     questions_needed,
     smallest_difference,
-    spread_of,
-    spread_with_another,
+    with_another,
 )
 from lm_eval_cora.planning.typical import CORRELATION, METRICS, QUESTIONS, chosen, estimate_of
 from lm_eval_cora.question import shorten
@@ -135,15 +134,15 @@ def plan_typical(goal: Goal) -> list[Plan]:
     correlation = CORRELATION if goal.correlation is None else goal.correlation
     plans = []
     for word, model in chosen(metric):
-        spread = spread_with_another(estimate_of(model, metric), QUESTIONS, goal.difference, correlation)
+        contrast = with_another(estimate_of(model, metric), QUESTIONS, goal.difference, correlation)
         name = f"{word}: {model.name} on {model.benchmark}"
-        needed = questions_needed(spread, goal.difference, goal.power, goal.level)
+        needed = _needed(contrast, goal)
         plans.append(
             Plan(
                 name,
                 (model.name,),
                 metric,
-                spread,
+                contrast.spread,
                 correlation,
                 is_measured=False,
                 questions=needed,
@@ -233,32 +232,39 @@ def _cannot_plan(group: Sequence[Run], metric: str) -> str:
     return ""
 
 
-def _spread(group: Sequence[Run], metric: str, goal: Goal) -> tuple[float, float]:
-    """Spread of the difference, and the correlation: measured for two runs."""
+def _needed(contrast: Contrast, goal: Goal) -> int:
+    found = questions_needed(contrast, goal.difference, 0.0, goal.power, goal.level)
+    if found is None:
+        raise ReportError(f"--difference {goal.difference:g}: no number of questions finds it. Choose a larger one")
+    return found
+
+
+def _contrast(group: Sequence[Run], metric: str, goal: Goal) -> tuple[Contrast, float]:
+    """The contrast of the models, and the correlation: measured for two runs."""
     first, *others = (run.estimates[metric] for run in group)
     questions = len(group[0].table.sizes)
     if others:
-        return spread_of(difference(first, others[0]).stderr, questions), correlation_of(first, others[0])
+        return Contrast.of(first, others[0]), correlation_of(first, others[0])
     correlation = CORRELATION if goal.correlation is None else goal.correlation
-    return spread_with_another(first, questions, goal.difference, correlation), correlation
+    return with_another(first, questions, goal.difference, correlation), correlation
 
 
 def _plan(group: Sequence[Run], metric: str, goal: Goal) -> Plan:
-    spread, correlation = _spread(group, metric, goal)
+    contrast, correlation = _contrast(group, metric, goal)
     full, exact = zip(*(_requests(run, metric) for run in group), strict=True)
     available = published_questions(group[0].name)
     return Plan(
         group[0].task,
         tuple(run.model for run in group),
         metric,
-        spread,
+        contrast.spread,
         correlation,
         len(group) == 2,
-        questions_needed(spread, goal.difference, goal.power, goal.level),
+        _needed(contrast, goal),
         sum(full) / len(full),
         sum(exact) / len(exact),
         available,
-        smallest_difference(spread, available, goal.power, goal.level) if available else nan,
+        smallest_difference(contrast, available, goal.power, goal.level) if available else nan,
     )
 
 

@@ -1,11 +1,17 @@
-"""The number of questions with which an interval excludes a value, in closed form."""
+"""The number of questions with which an interval excludes a value, found with the interval that will be printed."""
 
 from __future__ import annotations
 
-from math import ceil, isnan, nan, sqrt
+from dataclasses import dataclass
+from math import hypot, inf, isfinite, isnan, nan, sqrt
 from statistics import NormalDist
+from typing import Protocol
+
+import numpy as np
 
 from lm_eval_cora.metrics.estimate import Estimate
+from lm_eval_cora.metrics.intervals import IN_95_PERCENT, clopper_pearson, trials_with_error, unvaried, wilson
+from lm_eval_cora.metrics.paired import change_of, interval_of_shares, mcnemar
 from lm_eval_cora.responses import Floats
 
 POWER = 0.8
@@ -13,6 +19,197 @@ POWER = 0.8
 
 LEVEL = 0.95
 """The usual confidence level of an interval."""
+
+_MOST = 10**9
+"""Plans with more questions do not exist."""
+
+_HALVINGS = 40
+
+
+class Sample(Protocol):
+    """What a sample of any number of questions would show, if its questions are like those of a run."""
+
+    @property
+    def spread(self) -> float:
+        """Standard deviation of what a question contributes to the value."""
+
+    def interval(self, value: float, questions: float, z: float = IN_95_PERCENT) -> tuple[float, float]:
+        """The interval if a sample of so many questions has a value."""
+
+
+@dataclass(frozen=True)
+class Level:
+    """A metric of one model.
+
+    Attributes:
+        estimate: The metric in a run.
+        questions: Number of questions of the run.
+    """
+
+    estimate: Estimate
+    questions: int
+
+    @property
+    def spread(self) -> float:
+        """Standard deviation of what a question contributes; 0 if all questions of the run are alike."""
+        influence = self.estimate.influence
+        if influence is not None and not influence.any() and not self.estimate.bends:
+            return 0.0
+        return self.estimate.stderr * sqrt(self.questions)
+
+    def interval(self, value: float, questions: float, z: float = IN_95_PERCENT) -> tuple[float, float]:
+        """The interval of a requirement: that of the report, or Clopper and Pearson's where it is wider.
+
+        Wilson's interval of a share near 0 or 1 is wrong at one end with up to 17%, Clopper and Pearson's with at most
+        2.5%. The two are computed with the number of trials that has the error of the value.
+
+        Args:
+            value: The value of the sample.
+            questions: Its number of questions.
+            z: Quantile of the normal distribution; 1.96 for 95%.
+        """
+        found, part = self.estimate, questions / self.questions
+        low, high = found.between
+        if found.influence is None or not isfinite(high - low):
+            ends = [value + (end - found.value) / sqrt(part) * z / IN_95_PERCENT for end in found.interval]
+            return max(low, ends[0]), min(high, ends[1])
+        size = high - low
+        share, own = (min(1.0, max(0.0, (each - low) / size)) for each in (value, found.value))
+        if found.outcomes is not None:
+            trials = part * float(np.count_nonzero(~np.isnan(found.outcomes)))
+        elif not self.spread or not 0 < own < 1:
+            trials = questions
+        else:
+            farthest = max(found.farthest, float(np.abs(found.influence).max()))
+            trials = trials_with_error(own, hypot(found.stderr / sqrt(part), farthest / questions) / size)
+        tail = NormalDist().cdf(-z)
+        pairs = wilson(share * trials, trials, z), clopper_pearson(share * trials, trials, tail)
+        return low + size * min(pair[0] for pair in pairs), low + size * max(pair[1] for pair in pairs)
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """A metric of two models on the same questions.
+
+    Attributes:
+        spread: Standard deviation of the difference that a question contributes; 0 if no question differs.
+        farthest: How far from the mean the farthest question is.
+        changed: Share of the questions that count for one model only, if the metric is a share of questions; else nan.
+        between: The smallest and the largest difference.
+    """
+
+    spread: float
+    farthest: float
+    changed: float = nan
+    between: tuple[float, float] = (-1.0, 1.0)
+
+    @classmethod
+    def of(cls, before: Estimate, after: Estimate) -> Contrast:
+        """The contrast of two models in runs of the same questions.
+
+        Example:
+            >>> from lm_eval_cora.metrics.estimate import share_of
+            >>> contrast = Contrast.of(*(share_of(np.arange(100) < right) for right in (50, 60)))
+            >>> round(contrast.spread, 3), contrast.changed
+            (0.302, 0.1)
+        """
+        change, test = change_of(before, after), mcnemar(before, after)
+        assert change.influence is not None
+        changed = nan
+        if test is not None and before.outcomes is not None:
+            changed = (test.lost + test.gained) / float(np.count_nonzero(~np.isnan(before.outcomes)))
+        spread = 0.0 if change.ends else spread_of(change.stderr, len(change.influence))
+        farthest = max(change.farthest, float(np.abs(change.influence).max()))
+        return cls(spread, farthest, changed, change.between)
+
+    def interval(self, value: float, questions: float, z: float = IN_95_PERCENT) -> tuple[float, float]:
+        """The interval of `difference`, if a sample of so many questions has a difference.
+
+        Args:
+            value: The difference.
+            questions: Number of questions.
+            z: Quantile of the normal distribution; 1.96 for 95%.
+        """
+        low, high = self.between
+        value = min(high, max(low, value))
+        if not isnan(self.changed):
+            changed = max(self.changed, abs(value))
+            return interval_of_shares(
+                questions * (changed - value) / 2, questions * (changed + value) / 2, questions, z
+            )
+        if not self.spread:
+            return unvaried(value, questions, self.between, z)
+        half = z * hypot(self.spread / sqrt(questions), self.farthest / questions)
+        return max(low, value - half), min(high, value + half)
+
+
+def questions_needed(
+    sample: Sample, value: float, bound: float, power: float = POWER, level: float = LEVEL
+) -> int | None:
+    """Number of questions with which the interval of a value excludes a bound with a given probability.
+
+    With N questions the value is nearer to the bound than value -+ z_power s / sqrt(N) with the probability 1 - power,
+    where s is the spread. N is the smallest number with which the interval of that value excludes the bound. The
+    interval is the one that the command will print.
+
+    Args:
+        sample: What a sample shows.
+        value: The true value.
+        bound: The bound.
+        power: The probability, from 0.5 to below 1.
+        level: Confidence level of the interval.
+
+    Returns:
+        N, at least 2; None if the value equals the bound, or if more than a billion questions would be needed.
+
+    Example:
+        >>> questions_needed(Contrast(spread=0.4, farthest=0.0), 0.02, 0.0)  # ((1.960 + 0.842) 0.4 / 0.02)^2
+        3140
+
+    Source: the textbook formula, as in Miller 2024 (arXiv:2411.00640), with the interval of each metric.
+    """
+    if value == bound:
+        return None
+    high = 2
+    while not _excludes(sample, value, bound, high, power, level):
+        high *= 2
+        if high > _MOST:
+            return None
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if _excludes(sample, value, bound, middle, power, level) else (middle, high)
+    return high
+
+
+def _excludes(sample: Sample, value: float, bound: float, questions: int, power: float, level: float) -> bool:
+    """Whether so many questions exclude a bound with a probability."""
+    normal = NormalDist()
+    z, step = normal.inv_cdf((1 + level) / 2), normal.inv_cdf(power) * sample.spread / sqrt(questions)
+    low, high = sample.interval(value - step if value > bound else value + step, questions, z)
+    return low >= bound if value > bound else high <= bound
+
+
+def smallest_difference(sample: Contrast, questions: int, power: float = POWER, level: float = LEVEL) -> float:
+    """The smallest difference that N questions find with a given probability; inf if they find none.
+
+    Args:
+        sample: What a sample shows.
+        questions: N.
+        power: The probability, from 0.5 to below 1.
+        level: Confidence level of the interval.
+
+    Example:
+        >>> round(smallest_difference(Contrast(spread=0.4, farthest=0.0), 3140), 4)
+        0.02
+    """
+    low, high = 0.0, min(sample.between[1], 100 * (sample.spread or 1.0))
+    if not _excludes(sample, high, 0.0, questions, power, level):
+        return inf
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if _excludes(sample, middle, 0.0, questions, power, level) else (middle, high)
+    return high
 
 
 def spread_of(stderr: float, questions: int) -> float:
@@ -73,8 +270,8 @@ def spread_of_difference(one: float, other: float, correlation: float) -> float:
     return sqrt(max(0.0, one**2 + other**2 - 2 * correlation * one * other))
 
 
-def spread_with_another(estimate: Estimate, questions: int, difference: float, correlation: float) -> float:
-    """Spread of the paired difference of a model and of another one whose value differs by a given difference.
+def with_another(estimate: Estimate, questions: int, difference: float, correlation: float) -> Contrast:
+    """The contrast of a model and of another one whose value differs by a given difference.
 
     The value of the other model may be higher or lower. The larger spread of the two counts, and at least that of the
     model itself.
@@ -89,66 +286,16 @@ def spread_with_another(estimate: Estimate, questions: int, difference: float, c
         >>> import numpy as np
         >>> from lm_eval_cora.metrics.estimate import share_of
         >>> share = share_of(np.arange(1_000) < 500)
-        >>> round(spread_with_another(share, 1_000, 0.02, 0.5), 3)  # both vary as much: sqrt(0.25)
+        >>> round(with_another(share, 1_000, 0.02, 0.5).spread, 3)  # both vary as much: sqrt(0.25)
         0.5
     """
     spread = spread_of(estimate.stderr, questions)
-    if estimate.influence is None:
-        raise ValueError("spread_with_another: expected an estimate with influences")
+    assert estimate.influence is not None
     others = [spread_at(spread, estimate.influence, change) for change in (difference, -difference)]
-    return spread_of_difference(spread, max(spread, *others), correlation)
-
-
-def questions_needed(
-    spread: float, difference: float, power: float = POWER, level: float = LEVEL, *, at_bound: float | None = None
-) -> int:
-    """Number of questions with which the interval of a difference excludes 0 with a given probability.
-
-    N = ((z_level s0 + z_power s) / d)^2, rounded up, with the spread s, the true difference d, and the quantiles of the
-    normal distribution z_level (two-sided) and z_power. s0 is the spread if the true difference were 0, because score
-    intervals and tests use that one. The interval is taken as normal, as it is for many questions. The probability that
-    it lies on the wrong side of 0 is ignored.
-
-    Args:
-        spread: s, as in `spread_of`; of the paired difference if two models are compared.
-        difference: d, above 0; or the distance between a value and the bound that its interval must exclude.
-        power: The probability, from 0.5 to below 1.
-        level: Confidence level of the interval.
-        at_bound: s0; None if it is s.
-
-    Returns:
-        N, at least 2.
-
-    Example:
-        >>> questions_needed(0.4, 0.02)
-        3140
-
-    Source: the textbook formula, as in Miller 2024 (arXiv:2411.00640), with the spread of each metric.
-    """
-    of_level, of_power = _quantiles(power, level)
-    wide = of_level * (spread if at_bound is None else at_bound) + of_power * spread
-    return max(2, ceil((wide / difference) ** 2))
-
-
-def smallest_difference(spread: float, questions: int, power: float = POWER, level: float = LEVEL) -> float:
-    """The difference that N questions find with a given probability: (z_level + z_power) s / sqrt(N).
-
-    Args:
-        spread: s, as in `questions_needed`.
-        questions: N.
-        power: The probability, from 0.5 to below 1.
-        level: Confidence level of the interval.
-
-    Example:
-        >>> round(smallest_difference(0.4, 3140), 4)
-        0.02
-    """
-    return sum(_quantiles(power, level)) * spread / sqrt(questions)
-
-
-def _quantiles(power: float, level: float) -> tuple[float, float]:
-    normal = NormalDist()
-    return normal.inv_cdf((1 + level) / 2), normal.inv_cdf(power)
+    found = spread_of_difference(spread, max(spread, *others), correlation)
+    changed = nan if estimate.outcomes is None else min(1.0, found**2 + difference**2)
+    size = estimate.between[1] - estimate.between[0]
+    return Contrast(found, float(np.abs(estimate.influence).max()), changed, (-size, size))
 
 
 def correlation_of(before: Estimate, after: Estimate) -> float:
