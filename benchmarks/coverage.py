@@ -23,11 +23,11 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # the checkout, not an insta
 
 from tqdm import tqdm
 
-from lm_eval_cora.metrics.consistency import cora, core
 from lm_eval_cora.metrics.accuracy import acc, bmca, mcqa, mcqa_plus, mcqa_plus_diff
-from lm_eval_cora.metrics.estimate import Estimate, mean_of
+from lm_eval_cora.metrics.consistency import cora, core
+from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.metrics.intervals import IN_95_PERCENT
-from lm_eval_cora.metrics.paired import change_of, difference
+from lm_eval_cora.metrics.paired import difference
 from lm_eval_cora.responses import Bools, Floats, ResponseTable
 
 Hits = list[Bools]

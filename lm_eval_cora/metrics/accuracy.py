@@ -122,7 +122,10 @@ def mcqa_plus_diff(answers: ResponseTable, *, original: int | None = 0) -> Estim
     if answers.original_correct is None:
         return UNDEFINED
     change = mean_of(answers.hits / answers.sizes - answers.original_correct, between=(-1.0, 1.0))
-    return replace(change, farthest=1.0)
+    if change.influence is None:
+        return change
+    # Two models differ little in most questions, and much where the original changes. A sample may have no such one.
+    return replace(change, farthest=float(np.abs(change.influence).max()))
 
 
 @takes_arrays

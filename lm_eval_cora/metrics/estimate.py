@@ -36,8 +36,8 @@ class Estimate:
             count; otherwise None.
         bends: The products of means in the metric, whose errors also have a part of second order.
         between: The lowest and the highest value that the metric can have.
-        farthest: A distance from the mean that a question can have, although those of the sample may be nearer: 1 for
-            mcqa_plus_diff, of which a rarely wrong original changes much, and other variants change little.
+        farthest: How far from the mean a question of a difference of two such metrics can be, although those of the
+            sample are nearer; 0 if it is unknown.
         ends: The ends of the interval if a method of its own computes them; otherwise None.
 
     Example:
