@@ -66,7 +66,7 @@ class Estimate:
         stderr.
 
         Example:
-            >>> [round(float(end), 4) for end in share_of(np.array([False] * 40)).interval]
+            >>> [round(end, 4) for end in share_of(np.array([False] * 40)).interval]
             [0.0, 0.0876]
         """
         if self.ends is not None:

@@ -104,10 +104,10 @@ def bounded(
     size = high - low
     share = (value - low) / size if isfinite(size) and size else 0.0
     if not 0 < share < 1:
-        return max(low, min(high, value) - z * error), min(high, max(low, value) + z * error)
+        return float(max(low, min(high, value) - z * error)), float(min(high, max(low, value) + z * error))
     trials = trials_with_error(share, error / size)
     first, last = wilson(share * trials, trials, z)
-    return min(value, low + size * first), max(value, low + size * last)
+    return float(min(value, low + size * first)), float(max(value, low + size * last))
 
 
 def unvaried(
@@ -134,7 +134,8 @@ def unvaried(
     Source: Wilson 1927.
     """
     rare = z * z / (questions + z * z)
-    return min(value, value - rare * (value - between[0])), max(value, value + rare * (between[1] - value))
+    low, high = value - rare * (value - between[0]), value + rare * (between[1] - value)
+    return float(min(value, low)), float(max(value, high))
 
 
 def tango(lost: float, gained: float, questions: float, z: float = IN_95_PERCENT) -> tuple[float, float]:

@@ -69,6 +69,8 @@ class Level:
             z: Quantile of the normal distribution; 1.96 for 95%.
         """
         found, part = self.estimate, questions / self.questions
+        if isnan(found.stderr):
+            return nan, nan
         low, high = found.between
         if found.influence is None or not isfinite(high - low):
             ends = [value + (end - found.value) / sqrt(part) * z / IN_95_PERCENT for end in found.interval]

@@ -1,9 +1,9 @@
-"""Confidence intervals: published values, searches through all populations, and properties."""
+"""Confidence intervals: published values, values worked out by hand, and properties."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isfinite, sqrt
+from math import comb, inf, isfinite, sqrt
 
 import numpy as np
 import pytest
@@ -14,8 +14,15 @@ from lm_eval_cora import metrics
 from lm_eval_cora.metrics import Estimate, difference
 from lm_eval_cora.metrics.consistency import OUTCOMES
 from lm_eval_cora.metrics.estimate import mean_of, product_of, ratio_of, share_of
-from lm_eval_cora.metrics.intervals import IN_95_PERCENT, score_interval, tango, wilson
-from lm_eval_cora.metrics.terms import negated
+from lm_eval_cora.metrics.intervals import (
+    IN_95_PERCENT,
+    bounded,
+    clopper_pearson,
+    tango,
+    trials_with_error,
+    unvaried,
+    wilson,
+)
 from lm_eval_cora.responses import ResponseTable
 from tests.support import oracles_errors as slow
 from tests.support.oracles_errors import splits
@@ -26,13 +33,13 @@ JOINT = np.array([[*one, *other] for one in OUTCOMES for other in OUTCOMES])
 
 def cora_of(counts: Sequence[int]) -> Estimate:
     """`cora` of questions that are right in all variants, in the original only, or wrong in the original."""
-    return product_of(*np.repeat(OUTCOMES, counts, axis=0).T, OUTCOMES)
+    return product_of(*np.repeat(OUTCOMES, counts, axis=0).T)
 
 
 def two_coras(counts: Sequence[int]) -> tuple[Estimate, Estimate]:
     """`cora` of two models, from the number of questions with each of the 9 joint outcomes."""
     rows = np.repeat(JOINT, counts, axis=0)
-    return product_of(*rows[:, :2].T, OUTCOMES), product_of(*rows[:, 2:].T, OUTCOMES)
+    return product_of(*rows[:, :2].T), product_of(*rows[:, 2:].T)
 
 
 def assert_is(found: tuple[float, float], expected: tuple[float, float], within: float = 1e-6) -> None:
@@ -104,76 +111,49 @@ def test_intervals_of_all_paired_differences() -> None:
             assert_is(tango(gained, lost, questions), (-high, -low), within=1e-12)
 
 
-# The score interval
+# Means of several answers
 
 
-def test_the_score_interval_of_a_share_is_wilsons() -> None:
-    for questions in (2, 3, 10, 40, 1_273):
-        for right in {0, 1, questions // 2, questions - 1, questions}:
-            share = share_of(np.arange(questions) < right)
-            assert_is(score_interval(share.terms), wilson(right, questions), within=1e-9)
-            assert share.interval == wilson(right, questions)
+def test_a_mean_has_the_interval_of_a_share_with_the_same_error() -> None:
+    # 0.25 with the error 0.05: 0.25 * 0.75 / 0.0025 = 75 trials.
+    assert trials_with_error(0.25, 0.05) == pytest.approx(75)
+    assert_is(bounded(0.25, 0.05), wilson(18.75, 75))
+    # From -1 to 1 the value -0.5 is a quarter of the way, and the error 0.1 is 0.05 of the range.
+    low, high = wilson(18.75, 75)
+    assert_is(bounded(-0.5, 0.1, (-1.0, 1.0)), (2 * low - 1, 2 * high - 1))
+    assert_is(bounded(7.0, 2.0, (0.0, inf)), (7 - 2 * IN_95_PERCENT, 7 + 2 * IN_95_PERCENT))
+    assert_is(bounded(1.0, 2.0, (0.0, inf)), (0.0, 1 + 2 * IN_95_PERCENT))
 
 
-def test_the_score_interval_of_cora_by_hand() -> None:
-    # All of N questions right in the original only: s = (0, 1, 0). One of the other two outcomes has the rest of the
-    # probability, up to 1 - p = z^2 / (N + z^2) = w. With "wrong in the original" cora is (1 - w) w, which is largest
-    # at w = 1/2; for N = 10, w = 3.8415 / 13.8415 = 0.27753. With "right in all variants" it is w, which is more.
-    assert_is(cora_of((0, 10, 0)).interval, (0, 3.8414588 / 13.8414588))
-    # All right in all variants: the lowest value has the share w of "right in the original only", 1 - w, or of "wrong
-    # in the original", 1 - w.
-    assert_is(cora_of((10, 0, 0)).interval, (1 - 3.8414588 / 13.8414588, 1))
+def test_a_sample_that_does_not_vary_by_hand() -> None:
+    # w = 3.8415 / 43.8415 = 0.0876 of the questions may have 0 or 1 instead of 0.25.
+    rare = 3.8414588 / 43.8414588
+    assert_is(unvaried(0.25, 40), (0.25 - 0.25 * rare, 0.25 + 0.75 * rare))
+    assert_is(unvaried(1.0, 40), wilson(40, 40))
+    assert_is(unvaried(0.0, 40, (-1.0, 1.0)), tango(0, 0, 40))
 
 
-@pytest.mark.parametrize(
-    "counts",
-    [
-        *[(0, 1, 1), (1, 0, 1), (1, 1, 0), (0, 5, 5), (0, 20, 20), (5, 5, 0), (1, 5, 4), (1, 0, 9), (1, 9, 0)],
-        *[(3, 3, 4), (10, 25, 25), (11, 12, 12), (18, 1, 1), (40, 3, 7), (2, 48, 50), (0, 500, 500), (1, 636, 636)],
-    ],
-)
-def test_the_score_interval_of_cora_agrees_with_a_search(counts: Sequence[int]) -> None:
-    # (10, 25, 25) has a saddle point from which steps along the gradient do not leave.
-    assert_is(cora_of(counts).interval, slow.extremes_of_cora(counts), within=2e-6)
+def test_one_further_question_as_far_as_the_farthest_by_hand() -> None:
+    # 1, 1, 1, 0.5 of the mean 0.875: deviations 0.125 and -0.375, variance 0.1875 / 3, error 0.125.
+    found = mean_of(np.array([1.0, 1.0, 1.0, 0.5]))
+    assert found.stderr == pytest.approx(0.125)
+    assert found.widened == pytest.approx(sqrt(0.125**2 + (0.375 / 4) ** 2))
+    assert_is(found.interval, bounded(0.875, found.widened))
 
 
-def test_the_score_interval_of_cora_of_every_small_sample_agrees_with_a_search() -> None:
-    for questions in (2, 3, 9):
-        for counts in splits(questions, 3):
-            assert_is(cora_of(counts).interval, slow.extremes_of_cora(counts), within=2e-6)
+def test_clopper_and_pearson_by_hand() -> None:
+    # 0 of 10: (1 - p)^10 = 0.025. 10 of 10: p^10 = 0.025.
+    assert_is(clopper_pearson(0, 10), (0, 1 - 0.025**0.1))
+    assert_is(clopper_pearson(10, 10), (0.025**0.1, 1))
 
 
-def test_two_searches_agree() -> None:
-    for counts in ((0, 5, 5), (3, 3, 4), (1, 0, 9)):
-        rows = np.repeat(OUTCOMES, counts, axis=0).tolist()
-        found = slow.extremes(lambda a, b: a * b, rows, OUTCOMES.tolist())
-        assert_is(found, slow.extremes_of_cora(counts), within=1e-6)
-
-
-@pytest.mark.parametrize(
-    "counts",
-    [
-        (1, 0, 0, 0, 1, 0, 0, 0, 0),
-        (0, 0, 0, 0, 5, 0, 0, 0, 5),  # mcqa 0.5 and bmca 0, twice the same answers
-        (0, 0, 0, 0, 4, 1, 0, 1, 4),
-        (4, 1, 0, 0, 2, 0, 1, 0, 4),
-        (0, 3, 3, 0, 3, 3, 0, 0, 0),
-        (9, 0, 5, 2, 9, 0, 0, 3, 12),
-    ],
-)
-def test_the_score_interval_of_a_difference_of_two_coras_agrees_with_a_search(counts: Sequence[int]) -> None:
-    before, after = two_coras(counts)
-    rows = np.repeat(JOINT, counts, axis=0).tolist()
-    expected = slow.extremes(lambda a, b, c, d: c * d - a * b, rows, JOINT.tolist())
-    found = difference(before, after)
-    assert_is((found.low, found.high), expected, within=1e-5)
-
-
-def test_the_score_interval_of_a_ratio_agrees_with_a_search() -> None:
-    rows = [(14.0, 14.0), (7.0, 14.0), (0.0, 26.0), (20.0, 26.0), (20.0, 26.0)]
-    corners = [(0.0, 14.0), (14.0, 14.0), (0.0, 26.0), (26.0, 26.0)]
-    expected = slow.extremes(lambda a, b: a / b, rows, corners)
-    assert_is(ratio_of(*np.array(rows).T).interval, expected, within=1e-5)
+@pytest.mark.parametrize("trials", [1, 7, 40])
+def test_each_end_of_clopper_and_pearson_is_wrong_with_at_most_its_tail(trials: int) -> None:
+    for share in np.linspace(0.01, 0.99, 40):
+        chances = [comb(trials, k) * share**k * (1 - share) ** (trials - k) for k in range(trials + 1)]
+        ends = [clopper_pearson(k, trials) for k in range(trials + 1)]
+        assert sum(chance for chance, (low, _) in zip(chances, ends, strict=True) if low > share) <= 0.025
+        assert sum(chance for chance, (_, high) in zip(chances, ends, strict=True) if high < share) <= 0.025
 
 
 def sample(seed: int, questions: int) -> dict[str, Estimate]:
@@ -187,8 +167,8 @@ def sample(seed: int, questions: int) -> dict[str, Estimate]:
     inside = generator.random(questions) < 0.6
     inside[:2] = True
     return {
-        "cora": product_of(right.astype(float), 1.0 - right + full, OUTCOMES),
-        "core": product_of(np.minimum((levels + 0.5) / 10, 1), levels / 10, np.array([[0.05, 0.0], [1.0, 1.0]])),
+        "cora": product_of(right.astype(float), 1.0 - right + full),
+        "core": product_of(np.minimum((levels + 0.5) / 10, 1), levels / 10),
         "acc": ratio_of(hits.astype(float), sizes.astype(float)),
         "mcqa_plus": mean_of(hits / sizes),
         "some": mean_of(hits / sizes, inside),
@@ -223,13 +203,17 @@ def test_every_difference_is_inside_the_range(questions: int) -> None:
 
 def test_a_higher_level_has_a_wider_interval() -> None:
     before, after = two_coras((4, 1, 0, 0, 2, 0, 1, 0, 4))
-    for terms in (cora_of((1, 5, 4)).terms, cora_of((0, 5, 5)).terms, (*after.terms, *negated(before.terms))):
-        ends = [score_interval(terms, z) for z in (0.1, 0.5, 1.0, 1.96, 3.0, 6.0)]
-        lows, highs = zip(*ends, strict=True)
+    levels = (0.1, 0.5, 1.0, 1.96, 3.0, 6.0)
+    for make in (
+        lambda z: wilson(3, 10, z),
+        lambda z: tango(3, 1, 10, z),
+        lambda z: bounded(0.3, 0.1, z=z),
+        lambda z: unvaried(0.3, 10, z=z),
+        lambda z: difference(before, after, z=z)[2:],
+    ):
+        lows, highs = zip(*map(make, levels), strict=True)
         assert list(lows) == sorted(lows, reverse=True)
         assert list(highs) == sorted(highs)
-    for ends in ([wilson(3, 10, z) for z in (0.1, 1, 3)], [tango(3, 1, 10, z) for z in (0.1, 1, 3)]):
-        assert ends[2][0] < ends[1][0] < ends[0][0] < ends[0][1] < ends[1][1] < ends[2][1]
 
 
 def test_intervals_shrink_with_the_root_of_the_number_of_questions() -> None:
@@ -273,8 +257,9 @@ def test_tiny_probabilities_have_finite_intervals(questions: int, low: float, ce
         right = np.ones(questions)
     if certain == "wrong":
         wrong = np.ones(questions)
-    corners = np.array([[wrong.max(), right.min()], [wrong.min(), right.max()]])
-    found = ratio_of(wrong, right, corners=corners)
+    with np.errstate(over="ignore"):
+        between = float(wrong.min() / right.max()), float(wrong.max() / right.min())
+    found = ratio_of(wrong, right, between=between)
     if not isfinite(found.value):  # the ratio overflows
         return
     assert 0 <= found.interval[0] <= found.value <= found.interval[1] < float("inf")
@@ -292,8 +277,9 @@ def test_a_tiny_mean_keeps_its_own_error() -> None:
 def test_fourteen_thousand_different_questions() -> None:
     generator = np.random.default_rng(0)
     right, wrong = generator.random((2, 14_042))
-    corners = np.array([[wrong.max(), right.min()], [wrong.min(), right.max()]])
-    found = ratio_of(wrong, right, corners=corners)
+    with np.errstate(over="ignore"):
+        between = float(wrong.min() / right.max()), float(wrong.max() / right.min())
+    found = ratio_of(wrong, right, between=between)
     low, high = found.interval
     assert (low, high) == pytest.approx(
         (found.value - IN_95_PERCENT * found.stderr, found.value + IN_95_PERCENT * found.stderr), abs=2e-3

@@ -6,9 +6,7 @@ import random
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from itertools import product
 from math import isnan, sqrt
-from statistics import pstdev
 from unittest import mock
 
 import numpy as np
@@ -18,12 +16,11 @@ from hypothesis import strategies as st
 
 from lm_eval_cora import metrics
 from lm_eval_cora.metrics import difference, mcnemar
-from lm_eval_cora.metrics.estimate import UNDEFINED, by_influence, mean_of, share_of, standard_error
+from lm_eval_cora.metrics.estimate import UNDEFINED, mean_of, share_of, standard_error
 from lm_eval_cora.records import Record
 from lm_eval_cora.responses import ResponseTable
 from tests.support import oracles
 from tests.support import oracles_compare as compared
-from tests.support.oracles_errors import extremes
 from tests.support.paired import Members, changed_tables, differences, some_changed
 from tests.support.score_tables import (
     hits,
@@ -45,21 +42,19 @@ FEW = mock.patch("lm_eval_cora.metrics.bootstrap.REPLICATES", 40)
 """Fewer samples, for properties that hold for any number of samples."""
 
 
-def test_an_estimate_without_terms_has_a_normal_interval() -> None:
-    before, after = (by_influence(0.5, np.array(values)) for values in ([0.0, 1.0, 0.0], [1.0, 1.0, 0.0]))
-    # Differences 1, 0, 0: variance 1/3, error 1/3. 97.5% of a normal distribution are below 1.959964.
-    found = difference(before, after)
-    assert found == pytest.approx((0, 1 / 3, -1.9599640 / 3, 1.9599640 / 3), abs=1e-7)
-    assert (found.value, found.stderr, found.low, found.high) == tuple(found)
-
-
-def test_interval_of_a_difference_of_means_agrees_with_a_search() -> None:
-    # Differences 1, 0, 0: mean 1/3, variance 1/3, error 1/3. The interval uses what else the answers could have been.
-    before, after = [0.0, 1.0, 0.0], [1.0, 1.0, 0.0]
+def test_interval_of_a_difference_of_means_by_hand() -> None:
+    # Differences 1/2, 0, 0: mean 1/6, variance 1/12, error 1/6. The farthest is 1/3 from the mean: one more such
+    # question gives sqrt(1/36 + 1/81) = 0.2003.
+    before, after = [0.0, 1.0, 0.0], [0.5, 1.0, 0.0]
     found = difference(mean_of(np.array(before)), mean_of(np.array(after)))
-    possible = [(0.0, 0.0), (0.0, 1.0), (1.0, 0.0), (1.0, 1.0)]
-    low, high = extremes(lambda one, other: other - one, list(zip(before, after, strict=True)), possible)
-    assert found == pytest.approx((1 / 3, 1 / 3, low, high), abs=1e-6)
+    half = 1.9599640 * sqrt(1 / 36 + 1 / 81)
+    assert found == pytest.approx((1 / 6, 1 / 6, 1 / 6 - half, 1 / 6 + half), abs=1e-7)
+
+
+def test_a_difference_of_identical_runs_without_limits() -> None:
+    score = mean_of(np.array([3.0, 8.0, 5.0]), between=(3.0, 8.0))
+    # The share z^2 / (3 + z^2) of the questions could differ by up to 5.
+    assert difference(score, score)[2:] == pytest.approx((-5 * 3.8414588 / 6.8414588, 5 * 3.8414588 / 6.8414588))
 
 
 def test_pairing_removes_the_difficulty_of_the_questions() -> None:
@@ -82,26 +77,27 @@ def test_difference_of_cora_by_hand() -> None:
     # 1/8 + 3/8 = 1/2, 1/8 - 1/8 = 0, -1/8 - 1/8 = -1/4 twice.
     # After: original 1, 1, 1, 0, all 1, 1, 0, 0: m = 3/4, b = 1/2, cora = 3/4 * 3/4 = 9/16.
     # Influences 0 (x - 3/4) + 3/4 (y - 1/2) = 3/8, 3/8, -3/8, -3/8.
-    # Differences -1/8, 3/8, -1/8, -1/8: mean 0, sum of squares 12/64, variance 1/16, to first order 1/4 / 2 = 1/8. With
-    # few questions the terms of second order are as large: all 4^4 samples of the four rows give the error.
+    # Differences -1/8, 3/8, -1/8, -1/8: mean 0, sum of squares 12/64, variance 1/16, to first order 1/4 / 2 = 1/8. The
+    # part of second order is the variance of the difference of two products of normal deviations u v - w x with the
+    # covariances of the means, sum / 16.
     before = metrics.cora(ResponseTable.from_hits([[1, 1], [1, 0], [0, 1], [0, 0]]))
     after = metrics.cora(ResponseTable.from_hits([[1, 1], [1, 1], [1, 0], [0, 0]]))
     found = difference(before, after)
     assert standard_error(after.influence - before.influence) == pytest.approx(1 / 8)
     # x and 1 - x + y before, then after.
-    rows = [(1, 1, 1, 1), (1, 0, 1, 1), (0, 1, 1, 0), (0, 1, 0, 1)]
-    values = [np.mean(drawn, axis=0) for drawn in product(rows, repeat=4)]
-    error = pstdev([m * c - k * b for k, b, m, c in values]) * sqrt(4 / 3)
-    assert found[:2] == pytest.approx((9 / 16 - 3 / 8, error))
+    rows = np.array([(1, 1, 1, 1), (1, 0, 1, 1), (0, 1, 1, 0), (0, 1, 0, 1)], dtype=float)
+    c = (rows - rows.mean(axis=0)).T @ (rows - rows.mean(axis=0)) / 16
+    alone = [c[k, k] * c[k + 1, k + 1] + c[k, k + 1] ** 2 for k in (0, 2)]
+    both = c[0, 2] * c[1, 3] + c[0, 3] * c[1, 2]
+    assert found[:2] == pytest.approx((9 / 16 - 3 / 8, sqrt(1 / 64 + sum(alone) - 2 * both)))
 
 
 def test_difference_of_a_pooled_share_by_hand() -> None:
-    # Three of four and none of two, then two of four and one of two: both are 1/2. The four samples of two questions
-    # have the differences 1/2 - 3/4, 1/2 - 0, 0 and 0: the mean is 1/16, that of the squares 5/64, the variance 19/256.
-    # Times N / (N - 1) = 2.
+    # Three of four and none of two, then two of four and one of two: both are 1/2, and the mean of the sizes is 3.
+    # Influences (3 - 2) / 3, (0 - 1) / 3, then 0 and 0: the differences -1/3 and 1/3 have the variance 2/9, / 2 = 1/9.
     before = metrics.acc(ResponseTable.from_hits([[1, 1, 1, 0], [0, 0]]))
     after = metrics.acc(ResponseTable.from_hits([[1, 1, 0, 0], [1, 0]]))
-    assert difference(before, after)[:2] == pytest.approx((0, sqrt(19 / 128)))
+    assert difference(before, after)[:2] == pytest.approx((0, 1 / 3))
 
 
 @FEW

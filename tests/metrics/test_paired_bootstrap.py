@@ -66,14 +66,12 @@ def _bootstrapped(chosen: Metrics, tables: Tables) -> Both:
 def _ranges(chosen: Metrics, tables: Tables) -> dict[str, float]:
     """A share of the questions z^2 / (N + z^2) may have answers that no question of the sample has.
 
-    The difference may then fall or rise by 2, or more if only some of the questions count, or if they have more
-    variants than others.
+    The difference may then fall or rise by 2, or more if only some of the questions count.
     """
     found = {}
     for name, estimate in estimates(chosen, tables[0]).items():
-        weights = [term.columns[:, 1] for term in estimate.terms if term.kind == "ratio"]
-        largest = max((float(sizes.max() / sizes.mean()) for sizes in weights), default=1.0)
-        found[name] = 2 * largest * 3.84 / (len(tables[0].sizes) + 3.84)
+        counted = 1.0 if estimate.outcomes is None else float(1 - np.isnan(estimate.outcomes).mean())
+        found[name] = 2 / counted * 3.84 / (len(tables[0].sizes) + 3.84)
     return found
 
 

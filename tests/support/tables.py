@@ -20,7 +20,6 @@ from lm_eval.tasks._yaml_loader import load_yaml
 from lm_eval_cora.formats import FORMATS
 from lm_eval_cora.metrics import Estimate
 from lm_eval_cora.metrics.entries import compute
-from lm_eval_cora.metrics.terms import Term, value_of
 from lm_eval_cora.probes.plus import plus
 from lm_eval_cora.probes.revas import revas
 from lm_eval_cora.question import Question
@@ -144,11 +143,8 @@ def without_errors() -> Iterator[None]:
     def zeros(*_: object) -> np.ndarray:
         return np.zeros((2, 2))
 
-    def no_error(_: object) -> float:
+    def no_error(*_: object) -> float:
         return nan
-
-    def only_value(*terms: Term, value: float | None = None) -> Estimate:
-        return Estimate(value_of(terms) if value is None else float(value), nan)
 
     def no_intervals(values: np.ndarray, *_: object) -> list[tuple[float, float]]:
         return [(nan, nan)] * len(values)
@@ -160,7 +156,6 @@ def without_errors() -> Iterator[None]:
         mock.patch("lm_eval_cora.metrics.extremes.bootstrap", zeros),
         mock.patch("lm_eval_cora.metrics.extremes._together", no_intervals),
         mock.patch("lm_eval_cora.metrics.recalls.normal_draws", no_draws),
-        mock.patch("lm_eval_cora.metrics.estimate.of_terms", only_value),
         mock.patch("lm_eval_cora.metrics.estimate.standard_error", no_error),
     ):
         yield
