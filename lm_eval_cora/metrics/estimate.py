@@ -205,9 +205,13 @@ def ratio_of(
 def product_of(first: Floats, second: Floats, *, value: float | None = None) -> Estimate:
     """Product of two means a and b of values from 0 to 1.
 
-    With the deviations u_i and v_i of the values from a and b, question i has the influence b u_i + a v_i. The variance
-    is that of the mean influence, plus C(u, u) C(v, v) + C(u, v)^2 with C(u, v) = sum u_i v_i / N^2. The second part is
-    all that is left where the influences are 0.
+    With the deviations u_i and v_i of the values from a and b, question i has the influence l_i = b u_i + a v_i. The
+    standard error is what a bootstrap over questions converges to, times sqrt(N / (N - 1)). With averages E over the
+    questions, the variance in bootstrap samples is
+
+        E[l^2] / N + 2 E[l u v] / N^2 + (E[u^2 v^2] - E[u v]^2 + (N - 1) (E[u^2] E[v^2] + E[u v]^2)) / N^3.
+
+    The last part is all that is left where the influences are 0.
 
     Args:
         first: (N,) values of the first factor.
@@ -221,7 +225,7 @@ def product_of(first: Floats, second: Floats, *, value: float | None = None) -> 
         >>> product_of(np.array([1.0, 0.0]), np.array([1.0, 0.0])).value
         0.25
 
-    Source: Goodman 1960, the variance of a product.
+    Source: Goodman 1960, the variance of a product; moments of multinomial samples.
     """
     if not len(first):
         return UNDEFINED
@@ -277,7 +281,7 @@ def standard_error(influence: Floats, bends: Sequence[Bend] = ()) -> float:
     """Standard error of a statistic from the influence of each question, (N,): sd / sqrt(N); nan if N < 2.
 
     For a mean, the influence of a question is its value. For a function of means, it is the value times the gradient.
-    Products of means add their part of second order, see `product_of`.
+    Products of means add their parts of second order, see `product_of`.
 
     Example:
         >>> standard_error(np.array([0.0, 2.0]))
@@ -288,8 +292,18 @@ def standard_error(influence: Floats, bends: Sequence[Bend] = ()) -> float:
         return nan
     scale = float(np.abs(influence).max()) or 1.0  # squares of tiny and huge numbers would be 0 and infinite
     first = float((influence / scale).std(ddof=1)) / sqrt(count) * scale
+    if not bends:
+        return first
     second = 0.0
     for weight, u, v in bends:
+        second += 2 * weight * _mean(influence, u, v) / count**2
         for other, w, x in bends:
-            second += weight * other * float((u @ w) * (v @ x) + (u @ x) * (v @ w)) / count**4
-    return hypot(first, sqrt(max(0.0, second)))
+            fourth = _mean(u, v, w, x) - _mean(u, v) * _mean(w, x)
+            squares = _mean(u, w) * _mean(v, x) + _mean(u, x) * _mean(v, w)
+            second += weight * other * (fourth + (count - 1) * squares) / count**3
+    return sqrt(max(first**2 / 2, first**2 + second * count / (count - 1)))
+
+
+def _mean(*factors: Floats) -> float:
+    """The mean over questions of a product of values."""
+    return float(np.prod(factors, axis=0).mean())

@@ -74,7 +74,7 @@ def difference(before: Estimate, after: Estimate, *, z: float = IN_95_PERCENT) -
         return Difference(value, change.stderr, *unvaried(value, len(before.influence), change.between, z))
     low, high = change.between
     half = z * change.widened
-    return Difference(value, change.stderr, max(low, value - half), min(high, value + half))
+    return Difference(value, change.stderr, float(max(low, value - half)), float(min(high, value + half)))
 
 
 def change_of(before: Estimate, after: Estimate) -> Estimate:

@@ -262,7 +262,7 @@ def cora_error(outcomes: Outcomes) -> float:
 
     Example:
         >>> round(cora_error(Outcomes(25, 25, 50)), 4)
-        0.0309
+        0.031
     """
     if sum(outcomes) < 2:
         return inf

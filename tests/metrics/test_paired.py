@@ -77,19 +77,17 @@ def test_difference_of_cora_by_hand() -> None:
     # 1/8 + 3/8 = 1/2, 1/8 - 1/8 = 0, -1/8 - 1/8 = -1/4 twice.
     # After: original 1, 1, 1, 0, all 1, 1, 0, 0: m = 3/4, b = 1/2, cora = 3/4 * 3/4 = 9/16.
     # Influences 0 (x - 3/4) + 3/4 (y - 1/2) = 3/8, 3/8, -3/8, -3/8.
-    # Differences -1/8, 3/8, -1/8, -1/8: mean 0, sum of squares 12/64, variance 1/16, to first order 1/4 / 2 = 1/8. The
-    # part of second order is the variance of the difference of two products of normal deviations u v - w x with the
-    # covariances of the means, sum / 16.
+    # Differences -1/8, 3/8, -1/8, -1/8: mean 0, sum of squares 12/64, variance 1/16, to first order 1/4 / 2 = 1/8. With
+    # few questions the terms of second order are as large: all 4^4 samples of the four rows give the error.
     before = metrics.cora(ResponseTable.from_hits([[1, 1], [1, 0], [0, 1], [0, 0]]))
     after = metrics.cora(ResponseTable.from_hits([[1, 1], [1, 1], [1, 0], [0, 0]]))
     found = difference(before, after)
     assert standard_error(after.influence - before.influence) == pytest.approx(1 / 8)
     # x and 1 - x + y before, then after.
-    rows = np.array([(1, 1, 1, 1), (1, 0, 1, 1), (0, 1, 1, 0), (0, 1, 0, 1)], dtype=float)
-    c = (rows - rows.mean(axis=0)).T @ (rows - rows.mean(axis=0)) / 16
-    alone = [c[k, k] * c[k + 1, k + 1] + c[k, k + 1] ** 2 for k in (0, 2)]
-    both = c[0, 2] * c[1, 3] + c[0, 3] * c[1, 2]
-    assert found[:2] == pytest.approx((9 / 16 - 3 / 8, sqrt(1 / 64 + sum(alone) - 2 * both)))
+    rows = [(1, 1, 1, 1), (1, 0, 1, 1), (0, 1, 1, 0), (0, 1, 0, 1)]
+    values = [np.mean(drawn, axis=0) for drawn in product(rows, repeat=4)]
+    error = pstdev([m * c - k * b for k, b, m, c in values]) * sqrt(4 / 3)
+    assert found[:2] == pytest.approx((9 / 16 - 3 / 8, error))
 
 
 def test_difference_of_a_pooled_share_by_hand() -> None:
