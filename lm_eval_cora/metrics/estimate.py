@@ -169,8 +169,8 @@ def ratio_of(
 ) -> Estimate:
     """Pooled share R = sum k_i / sum m_i: the ratio of two sums over questions.
 
-    The standard error is sqrt(N / (N - 1) * sum (k_i - R m_i)^2) / sum m_i (delta method). It is nan if the subset has
-    fewer than two questions.
+    With n questions in the subset, the standard error is sqrt(n / (n - 1) * sum (k_i - R m_i)^2) / sum m_i (delta
+    method). It is nan if n is below 2.
 
     Args:
         parts: (N,) k_i.
@@ -199,7 +199,10 @@ def ratio_of(
         return Estimate(float(share), nan)
     mean = wholes.mean()
     influence = without_rounding(parts / mean - share * (wholes / mean), np.abs(parts / mean).max())
-    return of_influence(float(share), influence, between, questions=count)
+    found = of_influence(float(share), influence, between, questions=count)
+    if found.ends is not None:
+        return found
+    return replace(found, stderr=found.stderr * sqrt((1 - 1 / len(wholes)) / (1 - 1 / count)))
 
 
 def product_of(first: Floats, second: Floats, *, value: float | None = None) -> Estimate:

@@ -236,9 +236,8 @@ def test_timeouts() -> None:
     # First question: three answers, 3 comparisons with the reference and 3 between answers; the two between "slow" and
     # another answer ran out of time. Second: two answers and an empty one, 2 + 1 comparisons, none ran out. 2 of 9.
     table = written(["5", "slow", "x=5"], ["7", None, "7"], ran_out=["slow"])
-    # The four samples of two questions have the ratios 1/3, 0, 2/9 and 2/9: the mean is 7/36, that of the squares
-    # 17/324, the variance 19/1296. Times N / (N - 1) = 2.
-    assert_is(metrics.timeouts(table), 2 / 9, sqrt(38) / 36)
+    # R = 2/9: 2 - R * 6 = 2/3 and 0 - R * 3 = -2/3, sqrt(2 / 1 * 2 * 4/9) / 9 = 4/27.
+    assert_is(metrics.timeouts(table), 2 / 9, 4 / 27)
     # All comparisons with the reference run out: 3 of 6.
     assert metrics.timeouts(written(["5", "5", "5"], matches=None)).value == 0.5
     # A comparison that runs out counts as not equivalent: one pair of three agrees.

@@ -6,7 +6,9 @@ import random
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from itertools import product
 from math import isnan, sqrt
+from statistics import pstdev
 from unittest import mock
 
 import numpy as np

@@ -57,11 +57,12 @@ def bootstrap_error(statistic: Statistic, rows: Sequence[Row]) -> float:
 
 
 def ratio_error(rows: Sequence[Row]) -> float:
-    """Standard error of sum k_i / sum m_i by the delta method: sqrt(N / (N - 1) sum (k_i - R m_i)^2) / sum m_i."""
+    """Standard error of sum k_i / sum m_i by the delta method: sqrt(n / (n - 1) sum (k_i - R m_i)^2) / sum m_i."""
     parts, wholes = zip(*rows, strict=True)
     share = sum(parts) / sum(wholes)
     squares = sum((part - share * whole) ** 2 for part, whole in rows)
-    return sqrt(len(rows) / (len(rows) - 1) * squares) / sum(wholes)
+    count = sum(whole > 0 for whole in wholes)
+    return sqrt(count / (count - 1) * squares) / sum(wholes)
 
 
 def last(is_inside: Callable[[float], bool], inside: float, limit: float) -> float:

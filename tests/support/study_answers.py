@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import comb, inf, log, sqrt
+from math import inf, log, sqrt
 from typing import Any
 
 import pytest
@@ -91,11 +91,5 @@ def assert_is(estimate: Estimate, value: float, stderr: float) -> None:
 
 
 def of_some(first_order: float, questions: int, inside: int) -> float:
-    """The error of a mean over n of N questions: a bootstrap sample does not have exactly n of them.
-
-    The number k of questions inside is binomial, with N trials of chance n / N. The variance of a mean of k questions
-    is S^2 / k, so that of all samples is S^2 E[1 / k]; k = 0 counts as no deviation. To first order it is S^2 / n.
-    """
-    chance = inside / questions
-    inverse = sum(comb(questions, k) * chance**k * (1 - chance) ** (questions - k) / k for k in range(1, questions + 1))
-    return first_order * sqrt(inside * inverse)
+    """The error of a mean over n of N questions, from sqrt(N / (N - 1) sum of squares) / n."""
+    return first_order * sqrt((1 - 1 / questions) / (1 - 1 / inside))
