@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from math import nan
+from dataclasses import replace
+from math import hypot, nan
 from typing import Any
 
 import numpy as np
 
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of, of_influence, ratio_of
+from lm_eval_cora.metrics.intervals import bounded
 from lm_eval_cora.metrics.kinds import (
     Kinds,
     accuracies,
@@ -77,7 +79,10 @@ def macro_acc(table: ResponseTable) -> Estimate:
     if len(values) < 2:
         return Estimate(value, nan)
     influence = influence_on(parts, strata)[:, 0]
-    return of_influence(value, influence, questions=float(trials_of(parts, strata)[0]))
+    questions = float(trials_of(parts, strata)[0])
+    found = of_influence(value, influence, questions=questions)
+    # The few questions of a small category may be alike, so one further question may be wrong instead of right.
+    return found if found.ends else replace(found, ends=bounded(value, hypot(found.stderr, 1 / questions)))
 
 
 def each_kind(table: ResponseTable, *, positions: bool = False) -> dict[str, dict[str, Any]]:
