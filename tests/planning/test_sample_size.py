@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from math import isnan
+from math import inf, isnan
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from lm_eval_cora.metrics import cora, mcqa
-from lm_eval_cora.metrics.estimate import Estimate, share_of
+from lm_eval_cora.metrics.estimate import Estimate, mean_of, share_of
+from lm_eval_cora.metrics.intervals import clopper_pearson
 from lm_eval_cora.metrics.paired import difference
 from lm_eval_cora.planning.sample_size import (
+    Contrast,
+    Level,
     correlation_of,
     questions_needed,
     smallest_difference,
     spread_at,
     spread_of,
     spread_of_difference,
-    spread_with_another,
+    with_another,
 )
 from tests.support.outcomes import joint, share_found, tables
 
@@ -31,28 +35,75 @@ CASES = [
 """(mcqa, bmca@1.0) of two models, and the share of questions that both answer alike."""
 
 
+def normal(spread: float) -> Contrast:
+    """A contrast with the interval value -+ z s / sqrt(N)."""
+    return Contrast(spread, farthest=0.0)
+
+
 def test_values_by_hand() -> None:
     # ((1.959964 + 0.841621) * 0.5 / 0.1)^2 = 14.00793^2 = 196.2
-    assert questions_needed(0.5, 0.1) == 197
+    assert questions_needed(normal(0.5), 0.1, 0.0) == 197
     # ((1.959964 + 1.281552) * 0.5 / 0.1)^2 = 16.20758^2 = 262.7
-    assert questions_needed(0.5, 0.1, power=0.9) == 263
+    assert questions_needed(normal(0.5), 0.1, 0.0, power=0.9) == 263
     # ((2.575829 + 0.841621) * 0.5 / 0.1)^2 = 17.08725^2 = 292.0 (rounded up)
-    assert questions_needed(0.5, 0.1, level=0.99) == 292
+    assert questions_needed(normal(0.5), 0.1, 0.0, level=0.99) == 292
+    # The same distance to another bound, from the other side.
+    assert questions_needed(normal(0.5), 0.2, 0.3) == 197
     # Two shares of 0.5 of independent models: s = sqrt(2) * 0.5, so 2 * 196.2 = 392.4.
-    assert questions_needed(spread_of_difference(0.5, 0.5, 0.0), 0.1) == 393
+    assert questions_needed(normal(spread_of_difference(0.5, 0.5, 0.0)), 0.1, 0.0) == 393
     # s^2 = 0.09 + 0.16 - 2 * 0.5 * 0.12
     assert spread_of_difference(0.3, 0.4, 0.5) == pytest.approx(0.13**0.5)
     assert spread_of(0.05, 100) == pytest.approx(0.5)
 
 
+@pytest.mark.parametrize(
+    ("right", "questions", "bound", "needed"), [(0, 100, 0.02, 189), (40, 40, 0.95, 73), (0, 40, 0.005, 765)]
+)
+def test_questions_where_nothing_varies(right: int, questions: int, bound: float, needed: int) -> None:
+    # Wilson's interval of 0 of N ends at 3.8415 / (N + 3.8415): 0.02 for 188.2, 0.005 for 764.4; 1 - 0.05 for 73.0.
+    level = Level(share_of(np.arange(questions) < right), questions)
+    value = right / questions
+    assert questions_needed(level, value, bound) == needed
+    for count, decides in ((needed, True), (needed - 1, False)):
+        low, high = Level(share_of(np.arange(count) < value * count), count).interval(value, count)
+        assert ((high <= bound) if value < bound else (low >= bound)) is decides
+
+
+def test_the_intervals_are_those_that_are_printed() -> None:
+    one, other = np.random.default_rng(0).random((2, 60)) < np.array([[0.6], [0.7]])
+    for before, after in ((share_of(one), share_of(other)), (mean_of(one * 0.5), mean_of(other * 0.7))):
+        change = difference(before, after)
+        found = Contrast.of(before, after).interval(change.value, 60)
+        assert found == pytest.approx((change.low, change.high))
+    always = mean_of(np.full(60, 0.5))
+    assert Contrast.of(always, always).interval(0.0, 60) == difference(always, always)[2:]
+    share = share_of(one)
+    low, high = Level(share, 60).interval(share.value, 60)
+    exact = clopper_pearson(one.sum(), 60)
+    assert (low, high) == (min(exact[0], share.interval[0]), max(exact[1], share.interval[1]))
+    score = mean_of(one * 7.0, between=(0.0, inf))
+    assert Level(score, 60).interval(score.value, 60) == pytest.approx(score.interval)
+
+
+@pytest.mark.parametrize("trials", [40, 100, 1_273])
+def test_a_share_at_its_bound_passes_with_at_most_the_probability_that_is_promised(trials: int) -> None:
+    rights = np.arange(trials + 1)
+    lows = np.array([Level(share_of(np.arange(trials) < k), trials).interval(k / trials, trials)[0] for k in rights])
+    for bound in (0.0044, 0.0043, 0.041, 0.3, 0.5, 0.9, 0.97, 0.999):
+        assert binom.pmf(rights, trials, bound)[lows >= bound].sum() <= 0.025
+
+
 def test_the_smallest_difference_is_the_inverse() -> None:
     for spread, questions in ((0.3, 100), (0.5, 1273)):
-        found = smallest_difference(spread, questions, 0.9, 0.99)
-        assert questions_needed(spread, found, 0.9, 0.99) == pytest.approx(questions, abs=1)
+        found = smallest_difference(normal(spread), questions, 0.9, 0.99)
+        assert questions_needed(normal(spread), found, 0.0, 0.9, 0.99) == pytest.approx(questions, abs=1)
+    assert smallest_difference(normal(0.5), 2) == inf
 
 
-def test_no_fewer_than_two_questions() -> None:
-    assert questions_needed(0.001, 0.9) == 2
+def test_no_number_of_questions() -> None:
+    assert questions_needed(normal(0.5), 0.1, 0.1) is None
+    assert questions_needed(normal(0.5), 1e-9, 0.0) is None
+    assert questions_needed(normal(0.001), 0.9, 0.0) == 2
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -62,10 +113,10 @@ def test_the_power_is_that_of_simulations(
 ) -> None:
     chances = joint(first, second, alike)
     before, after = (METRICS[metric](table) for table in tables(chances, 20_000))
-    change = difference(before, after)
-    spread = spread_of(change.stderr, 20_000)
+    gap = abs(after.value - before.value)
     for power, level in ((0.8, 0.95), (0.9, 0.95), (0.8, 0.99)):
-        needed = questions_needed(spread, abs(change.value), power, level)
+        needed = questions_needed(Contrast.of(before, after), gap, 0.0, power, level)
+        assert needed is not None
         assert share_found(metric, chances, needed, level) == pytest.approx(power, abs=0.02)
 
 
@@ -94,8 +145,10 @@ def test_one_run_and_the_correlation(
     chances = joint(first, second, alike)
     before, after = (METRICS[metric](table) for table in tables(chances, 20_000))
     gap = abs(after.value - before.value)
-    spread = spread_with_another(before, 20_000, gap, correlation_of(before, after))
-    assert share_found(metric, chances, questions_needed(spread, gap), 0.95) == pytest.approx(0.8, abs=0.02)
+    contrast = with_another(before, 20_000, gap, correlation_of(before, after))
+    needed = questions_needed(contrast, gap, 0.0)
+    assert needed is not None
+    assert share_found(metric, chances, needed, 0.95) == pytest.approx(0.8, abs=0.02)
 
 
 def test_correlations() -> None:
