@@ -47,6 +47,8 @@ class Population(NamedTuple):
         variants: Number of variants of a question, the smallest and the largest.
         changed: Share of the answers that a quantised copy changes; right ones twice as often. 0 for another size.
         gain: How much better another size is, on the scale of the logits. 0 for a single model.
+        keeps: How often each of two models keeps a known answer in a variant; the originals of known questions are
+            right. Empty for the other models.
     """
 
     name: str
@@ -55,6 +57,7 @@ class Population(NamedTuple):
     variants: tuple[int, int] = (26, 26)
     changed: float = 0.0
     gain: float = 0.0
+    keeps: tuple[float, ...] = ()
 
     def drawn(self, questions: int, rng: np.random.Generator) -> tuple[Floats, Hits]:
         """(N,) numbers of variants, and the answers of the models; skipped variants are False."""
@@ -63,6 +66,10 @@ class Population(NamedTuple):
         sizes = rng.choice(self.variants, questions)
         asked = np.arange(max(self.variants)) < sizes[:, None]
         first = (rng.random(asked.shape) < chances[:, None]) & asked
+        if self.keeps:
+            known = rng.random((questions, 1)) < self.mean
+            is_first = np.arange(asked.shape[1]) == 0
+            return sizes, [known & asked & (is_first | (rng.random(asked.shape) < keeps)) for keeps in self.keeps]
         if self.changed:
             change = rng.random(asked.shape) < np.where(first, self.changed, self.changed / 2)
             return sizes, [first, (first ^ change) & asked]
@@ -98,6 +105,7 @@ POPULATIONS = (
     Population("quantised, 1% of the answers", 0.7, 0.6, changed=0.01),
     Population("quantised, 3% of 4 answers", 0.7, 0.6, (4, 4), changed=0.03),
     Population("quantised, 5%", 0.9, 0.6, (14, 14), changed=0.05),
+    Population("keeps 95% and 98%", 0.75, 0.5, (8, 8), keeps=(0.95, 0.98)),
     Population("another size, close", 0.6, 0.6, gain=0.3),
     Population("another size, far", 0.4, 0.4, gain=1.5),
 )

@@ -1,12 +1,10 @@
-"""Measure the power that `lm-eval-cora plan` promises: how often the interval of a difference excludes 0.
+"""Power and error rates of `plan` and `gate`: how often an interval excludes a bound, with as many questions as they say.
 
-Two simulated models have known shares of questions that are right in all variants, right in the original only, or wrong
-in the original. Some questions are answered alike by both, which makes their results correlated. The plan is made for
-the true difference: with the spread of both models (two runs), with that of the lower model and the correlation, and
-with that of the higher model and the correlation (one run). Then as many questions are drawn many times, and each
-sample is compared as `compare` does.
+The models answer as in `coverage.py`. The plan comes from runs of `--run` questions of both models, and is made for
+the true difference. Each of the `--samples` comparisons has as many questions as the plan says. `gate` is asked whether
+the value of one model is above a bound. The last table has the exact probability that a share at its bound passes.
 
-    python benchmarks/plan_power.py [--samples 1000] [--power 0.8]
+    python benchmarks/plan_power.py [--samples 1000] [--run 20000]
 """
 
 from __future__ import annotations
@@ -16,80 +14,107 @@ import sys
 from pathlib import Path
 
 import numpy as np
+from scipy.stats import binom
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the checkout, not an installed version
+sys.path.insert(0, str(Path(__file__).parent))
 
-from lm_eval_cora.metrics import cora, mcqa
+from coverage import METRICS, Population, table
+from tqdm import tqdm
+
+from lm_eval_cora.metrics.estimate import Estimate, share_of
+from lm_eval_cora.metrics.intervals import wilson
 from lm_eval_cora.metrics.paired import difference
 from lm_eval_cora.metrics.several import differs
-from lm_eval_cora.planning.sample_size import (
-    correlation_of,
-    questions_needed,
-    spread_of,
-    spread_with_another,
+from lm_eval_cora.planning.sample_size import Contrast, Level, correlation_of, questions_needed, with_another
+
+PAIRS = (
+    Population("quantised, 5%", 0.7, 0.6, (8, 8), changed=0.05),
+    Population("another size, close", 0.6, 0.6, (8, 8), gain=0.5),
+    Population("another size, far", 0.4, 0.4, (8, 8), gain=1.0),
 )
-from lm_eval_cora.responses import ResponseTable
 
-METRICS = {"cora": cora, "mcqa": mcqa}
+MOST = 5_000
+"""Plans with more questions are left out."""
 
-# (mcqa, bmca@1.0) of both models, and the share of questions that both answer alike.
-CASES = [
-    ((0.74, 0.18), (0.76, 0.24), 0.0),
-    ((0.74, 0.18), (0.76, 0.24), 0.6),
-    ((0.85, 0.73), (0.88, 0.78), 0.5),
-    ((0.38, 0.11), (0.42, 0.15), 0.3),
-    ((0.82, 0.61), (0.84, 0.63), 0.7),
-]
-
-RIGHT = np.array([[1, 1], [1, 0], [0, 0]])
-"""The original and another variant, of a question with each outcome."""
+BOUNDS = (0.0044, 0.041, 0.2, 0.5, 0.8, 0.95, 0.99)
 
 
-def joint(first: tuple[float, float], second: tuple[float, float], alike: float) -> np.ndarray:
-    """(3, 3) probabilities of the outcomes of both models. Questions answered alike have the same difficulty."""
-    shares = [np.array([b, m - b, 1 - m]) for m, b in (first, second)]
-    ends = [np.concatenate([[0], np.cumsum(share)]) for share in shares]
-    low = np.maximum(ends[0][:-1, None], ends[1][None, :-1])
-    high = np.minimum(ends[0][1:, None], ends[1][None, 1:])
-    return alike * np.maximum(0, high - low) + (1 - alike) * np.outer(*shares)
+def drawn(population: Population, metric: str, questions: int, rng: np.random.Generator) -> list[Estimate]:
+    """A metric of the models of a sample."""
+    sizes, models = population.drawn(questions, rng)
+    return [METRICS[metric](table(sizes, hits)) for hits in models]
 
 
-def tables(counts: np.ndarray) -> list[ResponseTable]:
-    """The answers of both models, from the number of questions of each pair of outcomes."""
-    places = np.repeat(np.arange(9), counts.reshape(-1))
-    return [ResponseTable.from_hits(RIGHT[outcome]) for outcome in (places // 3, places % 3)]
+def power_of_plan(samples: int, run: int) -> None:
+    """Print how often the interval of a difference excludes 0, with plans from two runs and from one."""
+    print("| models | metric | difference | correlation | two runs | power | one run | power |")
+    print("|---|---|---|---|---|---|---|---|")
+    for population in PAIRS:
+        for metric in METRICS:
+            rng = np.random.default_rng(0)
+            before, after = drawn(population, metric, run, rng)
+            gap, correlation = after.value - before.value, correlation_of(before, after)
+            cells = []
+            for contrast in (Contrast.of(before, after), with_another(before, run, abs(gap), correlation)):
+                needed = questions_needed(contrast, abs(gap), 0.0)
+                if needed is None or needed > MOST:
+                    cells += ["n/a" if needed is None else f"{needed:,}", "not measured"]
+                    continue
+                every = tqdm(range(samples), f"{population.name}, {metric}", leave=False, disable=None)
+                found = sum(differs(difference(*drawn(population, metric, needed, rng))) for _ in every)
+                cells += [f"{needed:,}", f"{found / samples:.3f}"]
+            row = [population.name, metric, f"{gap:+.4f}", f"{correlation:.2f}", *cells]
+            print(f"| {' | '.join(row)} |", flush=True)
+
+
+def power_of_gate(samples: int, run: int) -> None:
+    """Print how often a requirement is decided, with the number of questions that `gate` says."""
+    print(
+        "\n| model | metric | value | bound | would decide it | power | wrong at the bound |\n|---|---|---|---|---|---|---|"
+    )
+    for population in (Population("middle", 0.6, 0.5, (8, 8)), Population("nearly always right", 0.95, 0.4, (8, 8))):
+        for metric in METRICS:
+            rng = np.random.default_rng(0)
+            (estimate,) = drawn(population, metric, run, rng)
+            for gap in (0.05, -0.02):
+                bound = estimate.value - gap
+                needed = questions_needed(Level(estimate, run), estimate.value, bound)
+                if needed is None or needed > MOST:
+                    continue
+                decided = wrong = 0
+                for _ in tqdm(range(samples), f"{population.name}, {metric}", leave=False, disable=None):
+                    (found,) = drawn(population, metric, needed, rng)
+                    low, high = Level(found, needed).interval(found.value, needed)
+                    decided += low >= bound if gap > 0 else high <= bound
+                    wrong += low > estimate.value if gap > 0 else high < estimate.value
+                row = [population.name, metric, f"{estimate.value:.3f}", f"{bound:.3f}", f"{needed:,}"]
+                print(f"| {' | '.join([*row, f'{decided / samples:.3f}', f'{wrong / samples:.3f}'])} |", flush=True)
+
+
+def rates_at_the_bound() -> None:
+    """Print the probability that a share exactly at its bound passes, with the intervals of `gate` and of the report."""
+    print("\n| questions | bound | passes | with Wilson's interval alone |\n|---|---|---|---|")
+    for questions in (40, 100, 300, 1_273):
+        rights = np.arange(questions + 1)
+        shares = [share_of(rights[1:] <= right) for right in rights]
+        lows = np.array([Level(share, questions).interval(share.value, questions)[0] for share in shares])
+        alone = np.array([wilson(right, questions)[0] for right in rights])
+        for bound in BOUNDS:
+            chances = binom.pmf(rights, questions, bound)
+            passes, former = chances[lows >= bound].sum(), chances[alone >= bound].sum()
+            print(f"| {questions:,} | {bound:g} | {passes:.4f} | {former:.4f} |", flush=True)
 
 
 def main() -> None:
-    """Print the table."""
+    """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--samples", type=int, default=1_000, help="samples of each case (default: 1000)")
-    parser.add_argument("--power", type=float, default=0.8, help="power of the plans (default: 0.8)")
+    parser.add_argument("--run", type=int, default=20_000, help="questions of the runs of the plan (default: 20000)")
     given = parser.parse_args()
-    rng = np.random.default_rng(0)
-    print("| metric | difference | correlation | two runs | power | the lower one | power | the higher one | power |")
-    print("|---|---|---|---|---|---|---|---|---|")
-    for first, second, alike in CASES:
-        chances = joint(first, second, alike)
-        population = tables(np.round(chances * 20_000).astype(int))
-        for name, metric in METRICS.items():
-            before, after = (metric(table) for table in population)
-            change, size = difference(before, after), len(population[0].sizes)
-            correlation = correlation_of(before, after)
-            spreads = [
-                spread_of(change.stderr, size),
-                *(spread_with_another(own, size, abs(change.value), correlation) for own in (before, after)),
-            ]
-            cells = []
-            for spread in spreads:
-                needed = questions_needed(spread, abs(change.value), given.power)
-                found = 0
-                for counts in rng.multinomial(needed, chances.reshape(-1) / chances.sum(), given.samples):
-                    one, other = (metric(table) for table in tables(counts))
-                    found += differs(difference(one, other))
-                cells += [f"{needed:,}", f"{found / given.samples:.3f}"]
-            row = [name, f"{change.value:+.3f}", f"{correlation:.2f}", *cells]
-            print(f"| {' | '.join(row)} |", flush=True)
+    power_of_plan(given.samples, given.run)
+    power_of_gate(given.samples, given.run)
+    rates_at_the_bound()
 
 
 if __name__ == "__main__":

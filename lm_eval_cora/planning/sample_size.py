@@ -82,8 +82,8 @@ class Level:
         elif not self.spread or not 0 < own < 1:
             trials = questions
         else:
-            farthest = max(found.farthest, float(np.abs(found.influence).max()))
-            trials = trials_with_error(own, hypot(found.stderr / sqrt(part), farthest / questions) / size)
+            far = max(found.farthest, _farthest(np.abs(found.influence), questions))
+            trials = trials_with_error(own, hypot(found.stderr / sqrt(part), far / questions) / size)
         tail = NormalDist().cdf(-z)
         pairs = wilson(share * trials, trials, z), clopper_pearson(share * trials, trials, tail)
         return low + size * min(pair[0] for pair in pairs), low + size * max(pair[1] for pair in pairs)
@@ -95,13 +95,15 @@ class Contrast:
 
     Attributes:
         spread: Standard deviation of the difference that a question contributes; 0 if no question differs.
-        farthest: How far from the mean the farthest question is.
+        distances: How far from the mean the questions of the run are.
+        least: How far the farthest question of a sample is at least.
         changed: Share of the questions that count for one model only, if the metric is a share of questions; else nan.
         between: The smallest and the largest difference.
     """
 
     spread: float
-    farthest: float
+    distances: Floats
+    least: float = 0.0
     changed: float = nan
     between: tuple[float, float] = (-1.0, 1.0)
 
@@ -121,8 +123,7 @@ class Contrast:
         if test is not None and before.outcomes is not None:
             changed = (test.lost + test.gained) / float(np.count_nonzero(~np.isnan(before.outcomes)))
         spread = 0.0 if change.ends else spread_of(change.stderr, len(change.influence))
-        farthest = max(change.farthest, float(np.abs(change.influence).max()))
-        return cls(spread, farthest, changed, change.between)
+        return cls(spread, np.abs(change.influence), change.farthest, changed, change.between)
 
     def interval(self, value: float, questions: float, z: float = IN_95_PERCENT) -> tuple[float, float]:
         """The interval of `difference`, if a sample of so many questions has a difference.
@@ -141,8 +142,14 @@ class Contrast:
             )
         if not self.spread:
             return unvaried(value, questions, self.between, z)
-        half = z * hypot(self.spread / sqrt(questions), self.farthest / questions)
+        far = max(self.least, _farthest(self.distances, questions))
+        half = z * hypot(self.spread / sqrt(questions), far / questions)
         return max(low, value - half), min(high, value + half)
+
+
+def _farthest(distances: Floats, questions: float) -> float:
+    """The distance that one of so many questions exceeds."""
+    return float(np.quantile(distances, 1 - 1 / questions))
 
 
 def questions_needed(
@@ -165,7 +172,7 @@ def questions_needed(
         N, at least 2; None if the value equals the bound, or if more than a billion questions would be needed.
 
     Example:
-        >>> questions_needed(Contrast(spread=0.4, farthest=0.0), 0.02, 0.0)  # ((1.960 + 0.842) 0.4 / 0.02)^2
+        >>> questions_needed(Contrast(spread=0.4, distances=np.zeros(1)), 0.02, 0.0)  # ((1.960 + 0.842) 0.4 / 0.02)^2
         3140
 
     Source: the textbook formula, as in Miller 2024 (arXiv:2411.00640), with the interval of each metric.
@@ -202,7 +209,7 @@ def smallest_difference(sample: Contrast, questions: int, power: float = POWER, 
         level: Confidence level of the interval.
 
     Example:
-        >>> round(smallest_difference(Contrast(spread=0.4, farthest=0.0), 3140), 4)
+        >>> round(smallest_difference(Contrast(spread=0.4, distances=np.zeros(1)), 3140), 4)
         0.02
     """
     low, high = 0.0, min(sample.between[1], 100 * (sample.spread or 1.0))
@@ -297,7 +304,7 @@ def with_another(estimate: Estimate, questions: int, difference: float, correlat
     found = spread_of_difference(spread, max(spread, *others), correlation)
     changed = nan if estimate.outcomes is None else min(1.0, found**2 + difference**2)
     size = estimate.between[1] - estimate.between[0]
-    return Contrast(found, float(np.abs(estimate.influence).max()), changed, (-size, size))
+    return Contrast(found, np.abs(estimate.influence), estimate.farthest, changed, (-size, size))
 
 
 def correlation_of(before: Estimate, after: Estimate) -> float:
