@@ -84,7 +84,7 @@ def test_the_table_and_the_files(files: Path, tmp_path: Path, capsys: pytest.Cap
     told = strict(numbers.read_text())
     assert (told["model"], told["outcome"], told["exit_status"]) == ("good", "undecided", 2)
     assert [each["outcome"] for each in told["requirements"]] == ["pass", "undecided", "pass"]
-    assert [each["questions_to_decide"] for each in told["requirements"]] == [None, 568, None]
+    assert [each["questions_to_decide"] for each in told["requirements"]] == [None, 574, None]
 
 
 def test_json_on_stdout(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
