@@ -57,7 +57,8 @@ def power_of_plan(samples: int, run: int) -> None:
             before, after = drawn(population, metric, run, rng)
             gap, correlation = after.value - before.value, correlation_of(before, after)
             cells = []
-            for contrast in (Contrast.of(before, after), with_another(before, run, abs(gap), correlation)):
+            ordered = (before, after) if gap > 0 else (after, before)
+            for contrast in (Contrast.of(*ordered), with_another(before, run, abs(gap), correlation)):
                 needed = questions_needed(contrast, abs(gap), 0.0)
                 if needed is None or needed > MOST:
                     cells += ["n/a" if needed is None else f"{needed:,}", "not measured"]

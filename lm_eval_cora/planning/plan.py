@@ -241,7 +241,7 @@ def _needed(contrast: Contrast, goal: Goal) -> int:
 
 def _contrast(group: Sequence[Run], metric: str, goal: Goal) -> tuple[Contrast, float]:
     """The contrast of the models, and the correlation: measured for two runs."""
-    first, *others = (run.estimates[metric] for run in group)
+    first, *others = sorted((run.estimates[metric] for run in group), key=lambda estimate: estimate.value)
     questions = len(group[0].table.sizes)
     if others:
         return Contrast.of(first, others[0]), correlation_of(first, others[0])

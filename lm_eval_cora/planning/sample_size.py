@@ -33,8 +33,10 @@ class Sample(Protocol):
     def spread(self) -> float:
         """Standard deviation of what a question contributes to the value."""
 
-    def interval(self, value: float, questions: float, z: float = IN_95_PERCENT) -> tuple[float, float]:
-        """The interval if a sample of so many questions has a value."""
+    def interval(
+        self, value: float, questions: float, z: float = IN_95_PERCENT, step: float = 0.0
+    ) -> tuple[float, float]:
+        """The interval of so many questions, if the value of the sample is a step away from the true one."""
 
 
 @dataclass(frozen=True)
@@ -57,17 +59,21 @@ class Level:
             return 0.0
         return self.estimate.stderr * sqrt(self.questions)
 
-    def interval(self, value: float, questions: float, z: float = IN_95_PERCENT) -> tuple[float, float]:
+    def interval(
+        self, value: float, questions: float, z: float = IN_95_PERCENT, step: float = 0.0
+    ) -> tuple[float, float]:
         """The interval of a requirement: that of the report, or Clopper and Pearson's where it is wider.
 
         Wilson's interval of a share near 0 or 1 is wrong at one end with up to 17%, Clopper and Pearson's with at most
         2.5%. The two are computed with the number of trials that has the error of the value.
 
         Args:
-            value: The value of the sample.
-            questions: Its number of questions.
+            value: The true value.
+            questions: Number of questions of the sample.
             z: Quantile of the normal distribution; 1.96 for 95%.
+            step: The value of the sample minus the true one.
         """
+        value += step
         found, part = self.estimate, questions / self.questions
         if isnan(found.stderr):
             return nan, nan
@@ -95,14 +101,14 @@ class Contrast:
 
     Attributes:
         spread: Standard deviation of the difference that a question contributes; 0 if no question differs.
-        distances: How far from the mean the questions of the run are.
+        influence: What the questions of the run contribute, as deviations from the mean.
         least: How far the farthest question of a sample is at least.
         changed: Share of the questions that count for one model only, if the metric is a share of questions; else nan.
         between: The smallest and the largest difference.
     """
 
     spread: float
-    distances: Floats
+    influence: Floats
     least: float = 0.0
     changed: float = nan
     between: tuple[float, float] = (-1.0, 1.0)
@@ -123,28 +129,37 @@ class Contrast:
         if test is not None and before.outcomes is not None:
             changed = (test.lost + test.gained) / float(np.count_nonzero(~np.isnan(before.outcomes)))
         spread = 0.0 if change.ends else spread_of(change.stderr, len(change.influence))
-        return cls(spread, np.abs(change.influence), change.farthest, changed, change.between)
+        return cls(spread, change.influence, change.farthest, changed, change.between)
 
-    def interval(self, value: float, questions: float, z: float = IN_95_PERCENT) -> tuple[float, float]:
-        """The interval of `difference`, if a sample of so many questions has a difference.
+    def interval(
+        self, value: float, questions: float, z: float = IN_95_PERCENT, step: float = 0.0
+    ) -> tuple[float, float]:
+        """The interval of `difference` in a sample of so many questions.
+
+        A sample whose difference is a step away from the true one has the same kinds of questions in other shares, see
+        `spread_at`.
 
         Args:
-            value: The difference.
+            value: The true difference.
             questions: Number of questions.
             z: Quantile of the normal distribution; 1.96 for 95%.
+            step: The difference of the sample minus the true one.
         """
         low, high = self.between
-        value = min(high, max(low, value))
+        found = min(high, max(low, value + step))
         if not isnan(self.changed):
             changed = max(self.changed, abs(value))
+            if changed > value**2:  # of 1, 0 and -1, the covariance of |d| and d is d (1 - changed)
+                changed += step * value * (1 - changed) / (changed - value**2)
+            changed = min(1.0, max(changed, abs(found)))
             return interval_of_shares(
-                questions * (changed - value) / 2, questions * (changed + value) / 2, questions, z
+                questions * (changed - found) / 2, questions * (changed + found) / 2, questions, z
             )
         if not self.spread:
-            return unvaried(value, questions, self.between, z)
-        far = max(self.least, _farthest(self.distances, questions))
-        half = z * hypot(self.spread / sqrt(questions), far / questions)
-        return max(low, value - half), min(high, value + half)
+            return unvaried(found, questions, self.between, z)
+        far = max(self.least, _farthest(np.abs(self.influence), questions))
+        half = z * hypot(spread_at(self.spread, self.influence, step) / sqrt(questions), far / questions)
+        return max(low, found - half), min(high, found + half)
 
 
 def _farthest(distances: Floats, questions: float) -> float:
@@ -158,7 +173,7 @@ def questions_needed(
     """Number of questions with which the interval of a value excludes a bound with a given probability.
 
     With N questions the value is nearer to the bound than value -+ z_power s / sqrt(N) with the probability 1 - power,
-    where s is the spread. N is the smallest number with which the interval of that value excludes the bound. The
+    where s is the spread. N is the smallest number with which the interval of such a sample excludes the bound. The
     interval is the one that the command will print.
 
     Args:
@@ -172,7 +187,7 @@ def questions_needed(
         N, at least 2; None if the value equals the bound, or if more than a billion questions would be needed.
 
     Example:
-        >>> questions_needed(Contrast(spread=0.4, distances=np.zeros(1)), 0.02, 0.0)  # ((1.960 + 0.842) 0.4 / 0.02)^2
+        >>> questions_needed(Contrast(spread=0.4, influence=np.zeros(1)), 0.02, 0.0)  # ((1.960 + 0.842) 0.4 / 0.02)^2
         3140
 
     Source: the textbook formula, as in Miller 2024 (arXiv:2411.00640), with the interval of each metric.
@@ -195,7 +210,7 @@ def _excludes(sample: Sample, value: float, bound: float, questions: int, power:
     """Whether so many questions exclude a bound with a probability."""
     normal = NormalDist()
     z, step = normal.inv_cdf((1 + level) / 2), normal.inv_cdf(power) * sample.spread / sqrt(questions)
-    low, high = sample.interval(value - step if value > bound else value + step, questions, z)
+    low, high = sample.interval(value, questions, z, -step if value > bound else step)
     return low >= bound if value > bound else high <= bound
 
 
@@ -209,7 +224,7 @@ def smallest_difference(sample: Contrast, questions: int, power: float = POWER, 
         level: Confidence level of the interval.
 
     Example:
-        >>> round(smallest_difference(Contrast(spread=0.4, distances=np.zeros(1)), 3140), 4)
+        >>> round(smallest_difference(Contrast(spread=0.4, influence=np.zeros(1)), 3140), 4)
         0.02
     """
     low, high = 0.0, min(sample.between[1], 100 * (sample.spread or 1.0))
@@ -304,7 +319,9 @@ def with_another(estimate: Estimate, questions: int, difference: float, correlat
     found = spread_of_difference(spread, max(spread, *others), correlation)
     changed = nan if estimate.outcomes is None else min(1.0, found**2 + difference**2)
     size = estimate.between[1] - estimate.between[0]
-    return Contrast(found, np.abs(estimate.influence), estimate.farthest, changed, (-size, size))
+    influence = estimate.influence * (found / spread)
+    both_ways = np.concatenate([influence, -influence])
+    return Contrast(found, both_ways, estimate.farthest, changed, (-size, size))
 
 
 def correlation_of(before: Estimate, after: Estimate) -> float:
