@@ -123,7 +123,7 @@ def plan_typical(goal: Goal) -> list[Plan]:
 
     Example:
         >>> [plan.questions for plan in plan_typical(Goal(0.02))]
-        [1146, 1829, 4301]
+        [1147, 1830, 4301]
     """
     metric = goal.metric or "cora"
     if metric not in METRICS:
