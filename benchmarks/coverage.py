@@ -1,9 +1,9 @@
 """Coverage and width of the 95% intervals, on simulated models with realistic answers and on the edges.
 
 A simulated model has a chance of being right for each question, and answers each variant by that chance. Its quantised
-copy changes a few of these answers. Another size of its family has chances that are correlated with its own. Each row
-has the share of intervals that contain the true value, and their mean width relative to 2 x 1.96 standard deviations
-of the value over samples. The former method is the value -+ 1.96 standard errors.
+copy changes a few of these answers. Another size of its family has chances that are correlated with its own. The
+coverage is the share of intervals that contain the true value. The width is relative to 2 x 1.96 standard deviations of
+the value over samples. The former method is the value -+ 1.96 standard errors.
 
     python benchmarks/coverage.py [--samples 2000] [--questions 40 200 1000]
 """
@@ -58,6 +58,11 @@ class Population(NamedTuple):
     changed: float = 0.0
     gain: float = 0.0
     keeps: tuple[float, ...] = ()
+
+    @property
+    def is_pair(self) -> bool:
+        """Whether there are two models."""
+        return bool(self.changed or self.gain or self.keeps)
 
     def drawn(self, questions: int, rng: np.random.Generator) -> tuple[Floats, Hits]:
         """(N,) numbers of variants, and the answers of the models; skipped variants are False."""
@@ -137,24 +142,32 @@ def main() -> None:
     parser.add_argument("--samples", type=int, default=2_000, help="samples per row (default: 2000)")
     parser.add_argument("--questions", type=int, nargs="+", default=[40, 200, 1_000], help="numbers of questions")
     given = parser.parse_args()
-    print("| models | metric | questions | coverage | width | former: coverage |\n|---|---|---|---|---|---|")
+    print("| of | questions | coverage: mean | lowest | in | width: mean | largest | former coverage: mean | lowest |")
+    print("|---|---|---|---|---|---|---|---|---|", flush=True)
+    found: dict[tuple[str, int], list[tuple[float, float, float, str]]] = {}
     for population in POPULATIONS:
-        truth = {name: value(found) for name, found in estimates(population, LARGE, np.random.default_rng(1)).items()}
+        truth = {name: value(each) for name, each in estimates(population, LARGE, np.random.default_rng(1)).items()}
         for questions in given.questions:
             rng = np.random.default_rng(questions)
             rows: dict[str, list[tuple[float, ...]]] = {name: [] for name in METRICS}
             for _ in tqdm(range(given.samples), f"{population.name}, {questions}", leave=False, disable=None):
-                for name, found in estimates(population, questions, rng).items():
-                    rows[name].append((value(found), *ends(found)))
+                for name, each in estimates(population, questions, rng).items():
+                    rows[name].append((value(each), *ends(each)))
             for name, row in rows.items():
                 values, low, high, error = np.array(row).T
+                if not values.std():  # nothing to cover
+                    continue
                 held = ((low <= truth[name] + 1e-9) & (truth[name] - 1e-9 <= high)).mean()
                 former = (abs(values - truth[name]) <= IN_95_PERCENT * error).mean()
                 width = (high - low).mean() / (2 * IN_95_PERCENT * values.std())
-                print(
-                    f"| {population.name} | {name} | {questions:,} | {held:.3f} | {width:.2f} | {former:.3f} |",
-                    flush=True,
-                )
+                of = f"difference of {name}" if population.is_pair else name
+                found.setdefault((of, questions), []).append((held, width, former, population.name))
+    for of, questions in sorted(found, key=lambda key: key[0].startswith("difference")):
+        held, width, former, names = zip(*found[of, questions], strict=True)
+        cells = [np.mean(held), min(held), names[held.index(min(held))], np.mean(width), max(width)]
+        cells += [np.mean(former), min(former)]
+        shown = [cell if isinstance(cell, str) else f"{cell:.3f}" for cell in cells]
+        print(f"| {of} | {questions:,} | {' | '.join(shown)} |")
 
 
 if __name__ == "__main__":

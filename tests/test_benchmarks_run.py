@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[1]
 FILES = sorted((ROOT / "benchmarks").glob("*.py"))
 
 TINY = {
-    "coverage": ["--runs", "1", "--populations", "5", "--replicates", "100", "--sizes", "10"],
+    "coverage": ["--samples", "2", "--questions", "10"],
     "extremes": ["--runs", "1", "--questions", "10", "--chance", "20"],
     "interval_coverage": ["--runs", "2"],
     "letter_bias": ["--runs", "2", "--questions", "10"],
@@ -25,7 +25,7 @@ TINY = {
     "maths": ["--questions", "2"],
     "metrics": ["--questions", "20"],
     "overhead": ["--questions", "5", "--repeats", "1"],
-    "plan_power": ["--samples", "1"],
+    "plan_power": ["--samples", "1", "--run", "500"],
     "readers": ["labelled.jsonl"],
     "report": ["--megabytes", "1", "--models", "2", "--questions", "60"],
     "request_counts": ["--questions", "20", "--models", "2", "--real", "0"],

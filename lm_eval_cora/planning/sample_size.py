@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import hypot, inf, isfinite, isnan, nan, sqrt
+from math import copysign, hypot, inf, isfinite, isnan, nan, sqrt
 from statistics import NormalDist
 from typing import Protocol
 
@@ -151,6 +151,8 @@ class Contrast:
             changed = max(self.changed, abs(value))
             if changed > value**2:  # of 1, 0 and -1, the covariance of |d| and d is d (1 - changed)
                 changed += step * value * (1 - changed) / (changed - value**2)
+            if step:  # the next number of questions beyond the step
+                found = min(high, max(low, found + copysign(0.5 / questions, step)))
             changed = min(1.0, max(changed, abs(found)))
             return interval_of_shares(
                 questions * (changed - found) / 2, questions * (changed + found) / 2, questions, z
