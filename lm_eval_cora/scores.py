@@ -12,6 +12,7 @@ from jinja2 import Environment
 from lm_eval_cora.metrics.accuracy import bmca
 from lm_eval_cora.metrics.arrays import despite_skipped
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
+from lm_eval_cora.metrics.extremes import FEWEST, NEED_TEN
 from lm_eval_cora.metrics.paired import Compared, compared
 from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.compare import not_comparable
@@ -129,6 +130,10 @@ class Scores(Mapping[str, Estimate]):
             return "no question is complete"
         if not self._table.is_whole:
             return "the value depends on the skipped answers"
+        if metric in NEED_TEN and self.questions < FEWEST:
+            return f"it needs {FEWEST} questions"
+        if metric == "acc_range_p" and len(self._table.kinds) < 2:
+            return "there is only one kind of variant"
         return "no pair of variants is comparable" if "consistency" in metric else "no question counts for it"
 
     def to_frame(self) -> DataFrame:

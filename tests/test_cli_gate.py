@@ -145,6 +145,8 @@ def test_runs_of_the_harness(tmp_path: Path, capsys: pytest.CaptureFixture[str])
         assert gate(folder, "--require", "cora>=0.01", "--require", "cora<=0.99", "--json", "-") == 0
         told.append([(each["low"], each["high"]) for each in strict(capsys.readouterr().out)["requirements"]])
     assert told[0] == told[1] != told[2]
+    assert gate(target, "--require", f"cora>={sum(told[2][0]) / 2}", "--json", "-") == 2
+    assert "a run with a smaller E of --target whole:E decides" in capsys.readouterr().out
     assert gate(stopped, "--baseline", full, "--no-worse", "cora:0.3") == 0
     capsys.readouterr()
     assert gate(stopped, "--require", "invalid<=0.5") == 3

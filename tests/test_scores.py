@@ -59,6 +59,13 @@ def test_an_undefined_metric_is_nan_with_a_reason(scores: cora.Scores) -> None:
     assert "'original'" in cora.score(rows(CORRECT), original=None).undefined.get("cora", "'original'")
 
 
+def test_reasons_of_few_questions_and_of_one_kind() -> None:
+    few = cora.score([{"question": q, "variant": n, "kind": n, "correct": n < q} for q in range(4) for n in range(4)])
+    assert few.undefined["acc_range_p"] == few.undefined["acc_range_by_chance"] == "it needs 10 questions"
+    alike = [{"question": q, "variant": n, "kind": "one", "correct": n < q % 4} for q in range(12) for n in range(4)]
+    assert cora.score(alike).undefined["acc_range_p"] == "there is only one kind of variant"
+
+
 def test_the_curve_is_bmca_at_each_level(scores: cora.Scores) -> None:
     curve = scores.bmca_curve()
     assert curve.level.tolist() == [level / 10 for level in range(11)]

@@ -14,6 +14,7 @@ from lm_eval_cora.planning.sample_size import POWER, Contrast, Level, Sample, qu
 from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.compare import not_comparable
 from lm_eval_cora.report.run import Run
+from lm_eval_cora.report.signature import is_two_phase
 from lm_eval_cora.suggestions import did_you_mean
 from lm_eval_cora.task_files import published_questions
 
@@ -74,6 +75,8 @@ class Verdict:
         interval = f"{what} with the 95% interval {self.low:.4f} to {self.high:.4f}"
         if self.outcome == "fail":
             return interval
+        if is_two_phase(self.signature):
+            return f"{interval}; a run with a smaller E of --target whole:E decides"
         if not self.needed:
             return interval
         has = "" if self.available is None else f" (the benchmark has {self.available:,})"

@@ -25,6 +25,9 @@ from lm_eval_cora.metrics.kinds import (
 from lm_eval_cora.metrics.simultaneous import critical_value, range_by_chance
 from lm_eval_cora.responses import Floats, ResponseTable
 
+NEED_TEN = {"acc_range_p", "acc_range_by_chance", "recall_spread_by_chance", "acc_pride"}
+"""Metrics that are undefined for fewer than ten questions."""
+
 FEWEST = 10
 """Smallest number of questions for which the range by chance and the test of equal accuracies are computed."""
 

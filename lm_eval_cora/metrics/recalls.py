@@ -19,6 +19,9 @@ _LARGEST_SPREAD = 0.5
 
 _HALVINGS = 40
 
+_ROUNDING = 1e-12
+"""Recalls whose variances around their mean sum to less vary only together."""
+
 
 def recall_spread(table: ResponseTable) -> Estimate:
     """Spread of the recalls of the letters: how much the accuracy depends on the letter of the right option.
@@ -36,7 +39,8 @@ def recall_spread(table: ResponseTable) -> Estimate:
     normal with the covariance of the sample. The standard error is the standard deviation of the spread of 20,000 such
     draws. The 95% interval has the true spreads that give a spread at least as large, and one at least as small, with a
     probability of 2.5% or more. If the spread is below the one expected by chance, the upper end is that of the
-    expected one.
+    expected one. If no question of the sample has different answers at different letters, the recalls are taken to vary
+    independently, each by Wilson's interval.
 
     Args:
         table: Answers to N questions of the order probe, in any orders.
@@ -63,7 +67,7 @@ def recall_spread(table: ResponseTable) -> Estimate:
     if len(table.sizes) < 2:
         return Estimate(spread, nan)
     covariance = covariance_of(influence_on(kinds, strata))
-    if not covariance.trace():  # no question differs, but others could
+    if (covariance - covariance.mean(axis=0)).trace() < _ROUNDING:  # no recall varies against the others, but it could
         rates = zip(recalls.clip(0, 1).tolist(), trials_of(kinds, strata).tolist(), strict=True)
         widths = [high - low for low, high in (wilson(rate * trials, trials) for rate, trials in rates)]
         covariance = np.diag((np.array(widths) / (2 * IN_95_PERCENT)) ** 2)

@@ -228,9 +228,10 @@ def leading(estimates: Sequence[Estimate], *, higher: bool = True) -> set[int]:
 def told_apart(estimates: Sequence[Estimate], *, higher: bool = True, paired: bool = True) -> list[list[int]]:
     """Groups of models that cannot be told apart from the best model of the group, the best group first.
 
-    The first group has the best model and all models that cannot be told apart from it (`leading`). The next group has
-    the same of the models that are left. So two models of neighbouring groups may be indistinguishable, but each model
-    differs from the best one of every better group. All intervals of differences hold for all pairs together.
+    The models are taken in the order of their values. A model begins a new group if it can be told apart from the best
+    model of the group before it. So groups never decrease down a sorted table. A model of a lower group may still be
+    indistinguishable from one of a higher group, for example because its error is larger. All intervals of differences
+    hold for all pairs together.
 
     Args:
         estimates: A metric of K models; all values are defined.
@@ -258,13 +259,12 @@ def told_apart(estimates: Sequence[Estimate], *, higher: bool = True, paired: bo
         z = _quantile(estimates, everyone)
     else:
         z = _critical_value(np.diag([estimate.stderr**2 for estimate in estimates]), everyone)
-    left = sorted(range(len(estimates)), key=lambda k: -estimates[k].value if higher else estimates[k].value)
-    groups = []
-    while left:
-        best = left[0]
-        group = [best, *(k for k in left[1:] if not _is_apart(estimates[k], estimates[best], z, paired=paired))]
-        groups.append(group)
-        left = [k for k in left if k not in group]
+    groups: list[list[int]] = []
+    for k in sorted(range(len(estimates)), key=lambda k: -estimates[k].value if higher else estimates[k].value):
+        if groups and not _is_apart(estimates[k], estimates[groups[-1][0]], z, paired=paired):
+            groups[-1].append(k)
+        else:
+            groups.append([k])
     return groups
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import combinations
 from math import isnan, nan
@@ -127,13 +127,11 @@ def _of_several(runs: Sequence[Run], name: str) -> Iterator[str]:
             return
         yield f"{_plain(best.model)} has the highest {spoken(name)}, {_with_error(lead[0])}, but its error is unknown."
         return
-    others = range(1, len(runs))
-    gaps = together(lead, [(k, 0) for k in others], among=list(combinations(range(len(runs)), 2)))
-    gap = gaps[0]
-    group = [best, *(runs[k] for k, change in zip(others, gaps, strict=True) if not differs(change))]
+    gaps = _gaps(lead)
+    group = [0, *(place for place in range(1, len(runs)) if not differs(gaps[0, place]))]
     rival = _keeps_more(runs)
     if len(group) > 1:
-        yield _tied(group, runs, name, gap)
+        yield _tied(group, runs, name, gaps)
         if rival is not None:
             yield f"{_plain(rival.model)} answers the most questions correctly in all variants, {_right(rival)} of 100."
         return
@@ -150,7 +148,7 @@ def _of_several(runs: Sequence[Run], name: str) -> Iterator[str]:
         return
     claim = "is the most reliable" if name == "cora" else "is the best"
     yield (
-        f"{_plain(best.model)} {claim}: {spoken(name)} {_with_error(lead[0])}, {_gap(gap)} above "
+        f"{_plain(best.model)} {claim}: {spoken(name)} {_with_error(lead[0])}, {_gap(gaps[0, 1])} above "
         f"{_plain(second.model)}."
     )
     shares = [kept_share(run) for run in (best, second)]
@@ -161,13 +159,28 @@ def _of_several(runs: Sequence[Run], name: str) -> Iterator[str]:
         )
 
 
-def _tied(group: Sequence[Run], runs: Sequence[Run], name: str, gap: Difference) -> str:
+def _gaps(lead: Sequence[Estimate]) -> dict[tuple[int, int], Difference]:
+    """How far each model is above each later one; the intervals hold for all pairs together."""
+    pairs = list(combinations(range(len(lead)), 2))
+    return dict(zip(pairs, together(lead, [(later, first) for first, later in pairs]), strict=True))
+
+
+def _tied(group: Sequence[int], runs: Sequence[Run], name: str, gaps: Mapping[tuple[int, int], Difference]) -> str:
+    """The sentence about the best model and those that cannot be told apart from it, by their places."""
+    models = [runs[place] for place in group]
+    values = _values(models, name)
+    if len(group) == 2:
+        values += f", difference {_gap(gaps[group[0], group[1]])}"
+    if group[-1] >= len(group) or any(differs(gaps[pair]) for pair in combinations(group, 2)):
+        best, others = _plain(models[0].model), f"{len(group) - 1} others"
+        if len(group) == 2:
+            others = _plain(models[1].model)
+        return f"{best} has the highest {spoken(name)}, but cannot be told apart from {others}: {values}."
     if len(group) == len(runs):
         who = "The two models" if len(runs) == 2 else f"The {len(runs)} models"
     else:
         who = "The best models"
-    between = f", difference {_gap(gap)}" if len(group) == 2 else ""
-    return f"{who} cannot be told apart by their {spoken(name)}: {_values(group, name)}{between}."
+    return f"{who} cannot be told apart by their {spoken(name)}: {values}."
 
 
 def _values(runs: Sequence[Run], name: str) -> str:

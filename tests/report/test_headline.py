@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 from lm_eval_cora.metrics.estimate import Estimate
+from lm_eval_cora.metrics.several import differs, pairwise
 from lm_eval_cora.probes import PROBES
 from lm_eval_cora.report.content import Changes, Dots, Headline
 from lm_eval_cora.report.headline import _digits, _of_100, _with_error, headline, kept_share, lead_of, spoken
@@ -156,6 +158,66 @@ def test_the_best_models_are_named_without_the_others(tmp_path: Path) -> None:
     sentence = said(runs_by_hand(tmp_path, {"bad": UNSURE, "one": KNOWN, "other": other}))
     assert sentence.startswith("The best models cannot be told apart by their CoRA: one 0.80")
     assert "bad" not in sentence
+
+
+NEAR = "1" * 71 + "0" * 29
+FAR = "1" * 50 + "0" * 31 + "1" * 19
+
+
+def test_a_model_between_two_that_cannot_be_told_apart(tmp_path: Path) -> None:
+    """Near loses 9 questions and gains none; far loses 30 and gains 19. Only near differs from the best one."""
+    best, near, far = ({"original": marks, "x": marks} for marks in ("1" * 80 + "0" * 20, NEAR, FAR))
+    runs = runs_by_hand(tmp_path, {"best": best, "near": near, "far": far})
+    (sentence,) = made(runs).sentences
+    assert tells(sentence, "best has the highest CoRA, but cannot be told apart from far: best 0.80 ± 0.04, far 0.69 ±")
+    assert tells(sentence, "difference 0.11 [-0.")
+    assert "near" not in sentence
+    (sentence,) = made([*runs, replace(runs[2], model="also-far")]).sentences
+    assert tells(
+        sentence, "best has the highest CoRA, but cannot be told apart from 2 others: best 0.80", "also-far 0.69"
+    )
+    assert "difference" not in sentence
+
+
+def test_models_that_differ_from_each_other_but_not_from_the_best(tmp_path: Path) -> None:
+    """The best one is right at other questions than the two that are nested."""
+    marks = {"best": "0" * 30 + "1" * 70, "high": "1" * 65 + "0" * 35, "low": "1" * 55 + "0" * 45}
+    found = said(runs_by_hand(tmp_path, {name: {"original": own, "x": own} for name, own in marks.items()}))
+    assert tells(found, "best has the highest CoRA, but cannot be told apart from 2 others: best 0.70", "low 0.55")
+
+
+GAP = re.compile(r"(-?[\d.]+) \[(-?[\d.]+), (-?[\d.]+)\]")
+"""A difference with its interval."""
+
+
+@pytest.mark.usefixtures("without_picture")
+def test_every_difference_is_that_of_the_models_that_the_sentence_names() -> None:
+    rng, tied, won = np.random.default_rng(5), 0, 0
+    for seed in range(80):
+        # The models have the questions that they know in the same order, so that small differences can be certain.
+        count, size = int(rng.integers(2, 6)), int(rng.integers(8, 60))
+        order, shift = rng.random(size), rng.random((count, size)) * rng.choice([0.02, 1.0], (count, 1))
+        known = order + shift < rng.uniform(0.5, 1.2, (count, 1))
+        kept = known & (rng.random((count, size)) < rng.choice([0.8, 1.0], (count, 1)))
+        runs = [
+            light_run(f"model-{place}", ResponseTable.from_hits(np.stack([known[place], kept[place]], axis=1)))
+            for place in range(count)
+        ]
+        runs.sort(key=lambda run: -run.estimates["cora"].value)
+        pairs = {
+            (runs[pair.before].model, runs[pair.after].model): pair.change
+            for pair in pairwise([run.estimates["cora"] for run in runs])
+        }
+        for sentence in made(runs).sentences:
+            if not (shown := GAP.search(sentence)):
+                continue
+            first, second = sorted(set(re.findall(r"model-\d", sentence)), key=[run.model for run in runs].index)
+            change = pairs[first, second]
+            numbers = [float(number) for number in shown.groups()]
+            assert numbers == pytest.approx([-change.value, -change.high, -change.low], abs=0.0051), (seed, sentence)
+            assert ("cannot be told apart" in sentence) is not differs(change), (seed, sentence)
+            tied, won = tied + (not differs(change)), won + differs(change)
+    assert min(tied, won) > 10
 
 
 def test_many_equal_models_are_counted(tmp_path: Path) -> None:
