@@ -41,6 +41,9 @@ _FEW_IN_A_RUN = 200
 _FEW_NEEDED = 100
 """Plans with fewer questions get a note, because intervals of few questions are not normal."""
 
+_FEWEST = 30
+"""Plans have at least so many questions, because the intervals of fewer are not reliable."""
+
 NOTE = (
     "questions: how many both models answer. requests: for one model, with all variants of these questions; exact: "
     "with --stop exact. correlation: of the two models' results, question by question. available: all questions of the "
@@ -236,7 +239,7 @@ def _needed(contrast: Contrast, goal: Goal) -> int:
     found = questions_needed(contrast, goal.difference, 0.0, goal.power, goal.level)
     if found is None:
         raise ReportError(f"--difference {goal.difference:g}: no number of questions finds it. Choose a larger one")
-    return found
+    return max(_FEWEST, found)
 
 
 def _contrast(group: Sequence[Run], metric: str, goal: Goal) -> tuple[Contrast, float]:
