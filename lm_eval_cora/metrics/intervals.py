@@ -68,7 +68,10 @@ def trials_with_error(share: float, error: float) -> float:
 
     Args:
         share: p, between 0 and 1.
-        error: The standard error, above 0.
+        error: The standard error, from 0.
+
+    Returns:
+        A number from 1e-300 to 1e300.
 
     Example:
         >>> round(trials_with_error(0.5, 0.05))
@@ -76,8 +79,8 @@ def trials_with_error(share: float, error: float) -> float:
 
     Source: the effective sample size of Korn and Graubard 1998.
     """
-    root = sqrt(share * (1 - share)) / error
-    return min(root * root, _MOST_TRIALS)
+    root = sqrt(share * (1 - share)) / max(error, 1 / _MOST_TRIALS)
+    return max(1 / _MOST_TRIALS, min(root * root, _MOST_TRIALS))
 
 
 def bounded(

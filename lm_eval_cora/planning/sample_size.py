@@ -78,15 +78,16 @@ class Level:
         if isnan(found.stderr):
             return nan, nan
         low, high = found.between
-        if found.influence is None or not isfinite(high - low):
+        if found.influence is None or not isfinite(high - low) or (found.ends and self.spread):
             ends = [value + (end - found.value) / sqrt(part) * z / IN_95_PERCENT for end in found.interval]
             return max(low, ends[0]), min(high, ends[1])
         size = high - low
         share, own = (min(1.0, max(0.0, (each - low) / size)) for each in (value, found.value))
         if found.outcomes is not None:
             trials = part * float(np.count_nonzero(~np.isnan(found.outcomes)))
-        elif not self.spread or not 0 < own < 1:
-            trials = questions
+        elif found.ends:  # no question differs: the width is z^2 / (n + z^2) of the range
+            rare = (found.ends[1] - found.ends[0]) / size
+            trials = part * IN_95_PERCENT**2 * (1 - rare) / rare
         else:
             far = max(found.farthest, _farthest(np.abs(found.influence), questions))
             trials = trials_with_error(own, hypot(found.stderr / sqrt(part), far / questions) / size)

@@ -141,6 +141,13 @@ def test_one_further_question_as_far_as_the_farthest_by_hand() -> None:
     assert_is(found.interval, bounded(0.875, found.widened))
 
 
+@pytest.mark.parametrize("limit", [1e-300, 1.0, 1e300])
+@pytest.mark.parametrize("error", [1e-320, 1e-300, 1.0, 1e300])
+def test_numbers_of_any_size_have_an_interval(limit: float, error: float) -> None:
+    low, high = bounded(limit / 3, error, (-limit, limit))
+    assert -limit <= low <= limit / 3 <= high <= limit
+
+
 def test_clopper_and_pearson_by_hand() -> None:
     # 0 of 10: (1 - p)^10 = 0.025. 10 of 10: p^10 = 0.025.
     assert_is(clopper_pearson(0, 10), (0, 1 - 0.025**0.1))

@@ -81,6 +81,9 @@ def test_the_intervals_are_those_that_are_printed() -> None:
     low, high = Level(share, 60).interval(share.value, 60)
     exact = clopper_pearson(one.sum(), 60)
     assert (low, high) == pytest.approx((min(exact[0], share.interval[0]), max(exact[1], share.interval[1])))
+    alike = mean_of(np.full(60, 0.5), np.arange(60) < 5)  # five questions count
+    low, high = Level(alike, 60).interval(alike.value, 60)
+    assert low <= alike.interval[0] < alike.interval[1] <= high
     score = mean_of(one * 7.0, between=(0.0, inf))
     assert Level(score, 60).interval(score.value, 60) == pytest.approx(score.interval)
 
