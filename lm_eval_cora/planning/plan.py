@@ -232,6 +232,8 @@ def _cannot_plan(group: Sequence[Run], metric: str) -> str:
             )
         if not estimate.stderr:
             return f"{metric} cannot vary"
+        if len(group) == 1 and estimate.farthest:
+            return f"one run does not show how much {metric} of two models differs. Pass two: --from A --from B"
     return ""
 
 

@@ -83,6 +83,11 @@ REFUSED: Mapping[str, tuple[Goal, int, tuple[str, ...]]] = {
             "acc_min has no standard error in closed",
         ),
     ),
+    "one run": (
+        Goal(0.1, metric="mcqa_plus_diff"),
+        1,
+        ("one run does not show", "mcqa_plus_diff", "--from A --from B"),
+    ),
     "correlation": (Goal(0.1, correlation=0.5), 2, ("--correlation 0.5", "one and other", "measured")),
 }
 
