@@ -134,6 +134,8 @@ class Scores(Mapping[str, Estimate]):
             return f"it needs {FEWEST} questions"
         if metric == "acc_range_p" and len(self._table.kinds) < 2:
             return "there is only one kind of variant"
+        if metric == "acc_range_p":
+            return "a question has several variants of a kind"
         return "no pair of variants is comparable" if "consistency" in metric else "no question counts for it"
 
     def to_frame(self) -> DataFrame:

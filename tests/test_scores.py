@@ -64,6 +64,8 @@ def test_reasons_of_few_questions_and_of_one_kind() -> None:
     assert few.undefined["acc_range_p"] == few.undefined["acc_range_by_chance"] == "it needs 10 questions"
     alike = [{"question": q, "variant": n, "kind": "one", "correct": n < q % 4} for q in range(12) for n in range(4)]
     assert cora.score(alike).undefined["acc_range_p"] == "there is only one kind of variant"
+    twice = [{**row, "kind": "ab"[int(row["variant"]) // 2]} for row in alike]
+    assert cora.score(twice).undefined["acc_range_p"] == "a question has several variants of a kind"
 
 
 def test_the_curve_is_bmca_at_each_level(scores: cora.Scores) -> None:

@@ -78,16 +78,16 @@ class Board:
     rows: Sequence[Row]
 
 
-PAIRED = (
-    "Group 1 has the best model and all models that cannot be told apart from it, group 2 the same of the other "
-    "models, and so on. The differences are paired by question, and their intervals hold for all pairs of models "
-    "together."
+_GROUPS = (
+    "The models are taken in the order of their scores. A model begins a new group if it can be told apart from the "
+    "best model of the group before it. "
 )
 
+PAIRED = f"{_GROUPS}The differences are paired by question, and their intervals hold for all pairs of models together."
+
 UNPAIRED = (
-    "Group 1 has the best model and all models that cannot be told apart from it, group 2 the same of the other "
-    "models, and so on. The answers of some models are not available, so the comparison uses only the standard errors. "
-    "It is unpaired and conservative: a paired comparison of the answers may tell more models apart."
+    f"{_GROUPS}The answers of some models are not available, so the comparison uses only the standard errors. It is "
+    "unpaired and conservative: a paired comparison of the answers may tell more models apart."
 )
 
 UNRANKED = "The error of a score is unknown, so the models are not put into groups."

@@ -123,7 +123,9 @@ def _ends(recalls: Floats, draws: Floats) -> tuple[float, float]:
     """
     centred, spread = recalls - recalls.mean(), float(recalls.std())
     draws = draws - draws.mean(axis=1, keepdims=True)
-    along = draws @ centred / (len(recalls) * spread) if spread else draws[:, 0] / sqrt(len(recalls))
+    if spread < _ROUNDING:  # the recalls are equal, so no line through them is given
+        centred = np.eye(len(recalls))[0] - np.eye(len(recalls))[-1]
+    along = draws @ centred / sqrt(len(recalls) * (centred @ centred))
     squares = (draws**2).mean(axis=1)
     least = max(spread, float(np.sqrt(squares).mean()))
 

@@ -124,6 +124,23 @@ def test_equal_recalls_may_differ_in_other_questions(questions: int) -> None:
     assert found.interval[1] > 0.05
 
 
+def test_the_interval_of_equal_recalls_joins_that_of_nearly_equal_ones() -> None:
+    """20 questions are right at A only, and 20 or 21 at B only; the other ones at both."""
+
+    def upper(at_b: int) -> float:
+        picks = [(0, 0)] * 20 + [(1, 1)] * at_b + [(0, 1)] * (200 - 20 - at_b)
+        records = [
+            Record(f"q{number}", 2, place, f"answer_at_{'AB'[place]}", (0, 1), 0, picked=int(picked != place))
+            for number, row in enumerate(picks)
+            for place, picked in enumerate(row)
+        ]
+        found = recall_spread(ResponseTable.from_records(records))
+        assert (found.value < 1e-9) is (at_b == 20)
+        return found.interval[1]
+
+    assert upper(20) == pytest.approx(upper(21), rel=0.2)
+
+
 # ---- what is missing
 
 
