@@ -152,9 +152,6 @@ def share_of(hits: Bools, members: Bools | None = None, *, is_fixed: bool = Fals
         0.75
     """
     share = mean_of(hits.astype(np.float64), members)
-    if isnan(share.value):
-        return share
-    share = replace(share, outcomes=hits.astype(np.float64) if members is None else np.where(members, hits, nan))
     if is_fixed and not isnan(share.stderr):
         return replace(share, stderr=0.0, ends=(share.value, share.value))
     return share
@@ -169,7 +166,8 @@ def ratio_of(
 ) -> Estimate:
     """Pooled share R = sum k_i / sum m_i: the ratio of two sums over questions.
 
-    With n questions in the subset, the standard error is sqrt(n / (n - 1) * sum (k_i - R m_i)^2) / sum m_i (delta
+    If each question counts once, with 0 or 1, this is a share of questions: the estimate has their outcomes. With n
+    questions in the subset, the standard error is sqrt(n / (n - 1) * sum (k_i - R m_i)^2) / sum m_i (delta
     method). It is nan if n is below 2.
 
     Args:
@@ -194,15 +192,18 @@ def ratio_of(
         share = parts.sum() / total
     if not np.isfinite(share):
         return UNDEFINED
-    count = int(np.count_nonzero(wholes > 0 if members is None else members > 0))
+    inside = wholes > 0 if members is None else members > 0
+    count = int(np.count_nonzero(inside))
+    is_share = between == (0.0, 1.0) and all(((each == 0) | (each == 1)).all() for each in (parts, wholes))
+    outcomes = np.where(inside, parts, nan) if is_share and (inside == wholes).all() else None
     if count < 2:
-        return Estimate(float(share), nan)
+        return Estimate(float(share), nan, outcomes=outcomes)
     mean = wholes.mean()
     influence = without_rounding(parts / mean - share * (wholes / mean), np.abs(parts / mean).max())
     found = of_influence(float(share), influence, between, questions=count)
     if found.ends is not None:
-        return found
-    return replace(found, stderr=found.stderr * sqrt((1 - 1 / len(wholes)) / (1 - 1 / count)))
+        return replace(found, outcomes=outcomes)
+    return replace(found, stderr=found.stderr * sqrt((1 - 1 / len(wholes)) / (1 - 1 / count)), outcomes=outcomes)
 
 
 def product_of(first: Floats, second: Floats, *, value: float | None = None) -> Estimate:

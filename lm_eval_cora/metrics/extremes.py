@@ -272,7 +272,7 @@ def _together(values: Floats, influence: Floats, questions: Floats) -> list[tupl
     """95% intervals of the accuracies that hold for all kinds together.
 
     Clopper and Pearson's, because Wilson's is too short for such small tails: the interval of the lowest of 27
-    accuracies of 0.95 would hold in 87%.
+    accuracies of 0.95 would hold in 87%. A mean of numbers from 0 to 1 varies at most as much as a share.
 
     Args:
         values: (G,) the accuracies; nan for a kind that no question has.
@@ -283,7 +283,7 @@ def _together(values: Floats, influence: Floats, questions: Floats) -> list[tupl
     found = []
     for value, own, count in zip(values.clip(0, 1).tolist(), influence.T, questions.tolist(), strict=True):
         error = Estimate(value, standard_error(own), own).widened if count > 1 else 0.0  # with one, it is unknown
-        trials = trials_with_error(value, error) if error > _ROUNDING and 0 < value < 1 else count
+        trials = max(count, trials_with_error(value, error)) if error > _ROUNDING and 0 < value < 1 else count
         if np.isfinite(value):
             found.append(clopper_pearson(value * trials, trials, tail))
     return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import nan
+from math import isnan, nan
 from typing import NamedTuple
 
 import numpy as np
@@ -68,6 +68,8 @@ def difference(before: Estimate, after: Estimate, *, z: float = IN_95_PERCENT) -
     if before.stderr == after.stderr == 0:  # neither could vary
         return Difference(value, 0.0, value, value)
     change = change_of(before, after)
+    if isnan(change.stderr):
+        return Difference(value, nan, nan, nan)
     if shares := _of_shares(before, after, z):
         return Difference(value, change.stderr, *shares)
     if change.ends:
@@ -78,7 +80,7 @@ def difference(before: Estimate, after: Estimate, *, z: float = IN_95_PERCENT) -
 
 
 def change_of(before: Estimate, after: Estimate) -> Estimate:
-    """The difference of two estimates with influences as an estimate of its own; see `difference`."""
+    """The difference of two estimates as an Estimate; see `difference`."""
     assert before.influence is not None
     assert after.influence is not None
     scale = float(max(np.abs(before.influence).max(), np.abs(after.influence).max()))

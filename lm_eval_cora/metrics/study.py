@@ -14,13 +14,11 @@ A metric on an empty subset is nan.
 
 from __future__ import annotations
 
-from dataclasses import replace
-from math import isnan, nan
 from typing import Literal
 
 import numpy as np
 
-from lm_eval_cora.metrics.estimate import Estimate, mean_of, ratio_of
+from lm_eval_cora.metrics.estimate import Estimate, mean_of, ratio_of, share_of
 from lm_eval_cora.metrics.orders import always_right
 from lm_eval_cora.probes.alterations import (
     NOTA_ANSWER,
@@ -31,7 +29,7 @@ from lm_eval_cora.probes.alterations import (
     TRUE_OR_FALSE_WRONG,
     shuffled,
 )
-from lm_eval_cora.responses import INVALID, Bools, Floats, Ints, ResponseTable, contains
+from lm_eval_cora.responses import INVALID, Bools, Ints, ResponseTable, contains
 
 Subset = Literal["all", "always_right"]
 
@@ -85,7 +83,7 @@ def nota_acc_h(table: ResponseTable, subset: Subset = "all") -> Estimate:
     """
     chosen, right = _nota_orders(table)
     inside = chosen & _members(table, subset)
-    return _pooled((right & inside).astype(np.float64), inside.astype(np.float64))
+    return share_of(right, inside)
 
 
 def nota_acc_diff(table: ResponseTable, subset: Subset = "all") -> Estimate:
@@ -350,15 +348,7 @@ def _members(table: ResponseTable, subset: Subset) -> Bools:
 def _share(table: ResponseTable, chosen: Bools, hit: Bools, members: Bools) -> Estimate:
     """Pooled share of hits among the chosen variants of the member questions."""
     inside = chosen & members[table.question]
-    return _pooled(table.sum_by_question(inside & hit), table.sum_by_question(inside))
-
-
-def _pooled(hits: Floats, counts: Floats) -> Estimate:
-    """Pooled share of (N,) hits among (N,) counts. If no count exceeds 1, it is also a share of questions."""
-    share = ratio_of(hits, counts)
-    if isnan(share.value) or (counts > 1).any():
-        return share
-    return replace(share, outcomes=np.where(counts > 0, hits, nan))
+    return ratio_of(table.sum_by_question(inside & hit), table.sum_by_question(inside))
 
 
 def _nota_orders(table: ResponseTable) -> tuple[Bools, Bools]:

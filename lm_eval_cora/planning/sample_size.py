@@ -167,7 +167,7 @@ class Contrast:
 
 def _farthest(distances: Floats, questions: float) -> float:
     """The distance that one of so many questions exceeds."""
-    return float(np.quantile(distances, 1 - 1 / questions))
+    return float(np.quantile(distances, 1 - 1 / questions, method="higher"))
 
 
 def questions_needed(

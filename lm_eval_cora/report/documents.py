@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from lm_eval_cora.messages import counted, first_few
-from lm_eval_cora.metrics.estimate import Estimate, mean_of, share_of
+from lm_eval_cora.metrics.estimate import Estimate, mean_of
 from lm_eval_cora.question import shorten
 from lm_eval_cora.report.document_lines import ADDRESS, Documents, Hashes, number, read_lines
 from lm_eval_cora.report.files import SamplesFile, apart, find_files, part_of, sent_with
@@ -306,8 +306,6 @@ def estimate_of(values: Floats) -> Estimate:
     """
     members = ~np.isnan(values)
     inside = values[members]
-    if np.isin(inside, (0.0, 1.0)).all():
-        return share_of(values == 1, members)
     low, high = float(inside.min()), float(inside.max())
     if low >= 0 and high <= 1:
         return mean_of(values, members)

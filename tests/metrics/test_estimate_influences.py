@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from lm_eval_cora import metrics
 from lm_eval_cora.metrics import Estimate
-from lm_eval_cora.metrics.estimate import mean_of, share_of, standard_error
+from lm_eval_cora.metrics.estimate import mean_of, ratio_of, share_of, standard_error
 from lm_eval_cora.records import Record
 from lm_eval_cora.responses import ResponseTable
 from tests.support import oracles
@@ -113,11 +113,15 @@ def test_influences_give_the_error(probe: str) -> None:
         if error < 1e-12:  # no question differs: the error is the width of the interval / (2 * 1.96)
             low, high = estimate.interval
             assert estimate.stderr == pytest.approx((high - low) / 3.919928, rel=1e-5), name
-        elif not estimate.bends and estimate.influence.all():
+        elif estimate.bends:  # products add parts of second order
+            assert estimate.stderr == pytest.approx(error, rel=0.2), name
+        else:  # n / (n - 1) of a subset of n questions instead of N / (N - 1)
             means += 1
-            assert estimate.stderr == pytest.approx(error, rel=1e-9), name
-        else:  # n / (n - 1) of a subset instead of N / (N - 1); products add parts of second order
-            assert sqrt(1 / 2) * error <= estimate.stderr <= sqrt(2) * error, name
+            size = 1 / (1 - (1 - 1 / QUESTIONS) * (error / estimate.stderr) ** 2)
+            assert size == pytest.approx(round(size), rel=1e-6), name
+            assert np.count_nonzero(estimate.influence) <= round(size) <= QUESTIONS, name
+            if estimate.outcomes is not None:
+                assert round(size) == np.count_nonzero(~np.isnan(estimate.outcomes)), name
     assert means > 2
 
 
@@ -252,6 +256,12 @@ def test_a_share_of_some_questions() -> None:
     assert found.value == 0.5
     assert found.outcomes[:2].tolist() == [1, 0]
     assert np.isnan(found.outcomes[2])
+    members = np.array([1.0, 1.0, 0.0])
+    assert ratio_of(np.array([1.0, 0.0, 0.0]), members).interval == found.interval
+    # Several answers, an answer that is not 0 or 1, and a change that may be -1 are no shares of questions.
+    assert ratio_of(np.array([1.0, 0.0, 1.0]), np.array([1.0, 2.0, 1.0])).outcomes is None
+    assert mean_of(np.array([1.0, 0.5, 0.0])).outcomes is None
+    assert mean_of(np.array([1.0, 0.0, 0.0]), between=(-1.0, 1.0)).interval[0] < 0
 
 
 @given(values_and_members)

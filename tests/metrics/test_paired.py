@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from itertools import product
-from math import isnan, sqrt
+from math import inf, isnan, sqrt
 from statistics import pstdev
 from unittest import mock
 
@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from lm_eval_cora import metrics
 from lm_eval_cora.metrics import difference, mcnemar
-from lm_eval_cora.metrics.estimate import UNDEFINED, mean_of, share_of, standard_error
+from lm_eval_cora.metrics.estimate import UNDEFINED, mean_of, ratio_of, share_of, standard_error
 from lm_eval_cora.records import Record
 from lm_eval_cora.responses import ResponseTable
 from tests.support import oracles
@@ -57,6 +57,11 @@ def test_a_difference_of_identical_runs_without_limits() -> None:
     score = mean_of(np.array([3.0, 8.0, 5.0]), between=(3.0, 8.0))
     # The share z^2 / (3 + z^2) of the questions could differ by up to 5.
     assert difference(score, score)[2:] == pytest.approx((-5 * 3.8414588 / 6.8414588, 5 * 3.8414588 / 6.8414588))
+
+
+def test_the_same_ratio_without_limits_has_an_unknown_difference() -> None:
+    ratio = ratio_of(np.array([1.0, 2.0]), np.array([1.0, 3.0]), between=(0.0, inf))
+    assert all(map(isnan, difference(ratio, ratio)[1:]))
 
 
 def test_pairing_removes_the_difficulty_of_the_questions() -> None:

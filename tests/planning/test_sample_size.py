@@ -84,6 +84,9 @@ def test_the_intervals_are_those_that_are_printed() -> None:
     alike = mean_of(np.full(60, 0.5), np.arange(60) < 5)  # five questions count
     low, high = Level(alike, 60).interval(alike.value, 60)
     assert low <= alike.interval[0] < alike.interval[1] <= high
+    far = mean_of(np.where(np.arange(60) == 0, 0.0, 0.9 + one * 0.05))  # one question is far from the others
+    low, high = Level(far, 60).interval(far.value, 60)
+    assert low <= far.interval[0] < far.interval[1] <= high
     score = mean_of(one * 7.0, between=(0.0, inf))
     assert Level(score, 60).interval(score.value, 60) == pytest.approx(score.interval)
 
