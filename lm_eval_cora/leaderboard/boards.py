@@ -80,7 +80,8 @@ class Board:
 
 _GROUPS = (
     "The models are taken in the order of their scores. A model begins a new group if it can be told apart from the "
-    "best model of the group before it. "
+    "best model of the group before it. So models of different groups may be indistinguishable, if the error of one is "
+    "large. "
 )
 
 PAIRED = f"{_GROUPS}The differences are paired by question, and their intervals hold for all pairs of models together."
