@@ -136,8 +136,8 @@ def _critical_value(covariance: Floats, pairs: Sequence[tuple[int, int]]) -> flo
 def p_value(before: Estimate, after: Estimate) -> float:
     """Two-sided p-value of a paired difference: the level at which the interval of `difference` ends at 0.
 
-    So the p-value is below 0.05 exactly if the 95% interval does not contain 0. Shares of the same questions have the one
-    of `mcnemar` instead.
+    So the p-value is below 0.05 exactly if the 95% interval does not contain 0. Shares of the same questions have
+    the p-value of `mcnemar` instead.
 
     Args:
         before: An estimate from N questions.
