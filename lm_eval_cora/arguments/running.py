@@ -171,7 +171,10 @@ def add_tasks(commands: Any, run: Command) -> None:
     )
     parser.add_argument("--num_fewshot", type=between(0, 1_000), metavar="N", help="with --check, as for lm_eval run")
     parser.add_argument(
-        "--limit", type=between(1, 10**9), metavar="N", help="with --check, as for lm_eval run: number of variants"
+        "--limit",
+        type=between(1e-9, 1e9, float),
+        metavar="N",
+        help="with --check, as for lm_eval run: number of questions",
     )
     parser.add_argument("--include_path", type=Path, metavar="FOLDER", help="with --check: folder of your task files")
 

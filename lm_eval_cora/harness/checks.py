@@ -106,9 +106,7 @@ def check_seeds(task: str, options: Options, model: Any) -> None:
         )
 
 
-def check_stopping(
-    task: str, model: AskingLM, config: Any, entries: Sequence[Entry], *, filters: int, cut: bool
-) -> None:
+def check_stopping(task: str, model: AskingLM, config: Any, entries: Sequence[Entry], *, filters: int) -> None:
     """Check that the task and the model allow skipped requests.
 
     Args:
@@ -117,13 +115,12 @@ def check_stopping(
         config: The configuration of the task.
         entries: The metrics of the task.
         filters: The number of filters of the task.
-        cut: Whether --limit or --samples asks some questions only in part.
 
     Raises:
         OptionError: If the options need scores and --predict_only disables them, or there are several filters; if a
-            variant is asked more than once; if the target is about a metric that the task does not have; if a two-phase
-            sample would have incomplete questions; or if the model can choose its batch size only for one long list of
-            requests, or only if all ranks call it equally often.
+            variant is asked more than once; if the target is about a metric that the task does not have; or if the
+            model can choose its batch size only for one long list of requests, or only if all ranks call it equally
+            often.
     """
     how = model.described
     scored_early = model.stop is not None or model.target is not None
@@ -144,11 +141,6 @@ def check_stopping(
             raise OptionError(
                 f"{task}: {how}: {option} needs the metric cora, which this task does not have. Remove the option"
             )
-    if model.whole is not None and cut:
-        raise OptionError(
-            f"{task}: {how}: expected whole questions, but --limit or --samples asks some questions only in part. "
-            """To choose the number of questions, pass --metadata '{"cora": {"questions": 20}}'"""
-        )
     back_end = behind(model)
     schedule = getattr(back_end, "batch_schedule", 1)
     if isinstance(schedule, int | float) and schedule > 1:

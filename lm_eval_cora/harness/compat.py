@@ -36,6 +36,33 @@ def samples_are_logged() -> bool:
     return bool(_local_of_the_run("log_samples", True))
 
 
+def limit_of_the_run(default: float | None) -> float | None:
+    """Return --limit as the user gave it: `evaluate` turns a share into a number of docs (`get_sample_size`)."""
+    limit: float | None = _local_of_the_run("limit_arg", default)
+    return limit
+
+
+class DocNumbers(list[int]):
+    """The docs of the questions in --samples.
+
+    Attributes:
+        questions: The numbers of the questions, as the user gave them.
+    """
+
+    questions: Sequence[int]
+
+
+def number_samples(task: str, docs: Iterable[int], questions: Sequence[int]) -> None:
+    """Give `evaluate` the docs of the questions in --samples: after the inference it reads `samples[task][doc_id]`.
+
+    The caller of `simple_evaluate` owns the dict and may use it again, so the entry remembers the questions.
+    """
+    samples = _local_of_the_run("samples", None)
+    if samples is not None:
+        samples[task] = numbers = DocNumbers(docs)
+        numbers.questions = questions
+
+
 def _local_of_the_run(name: str, default: Any) -> Any:
     """Return a local variable of `evaluator.evaluate` by inspecting the stack.
 

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from lm_eval.config.evaluate_config import EvaluatorConfig
-from lm_eval.evaluator_utils import get_sample_size
 from lm_eval.tasks import TaskManager
 
 from lm_eval_cora.benchmarks import BenchmarkError
@@ -67,7 +66,7 @@ def dry_run(
     metadata: Mapping[str, Any],
     *,
     num_fewshot: int | None = None,
-    limit: int | None = None,
+    limit: float | None = None,
     include_path: Path | None = None,
 ) -> dict[str, str]:
     """Do everything that a run does before its first request, for tasks or groups.
@@ -76,7 +75,7 @@ def dry_run(
         names: Tasks or groups of this package.
         metadata: The metadata, as the harness gets it.
         num_fewshot: Number of exemplars, None for the task's own.
-        limit: Number of variants, None for all.
+        limit: Number of questions, or a share of them below 1. None for all.
         include_path: Folder with the user's own task files.
 
     Returns:
@@ -133,8 +132,7 @@ def check_tasks(settings: EvaluatorConfig, model: AskingLM) -> tuple[TaskManager
             if settings.predict_only:
                 task.override_metric("bypass")
             samples = (settings.samples or {}).get(task.task_name)
-            size = get_sample_size(task, settings.limit)
-            task.prepare(model, limit=size, samples=samples, scored=not settings.predict_only)
+            task.prepare(model, limit=settings.limit, samples=samples)
     if not ours and model.leaves_out:
         options = ", ".join(f"--{name}" for name in model.settings())
         raise OptionError(f"{options}: expected a lm-eval-cora task, got none. `lm-eval-cora tasks` lists them")
@@ -225,7 +223,7 @@ def silence() -> Iterator[None]:
         logger.setLevel(level)
 
 
-def _cost(task: Any, num_fewshot: int | None, limit: int | None) -> str:
+def _cost(task: Any, num_fewshot: int | None, limit: float | None) -> str:
     if not isinstance(task, CoraTask):
         raise OptionError(f"{task.task_name}: is not a lm-eval-cora task: its class is {type(task).__name__}")
     _set(task, num_fewshot)

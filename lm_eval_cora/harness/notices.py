@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -17,10 +16,6 @@ OTHER_QUESTIONS = "standard errors are about other questions of the same kind"
 """What the standard errors of a random sample of questions are about."""
 
 _BYTES_PER_TOKEN = 4
-_WHOLE = (
-    "--limit and --samples count variants, not questions; "
-    """to run 20 whole questions, pass --metadata '{"cora": {"questions": 20}}'"""
-)
 _MIN_QUESTIONS = 5
 """Minimum number of questions for a warning about identical samples. With fewer they may be identical by chance."""
 
@@ -32,7 +27,7 @@ def describe_cost(
     ranks: int = 1,
     rate: float | None = None,
 ) -> str:
-    """Describe the cost of a task: questions, variants, requests and prompt tokens.
+    """Describe the cost of a task: questions, variants if each is several requests, requests and prompt tokens.
 
     Args:
         asked: For each variant on this rank its doc, its prompt, and the number of answers that are scored (1 if the
@@ -46,7 +41,7 @@ def describe_cost(
 
     Example:
         >>> describe_cost([({"question_id": "q1"}, "Question: ...", 1)])
-        '1 question, 1 variants, 1 requests, about 3 prompt tokens'
+        '1 question, 1 request, about 3 prompt tokens'
     """
     questions: set[str] = set()
     variants = answers = size = 0
@@ -56,12 +51,14 @@ def describe_cost(
         answers += scored
         # All letters of a variant share one context, and most back ends read it once.
         size += len(str(prompt).encode("utf-8", "replace"))  # a list of messages if a server formats them
+    requests = answers * repeats
+    in_variants = f"{variants:,} variants, " if requests > variants else ""
     per_letter = ", one per letter" if answers > variants else ""
     share = f" on this rank, one of {ranks}" if ranks > 1 else ""
-    time = f"; {duration(answers * repeats / rate)} at {rate:g} requests a second" if rate else ""
+    time = f"; {duration(requests / rate)} at {rate:g} requests a second" if rate else ""
     return (
-        f"{len(questions):,} question{'' if len(questions) == 1 else 's'}, {variants:,} variants, "
-        f"{answers * repeats:,} requests{per_letter}, "
+        f"{len(questions):,} question{'' if len(questions) == 1 else 's'}, {in_variants}"
+        f"{requests:,} request{'' if requests == 1 else 's'}{per_letter}, "
         f"about {size * repeats // _BYTES_PER_TOKEN:,} prompt tokens{share}{time}"
     )
 
@@ -92,21 +89,6 @@ def describe_stopping(left_out: Mapping[str, object], *, is_sample: bool) -> str
     return about if is_sample else ""
 
 
-def describe_cut(docs: Sequence[Mapping[str, Any]]) -> str:
-    """Count the questions that --limit or --samples ask only in part; empty if there are none.
-
-    Args:
-        docs: The docs that will be asked.
-    """
-    asked = Counter(doc["question_id"] for doc in docs)
-    needed = {doc["question_id"]: doc["variants"] for doc in docs}
-    whole = sum(asked[question] >= count for question, count in needed.items())
-    if whole == len(needed):
-        return ""
-    cut = f"{len(needed) - whole} of {len(needed)} questions would be asked only in part and will be left out"
-    return f"{cut}{'' if whole else ', so no metric can be computed'}. {_WHOLE}"
-
-
 def describe_incomplete(table: ResponseTable) -> str:
     """Count the questions and answers that were left out of the metrics; empty if there are none."""
     parts = []
@@ -114,7 +96,7 @@ def describe_incomplete(table: ResponseTable) -> str:
         kept = len(table.question_ids)
         parts.append(
             f"{table.incomplete} of {table.incomplete + kept} questions are incomplete and left out"
-            f"{'' if kept else ', so no metric is defined'}. {_WHOLE}"
+            f"{'' if kept else ', so no metric is defined'}"
         )
     if table.duplicates:
         parts.append(f"{table.duplicates} repeated answers to the same variant are left out")

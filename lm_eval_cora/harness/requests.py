@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from heapq import heapreplace
+from math import ceil, inf
 from typing import Any
 
-from lm_eval_cora.harness.compat import argument_of_the_run
 from lm_eval_cora.options import OptionError
 from lm_eval_cora.question import is_encodable
 from lm_eval_cora.reading import SKIPPED_IN_SAMPLES, Response, Skipped
@@ -28,73 +27,54 @@ def chosen_docs(
     task: str,
     docs: Sequence[dict[str, Any]],
     *,
-    limit: int | None = None,
+    limit: float | None = None,
     samples: Sequence[int] | None = None,
     world_size: int = 1,
-    scored: bool | None = None,
     **_: Any,
-) -> list[dict[str, Any]]:
-    """Select the docs that --limit and --samples ask for, over all ranks.
+) -> list[int]:
+    """Select the questions that --limit and --samples ask for, over all ranks, with all their variants.
 
     Args:
         task: Name of the task, for the error message.
         docs: All docs.
-        limit: Number of docs from the start, None for all.
-        samples: Numbers of the docs, None for all.
+        limit: Number of questions from the start, or the share of them if it is below 1. None for all.
+        samples: Numbers of the questions, None for all.
         world_size: Number of ranks.
-        scored: Whether metrics will be computed. If None, this depends on --predict_only of the run.
         **_: Other arguments of the harness, which are ignored.
 
+    Returns:
+        The numbers of the docs.
+
     Raises:
-        OptionError: If a number is out of range, there are fewer docs than ranks, or no question is complete although
-            metrics will be computed.
+        OptionError: If a number is out of range, or there are fewer docs than ranks.
 
     Example:
-        >>> docs = [{"question_id": question, "variants": 2} for question in "aabb"]
-        >>> [doc["question_id"] for doc in chosen_docs("cora_demo", docs, limit=3)]
-        ['a', 'a', 'b']
+        >>> docs = [{"question_id": question} for question in "aabb"]
+        >>> chosen_docs("cora_demo", docs, limit=1), chosen_docs("cora_demo", docs, samples=[1])
+        ([0, 1], [2, 3])
     """
-    if limit is not None and limit < 1:
-        raise OptionError(f"{task}: --limit: expected at least 1 variant, got {limit}")
-    if outside := [index for index in samples or () if type(index) is not int or not 0 <= index < len(docs)]:
-        raise OptionError(f"{task}: --samples {outside[0]!r}: expected 0 to {len(docs) - 1}")
-    asked = [docs[index] for index in sorted(set(samples))] if samples else list(docs[:limit])
+    questions = list(dict.fromkeys(doc["question_id"] for doc in docs))
+    if limit is not None and not 0 < limit < inf:
+        raise OptionError(
+            f"{task}: --limit {limit:g}: expected a number of questions from 1, or a share of them between 0 and 1"
+        )
+    if outside := [number for number in samples or () if type(number) is not int or not 0 <= number < len(questions)]:
+        raise OptionError(
+            f"{task}: --samples {outside[0]!r}: expected the number of a question, from 0 to {len(questions) - 1}"
+        )
+    if samples:
+        chosen = {questions[number] for number in samples}
+    else:
+        count = inf if limit is None else ceil(limit * len(questions)) if limit < 1 else limit
+        chosen = set(questions[: int(min(count, len(questions)))])
+    asked = [number for number, doc in enumerate(docs) if doc["question_id"] in chosen]
     if world_size > len(asked):
         # The harness would raise on the ranks without requests, while the others wait forever.
         raise OptionError(
             f"{task}: expected at least one variant per process, got {len(asked)} variants for {world_size} processes. "
             f"Ask more questions, or start at most {len(asked)} processes"
         )
-    if scored is None:
-        scored = not argument_of_the_run("predict_only")
-    if scored and len(asked) < len(docs):
-        _check_cut(task, asked, f"--limit selects {limit} variants" if samples is None else "--samples")
     return asked
-
-
-def _check_cut(task: str, asked: Sequence[dict[str, Any]], given: str) -> None:
-    """Check that all variants of at least one question are asked. Metrics leave out all other questions.
-
-    Args:
-        task: Name of the task, for the error message.
-        asked: The docs that are asked.
-        given: The option that selects the docs, for the error message.
-
-    Raises:
-        OptionError: If no question is complete.
-    """
-    needed = {doc["question_id"]: doc["variants"] for doc in asked}
-    counts = Counter(doc["question_id"] for doc in asked)
-    if any(counts[question] >= number for question, number in needed.items()):
-        return
-    fewest, most = min(needed.values()), max(needed.values())
-    variants = f"{fewest}" if fewest == most else f"{fewest} to {most}"
-    raise OptionError(
-        f"{task}: {given}: no question would be asked in all of its {variants} variants, and metrics need whole "
-        f"questions. --limit and --samples count variants, not questions. To run {len(needed)} whole "
-        f"question{'' if len(needed) == 1 else 's'}, pass instead "
-        f"""--metadata '{{"cora": {{"questions": {len(needed)}}}}}'"""
-    )
 
 
 def deal(docs: Sequence[tuple[int, dict[str, Any]]], ranks: int) -> list[list[tuple[int, dict[str, Any]]]]:

@@ -68,7 +68,7 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
         _writes: Whether the model writes its own answer, which is compared with a reference.
         _keys: The names of the values that `process_results` returns: metrics and standard errors.
         _entries: The metrics of this form and this benchmark.
-        _selected: The docs that are asked on all ranks together.
+        _selected: The docs that are asked on all ranks together, by their number.
         _left_out: The options that decide which requests are sent; empty if all are.
         _options: The options of the task.
         _chat: Whether a chat template is applied, by the harness or by a server.
@@ -83,7 +83,7 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
     _writes: bool
     _keys: list[str]
     _entries: list[Mapping[str, Any]]
-    _selected: list[Doc]
+    _selected: dict[int, Doc]
     _left_out: dict[str, object]
     _options: Options
     _chat: bool
@@ -119,7 +119,7 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
     def agenda(self) -> list[Planned]:
         """The questions of all ranks in random order. The first n are those of the option `questions: n`."""
         costs: dict[str, int] = {}
-        for doc in self._selected:
+        for doc in self._selected.values():
             costs[doc["question_id"]] = costs.get(doc["question_id"], 0) + self.answers_scored(doc)
         ranked = sorted(costs, key=lambda question: draw(2**64, self._options.seed, "questions", question))
         return [Planned(self.task_name, question, costs[question]) for question in ranked]

@@ -29,7 +29,9 @@ from lm_eval_cora.harness.checks import (
 from lm_eval_cora.harness.compat import (
     filters_of,
     leave_out_empty_stops,
+    limit_of_the_run,
     model_of_the_run,
+    number_samples,
     rename_token_limit,
     seed_rank,
     set_metrics,
@@ -39,10 +41,10 @@ from lm_eval_cora.harness.fewshot import ExemplarSampler, load_sampler
 from lm_eval_cora.harness.forwarding import behind
 from lm_eval_cora.harness.loading import SPLIT, load_benchmark, to_question
 from lm_eval_cora.harness.log import logger
-from lm_eval_cora.harness.notices import describe_cost, describe_cut, describe_stopping
+from lm_eval_cora.harness.notices import describe_cost, describe_stopping
 from lm_eval_cora.harness.payloads import formats_chats, needs_seeds
 from lm_eval_cora.harness.requests import chosen_docs, deal, with_room_for
-from lm_eval_cora.harness.results_file import data_of, digest_of, name_callables, signature_of
+from lm_eval_cora.harness.results_file import data_of, digest_of, name_callables, questions_digest, signature_of
 from lm_eval_cora.harness.scored import ScoredTask
 from lm_eval_cora.harness.scoring import CHECKER, metric_keys, score_response
 from lm_eval_cora.harness.served import tell_how_answers_end
@@ -109,7 +111,8 @@ class CoraTask(ScoredTask):
         config["metric_list"] = [entry for entry in chosen if is_in_table(entry)]
         self._study: list[Any] = []
         self._docs: Docs | None = None
-        self._selected: list[Doc] = []
+        self._selected: dict[int, Doc] = {}
+        self._selection: dict[str, object] = {}
         self._chat = False
         self._left_out: dict[str, object] = {}
         self._fewshot_seed = DEFAULT_OTHER_SEED
@@ -182,7 +185,12 @@ class CoraTask(ScoredTask):
 
     def build_all_requests(self, **arguments: Any) -> None:
         """Build the requests, and log their cost in one line."""
-        self.prepare(model_of_the_run(), **arguments)
+        samples = arguments.get("samples")
+        arguments["samples"] = getattr(samples, "questions", samples)
+        self.prepare(model_of_the_run(), **arguments | {"limit": limit_of_the_run(arguments.get("limit"))})
+        if arguments["samples"]:
+            number_samples(self.task_name, self._selected, arguments["samples"])
+        arguments |= {"limit": None, "samples": None}  # they would count docs
         if arguments.get("cache_requests"):
             # The cache key contains the task but not the options: a run with another seed would get these requests.
             logger.warning("%s: --cache_requests is disabled: its cache key ignores the options", self.task_name)
@@ -204,18 +212,18 @@ class CoraTask(ScoredTask):
         stopping = describe_stopping(self._left_out, is_sample=self._options.questions is not None)
         logger.info("%s: %s%s%s", self.task_name, "at most " if self._left_out else "", cost, stopping)
 
-    def cost(self, limit: int | None = None) -> str:
+    def cost(self, limit: float | None = None) -> str:
         """Check that the task can run, and describe its cost in one line, without keeping its requests.
 
         Args:
-            limit: Number of variants, None for all.
+            limit: Number of questions, or a share of them below 1. None for all.
 
         Raises:
             OptionError: If the task cannot run.
         """
         self.prepare(None, limit=limit)
         shots = self.config.num_fewshot or 0
-        asked = tqdm(self._selected, self.task_name, unit="variant", disable=None, leave=False)
+        asked = tqdm(self._selected.values(), self.task_name, unit="variant", disable=None, leave=False)
         prompts = ((doc, self.fewshot_context(doc, shots), self.answers_scored(doc)) for doc in asked)
         return describe_cost(prompts, repeats=self.config.repeats, rate=_RATE)
 
@@ -229,14 +237,18 @@ class CoraTask(ScoredTask):
         Raises:
             OptionError: If the task cannot run.
         """
-        asked = self._selected = chosen_docs(self.task_name, self.test_docs(), **arguments)
+        docs = self.test_docs()
+        self._selected = {number: docs[number] for number in chosen_docs(self.task_name, docs, **arguments)}
+        self._selection = {}
+        if len(self._selected) < len(docs):
+            samples, limit = arguments.get("samples"), arguments.get("limit")
+            numbers = questions_digest({"number": number} for number in set(samples or ()))
+            self._selection = {"samples": numbers} if samples else {"limit": f"{limit or 0:g}"}
         if callable(self.config.process_results):  # not --predict_only
             table = [entry for entry in self._entries if is_in_table(entry)]
             self._set_metrics(table, self._entries if len(table) < len(self._entries) else [])
-        if notice := describe_cut(asked):
-            logger.warning("%s: %s", self.task_name, notice)
         if self.config.num_fewshot:
-            self.sampler = self._load_sampler({doc["question_id"] for doc in asked})
+            self.sampler = self._load_sampler({doc["question_id"] for doc in self._selected.values()})
         if self._study and len(filters_of(self)) > 1:
             logger.warning("%s: with several filters the results have only the metrics of the table", self.task_name)
         rename_token_limit(self.config.generation_kwargs or {})
@@ -257,10 +269,10 @@ class CoraTask(ScoredTask):
         if isinstance(model, AskingLM) and model.calls_often:
             check_replicas(self.task_name, model, model.described)
 
-    def doc_iterator(self, *, rank: int = 0, world_size: int = 1, **chosen: Any) -> Iterator[tuple[int, Doc]]:
-        """The docs of a rank with their numbers: whole questions, so that one rank can stop and compare them."""
-        every = super().doc_iterator(rank=0, world_size=1, **chosen)
-        return every if world_size == 1 else iter(deal(list(every), world_size)[rank])
+    def doc_iterator(self, *, rank: int = 0, world_size: int = 1, **_: Any) -> Iterator[tuple[int, Doc]]:
+        """The selected docs of a rank, numbered: whole questions, so that one rank can stop and compare them."""
+        every = list(enumerate(self._selected.values()))
+        return iter(every if world_size == 1 else deal(every, world_size)[rank])
 
     def _leave_out(self, model: AskingLM) -> None:
         """Prepare for skipped requests: keep only the metrics that stay exact."""
@@ -273,7 +285,6 @@ class CoraTask(ScoredTask):
             self.config,
             self._entries,
             filters=len(filters_of(self)),
-            cut=bool(describe_cut(self._selected)),
         )
         if model.stop is not None and self.can_stop:
             is_printed = is_known_early if model.whole is None else is_estimated
@@ -384,6 +395,7 @@ class CoraTask(ScoredTask):
                 **({"revision": revision} if revision else {}),
                 **({"math-verify": version("math-verify")} if self._writes else {}),
                 **({"prompts": digest_of(templates)} if templates else {}),
+                **self._selection,
             },
             self._options,
             self._records,

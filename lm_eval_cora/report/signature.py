@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.responses import ResponseTable
 
-HOW_MUCH = ("questions", "categories", "n", "asked", "invalid")
+HOW_MUCH = ("questions", "limit", "samples", "categories", "n", "asked", "invalid")
 """Signature parts that describe how much was asked, not how."""
 
 WHERE_IT_ENDS = ("stop", "budget", "target-stderr", "target")

@@ -2,36 +2,29 @@ from __future__ import annotations
 
 from lm_eval.models.api_models import JsonChatStr
 
-from lm_eval_cora.harness.notices import describe_cost, describe_cut, describe_incomplete
+from lm_eval_cora.harness.notices import describe_cost, describe_incomplete
 from lm_eval_cora.records import Record
 from lm_eval_cora.responses import ResponseTable
 
 
 def test_cost_on_one_of_several_ranks() -> None:
     asked = [({"question_id": f"q{n // 2}"}, "x" * 4000, 1) for n in range(3)]
-    assert describe_cost(asked) == "2 questions, 3 variants, 3 requests, about 3,000 prompt tokens"
+    assert describe_cost(asked) == "2 questions, 3 requests, about 3,000 prompt tokens"
     assert describe_cost(asked, ranks=8).endswith("about 3,000 prompt tokens on this rank, one of 8")
     assert describe_cost(asked, repeats=5).endswith("3 variants, 15 requests, about 15,000 prompt tokens")
 
 
 def test_cost_of_messages_that_a_server_formats() -> None:
     # The harness' type for them has an `encode` of its own, which takes no second argument.
-    assert describe_cost([({"question_id": "q"}, JsonChatStr("x" * 4000), 1)]).startswith("1 question, 1 variants")
+    assert describe_cost([({"question_id": "q"}, JsonChatStr("x" * 4000), 1)]).startswith(
+        "1 question, 1 request, about"
+    )
 
 
 def test_cost_where_letters_are_scored() -> None:
     # The letters of a variant share one context: it is counted once.
     asked = [({"question_id": "q"}, "x" * 4000, 2)]
     assert describe_cost(asked) == "1 question, 1 variants, 2 requests, one per letter, about 1,000 prompt tokens"
-
-
-def test_questions_that_a_limit_asks_in_part_are_reported_before_the_run() -> None:
-    docs = [{"question_id": question, "variants": 2} for question in "aabb"]
-    assert describe_cut(docs) == ""
-    line = describe_cut(docs[:3])
-    assert line.startswith("1 of 2 questions would be asked only in part")
-    assert "--limit and --samples count variants" in line
-    assert "1 of 1 questions" in describe_cut(docs[:1])
 
 
 def test_what_was_left_out() -> None:
@@ -41,6 +34,6 @@ def test_what_was_left_out() -> None:
     )
     assert describe_incomplete(ResponseTable.from_records([whole])) == ""
     line = describe_incomplete(ResponseTable.from_records([whole, cut, whole]))
-    assert line.startswith("1 of 2 questions are incomplete and left out. --limit and --samples count variants")
+    assert line.startswith("1 of 2 questions are incomplete and left out")
     assert line.endswith("; 1 repeated answers to the same variant are left out")
     assert ", so no metric is defined" in describe_incomplete(ResponseTable.from_records([cut]))

@@ -8,7 +8,6 @@ import pytest
 from lm_eval_cora.harness.compat import slim
 from lm_eval_cora.harness.requests import chosen_docs
 from lm_eval_cora.options import OptionError
-from tests.support.messages import tells
 from tests.support.simulated import Simulated, knows, run, scores
 
 
@@ -47,67 +46,35 @@ def test_prompts_are_freed_after_the_inference(logged: bool) -> None:
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        ({"limit": 0}, "mine: --limit: expected at least 1 variant, got 0"),
-        ({"samples": [1, 3]}, "mine: --samples 3: expected 0 to 2"),
-        ({"samples": [True]}, "mine: --samples True: expected 0 to 2"),
+        ({"limit": 0}, "mine: --limit 0: expected a number of questions from 1"),
+        ({"limit": float("nan")}, "mine: --limit nan: expected"),
+        ({"limit": float("inf")}, "mine: --limit inf: expected"),
+        ({"samples": [1, 3]}, "mine: --samples 3: expected the number of a question, from 0 to 2"),
+        ({"samples": [True]}, "mine: --samples True: expected"),
         ({"world_size": 4}, "mine: expected at least one variant per process, got 3 variants for 4 processes"),
     ],
 )
 def test_docs_that_cannot_be_chosen(asked: dict[str, Any], message: str) -> None:
     with pytest.raises(OptionError, match=message):
-        chosen_docs("mine", [{}, {}, {}], **asked)
+        chosen_docs("mine", [{"question_id": name} for name in "abc"], **asked)
 
 
-def docs_of(*sizes: int) -> list[dict[str, Any]]:
-    """The docs of questions with these numbers of variants."""
-    return [
-        {"question_id": f"q{number}", "variants": size, "ordinal": ordinal}
-        for number, size in enumerate(sizes)
-        for ordinal in range(size)
-    ]
-
-
-def test_chosen_docs() -> None:
-    docs = docs_of(2, 1)
-    assert chosen_docs("mine", docs) == docs
-    assert chosen_docs("mine", docs, limit=2, rank=0) == docs[:2]
-    assert chosen_docs("mine", docs, samples=[2, 0, 2]) == [docs[0], docs[2]]
-
-
-CUT: list[tuple[dict[str, Any], list[str]]] = [
-    ({"limit": 3}, ["--limit", "3 variants", "all of its 4 variants", "1 whole question,", '{"questions": 1}']),
-    ({"samples": [0, 1, 5, 9]}, ["--samples", "all of its 4 to 6 variants", '{"questions": 2}']),
-    ({"samples": [0, 0, 0, 0]}, ["--samples", "all of its 4 variants"]),
-]
-
-
-@pytest.mark.parametrize(("asked", "told"), CUT)
-def test_a_cut_through_every_question_is_refused(asked: dict[str, Any], told: list[str]) -> None:
-    docs = docs_of(4, 6)
-    with pytest.raises(OptionError) as caught:
-        chosen_docs("mine", docs, **asked)
-    assert tells(str(caught.value), "mine: ", *told)
-    assert chosen_docs("mine", docs, **asked, scored=False)
-
-
-@pytest.mark.parametrize("asked", [{"limit": 4}, {"limit": 5}, {"samples": [9, 3, 2, 1, 0]}, {"limit": 99}])
-def test_one_whole_question_is_enough(asked: dict[str, Any]) -> None:
-    assert len(chosen_docs("mine", docs_of(4, 6), **asked)) == min(asked.get("limit", 5), 10)
-
-
-def test_all_docs_are_never_refused() -> None:
-    part = docs_of(4)[:2]  # as if the others were on another rank
-    assert chosen_docs("mine", part, limit=2) == part
-
-
-@pytest.mark.parametrize("asked", [{"limit": 5}, {"limit": 0.001}, {"samples": {"cora_demo": [0, 30, 31]}}], ids=str)
-def test_a_run_that_would_score_nothing_ends_before_the_first_request(asked: dict[str, Any]) -> None:
-    model = Simulated(knows)
-    with pytest.raises(OptionError, match=r"cora_demo: .* all of its 26 variants"):
-        run(model, "cora_demo", **asked)
-    assert model.prompts == []
-    count = len(run(model, "cora_demo", **asked, predict_only=True)["samples"]["cora_demo"])
-    assert count == len(model.prompts) == asked.get("limit", 3) or asked == {"limit": 0.001}
+@pytest.mark.parametrize(
+    ("asked", "chosen"),
+    [
+        ({}, [0, 1, 2, 3, 4, 5]),
+        ({"limit": 1}, [0, 1]),
+        ({"limit": 2.0, "rank": 0}, [0, 1, 2]),
+        ({"limit": 99}, [0, 1, 2, 3, 4, 5]),
+        ({"limit": 1 / 3}, [0, 1]),
+        ({"limit": 0.34}, [0, 1, 2]),  # 1.02 questions, rounded up as in the harness
+        ({"samples": [2, 0, 2]}, [0, 1, 3, 4, 5]),
+    ],
+    ids=str,
+)
+def test_whole_questions_are_chosen(asked: dict[str, Any], chosen: list[int]) -> None:
+    docs = [{"question_id": question} for question in "aabccc"]
+    assert chosen_docs("mine", docs, **asked) == chosen
 
 
 def test_a_sample_of_variants_has_whole_questions() -> None:

@@ -60,21 +60,21 @@ def test_a_line_before_the_first_request_says_what_the_run_costs(caplog: pytest.
     model = Simulated(knows)
     run(model, options={"questions": 2})
     tokens = sum(len(prompt.encode()) for prompt in model.prompts) // 4
-    assert f"cora_demo: 2 questions, 52 variants, 52 requests, about {tokens:,} prompt tokens" in caplog.text
+    assert f"cora_demo: 2 questions, 52 requests, about {tokens:,} prompt tokens" in caplog.text
     assert "invalid" not in caplog.text
 
 
-def test_a_limit_that_cuts_a_question_in_two(caplog: pytest.LogCaptureFixture) -> None:
-    values = scores(run(knows, limit=M + 5))
+def test_incomplete_questions_are_left_out(caplog: pytest.LogCaptureFixture) -> None:
+    with patch("lm_eval_cora.harness.task.chosen_docs", return_value=list(range(M + 5))):
+        values = scores(run(knows))
     assert values["cora"] == 1.0
     assert values["cora_stderr"] == "N/A"  # one question
-    line = "cora_demo: 1 of 2 questions are incomplete and left out. --limit and --samples count variants"
-    assert caplog.text.count(line) == 1  # not once per metric
+    assert caplog.text.count("cora_demo: 1 of 2 questions are incomplete and left out") == 1  # not once per metric
 
 
-def test_a_limit_below_one_question(caplog: pytest.LogCaptureFixture) -> None:
-    with patch("lm_eval_cora.harness.requests._check_cut"):  # which refuses such a limit
-        results = run(knows, limit=5)
+def test_a_run_without_a_complete_question(caplog: pytest.LogCaptureFixture) -> None:
+    with patch("lm_eval_cora.harness.task.chosen_docs", return_value=list(range(5))):
+        results = run(knows)
     values = scores(results)
     assert {values[name] for name in METRICS} == {"nan"}
     assert {values[f"{name}_stderr"] for name in METRICS} == {"N/A"}
@@ -82,13 +82,6 @@ def test_a_limit_below_one_question(caplog: pytest.LogCaptureFixture) -> None:
     assert "|cora            |↑  |NaN  |±  |   N/A|" in make_table(results)
     results.pop("samples")
     assert "NaN" not in json.dumps(results, default=handle_non_serializable)
-
-
-def test_samples_that_cut_a_question_in_two(caplog: pytest.LogCaptureFixture) -> None:
-    indices = [*range(M + 3, M - 1, -1), *range(M)]
-    values = scores(run(knows, samples={"cora_demo": indices}))
-    assert values["cora"] == 1.0
-    assert "1 of 2 questions are incomplete" in caplog.text
 
 
 def test_several_filters(tmp_path: Path) -> None:
@@ -159,8 +152,8 @@ def test_a_group_that_averages_over_an_undefined_value(tmp_path: Path, weighted:
         "group: both\ntask: [one, two]\naggregate_metric_list:\n"
         f"  - {{metric: cora, aggregation: mean, weight_by_size: {str(weighted).lower()}}}\n"
     )
-    with patch("lm_eval_cora.harness.requests._check_cut"):  # which refuses such a limit
-        results = run(knows, "both", {"questions": 2}, tmp_path, limit=5)
+    with patch("lm_eval_cora.harness.task.chosen_docs", return_value=list(range(5))):
+        results = run(knows, "both", {"questions": 2}, tmp_path)
     results.pop("samples")
     assert results["groups"]["both"]["cora,none"] == "nan"
     assert "NaN" not in json.dumps(results, default=handle_non_serializable)

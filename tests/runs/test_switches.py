@@ -13,7 +13,6 @@ import pytest
 
 from lm_eval_cora.options import OptionError
 from tests.support.index import OURS_ALONE
-from tests.support.messages import tells
 from tests.support.simulated import TASKS, Simulated, knows, run, scores
 from tests.support.tables import without_variation
 
@@ -31,51 +30,42 @@ class Refusing(Simulated):
 
 
 @both_forms
-def test_limit_as_a_number(task: str, caplog: pytest.LogCaptureFixture) -> None:
-    results = run(knows, task, limit=2 * M)
-    assert results["n-samples"][task] == {"original": 120 * M, "effective": 2 * M}
-    assert scores(results, task)["cora_stderr"] == pytest.approx(without_variation(2))  # two whole questions
-    assert "only in part" not in caplog.text
+@pytest.mark.parametrize("more", [{}, {"predict_only": True}], ids=str)
+def test_a_limit_counts_questions(task: str, more: dict[str, Any]) -> None:
+    results = run(knows, task, limit=2, **more)
+    assert [sample["doc_id"] for sample in results["samples"][task]] == list(range(2 * M))
+    if not more:
+        assert results["n-samples"][task] == {"original": 120 * M, "effective": 2 * M}
+        assert scores(results, task)["cora_stderr"] == pytest.approx(without_variation(2))
+        assert "|limit:2|seed:0|n:2x26|" in results["configs"][task]["metadata"]["signature"]
 
 
 @both_forms
-def test_limit_as_a_fraction(task: str, caplog: pytest.LogCaptureFixture) -> None:
-    # A tenth of the variants of 30 questions are three questions.
-    results = run(knows, task, {"questions": 30}, limit=0.1)
-    assert results["n-samples"][task]["effective"] == 3 * M
-    assert "only in part" not in caplog.text
+def test_a_limit_below_1_is_a_share_of_the_questions(task: str) -> None:
+    assert run(knows, task, {"questions": 30}, limit=0.1)["n-samples"][task]["effective"] == 3 * M
 
 
 @both_forms
-def test_a_limit_without_a_complete_question_ends_the_run_before_the_first_request(
-    task: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    model = Simulated(knows)
-    with pytest.raises(OptionError) as caught:
-        run(model, task, limit=10)
-    assert tells(str(caught.value), f"{task}: ", "10 variants", "26 variants", '{"questions": 1}')
-    assert model.prompts == []
-    # Without scores, the responses can be collected.
-    assert len(run(model, task, limit=10, predict_only=True)["samples"][task]) == 10
-    assert tells(caplog.text, f"{task}: 1 of 1 questions ", "no metric")
-
-
-@both_forms
-def test_samples(task: str, caplog: pytest.LogCaptureFixture) -> None:
-    results = run(knows, task, samples={task: [*range(M, 2 * M), 3]})
-    assert scores(results, task)["cora"] == 1.0
-    assert tells(caplog.text, f"{task}: 1 of 2 questions ", "--limit and --samples")
-    assert {sample["doc"]["question_id"] for sample in results["samples"][task]} == {"astronomy-01", "astronomy-02"}
+def test_samples_are_numbers_of_questions(task: str) -> None:
+    given = {task: [3, 1]}
+    results = [run(knows, task, samples=given), run(knows, task, samples=given)]  # a caller may use its dict again
+    assert scores(results[0], task)["cora"] == 1.0
+    for samples in (one["samples"][task] for one in results):
+        assert [sample["doc_id"] for sample in samples] == [*range(M, 2 * M), *range(3 * M, 4 * M)]
+        assert {sample["doc"]["question_id"] for sample in samples} == {"astronomy-02", "astronomy-04"}
+    signatures = {one["configs"][task]["metadata"]["signature"] for one in results}
+    assert len(signatures) == 1
+    assert "|samples:" in signatures.pop()
 
 
 @both_forms
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"limit": 0}, "--limit: expected at least 1 variant, got 0"),
-        ({"limit": -1}, "--limit: expected at least 1 variant, got -3120"),
-        ({"samples": [5, 120 * M]}, "--samples 3120: expected 0 to 3119"),
-        ({"samples": [-1]}, "--samples -1: expected 0 to 3119"),
+        ({"limit": 0}, "--limit 0: expected a number of questions"),
+        ({"limit": -1}, "--limit -1: expected a number of questions"),
+        ({"samples": [5, 120]}, "--samples 120: expected the number of a question, from 0 to 119"),
+        ({"samples": [-1]}, "--samples -1: expected"),
     ],
 )
 def test_docs_that_do_not_exist(task: str, arguments: dict[str, Any], message: str) -> None:
@@ -194,19 +184,21 @@ def test_all_of_them_on_the_command_line(tmp_path: Path, hub: Path) -> None:
     }
     done = subprocess.run(command, cwd=hub, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
-    # 24 of 60 variants: one whole question, 8 * 4 + 6 * 2 + 6 * 3 = 62 letters, and four variants of another, 16 more.
-    assert "cora_mmlu: 1 of 2 questions " in done.stderr
+    # Two of three questions, each with 8 * 4 + 6 * 2 + 6 * 3 = 62 letters.
     assert "cora_mmlu: --cache_requests is disabled" in done.stderr
-    assert "cora_mmlu_mc: 2 questions, 24 variants, 78 requests, one per letter, about" in done.stderr
+    assert "cora_mmlu_mc: 2 questions, 40 variants, 124 requests, one per letter, about" in done.stderr
     (file,) = (tmp_path / "out").rglob("results_*.json")
     results = json.loads(file.read_text())
     forms = {"cora_mmlu": (5, "generate|reader:flexible"), "cora_mmlu_mc": (2, "loglikelihood")}
     for task, (version, form) in forms.items():
         signature = results["configs"][task]["metadata"]["signature"]
         assert signature.startswith(f"cora|task:{task}@{version}|data:")
-        assert f"|probe:divergent|form:{form}|shots:2@4|exemplars:ff6e55db-category-published|seed:4|" in signature
-        assert "|questions:3|n:1x20|invalid:" in signature
+        assert (
+            f"|probe:divergent|form:{form}|shots:2@4|exemplars:ff6e55db-category-published|limit:0.4|seed:4|"
+            in signature
+        )
+        assert "|limit:0.4|seed:4|questions:3|n:2x20|invalid:" in signature
         (samples,) = (tmp_path / "out").rglob(f"samples_{task}_2*.jsonl")
         lines = [json.loads(line) for line in samples.read_text().splitlines()]
-        assert len(lines) == 24
+        assert len(lines) == 40
         assert lines[0]["arguments"]["gen_args_0"]["arg_0"].startswith("Be brief.\n\nQuestion: In dev ")
