@@ -1,11 +1,16 @@
-"""Measure the cost of the start-up module at each start of Python, compared with an empty module and with Python.
+"""Measure what the package costs at each start of Python, and how long a run takes until its first request.
 
     python benchmarks/startup.py --repeats 200
+
+**A start of Python**, with our start-up module and with an empty one.
 
 Both modules are compiled and imported by a .pth file, each in a separate virtual environment with 150 folders in
 site-packages. Ours is a package with one file, as the wheel installs it. Before it, another .pth file imports a module
 from site-packages, as with an editable harness: the first such import is slower, because it reads the folder. The two
 environments are started in turn, under `-X importtime`.
+
+**A run** of one question of the demo with the harness' dummy model, with `lm-eval-cora run` and with `lm_eval run`, in
+turn: seconds of processor time up to the first request.
 """
 
 from __future__ import annotations
@@ -13,8 +18,10 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import resource
 import statistics
 import subprocess
+import sys
 import tempfile
 import venv
 from pathlib import Path
@@ -52,18 +59,44 @@ def environment_with(folder: Path, name: str, source: str, file: str) -> Path:
     return python
 
 
+TO_FIRST_REQUEST = """
+import runpy, sys
+from lm_eval.models.dummy import DummyLM
+def stop(*_, **__):
+    sys.exit(3)
+DummyLM.generate_until = stop
+sys.argv = sys.argv[1:]
+runpy.run_module(sys.argv[0], run_name="__main__")
+"""
+
+
+def seconds_to_first_request(command: str) -> float:
+    """Processor time of `lm_eval run` or `lm-eval-cora run` until the model is asked."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    arguments = "run --model dummy --tasks cora_demo --limit 1".split()
+    environment = {**os.environ, "HF_HUB_OFFLINE": "1"}
+    words = [sys.executable, "-c", TO_FIRST_REQUEST, command, *arguments]
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
+    if "Running generate_until requests" not in done.stderr:
+        raise SystemExit(f"{command}: {done.stderr[-500:]}")
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+
+
 def main() -> None:
     """Time both modules and print the results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeats", type=int, default=100, help="starts with each module (default: 100)")
-    repeats = parser.parse_args().repeats
+    parser.add_argument("--runs", type=int, default=5, help="runs with each command (default: 5)")
+    given = parser.parse_args()
+    repeats = given.repeats
     source = (Path(__file__).parents[1] / "lm_eval_cora" / "discovery" / f"{MODULE}.py").read_text(encoding="utf-8")
     with tempfile.TemporaryDirectory() as temporary:
-        ours = environment_with(Path(temporary) / "ours", MODULE, source, f"{MODULE}/__init__.py")
+        mine = environment_with(Path(temporary) / "ours", MODULE, source, f"{MODULE}/__init__.py")
         empty = environment_with(Path(temporary) / "empty", "_empty", "", "_empty.py")
         costs: dict[str, list[tuple[int, int]]] = {"ours": [], "empty": []}
         for _ in range(repeats):
-            costs["ours"].append(microseconds(ours, MODULE))
+            costs["ours"].append(microseconds(mine, MODULE))
             costs["empty"].append(microseconds(empty, "_empty"))
     print(f"{repeats} starts each, microseconds{'':8}{'lowest':>8}{'median':>8}{'highest':>8}")
     for label, name in (("our start-up module", "ours"), ("an empty module", "empty")):
@@ -72,6 +105,10 @@ def main() -> None:
     ratio = statistics.median(one / other for (one, _), (other, _) in zip(*costs.values(), strict=True))
     share = statistics.median(cost / total for cost, total in costs["ours"])
     print(f"ours against an empty module: {ratio:.2f}; share of all imports of a bare start: {share:.1%}")
+    spent = [[seconds_to_first_request(name) for name in ("lm_eval_cora", "lm_eval")] for _ in range(given.runs)]
+    ours, plain = (statistics.median(column) for column in zip(*spent, strict=True))
+    print(f"processor time to the first request, median of {given.runs} runs each, seconds")
+    print(f"lm-eval-cora run {ours:.1f}, lm_eval run {plain:.1f}, ratio {ours / plain:.2f}")
 
 
 if __name__ == "__main__":

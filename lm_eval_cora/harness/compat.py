@@ -19,7 +19,9 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
 from typing import Any
 
+from lm_eval import tasks
 from lm_eval.models import api_models
+from lm_eval.tasks import TaskManager
 
 from lm_eval_cora.records import Record
 
@@ -300,6 +302,11 @@ def tasks_from(process_tasks: Callable[..., Any]) -> AbstractContextManager[None
     from lm_eval.config.evaluate_config import EvaluatorConfig
 
     return _replaced(EvaluatorConfig, "process_tasks", process_tasks)
+
+
+def finding_tasks_with(manager: TaskManager) -> AbstractContextManager[None]:
+    """Make `EvaluatorConfig.process_tasks` use this manager. Its own one always reads the task files of the harness."""
+    return _replaced(tasks, "TaskManager", lambda **_: manager)
 
 
 def after_saving(note: Callable[[], None]) -> AbstractContextManager[None]:

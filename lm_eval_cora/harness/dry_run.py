@@ -6,7 +6,7 @@ import logging
 import re
 from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, redirect_stderr
+from contextlib import contextmanager, nullcontext, redirect_stderr
 from dataclasses import fields
 from io import StringIO
 from pathlib import Path
@@ -14,14 +14,15 @@ from typing import Any
 
 from lm_eval.config.evaluate_config import EvaluatorConfig
 from lm_eval.tasks import TaskManager
+from lm_eval.tasks._index import Kind
 
 from lm_eval_cora.benchmarks import BenchmarkError
 from lm_eval_cora.discovery.fragments import register_tag
-from lm_eval_cora.discovery.location import with_tasks_folder
+from lm_eval_cora.discovery.location import tasks_folder, with_tasks_folder
 from lm_eval_cora.harness.asking import AskingLM
 from lm_eval_cora.harness.back_ends import in_a_line
 from lm_eval_cora.harness.checks import given_metadata
-from lm_eval_cora.harness.compat import parsed
+from lm_eval_cora.harness.compat import finding_tasks_with, parsed
 from lm_eval_cora.harness.task import CoraTask
 from lm_eval_cora.options import OptionError
 from lm_eval_cora.question import shorten
@@ -115,8 +116,7 @@ def check_tasks(settings: EvaluatorConfig, model: AskingLM) -> tuple[TaskManager
     with silence():
         # Register it here, so that this command does not depend on the start-up module.
         register_tag()
-        given = settings.include_path or []  # a --config file may contain a list
-        settings.include_path = with_tasks_folder(given if isinstance(given, list) else [given])
+        settings.include_path = with_tasks_folder(_listed(settings.include_path or []))  # a --config file has a list
         manager = _manager(settings, settings.include_path)
         if not isinstance(settings.samples or {}, dict) or not all(map(_is_list, (settings.samples or {}).values())):
             raise OptionError(
@@ -141,19 +141,34 @@ def check_tasks(settings: EvaluatorConfig, model: AskingLM) -> tuple[TaskManager
 
 
 def _manager(settings: EvaluatorConfig, folders: Sequence[str | Path]) -> TaskManager:
-    """Let the harness find the tasks.
+    """Let the harness find the tasks. Reading its own task files takes ten seconds, so skip them if it can.
 
     Raises:
         OptionError: If a task does not exist, or a task file given by its path cannot be read.
     """
+    without_defaults = TaskManager(include_path=folders, include_defaults=False, metadata=settings.metadata or {})
+    names = [name for given in _listed(settings.tasks) for name in str(given).split(",")]
+    enough = all(_is_complete(without_defaults.task_index.get(name)) for name in names)
     try:
-        return settings.process_tasks(settings.metadata)
+        with finding_tasks_with(without_defaults) if enough else nullcontext():
+            return settings.process_tasks(settings.metadata)
     except Exception as error:  # reading a task file may raise any error
         unknown = str(error).removeprefix(_NOT_FOUND)
         if not isinstance(error, ValueError) or unknown == str(error):
             raise OptionError(f"--tasks: a task file cannot be read: {in_a_line(error)}") from error
-    # Without the tasks of the harness: reading them takes ten seconds.
-    raise _not_found(unknown.split(", "), TaskManager(include_path=folders, include_defaults=False), folders)
+    raise _not_found(unknown.split(", "), without_defaults, folders)
+
+
+def _is_complete(entry: Any) -> bool:
+    """Whether an entry of the index is a task, or a group of ours. Other groups may contain tasks of the harness."""
+    if entry is None:
+        return False
+    is_ours = entry.yaml_path is not None and entry.yaml_path.is_relative_to(tasks_folder())
+    return is_ours or entry.kind in (Kind.TASK, Kind.PY_TASK)
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
 
 
 _NOT_FOUND = "Tasks not found: "

@@ -156,6 +156,19 @@ def test_all_arguments_of_the_harness_reach_it(run: Commands, name: str) -> None
     assert f"asked:{len(asked_of(plain.samples())) / len(plain.samples()):.1%}" in stopped.signature()
 
 
+@pytest.mark.parametrize(
+    ("named", "read"), [("cora_demo,foreign", False), ("cora_demo*", True), ("grouped", True), ("nowhere", True)]
+)
+def test_the_task_files_of_the_harness_are_read_only_if_needed(
+    run: Commands, tmp_path: Path, named: str, read: bool
+) -> None:
+    foreign(tmp_path)
+    (tmp_path / "grouped.yaml").write_text("group: grouped\ntask: [foreign]\n")
+    with patch("lm_eval.tasks.TaskManager", side_effect=partial(TaskManager, include_defaults=False)) as manager:
+        run.ours("--limit", 1, tasks=named, include=tmp_path)
+    assert manager.called is read
+
+
 def test_a_config_file(run: Commands, tmp_path: Path) -> None:
     path = tmp_path / "config.yaml"
     path.write_text("gen_kwargs: {max_gen_toks: 33}\nlimit: 2\nmodel_args: {skill: read}\n")
