@@ -73,7 +73,7 @@ runpy.run_module(sys.argv[0], run_name="__main__")
 def seconds_to_first_request(command: str) -> float:
     """Processor time of `lm_eval run` or `lm-eval-cora run` until the model is asked."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    arguments = "run --model dummy --tasks cora_demo --limit 1".split()
+    arguments = ["run", "--model", "dummy", "--tasks", "cora_demo", "--limit", "1"]
     environment = {**os.environ, "HF_HUB_OFFLINE": "1"}
     words = [sys.executable, "-c", TO_FIRST_REQUEST, command, *arguments]
     done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)

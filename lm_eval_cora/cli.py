@@ -72,7 +72,7 @@ def _flush(stream: TextIO) -> None:
 def _main(arguments: Sequence[str] | None) -> int:
     given, others = make_parser(_COMMANDS).parse_known_args(arguments)
     if others and given.command is not run_harness:
-        given.usage_error(f"unrecognized arguments: {' '.join(others)}")
+        given.parser.error(f"unrecognized arguments: {' '.join(others)}")
     given.others = others
     given.typed = _typed(sys.argv[1:] if arguments is None else arguments)
     for folder in remove_leftovers():

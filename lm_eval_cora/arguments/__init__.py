@@ -34,8 +34,7 @@ def make_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
         run: The function of each command.
 
     Returns:
-        A parser. Its namespaces contain the function as `command`, and as `usage_error` the function that reports
-        wrong arguments and exits.
+        A parser. Its namespaces contain the function as `command`, and the parser of the command as `parser`.
     """
     parser = Parser(
         prog="lm-eval-cora",

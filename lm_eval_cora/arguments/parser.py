@@ -79,7 +79,7 @@ def add_command(
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=abbreviations,
     )
-    parser.set_defaults(command=run, usage_error=parser.usage_error, error_status=error_status)
+    parser.set_defaults(command=run, parser=parser, error_status=error_status)
     parser.usage_status = max(Parser.usage_status, error_status)  # 2 is a result of `gate`
     return parser
 

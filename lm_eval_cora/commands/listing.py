@@ -21,12 +21,14 @@ def list_tasks(given: argparse.Namespace) -> None:
     metadata, names = _metadata(given) if given.metadata else ({}, given.names)
     if given.path:
         if given.check or names:
-            given.usage_error("--path: expected neither TASK nor --check. Use --path alone")
+            given.parser.error("--path: expected neither TASK nor --check. Use --path alone")
         print(tasks_folder())
         return
     if given.check:
         if not names:
-            given.usage_error("--check: expected a task or group, for example: lm-eval-cora tasks --check cora_medqa")
+            given.parser.usage_error(
+                "--check: expected a task or group, for example: lm-eval-cora tasks --check cora_medqa"
+            )
         if given.include_path and not given.include_path.is_dir():
             raise ReportError(f"--include_path {given.include_path}: there is no such folder")
         with importing_the_harness():

@@ -26,7 +26,7 @@ def write_report(given: argparse.Namespace) -> None:
     if kind == "html" or given.figures:
         check_drawing()  # reading the runs may take minutes
     if given.width and not given.figures:
-        given.usage_error("--width: expected --figures DIR, too")
+        given.parser.error("--width: expected --figures DIR, too")
     output = given.output or (Path("report.html") if kind == "html" else STDOUT)
     check_output(output)
     if given.figures:
@@ -69,7 +69,7 @@ def _format_of(output: Path | None) -> str:
 def print_comparison(given: argparse.Namespace) -> None:
     """Print the differences between models."""
     if given.output:
-        given.usage_error("-o: expected --history, too")
+        given.parser.error("-o: expected --history, too")
     found = compare_models(
         given.out,
         reader=given.reader,

@@ -6,6 +6,9 @@ import argparse
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
+
+import yaml
 
 from lm_eval_cora.commands.output import say
 from lm_eval_cora.report import ReportError
@@ -31,7 +34,9 @@ def run_harness(given: argparse.Namespace) -> None:
     with importing_the_harness():
         from lm_eval_cora.harness.run import RunDied, run  # takes seconds
 
-    as_the_harness_parses(given, given.others)
+    config = as_the_harness_parses(given, given.others).config
+    if config:
+        _add_options(given, Path(config))
     try:
         run(
             given.others,
@@ -42,6 +47,7 @@ def run_harness(given: argparse.Namespace) -> None:
             limits=given.max_gen_toks,
             keeps=not given.no_cache,
             command=given.typed,
+            config_keys=OPTIONS,
         )
     except RunDied as died:
         if isinstance(died.__cause__, KeyboardInterrupt):
@@ -49,6 +55,27 @@ def run_harness(given: argparse.Namespace) -> None:
             raise died.__cause__ from None
         say("")  # end the line of a progress bar
         raise ReportError(str(died)) from died.__cause__
+
+
+OPTIONS = ("stop", "budget", "target_stderr", "target", "max_gen_toks", "no_cache", "verbose")
+"""Our options of `run`. They can also be in a --config file, written with underscores or as on the command line."""
+
+
+def _add_options(given: argparse.Namespace, config: Path) -> None:
+    """Add our options from a --config file, unless the command line has them."""
+    try:
+        content = yaml.safe_load(config.read_text(encoding="utf-8"))
+    except (OSError, ValueError, yaml.YAMLError):  # the harness reports it
+        return
+    for key, value in content.items() if isinstance(content, dict) else ():
+        name = str(key).replace("-", "_")
+        if name in OPTIONS and not getattr(given, name) and value not in (None, False):
+            text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
+            option = f"--{name}" if value is True else f"--{name}={text}"
+            read, unknown = given.parser.parse_known_args([option])
+            if unknown:
+                given.parser.error(f"{config}: {key}: {value}: unexpected value")
+            setattr(given, name, getattr(read, name))
 
 
 def as_the_harness_parses(given: argparse.Namespace, arguments: Sequence[str]) -> argparse.Namespace:
@@ -60,7 +87,7 @@ def as_the_harness_parses(given: argparse.Namespace, arguments: Sequence[str]) -
         return harness_arguments(arguments)
     except UsageError as error:
         how = f". {_HOW}" if "--metadata" in arguments and "recognized" not in str(error) else ""
-        given.usage_error(f"{error}{how}", others=harness_options())
+        given.parser.usage_error(f"{error}{how}", others=harness_options())
         raise
 
 

@@ -201,7 +201,12 @@ def check_metadata(task: str, metadata: Mapping[str, Any]) -> None:
     """
     known = _known_metadata()
     given = metadata if known is None else known
-    misplaced = [name for name in given if _is_misplaced(name)]
+    if text := "".join(f"{name}{value or ''}, " for name, value in given.items() if "{" in str(name)).rstrip(", "):
+        raise OptionError(  # the harness takes the text of a --config file for key=value pairs
+            f"{task}: metadata: expected an object in the --config file, got the text {shorten(text)!r}. Remove the "
+            "quotes around it"
+        )
+    misplaced = [name for name, value in given.items() if _is_misplaced(name, value, task)]
     unsure = [name for name in misplaced if known is None and name in AMBIGUOUS]
     if wrong := [name for name in misplaced if name not in unsure]:
         raise OptionError(
@@ -233,9 +238,10 @@ def _without(merged: Mapping[str, Any], model_args: Mapping[str, Any] | str | No
     }
 
 
-def _is_misplaced(name: object) -> bool:
-    """Whether a key is an option outside of `cora`, or a misspelled `cora`, such as `CORA` or `cora.seed`."""
-    return name in Options.names() or (name != _KEY and str(name).strip().lower().partition(".")[0] == _KEY)
+def _is_misplaced(name: object, value: object, task: str) -> bool:
+    """Whether a key is an option, the options of one task, or a misspelled `cora`, such as `CORA` or `cora.seed`."""
+    by_task = isinstance(value, Mapping) and (name == task or str(name).startswith(f"{_KEY}_"))
+    return by_task or name in Options.names() or (name != _KEY and str(name).strip().lower().partition(".")[0] == _KEY)
 
 
 def _corrected(given: Mapping[str, Any], misplaced: Sequence[str], *, others: bool) -> str:

@@ -304,6 +304,18 @@ def tasks_from(process_tasks: Callable[..., Any]) -> AbstractContextManager[None
     return _replaced(EvaluatorConfig, "process_tasks", process_tasks)
 
 
+def leaving_out(keys: Iterable[str]) -> AbstractContextManager[None]:
+    """Leave keys out of a --config file: `EvaluatorConfig` accepts only its own fields."""
+    from lm_eval.config.evaluate_config import EvaluatorConfig
+
+    load = EvaluatorConfig.load_yaml_config
+
+    def rest(path: Any) -> dict[str, Any]:
+        return {key: value for key, value in load(path).items() if str(key).replace("-", "_") not in keys}
+
+    return _replaced(EvaluatorConfig, "load_yaml_config", staticmethod(rest))
+
+
 def finding_tasks_with(manager: TaskManager) -> AbstractContextManager[None]:
     """Make `EvaluatorConfig.process_tasks` use this manager. Its own one always reads the task files of the harness."""
     return _replaced(tasks, "TaskManager", lambda **_: manager)

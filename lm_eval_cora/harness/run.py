@@ -31,6 +31,7 @@ from lm_eval_cora.harness.compat import (
     TOKEN_LIMITS,
     after_saving,
     leave_out_empty_stops,
+    leaving_out,
     model_made_by,
     parsed,
     tasks_from,
@@ -141,6 +142,7 @@ def run(
     limits: Sequence[int] = (),
     keeps: bool = True,
     command: str = "",
+    config_keys: Sequence[str] = (),
 ) -> None:
     """Check the tasks, then do what `lm_eval run` does with these arguments, without unnecessary requests.
 
@@ -153,6 +155,7 @@ def run(
         limits: Increasing token limits for written answers. The next limit is for responses that one cuts off.
         keeps: Whether to keep greedy answers beside the results, so that a later run can resume.
         command: The command that the user typed, for error messages.
+        config_keys: Keys of a --config file that are not for the harness.
 
     Raises:
         OptionError: If a task or an option is wrong, before the first request.
@@ -161,7 +164,8 @@ def run(
     """
     setup_logging()
     harness, given = parsed(arguments)
-    settings = _configured(given)
+    with leaving_out(config_keys):
+        settings = _configured(given)
     if limits and (given_twice := {"max_gen_toks", *TOKEN_LIMITS}.intersection(settings.gen_kwargs)):
         message = f"--max_gen_toks and --gen_kwargs {min(given_twice)} both limit the tokens. Remove one of them"
         raise OptionError(message)
@@ -189,6 +193,7 @@ def run(
         return manager
 
     with (
+        leaving_out(config_keys),
         model_made_by(get_model(settings.model), partial(_maker, settings, back_end, wrap)),
         tasks_from(process_tasks),
         after_saving(this.finish),

@@ -15,6 +15,7 @@ import lm_eval.models
 import pytest
 from lm_eval import simple_evaluate
 from lm_eval.tasks import TaskManager
+from lm_eval.utils import simple_parse_args_string
 
 from lm_eval_cora.harness.checks import AMBIGUOUS, check_metadata, given_metadata
 from lm_eval_cora.harness.dry_run import dry_run
@@ -61,6 +62,8 @@ CORRECTED: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"CORA": {"questions": 1}, "cora": {"seed": 2}}, {"cora": {"seed": 2, "questions": 1}}),
     ({"Cora.questions": 4, "cora.seed": 1}, {"cora": {"questions": 4, "seed": 1}}),
     ({"seed": 1, "cora": {"seed": 2}}, {"cora": {"seed": 2}}),
+    ({"cora_demo": {"questions": 5}}, {"cora": {"questions": 5}}),
+    ({"mine": {"seed": 1}}, {"cora": {"seed": 1}}),  # the name of the task
     ({"Cora": "x"}, {"cora": {"seed": 1}}),  # no option to correct, so the error has an example
     ({"nota_text": 'Nobody\'s "fault" é'}, {"cora": {"nota_text": 'Nobody\'s "fault" é'}}),
 ]
@@ -81,6 +84,12 @@ def test_the_error_prints_what_to_paste(given: dict[str, Any], expected: dict[st
 )
 def test_other_metadata_is_no_error(given: dict[str, Any]) -> None:
     assert told(given) == ""
+
+
+@pytest.mark.parametrize("text", ['{"cora": {"questions": 2}}', '{"cora": {"questions": 2, "nota_text": "a=b"}}'])
+def test_the_text_of_a_config_file_is_refused(text: str) -> None:
+    message = told(simple_parse_args_string(text))  # as the harness reads it
+    assert tells(message, "mine: ", "--config", '{"cora": {"questions": 2', "quotes")
 
 
 def test_model_arguments_are_no_mistake() -> None:

@@ -180,6 +180,30 @@ def test_a_config_file(run: Commands, tmp_path: Path) -> None:
     assert len(stopped.samples()) == 52
 
 
+def test_our_options_in_a_config_file(run: Commands, tmp_path: Path) -> None:
+    path = tmp_path / "config.yaml"
+    path.write_text("stop: exact\nmax_gen_toks: 64\ntarget-stderr: null\nno_cache: true\nbudget: 60\n")
+    ran = run.ours("--config", path, "--budget", 50)
+    assert {"stop:exact", "budget:50"} <= set(ran.signature()), "the command line replaces the file"
+    assert ran.samples()[0]["arguments"]["gen_args_0"]["arg_1"]["max_gen_toks"] == 64
+    assert not list(ran.folder.rglob("*.db"))
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("stop: exat", "argument --stop: invalid choice: 'exat'"),
+        ("budget: true", "argument --budget: expected one argument"),
+        ("stop: [exact, exact]", "argument --stop: invalid choice: 'exact,exact'"),
+    ],
+)
+def test_wrong_options_in_a_config_file(run: Commands, tmp_path: Path, line: str, told: str) -> None:
+    (tmp_path / "config.yaml").write_text(line)
+    ran = run.ours("--config", tmp_path / "config.yaml")
+    assert (ran.code, ran.models) == (2, [])
+    assert told in ran.err
+
+
 def test_identical_prompts_are_asked_once_and_nothing_else_changes(run: Commands, tmp_path: Path) -> None:
     copied(tmp_path, "first")
     copied(tmp_path, "twin")
