@@ -14,7 +14,15 @@ from lm_eval_cora.formats import FORMATS
 from lm_eval_cora.loading import load_questions
 from lm_eval_cora.options import OptionError, Options
 from lm_eval_cora.probes import PROBES, Probe, Setting
-from lm_eval_cora.prompting.template import Templates, make_templates, own_templates
+from lm_eval_cora.prompting.template import (
+    OwnPrompt,
+    Template,
+    TemplateError,
+    Templates,
+    check_own_prompt,
+    make_templates,
+    own_templates,
+)
 from lm_eval_cora.question import Form, OpenQuestion, Question
 from lm_eval_cora.suggestions import did_you_mean
 from lm_eval_cora.task_files import benchmark
@@ -126,7 +134,27 @@ def variants_of_all(
                 f"one of these probes: {', '.join(other.name for other in PROBES.values() if other.open_questions)}"
             )
         variants += probe.expand(question, setting)
+    if options.prompt is not None:
+        _ask_with(options.prompt, variants)
     return variants
+
+
+def _ask_with(prompt: str, variants: Iterable[Variant]) -> None:
+    """Ask all variants with the user's prompt.
+
+    Raises:
+        OptionError: If the prompt is wrong.
+    """
+    examples: dict[str, tuple[str, tuple[str, ...]]] = {}
+    for variant in variants:
+        examples.setdefault(variant.ask, (variant.question, variant.choices))
+        variant.template = OwnPrompt("own", prompt, ask=variant.ask)
+    try:
+        check_own_prompt(prompt, examples)
+    except TemplateError as error:
+        raise OptionError(f"option 'prompt': {error}") from None
+    if at_end := [ask for ask in examples if FORMATS[ask].uses_templates]:
+        _warn_if_silent("option 'prompt'", [OwnPrompt(at_end[0], prompt)], _READ_FROM[not FORMATS[at_end[0]].is_open])
 
 
 def uses_templates(probe: Probe, form: Form) -> bool:
@@ -147,6 +175,15 @@ def check_options(probe: Probe, options: Options, form: Form) -> None:
     Raises:
         OptionError: If there is such an option.
     """
+    if options.prompt is not None and (not probe.kinds or options.templates is not None):
+        why = (
+            "the option 'templates' is set, too"
+            if probe.kinds
+            else f"the probe {probe.name!r} compares several prompts"
+        )
+        raise OptionError(
+            f"option 'prompt': {why}. Pass one of 'prompt' and 'templates', and run such tasks separately"
+        )
     accepted = {name for other in PROBES.values() if other.study == probe.study for name in other.options}
     if not uses_templates(probe, form):
         accepted.discard("templates")
@@ -183,12 +220,16 @@ def read_templates(path: Path, *, has_options: bool) -> Templates:
             f"option 'templates': {path}: {error}. Expected a JSON file with a list such as {_EXAMPLE[has_options]}. "
             "Questions with options and MATH need different files, so run them separately"
         ) from None
-    expected = _READ_FROM[has_options]
-    if silent := [template.name for template in templates.all if expected not in template.prompt.lower()]:
+    _warn_if_silent(f"option 'templates': {path}", templates.all, _READ_FROM[has_options])
+    return templates
+
+
+def _warn_if_silent(where: str, templates: Iterable[Template], expected: str) -> None:
+    """Warn of templates without the words after which the reader looks for the answer."""
+    if silent := [template.name for template in templates if expected not in template.prompt.lower()]:
         _logger.warning(
-            "option 'templates': %s: %s: expected %r in the template, because the reader looks for the answer after it",
-            path,
+            "%s: %s: expected %r in the template, because the reader looks for the answer after it",
+            where,
             ", ".join(silent),
             expected,
         )
-    return templates

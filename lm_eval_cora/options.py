@@ -38,6 +38,7 @@ class Options:
         variants: 1 asks one variant of each question, drawn by `seed`, as in the cheap MCQA+. None asks all variants.
         orders: The orders of the options that the order probe asks.
         templates: Path of a file with the user's prompts for the prompts, order and sampling probes.
+        prompt: The user's prompt, a Jinja template, for all probes except the prompts probe.
         request_seeds: Whether the sampling probe sends a different seed with each sample. None sends seeds to APIs with
             a seed parameter and to replicas of vLLM.
         reader: How responses are read: `flexible`, or `strict` by the papers' rules.
@@ -54,6 +55,7 @@ class Options:
     variants: int | None = None
     orders: Orders = "swap"
     templates: str | None = None
+    prompt: str | None = None
     request_seeds: bool | None = None
     reader: Reader = "flexible"
     declared: Mapping[str, Any] = field(default_factory=dict)
@@ -221,6 +223,12 @@ OPTIONS: dict[str, Option] = {
         values.line,
         "A JSON file with [prompts of your own](../tasks/README.md#prompts-of-your-own).",
         "SCORE's templates for its benchmarks, ten of ours for the others",
+    ),
+    "prompt": Option(
+        "a Jinja template",
+        values.text,
+        "A [prompt of your own](../tasks/README.md#prompts-of-your-own) for all variants.",
+        "the prompt of the task",
     ),
     "request_seeds": Option(
         "true or false",

@@ -11,10 +11,12 @@ import pytest
 
 import lm_eval_cora as cora
 from lm_eval_cora.benchmarks import BenchmarkError
+from lm_eval_cora.formats import FORMATS
 from lm_eval_cora.harness.docs import doc_to_text, process_docs
 from lm_eval_cora.harness.loading import load_benchmark
 from lm_eval_cora.options import OptionError, Options
 from lm_eval_cora.probes import PROBES
+from lm_eval_cora.question import Question
 from lm_eval_cora.task_files import benchmark
 
 ROWS = [
@@ -50,6 +52,56 @@ def test_user_templates(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="template"):
         cora.expand(ROWS, probe="prompts", templates=str(path))
     assert cora.expand(ROWS, probe="sampling", templates=str(path))[0].prompt.endswith("The best answer is:")
+
+
+OWN = """{% if ask == "yes_no" %}Vrai ?{% elif ask == "select_all" %}Toutes :{% else %}Une seule :{% endif %}
+{{ question }}
+{% for letter, text in options -%}
+{{ letter }}) {{ text }}
+{% endfor %}Réponse :
+"""
+
+
+@pytest.mark.parametrize("probe", [name for name in PROBES if name != "prompts"])
+def test_a_prompt_of_ones_own(probe: str) -> None:
+    begins = {"yes_no": "Vrai ?", "select_all": "Toutes :"}
+    for variant in cora.expand(ROWS, probe=probe, prompt=OWN):
+        options = "".join(f"{letter}) {text}\n" for letter, text in zip("ABCDEFGHIJ", variant.choices, strict=False))
+        begin = begins.get(variant.ask, "Une seule :")
+        assert variant.prompt == f"{begin}\n{variant.question}\n{options}Réponse :"
+        assert FORMATS[variant.ask].context(vars(variant)) == variant.prompt, "also if letters are scored"
+        exemplar = FORMATS[variant.ask].exemplar(Question("q", "Dry?", ("Sand", "Sea"), 0), vars(variant))
+        assert exemplar["text"].startswith(f"{begin}\nDry?\nA) Sand\n")
+
+
+@pytest.mark.parametrize(
+    ("probe", "prompt", "told"),
+    [
+        ("divergent", "{{ question", "unexpected end of template"),
+        ("divergent", "{{ stem }}", "'stem' is undefined. The variables are question, options"),
+        ("divergent", "{{ question.__class__ }}", "unsafe"),
+        ("divergent", "{{ 1 / 0 }}", "division by zero"),
+        ("divergent", "{{ letters }}", "'What is frozen water?' is missing"),
+        ("order", "{{ question }}", "'Ice' is missing"),
+        ("plus", "{{ question }} {{ options }}", "expected other words if the variable `ask` is 'letter'"),
+        ("prompts", OWN, "the probe 'prompts' compares several prompts"),
+        ("order", "", "expected a Jinja template"),
+    ],
+)
+def test_a_prompt_is_checked(probe: str, prompt: str, told: str) -> None:
+    with pytest.raises(OptionError) as caught:
+        cora.expand(ROWS, probe=probe, prompt=prompt)
+    assert told in str(caught.value)
+
+
+def test_a_prompt_beside_templates_is_refused() -> None:
+    with pytest.raises(OptionError, match="'templates' is set, too"):
+        cora.expand(ROWS, probe="order", prompt=OWN, templates="mine.json")
+
+
+def test_a_prompt_without_the_words_before_the_answer_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:
+    cora.expand(ROWS, probe="order", prompt=OWN)
+    assert "option 'prompt': best_answer: expected 'best answer is' in the template" in caplog.text
 
 
 @pytest.mark.parametrize(

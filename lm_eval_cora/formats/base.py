@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from lm_eval_cora.answers import CHOOSES_NOTHING, Answer, Reader, Reason
 from lm_eval_cora.answers.likelihood import most_likely
-from lm_eval_cora.prompting import question_block
+from lm_eval_cora.prompting import render
 from lm_eval_cora.question import LETTERS, OpenQuestion, Question
 
 if TYPE_CHECKING:
@@ -32,6 +32,8 @@ class AnswerFormat(ABC):
         picks_one: Whether the answer is one of the printed options.
         is_open: Whether the question has no options and the answer is compared with a reference answer.
         uses_templates: Whether the prompt is rendered with a template of the benchmark.
+        instructs: Name of the format's template with an instruction, for variants without a template of their own.
+        asks: Name of the template without the instruction.
         shows: Smallest and largest number of options that the prompt prints.
     """
 
@@ -42,18 +44,26 @@ class AnswerFormat(ABC):
     picks_one: ClassVar[bool] = False
     is_open: ClassVar[bool] = False
     uses_templates: ClassVar[bool] = False
+    instructs: ClassVar[str] = "letter"
+    asks: ClassVar[str] = "question"
     shows: ClassVar[tuple[int, int]] = (2, len(LETTERS))
 
     # ---- the prompt
 
     def prompt(self, doc: Doc) -> str:
-        """Return the prompt of the generate form: the variant's template with the question and its options."""
-        prompt: str = doc["template"].render(doc["question"], doc["choices"], doc["category"])
-        return prompt
+        """Return the prompt of the generate form: the template of the variant or of the format, with the question."""
+        return self._render(doc, self.instructs)
 
     def context(self, doc: Doc) -> str:
-        """Return the question without an instruction, for exemplars and for the loglikelihood form."""
-        return self.prompt(doc) if self.uses_templates else question_block(doc["question"], doc["choices"])
+        """Return the prompt for exemplars and for the loglikelihood form, without the instruction of the format."""
+        return self._render(doc, self.asks)
+
+    def _render(self, doc: Doc, template: str) -> str:
+        own = doc.get("template")
+        if own is None:
+            return render(template, doc["question"], doc["choices"])
+        prompt: str = own.render(doc["question"], doc["choices"], doc["category"])
+        return prompt
 
     def scored(self, doc: Doc) -> list[str]:
         """Return the answers whose log-likelihoods are scored."""

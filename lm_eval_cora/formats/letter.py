@@ -10,7 +10,6 @@ from lm_eval_cora.answers import Answer, Reason
 from lm_eval_cora.answers.choice import find_letter
 from lm_eval_cora.answers.head import head_of, why_nothing
 from lm_eval_cora.formats.base import AnswerFormat, Doc
-from lm_eval_cora.prompting import render
 from lm_eval_cora.question import LETTERS
 
 _HEAD = 256
@@ -92,10 +91,6 @@ class Letter(AnswerFormat):
     description = "a letter"
     instruction = "Reply with the letter first."
     picks_one = True
-
-    def prompt(self, doc: Doc) -> str:
-        """Return the instruction, the question and its options."""
-        return render("letter", doc["question"], doc["choices"])
 
     def strict(self, response: str, doc: Doc) -> Answer:
         """See `read_letter`."""

@@ -11,7 +11,6 @@ from lm_eval_cora.answers.head import LABEL, after_reasoning, head_of, is_reason
 from lm_eval_cora.answers.places import text_of_option
 from lm_eval_cora.answers.plain import both_ends, lowered, plain
 from lm_eval_cora.formats.base import AnswerFormat, Doc
-from lm_eval_cora.prompting import render
 from lm_eval_cora.question import LETTERS
 
 if TYPE_CHECKING:
@@ -269,10 +268,7 @@ class SelectAll(AnswerFormat):
     name = "select_all"
     description = "all right letters"
     instruction = "Reply with the letters first."
-
-    def prompt(self, doc: Doc) -> str:
-        """Return the instruction, the question and its options."""
-        return render("select_all", doc["question"], doc["choices"])
+    instructs = "select_all"
 
     def tokens(self, doc: Doc) -> int:
         """Return the number of tokens that name every letter with the text of its option, at most 128.

@@ -14,7 +14,6 @@ from lm_eval_cora.answers.places import text_of_option
 from lm_eval_cora.answers.plain import lowered, plain
 from lm_eval_cora.answers.rules import leaves_open
 from lm_eval_cora.formats.base import AnswerFormat, Doc
-from lm_eval_cora.prompting import render
 from lm_eval_cora.question import OpenQuestion, Question
 
 if TYPE_CHECKING:
@@ -157,15 +156,9 @@ class YesNo(AnswerFormat):
     name = "yes_no"
     description = "yes or no"
     instruction = "Reply with yes or no first."
+    instructs = "yes_no"
+    asks = "claim"
     shows = (1, 1)
-
-    def prompt(self, doc: Doc) -> str:
-        """Return the instruction, the question and the proposed answer."""
-        return render("yes_no", doc["question"], doc["choices"])
-
-    def context(self, doc: Doc) -> str:
-        """Return the question and the proposed answer."""
-        return render("claim", doc["question"], doc["choices"])
 
     def scored(self, doc: Doc) -> list[str]:
         """Return the two words."""

@@ -60,8 +60,9 @@ def signature_of(
     variants = "-".join(map(str, sorted({min(sizes), max(sizes)})))
     asked = sum(not record.skipped for record in records)
     invalid = sum(record.invalid for record in records) / max(1, asked)
-    # The reader is in `about`, if answers are read.
-    given = {"seed": options.seed, **{name: value for name, value in options.changed().items() if name != "reader"}}
+    # The reader is in `about`, if answers are read, and the digest of the prompts.
+    changed = {name: value for name, value in options.changed().items() if name not in ("reader", "prompt")}
+    given = {"seed": options.seed, **changed}
     parts = {
         **about,
         **{name: in_signature(name, value) for name, value in given.items()},

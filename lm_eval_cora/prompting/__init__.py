@@ -37,8 +37,12 @@ def render(template: str, stem: str, choices: Sequence[str]) -> str:
         The rendered text.
 
     Example:
-        >>> render("letter", "What is frozen water?", ["Ice", "Steam"]).splitlines()[-1]
-        'Answer:'
+        >>> print(render("question", "What is frozen water?", ["Ice", "Steam"]))
+        Question: What is frozen water?
+        Choices:
+        A. Ice
+        B. Steam
+        Answer:
     """
     values: dict[str, Any] = {
         "stem": stem,
@@ -47,24 +51,3 @@ def render(template: str, stem: str, choices: Sequence[str]) -> str:
         "choice": choices[0],
     }
     return _templates[f"{template}.jinja"].render(values)
-
-
-def question_block(stem: str, choices: Sequence[str]) -> str:
-    """Render a question and its lettered choices without an instruction.
-
-    Args:
-        stem: The question, printed unchanged.
-        choices: 2 to 26 option texts in printed order, printed unchanged.
-
-    Returns:
-        The rendered text, which ends with "Answer:" and without a line break.
-
-    Example:
-        >>> print(question_block("What is frozen water?", ["Ice", "Steam"]))
-        Question: What is frozen water?
-        Choices:
-        A. Ice
-        B. Steam
-        Answer:
-    """
-    return render("question", stem, choices)

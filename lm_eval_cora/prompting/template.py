@@ -10,12 +10,20 @@ from importlib.resources import files
 from string import Formatter
 from typing import Any, NamedTuple
 
+from jinja2 import StrictUndefined
+from jinja2 import Template as JinjaTemplate
+from jinja2 import TemplateError as JinjaError
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
 from lm_eval_cora.question import LETTERS, is_encodable, lettered, shorten
 
 _OPTION = "\n{letter}. {option}"
 _FIELDS = {"question", "options", "letters", "category"}
 _OPTION_FIELDS = {"letter", "option"}
 _KEYS = {"name", "prompt", "options_format", "fixed"}
+
+
+_SANDBOX = ImmutableSandboxedEnvironment(undefined=StrictUndefined)
 
 
 class TemplateError(ValueError):
@@ -69,6 +77,72 @@ class Template:
     def __str__(self) -> str:
         """Return the name, which replaces the template in the samples file."""
         return self.name
+
+
+@dataclass(frozen=True)
+class OwnPrompt(Template):
+    """The user's prompt for all variants, as a Jinja template.
+
+    Its variables are `question`, `options` (pairs of letter and text), `letters`, `category` and `ask`. White space
+    around the rendered text is removed.
+
+    Attributes:
+        ask: Name of the answer format. `yes_no` prints one option; `select_all` asks for all right letters.
+    """
+
+    ask: str = "letter"
+
+    def render(self, stem: str, choices: Sequence[str], category: str = "") -> str:
+        r"""Render the prompt for a question.
+
+        Example:
+            >>> text = "{{ question }}{% for letter, text in options %}\n{{ letter }}: {{ text }}{% endfor %}\nReponse:"
+            >>> print(OwnPrompt("own", text).render("Eau gelee?", ["Glace", "Vapeur"]))
+            Eau gelee?
+            A: Glace
+            B: Vapeur
+            Reponse:
+        """
+        letters = LETTERS[: len(choices)]
+        values = {"question": stem, "options": list(lettered(choices)), "letters": letters, "category": category}
+        return _compiled(self.prompt).render(values, ask=self.ask).strip()
+
+
+@cache
+def _compiled(text: str) -> JinjaTemplate:
+    return _SANDBOX.from_string(text)
+
+
+def check_own_prompt(text: str, examples: Mapping[str, tuple[str, Sequence[str]]]) -> None:
+    """Check the user's prompt with a question for each answer format.
+
+    Args:
+        text: The Jinja template.
+        examples: Question and printed options of a variant, by the name of its answer format.
+
+    Raises:
+        TemplateError: If the template cannot be compiled or rendered, does not print the question and each option, or
+            asks for two kinds of answers in the same words.
+    """
+    for ask, (stem, choices) in examples.items():
+        try:
+            rendered, *others = (
+                OwnPrompt("own", text, ask=other).render(stem, choices) for other in {ask: 1, **examples}
+            )
+        except (JinjaError, TypeError, ValueError, ArithmeticError, LookupError) as error:
+            raise TemplateError(
+                f"{str(error).rstrip('.')}. The variables are question, options, letters, category and ask"
+            ) from None
+        if missing := [part for part in (stem, *choices) if part.strip() not in rendered]:
+            raise TemplateError(
+                f"expected the question and each option in the prompt, {shorten(missing[0])!r} is missing"
+            )
+        if rendered in others:
+            listed = ", ".join(repr(name) for name in examples)
+            raise TemplateError(
+                f"expected other words if the variable `ask` is {ask!r}. It is one of {listed} in this task, as in "
+                "{% if ask == 'yes_no' %}...{% endif %}"
+            )
 
 
 class Templates(NamedTuple):
