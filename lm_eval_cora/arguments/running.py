@@ -81,7 +81,9 @@ def add_run(commands: Any, run: Command) -> None:
         help="do not save greedy answers in the folder of --output_path. An interrupted run resumes from the saved "
         "answers",
     )
-    parser.add_argument("--verbose", action="store_true", help="print the traceback of an error")
+    parser.add_argument(
+        "--verbose", action="store_true", help="print the traceback of an error, and a line for each wave of requests"
+    )
 
 
 def add_score(commands: Any, run: Command) -> None:

@@ -48,6 +48,7 @@ def run_harness(given: argparse.Namespace) -> None:
             keeps=not given.no_cache,
             command=given.typed,
             config_keys=OPTIONS,
+            verbose=given.verbose,
         )
     except RunDied as died:
         if isinstance(died.__cause__, KeyboardInterrupt):

@@ -288,7 +288,7 @@ class AskingLM(ForwardingLM):
             wave += 1
             asked = [(question, variant) for question, variants in pending for variant in variants]
             requests = [request for _, variant in asked for request in variant]
-            logger.info("%swave %d: open questions: %d, requests: %d", which, wave, len(pending), len(requests))
+            logger.debug("%swave %d: open questions: %d, requests: %d", which, wave, len(pending), len(requests))
             received = iter(self._once(method, requests, disable_tqdm=True))
             responses = [[next(received) for _ in variant] for _, variant in asked]
             for (_, variant), given in zip(asked, responses, strict=True):

@@ -78,12 +78,14 @@ def check_scoring(model: Any, tasks: Sequence[str]) -> None:
     _seen_to_score.add(own)
 
 
-def check_writing(model: Any, *, chat: bool) -> None:
-    """Check with a test request that a server answers, has the model, and accepts the parameters.
+def check_writing(model: Any, *, chat: bool, system: str | None = None, shots: bool = False) -> None:
+    """Check with a test request that a server answers, has the model, and accepts the roles and parameters of the run.
 
     Args:
         model: The model.
         chat: Whether prompts are sent as chat turns (--apply_chat_template).
+        system: The system instruction of the run.
+        shots: Whether the run sends exemplars as turns.
 
     Raises:
         OptionError: If the request fails.
@@ -91,8 +93,11 @@ def check_writing(model: Any, *, chat: bool) -> None:
     own = behind(model)
     if not is_served(own):
         return
+    said = [("system", system)] if system else []
+    said += [("user", _QUESTION), ("assistant", "A")] if shots else []
+    turns = [{"role": role, "content": text} for role, text in [*said, ("user", _QUESTION)]]
     try:
-        prompt = own.apply_chat_template([{"role": "user", "content": _QUESTION}]) if chat else _QUESTION
+        prompt = own.apply_chat_template(turns) if chat else "\n\n".join(turn["content"] for turn in turns)
         with _one_attempt(own):
             request = _request("generate_until", prompt, {"until": [], "max_gen_toks": _ROOM})
             ask(own, "generate_until", [request], disable_tqdm=True)
@@ -100,6 +105,33 @@ def check_writing(model: Any, *, chat: bool) -> None:
         if _TOO_SHORT in str(error):  # a reasoning model has answered
             return
         raise _unreachable(own, error) from None
+
+
+def check_chat_template(name: str, arguments: Mapping[str, Any]) -> None:
+    """Check that the tokenizer has a chat template, before the model is loaded (--apply_chat_template).
+
+    Args:
+        name: Name of the back end.
+        arguments: Arguments of the model.
+
+    Raises:
+        OptionError: If the tokenizer has none. One that cannot be loaded is reported with the model.
+    """
+    tokenizer = arguments.get("tokenizer") or arguments.get("pretrained")
+    if not tokenizer or "chat" in name:
+        return
+    given = {key: arguments[key] for key in ("revision", "trust_remote_code") if key in arguments}
+    try:
+        from transformers import AutoTokenizer
+
+        template = AutoTokenizer.from_pretrained(tokenizer, **given).chat_template
+    except Exception:
+        return
+    if not template:
+        raise OptionError(
+            f"--apply_chat_template: the tokenizer of {tokenizer} has no chat template, so this is probably not a chat "
+            "model. Leave out --apply_chat_template"
+        )
 
 
 def check_vllm(name: str, arguments: Mapping[str, Any], scored: Sequence[str], how: str) -> None:

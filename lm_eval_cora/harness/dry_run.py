@@ -96,7 +96,7 @@ def dry_run(
     return {name: _cost(task, num_fewshot, limit) for name, task in tasks.items()}
 
 
-def check_tasks(settings: EvaluatorConfig, model: AskingLM) -> tuple[TaskManager, dict[str, str]]:
+def check_tasks(settings: EvaluatorConfig, model: AskingLM) -> tuple[TaskManager, list[CoraTask]]:
     """Find mistakes in tasks and options before the model is built.
 
     Log messages that the run repeats are hidden. The harness loads the tasks again for the run, after it has set its
@@ -107,7 +107,7 @@ def check_tasks(settings: EvaluatorConfig, model: AskingLM) -> tuple[TaskManager
         model: The wrapper with the options of the run, without a model.
 
     Returns:
-        The task manager, and the output type of each lm-eval-cora task.
+        The task manager, and the lm-eval-cora tasks.
 
     Raises:
         OptionError: If a task or an option is wrong, or the options need a lm-eval-cora task and there is none.
@@ -137,7 +137,7 @@ def check_tasks(settings: EvaluatorConfig, model: AskingLM) -> tuple[TaskManager
         options = ", ".join(f"--{name}" for name in model.settings())
         raise OptionError(f"{options}: expected a lm-eval-cora task, got none. `lm-eval-cora tasks` lists them")
     model.check(ours)
-    return manager, {task.task_name: task.OUTPUT_TYPE for task in ours}
+    return manager, ours
 
 
 def _manager(settings: EvaluatorConfig, folders: Sequence[str | Path]) -> TaskManager:

@@ -14,6 +14,9 @@ PATIENCE = 60.0
 REFUSED = (401, 403, 404)
 """Status codes that concern the server or the API key. Other codes from 400 to 499 concern a single request."""
 
+REFUSED_AT_FIRST = (400, 422)
+"""Status codes that concern a single request, unless no request has been answered yet."""
+
 _WORTH_A_RETRY = (408, 409, 425, 429)
 """Status codes from 400 to 499 after which the same request may succeed later."""
 
@@ -74,6 +77,10 @@ class FailureCount:
     def hear(self, text: str) -> None:
         """Store the server's message about a failure."""
         self.said = " ".join(text.split())[:_EXCERPT]
+
+    def concerns_all(self, status: int | None) -> bool:
+        """Whether a status code means that the server would refuse every request."""
+        return status in REFUSED or (status in REFUSED_AT_FIRST and not self.answered)
 
     def note_attempt(self, now: float, patience: float) -> None:
         """Count a failed attempt, and give up after ten in a row over at least `patience` seconds.

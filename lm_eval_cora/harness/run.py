@@ -20,6 +20,7 @@ from lm_eval.utils import setup_logging
 from lm_eval_cora.benchmarks import BenchmarkError
 from lm_eval_cora.harness.asking import AskingLM
 from lm_eval_cora.harness.back_ends import (
+    check_chat_template,
     check_scoring,
     check_vllm,
     check_writing,
@@ -143,6 +144,7 @@ def run(
     keeps: bool = True,
     command: str = "",
     config_keys: Sequence[str] = (),
+    verbose: bool = False,
 ) -> None:
     """Check the tasks, then do what `lm_eval run` does with these arguments, without unnecessary requests.
 
@@ -156,6 +158,7 @@ def run(
         keeps: Whether to keep greedy answers beside the results, so that a later run can resume.
         command: The command that the user typed, for error messages.
         config_keys: Keys of a --config file that are not for the harness.
+        verbose: Whether to log each wave of requests.
 
     Raises:
         OptionError: If a task or an option is wrong, before the first request.
@@ -163,6 +166,7 @@ def run(
         RunDied: If the run ends later without results.
     """
     setup_logging()
+    logger.setLevel("DEBUG" if verbose else "NOTSET")
     harness, given = parsed(arguments)
     with leaving_out(config_keys):
         settings = _configured(given)
@@ -173,8 +177,10 @@ def run(
     this.check_disk()
     back_end = _back_end(settings.model)
     asking = AskingLM(None, stop, budget=budget, target=target, whole=whole, limits=limits)
-    manager, forms = check_tasks(settings, asking)
-    scored = [name for name, form in forms.items() if form == "multiple_choice"]
+    manager, tasks = check_tasks(settings, asking)
+    scored = [task.task_name for task in tasks if task.OUTPUT_TYPE == "multiple_choice"]
+    if settings.apply_chat_template:
+        check_chat_template(settings.model, settings.model_args)
     check_vllm(settings.model, settings.model_args, scored, asking.described if asking.calls_often else "")
 
     def wrap(model: Any) -> AskingLM:
@@ -182,8 +188,13 @@ def run(
             return model
         leave_out_empty_stops(model)
         check_scoring(model, scored)
-        if "generate_until" in forms.values():
-            check_writing(model, chat=bool(settings.apply_chat_template))
+        if len(scored) < len(tasks):
+            check_writing(
+                model,
+                chat=bool(settings.apply_chat_template),
+                system=settings.system_instruction,
+                shots=bool(settings.fewshot_as_multiturn) and any(task.config.num_fewshot for task in tasks),
+            )
         warn_of_small_batches(model)
         return AskingLM(this.with_cache(model), stop, budget=budget, target=target, whole=whole, limits=limits)
 

@@ -17,7 +17,7 @@ from lm_eval.api.instance import Instance
 from lm_eval_cora.harness.compat import describe_responses, heard, hidden_bars
 from lm_eval_cora.harness.failures import (
     PATIENCE,
-    REFUSED,
+    UNREACHABLE,
     FailureCount,
     MalformedError,
     NoChoicesError,
@@ -196,13 +196,15 @@ class _Patient:
         kind, again = kind_of(error)
         if not kind:
             raise error
+        if kind == UNREACHABLE:
+            self.tally.said = ""  # about an earlier failure
         is_empty = isinstance(error, NoChoicesError)
         at_most = min(self.attempts, _EMPTY_AT_MOST) if is_empty else self.attempts
         if is_empty:
             self.tally.note_answer(0)
         elif again:
             self.tally.note_attempt(time.monotonic(), PATIENCE)
-        elif status_of(error) in REFUSED:
+        elif self.tally.concerns_all(status_of(error)):
             self.tally.note_attempt(time.monotonic(), 0)
         if again and number + 1 < at_most and not self.tally.gave_up:
             if kind not in self._reported:

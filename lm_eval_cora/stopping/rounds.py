@@ -27,9 +27,8 @@ _GROWTH = 1.25
 _CAUTION = 4
 """Pseudo-count added to each outcome before testing the target."""
 
-_LEAST_GAIN = 0.05
-"""Minimum growth of the sample in a further round of a budget. A smaller rest of the budget is not used, because each
-round ends with short waves."""
+_REST = 0.02
+"""Share of a budget that is not worth a further round, because each round ends with short waves."""
 
 
 Part = Literal["all", "original"]
@@ -188,7 +187,7 @@ def within_budget(agenda: Sequence[Planned], budget: int) -> Rounds:
                 f"--budget: expected at least {agenda[0].requests:,} requests, the cost of the first question of "
                 f"{agenda[0].task}; got {budget:,}"
             )
-        if end - place < max(1, _LEAST_GAIN * place):
+        if end == place or budget - spent < _REST * budget:
             return
         tally = yield agenda[place:end]
         place, spent = end, tally.requests

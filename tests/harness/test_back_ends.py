@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import nullcontext
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,13 @@ from lm_eval.tasks import TaskManager
 
 from lm_eval_cora.cli import main
 from lm_eval_cora.harness import stop_early
-from lm_eval_cora.harness.back_ends import check_replicas, check_scoring, check_vllm, warn_of_small_batches
+from lm_eval_cora.harness.back_ends import (
+    check_chat_template,
+    check_replicas,
+    check_scoring,
+    check_vllm,
+    warn_of_small_batches,
+)
 from lm_eval_cora.harness.compat import leave_out_empty_stops
 from lm_eval_cora.harness.kept import check_cache, check_output, default_cache
 from lm_eval_cora.harness.payloads import formats_chats, needs_seeds
@@ -99,6 +106,18 @@ def test_replicas_of_vllm_need_seeds_as_well() -> None:
     assert needs_seeds(model)
     samples = run_simulated(model, "cora_demo_sampling", {"questions": 1})["samples"]["cora_demo_sampling"]
     assert {sample["arguments"][0][1]["seed"] for sample in samples} == {1, 2, 3, 4, 5}
+
+
+@pytest.mark.parametrize("template", ["", "{{ messages[0].content }}"])
+def test_a_tokenizer_without_a_chat_template_is_found_before_the_model_is_loaded(tmp_path: Path, template: str) -> None:
+    transformers, tokenizers = pytest.importorskip("transformers"), pytest.importorskip("tokenizers")
+    tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizers.Tokenizer(tokenizers.models.BPE()))
+    tokenizer.chat_template = template or None
+    tokenizer.save_pretrained(tmp_path)
+    with nullcontext() if template else pytest.raises(OptionError, match=r"no chat template.* Leave out --apply_chat"):
+        check_chat_template("hf", {"pretrained": str(tmp_path), "dtype": "float32"})
+    for name, given in [("local-chat-completions", tmp_path), ("hf", "no/such-model"), ("hf", "")]:
+        check_chat_template(name, {"pretrained": str(given), "revision": "main"})
 
 
 def test_vllm_with_enable_thinking_cannot_score() -> None:
@@ -273,7 +292,7 @@ def test_a_folder_with_other_weights_has_another_file(tmp_path: Path) -> None:
 
 
 def test_nobody_reads_the_table(tmp_path: Path) -> None:
-    arguments = ["--model", "dummy", "--tasks", "cora_demo", "--include_path", str(TASKS), "--limit", "26"]
+    arguments = ["--model", "dummy", "--tasks", "cora_demo", "--include_path", str(TASKS), "--limit", "1"]
     command = [sys.executable, "-c", OURS_ALONE, "lm_eval_cora", "run", *arguments, "--output_path", str(tmp_path)]
     environment = {**os.environ, "PYTHONPATH": str(TASKS.parent), "HF_HUB_OFFLINE": "1"}
     read, write = os.pipe()

@@ -336,6 +336,13 @@ def test_ctrl_c_says_what_is_kept(run: Commands) -> None:
     assert "--output_path FOLDER and do not pass --no_cache" in nothing.err.splitlines()[-1]
 
 
+def test_verbose_logs_each_wave(run: Commands, caplog: pytest.LogCaptureFixture) -> None:
+    run.ours("--stop", "exact")
+    assert "wave 1: " not in caplog.text
+    run.ours("--stop", "exact", "--verbose")
+    assert "wave 1: open questions: 4, requests: 4" in caplog.text
+
+
 def test_verbose_shows_the_traceback(run: Commands) -> None:
     failed = run.ours("--model_args", "skill=none", "--verbose")
     assert failed.code == 1

@@ -15,7 +15,7 @@ from filelock import FileLock
 from lm_eval.models.openai_completions import LocalChatCompletion
 
 from lm_eval_cora.cli import main
-from lm_eval_cora.harness.served import responses_in, tell_how_answers_end
+from lm_eval_cora.harness.served import patient, responses_in, tell_how_answers_end
 from tests.support.served import Runs
 from tests.support.server import Server, text_of
 from tests.support.simulated import TASKS
@@ -235,16 +235,41 @@ def test_requests_that_fail_for_good_end_the_run_after_all_others(run: Runs, ser
 
 
 @at_once_and_one_by_one
-@pytest.mark.parametrize(("status", "sent"), [(401, 10), (400, 52)])
-def test_a_key_that_is_refused_ends_the_run_and_a_request_that_is_refused_does_not(
-    run: Runs, server: Server, more: str, status: int, sent: int
+@pytest.mark.parametrize("status", [400, 401, 404, 422])
+def test_a_server_that_refuses_the_first_ten_requests_ends_the_run(
+    run: Runs, server: Server, more: str, status: int
 ) -> None:
     server.fault = lambda number, payload: f"status {status}" if number else None
     code, err = run(more=more)
     assert code == 1
-    assert f"status {status} ({sent} of {sent})" in last(err) or more
-    assert sent <= len(server.payloads) - 1 < sent + 8  # requests in progress are not cancelled
-    assert ("more were not sent" in last(err)) == (status == 401)
+    assert f"status {status} (10 of 10)" in last(err) or more
+    assert 10 <= len(server.payloads) - 1 < 18  # requests in progress are not cancelled
+    assert "more were not sent" in last(err)
+
+
+@at_once_and_one_by_one
+def test_a_request_that_is_refused_does_not_end_the_run(run: Runs, server: Server, more: str) -> None:
+    server.fault = lambda number, payload: "status 400" if number > 12 else None
+    code, err = run(more=more)
+    assert code == 1
+    assert "status 400 (40 of 52)" in last(err)
+    assert len(server.payloads) == 53
+
+
+@pytest.mark.parametrize("shots", [0, 1])
+def test_the_first_request_has_the_roles_of_the_run(run: Runs, server: Server, shots: int) -> None:
+    code, _ = run("--system_instruction", "Be brief.", "--num_fewshot", shots, questions=1)
+    assert code == 0
+    first, second = ([message["role"] for message in payload["messages"]] for payload in server.payloads[:2])
+    assert first == second == ["system", "user", *(["assistant", "user"] * shots)]
+    assert server.payloads[0]["messages"][0]["content"] == "Be brief."
+
+
+def test_a_lost_connection_is_not_explained_by_an_earlier_message(server: Server) -> None:
+    model = patient(LocalChatCompletion)(model="tiny", base_url="http://127.0.0.1:1/v1/chat/completions")
+    model.tally.hear("too many requests")
+    model._delay(ConnectionRefusedError(), 6, 1)
+    assert model.tally.describe() == "100.0% of the requests failed: no connection to the server (1 of 1)"
 
 
 def test_two_runs_do_not_share_a_file(run: Runs, server: Server) -> None:

@@ -171,8 +171,8 @@ def test_a_model_that_says_nothing_but_that_is_scored(text: str | None) -> None:
     assert found["cora"] == 0.0
 
 
-@pytest.mark.parametrize("cut", [{"limit": 4 * 26 + 7}, {"samples": {"cora_demo": list(range(1, 130))}}])
-def test_a_run_that_is_cut_is_exact_for_the_questions_that_are_left(cut: dict[str, Any]) -> None:
+@pytest.mark.parametrize("cut", [{"limit": 4}, {"samples": {"cora_demo": [0, 3, 7]}}])
+def test_a_part_of_the_questions_is_exact_for_them(cut: dict[str, Any]) -> None:
     everything, found = scores(run(Moody(SEEDS[0]), **cut)), scores(run(stop_early(Moody(SEEDS[0])), **cut))
     for name in known("cora_demo"):
         assert found[name] == everything[name]
