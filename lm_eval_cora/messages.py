@@ -1,4 +1,4 @@
-"""Parts of messages: numbers with a noun, and the first few of many names."""
+"""Parts of messages: numbers with a noun, errors of other libraries, and the first few of many names."""
 
 from __future__ import annotations
 
@@ -15,6 +15,16 @@ def counted(number: int, what: str) -> str:
         ('1 question', '1,273 questions')
     """
     return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def described(error: BaseException) -> str:
+    """The type of another library's error, and its text if it has one.
+
+    Example:
+        >>> described(ValueError("no column")), described(TypeError())
+        ('ValueError: no column', 'TypeError')
+    """
+    return f"{type(error).__name__}: {str(error).strip()}".removesuffix(": ")
 
 
 def first_few(names: Iterable[object]) -> str:
