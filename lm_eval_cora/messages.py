@@ -22,9 +22,10 @@ def described(error: BaseException) -> str:
 
     Example:
         >>> described(ValueError("no column")), described(TypeError())
-        ('ValueError: no column', 'TypeError')
+        ('ValueError: no column', 'TypeError without a message')
     """
-    return f"{type(error).__name__}: {str(error).strip()}".removesuffix(": ")
+    text = str(error).strip()
+    return f"{type(error).__name__}: {text}" if text else f"{type(error).__name__} without a message"
 
 
 def first_few(names: Iterable[object]) -> str:

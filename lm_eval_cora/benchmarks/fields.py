@@ -14,6 +14,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from lm_eval_cora.benchmarks import BenchmarkError, MissingColumn, Row
 from lm_eval_cora.benchmarks.cells import parse_cell
+from lm_eval_cora.messages import described
 from lm_eval_cora.question import UnusableQuestion, shorten
 from lm_eval_cora.suggestions import did_you_mean
 
@@ -186,6 +187,6 @@ def _evaluated(evaluate: Callable[..., Any], text: str, row: Row) -> Any:
         ) from None
     except Exception as error:
         raise UnusableQuestion(
-            "a template that fails", f"{type(error).__name__}: {shorten(error, 120)} in {shorten(text, 80)!r}"
+            "a template that fails", f"{shorten(described(error), 140)} in {shorten(text, 80)!r}"
         ) from None
     return value

@@ -198,7 +198,7 @@ def _json(path: Path) -> Iterator[LocatedRow]:
         _checked(path.name, value)
         raise BenchmarkError(
             f"data_files: {path.name}: expected a list of objects, or an object with one such list, got an object with "
-            f"the keys {shorten(', '.join(value))}. pandas writes a list with to_json(..., orient=\"records\")."
+            f'the keys {shorten(", ".join(value))}. pandas writes a list with to_json(..., orient="records").'
         )
     for number, item in enumerate(items):
         yield _checked(f"{path.name} item {number}", item)
@@ -279,8 +279,8 @@ def _check_names(names: Sequence[str], where: str) -> None:
     if wrong:
         raise BenchmarkError(
             f"data_files: {where}: expected a different name for each column, got {', '.join(wrong)} repeated or "
-            f"empty, in {', '.join(repr(shorten(name, 80)) for name in names)}. If a csv file has no header, add a first "
-            "line with the names of its columns. Otherwise rename or remove these columns."
+            f"empty, in {', '.join(repr(shorten(name, 80)) for name in names)}. If a csv file has no header, add a "
+            "first line with the names of its columns. Otherwise rename or remove these columns."
         )
 
 
