@@ -82,7 +82,7 @@ class Field:
         variables = meta.find_undeclared_variables(_SANDBOX.parse(self.text))
         return tuple(sorted(variables - {"row", *_SANDBOX.globals}))
 
-    def getter(self, columns: Sequence[str] | Any) -> Getter:
+    def getter(self, columns: Sequence[str] | Any, free: Sequence[str] | None = None) -> Getter:
         """Find the field among the columns of a source.
 
         A column with exactly this name comes first. Otherwise case and surrounding white space are ignored, if only
@@ -90,6 +90,7 @@ class Field:
 
         Args:
             columns: The columns of the first row.
+            free: The columns that an error may suggest; None for all.
 
         Returns:
             A function that reads the field from a row. It raises MissingColumn if the row lacks the column, and
@@ -106,7 +107,7 @@ class Field:
         first, *path = self.text.split(".")
         column = find_column(first, columns)
         if column is None or not path:
-            raise MissingColumn(f"no column {self.text!r}.{did_you_mean(self.text, columns)}")
+            raise MissingColumn(f"no column {self.text!r}.{did_you_mean(self.text, columns if free is None else free)}")
         return partial(_at_path, column, path)
 
 
