@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from traceback import extract_tb
 
 _NAMED = 3
 
@@ -18,14 +19,15 @@ def counted(number: int, what: str) -> str:
 
 
 def described(error: BaseException) -> str:
-    """The type of another library's error, and its text if it has one.
+    """The type of another library's error, and its text or else the function that raised it.
 
     Example:
         >>> described(ValueError("no column")), described(TypeError())
-        ('ValueError: no column', 'TypeError without a message')
+        ('ValueError: no column', 'TypeError')
     """
-    text = str(error).strip()
-    return f"{type(error).__name__}: {text}" if text else f"{type(error).__name__} without a message"
+    kind, text = type(error).__name__, str(error).strip()
+    raised = [f" in {frame.name} of {frame.filename}" for frame in extract_tb(error.__traceback__)]
+    return f"{kind}: {text}" if text else kind + "".join(raised[-1:])
 
 
 def first_few(names: Iterable[object]) -> str:
