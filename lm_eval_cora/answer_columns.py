@@ -40,7 +40,7 @@ COLUMNS: Mapping[str, Column] = {
         "original is the original",
         ("original",),
     ),
-    "picked": Column("the option that the answer picks; a missing value is an invalid answer", ("picked",)),
+    "picked": Column("the option that the answer picks; a missing or empty value is an invalid answer", ("picked",)),
     "answer": Column("the right option", ("answer",)),
     "printed": Column("list of the options that the variant prints", ("printed", "options")),
     "kind": Column("kind of the variant, such as shuffled, if a question has several variants of a kind", ("kind",)),
@@ -56,7 +56,7 @@ _MAY_BE_ABSENT = {"printed", "category", "followed", "reader"}
 _ABSENT = object()
 """Marks a key that is missing in a row."""
 
-_TRUTH = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
+_TRUTH = {**dict.fromkeys(("true", "yes", "1", "1.0"), True), **dict.fromkeys(("false", "no", "0", "0.0"), False)}
 
 _MISSING = {"NA", "N/A", "NaN", "nan", "null", "NULL", "None"}
 """Texts in a csv file that may be meant as a missing value."""
@@ -101,13 +101,13 @@ class AnswerColumns(NamedTuple):
         ]
 
     def texts_or_none(self, column: str) -> list[str | None]:
-        """The values as text; None for a missing value.
+        """The values as text; None for a missing or empty value.
 
         Raises:
             ReportError: If a value is neither a text nor a number.
         """
         return [
-            value if type(value) is str or value is None else self._text(row, column, value)
+            (value or None) if type(value) is str or value is None else self._text(row, column, value)
             for row, value in enumerate(self.values[column])
         ]
 
@@ -115,7 +115,7 @@ class AnswerColumns(NamedTuple):
         """The values as True or False; None for a missing value.
 
         Raises:
-            ReportError: If a value is neither True nor False (nor 1 or 0).
+            ReportError: If a value is neither True nor False (nor yes, no, 1 or 0).
         """
         return [
             value if value is True or value is False or value is None else self._truth(row, column, value)
@@ -151,17 +151,18 @@ class AnswerColumns(NamedTuple):
     def _truth(self, row: int, column: str, value: Any) -> bool:
         text = str(value + 0.0) if isinstance(value, float) else str(value).strip().lower()
         if text not in _TRUTH:
-            raise self.error(row, column, "True or False (or 1 or 0)")
+            raise self.error(row, column, "True or False (or yes, no, 1 or 0)")
         return _TRUTH[text]
 
 
-def read_columns(data: Any, given: Mapping[str, str | None] | None) -> AnswerColumns:
+def read_columns(data: Any, given: Mapping[str, str | None] | None, option: str = "{}=") -> AnswerColumns:
     """Read the columns of a table or file of answers.
 
     Args:
         data: A pandas DataFrame, a `datasets.Dataset`, a list of dicts, or a path.
         given: The names of some of `COLUMNS` in the data. The others are found under their usual names. None if the
             user cannot give names, which only the error message about missing columns depends on.
+        option: How the user gives a name, for error messages: on the command line "--{} ".
 
     Returns:
         The columns that the data have.
@@ -176,7 +177,7 @@ def read_columns(data: Any, given: Mapping[str, str | None] | None) -> AnswerCol
     """
     is_frame = hasattr(data, "iloc") and hasattr(data, "columns")
     found, where = _from_frame(data) if is_frame else _from_rows(data)
-    names = _find(found, given, _source(data))
+    names = _find(found, given, _source(data), option)
     if not found[names["question"]]:
         raise ReportError(f"{_source(data)}: expected at least one answer, got none")
     for column in names.keys() - _MAY_BE_ABSENT:
@@ -265,23 +266,25 @@ def _without_absent(values: list[Any]) -> list[Any]:
     return [None if value is _ABSENT else value for value in values] if _ABSENT in values else values
 
 
-def _find(found: Mapping[str, Sequence[Any]], given: Mapping[str, str | None] | None, source: str) -> dict[str, str]:
+def _find(
+    found: Mapping[str, Sequence[Any]], given: Mapping[str, str | None] | None, source: str, option: str
+) -> dict[str, str]:
     """The name in the source of each column that it has.
 
     Raises:
         ReportError: If a named or a needed column is missing.
     """
-    names = {}
+    names = {column: name for column, name in (given or {}).items() if name is not None}
     for column, (_, usual) in COLUMNS.items():
-        asked = given.get(column) if given else None
-        if asked is not None and asked not in found:
+        if column not in names and (name := next((name for name in usual if name in found), None)) is not None:
+            names[column] = name
+    for column, name in names.items():
+        if name not in found:
+            meant = did_you_mean(str(name), found.keys() - names.values())
             raise ReportError(
-                f"{source}: {column}={asked!r}: there is no such column.{did_you_mean(str(asked), found)} "
+                f"{source}: {option.format(column)}{name!r}: there is no such column.{meant} "
                 f"The columns are {', '.join(map(repr, found))}"
             )
-        name = asked if asked is not None else next((name for name in usual if name in found), None)
-        if name is not None:
-            names[column] = name
     needed = [column for column in ("question", "variant") if column not in names]
     if "correct" not in names and not {"picked", "answer"} <= names.keys():
         needed.append("correct")
@@ -291,7 +294,7 @@ def _find(found: Mapping[str, Sequence[Any]], given: Mapping[str, str | None] | 
         how = (
             f"Rename yours ({usual_names})"
             if given is None
-            else f"Name yours: {', '.join(f'{name}=COLUMN' for name in needed)}"
+            else f"Name yours: {', '.join(f'{option.format(name)}COLUMN' for name in needed)}"
         )
         raise ReportError(
             f"{source}: expected the columns {', '.join(map(repr, needed))}{instead}; got "

@@ -48,12 +48,13 @@ class AnswerRows(NamedTuple):
     original: Bools | None
 
 
-def read_answers(data: Any, names: Mapping[str, str | None] | None = None) -> AnswerRows:
+def read_answers(data: Any, names: Mapping[str, str | None] | None = None, option: str = "{}=") -> AnswerRows:
     """Read answers, one per row.
 
     Args:
         data: A pandas DataFrame, a `datasets.Dataset`, a list of dicts, or a path; see `score`.
         names: The names of columns; see `score`.
+        option: How the user gives a name, for error messages; see `read_columns`.
 
     Returns:
         The answers, the columns that the data have, and the readers.
@@ -66,7 +67,7 @@ def read_answers(data: Any, names: Mapping[str, str | None] | None = None) -> An
         >>> read_answers(rows, {"question": "id", "correct": "ok"}).table.hits
         array([3])
     """
-    columns = read_columns(data, names)
+    columns = read_columns(data, names, option)
     questions, variants = columns.texts("question"), columns.texts("variant")
     order, ids, sizes = _sorted(questions, variants, columns)
     picked = columns.texts_or_none("picked") if columns.has("picked") else None

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from lm_eval_cora.benchmarks import Benchmark, BenchmarkError, LeftOut, LocatedRow, collect_questions, count_left_out
 from lm_eval_cora.benchmarks.declarations import tail
 from lm_eval_cora.benchmarks.files import read_rows, source_name
+from lm_eval_cora.messages import described
 from lm_eval_cora.option_references import refers_to_options
 from lm_eval_cora.options import OptionError, Options
 from lm_eval_cora.question import OpenQuestion, Question, shorten
@@ -242,7 +243,7 @@ def _how_to_get_access(path: str, error: BaseException) -> str:
 
 def _describe(error: BaseException) -> str:
     """The text of another library's error and of its cause, which may be the only one to name the problem."""
-    text = f"{type(error).__name__}: {str(error).strip()}"
+    text = described(error)
     return f"{text}\n  {shorten(_describe(error.__cause__), 500)}" if error.__cause__ else text
 
 

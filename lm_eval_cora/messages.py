@@ -1,8 +1,9 @@
-"""Parts of messages: numbers with a noun, and the first few of many names."""
+"""Parts of messages: numbers with a noun, errors of other libraries, and the first few of many names."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from traceback import extract_tb
 
 _NAMED = 3
 
@@ -15,6 +16,18 @@ def counted(number: int, what: str) -> str:
         ('1 question', '1,273 questions')
     """
     return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def described(error: BaseException) -> str:
+    """The type of another library's error, and its text or else the function that raised it.
+
+    Example:
+        >>> described(ValueError("no column")), described(TypeError())
+        ('ValueError: no column', 'TypeError')
+    """
+    kind, text = type(error).__name__, str(error).strip()
+    raised = [f" in {frame.name} of {frame.filename}" for frame in extract_tb(error.__traceback__)]
+    return f"{kind}: {text}" if text else kind + "".join(raised[-1:])
 
 
 def first_few(names: Iterable[object]) -> str:

@@ -88,7 +88,10 @@ class Options:
             raise OptionError(f"{task}: expected an object with options, got {given!r}. {_HOW}")
         for key in given:
             if key not in _CHECKS:
-                meant = did_you_mean(str(key), _CHECKS) or f" The options are: {', '.join(sorted(_CHECKS))}."
+                meant = (
+                    did_you_mean(str(key).replace("_count", "s"), _CHECKS)
+                    or f" The options are: {', '.join(sorted(_CHECKS))}."
+                )
                 raise OptionError(f"{task}: unknown option {key!r}.{meant} {_HOW}")
         read: dict[str, Any] = {}
         for key, value in given.items():

@@ -54,13 +54,12 @@ def score(
         variant: The number or name of the variant, different for each variant of a question. Without a column `kind`,
             names that the questions share, such as `original` and `shuffled`, are also the kinds: at most 60 names, not
             all of them numbers, each in two rows on average.
-        correct: Whether the answer is right: True or False, 1 or 0. A missing value is a skipped variant, one that
-            was not asked.
+        correct: Whether the answer is right: True or False, yes or no, 1 or 0. A missing value is a skipped variant,
+            one that was not asked.
         original: Whether the variant is the question as in its benchmark. `cora`, `ci` and `mcqa` need it. Without this
             column, the kind or else the variant with the name `original` is the original.
-        picked: The option that the answer picks: its text or id, not its letter. A missing value is an invalid answer.
-            The agreement metrics, such as `consistency_rate`, and `invalid` need it. In a csv file, only an empty
-            cell is missing.
+        picked: The option that the answer picks: its text or id, not its letter. A missing or empty value is an invalid
+            answer. The agreement metrics, such as `consistency_rate`, and `invalid` need it.
         answer: The right option: its text or id, as in `picked`.
         printed: The list of all options that the variant prints. If an answered variant of a question lacks it, all
             variants of the question count as printing the same options.

@@ -147,6 +147,8 @@ def test_errors_are_one_line_on_stderr(cli: Cli, out: Written, tmp_path: Path, a
         (["report", out.folder, "-o", "page.pdf"], "-o page.pdf: expected a name that ends in .html"),
         (["score", f"{missing}.jsonl"], "missing.jsonl"),
         (["score", broken], "broken.jsonl line 1 is not valid JSON"),
+        (["score", tmp_path / "mine.csv"], "Name yours: --question COLUMN, --variant COLUMN, --correct COLUMN"),
+        (["score", tmp_path / "mine.csv", "--correct", "okay"], "--correct 'okay': there is no such column"),
         (["export", missing, "--format", "csv"], f"{missing}: there is no such file or folder"),
         (["tasks", "--check", "cora_nothing"], "there is no task 'cora_nothing'"),
         (["report", out.folder, "--format", "md", "-o", tmp_path], str(tmp_path)),

@@ -29,6 +29,7 @@ def test_no_options() -> None:
     ("given", "message"),
     [
         ({"sed": 1}, "unknown option 'sed'. Did you mean 'seed'?"),
+        ({"question_count": 1}, "unknown option 'question_count'. Did you mean 'questions'"),
         ({1: 1}, "unknown option 1"),
         ("seed=1", "expected an object with options, got 'seed=1'"),
         ([], "expected an object with options, got []"),

@@ -71,7 +71,7 @@ def test_every_kind_of_table_has_the_same_scores(kind: str, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("yes", "no"), [(True, False), (1, 0), (1.0, 0.0), ("True", "False"), ("1", "0"), ("true", "FALSE")]
+    ("yes", "no"), [(True, False), (1, 0), (1.0, 0.0), ("True", "False"), ("1", "0"), ("true", "FALSE"), ("yes", "No")]
 )
 def test_right_and_wrong_in_every_spelling(yes: Any, no: Any) -> None:
     rows = [{"question": 1, "variant": n, "correct": yes if n else no} for n in range(4)]
@@ -79,7 +79,7 @@ def test_right_and_wrong_in_every_spelling(yes: Any, no: Any) -> None:
     assert cora.score(pd.DataFrame(rows))["acc"].value == 0.75
 
 
-@pytest.mark.parametrize("value", ["yes", 2, -1, "", 0.5, [True]])
+@pytest.mark.parametrize("value", ["perhaps", 2, -1, "", 0.5, [True]])
 def test_a_value_that_is_neither_right_nor_wrong(value: Any) -> None:
     rows = [{"question": 1, "variant": 0, "correct": True}, {"question": 1, "variant": 1, "correct": value}]
     with pytest.raises(ReportError, match=r"row 1: column 'correct': expected True or False"):
@@ -166,6 +166,7 @@ def test_the_same_variant_twice() -> None:
             {"original": "is_orignal"},
             r"original='is_orignal': there is no such column\. Did you mean 'is_original'",
         ),
+        (ROWS, {"question": "id", "original": "ids"}, r"original='ids': there is no such column\. The columns"),
         (
             [{"question": 1, "variant": 1, "picked": "a"}],
             {},

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from lm_eval_cora.question import MAX_OPTIONS, OpenQuestion, Question, UnusableQuestion
+from lm_eval_cora.question import MAX_OPTIONS, OpenQuestion, Question, UnusableQuestion, shorten
 
 Row = Mapping[str, Any]
 LocatedRow = tuple[str, Row]
@@ -224,6 +224,8 @@ def collect_questions(
     if broken and (benchmark.strict or not questions):
         named = "\n".join(f"  {row.where}: {row.detail}" for row in broken[:_NAMED])
         more = f"\n  and {len(broken) - _NAMED} more" if len(broken) > _NAMED else ""
+        if not benchmark.published:
+            more += "\nCorrect these rows, or leave rows out by a column: 'keep': {'COLUMN': ['VALUE TO KEEP']}"
         raise BenchmarkError(
             f"{benchmark.name}: {len(broken)} of {len(results)} rows are not valid questions:\n{named}{more}"
         )
@@ -252,7 +254,7 @@ def _without_repeats(
 
 def _listed(columns: Iterable[object]) -> str:
     """List the columns of a row for an error message."""
-    names = list(map(str, columns))
+    names = [shorten(column, 80) for column in columns]
     return ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
 
 

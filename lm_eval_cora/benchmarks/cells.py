@@ -18,8 +18,9 @@ _FORMATS = (
 _LARGEST = 1e300
 """Upper limit of the absolute value of a numeric option. It also excludes infinity and NaN."""
 
-_TEXT_NAMES = ("text", "texts", "value", "choices", "choice", "option")
-_LABEL_NAMES = ("label", "labels", "key", "id", "letter")
+TEXT_NAMES = ("text", "texts", "value", "choices", "choice", "option")
+LABEL_NAMES = ("label", "labels", "key", "id", "letter")
+"""Keys of objects that are options."""
 
 
 class Options(NamedTuple):
@@ -94,7 +95,7 @@ def read_options(cell: Any, separator: str | None = None) -> Options:
 
 
 def _of_mapping(value: Mapping[str, Any]) -> Options:
-    texts, labels = _named(value, _TEXT_NAMES), _named(value, _LABEL_NAMES)
+    texts, labels = _named(value, TEXT_NAMES), _named(value, LABEL_NAMES)
     if texts is not None and _is_list(value[texts]):
         if labels is None:
             return Options(value[texts])
@@ -114,7 +115,7 @@ def _of_mapping(value: Mapping[str, Any]) -> Options:
 
 
 def _of_mappings(value: Sequence[Mapping[str, Any]]) -> Options:
-    texts, labels = _named(value[0], _TEXT_NAMES), _named(value[0], _LABEL_NAMES)
+    texts, labels = _named(value[0], TEXT_NAMES), _named(value[0], LABEL_NAMES)
     try:
         if texts is None:
             raise KeyError

@@ -10,9 +10,10 @@ from typing import Any
 from lm_eval_cora.benchmarks import BenchmarkError, MissingColumn, NotKept, Result, Row
 from lm_eval_cora.benchmarks.cells import Options, option_text, read_options
 from lm_eval_cora.benchmarks.fields import Field, Getter, find_column
-from lm_eval_cora.benchmarks.repairs import Repairer
+from lm_eval_cora.benchmarks.repairs import Repairer, without_labels
 from lm_eval_cora.benchmarks.right_option import FIRST, AnswerKey, Draft
-from lm_eval_cora.question import LETTERS, Question, UnusableQuestion, one_line, shorten
+from lm_eval_cora.messages import first_few
+from lm_eval_cora.question import LETTERS, Question, UnusableQuestion, shorten
 from lm_eval_cora.randomness import in_random_order
 from lm_eval_cora.suggestions import did_you_mean
 
@@ -27,7 +28,8 @@ _OF_AN_OPTION = re.compile(r"(?:option|choice|op|)[ _-]?([a-z])", re.IGNORECASE)
 _ENOUGH = 10
 """With this many questions or more, a right option that is always in the same position is suspicious."""
 
-_NAMED = 5
+_NEARLY_ALL = 0.9
+"""Share of the questions whose options must have labels of their own for these to be removed."""
 
 
 @dataclass(frozen=True)
@@ -85,24 +87,27 @@ class Columns:
             MissingColumn: If a column is missing.
             BenchmarkError: If the columns do not show which option is right.
         """
+        fields = [*self.named, *filter(None, (self.labels, self.answer_check, self.id, self.category))]
+        used = {find_column(name.partition(".")[0], columns) for part in fields for name in part.reads}
+        free = [column for column in columns if column not in used]
         for part in self.named:  # report wrong names of the user before searching for the other fields
-            part.getter(columns)
-        complete = self._complete(columns)
+            part.getter(columns, free)
+        complete = self._complete(columns, free)
         found = complete.choices if self.choices is None else None
         beyond = _next_column(found[-1].text) if isinstance(found, tuple) else None
         return ColumnReader(complete, columns, beyond)
 
-    def _complete(self, columns: Sequence[str]) -> Columns:
-        """Return a copy in which the question, choices and answer fields are set."""
+    def _complete(self, columns: Sequence[str], free: Sequence[str]) -> Columns:
+        """Return a copy in which the question, choices and answer fields are set; errors suggest `free` columns."""
         right_first = self.key.reading == FIRST
         if isinstance(self.choices, tuple) and self.answer is None and not right_first:
             self._check_first([part.text for part in self.choices], _first(_ANSWERS, columns))
             right_first = True
         return replace(
             self,
-            question=self.question or _found("question", _QUESTIONS, columns),
-            choices=self.choices or _found_choices(columns),
-            answer=None if right_first else self.answer or _found("answer", _ANSWERS, columns),
+            question=self.question or _found("question", _QUESTIONS, columns, free),
+            choices=self.choices or _option_columns(columns) or _found("choices", _CHOICES, columns, free),
+            answer=None if right_first else self.answer or _found("answer", _ANSWERS, columns, free),
             shuffle=self.shuffle or right_first,
         )
 
@@ -144,25 +149,21 @@ def _first(names: Iterable[str], columns: Sequence[str]) -> str | None:
     return next((column for name in names if (column := find_column(name, columns)) is not None), None)
 
 
-def _found(part: str, names: Sequence[str], columns: Sequence[str]) -> Field:
+def _found(part: str, names: Sequence[str], columns: Sequence[str], free: Sequence[str]) -> Field:
     column = _first(names, columns)
     if column is None:
         expected = " or ".join(map(repr, names[:2])) + (", or A, B, C, ..." if part == "choices" else "")
         raise MissingColumn(
             f"no column for the {part}: expected {expected}. If it has another name, set '{part}': 'COLUMN'."
-            f"{did_you_mean(part, columns)}"
+            f"{did_you_mean(part, free)}"
         )
     return Field(column)
 
 
-def _found_choices(columns: Sequence[str]) -> Field | tuple[Field, ...]:
-    if _first(_CHOICES, columns) is None and (several := _option_columns(columns)):
-        return several
-    return _found("choices", _CHOICES, columns)
-
-
 def _option_columns(columns: Sequence[str]) -> tuple[Field, ...]:
-    """Return the columns A, B, C, ... or option_a, option_b, ..., if there are at least two and none is skipped."""
+    """Return the columns A, B, C, ... or option_a, ..., if there are two or more, none is skipped and no other fits."""
+    if _first(_CHOICES, columns) is not None:
+        return ()
     by_prefix: dict[str, dict[str, str]] = {}
     for column in columns:
         if isinstance(column, str) and (found := _OF_AN_OPTION.fullmatch(column.strip())):
@@ -186,6 +187,8 @@ class ColumnReader:
 
     def __init__(self, columns: Columns, names: Sequence[str], beyond: str | None = None) -> None:
         self._columns = columns
+        self._names = names
+        self._filled: set[str] = set()
         self._beyond = beyond
         self._repairer = Repairer(columns.repairs)
         self._keep = [(column, Field(column).getter(names), values) for column, values in columns.keep.items()]
@@ -203,6 +206,7 @@ class ColumnReader:
 
     def read(self, row: Row, default_id: str, where: str) -> Draft:
         """Extract the parts of a question from a row."""
+        self._filled.update(name for name, cell in row.items() if not _is_blank(cell))
         for column, get, values in self._keep:
             if _kept(value := get(row)) not in values:
                 raise NotKept(f"{column} {shorten(repr(value))}")
@@ -247,11 +251,32 @@ class ColumnReader:
         """Read the answers of all drafts and convert the drafts to questions."""
         columns = self._columns
         key = columns.key if columns.answer else AnswerKey(reading=FIRST)
-        places, notes = key.settle(drafts, columns.name)
-        results = [self._question(draft, place) for draft, place in zip(drafts, places, strict=True)]
+        plain, notes = drafts, list[str]()
         if not columns.published:
-            notes += [*_alike(drafts), *_always_same_position(results)]
-        return results, notes
+            self._check_filled()
+            plain, notes = _without_labels(drafts)
+        # An answer that repeats an option with its label is searched among the options with labels.
+        keyed = [
+            draft if draft.answer in draft.options or draft.check in draft.options else other
+            for draft, other in zip(drafts, plain, strict=True)
+        ]
+        places, more = key.settle(keyed, columns.name)
+        results = [self._question(draft, place) for draft, place in zip(plain, places, strict=True)]
+        if not columns.published:
+            more += [*_doubtful(drafts, results), *_always_same_position(results)]
+        return results, notes + more
+
+    def _check_filled(self) -> None:
+        """Raise an error if the column of the question, the choices or the answer is empty in every row."""
+        for part in ("question", "choices", "answer"):
+            declared = getattr(self._columns, part)
+            column = find_column(declared.text, self._names) if isinstance(declared, Field) else None
+            if column is not None and column not in self._filled:
+                others = ", ".join(repr(name) for name in self._names if name in self._filled)
+                raise BenchmarkError(
+                    f"{self._columns.name}: the column {column!r} is empty in every row. Set {part!r} to a column with "
+                    f"values: {others}"
+                )
 
     def _question(self, draft: Draft, place: int | UnusableQuestion) -> Result:
         if isinstance(place, UnusableQuestion):
@@ -305,17 +330,37 @@ def _text_or(value: object, default: str) -> str:
     return default if value is None or value == "" else str(value)
 
 
-def _alike(drafts: Sequence[Draft]) -> list[str]:
-    """Return a note if options of a question differ only in case or white space."""
-    places = []
-    for draft in drafts:
-        printed = {one_line(option) for option in draft.options}
-        if len({"".join(option.split()).casefold() for option in printed}) < len(printed):
-            places.append(draft.where)
-    if not places:
-        return []
-    listed = ", ".join(places[:_NAMED]) + (", …" if len(places) > _NAMED else "")
-    return [f"{len(places)} of {len(drafts)} questions have options that differ only in case or white space ({listed})"]
+def _without_labels(drafts: Sequence[Draft]) -> tuple[Sequence[Draft], list[str]]:
+    """Remove labels such as "A)" from the options if nearly all questions have them, and note it."""
+    plain = [without_labels(draft.options) for draft in drafts]
+    if (count := len(drafts) - plain.count(None)) < max(1, _NEARLY_ALL * len(drafts)):
+        return drafts, []
+    changed = [draft if one is None else draft._replace(options=one) for draft, one in zip(drafts, plain, strict=True)]
+    first = next(place for place, one in enumerate(plain) if one is not None)
+    before, after = (shorten(repr(some[first].options[0])) for some in (drafts, changed))
+    return changed, [
+        f"the options of {count} of {len(drafts)} questions have labels of their own, which are removed: {before} is "
+        f"asked as {after}"
+    ]
+
+
+def _doubtful(drafts: Sequence[Draft], results: Sequence[Result]) -> list[str]:
+    """Return a note if options are (almost) equal, and one if the same question has different right options."""
+    alike = []
+    answers: dict[Any, dict[str, str]] = {}
+    for draft, result in zip(drafts, results, strict=True):
+        if isinstance(result, Question):
+            if len({"".join(choice.split()).casefold() for choice in result.choices}) < len(result.choices):
+                alike.append(draft.where)
+            same = answers.setdefault((result.stem, frozenset(result.choices)), {})
+            same.setdefault(result.choices[result.answer], draft.where)
+    notes = []
+    if alike:
+        what = "options that are equal or differ only in case or white space"
+        notes.append(f"{len(alike)} of {len(drafts)} questions have {what} ({first_few(alike)})")
+    if differing := [where for places in answers.values() if len(places) > 1 for where in places.values()]:
+        notes.append(f"a question occurs again with another right option ({first_few(differing)})")
+    return notes
 
 
 def _always_same_position(results: Sequence[Result]) -> list[str]:

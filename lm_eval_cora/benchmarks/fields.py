@@ -14,6 +14,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from lm_eval_cora.benchmarks import BenchmarkError, MissingColumn, Row
 from lm_eval_cora.benchmarks.cells import parse_cell
+from lm_eval_cora.messages import described
 from lm_eval_cora.question import UnusableQuestion, shorten
 from lm_eval_cora.suggestions import did_you_mean
 
@@ -81,7 +82,7 @@ class Field:
         variables = meta.find_undeclared_variables(_SANDBOX.parse(self.text))
         return tuple(sorted(variables - {"row", *_SANDBOX.globals}))
 
-    def getter(self, columns: Sequence[str] | Any) -> Getter:
+    def getter(self, columns: Sequence[str] | Any, free: Sequence[str] | None = None) -> Getter:
         """Find the field among the columns of a source.
 
         A column with exactly this name comes first. Otherwise case and surrounding white space are ignored, if only
@@ -89,6 +90,7 @@ class Field:
 
         Args:
             columns: The columns of the first row.
+            free: The columns that an error may suggest; None for all.
 
         Returns:
             A function that reads the field from a row. It raises MissingColumn if the row lacks the column, and
@@ -105,7 +107,7 @@ class Field:
         first, *path = self.text.split(".")
         column = find_column(first, columns)
         if column is None or not path:
-            raise MissingColumn(f"no column {self.text!r}.{did_you_mean(self.text, columns)}")
+            raise MissingColumn(f"no column {self.text!r}.{did_you_mean(self.text, columns if free is None else free)}")
         return partial(_at_path, column, path)
 
 
@@ -186,6 +188,6 @@ def _evaluated(evaluate: Callable[..., Any], text: str, row: Row) -> Any:
         ) from None
     except Exception as error:
         raise UnusableQuestion(
-            "a template that fails", f"{type(error).__name__}: {shorten(error, 120)} in {shorten(text, 80)!r}"
+            "a template that fails", f"{shorten(described(error), 140)} in {shorten(text, 80)!r}"
         ) from None
     return value

@@ -12,11 +12,14 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from lm_eval_cora.benchmarks import BenchmarkError, LocatedRow
+from lm_eval_cora.benchmarks.cells import LABEL_NAMES, TEXT_NAMES
 from lm_eval_cora.lines import LARGEST, LONGEST, is_deep, too_long, whole_number
+from lm_eval_cora.messages import described
 from lm_eval_cora.question import shorten
 from lm_eval_cora.suggestions import did_you_mean
 
@@ -34,7 +37,7 @@ def read_rows(source: Any) -> Iterator[LocatedRow]:
     """Read a file or a table row by row.
 
     Text files are encoded as UTF-8, or as UTF-16 with a byte order mark. A .json file contains a list of objects, an
-    object whose only value is such a list, or one object per line.
+    object with one such list, or one object per line.
 
     Args:
         source: The path of a .jsonl, .ndjson, .json, .csv, .tsv or .parquet file; `~` is the home folder. Or a pandas
@@ -42,8 +45,8 @@ def read_rows(source: Any) -> Iterator[LocatedRow]:
             these become None.
 
     Yields:
-        The place of the row, and the row. Places are "my.jsonl line 18" and "my.csv line 18" from 1, and
-        "my.json item 17", "my.parquet row 17" and "row 17" from 0.
+        The place of the row, and the row. Places are "my.jsonl line 18" and "my.csv line 18" from 1 (the first line of
+        a row with line breaks), and "my.json item 17", "my.parquet row 17" and "row 17" from 0.
 
     Raises:
         BenchmarkError: If the file does not exist, its kind is not supported, or it cannot be read.
@@ -56,7 +59,8 @@ def read_rows(source: Any) -> Iterator[LocatedRow]:
         exists = path.is_file()
         if path.suffix.lower() not in _READERS:
             raise BenchmarkError(
-                f"data_files: {path} ends in {path.suffix!r}, expected {', '.join(_READERS)}{_similar(path, exists)}"
+                f"data_files: {path} ends in {path.suffix!r}, expected {', '.join(_READERS)}. Save a spreadsheet as "
+                f".csv, unpack an archive, and name a text file after its format{_similar(path, exists)}"
             )
         if not exists:
             raise BenchmarkError(
@@ -165,7 +169,13 @@ def _checked(where: str, value: Any) -> LocatedRow:
 
 
 def _lines(path: Path, text: str | None = None) -> Iterator[LocatedRow]:
-    for number, line in enumerate(io.StringIO(text or _text(path), newline=None), start=1):
+    text = text or _text(path)
+    if _is_whole(text):
+        raise BenchmarkError(
+            f"data_files: {path.name}: expected one object per row, such as {_EXAMPLE}, got a single object that "
+            "contains the list of rows. Change the end of the file's name to .json."
+        )
+    for number, line in enumerate(io.StringIO(text, newline=None), start=1):
         where = f"{path.name} line {number}"
         if line.lstrip().startswith("["):
             raise BenchmarkError(
@@ -178,7 +188,7 @@ def _lines(path: Path, text: str | None = None) -> Iterator[LocatedRow]:
 
 def _json(path: Path) -> Iterator[LocatedRow]:
     text = _text(path)
-    if _has_an_object_per_line(text):
+    if not _is_whole(text) and _first_object(text) is not None:
         _logger.info("data_files: %s contains one object per line and is read as JSON lines", path.name)
         yield from _lines(path, text)
         return
@@ -187,51 +197,62 @@ def _json(path: Path) -> Iterator[LocatedRow]:
     if items is None:
         _checked(path.name, value)
         raise BenchmarkError(
-            f"data_files: {path.name}: expected a list of objects, or an object whose only value is such a list, got "
-            f"an object with the keys {shorten(', '.join(value))}. pandas writes a list with "
-            'to_json(..., orient="records").'
+            f"data_files: {path.name}: expected a list of objects, or an object with one such list, got an object with "
+            f'the keys {shorten(", ".join(value))}. pandas writes a list with to_json(..., orient="records").'
         )
     for number, item in enumerate(items):
         yield _checked(f"{path.name} item {number}", item)
 
 
-def _has_an_object_per_line(text: str) -> bool:
-    """Whether the first line is a complete object, other than an object whose only value is the list of all rows."""
+def _first_object(text: str) -> dict[str, Any] | _Repeated | None:
+    """The object that is the first line; None if the line is not an object."""
     first = next(filter(str.strip, io.StringIO(text, newline=None)), "")
     try:
-        value = json.loads(first, object_pairs_hook=_object, parse_int=whole_number)
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(value, (dict, _Repeated)) and _items(value) is None
+        return json.loads(first, object_pairs_hook=_object, parse_int=whole_number) if first.strip()[0] == "{" else None
+    except (ValueError, LookupError, RecursionError):
+        return None
+
+
+def _is_whole(text: str) -> bool:
+    """Whether the only line is an object with the list of all rows."""
+    return "\n" not in text.strip() and _items(_first_object(text)) is not None
 
 
 def _items(value: Any) -> list[Any] | None:
-    if isinstance(value, dict) and len(value) == 1:
-        (value,) = value.values()
-    return value if isinstance(value, list) else None
+    """The rows in a JSON value: a list, or the only list in an object, if it contains objects other than options."""
+    if not isinstance(value, dict):
+        return value if isinstance(value, list) else None
+    lists = [part for part in value.values() if isinstance(part, list)]
+    if len(lists) != 1 or not lists[0]:
+        return lists[0] if lists and len(value) == 1 else None
+    row = lists[0][0]
+    return lists[0] if isinstance(row, dict) and not row.keys() <= {*TEXT_NAMES, *LABEL_NAMES} else None
 
 
 def _cells(path: Path) -> Iterator[LocatedRow]:
     text = _text(path)
     csv.field_size_limit(2**31 - 1)  # a passage may be longer than the 131,072 characters of the default
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=_separator(path, text), strict=True)
+    header: list[str] = []
+    where = f"{path.name} line 1"
     try:
-        lines = filter(None, reader)  # skip empty lines
-        header = [name.strip() for name in next(lines, [])]
-        first = 1 if header[:1] in ([""], ["Unnamed: 0"]) else 0  # the index that pandas writes
-        _check_names(header[first:], f"{path.name} line {reader.line_num}")
-        for cells in lines:
-            where = f"{path.name} line {reader.line_num}"
-            if len(cells) != len(header):
+        for cells in reader:
+            if not header:
+                header = [name.strip() for name in cells]
+                first = 1 if header[:1] in ([""], ["Unnamed: 0"]) else 0  # the index that pandas writes
+                _check_names(header[first:], where)
+            elif cells and len(cells) != len(header):
                 raise BenchmarkError(
                     f"data_files: {where} has more or fewer cells than the header: expected {len(header)}, got "
                     f"{len(cells)}. Put quotes around cells that contain the separator or line breaks."
                 )
-            yield where, dict(zip(header[first:], cells[first:], strict=True))
+            elif cells:  # else an empty line
+                yield where, dict(zip(header[first:], cells[first:], strict=True))
+            where = f"{path.name} line {reader.line_num + 1}"  # where the next row begins
     except csv.Error as error:
         raise BenchmarkError(
-            f"data_files: cannot read {path.name} line {reader.line_num}: {error}. Write each quote inside a quoted "
-            "cell twice, and close each quoted cell."
+            f"data_files: cannot read {where}: {error}. Write each quote inside a quoted cell twice, and close each "
+            "quoted cell."
         ) from None
 
 
@@ -254,11 +275,12 @@ def _separator(path: Path, text: str) -> str:
 
 
 def _check_names(names: Sequence[str], where: str) -> None:
-    wrong = [repr(name) for name, count in Counter(names).items() if count > 1 or not name]
+    wrong = [repr(shorten(name, 80)) for name, count in Counter(names).items() if count > 1 or not name]
     if wrong:
         raise BenchmarkError(
             f"data_files: {where}: expected a different name for each column, got {', '.join(wrong)} repeated or "
-            f"empty, in {', '.join(map(repr, names))}. Rename or remove these columns."
+            f"empty, in {', '.join(repr(shorten(name, 80)) for name in names)}. If a csv file has no header, add a "
+            "first line with the names of its columns. Otherwise rename or remove these columns."
         )
 
 
@@ -273,11 +295,11 @@ def _parquet(path: Path) -> Iterator[LocatedRow]:
         raise
     except Exception as error:  # many types, for example for a date out of range or an unknown time zone
         raise BenchmarkError(
-            f"data_files: cannot read {path}: {type(error).__name__}: {error}. Write the parquet file again, with "
-            "columns of texts, numbers and lists only."
+            f"data_files: cannot read {path}: {described(error)}. Write the parquet file again, with columns of texts, "
+            "numbers and lists only."
         ) from error
     for number, row in enumerate(rows):
-        yield f"{path.name} row {number}", row
+        yield f"{path.name} row {number}", _plain(row)
 
 
 def _table(source: Any) -> Iterator[LocatedRow]:
@@ -308,8 +330,8 @@ def _table(source: Any) -> Iterator[LocatedRow]:
         raise
     except Exception as error:  # many types, for example for an image that cannot be decoded or deep nesting
         raise BenchmarkError(
-            f"data_files: cannot read the rows of the {source_name(source)}: {type(error).__name__}: {error}. "
-            "Keep only columns of texts, numbers and lists."
+            f"data_files: cannot read the rows of the {source_name(source)}: {described(error)}. Keep only columns of "
+            "texts, numbers and lists."
         ) from error
 
 
@@ -323,14 +345,23 @@ def _is(source: Any, module: str, *names: str) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """Turn numpy scalars and arrays into plain Python values, and missing values into None."""
+    """Turn numpy values, decimals and maps (lists of pairs) into plain Python values, and missing values into None."""
+    if isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() else float(value)
     if hasattr(value, "tolist"):
         value = value.tolist()
     if type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value):
         return None
     if isinstance(value, Mapping):
         return {key: _plain(part) for key, part in value.items()}
+    if isinstance(value, list) and value and all(map(_is_entry, value)) and len(dict(value)) == len(value):
+        return {str(key): _plain(part) for key, part in value}
     return [_plain(part) for part in value] if isinstance(value, (list, tuple)) else value
+
+
+def _is_entry(value: Any) -> bool:
+    """Whether a value is an entry of a map, as pyarrow represents it."""
+    return isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], str | int)
 
 
 _READERS: dict[str, Callable[[Path], Iterator[LocatedRow]]] = {

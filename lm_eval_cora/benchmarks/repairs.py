@@ -79,6 +79,23 @@ def without_own_letters(options: Sequence[Any]) -> tuple[Any, ...]:
     return (*plain, *options[len(pairs) :])
 
 
+_LABELS = [re.compile(rf"\s*\(?{letter}[.):]\s*(?=\S)", re.IGNORECASE) for letter in LETTERS]
+
+
+def without_labels(options: Sequence[str]) -> tuple[str, ...] | None:
+    """Remove the label of its place, such as "(A)" or "b.", from each option; None unless every option has one.
+
+    Example:
+        >>> without_labels(["A)Ice", "b. Fog"]), without_labels(["A)Ice", "Fog"])
+        (('Ice', 'Fog'), None)
+    """
+    found = [label.match(option) for label, option in zip(_LABELS, options, strict=False)]
+    if len(found) < len(options) or not all(found):
+        return None
+    plain = tuple(option[label.end() :] for label, option in zip(found, options, strict=True) if label)
+    return without_labels(plain) or plain  # some sources have each label twice
+
+
 _LOOKALIKES = str.maketrans("АОНаеіорсухѕк", "AOHaeiopcyxsκ")
 
 LOOKALIKES: Rule = (re.compile("[АОНаеіорсухѕк]"), lambda found: found[0].translate(_LOOKALIKES))

@@ -18,7 +18,7 @@ from lm_eval_cora.sources import scores_of_rows
 
 def print_scores(given: argparse.Namespace) -> None:
     """Print the metrics of a file of answers."""
-    rows = read_answers(given.file, {column: getattr(given, column) for column in COLUMNS})
+    rows = read_answers(given.file, {column: getattr(given, column) for column in COLUMNS}, "--{} ")
     scores = scores_of_rows(rows)
     if given.json:
         counts = {"questions": scores.questions, "answers": scores.answers, "readers": rows.readers}

@@ -14,6 +14,7 @@ from lm_eval_cora.harness.failures import MALFORMED, ServerError, kind_of
 from lm_eval_cora.harness.forwarding import ask, behind
 from lm_eval_cora.harness.log import logger
 from lm_eval_cora.harness.payloads import formats_chats, is_served, is_vllm, replicas_of_vllm
+from lm_eval_cora.messages import described
 from lm_eval_cora.options import OptionError
 from lm_eval_cora.question import shorten
 
@@ -199,7 +200,7 @@ def in_a_line(error: BaseException) -> str:
         >>> in_a_line(ValueError("a  b."))
         'ValueError: a b'
     """
-    text = str(error) if isinstance(error, ServerError) else f"{type(error).__name__}: {error}"
+    text = str(error) if isinstance(error, ServerError) else described(error)
     return shorten(" ".join(text.split()), _MAX_LENGTH).removesuffix(".")
 
 

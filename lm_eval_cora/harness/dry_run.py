@@ -222,7 +222,7 @@ def _loaded(manager: TaskManager, names: Sequence[Any]) -> dict[str, Any]:
         raise
     except Exception as error:  # loading a user's task may raise any error
         listed = ", ".join(map(str, names))
-        raise OptionError(f"{listed}: cannot be loaded: {type(error).__name__}: {error}") from error
+        raise OptionError(f"{listed}: cannot be loaded: {in_a_line(error)}") from error
     return tasks
 
 

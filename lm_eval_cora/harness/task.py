@@ -17,7 +17,7 @@ from lm_eval_cora.benchmarks import BenchmarkError
 from lm_eval_cora.formats import format_of
 from lm_eval_cora.harness import docs
 from lm_eval_cora.harness.asking import AskingLM
-from lm_eval_cora.harness.back_ends import check_replicas, check_scoring
+from lm_eval_cora.harness.back_ends import check_replicas, check_scoring, in_a_line
 from lm_eval_cora.harness.checks import (
     check_comparison,
     check_exemplar_settings,
@@ -127,8 +127,8 @@ class CoraTask(ScoredTask):
             raise
         except Exception as error:
             raise OptionError(
-                f"{config['task']}: the task file cannot be used: {type(error).__name__}: {error}. If the file is your "
-                "own, compare its settings with the fragments that it includes"
+                f"{config['task']}: the task file cannot be used: {in_a_line(error)}. If the file is your own, "
+                "compare its settings with the fragments that it includes"
             ) from error
         if not config["metric_list"]:
             raise OptionError(

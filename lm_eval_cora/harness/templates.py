@@ -10,6 +10,7 @@ import lm_eval.tasks
 
 from lm_eval_cora.benchmarks import Benchmark
 from lm_eval_cora.expansion import read_templates
+from lm_eval_cora.messages import described
 from lm_eval_cora.options import OptionError, Options
 from lm_eval_cora.probes.prompts import SINGLE_LETTER
 from lm_eval_cora.prompting.template import TemplateError, Templates, make_templates, own_templates
@@ -64,6 +65,6 @@ def score_templates(benchmark: Benchmark) -> Templates:
         return make_templates(entries, has_options=benchmark.has_options)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise OptionError(
-            f"{where}: cannot be read: {type(error).__name__}: {error}. lm-eval 0.4.12 and 0.4.13 contain "
-            "them: install one of these versions, or pass your own file with the option 'templates'"
+            f"{where}: cannot be read: {described(error)}. lm-eval 0.4.12 and 0.4.13 contain them: "
+            "install one of these versions, or pass your own file with the option 'templates'"
         ) from None

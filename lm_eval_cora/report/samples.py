@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from array import array
+from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -181,8 +182,9 @@ def read_line(place: Place) -> Mapping[str, Any]:
 
 
 def parsed_line(line: bytes) -> Any:
-    """Parse a line of JSON and replace lone surrogates, which cannot be written to a file."""
-    value = json.loads(line.decode("utf-8"))  # json.loads would decode invalid bytes to lone surrogates
+    """Parse a line of JSON, without a byte order mark and with lone surrogates replaced: they cannot be written."""
+    # json.loads would decode invalid bytes to lone surrogates.
+    value = json.loads(line.removeprefix(BOM_UTF8).decode("utf-8"))
     if line.count(b"[") + line.count(b"{") > DEEPEST and is_deep(value):
         raise RecursionError
     if b"\\u" in line and _SURROGATE.search(line):

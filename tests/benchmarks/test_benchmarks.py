@@ -33,10 +33,11 @@ def test_a_public_benchmark_leaves_out_and_counts() -> None:
 def test_a_users_file_is_refused_with_each_row() -> None:
     with pytest.raises(BenchmarkError) as error:
         collect_questions(LOCAL, rows({}, {"question": " "}, {}, {"answer": 7}), id_prefix="row")
-    first, second, third = str(error.value).splitlines()
+    first, second, third, fourth = str(error.value).splitlines()
     assert tells(first, "local: ", "2 of 4 rows")
     assert tells(second, "line 2: ", "stem", "' '")
     assert tells(third, "line 4: ", "answer", "7", "from 0 to 1", "2 options")
+    assert tells(fourth, "'keep'")
 
 
 def test_many_bad_rows_are_not_all_printed() -> None:

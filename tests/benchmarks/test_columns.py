@@ -103,8 +103,8 @@ def test_rows_that_are_not_kept_are_counted_and_do_not_refuse_a_file() -> None:
         (["AA", "Aa"], True),
         (["ice cream", "icecream"], True),
         (["Ice", "Fog"], False),
-        (["Fog", "Dew", "Dew"], False),  # equal distractors count as one option
-        (["x  y", "x y", "z"], False),  # printed alike, so they count as one option
+        (["Fog", "Dew", "Dew"], True),
+        (["x  y", "x y", "z"], True),
     ],
 )
 def test_a_note_on_options_that_are_almost_equal(choices: list[str], noted: bool) -> None:
@@ -113,7 +113,55 @@ def test_a_note_on_options_that_are_almost_equal(choices: list[str], noted: bool
         row["answer"] = 0
     _, _, notes = collect_questions(LOCAL, [("line 5", row)], id_prefix="row")
     assert bool(notes) == noted
-    assert tells(" ".join(notes), *(("1 of 1", "case or white space", "line 5") if noted else ()))
+    assert tells(" ".join(notes), *(("1 of 1", "equal", "case or white space", "line 5") if noted else ()))
+
+
+def test_a_note_on_a_question_with_two_answers() -> None:
+    rows = [(f"line {n}", {**ROW, "answer": n // 2}) for n in range(4)]
+    assert tells(collect_questions(LOCAL, rows, id_prefix="row")[2][0], "another right option", "line 0, line 2")
+    assert not collect_questions(LOCAL, rows[:2], id_prefix="row")[2]
+
+
+@pytest.mark.parametrize("answers", ["ABC", (0, 1, 2), ("(A)1", "b. Fog", "C)  Dew"), ("1", "Fog", "Dew")])
+def test_labels_in_the_options_are_removed(answers: Any) -> None:
+    rows = [
+        (f"line {n}", {**ROW, "question": f"{n}?", "choices": ["(A)1", "b. Fog", "C)  Dew"], "answer": answer})
+        for n, answer in enumerate(answers)
+    ]
+    questions, _, notes = collect_questions(LOCAL, rows, id_prefix="row")
+    assert [(question.choices, question.answer) for question in questions] == [
+        (("1", "Fog", "Dew"), n) for n in (0, 1, 2)
+    ]
+    assert len(notes) == 1
+    assert tells(notes[0], "3 of 3 questions", "labels", "'(A)1'", "'1'")
+
+
+def test_labels_of_fewer_questions_are_texts() -> None:
+    rows = [(f"line {n}", {**ROW, "question": f"{n}?", "answer": n}) for n in range(3)]
+    rows[0][1]["choices"] = ["A. Smith", "B. Jones"]
+    questions, _, notes = collect_questions(LOCAL, rows, id_prefix="row")
+    assert (questions[0].choices, notes) == (("A. Smith", "B. Jones"), [])
+
+
+def test_equal_options_behind_different_labels_are_an_error() -> None:
+    rows = [("line 1", {**ROW, "choices": ["A)6", "B)6", "C)8"], "answer": "A"})]
+    with pytest.raises(BenchmarkError, match="line 1: an option equal to the right one: '6' occurs twice"):
+        collect_questions(LOCAL, rows, id_prefix="row")
+
+
+@pytest.mark.parametrize("empty", ["question", "choices", "answer"])
+def test_a_column_that_is_empty_in_every_row(empty: str) -> None:
+    rows = [(f"line {n}", {**ROW, empty: blank, "other": "x"}) for n, blank in enumerate(["", None, " "])]
+    with pytest.raises(BenchmarkError) as error:
+        collect_questions(LOCAL, rows, id_prefix="row")
+    assert tells(str(error.value), "local: ", f"{empty!r} is empty in every row", f"Set {empty!r}", "'other'")
+
+
+def test_a_column_in_use_is_not_suggested() -> None:
+    row = {"question": "?", "answers": ["Ice", "Fog"], "answr": 0}
+    for source in (mine(choices="answers"), mine(choices="answers", answer="answer_")):
+        with pytest.raises(MissingColumn, match="Did you mean 'answr'"):
+            question_of(source, row)
 
 
 def test_a_note_where_the_right_option_is_always_at_the_same_place() -> None:

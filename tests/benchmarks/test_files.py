@@ -5,6 +5,7 @@ import logging
 import subprocess
 import sys
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ LINES = '{"question": "2 + 2?", "answer": "B"}\n\n{"question": "He said: \\"של
 LIST = '[\n  {"question": "2 + 2?", "answer": "B"},\n  {"question": "He said: \\"שלום\\"\\nWhy?", "answer": "A"}\n]\n'
 CSV = 'question,answer\n2 + 2?,B\n\n"He said: ""שלום""\nWhy?",A\n'
 CONTENTS = {".jsonl": LINES, ".ndjson": LINES, ".json": LIST, ".csv": CSV, ".tsv": CSV.replace(",", "\t")}
-PLACES = {".json": ("item 0", "item 1"), ".csv": ("line 2", "line 5"), ".tsv": ("line 2", "line 5")}
+PLACES = {".json": ("item 0", "item 1"), ".csv": ("line 2", "line 4"), ".tsv": ("line 2", "line 4")}
 
 
 def rows_of(path: Path, content: str | bytes) -> list[Any]:
@@ -77,6 +78,7 @@ def test_a_file_without_rows(name: str, content: str, tmp_path: Path) -> None:
         ("my.jsonl", '{"a": 1}\n{"a": \n', ["my.jsonl line 2", "JSON", "column"]),
         ("my.jsonl", '{"a":' * 100_000, ["my.jsonl line 1", "JSON", "deep"]),
         ("my.jsonl", '{"a": ' + "1" * 5_000 + "}", ["my.jsonl line 1", "JSON", "5000 digits"]),
+        ("my.jsonl", '{"a": 1, "b": [{"c": 1}]}\n', ["my.jsonl", "single object", ".json"]),
         ("my.jsonl", "3\n", ["my.jsonl line 1", "expected a JSON object", "got int"]),
         ("my.jsonl", "\n[1]\n", ["my.jsonl line 2", "expected a JSON object", "got a list", ".json"]),
         ("my.jsonl", "[" * 100_000, ["my.jsonl line 1", "got a list"]),
@@ -101,11 +103,12 @@ def test_a_file_without_rows(name: str, content: str, tmp_path: Path) -> None:
         ("my.csv", "a,,c\n", ["my.csv line 1", "''", "'a', '', 'c'"]),
         ("my.csv", "a,b,\n1,2,\n", ["my.csv line 1", "''", "'a', 'b', ''"]),
         ("my.csv", ",,c\n", ["my.csv line 1", "''"]),
-        ("my.csv", 'a,b\n1,"2\n3,4\n', ["my.csv line 3", "quote"]),
+        ("my.csv", 'a,b\n1,"2\n3,4\n', ["my.csv line 2", "quote"]),
+        ("my.tsv", "x" * 999 + "\ta\ta\n", ["my.tsv line 1", "'a'", "x" * 79 + "…'", "no header"]),
         ("my.csv", 'a,b\n1,"2"3\n', ["my.csv line 2", "quote"]),
         ("my.parquet", "PAR1", ["cannot read", "my.parquet"]),
         ("my.parquet", "PAR1" * 100, ["cannot read", "my.parquet"]),
-        ("my.txt", "", ["my.txt", "'.txt'", "expected .jsonl, .ndjson, .json, .csv, .tsv, .parquet"]),
+        ("my.txt", "", ["my.txt", "'.txt'", "expected .jsonl, .ndjson, .json, .csv, .tsv, .parquet", "unpack"]),
         ("my", "", ["my", "''", "expected .jsonl, "]),
     ],
     ids=lambda part: repr(part)[:40],
@@ -136,8 +139,9 @@ def test_other_encodings(suffix: str, content: bytes, parts: list[str], tmp_path
     assert tells(error_of(path), str(path), *parts, "Save the file as UTF-8")
 
 
-def test_the_only_value_of_an_object_is_the_list(tmp_path: Path) -> None:
-    (tmp_path / "my.json").write_text('{"data": [{"a": 1}, {"a": 2}]}')
+@pytest.mark.parametrize("content", ['{"data": [{"a": 1}, {"a": 2}]}', '{"version": 1,\n"data": [{"a": 1}, {"a": 2}]}'])
+def test_the_only_list_of_an_object_contains_the_rows(content: str, tmp_path: Path) -> None:
+    (tmp_path / "my.json").write_text(content)
     assert list(read_rows(tmp_path / "my.json")) == [("my.json item 0", {"a": 1}), ("my.json item 1", {"a": 2})]
 
 
@@ -146,6 +150,7 @@ def test_the_only_value_of_an_object_is_the_list(tmp_path: Path) -> None:
     [
         ('{"a": 1, "b": 2}\n\n{"a": 3, "b": 4}\n', [("line 1", {"a": 1, "b": 2}), ("line 3", {"a": 3, "b": 4})]),
         ('\n{"a": 1, "b": 2}', [("line 2", {"a": 1, "b": 2})]),
+        ('{"a": 1, "b": [{"key": "A", "value": "Ice"}]}', [("line 1", {"a": 1, "b": [{"key": "A", "value": "Ice"}]})]),
         ('{"a": 1}\r{"a": 2}\r', [("line 1", {"a": 1}), ("line 2", {"a": 2})]),
     ],
 )
@@ -217,6 +222,17 @@ def test_what_pandas_writes(tmp_path: Path) -> None:
         assert [row for _, row in read_rows(path)] == rows
     frame.to_json(tmp_path / "my.json", orient="split", indent=1)
     assert tells(error_of(tmp_path / "my.json"), "my.json", "records")
+
+
+def test_decimals_and_maps_in_a_parquet_file(tmp_path: Path) -> None:
+    columns = {
+        "whole": pyarrow.array([Decimal(1)]),
+        "part": pyarrow.array([Decimal("2.50")]),
+        "map": pyarrow.array([[("A", "Ice"), ("B", "Fog")]], pyarrow.map_(pyarrow.string(), pyarrow.string())),
+    }
+    pyarrow.parquet.write_table(pyarrow.table(columns), tmp_path / "my.parquet")
+    ((_, row),) = read_rows(tmp_path / "my.parquet")
+    assert repr(row) == repr({"whole": 1, "part": 2.5, "map": {"A": "Ice", "B": "Fog"}})
 
 
 def test_a_parquet_file_with_a_name_twice(tmp_path: Path) -> None:

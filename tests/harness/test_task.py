@@ -381,5 +381,8 @@ def test_exemplars_in_a_wording_of_ones_own(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("lines", ["doc_to_text: null", "output_type: multiple_choice"])
 def test_a_task_file_that_does_not_fit_together_names_itself(lines: str, tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match=r"mine: the task file cannot be used: \w+: .*compare its settings"):
+    with pytest.raises(
+        OptionError,
+        match=r"mine: the task file cannot be used: TypeError in \w+ of .*task\.py\. .*compare its settings",
+    ):
         own_task(tmp_path, lines).load(["mine"])

@@ -292,6 +292,13 @@ def test_lines_in_any_order(demo: dict[str, Written], tmp_path: Path) -> None:
     check_numbers(the_run(path), demo["cora_demo_revas"], "cora_demo_revas")
 
 
+def test_a_byte_order_mark_does_not_hide_the_first_line(demo: dict[str, Written], tmp_path: Path) -> None:
+    written = copied(demo["cora_demo"], tmp_path)
+    written.samples.write_bytes(b"\xef\xbb\xbf" + written.samples.read_bytes())
+    check_numbers(the_run(tmp_path), written, "cora_demo")
+    assert the_run(tmp_path).notes == ()
+
+
 def test_each_line_is_found_again(demo: dict[str, Written], tmp_path: Path) -> None:
     written = copied(demo["cora_demo"], tmp_path)
     edit(written.samples, lambda line: line["doc"].update(question=f"é{line['doc']['question']}😀"))

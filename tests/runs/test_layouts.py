@@ -190,6 +190,11 @@ LAYOUTS = [
         notes=("4 of 4 questions", "case", "line 1"),
     ),
     Layout(
+        "options with labels of their own, such as `A)Ice`",
+        jsonl(with_choices(lambda c: [f"{key}){one}" for key, one in zip(LETTERS, c, strict=True)])),
+        notes=("labels", "'A)Ice'"),
+    ),
+    Layout(
         "another name for a column",
         csv([{("Frage" if key == "question" else key): value for key, value in row.items()} for row in COLUMNS]),
         error=("my", "'question'", "Frage, A, B, C, D, answer"),
