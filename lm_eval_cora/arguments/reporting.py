@@ -185,4 +185,7 @@ def add_leaderboard(commands: Any, run: Command) -> None:
         "--reports", type=Path, metavar="DIR", help="also write a report page per run to this folder, and link to it"
     )
     parser.add_argument("--title", default="Leaderboard", help="title of the page (default: Leaderboard)")
+    parser.add_argument(
+        "--strict", action="store_true", help="end with status 3, and write nothing, if anything was left out"
+    )
     add_reader(parser)
