@@ -186,7 +186,7 @@ def paired(runs: Sequence[Run], metric: str) -> Dots | None:
     names = [f"{runs[pair.after].model} - {runs[pair.before].model}" for pair in pairs]
     return Dots(
         f"Differences in {metric} between the models, new minus old",
-        f"difference in {metric}, new minus old",
+        f"{metric}, new minus old",
         names,
         [("", [Number.of_difference(pair.change) for pair in pairs])],
         pairs_table(f"Differences in {metric}", names, pairs),
@@ -204,7 +204,7 @@ def paired_by_kind(before: Run, after: Run) -> Dots | None:
         return None
     return Dots(
         f"Differences in accuracy by {before.probe.one}: {after.model} - {before.model}",
-        "difference in accuracy, new minus old",
+        "accuracy, new minus old",
         list(found),
         [("", [Number.of_difference(change) for change in found.values()])],
         table,
