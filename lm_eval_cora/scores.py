@@ -336,7 +336,7 @@ def compare(before: Scores, after: Scores) -> Comparison:
         after: The second scores, for the same questions and variants.
 
     Returns:
-        The difference, after - before, of each metric that both sets of answers define.
+        The difference of each metric that both sets of answers define: after - before, which is new minus old.
 
     Raises:
         ReportError: If the questions or the numbers of variants differ, or if two runs of the harness cannot be
@@ -385,11 +385,9 @@ def _check_alike(before: Scores, after: Scores) -> None:
 
 def _shown(estimate: Estimate | Compared, *, signed: bool = False) -> list[str]:
     """Format a value, its standard error and its 95% interval."""
-    value = f"{estimate.value:{'+' if signed else ''}.4f}"
-    if isnan(estimate.stderr):
-        return [value, "", ""]
-    low, high = estimate.interval
-    return [value, f"{estimate.stderr:.4f}", f"[{low:.4f}, {high:.4f}]"]
+    sign = "+" if signed else ""
+    value, low, high = (f"{number:{sign}.4f}" for number in (estimate.value, *estimate.interval))
+    return [value, *(["", ""] if isnan(estimate.stderr) else [f"{estimate.stderr:.4f}", f"[{low}, {high}]"])]
 
 
 def _html(title: str, columns: list[str], rows: list[list[str]], notes: Iterable[str]) -> str:

@@ -35,6 +35,19 @@ def test_a_page_and_a_csv_file_in_new_folders(
     assert tells(said.err, "left out", "wrote")
 
 
+def test_strict_writes_nothing_if_anything_was_left_out(
+    records: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "index.html"
+    arguments = ["leaderboard", str(records), "-o", str(page), "--strict"]
+    assert main(arguments) == 0
+    page.unlink()
+    broken = put_record(records, 3, "{")
+    assert main(arguments) == 3
+    assert not page.exists()
+    assert tells(capsys.readouterr().err, f"left out {broken}: ", "--strict: something was left out (1 note above)")
+
+
 def test_standard_output(records: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["leaderboard", str(records), "-o", "-"]) == 0
     assert capsys.readouterr().out.startswith("<!DOCTYPE html>")

@@ -73,9 +73,10 @@ def add_compare(commands: Any, run: Command) -> None:
         "lm-eval-cora compare out/small out/large\n"
         "  lm-eval-cora compare out/small out/medium out/large --baseline out/small\n"
         "  lm-eval-cora compare --history checkpoints/ -o history.html\n\n"
-        "With two models, every metric is compared; the difference is the second minus the first. With more, all\n"
-        "pairs are compared, or each model with the baseline, with intervals that hold for all pairs together and\n"
-        "p-values corrected by Holm's method. Runs of other tasks of the harness are compared document by document.",
+        "Differences are new minus old: a run minus one before it, or minus the baseline. With two models, every\n"
+        "metric is compared. With more, all pairs are compared, or each model with the baseline, with intervals that\n"
+        "hold for all pairs together and p-values corrected by Holm's method. Runs of other tasks of the harness are\n"
+        "compared document by document.",
     )
     add_out(parser)
     parser.add_argument(
@@ -184,4 +185,7 @@ def add_leaderboard(commands: Any, run: Command) -> None:
         "--reports", type=Path, metavar="DIR", help="also write a report page per run to this folder, and link to it"
     )
     parser.add_argument("--title", default="Leaderboard", help="title of the page (default: Leaderboard)")
+    parser.add_argument(
+        "--strict", action="store_true", help="end with status 3, and write nothing, if anything was left out"
+    )
     add_reader(parser)

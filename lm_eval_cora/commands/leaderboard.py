@@ -11,11 +11,17 @@ from lm_eval_cora.commands.reports import labels_of
 from lm_eval_cora.leaderboard.page import as_csv, leaderboard_page
 from lm_eval_cora.leaderboard.reading import Sources
 from lm_eval_cora.leaderboard.run_reports import RunReports
+from lm_eval_cora.messages import counted
+from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.drawing.charts import check_drawing
 
 
 def write_leaderboard(given: argparse.Namespace) -> None:
-    """Write the page, and on request a CSV file and a report page per run."""
+    """Write the page, and on request a CSV file and a report page per run.
+
+    Raises:
+        ReportError: With `--strict`, if a file or line was left out. Nothing is written.
+    """
     check_file(given.output, "-o", (".html", ".htm"))
     if given.csv:
         check_file(given.csv, "--csv", (".csv",))
@@ -28,6 +34,11 @@ def write_leaderboard(given: argparse.Namespace) -> None:
         boards = sources.boards(reports.write if reports else lambda run: None)
         for note in sources.notes:
             say(note)
+        if given.strict and (count := len(sources.left_out)):
+            raise ReportError(
+                f"--strict: something was left out ({counted(count, 'note')} above). Repair or remove these files, or "
+                "omit --strict"
+            )
         page = leaderboard_page(boards, given.title, folder, sources.notes)
     for text, path in ((page, given.output), *([(as_csv(boards), given.csv)] if given.csv else [])):
         write_text(text, path)

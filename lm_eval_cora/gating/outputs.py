@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 from lm_eval_cora.gating.verdicts import EXIT_STATUS, Verdict, overall
 from lm_eval_cora.metrics.estimate import for_json
 from lm_eval_cora.report.content import Cell, Table
-from lm_eval_cora.report.numbers import Number, interval
+from lm_eval_cora.report.numbers import Number
 
 _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML 1.0 cannot contain, not even escaped."""
@@ -21,10 +21,9 @@ def as_table(verdicts: Sequence[Verdict], model: str) -> Table:
     rows: list[list[Cell]] = []
     for verdict in verdicts:
         number = Number(verdict.value, verdict.stderr, signed=verdict.is_difference, ends=(verdict.low, verdict.high))
-        ends = interval(*number.ends) if verdict.is_difference else number.interval or "n/a"
         more: Cell = "" if verdict.outcome != "undecided" else verdict.needed or "n/a"
         name = verdict.requirement.replace(">=", "≥").replace("<=", "≤")  # Markdown would escape the characters
-        rows.append([name, verdict.task, verdict.outcome, number, ends, verdict.questions, more])
+        rows.append([name, verdict.task, verdict.outcome, number, number.interval or "n/a", verdict.questions, more])
     columns = ["requirement", "task", "outcome", "value", "95%", "questions", "would decide it"]
     return Table(f"{model}: {overall(verdicts)}", columns, rows)
 

@@ -17,7 +17,7 @@ from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.answers_file import TASK, is_answers_file, read_answers_file
 from lm_eval_cora.report.compare import how_asked
 from lm_eval_cora.report.data import Asked, labels
-from lm_eval_cora.report.files import SamplesFile, find_files, grouped, short_names
+from lm_eval_cora.report.files import SamplesFile, files_in, find_files, grouped, part_of, read_json, short_names
 from lm_eval_cora.report.parts import SamplesReaders
 from lm_eval_cora.report.run import Run
 from lm_eval_cora.report.runs import check_label, runs_of
@@ -36,7 +36,7 @@ class Sources:
         named: Names for the models of some paths.
 
     Attributes:
-        notes: Messages about files that cannot be used.
+        notes: Messages about the files, such as those that cannot be used.
 
     Raises:
         ReportError: If a path does not exist or cannot be read, if no path has a run or a record, or if a path with a
@@ -69,8 +69,11 @@ class Sources:
         if is_answers_file(path):
             self._answers.append((path, named.get(path, path.stem)))
             return
-        files = find_files(path)
+        found = find_files(path)
+        files = [file for file in found if not file.unchecked]  # without a results file the settings are unknown
         records, notes = find_records(path)
+        self.notes += [f"left out {file.path}: {file.unchecked}" for file in found if file.unchecked]
+        self.notes += [*_results_alone(path, found), *notes]
         if path in named:
             check_label(path, named[path], [*(file.model for file in files), *(entry.model for entry in records)])
             files = [replace(file, model=named[path]) for file in files]
@@ -78,7 +81,11 @@ class Sources:
         known = {file.path.resolve() for file in self._files}
         self._files += [file for file in files if file.path.resolve() not in known]
         self._records += records
-        self.notes += notes
+
+    @property
+    def left_out(self) -> list[str]:
+        """The notes on files and lines that were left out."""
+        return [note for note in self.notes if "left out " in note]
 
     def boards(self, use: Callable[[Run], Path | None] = lambda run: None) -> list[Board]:
         """Read everything, one task after another, so that the memory holds the answers of one run at a time.
@@ -151,3 +158,19 @@ class Sources:
         if self._roots & set(source.resolve().parents[2:]):
             folders.append(source.parent.parent)
         return next((page for folder in folders if (page := folder / REPORT).is_file()), None)
+
+
+def _results_alone(path: Path, files: Sequence[SamplesFile]) -> Iterator[str]:
+    """Yield a note for each results file that has no samples beside it, and is broken or has tasks of lm-eval-cora."""
+    runs = {(file.path.parent, file.date) for file in files}
+    for results in files_in(path, lambda name: name.endswith(".json")) if path.is_dir() else [path]:
+        name, date = results.stem[:8], results.stem[8:]
+        if name != "results_" or results.suffix != ".json" or (results.parent, date) in runs:
+            continue
+        found = read_json(results)
+        configs = part_of(found, "configs")
+        tasks = [task for task in configs if part_of(part_of(configs, task), "metadata").get("signature")]
+        if not found:
+            yield f"left out {results}: it cannot be read as a results file"
+        elif tasks:
+            yield f"left out {results}: there are no samples of {', '.join(tasks)} beside it. Run with --log_samples"

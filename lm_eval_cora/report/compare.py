@@ -16,7 +16,7 @@ from lm_eval_cora.metrics.paired import Compared, compared
 from lm_eval_cora.report.answers_file import AnswersRun, not_the_same
 from lm_eval_cora.report.content import Cell, Table
 from lm_eval_cora.report.files import sent_apart, sent_with
-from lm_eval_cora.report.numbers import Number, interval
+from lm_eval_cora.report.numbers import Number, difference_and_interval
 from lm_eval_cora.report.run import Run
 from lm_eval_cora.report.signature import HOW_MUCH, WHERE_IT_ENDS, signature_parts
 
@@ -172,16 +172,15 @@ def as_table(title: str, models: tuple[str, str], comparison: Mapping[str, Compa
 
     Args:
         title: Title of the table.
-        models: Names of the two models.
+        models: Names of the old and the new model.
         comparison: The comparison of each metric.
     """
     rows: list[list[Cell]] = []
     for name, row in comparison.items():
-        change = row.change
         test = ["", ""] if row.test is None else [f"{row.test.lost} : {row.test.gained}", f"{row.test.p_value:.3g}"]
-        numbers = [Number.of(row.before), Number.of(row.after), Number.of_difference(change)]
-        rows.append([name, *numbers, interval(change.low, change.high), *test])
-    return Table(title, ["metric", *models, "difference", "95%", "lost : gained", "p"], rows)
+        values = Number.of(row.before), Number.of(row.after)
+        rows.append([name, *values, *difference_and_interval(row.change), *test])
+    return Table(title, ["metric", *models, "new minus old", "95%", "lost : gained", "p"], rows)
 
 
 def as_json(before: Run, after: Run, comparison: Mapping[str, Compared]) -> dict[str, Any]:

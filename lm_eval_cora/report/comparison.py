@@ -38,15 +38,16 @@ from lm_eval_cora.report.scores import score_table
 from lm_eval_cora.suggestions import did_you_mean
 
 NOTE = (
-    "The difference is the second run minus the first, paired by question. For metrics that are a share of all "
-    "questions, `lost : gained` counts the questions that changed, and p is McNemar's mid-p test. Metrics computed "
-    "only on the questions that a model answered correctly or wrongly may use different questions in each run. They "
-    "then have no test."
+    "Differences are new minus old, paired by question: the second run minus the first, or the other run minus the "
+    "baseline. For metrics that are a share of all questions, `lost : gained` counts the questions that changed, and p "
+    "is McNemar's mid-p test. Metrics computed only on the questions that a model answered correctly or wrongly may "
+    "use different questions in each run. They then have no test."
 )
 
 NOTE_ON_SEVERAL = (
-    "The differences are paired by question. The 95% intervals hold for all pairs of a table together, and p (Holm) is "
-    "corrected for their number. `lost : gained` counts the questions that changed; p is then McNemar's mid-p test."
+    "Differences are new minus old, paired by question: a run minus one before it, or minus the baseline. The 95% "
+    "intervals hold for all pairs of a table together, and p (Holm) is corrected for their number. `lost : gained` "
+    "counts the questions that changed; p is then McNemar's mid-p test."
 )
 
 

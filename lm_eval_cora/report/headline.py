@@ -8,6 +8,7 @@ from itertools import combinations
 from math import isnan, nan
 
 from lm_eval_cora import metrics
+from lm_eval_cora.messages import counted
 from lm_eval_cora.metrics.arrays import despite_skipped
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.metrics.paired import Difference
@@ -53,8 +54,9 @@ def headline(runs: Sequence[Run], *, alike: bool) -> Headline | None:
         (run,) = runs
         picture = changes(runs) if _has_originals(run) else None
         return Headline(tuple(_of_one(run, name)), picture, [_plain(run.model)])
-    ordered = sorted(runs, key=lambda run: -run.estimates[name].value)
-    sentences = _of_several(ordered, name) if alike else _of_others(ordered, name)
+    order = sorted(range(len(runs)), key=lambda place: -runs[place].estimates[name].value)
+    ordered = [runs[place] for place in order]
+    sentences = _of_several(ordered, name, order) if alike else _of_others(ordered, name)
     return Headline(tuple(sentences), _picture(ordered, name), [_plain(run.model) for run in ordered])
 
 
@@ -77,9 +79,10 @@ def _of_one(run: Run, name: str) -> Iterator[str]:
     if isnan(right.value) or isnan(kept):
         yield f"The {spoken(name)} of {model} is {_with_error(lead)}."
     else:
+        questions = len(run.table.sizes) + (run.table.not_begun if run.is_two_phase else 0)
         yield (
-            f"{model} answers {_of_100(right.value)} of 100 questions correctly, and keeps {_of_100(kept)} of 100 "
-            f"right answers in all variants: {spoken(name)} {_with_error(lead)}."
+            f"{model} answers {_percent(right.value)} of {counted(questions, 'question')} correctly, and keeps "
+            f"{_percent(kept)} of its right answers in all variants: {spoken(name)} {_with_error(lead)}."
         )
     yield from _what_costs_most(run)
 
@@ -92,13 +95,11 @@ def _what_costs_most(run: Run) -> Iterator[str]:
         if not certain:
             yield "No kind of variant certainly lowers the accuracy."
             return
-        does = "costs the most"
+        does = "lowers the accuracy the most"
         if kind not in certain:  # few questions have the kind with the largest loss
             kind, loss = min(certain.items(), key=lambda item: item[1].value)
             does = "certainly lowers the accuracy"
-        value = _digits(abs(loss.value), loss.stderr)
-        ends = f"{_digits(-loss.high, loss.stderr)}, {_digits(-loss.low, loss.stderr)}"
-        yield f"The kind {_plain(kind)} {does}: {value} [{ends}] of the accuracy on the originals."
+        yield f"The kind {_plain(kind)} {does}: {_difference(loss)} compared with the originals."
         return
     if not run.table.is_whole or len(run.table.kinds) < 2:
         return
@@ -117,8 +118,8 @@ def _what_costs_most(run: Run) -> Iterator[str]:
         )
 
 
-def _of_several(runs: Sequence[Run], name: str) -> Iterator[str]:
-    """Sentences about models that were asked the same, the best first."""
+def _of_several(runs: Sequence[Run], name: str, order: Sequence[int]) -> Iterator[str]:
+    """Sentences about models that were asked the same, the best first; `order` has their places from old to new."""
     best, second = runs[:2]
     lead = [run.estimates[name] for run in runs]
     if any(isnan(estimate.stderr) for estimate in lead):
@@ -127,19 +128,19 @@ def _of_several(runs: Sequence[Run], name: str) -> Iterator[str]:
             return
         yield f"{_plain(best.model)} has the highest {spoken(name)}, {_with_error(lead[0])}, but its error is unknown."
         return
-    gaps = _gaps(lead)
-    group = [0, *(place for place in range(1, len(runs)) if not differs(gaps[0, place]))]
+    gaps = _gaps(runs, name, order)
+    group = [0, *(place for place in range(1, len(runs)) if not gaps[0, place][0])]
     rival = _keeps_more(runs)
     if len(group) > 1:
         yield _tied(group, runs, name, gaps)
         if rival is not None:
-            yield f"{_plain(rival.model)} answers the most questions correctly in all variants, {_right(rival)} of 100."
+            yield f"{_plain(rival.model)} answers the most questions correctly in all variants: {_right(rival)}."
         return
     if rival is not None:
         yield (
             f"The scores disagree: {_plain(best.model)} has the highest {spoken(name)}, {_with_error(lead[0])}, but "
-            f"{_plain(rival.model)} answers more questions correctly in all variants, {_right(rival)} of 100 "
-            f"({_plain(best.model)} {_right(best)})."
+            f"{_plain(rival.model)} answers more questions correctly in all variants: {_right(rival)} "
+            f"({_plain(best.model)} {_percent(_all_right(best).value)})."
         )
         yield (
             f"{spoken(name)} is also high for a model that answers half of the originals correctly and hardly any "
@@ -147,31 +148,39 @@ def _of_several(runs: Sequence[Run], name: str) -> Iterator[str]:
         )
         return
     claim = "is the most reliable" if name == "cora" else "is the best"
-    yield (
-        f"{_plain(best.model)} {claim}: {spoken(name)} {_with_error(lead[0])}, {_gap(gaps[0, 1])} above "
-        f"{_plain(second.model)}."
-    )
+    yield f"{_plain(best.model)} {claim}: {spoken(name)} {_with_error(lead[0])}; {gaps[0, 1][1]}."
     shares = [kept_share(run) for run in (best, second)]
     if not any(map(isnan, shares)):
         yield (
-            f"It keeps {_of_100(shares[0])} of 100 right answers in all variants, {_plain(second.model)} "
-            f"{_of_100(shares[1])}."
+            f"{_plain(best.model)} keeps {_percent(shares[0])} of its right answers in all variants, "
+            f"{_plain(second.model)} {_percent(shares[1])}."
         )
 
 
-def _gaps(lead: Sequence[Estimate]) -> dict[tuple[int, int], Difference]:
-    """How far each model is above each later one; the intervals hold for all pairs together."""
-    pairs = list(combinations(range(len(lead)), 2))
-    return dict(zip(pairs, together(lead, [(later, first) for first, later in pairs]), strict=True))
+_Gaps = Mapping[tuple[int, int], tuple[bool, str]]
 
 
-def _tied(group: Sequence[int], runs: Sequence[Run], name: str, gaps: Mapping[tuple[int, int], Difference]) -> str:
+def _gaps(runs: Sequence[Run], name: str, order: Sequence[int]) -> _Gaps:
+    """Whether each pair of models differs, and the difference in words. The intervals hold for all pairs together."""
+    old_first = sorted(range(len(runs)), key=lambda place: order[place])
+    lead = [runs[place].estimates[name] for place in old_first]
+    changes = together(lead, list(combinations(range(len(runs)), 2)))
+    return {
+        (min(old, new), max(old, new)): (
+            differs(change),
+            f"{_plain(runs[new].model)} minus {_plain(runs[old].model)} is {_difference(change)}",
+        )
+        for (old, new), change in zip(combinations(old_first, 2), changes, strict=True)
+    }
+
+
+def _tied(group: Sequence[int], runs: Sequence[Run], name: str, gaps: _Gaps) -> str:
     """The sentence about the best model and those that cannot be told apart from it, by their places."""
     models = [runs[place] for place in group]
     values = _values(models, name)
     if len(group) == 2:
-        values += f", difference {_gap(gaps[group[0], group[1]])}"
-    if group[-1] >= len(group) or any(differs(gaps[pair]) for pair in combinations(group, 2)):
+        values += f"; {gaps[group[0], group[1]][1]}"
+    if group[-1] >= len(group) or any(gaps[pair][0] for pair in combinations(group, 2)):
         best, others = _plain(models[0].model), f"{len(group) - 1} others"
         if len(group) == 2:
             others = _plain(models[1].model)
@@ -219,7 +228,7 @@ def kept_share(run: Run) -> float:
 
 
 def _right(run: Run) -> str:
-    return _of_100(_all_right(run).value)
+    return f"{_percent(_all_right(run).value)} of {counted(len(run.table.sizes), 'question')}"
 
 
 def _picture(runs: Sequence[Run], name: str) -> Dots:
@@ -257,9 +266,9 @@ def spoken(metric: str) -> str:
     return _SPOKEN.get(metric, metric)
 
 
-def _gap(change: Difference) -> str:
-    ends = f"{_digits(change.low, change.stderr)}, {_digits(change.high, change.stderr)}"
-    return f"{_digits(change.value, change.stderr)} [{ends}]"
+def _difference(change: Difference) -> str:
+    value, low, high = (_digits(number, change.stderr, "+") for number in (change.value, change.low, change.high))
+    return f"{value} [{low}, {high}]"
 
 
 def _with_error(estimate: Estimate) -> str:
@@ -269,24 +278,24 @@ def _with_error(estimate: Estimate) -> str:
     return f"{value}\u00a0±\u00a0{_digits(estimate.stderr, estimate.stderr)}"  # no line break inside
 
 
-def _digits(number: float, stderr: float) -> str:
+def _digits(number: float, stderr: float, sign: str = "") -> str:
     """Two decimals, or three if the error is small."""
     digits = 3 if stderr < 0.0095 else 2
-    return f"{round(number, digits) + 0.0:.{digits}f}"  # no -0.00
+    return f"{round(number, digits) + 0.0:{sign}.{digits}f}"  # no -0.00
 
 
-def _of_100(share: float) -> str:
-    """A share as a whole number of 100.
+def _percent(share: float) -> str:
+    """A share as a whole number of percent.
 
     Example:
-        >>> [_of_100(share) for share in (0.0, 0.001, 0.474, 0.999, 1.0)]
-        ['0', 'fewer than 1', '47', 'more than 99', '100']
+        >>> [_percent(share) for share in (0.0, 0.001, 0.474, 0.999, 1.0)]
+        ['0%', 'less than 1%', '47%', 'more than 99%', '100%']
     """
     if 0 < share < 0.005:
-        return "fewer than 1"
+        return "less than 1%"
     if 0.995 <= share < 1:
-        return "more than 99"
-    return f"{100 * share:.0f}"
+        return "more than 99%"
+    return f"{share:.0%}"
 
 
 def _plain(text: str) -> str:

@@ -28,11 +28,12 @@ from lm_eval_cora.report.runs import check_label, runs_of, with_labels
 from lm_eval_cora.suggestions import did_you_mean
 
 NOTE = (
-    "The versions are sorted by the date of the run. The difference is to the version before, paired by question; the "
-    "intervals of the differences hold for all versions of a line together. A line is broken where two versions were "
-    "not asked the same."
+    "The versions are sorted by the date of the run. Differences are new minus old, paired by question: a version "
+    "minus the one before it. Their intervals hold for all versions of a line together. A line is broken where two "
+    "versions were not asked the same."
 )
 
+_DIFFERENCE = ("new minus old", "95% of the difference")
 _NO_DIFFERENCE = Difference(nan, nan, nan, nan)
 
 
@@ -224,7 +225,7 @@ def tables_of(histories: Sequence[TaskHistory]) -> list[Table]:
     return [
         Table(
             f"{history.task}: {spoken(metric)} of the versions",
-            ["version", "date", spoken(metric), "95%", "difference", "95% of the difference"],
+            ["version", "date", spoken(metric), "95%", *_DIFFERENCE],
             [_row(version, metric, place) for place, version in enumerate(history.versions)],
         )
         for history in histories
@@ -262,7 +263,7 @@ def chart_of(histories: Sequence[TaskHistory]) -> History:
         for metric in history.metrics
     ]
     rows = [[table.title.partition(":")[0], *row] for table in tables_of(histories) for row in table.rows]
-    columns = ["task", "version", "date", "value", "95%", "difference", "95% of the difference"]
+    columns = ["task", "version", "date", "value", "95%", *_DIFFERENCE]
     title = f"{' and '.join(shown)} of the versions"
     return History(title, shown[0] if len(shown) == 1 else "score", labels, lines, Table(title, columns, rows), NOTE)
 

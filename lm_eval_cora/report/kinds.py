@@ -58,7 +58,7 @@ def kinds_table(run: Run, changes: Mapping[str, Difference]) -> Table | None:
         return None
     rows: list[list[Cell]] = [[name, *difference_and_interval(change)] for name, change in changes.items()]
     title = f"{run.task}: accuracy by {run.probe.one}"
-    return Table(title, [run.probe.one, "difference", "95%, all together"], rows)
+    return Table(title, [run.probe.one, "new minus old", "95%, all together"], rows)
 
 
 def kinds_as_json(changes: Mapping[str, Difference]) -> dict[str, Any]:

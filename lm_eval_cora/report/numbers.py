@@ -39,14 +39,15 @@ class Number:
 
     @property
     def interval(self) -> str:
-        """The 95% interval as text; empty if it is unknown.
+        """The 95% interval as text, signed for a difference. If it is unknown: empty, and n/a for a difference.
 
         Example:
-            >>> Number(0.5, ends=(0.25, 0.75)).interval
-            '0.250 to 0.750'
+            >>> Number(0.5, ends=(0.25, 0.75)).interval, Number(0.5, signed=True, ends=(-0.25, 0.75)).interval
+            ('0.250 to 0.750', '-0.250 to +0.750')
         """
-        low, high = self.ends
-        return "" if isnan(low) else f"{low:.3f} to {high:.3f}"
+        if isnan(self.ends[0]):
+            return "n/a" if self.signed else ""
+        return " to ".join(map(self._digits, self.ends))
 
     def __str__(self) -> str:
         """Format the number as value and standard error.
@@ -58,20 +59,13 @@ class Number:
         if isnan(self.value):
             return "n/a"
         error = "" if isnan(self.stderr) else f" ± {self.stderr:.3f}"
-        value = round(self.value, 3) + 0.0  # no -0.000
-        return f"{value:{'+' if self.signed else ''}.3f}{error}"
+        return f"{self._digits(self.value)}{error}"
 
-
-def interval(low: float, high: float) -> str:
-    """Format the interval of a difference.
-
-    Example:
-        >>> interval(-0.25, 0.5), interval(nan, nan)
-        ('-0.250 to +0.500', 'n/a')
-    """
-    return "n/a" if isnan(low) else f"{round(low, 3) + 0.0:+.3f} to {round(high, 3) + 0.0:+.3f}"
+    def _digits(self, number: float) -> str:
+        return f"{round(number, 3) + 0.0:{'+' if self.signed else ''}.3f}"  # no -0.000
 
 
 def difference_and_interval(change: Difference) -> tuple[Number, str]:
     """The cells of a difference: its value with the standard error, and its 95% interval."""
-    return Number.of_difference(change), interval(change.low, change.high)
+    number = Number.of_difference(change)
+    return number, number.interval

@@ -22,7 +22,7 @@ from lm_eval_cora.responses import Ints, ResponseTable
 
 _MOST_PAIRS = 28
 """Largest number of pairs in a chart of differences: all pairs of eight models. More models are compared with the
-best."""
+first."""
 
 
 def changes(runs: Sequence[Run]) -> Changes | None:
@@ -171,7 +171,7 @@ def paired(runs: Sequence[Run], metric: str) -> Dots | None:
     """Chart the differences between models in one metric, paired by question, with intervals that hold together.
 
     Args:
-        runs: Runs of models that were asked the same, the best first.
+        runs: Runs of models that were asked the same, the old ones first.
         metric: Name of a metric that all of them define.
 
     Returns:
@@ -185,14 +185,14 @@ def paired(runs: Sequence[Run], metric: str) -> Dots | None:
         return None
     names = [f"{runs[pair.after].model} - {runs[pair.before].model}" for pair in pairs]
     return Dots(
-        f"Differences in {metric} between the models",
-        f"difference in {metric}",
+        f"Differences in {metric} between the models, new minus old",
+        f"{metric}, new minus old",
         names,
         [("", [Number.of_difference(pair.change) for pair in pairs])],
         pairs_table(f"Differences in {metric}", names, pairs),
         is_difference=True,
-        note="Each difference is paired by question. The 95% intervals hold for all rows together: an interval on one "
-        "side of 0 shows that the two models differ.",
+        note="Each difference is paired by question: a model minus one that was given before it. The 95% intervals "
+        "hold for all rows together: an interval on one side of 0 shows that the two models differ.",
     )
 
 
@@ -204,7 +204,7 @@ def paired_by_kind(before: Run, after: Run) -> Dots | None:
         return None
     return Dots(
         f"Differences in accuracy by {before.probe.one}: {after.model} - {before.model}",
-        "difference in accuracy",
+        "accuracy, new minus old",
         list(found),
         [("", [Number.of_difference(change) for change in found.values()])],
         table,
@@ -227,4 +227,4 @@ def pairs_table(title: str, names: Sequence[str], pairs: Sequence[Pair]) -> Tabl
         ps = ["" if isnan(p) else f"{p:.3g}" for p in (pair.p_value, pair.adjusted)]
         change = pair.change
         rows.append([name, *difference_and_interval(change), counts, *ps])
-    return Table(title, ["models", "difference", "95%, all together", "lost : gained", "p", "p (Holm)"], rows)
+    return Table(title, ["models", "new minus old", "95%, all together", "lost : gained", "p", "p (Holm)"], rows)

@@ -10,9 +10,9 @@ from lm_eval_cora.metrics.entries import is_in_table
 from lm_eval_cora.metrics.estimate import UNDEFINED
 from lm_eval_cora.metrics.paired import difference
 from lm_eval_cora.report.content import Cell, Table
-from lm_eval_cora.report.numbers import Number
+from lm_eval_cora.report.numbers import Number, difference_and_interval
 from lm_eval_cora.report.run import Run
-from lm_eval_cora.report.tables import models, with_intervals
+from lm_eval_cora.report.tables import with_intervals
 
 MAIN = ("mcqa", "bmca@1.0", "consistency_rate", "acc", "invalid")
 """Metrics of the table of models, after the one that leads."""
@@ -139,12 +139,12 @@ def differences(runs: Sequence[Run]) -> Table:
     rows: list[list[Cell]] = []
     for name, estimate in first.estimates.items():
         changes = [difference(estimate, run.estimates.get(name, UNDEFINED)) for run in others]
-        rows.append([name, *(Number.of_difference(change) for change in changes)])
+        rows.append([name, *(cell for change in changes for cell in difference_and_interval(change))])
     return Table(
-        f"Differences to {first.model}",
-        ["metric", *models(others)],
+        f"Differences to {first.model}, new minus old",
+        with_intervals("metric", others),
         rows,
-        "Difference ± its standard error, paired by question. The command lm-eval-cora compare adds intervals and "
-        "tests. Metrics computed only on the questions that a model answered correctly or wrongly may use different "
-        "questions for each model.",
+        f"Each other model minus {first.model}, paired by question: difference ± standard error, and 95% interval of "
+        "this difference alone. The command lm-eval-cora compare adds tests. Metrics computed only on the questions "
+        "that a model answered correctly or wrongly may use different questions for each model.",
     )

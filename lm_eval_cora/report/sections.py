@@ -138,10 +138,9 @@ def _blocks(probe: Probe, runs: Sequence[Run], shown: Chart | None, *, alike: bo
     several = len(runs) > 1 and bool(lead)
     yield scores.model_table(runs, lead, alike=alike) if several else scores.score_table(runs, alike=alike)
     if several and alike:
-        ordered = sorted(runs, key=lambda run: -run.estimates[lead].value)
-        if (chart := pictures.paired(ordered, lead)) is not None:
+        if (chart := pictures.paired(runs, lead)) is not None:
             yield chart
-        if len(runs) == 2 and (kinds := pictures.paired_by_kind(*ordered)) is not None:  # the same sign as above
+        if len(runs) == 2 and (kinds := pictures.paired_by_kind(*runs)) is not None:
             yield kinds
     whole = _whole(runs)
     if _in_several_variants(whole):

@@ -11,7 +11,7 @@ from lm_eval_cora.report.compare import not_comparable
 from lm_eval_cora.report.content import Cell, Section, Table
 from lm_eval_cora.report.numbers import Number
 from lm_eval_cora.report.run import Run
-from lm_eval_cora.report.tables import models, per_model
+from lm_eval_cora.report.tables import models, per_model, with_intervals
 from lm_eval_cora.responses import ResponseTable
 
 _COUNTS = (*COUNTS, "original")
@@ -90,13 +90,16 @@ def study_tables(runs: Sequence[Run]) -> list[Table]:
     tables = [Table("Questions of the study", ["questions", *models(runs)], counted), _buckets(runs)]
     for title, labels, note in _TABLES:
         present = {label: name for label, name in labels.items() if any(name in run.estimates for run in runs)}
-        rows: list[list[Cell]] = [[label, *(_number(run, name) for run in runs)] for label, name in present.items()]
-        tables.append(Table(title, ["", *models(runs)], rows, note))
+        rows: list[list[Cell]] = [
+            [label, *(cell for run in runs for cell in _with_interval(run, name))] for label, name in present.items()
+        ]
+        tables.append(Table(title, with_intervals("", runs), rows, note))
     return [table for table in tables if table.rows]
 
 
-def _number(run: Run, name: str) -> Number:
-    return Number.of(run.estimates.get(name, UNDEFINED), signed="_diff" in name)
+def _with_interval(run: Run, name: str) -> tuple[Number, str]:
+    number = Number.of(run.estimates.get(name, UNDEFINED), signed="_diff" in name)
+    return number, number.interval
 
 
 def _buckets(runs: Sequence[Run]) -> Table:

@@ -14,6 +14,7 @@ from lm_eval_cora.leaderboard.reading import REPORT, Sources
 from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.runs import read_runs
 from tests.support.leaderboards import put_record
+from tests.support.messages import tells
 from tests.support.written import otherwise, put, varied, write
 
 
@@ -108,6 +109,40 @@ def test_damaged_files_are_named_and_left_out(runs: Path, tmp_path: Path) -> Non
     assert notes[1].startswith(f"org/one, cora_demo: left out {samples}")
 
 
+@pytest.mark.parametrize(("suffix", "told"), [("json", "cannot be read as a results file"), ("jsonl", "no samples of")])
+def test_a_run_with_a_broken_or_missing_file_changes_no_board(
+    suffix: str, told: str, runs: Path, tmp_path: Path
+) -> None:
+    folder = copytree(runs, tmp_path / "copy")
+    written = write(folder / "new", varied, "cora_demo", {"questions": 4}, "org/new")
+    if suffix == "json":
+        written.results.write_text('{"results":')
+    else:
+        written.samples.unlink()
+    boards, (note,) = read(folder)
+    assert shape(boards) == SHAPE
+    assert tells(note, f"left out {written.samples if suffix == 'json' else written.results}: ", told)
+
+
+def test_results_files_without_samples(runs: Path, tmp_path: Path) -> None:
+    folder = copytree(runs, tmp_path / "copy")
+    put(
+        folder / "results_other.json",
+        [{"results": {"gsm8k": {}}, "configs": {"gsm8k": {"metadata": {"version": 3}}}}],
+    )
+    assert read(folder)[1] == []
+    put(folder / "results_broken.json", ["{"])
+    (samples,) = (folder / "three").rglob("samples_*.jsonl")
+    results = samples.with_name(samples.name.replace("samples_cora_demo", "results")).with_suffix(".json")
+    results.unlink()
+    boards, notes = read(folder)
+    assert [board.title for board in boards] == ["cora_demo", "cora_demo_prompts"]
+    assert notes == [
+        f"left out {samples}: there is no results file beside the samples",
+        f"left out {folder / 'results_broken.json'}: it cannot be read as a results file",
+    ]
+
+
 def test_a_label_names_the_model_of_a_path(runs: Path) -> None:
     sources = Sources([runs / "one", runs / "two"], None, {runs / "one": "First"})
     assert {row.model for board in sources.boards() for row in board.rows} == {"First", "org/two"}
@@ -132,9 +167,13 @@ def test_nothing_to_show(tmp_path: Path) -> None:
     put(tmp_path / "samples_gsm8k_2026-01-01T00-00-00.000000.jsonl", [{"doc": {}}])
     with pytest.raises(ReportError, match="there are no samples of lm-eval-cora tasks and no records"):
         read(tmp_path)
-    put(tmp_path / "samples_cora_demo_2026-01-01T00-00-00.000000.jsonl", ["{"])
-    with pytest.raises(ReportError, match=r"no run has a score: .*cora_demo"):
+    written = write(tmp_path, varied, "cora_demo", {"questions": 4})
+    put(written.samples, ["{"])
+    with pytest.raises(ReportError, match=r"no run has a score: .*left out"):
         read(tmp_path)
+    written.samples.unlink()
+    with pytest.raises(ReportError, match=r"Left out .*there are no samples of cora_demo beside it"):
+        read(written.results)
 
 
 def test_an_entry_does_not_keep_the_answers(runs: Path) -> None:

@@ -15,8 +15,8 @@ import pytest
 from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.metrics.several import differs, pairwise
 from lm_eval_cora.probes import PROBES
-from lm_eval_cora.report.content import Changes, Dots, Headline
-from lm_eval_cora.report.headline import _digits, _of_100, _with_error, headline, kept_share, lead_of, spoken
+from lm_eval_cora.report.content import Dots, Headline
+from lm_eval_cora.report.headline import _digits, _percent, _with_error, headline, kept_share, lead_of, spoken
 from lm_eval_cora.report.numbers import Number
 from lm_eval_cora.report.runs import Run
 from lm_eval_cora.responses import ResponseTable
@@ -64,7 +64,7 @@ def test_the_best_of_three_models_is_named_in_all_of_100_seeds() -> None:
     models = {"weak": (0.5, 0.9), "strong": (0.8, 0.99), "middle": (0.65, 0.95)}
     named = [made(simulated_runs(seed, models, questions=300)).sentences[0] for seed in range(100)]
     assert [sentence for sentence in named if not sentence.startswith(f"strong {CLAIM}: CoRA 0.")] == []
-    assert all(" above middle." in sentence for sentence in named)
+    assert all("; middle minus strong is -0." in sentence for sentence in named)  # middle was given after strong
 
 
 def seeds_to_read(seeds: range, shapes: Sequence[tuple[float, float]], questions: int) -> list[int]:
@@ -117,8 +117,8 @@ UNSURE = {"original": "1" * 60 + "0" * 40, "shuffled": "1" * 30 + "0" * 70}
 def test_the_sentence_of_a_winner(tmp_path: Path) -> None:
     """CoRA is m (1 - (m - b)): 0.8, and 0.6 (1 - 0.3) = 0.42."""
     found = made(runs_by_hand(tmp_path, {"unsure": UNSURE, "sure": KNOWN}))
-    assert tells(found.sentences[0], f"sure {CLAIM}: CoRA 0.80 ± 0.04, 0.38 [", "] above unsure.")
-    assert found.sentences[1:] == ("It keeps 100 of 100 right answers in all variants, unsure 50.",)
+    assert tells(found.sentences[0], f"sure {CLAIM}: CoRA 0.80 ± 0.04; sure minus unsure is +0.38 [+0.", ", +0.")
+    assert found.sentences[1:] == ("sure keeps 100% of its right answers in all variants, unsure 50%.",)
     assert list(found.names) == ["sure", "unsure"]
 
 
@@ -140,7 +140,7 @@ def test_the_picture_has_a_row_per_model_and_the_best_first(tmp_path: Path) -> N
 def test_the_gap_is_that_to_the_second_model(tmp_path: Path) -> None:
     worst = {"original": "1" * 10 + "0" * 90, "shuffled": "0" * 100}
     sentence = made(runs_by_hand(tmp_path, {"worst": worst, "unsure": UNSURE, "sure": KNOWN})).sentences[0]
-    assert tells(sentence, "0.38 [", "above unsure")
+    assert "; sure minus unsure is +0.38 [" in sentence
     assert "worst" not in sentence
 
 
@@ -148,7 +148,9 @@ def test_two_models_that_cannot_be_told_apart(tmp_path: Path) -> None:
     other = {**KNOWN, "shuffled": "1" * 79 + "0" * 21}
     sentence = said(runs_by_hand(tmp_path, {"one": KNOWN, "other": other}))
     assert tells(
-        sentence, "The two models cannot be told apart by their CoRA: one 0.80 ± 0.04, other 0.79 ±", "difference 0.0"
+        sentence,
+        "The two models cannot be told apart by their CoRA: one 0.80 ± 0.04, other 0.79 ±",
+        "other minus one is",
     )
     assert CLAIM not in sentence
 
@@ -170,13 +172,13 @@ def test_a_model_between_two_that_cannot_be_told_apart(tmp_path: Path) -> None:
     runs = runs_by_hand(tmp_path, {"best": best, "near": near, "far": far})
     (sentence,) = made(runs).sentences
     assert tells(sentence, "best has the highest CoRA, but cannot be told apart from far: best 0.80 ± 0.04, far 0.69 ±")
-    assert tells(sentence, "difference 0.11 [-0.")
+    assert tells(sentence, "far minus best is -0.11 [-0.", ", +0.")
     assert "near" not in sentence
     (sentence,) = made([*runs, replace(runs[2], model="also-far")]).sentences
     assert tells(
         sentence, "best has the highest CoRA, but cannot be told apart from 2 others: best 0.80", "also-far 0.69"
     )
-    assert "difference" not in sentence
+    assert " minus " not in sentence
 
 
 def test_models_that_differ_from_each_other_but_not_from_the_best(tmp_path: Path) -> None:
@@ -186,7 +188,7 @@ def test_models_that_differ_from_each_other_but_not_from_the_best(tmp_path: Path
     assert tells(found, "best has the highest CoRA, but cannot be told apart from 2 others: best 0.70", "low 0.55")
 
 
-GAP = re.compile(r"(-?[\d.]+) \[(-?[\d.]+), (-?[\d.]+)\]")
+GAP = re.compile(r"(model-\d) minus (model-\d) is ([-+][\d.]+) \[([-+][\d.]+), ([-+][\d.]+)\]")
 """A difference with its interval."""
 
 
@@ -203,7 +205,6 @@ def test_every_difference_is_that_of_the_models_that_the_sentence_names() -> Non
             light_run(f"model-{place}", ResponseTable.from_hits(np.stack([known[place], kept[place]], axis=1)))
             for place in range(count)
         ]
-        runs.sort(key=lambda run: -run.estimates["cora"].value)
         pairs = {
             (runs[pair.before].model, runs[pair.after].model): pair.change
             for pair in pairwise([run.estimates["cora"] for run in runs])
@@ -211,10 +212,9 @@ def test_every_difference_is_that_of_the_models_that_the_sentence_names() -> Non
         for sentence in made(runs).sentences:
             if not (shown := GAP.search(sentence)):
                 continue
-            first, second = sorted(set(re.findall(r"model-\d", sentence)), key=[run.model for run in runs].index)
-            change = pairs[first, second]
-            numbers = [float(number) for number in shown.groups()]
-            assert numbers == pytest.approx([-change.value, -change.high, -change.low], abs=0.0051), (seed, sentence)
+            new, old, *numbers = shown.groups()
+            change = pairs[old, new]
+            assert list(map(float, numbers)) == pytest.approx(change[:1] + change[2:], abs=0.0051), (seed, sentence)
             assert ("cannot be told apart" in sentence) is not differs(change), (seed, sentence)
             tied, won = tied + (not differs(change)), won + differs(change)
     assert min(tied, won) > 10
@@ -235,7 +235,7 @@ def test_scores_that_disagree(tmp_path: Path) -> None:
     """CoRA is 0.5 (1 - 0.5) = 0.25 and 1 (1 - 0.92) = 0.08, but only the second is right in all variants of 8."""
     sentences = made(runs_by_hand(tmp_path, {"half": HALF, "full": FULL})).sentences
     assert tells(sentences[0], "The scores disagree: half has the highest CoRA, 0.25", "but")
-    assert tells(sentences[0], "full answers more questions correctly in all variants, 8 of 100 (half 0)")
+    assert tells(sentences[0], "full answers more questions correctly in all variants: 8% of 100 questions (half 0%)")
     assert "half of the originals" in sentences[1]
     assert CLAIM not in " ".join(sentences)
 
@@ -248,7 +248,7 @@ def test_a_tie_says_who_keeps_more(tmp_path: Path) -> None:
     assert [run.estimates["cora"].value for run in runs] == pytest.approx([0.3, 0.288])
     first, second = made(runs).sentences
     assert tells(first, "The two models cannot be told apart by their CoRA: one 0.30", "other 0.29")
-    assert second == "other answers the most questions correctly in all variants, 22 of 100."
+    assert second == "other answers the most questions correctly in all variants: 22% of 100 questions."
 
 
 def test_models_that_were_not_asked_the_same(tmp_path: Path) -> None:
@@ -269,31 +269,9 @@ def test_models_without_errors_are_not_compared(tmp_path: Path) -> None:
 # ---- one model
 
 
-def test_one_model_and_the_kind_that_costs_the_most(tmp_path: Path) -> None:
-    answers = {
-        "original": "1" * 80 + "0" * 20,
-        "shuffled": "1" * 78 + "0" * 22,
-        "with_nota": "1" * 40 + "0" * 60,
-    }
-    found = made([run_by_hand(tmp_path, answers)])
-    # CoRA is 0.8 (1 - 0.4) = 0.48.
-    assert found.sentences[0].startswith(
-        "model answers 80 of 100 questions correctly, and keeps 50 of 100 right answers in all variants: CoRA 0.48 ± 0."
-    )
-    assert tells(found.sentences[1], "The kind with_nota costs the most: 0.40 [", "] of the accuracy on the originals.")
-    assert isinstance(found.picture, Changes)
-
-
-def test_one_model_without_a_certain_loss(tmp_path: Path) -> None:
-    answers = {"original": "1" * 20 + "0" * 20, "a": "1" * 19 + "0" * 21, "b": "1" * 20 + "0" * 20}
-    assert made([run_by_hand(tmp_path, answers)]).sentences[1:] == (
-        "No kind of variant certainly lowers the accuracy.",
-    )
-
-
 def test_a_single_question_has_a_headline_without_errors(tmp_path: Path) -> None:
     sentence = said([run_by_hand(tmp_path, {"original": "1", "a": "0"})])
-    assert tells(sentence, "model answers 100 of 100 questions correctly", "keeps 0 of 100", "CoRA 0.00")
+    assert tells(sentence, "model answers 100% of 1 question correctly", "keeps 0% of its", "CoRA 0.00")
     assert "nan" not in sentence
     assert "±" not in sentence
 
@@ -366,7 +344,7 @@ def test_skipped_variants(tmp_path: Path) -> None:
     run = the_run(path)
     assert not run.table.is_whole
     found = made([run])
-    assert tells(found.sentences[0], "answers 100 of 100", "keeps 50 of 100", "CoRA 0.50")
+    assert tells(found.sentences[0], "answers 100% of 8 questions", "keeps 50% of its", "CoRA 0.50")
     assert len(found.sentences) == 1
     assert found.picture is None
 
@@ -384,8 +362,8 @@ def test_hostile_names_do_not_change_a_sentence(name: str, tmp_path: Path) -> No
 
 
 def test_shares_and_digits() -> None:
-    assert [_of_100(share) for share in (0.0, 0.004, 0.005, 0.294, 0.296, 0.994, 0.995, 0.9999, 1.0)] == [
-        *("0", "fewer than 1", "0", "29", "30", "99", "more than 99", "more than 99", "100")
+    assert [_percent(share) for share in (0.0, 0.004, 0.005, 0.294, 0.296, 0.994, 0.995, 0.9999, 1.0)] == [
+        *("0%", "less than 1%", "0%", "29%", "30%", "99%", "more than 99%", "more than 99%", "100%")
     ]
     assert _digits(0.12345, 0.02) == "0.12"
     assert _digits(0.12345, 0.002) == "0.123"

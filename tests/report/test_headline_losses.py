@@ -1,4 +1,4 @@
-"""The sentence of a headline about the kind of variant that costs the most, if some questions do not have a kind."""
+"""The headline of one model: what it keeps, and the kind of variant that costs the most."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from lm_eval_cora.report.content import Changes
 from lm_eval_cora.report.headline import headline
 from lm_eval_cora.report.kinds import changes_by_kind
 from lm_eval_cora.report.run import Run
 from lm_eval_cora.report.runs import read_runs
 from tests.support.answers_files import write_answers
+from tests.support.by_hand import run_by_hand
 
 QUESTIONS = 60
 
@@ -45,6 +47,25 @@ def on_few_questions(tmp_path: Path) -> Run:
     )
 
 
+def test_one_model_and_the_kind_that_costs_the_most(tmp_path: Path) -> None:
+    """CoRA is 0.8 (1 - 0.4) = 0.48."""
+    kinds = {"original": "1" * 80 + "0" * 20, "shuffled": "1" * 78 + "0" * 22, "with_nota": "1" * 40 + "0" * 60}
+    found = headline([run_by_hand(tmp_path, kinds)], alike=True)
+    assert found is not None
+    assert found.sentences[0].startswith(
+        "model answers 80% of 100 questions correctly, and keeps 50% of its right answers in all variants: CoRA 0.48"
+    )
+    assert found.sentences[1].startswith("The kind with_nota lowers the accuracy the most: -0.40 [-0.")
+    assert isinstance(found.picture, Changes)
+
+
+def test_one_model_without_a_certain_loss(tmp_path: Path) -> None:
+    kinds = {"original": "1" * 20 + "0" * 20, "a": "1" * 19 + "0" * 21, "b": "1" * 20 + "0" * 20}
+    found = headline([run_by_hand(tmp_path, kinds)], alike=True)
+    assert found is not None
+    assert found.sentences[1:] == ("No kind of variant certainly lowers the accuracy.",)
+
+
 def test_a_kind_is_compared_with_the_originals_of_its_own_questions(on_hard_questions: Run) -> None:
     assert changes_by_kind(on_hard_questions)["rare"].value == 0
 
@@ -59,7 +80,7 @@ def test_a_certain_loss_is_told_although_an_uncertain_one_is_larger(on_few_quest
     losses, found = changes_by_kind(on_few_questions), headline([on_few_questions], alike=True)
     assert losses["rare"].value < losses["shuffled"].value < losses["shuffled"].high < 0 < losses["rare"].high
     assert found is not None
-    assert found.sentences[-1].startswith("The kind shuffled certainly lowers the accuracy: 0.20 [")
+    assert found.sentences[-1].startswith("The kind shuffled certainly lowers the accuracy: -0.20 [-0.")
 
 
 def test_equal_models_without_errors_are_not_ranked(tmp_path: Path) -> None:

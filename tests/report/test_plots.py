@@ -71,6 +71,9 @@ def test_what_a_point_is_can_be_seen_under_the_mouse() -> None:
     tips = re.findall("<title>(.*?)</title>", draw(made_up.ranges()))
     assert "small-chat-360m, original: 0.740 ± 0.020" in tips
     assert "small-chat-360m, consistency rate: 0.480 ± 0.021" in tips
+    change = [Number(-0.25, 0.1, signed=True, ends=(-0.5, 0.125))]
+    svg = draw(Dots("d", "x", ("b - a",), [("", change)], NOTHING, is_difference=True))
+    assert re.findall("<title>(.*?)</title>", svg) == ["b - a: -0.250 ± 0.100, 95% -0.500 to +0.125"]
 
 
 def test_colours_and_fonts_are_the_page_s(of_models: Chart) -> None:

@@ -174,8 +174,8 @@ def test_an_overview_marks_nobody_because_its_rows_are_different_tasks(runs: lis
 
 def test_differences_to_the_first_model(runs: list[Run]) -> None:
     table = differences(runs)
-    assert list(table.columns) == ["metric", "good", "alike"]
-    assert table.title == "Differences to bad"
+    assert list(table.columns) == ["metric", "good", "95% good", "alike", "95% alike"]
+    assert table.title == "Differences to bad, new minus old"
     row = next(row for row in table.rows if row[0] == "mcqa")
     expected = difference(runs[0].estimates["mcqa"], runs[1].estimates["mcqa"])
     assert isinstance(row[1], Number)

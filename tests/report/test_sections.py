@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import combinations
+from itertools import combinations, pairwise
+from math import isnan
 from pathlib import Path
 from statistics import mean
 
@@ -242,12 +243,31 @@ def test_only_variants_of_the_same_size(demo: dict[str, Written]) -> None:
     assert cells[1].value == pytest.approx(mean(shares) - run.estimates["mcqa_plus"].value)
 
 
-def test_both_charts_of_differences_subtract_the_better_model(tmp_path: Path) -> None:
-    worse, better = (
-        write_answers(tmp_path / f"{name}.jsonl", answers(name, knows))
-        for name, knows in (("worse", 0.2), ("better", 0.9))
-    )
-    (section,) = make_report(read_runs([better, worse])).sections
+@pytest.mark.parametrize(("old", "new"), [("worse", "better"), ("better", "worse")])
+def test_every_difference_on_a_page_is_new_minus_old_with_its_interval(old: str, new: str, tmp_path: Path) -> None:
+    knows = {"worse": 0.2, "better": 0.9}
+    paths = [write_answers(tmp_path / f"{name}.jsonl", answers(name, knows[name])) for name in (old, new)]
+    (section,) = make_report(read_runs(paths)).sections
+    sign = "+" if new == "better" else "-"
+    assert section.headline is not None
+    assert f"{new} minus {old} is {sign}0." in section.headline.sentences[0]
     charts = [block for block in section.blocks if isinstance(block, Dots) and block.is_difference]
-    assert charts[0].rows == ["worse - better"]
-    assert charts[1].title == "Differences in accuracy by kind of variant: worse - better"
+    assert [list(chart.rows) for chart in charts[:1]] == [[f"{new} - {old}"]]
+    assert charts[1].title == f"Differences in accuracy by kind of variant: {new} - {old}"
+    assert all(chart.x_label.endswith(", new minus old") for chart in charts)
+    assert str(table_of(section, f"Differences to {old}, new minus old")["cora"][0]).startswith(sign)
+    assert_intervals(section)
+
+
+@pytest.mark.parametrize("task", ["cora_demo", "cora_demo_revas"])
+def test_every_difference_between_variants_has_its_interval(task: str, demo: dict[str, Written]) -> None:
+    assert_intervals(make_report([the_run(demo[task].folder)]).sections[0])
+
+
+def assert_intervals(section: Section) -> None:
+    """Each difference with an error in a table of a section is before its interval."""
+    blocks = [block for block in (*section.blocks, *section.more) if not isinstance(block, Examples)]
+    rows = [row for block in blocks for row in (block if isinstance(block, Table) else block.numbers).rows]
+    shown = [pair for row in rows for pair in pairwise(row) if isinstance(pair[0], Number) and pair[0].signed]
+    assert shown
+    assert [number for number, ends in shown if not isnan(number.stderr) and ends != number.interval] == []

@@ -10,7 +10,7 @@ import pytest
 from lm_eval_cora.metrics.estimate import share_of
 from lm_eval_cora.report.compare import compared_metrics
 from lm_eval_cora.report.content import Dots, Section, Table
-from lm_eval_cora.report.numbers import Number, interval
+from lm_eval_cora.report.numbers import Number
 from lm_eval_cora.report.runs import read_runs
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.report.tables import picks_by_letter
@@ -146,6 +146,6 @@ def test_incomplete_questions_are_not_sampled_variants(tmp_path: Path) -> None:
 
 
 def test_no_number_is_printed_as_minus_zero() -> None:
-    assert interval(-1e-9, 0.5) == "+0.000 to +0.500"
+    assert Number(0.2, signed=True, ends=(-1e-9, 0.5)).interval == "+0.000 to +0.500"
     assert str(Number(-1e-9, signed=True)) == "+0.000"
     assert str(Number.of(share_of(np.array([True] * 10_000)))) == "1.000 ± 0.000"

@@ -48,7 +48,8 @@ def _dot(canvas: Canvas, name: str, number: Number, y: float, series: int, is_di
     ends = number.ends if is_difference else shown_interval(number)
     canvas.axes.plot(ends, [y, y], color=colour, linewidth=1.4)
     look = {"color": colour, "marker": marker, "markersize": 6, "zorder": 3}
-    canvas.point(number.value, y, f"{name}: {number}", **look)
+    tip = f"{name}: {number}, 95% {number.interval}" if is_difference else f"{name}: {number}"
+    canvas.point(number.value, y, tip, **look)
 
 
 def _around_zero(canvas: Canvas, chart: Dots) -> None:
