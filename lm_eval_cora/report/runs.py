@@ -102,7 +102,12 @@ def runs_in(
     if labels is None or path not in labels:
         return runs
     check_label(path, labels[path], [run.model for run in runs])
-    return [replace(run, model=labels[path]) for run in runs]
+    return [labelled(run, labels[path]) for run in runs]
+
+
+def labelled(run: Run, label: str) -> Run:
+    """A run whose model has the name of a label, in exports, too."""
+    return replace(run, model=label, results=run.results and {**run.results, "model_name": label})
 
 
 def check_label(path: Path, label: str, models: Iterable[str]) -> None:
