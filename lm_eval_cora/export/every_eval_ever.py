@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from math import inf, isnan
+from os import fsencode
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 from uuid import UUID
@@ -364,8 +365,8 @@ def _folders(model: str) -> tuple[str, str]:
 
 def _folder(name: str) -> str:
     safe = _UNSAFE.sub("_", name).rstrip(". ") or "unknown"
-    if len(safe.encode()) > _LONGEST:
-        safe = f"{safe.encode()[: _LONGEST - 17].decode(errors='ignore')}-{sha256(name.encode()).hexdigest()[:16]}"
+    if len(whole := fsencode(safe)) > _LONGEST:
+        safe = f"{whole[: _LONGEST - 17].decode(errors='ignore')}-{sha256(fsencode(name)).hexdigest()[:16]}"
     return f"_{safe}" if _RESERVED.fullmatch(safe) else safe
 
 

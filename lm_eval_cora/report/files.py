@@ -331,7 +331,7 @@ def short_names(models: Iterable[str]) -> dict[str, str]:
         short = {model: _ending(name, count) for model, name in names.items()}
         if len(set(short.values())) == len(names):
             return short
-    return {name: name for name in names}
+    return names if len(set(names.values())) == len(names) else {model: model for model in names}
 
 
 def _ending(model: str, count: int) -> str:
