@@ -21,7 +21,7 @@ from lm_eval_cora.scores import Scores
 
 def write_report(
     scores: Scores | Iterable[Scores], output: str | PathLike[str], *, title: str = "Consistency of the answers"
-) -> None:
+) -> Path:
     """Write the report of runs, as `lm-eval-cora report` does.
 
     Args:
@@ -30,6 +30,9 @@ def write_report(
         output: The file: a page with charts (`.html`) or its tables as text (`.md`). The page needs matplotlib:
             `pip install 'lm-eval-cora[report]'`.
         title: Title of the report.
+
+    Returns:
+        The file.
 
     Raises:
         ReportError: If the scores are not from `read_runs`, if the file has another suffix or is a folder, or if
@@ -41,6 +44,7 @@ def write_report(
     text = as_markdown(report) if path.suffix == ".md" else render(report)
     path.parent.mkdir(parents=True, exist_ok=True)
     replace_file(path, text.encode("utf-8", "backslashreplace"))
+    return path
 
 
 def write_records(
