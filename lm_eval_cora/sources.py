@@ -242,7 +242,7 @@ class _Folder:
         if not ours:
             raise ReportError(
                 "read_runs: the results have no samples of lm-eval-cora tasks, but of other tasks "
-                f"({first_few(samples)})"
+                f"({first_few(samples)}). lm-eval-cora compare reads their files"
             )
         self._count += 1
         folder, date = self.path / f"results {self._count}", datetime.now().isoformat().replace(":", "-")
