@@ -53,7 +53,7 @@ def signature_of(
         about: The first parts, in order: name and version of the task, its probe, and others.
         options: The options of the task.
         records: All Records, including those of incomplete questions and skipped variants. If all are skipped, as after
-            --predict_only, the signature does not tell how many answers came and are invalid.
+            --predict_only, the signature does not count answers, and after a budget no questions either.
         left_out: The options that decided which requests were sent; empty if all were sent.
         alone: Whether there is only one filter. With several, the invalid answers are those of the last one.
     """
@@ -69,7 +69,7 @@ def signature_of(
         **{name: in_signature(name, value) for name, value in given.items()},
         **left_out,
         **({"asked": f"{asked / len(records):.1%}"} if left_out and asked else {}),
-        "n": f"{len(questions)}x{variants}",
+        **({"n": f"{len(questions)}x{variants}"} if asked or not left_out else {}),
         # Early stopping selects answers by correctness, so the share of invalid ones would be misleading.
         **({"invalid": f"{invalid:.1%}"} if alone and asked and "stop" not in left_out else {}),
     }
