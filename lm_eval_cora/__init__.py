@@ -9,7 +9,9 @@ Functions:
 
 - `score`: score answers that you collected yourself.
 - `compare`: compare two sets of scores, paired by question.
-- `read_runs`: read runs of the harness.
+- `read_runs`: read runs of the harness: their files, or what `simple_evaluate` returns.
+- `write_report`: write the report of such runs.
+- `write_records`: write records of such runs for Every Eval Ever.
 - `expand`: make the variants of questions, and their prompts.
 - `read`: read a model's responses to these prompts, and score them.
 - `read_answer`: read one response, and see which rule and which characters decided.
@@ -35,6 +37,8 @@ if TYPE_CHECKING:
     from lm_eval_cora.explain import read_answer as read_answer
     from lm_eval_cora.harness import stop_early as stop_early
     from lm_eval_cora.metrics.estimate import Estimate as Estimate
+    from lm_eval_cora.outputs import write_records as write_records
+    from lm_eval_cora.outputs import write_report as write_report
     from lm_eval_cora.scores import Comparison as Comparison
     from lm_eval_cora.scores import Scores as Scores
     from lm_eval_cora.scores import compare as compare
@@ -49,6 +53,8 @@ _MODULES = {
     "score": "sources",
     "compare": "scores",
     "read_runs": "sources",
+    "write_report": "outputs",
+    "write_records": "outputs",
     "expand": "expansion",
     "read": "sources",
     "read_answer": "explain",
@@ -68,6 +74,8 @@ __all__ = [  # noqa: RUF022  # the order of the documentation
     "score",
     "compare",
     "read_runs",
+    "write_report",
+    "write_records",
     "expand",
     "read",
     "read_answer",

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
 from functools import partial
 from hashlib import sha256
-from os import PathLike
+from os import PathLike, sep
 from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
 from typing import Any, get_args
+from weakref import finalize
 
 from lm_eval_cora.answer_metrics import ENTRIES, compute_answers, left_out, notes_of, undefined_metrics
 from lm_eval_cora.answer_rows import AnswerRows, read_answers
 from lm_eval_cora.answers import Reader
+from lm_eval_cora.messages import first_few
 from lm_eval_cora.metrics.entries import compute, is_in_table
 from lm_eval_cora.packed import PackedRecords
 from lm_eval_cora.question import shorten
 from lm_eval_cora.reading import read_response, skipped
 from lm_eval_cora.report import ReportError
 from lm_eval_cora.report import runs as harness_runs
-from lm_eval_cora.report.samples import probe_of
+from lm_eval_cora.report.files import part_of
+from lm_eval_cora.report.samples import is_ours, probe_of
 from lm_eval_cora.responses import ResponseTable
 from lm_eval_cora.scores import Scores
 from lm_eval_cora.task_files import applicable_metrics
@@ -151,21 +159,28 @@ def read(variants: Sequence[Variant], responses: Iterable[str | None], *, reader
     return Scores(table, functions, notes=left_out(table), asked=sha256(repr(asked).encode()).hexdigest())
 
 
-def read_runs(*paths: str | PathLike[str], reader: Reader | None = None) -> list[Scores]:
-    """Read runs of the harness. They must have been made with `--output_path` and `--log_samples`.
+Source = str | PathLike[str] | Mapping[str, Any]
+"""A path, or what `lm_eval.simple_evaluate` returns."""
+
+
+def read_runs(*runs: Source | Sequence[Source], reader: Reader | None = None) -> list[Scores]:
+    """Read runs of the harness: the files of `--output_path` with `--log_samples`, or the results of `simple_evaluate`.
 
     Files of answers that were collected without the harness are read, too, with the usual names of columns (see
     `score`).
 
     Args:
-        *paths: Folders, searched with all their subfolders, samples files, or files of answers.
+        *runs: Folders, searched with all their subfolders, samples files, files of answers, dicts that
+            `lm_eval.simple_evaluate` returns, or lists of these. The model of a dict is named in its `model_args`. Set
+            `results["model_name"]` to change the name.
         reader: How written answers are read: `flexible` or `strict`. None keeps the reader of each run.
 
     Returns:
         The scores of each model and task. The name consists of both. The notes list what was left out or merged.
 
     Raises:
-        ReportError: If a path does not exist or has no samples of these tasks, or a file of answers cannot be read.
+        ReportError: If a path does not exist, if a path or a dict has no samples of these tasks, or if a file of
+            answers cannot be read.
 
     Example:
         >>> read_runs("no/such/folder")
@@ -175,9 +190,21 @@ def read_runs(*paths: str | PathLike[str], reader: Reader | None = None) -> list
     """
     if reader is not None:
         _check_reader("read_runs", reader)
-    if not paths or not all(isinstance(path, (str, PathLike)) for path in paths):
-        raise ReportError(f"read_runs: expected folders or files, got {shorten(repr(paths))}")
-    found = harness_runs.read_runs(list(map(Path, paths)), reader=reader)
+    given = [source for run in runs for source in (run if isinstance(run, list | tuple) else [run])]
+    if not given or not all(isinstance(source, (str, PathLike, Mapping)) for source in given):
+        raise ReportError(
+            f"read_runs: expected folders, files or results of simple_evaluate, got {shorten(repr(runs))}"
+        )
+    folder = _Folder() if any(isinstance(source, Mapping) for source in given) else None
+    paths = [
+        folder.add(source) if folder and isinstance(source, Mapping) else Path(source)  # type: ignore[arg-type]
+        for source in given
+    ]
+    found = harness_runs.read_runs(paths, reader=reader)
+    if folder:
+        for run in found:
+            run.samples.folder = folder
+        found = [replace(run, model=run.model.replace(f"{folder.path}{sep}", "")) for run in found]
     return [
         Scores(
             run.table,
@@ -188,6 +215,62 @@ def read_runs(*paths: str | PathLike[str], reader: Reader | None = None) -> list
         )
         for run in found
     ]
+
+
+class _Folder:
+    """A temporary folder for results of the harness, because a report reads responses again. Its last user removes it.
+
+    Attributes:
+        path: The folder.
+    """
+
+    def __init__(self) -> None:
+        self.path = Path(mkdtemp(prefix="lm-eval-cora-"))
+        self._count = 0
+        finalize(self, rmtree, self.path, ignore_errors=True)
+
+    def add(self, results: Mapping[str, Any]) -> Path:
+        """Write results as `lm_eval run --output_path --log_samples` does, without other tasks."""
+        samples = results.get("samples")
+        if not isinstance(samples, Mapping):
+            raise ReportError(
+                "read_runs: expected the results of simple_evaluate with samples, got results without `samples`. Pass "
+                "log_samples=True to simple_evaluate"
+            )
+        ours = {task: lines for task, lines in samples.items() if any(map(is_ours, lines))}
+        if not ours:
+            raise ReportError(
+                "read_runs: the results have no samples of lm-eval-cora tasks, but of other tasks "
+                f"({first_few(samples)}). lm-eval-cora compare reads their files"
+            )
+        self._count += 1
+        folder, date = self.path / f"results {self._count}", datetime.now().isoformat().replace(":", "-")
+        folder.mkdir()
+        whole = {"model_name": _model_of(results), **{key: results[key] for key in results if key != "samples"}}
+        (folder / f"results_{date}.json").write_text(_as_json(whole), encoding="utf-8")
+        for task, lines in ours.items():
+            with (folder / f"samples_{task}_{date}.jsonl").open("w", encoding="utf-8") as file:
+                for line in lines:
+                    requests = line["arguments"]  # a dict if they were already saved
+                    named = requests if isinstance(requests, dict) else dict(enumerate(requests))
+                    file.write(f"{_as_json({**line, 'arguments': named})}\n")
+        return folder
+
+
+def _model_of(results: Mapping[str, Any]) -> str:
+    """The name of the model as the harness finds it for its files, else that of the back end or the class."""
+    config = part_of(results, "config")
+    arguments = config.get("model_args")
+    if isinstance(arguments, str):
+        arguments = dict(part.partition("=")[::2] for part in arguments.split(","))
+    known = arguments if isinstance(arguments, Mapping) else {}
+    names = (known.get(name) for name in ("peft", "delta", "pretrained", "model", "path", "engine"))
+    return str(next(filter(None, names), config.get("model") or ""))
+
+
+def _as_json(value: Any) -> str:
+    """Write a value as JSON, with values of numpy as numbers and other objects as text."""
+    return json.dumps(value, default=lambda item: item.tolist() if hasattr(item, "tolist") else str(item))
 
 
 def _check_reader(function: str, reader: object) -> None:

@@ -81,7 +81,7 @@ def test_the_baseline_and_the_metric(three: list[Written], cli: Cli) -> None:
     assert {pair["before"] for metric in found["metrics"].values() for pair in metric["pairs"]} == {"b/two"}
 
 
-def test_labels(three: list[Written], cli: Cli) -> None:
+def test_labels(three: list[Written], cli: Cli, tmp_path: Path) -> None:
     first, second, _ = folders(three)
     labels = ["--label", f"{first}=Small one", "--label", f"{second}/=Large = big"]
     assert cli("compare", first, second, *labels, "--json") == 0
@@ -94,6 +94,14 @@ def test_labels(three: list[Written], cli: Cli) -> None:
     for kind, told in (("csv", "Small one,cora_demo_order"), ("latex", "Small one & "), ("markdown", "| Small one ")):
         assert cli("export", first, second, *labels, "--format", kind) == 0
         assert told in cli.out
+    records = tmp_path / "records"
+    submitter = ["--organization", "Some Lab", "--relationship", "third_party"]
+    assert cli("export", first, *labels[:2], "--format", "every-eval-ever", "-o", records, *submitter) == 0
+    (path,) = records.rglob("Small one/*[0-9a-f].json")
+    record = strict(path.read_text())
+    assert record["model_info"]["id"] == "Small one"
+    source = record["source_metadata"]
+    assert (source["source_organization_name"], source["evaluator_relationship"]) == ("Some Lab", "third_party")
 
 
 @pytest.mark.parametrize("label", ["elsewhere=x", "=x", "x", "OUT", "OUT=", "OUT= ", "OUTside=x"])

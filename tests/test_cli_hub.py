@@ -93,3 +93,5 @@ def test_other_formats_do_not_accept_the_options(
 ) -> None:
     assert export(out, file_format, "--dataset", "a/b") == 1
     assert tells(capsys.readouterr().err, "--dataset", file_format)
+    assert export(out, "eval-yaml", "--dataset", "a/b", "--organization", "me") == 3
+    assert tells(capsys.readouterr().err, "--organization", "eval-yaml")

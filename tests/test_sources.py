@@ -352,8 +352,8 @@ def test_read_refuses_a_variant_that_comes_twice(other: str) -> None:
 
 
 def test_runs_need_a_path() -> None:
-    for paths in ((), (["out"],), (None,)):
-        with pytest.raises(ReportError, match="read_runs: expected folders or files"):
+    for paths in ((), ([],), ([["out"]],), (5,)):
+        with pytest.raises(ReportError, match="read_runs: expected folders, files or results"):
             cora.read_runs(*paths)  # type: ignore[arg-type]
 
 

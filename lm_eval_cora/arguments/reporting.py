@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from lm_eval_cora.arguments.parser import (
     ERROR_STATUS,
@@ -16,6 +16,7 @@ from lm_eval_cora.arguments.parser import (
     add_reader,
     between,
 )
+from lm_eval_cora.export.every_eval_ever import Relationship
 
 EXPORTS = ["eval-results", "eval-yaml", "every-eval-ever", "model-index", "latex", "markdown", "csv"]
 """The formats of `export`."""
@@ -132,6 +133,13 @@ def add_export(commands: Any, run: Command) -> None:
         help="a folder for every-eval-ever (default: every_eval_ever), else a file (default: stdout)",
     )
     add_reader(parser)
+    submitter = parser.add_argument_group("for every-eval-ever")
+    submitter.add_argument("--organization", default="", metavar="NAME", help="who evaluated the models")
+    submitter.add_argument(
+        "--relationship",
+        choices=get_args(Relationship),
+        help="relationship of the organization to the makers of the models (default: other)",
+    )
     _add_hub(parser)
 
 

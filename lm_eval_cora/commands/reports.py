@@ -89,19 +89,20 @@ def print_comparison(given: argparse.Namespace) -> None:
         raise ReportError("\n".join(found.refused))
 
 
-_FOR_THE_HUB = {
+_OPTIONS_OF = {
     "eval-results": ("dataset", "task_id", "task", "metric", "percent", "source_url", "source_name", "source_user"),
     "eval-yaml": ("dataset", "metric"),
+    "every-eval-ever": ("organization", "relationship"),
 }
-"""The options of each format for leaderboards of the Hub."""
+"""The options of each format for public leaderboards."""
 
 
 def write_export(given: argparse.Namespace) -> None:
     """Write runs in a format of leaderboards, model cards or papers."""
-    accepted = _FOR_THE_HUB.get(given.format, ())
-    if accepted:
+    accepted = _OPTIONS_OF.get(given.format, ())
+    if given.format in ("eval-results", "eval-yaml"):
         given.error_status = ERROR_STATUS
-    for name in dict.fromkeys(name for names in _FOR_THE_HUB.values() for name in names):
+    for name in dict.fromkeys(name for names in _OPTIONS_OF.values() for name in names):
         if getattr(given, name) and name not in accepted:
             raise ReportError(f"--{name.replace('_', '-')}: --format {given.format} does not accept it. Leave it out")
     if given.format == "every-eval-ever":
@@ -125,7 +126,7 @@ def write_export(given: argparse.Namespace) -> None:
     else:
         from lm_eval_cora.export.every_eval_ever import write_every_eval_ever
 
-        for path in write_every_eval_ever(runs, folder):
+        for path in write_every_eval_ever(runs, folder, given.organization, given.relationship):
             print(path)
 
 

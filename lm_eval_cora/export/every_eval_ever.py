@@ -7,8 +7,9 @@ import re
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from math import inf, isnan
+from os import fsencode
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Literal
 from uuid import UUID
 
 from lm_eval_cora import __version__
@@ -39,6 +40,9 @@ _SCHEMA = "0.3.0"
 _COLLECTION = "lm-eval-cora"
 """The folder of the records. The schema's documentation requires one folder per source of several benchmarks."""
 
+Relationship = Literal["first_party", "third_party", "collaborative", "other"]
+"""Relationships between who evaluated a model and who made it."""
+
 _BOOTSTRAPPED = ("acc_min", "acc_max")
 """The functions with bootstrapped standard errors."""
 
@@ -62,10 +66,15 @@ _PLATFORMS = {
 
 _UNSAFE = re.compile(r'[<>:"/\\|?*\x00-\x1f]')
 
+_LONGEST = 255
+"""Number of bytes of the longest name that common file systems accept."""
+
 _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?|data", re.IGNORECASE)
 
 
-def write_every_eval_ever(runs: Sequence[Run], folder: Path) -> list[Path]:
+def write_every_eval_ever(
+    runs: Sequence[Run], folder: Path, organization: str = "", relationship: Relationship | None = None
+) -> list[Path]:
     """Write the records of some runs: `data/lm-eval-cora/<developer>/<model>/<uuid>.json` and `<uuid>_samples.jsonl`.
 
     Undefined metrics are left out, and the record lists them. File names depend on the contents: the same export gets
@@ -74,6 +83,8 @@ def write_every_eval_ever(runs: Sequence[Run], folder: Path) -> list[Path]:
     Args:
         runs: Runs of one or more models.
         folder: The folder in which to create `data`. Existing files of the same name are replaced.
+        organization: Name of who evaluated the models; empty if unknown.
+        relationship: Relationship of the organization to the makers of the models; None for `other`.
 
     Returns:
         The paths of the files: for each model the record, then the rows.
@@ -85,14 +96,18 @@ def write_every_eval_ever(runs: Sequence[Run], folder: Path) -> list[Path]:
     for run in runs:
         by_model.setdefault(run.model, []).append(run)
     try:
-        return [path for own in by_model.values() for path in _write(own, folder)]
+        submitter = {
+            "source_organization_name": organization or "unknown",  # the harness does not write who ran it
+            "evaluator_relationship": relationship or "other",
+        }
+        return [path for own in by_model.values() for path in _write(own, folder, submitter)]
     except OSError as error:
         raise ReportError(f"{error.filename or folder}: {error.strerror or error}") from None
 
 
-def _write(runs: Sequence[Run], folder: Path) -> list[Path]:
+def _write(runs: Sequence[Run], folder: Path, submitter: Mapping[str, str]) -> list[Path]:
     """Write the two files of a model."""
-    record = _record(runs)
+    record = _record(runs, submitter)
     parts = ["data", _COLLECTION, *_folders(record["model_info"]["id"])]
     place = folder.joinpath(*parts)
     place.mkdir(parents=True, exist_ok=True)
@@ -134,7 +149,7 @@ def _write_rows(runs: Sequence[Run], record: Mapping[str, Any], file: BinaryIO) 
     return count, digest.hexdigest()
 
 
-def _record(runs: Sequence[Run]) -> dict[str, Any]:
+def _record(runs: Sequence[Run], submitter: Mapping[str, str]) -> dict[str, Any]:
     """Make the record of a model, without the reference to its rows."""
     newest = max(runs, key=_time)
     model, time = model_id(newest), str(_time(newest))
@@ -147,9 +162,7 @@ def _record(runs: Sequence[Run]) -> dict[str, Any]:
         "source_metadata": {
             "source_name": "lm-eval-cora",
             "source_type": "evaluation_run",
-            # The harness does not write who ran it.
-            "source_organization_name": "unknown",
-            "evaluator_relationship": "other",
+            **submitter,
             "additional_details": _notes(runs),
         },
         "eval_library": {
@@ -313,7 +326,7 @@ def _generation(run: Run) -> dict[str, Any]:
         **settings,
         "num_fewshot": run.config.get("num_fewshot"),
         "fewshot_as_multiturn": run.results.get("fewshot_as_multiturn"),
-        "chat_template": "applied" if sha else template or ("none" if run.results else None),
+        "chat_template": "applied" if sha else template or ("none" if "chat_template_sha" in run.results else None),
         "chat_template_sha": sha,
         "system_instruction": run.results.get("system_instruction"),
         "options": options_of(run) or None,
@@ -352,6 +365,8 @@ def _folders(model: str) -> tuple[str, str]:
 
 def _folder(name: str) -> str:
     safe = _UNSAFE.sub("_", name).rstrip(". ") or "unknown"
+    if len(whole := fsencode(safe)) > _LONGEST:
+        safe = f"{whole[: _LONGEST - 17].decode(errors='ignore')}-{sha256(fsencode(name)).hexdigest()[:16]}"
     return f"_{safe}" if _RESERVED.fullmatch(safe) else safe
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.answers_file import AnswersRun
-from lm_eval_cora.report.files import part_of
+from lm_eval_cora.report.files import hub_name, part_of
 from lm_eval_cora.report.run import Run
 
 _PUBLISHED = (
@@ -85,9 +85,11 @@ def evaluation_name(run: Run) -> str:
 
 def model_id(run: Run) -> str:
     """Id of the model on the Hub or in its API; for a local model, the part of its path that makes the id unique."""
-    name = str(run.results.get("model_name") or run.model)
+    name = hub_name(str(run.results.get("model_name") or run.model))
     folder = _without_folders(name)
     short = run.model.partition(" (")[0]
+    if short.partition("@")[0] == name:  # with the revision, if several are exported
+        return short
     # Replace slashes, because the part before a slash is the developer.
     return (short.replace("/", "_") if name != folder and short.endswith(folder) else folder) or "unknown"
 
@@ -158,6 +160,7 @@ def as_texts(details: Mapping[str, Any]) -> dict[str, str]:
 
 def _without_folders(name: str) -> str:
     """The last part of a local path, so that exports do not contain the user's folders."""
+    name = hub_name(name)
     path = Path(name)
     return path.name if path.is_absolute() or name.startswith(".") else name
 

@@ -52,13 +52,15 @@ def signature_of(
         table: The answers.
         about: The first parts, in order: name and version of the task, its probe, and others.
         options: The options of the task.
-        records: All Records, including those of incomplete questions and skipped variants.
+        records: All Records, including those of incomplete questions and skipped variants. If all are skipped, as after
+            --predict_only, the signature does not count answers, and after a budget no questions either.
         left_out: The options that decided which requests were sent; empty if all were sent.
         alone: Whether there is only one filter. With several, the invalid answers are those of the last one.
     """
     sizes = {record.variants for record in records}
     variants = "-".join(map(str, sorted({min(sizes), max(sizes)})))
     asked = sum(not record.skipped for record in records)
+    questions = table.question_ids if asked else {record.question_id for record in records}
     invalid = sum(record.invalid for record in records) / max(1, asked)
     # The reader is in `about`, if answers are read, and the digest of the prompts.
     changed = {name: value for name, value in options.changed().items() if name not in ("reader", "prompt")}
@@ -67,10 +69,10 @@ def signature_of(
         **about,
         **{name: in_signature(name, value) for name, value in given.items()},
         **left_out,
-        **({"asked": f"{asked / len(records):.1%}"} if left_out else {}),
-        "n": f"{len(table.question_ids)}x{variants}",
+        **({"asked": f"{asked / len(records):.1%}"} if left_out and asked else {}),
+        **({"n": f"{len(questions)}x{variants}"} if asked or not left_out else {}),
         # Early stopping selects answers by correctness, so the share of invalid ones would be misleading.
-        **({"invalid": f"{invalid:.1%}"} if alone and "stop" not in left_out else {}),
+        **({"invalid": f"{invalid:.1%}"} if alone and asked and "stop" not in left_out else {}),
     }
     return "|".join(["cora", *(f"{name}:{_escaped(value)}" for name, value in parts.items()), f"v{__version__}"])
 

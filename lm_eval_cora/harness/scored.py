@@ -108,6 +108,12 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
         return score(doc, results, self._options.reader) if score is score_response else score(doc, results)
 
     @property
+    def reads_answers(self) -> bool:
+        """Whether the option `reader` applies. After --predict_only, a report reads the answers."""
+        score = self.config.process_results
+        return score is score_response if callable(score) else self.OUTPUT_TYPE == "generate_until"
+
+    @property
     def can_stop(self) -> bool:
         """Whether a question may end with its first wrong answer, without changes to CoRA, CI or BMCA(1.0)."""
         return saves_requests(self._entries)

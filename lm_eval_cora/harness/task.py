@@ -46,7 +46,7 @@ from lm_eval_cora.harness.payloads import formats_chats, needs_seeds
 from lm_eval_cora.harness.requests import chosen_docs, deal, with_room_for
 from lm_eval_cora.harness.results_file import data_of, digest_of, name_callables, questions_digest, signature_of
 from lm_eval_cora.harness.scored import ScoredTask
-from lm_eval_cora.harness.scoring import CHECKER, metric_keys, score_response
+from lm_eval_cora.harness.scoring import CHECKER, metric_keys
 from lm_eval_cora.harness.served import tell_how_answers_end
 from lm_eval_cora.harness.task_config import OWN_KEYS, benchmark_of, in_the_language_of, options_of, probe_of
 from lm_eval_cora.harness.templates import templates_of
@@ -64,6 +64,7 @@ from lm_eval_cora.metrics.entries import (
 from lm_eval_cora.metrics.estimate import for_json
 from lm_eval_cora.options import OptionError
 from lm_eval_cora.question import Form
+from lm_eval_cora.reading import skipped
 from lm_eval_cora.records import Record
 from lm_eval_cora.responses import ResponseTable
 
@@ -354,16 +355,15 @@ class CoraTask(ScoredTask):
         given = {**self._declared, **self._options.declared, "name": self._benchmark.name}
         config["benchmark"] = {key: getattr(value, "name", value) for key, value in given.items()}  # an adapter
         config |= {"probe": self.probe.name, "metadata": {**(config.get("metadata") or {}), **self._data.in_metadata()}}
-        if not self._records:  # --predict_only
+        if not self._selected:  # before the run
             return config
         ours = {"signature": self._attempt("the signature", self._signature)}
-        if len(filters_of(self)) == 1:
+        scored = self._records and len(filters_of(self)) == 1  # with several filters the table is the last one's
+        if scored:
             ours["intervals"] = self._attempt("the intervals", self._intervals)
-        if len(filters_of(self)) == 1 and self._table.is_whole:  # with several filters the table is the last one's
-            by_kinds = [metrics.accuracy_by_kind, metrics.invalid_by_kind]
-            if self._form == "generate":
-                by_kinds.append(metrics.followed_by_kind)
-            for by_kind in by_kinds:
+        if scored and self._table.is_whole:
+            followed = [metrics.followed_by_kind] if self._form == "generate" else []
+            for by_kind in (metrics.accuracy_by_kind, metrics.invalid_by_kind, *followed):
                 ours[by_kind.__name__] = self._attempt(by_kind.__name__, partial(by_kind, self._table))
             if self._study:
                 ours["study"] = {
@@ -389,7 +389,7 @@ class CoraTask(ScoredTask):
                 **self._data.in_signature(self.task_name),
                 "probe": self.probe.name,
                 "form": _FORMS.get(self.OUTPUT_TYPE, self.OUTPUT_TYPE),
-                **({"reader": self._options.reader} if self.config.process_results is score_response else {}),
+                **({"reader": self._options.reader} if self.reads_answers else {}),
                 "shots": f"{fewest}{shots}@{self._fewshot_seed}" if shots else 0,
                 **({"exemplars": self.sampler.signature} if shots else {}),
                 **({"revision": revision} if revision else {}),
@@ -398,7 +398,7 @@ class CoraTask(ScoredTask):
                 **self._selection,
             },
             self._options,
-            self._records,
+            self._records or list(map(skipped, self._selected)),
             self._left_out,
             alone=len(filters_of(self)) == 1,
         )

@@ -19,6 +19,9 @@ from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.signature import HOW_MUCH, WHERE_IT_ENDS, is_two_phase, signature_parts
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d+)?")
+_SNAPSHOT = re.compile(r".*models--(.+?)(?:/|__)snapshots(?:/|__)([0-9a-f]{40})/?")
+"""A model in the cache of the Hub. The harness replaces slashes in the names of its folders."""
+
 _NAME = re.compile(rf"samples_(?P<task>.+)_(?P<date>{_DATE.pattern})\.jsonl")
 
 FORMER_READER: Reader = "strict"
@@ -299,6 +302,21 @@ def read_json(path: Path) -> dict[str, Any]:
     return found if isinstance(found, dict) and not is_deep(found) else {}
 
 
+def hub_name(model: str, *, revision: bool = False) -> str:
+    """The repository of a snapshot in the cache of the Hub; any other name stays unchanged.
+
+    Example:
+        >>> hub_name("/hub/models--ORG--NAME/snapshots/" + "4e" * 20)
+        'ORG/NAME'
+        >>> hub_name("/hub/models--ORG--NAME/snapshots/" + "4e" * 20, revision=True)
+        'ORG/NAME@4e4e4e4'
+    """
+    found = _SNAPSHOT.fullmatch(model)
+    if found is None:
+        return model
+    return found[1].replace("--", "/") + f"@{found[2][:7]}" * revision
+
+
 def short_names(models: Iterable[str]) -> dict[str, str]:
     """Shorten the paths of local models as far as the names stay different.
 
@@ -306,12 +324,14 @@ def short_names(models: Iterable[str]) -> dict[str, str]:
         >>> short_names(["/a/x/model", "/b/y/model", "ORG/other"])
         {'/a/x/model': 'x/model', '/b/y/model': 'y/model', 'ORG/other': 'ORG/other'}
     """
-    names = list(dict.fromkeys(models))
+    names = {model: hub_name(model) for model in models}
+    if len(set(names.values())) < len(names):
+        names = {model: hub_name(model, revision=True) for model in names}
     for count in range(1, max((len(Path(name).parts) for name in names), default=0)):
-        short = {name: _ending(name, count) for name in names}
+        short = {model: _ending(name, count) for model, name in names.items()}
         if len(set(short.values())) == len(names):
             return short
-    return {name: name for name in names}
+    return names if len(set(names.values())) == len(names) else {model: model for model in names}
 
 
 def _ending(model: str, count: int) -> str:

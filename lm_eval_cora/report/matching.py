@@ -14,7 +14,7 @@ from lm_eval_cora.report.answers_file import is_answers_file
 from lm_eval_cora.report.documents import DocumentRun, read_documents
 from lm_eval_cora.report.files import short_names
 from lm_eval_cora.report.run import Run
-from lm_eval_cora.report.runs import check_label, runs_in, with_labels
+from lm_eval_cora.report.runs import check_label, labelled, runs_in, with_labels
 
 _MATCHES: tuple[Callable[[Data, Data], bool], ...] = (
     lambda one, other: one == other,
@@ -87,7 +87,7 @@ def _of_path(path: Path, reader: Reader | None, labels: Mapping[Path, str]) -> l
     documents = [] if is_answers_file(path) else read_documents(path)
     if path in labels:
         check_label(path, labels[path], [*(run.model for run in runs), *(run.model for run in documents)])
-        runs = [replace(run, model=labels[path]) for run in runs]
+        runs = [labelled(run, labels[path]) for run in runs]
         documents = [replace(run, model=labels[path]) for run in documents]
     models = dict.fromkeys([*(run.model for run in runs), *(run.model for run in documents)])
     if not models:

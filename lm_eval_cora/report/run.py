@@ -186,7 +186,7 @@ class Run:
         ours = {entry["metric"] for entry in self.entries}
         if any(name.startswith("macro_") for name in self.estimates) and (note := note_on_small_categories(self.table)):
             told.append(note)
-        if others := sorted(name for name in self.metrics - ours if not name.endswith("_stderr")):
+        if others := sorted(name for name in self.metrics - ours - {"bypass"} if not name.endswith("_stderr")):
             told.append(f"metrics that are not of the probe {self.probe.name!r} are not shown: {', '.join(others)}")
         return told
 

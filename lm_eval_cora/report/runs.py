@@ -11,7 +11,7 @@ from typing import get_args
 
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.equivalence import EquivalenceChecker
-from lm_eval_cora.messages import counted
+from lm_eval_cora.messages import counted, first_few
 from lm_eval_cora.options import Options
 from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.answers_file import is_answers_file, read_answers_file
@@ -67,6 +67,11 @@ def _found(
     for path in paths:
         runs = runs_in(path, checker, reader, labels, readers)
         if not runs:
+            if others := sorted({file.task for file in find_files(path) if file.date and not file.signature}):
+                raise ReportError(
+                    f"{path}: there are no samples of lm-eval-cora tasks, but of other tasks ({first_few(others)}). To "
+                    "compare two models on any tasks of the harness: lm-eval-cora compare OUT1 OUT2"
+                )
             raise ReportError(
                 f"{path}: there are no samples of lm-eval-cora tasks (samples_<task>_<date>.jsonl). Run the harness "
                 "with --output_path FOLDER --log_samples, and pass that FOLDER. Or pass a file of answers itself"
@@ -102,7 +107,12 @@ def runs_in(
     if labels is None or path not in labels:
         return runs
     check_label(path, labels[path], [run.model for run in runs])
-    return [replace(run, model=labels[path]) for run in runs]
+    return [labelled(run, labels[path]) for run in runs]
+
+
+def labelled(run: Run, label: str) -> Run:
+    """A run whose model has the name of a label, in exports, too."""
+    return replace(run, model=label, results=run.results and {**run.results, "model_name": label})
 
 
 def check_label(path: Path, label: str, models: Iterable[str]) -> None:

@@ -57,6 +57,7 @@ class Samples:
         metrics: Names of the metrics that the run computed.
         references: Ids of the questions with an option that refers to other options.
         written: The reference answer of each question without options.
+        folder: Keeps the temporary folder of the files, if they are in one.
     """
 
     paths: list[tuple[Path, int]] = field(default_factory=list)
@@ -67,6 +68,7 @@ class Samples:
     metrics: frozenset[str] = frozenset()
     references: set[str] = field(default_factory=set)
     written: dict[str, str] = field(default_factory=dict)
+    folder: object = None
 
     def extend(self, other: Samples) -> None:
         """Add the samples of other lines or of another file."""

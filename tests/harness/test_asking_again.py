@@ -173,6 +173,7 @@ def test_the_log_says_whether_a_target_was_met(target: float, told: str, caplog:
 def test_a_budget_alone_needs_no_scores() -> None:
     model = Simulated(half)
     results = run(stop_early(model, None, budget=60), options=QUESTIONS, predict_only=True)
+    assert "|budget:60|v" in results["configs"]["cora_demo"]["metadata"]["signature"]  # no number of questions
     assert len(model.prompts) == 52
     assert sum(line["resps"] == [[SKIPPED]] for line in results["samples"]["cora_demo"]) == 4 * 26
     with pytest.raises(OptionError, match=r"--stop exact.*--predict_only"):

@@ -69,11 +69,14 @@ def test_the_digest_of_a_users_file_is_that_of_its_questions(tmp_path: Path) -> 
     assert of(data_files=[written("x.jsonl", "a"), written("y.jsonl", "b")]).digest == one.digest
 
 
-def test_the_data_stand_in_the_results_without_scores_too() -> None:
-    results = run(knows, "cora_demo_order", {"questions": 2}, predict_only=True)
-    metadata = results["configs"]["cora_demo_order"]["metadata"]
-    assert Data.of(metadata) == of()
-    assert "signature" not in metadata
+@pytest.mark.parametrize("task", ["cora_demo_order", "cora_demo_order_mc"])
+def test_the_data_and_the_signature_stand_in_the_results_without_scores_too(task: str) -> None:
+    scored, bare = (
+        run(knows, task, {"questions": 2}, predict_only=alone)["configs"][task]["metadata"] for alone in (False, True)
+    )
+    assert Data.of(bare) == Data.of(scored) == of()
+    assert bare["signature"] == scored["signature"].replace("|invalid:0.0%", "")
+    assert "intervals" not in bare
 
 
 def test_a_name_that_no_file_can_hold(tmp_path: Path) -> None:

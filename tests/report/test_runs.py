@@ -181,11 +181,14 @@ def test_two_folders_with_models_of_one_name(demo: dict[str, Written], other: Wr
 
 
 def test_models_in_local_folders(demo: dict[str, Written], tmp_path: Path) -> None:
-    for number, model in enumerate(["/a/x/model", "/b/y/model", "ORG/name"]):
+    snapshots = [f"/hub/models--ORG--{name}/snapshots/{digit * 40}" for name, digit in (("one", "1"), ("one", "2"))]
+    for number, model in enumerate(["/a/x/model", "/b/y/model", "ORG/name", *snapshots]):
         written = copied(demo["cora_demo_order"], tmp_path / str(number))
         results = json.loads(written.results.read_text())
         written.results.write_text(json.dumps({**results, "model_name": model}))
-    assert [run.model for run in read_runs([tmp_path])] == ["x/model", "y/model", "ORG/name"]
+    assert [run.model for run in read_runs([tmp_path])] == [
+        *("x/model", "y/model", "ORG/one@1111111", "ORG/one@2222222", "ORG/name")
+    ]
 
 
 @pytest.mark.parametrize("model", [None, 5, ["a"], {"b": 1}, "", "|\n`x`", "/", ".", "../..", "\u202e"])

@@ -93,7 +93,8 @@ def test_predictions_only(task: str) -> None:
     assert len(results["samples"][task]) == M
     # No score: the generate form gets the harness' placeholder, its multiple choice tasks get nothing.
     values = scores(results, task)
-    assert "signature" not in results["configs"][task]["metadata"]  # no score, so no signature
+    signature = results["configs"][task]["metadata"]["signature"]
+    assert tells(signature, "|shots:1@", "|n:1x26|v")  # no score, so no share of invalid answers
     assert values == ({"bypass": 999, "bypass_stderr": "N/A"} if task == "cora_demo" else {})
 
 
