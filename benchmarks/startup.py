@@ -27,6 +27,7 @@ import venv
 from pathlib import Path
 
 MODULE = "_lm_eval_cora_startup"
+TASKS = str(Path(__file__).parents[1] / "tasks")
 PACKAGES = 150
 """Folders beside the module, as in an environment of the harness."""
 
@@ -73,7 +74,7 @@ runpy.run_module(sys.argv[0], run_name="__main__")
 def seconds_to_first_request(command: str) -> float:
     """Processor time of `lm_eval run` or `lm-eval-cora run` until the model is asked."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    arguments = ["run", "--model", "dummy", "--tasks", "cora_demo", "--limit", "1"]
+    arguments = ["run", "--model", "dummy", "--tasks", "cora_demo", "--limit", "1", "--include_path", TASKS]
     environment = {**os.environ, "HF_HUB_OFFLINE": "1"}
     words = [sys.executable, "-c", TO_FIRST_REQUEST, command, *arguments]
     done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)

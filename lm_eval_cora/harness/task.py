@@ -398,7 +398,7 @@ class CoraTask(ScoredTask):
                 **self._selection,
             },
             self._options,
-            self._records or list(map(skipped, self._selected)),
+            self._records or list(map(skipped, self._selected.values())),
             self._left_out,
             alone=len(filters_of(self)) == 1,
         )

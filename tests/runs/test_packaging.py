@@ -181,7 +181,7 @@ def test_simple_evaluate_runs(said: dict[str, tuple[int, str]]) -> None:
 
 def test_the_command_of_its_own_reports_a_run(made: Environment, said: dict[str, tuple[int, str]], out: Path) -> None:
     assert "| cora " in said["report"][1]
-    assert "2 questions, 52 variants" in said["check"][1]
+    assert "2 questions, 52 requests" in said["check"][1]
     ours = str(made.python.parent / "lm-eval-cora")
     assert str(made.site / "lm_eval_cora" / "tasks") in call(ours, "tasks")
     made.install("matplotlib")

@@ -233,18 +233,18 @@ def test_stopping_early(
 
 def test_a_short_limit_first_has_the_answers_of_the_long_one(real: RealModel, written: dict[str, Any]) -> None:
     # The answers to the first question end after a few words. Those to the second do not, and are asked for again.
-    limit = 8 + 2
+    limit = 2
     with patch.object(real.model, "generate_until", wraps=real.model.generate_until) as generate:
         steps = real.run("cora_local", stop_early(real.model, None, max_gen_toks=(12, 32)), limit=limit)
     first, second = (len(call.args[0]) for call in generate.call_args_list)
-    assert 0 < second < first <= limit
+    assert 0 < second < first
     full, samples = written["samples"]["cora_local"], steps["samples"]["cora_local"]
     assert all(sample["arguments"][0][1]["max_gen_toks"] == 32 for sample in full)
     told = [
         {sample["doc_id"]: (str(sample["consistency_rate"]), str(sample["invalid"])) for sample in found}
         for found in (full, samples)
     ]
-    assert len(told[1]) == limit
+    assert len({sample["doc"]["question_id"] for sample in samples}) == limit
     assert told[1].items() <= told[0].items()
     assert any(invalid == "" for _, invalid in told[1].values())
     assert min(len(real.model.tok_encode(sample["resps"][0][0])) for sample in samples) < 12

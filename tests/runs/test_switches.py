@@ -13,6 +13,7 @@ import pytest
 
 from lm_eval_cora.options import OptionError
 from tests.support.index import OURS_ALONE
+from tests.support.messages import tells
 from tests.support.simulated import TASKS, Simulated, knows, run, scores
 from tests.support.tables import without_variation
 
