@@ -7,11 +7,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from lm_eval_cora.benchmarks import BenchmarkError
 from lm_eval_cora.benchmarks.cells import parse_cell
 from lm_eval_cora.benchmarks.files import read_rows
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.question import shorten
-from lm_eval_cora.report import ReportError
 from lm_eval_cora.suggestions import did_you_mean
 
 
@@ -84,16 +83,16 @@ class AnswerColumns(NamedTuple):
         """Whether the source has all these columns."""
         return all(column in self.values for column in columns)
 
-    def error(self, row: int, column: str, expected: str) -> ReportError:
+    def error(self, row: int, column: str, expected: str) -> UserError:
         """Make an error about the value of a column in a row."""
         got = shorten(repr(self.values[column][row]), 200)
-        return ReportError(f"{self.where(row)}: column {self.names[column]!r}: expected {expected}, got {got}")
+        return UserError(f"{self.where(row)}: column {self.names[column]!r}: expected {expected}, got {got}")
 
     def texts(self, column: str) -> list[str]:
         """The values as text. A number becomes its text, so that 7, 7.0 and "7" are equal.
 
         Raises:
-            ReportError: If a value is missing, or neither a text nor a number.
+            UserError: If a value is missing, or neither a text nor a number.
         """
         return [
             value if type(value) is str else str(value) if type(value) is int else self._text(row, column, value)
@@ -104,7 +103,7 @@ class AnswerColumns(NamedTuple):
         """The values as text; None for a missing or empty value.
 
         Raises:
-            ReportError: If a value is neither a text nor a number.
+            UserError: If a value is neither a text nor a number.
         """
         return [
             (value or None) if type(value) is str or value is None else self._text(row, column, value)
@@ -115,7 +114,7 @@ class AnswerColumns(NamedTuple):
         """The values as True or False; None for a missing value.
 
         Raises:
-            ReportError: If a value is neither True nor False (nor yes, no, 1 or 0).
+            UserError: If a value is neither True nor False (nor yes, no, 1 or 0).
         """
         return [
             value if value is True or value is False or value is None else self._truth(row, column, value)
@@ -126,7 +125,7 @@ class AnswerColumns(NamedTuple):
         """The values as lists of texts; None for a missing value.
 
         Raises:
-            ReportError: If a value is not a list of texts or numbers.
+            UserError: If a value is not a list of texts or numbers.
         """
         lists: list[list[str] | None] = []
         for row, value in enumerate(self.values[column]):
@@ -168,7 +167,7 @@ def read_columns(data: Any, given: Mapping[str, str | None] | None, option: str 
         The columns that the data have.
 
     Raises:
-        ReportError: If the data cannot be read, have no rows, or a column is missing.
+        UserError: If the data cannot be read, have no rows, or a column is missing.
 
     Example:
         >>> columns = read_columns([{"id": 7, "variant": "a", "ok": True}], {"question": "id", "correct": "ok"})
@@ -179,11 +178,11 @@ def read_columns(data: Any, given: Mapping[str, str | None] | None, option: str 
     found, where = _from_frame(data) if is_frame else _from_rows(data)
     names = _find(found, given, _source(data), option)
     if not found[names["question"]]:
-        raise ReportError(f"{_source(data)}: expected at least one answer, got none")
+        raise UserError(f"{_source(data)}: expected at least one answer, got none")
     for column in names.keys() - _MAY_BE_ABSENT:
         if _ABSENT in found[names[column]]:
             row = found[names[column]].index(_ABSENT)
-            raise ReportError(
+            raise UserError(
                 f"{where(row)}: the key {names[column]!r} is missing, but other rows have it. "
                 "Give every row the same keys"
             )
@@ -199,7 +198,7 @@ def _source(data: Any) -> str:
 def _from_frame(frame: Any) -> tuple[dict[str, list[Any]], Callable[[int], str]]:
     names = list(map(str, frame.columns))
     if repeated := next((name for name in names if names.count(name) > 1), None):
-        raise ReportError(f"DataFrame: expected a different name for each column, got {repeated!r} twice")
+        raise UserError(f"DataFrame: expected a different name for each column, got {repeated!r} twice")
     missing = frame.isna().to_numpy()
     columns = {}
     for place, name in enumerate(names):
@@ -217,10 +216,10 @@ def _from_rows(data: Any) -> tuple[dict[str, list[Any]], Callable[[int], str]]:
     in_memory = isinstance(data, (list, tuple)) and all(isinstance(row, Mapping) for row in data)
     try:
         located = [(f"row {number}", row) for number, row in enumerate(data)] if in_memory else list(read_rows(data))
-    except BenchmarkError as error:
-        raise ReportError(str(error).removeprefix("data_files: ")) from None
+    except UserError as error:
+        raise UserError(str(error).removeprefix("data_files: ")) from None
     if not located:  # without rows there are no columns
-        raise ReportError(f"{_source(data)}: expected at least one answer, got none")
+        raise UserError(f"{_source(data)}: expected at least one answer, got none")
     names = dict.fromkeys(name for _, row in located for name in row)
     columns = {str(name): [_plain(row.get(name, _ABSENT)) for _, row in located] for name in names}
     if str(data).lower().endswith((".csv", ".tsv")):
@@ -247,7 +246,7 @@ def _of_text(columns: AnswerColumns) -> AnswerColumns:
     picks and answers if these contain whole numbers only.
 
     Raises:
-        ReportError: If a pick may be a missing value or a text.
+        UserError: If a pick may be a missing value or a text.
     """
     picks = [column for column in ("picked", "answer") if columns.has(column)]
     values = dict(columns.values)
@@ -272,7 +271,7 @@ def _find(
     """The name in the source of each column that it has.
 
     Raises:
-        ReportError: If a named or a needed column is missing.
+        UserError: If a named or a needed column is missing.
     """
     names = {column: name for column, name in (given or {}).items() if name is not None}
     for column, (_, usual) in COLUMNS.items():
@@ -281,7 +280,7 @@ def _find(
     for column, name in names.items():
         if name not in found:
             meant = did_you_mean(str(name), found.keys() - names.values())
-            raise ReportError(
+            raise UserError(
                 f"{source}: {option.format(column)}{name!r}: there is no such column.{meant} "
                 f"The columns are {', '.join(map(repr, found))}"
             )
@@ -296,7 +295,7 @@ def _find(
             if given is None
             else f"Name yours: {', '.join(f'{option.format(name)}COLUMN' for name in needed)}"
         )
-        raise ReportError(
+        raise UserError(
             f"{source}: expected the columns {', '.join(map(repr, needed))}{instead}; got "
             f"{', '.join(map(repr, found)) or 'none'}. {how}"
         )

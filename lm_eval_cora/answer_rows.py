@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lm_eval_cora.answer_columns import AnswerColumns, read_columns
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.probes.alterations import ORIGINAL
 from lm_eval_cora.question import shorten
-from lm_eval_cora.report import ReportError
 from lm_eval_cora.responses import IDENTITIES, INVALID, NO_PICK, Bools, Ints, ResponseTable
 
 _MOST_PAIRS = 50_000_000
@@ -60,7 +60,7 @@ def read_answers(data: Any, names: Mapping[str, str | None] | None = None, optio
         The answers, the columns that the data have, and the readers.
 
     Raises:
-        ReportError: If the data cannot be read, a column is missing, or a value is wrong. The message names the row.
+        UserError: If the data cannot be read, a column is missing, or a value is wrong. The message names the row.
 
     Example:
         >>> rows = [{"id": "q1", "variant": n, "ok": n != 2} for n in range(4)]
@@ -111,7 +111,7 @@ def _sorted(questions: Sequence[str], variants: Sequence[str], columns: AnswerCo
     Sorting makes the table independent of the order of the rows.
 
     Raises:
-        ReportError: If a question has two rows for one variant.
+        UserError: If a question has two rows for one variant.
     """
     codes = {question: code for code, question in enumerate(sorted(set(questions)))}
     labels = {label: code for code, label in enumerate(sorted(set(variants), key=_in_order))}
@@ -121,7 +121,7 @@ def _sorted(questions: Sequence[str], variants: Sequence[str], columns: AnswerCo
     same = np.flatnonzero((np.diff(question[order]) == 0) & (np.diff(variant[order]) == 0))
     if len(same):
         first, second = sorted(order[same[0] : same[0] + 2].tolist())
-        raise ReportError(
+        raise UserError(
             f"{columns.where(second)}: question {questions[second]!r} has a second row with the variant "
             f"{shorten(variants[second])!r}, after {columns.where(first)}. Expected one row per variant: number the "
             "variants of each question. If the column names kinds of variants, call it 'kind'"
@@ -144,7 +144,7 @@ def _right_and_skipped(columns: AnswerColumns, picked: Sequence[str | None] | No
     """(R,) whether each answer is right, and (R,) whether it was skipped.
 
     Raises:
-        ReportError: If `correct` contradicts `picked` and `answer`.
+        UserError: If `correct` contradicts `picked` and `answer`.
     """
     by_pick = None
     if picked is not None and columns.has("answer"):
@@ -173,7 +173,7 @@ def _originals(
     Without a column `original`, the kind or else the variant of that name is the original.
 
     Raises:
-        ReportError: If the column `original` marks two rows of a question.
+        UserError: If the column `original` marks two rows of a question.
     """
     if not columns.has("original"):
         named = next((names for names in (kinds, variants) if ORIGINAL in names), None)
@@ -193,7 +193,7 @@ def _check_categories(columns: AnswerColumns, questions: Sequence[str], categori
     """See that a question has one category.
 
     Raises:
-        ReportError: If two of its rows have different ones.
+        UserError: If two of its rows have different ones.
     """
     first: dict[str, str | None] = {}
     for row, (question, category) in enumerate(zip(questions, categories, strict=True)):
@@ -247,7 +247,7 @@ def _numbers(
     """The number of each option of a question.
 
     Raises:
-        ReportError: If a pick is not printed, or there are too many options.
+        UserError: If a pick is not printed, or there are too many options.
     """
     numbers: dict[str, int] = {}
     for row in rows:
@@ -259,7 +259,7 @@ def _numbers(
         for text in shown:
             numbers.setdefault(text, len(numbers))
     if len(numbers) > IDENTITIES:
-        raise ReportError(
+        raise UserError(
             f"{columns.where(rows[0])}: the question has {len(numbers)} different options, expected at most "
             f"{IDENTITIES}. Leave out the column {columns.names['printed']!r} if all variants print the same options"
         )
@@ -270,7 +270,7 @@ def _equal_pairs(texts: Sequence[str | None], sizes: Ints) -> Ints:
     """(P, 2) pairs of rows of one question with the same text.
 
     Raises:
-        ReportError: If there are too many pairs.
+        UserError: If there are too many pairs.
     """
     question = np.repeat(np.arange(len(sizes)), sizes).tolist()
     codes: dict[tuple[int, str], int] = {}
@@ -283,7 +283,7 @@ def _equal_pairs(texts: Sequence[str | None], sizes: Ints) -> Ints:
     )
     counts = np.bincount(code[code >= 0], minlength=len(codes))
     if (counts * (counts - 1) // 2).sum() > _MOST_PAIRS:
-        raise ReportError(
+        raise UserError(
             f"answers: expected at most {_MOST_PAIRS:,} pairs of equal answers to the same question. Score fewer "
             "questions or variants at a time, or list the printed options of each variant in a column 'printed'"
         )

@@ -14,7 +14,6 @@ from typing import TextIO
 
 from lm_eval_cora.arguments import make_parser
 from lm_eval_cora.arguments.parser import Command
-from lm_eval_cora.benchmarks import BenchmarkError
 from lm_eval_cora.commands.gates import check_gate
 from lm_eval_cora.commands.history import print_history
 from lm_eval_cora.commands.leaderboard import write_leaderboard
@@ -25,8 +24,7 @@ from lm_eval_cora.commands.reports import print_comparison, write_export, write_
 from lm_eval_cora.commands.running import run_harness
 from lm_eval_cora.commands.scoring import print_answer, print_guessing, print_scores
 from lm_eval_cora.discovery.location import remove_leftovers
-from lm_eval_cora.options import OptionError
-from lm_eval_cora.report import ReportError
+from lm_eval_cora.errors import UserError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -82,7 +80,7 @@ def _main(arguments: Sequence[str] | None) -> int:
         command: Command = given.command
         status = command(given) or 0
         sys.stdout.flush()
-    except (ReportError, OptionError, BenchmarkError) as error:
+    except UserError as error:
         if getattr(given, "verbose", False) and error.__cause__ is not None:
             traceback.print_exception(error.__cause__)
         print(f"lm-eval-cora {given.name}: {error}", file=sys.stderr)

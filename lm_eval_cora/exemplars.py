@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import islice
 
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.question import OpenQuestion, Question
 from lm_eval_cora.randomness import in_random_order
-
-
-class ExemplarError(ValueError):
-    """There are fewer exemplars than requested shots."""
 
 
 class ExemplarPool:
@@ -106,13 +103,13 @@ class ExemplarPool:
             shots: Number of exemplars for each of them.
 
         Raises:
-            ExemplarError: If a question has fewer. The message names the question with the fewest.
+            UserError: If a question has fewer. The message names the question with the fewest.
         """
         by_id = {question.id: question for question in questions}
         if fewer := self.fewer(by_id.values(), shots):
             identifier, count = min(fewer.items(), key=lambda item: item[1])
             where = f" of the category {by_id[identifier].category!r}" if self._within_category else ""
-            raise ExemplarError(
+            raise UserError(
                 f"question {identifier!r} can have {count} exemplars at most: those{where} in "
                 f"{self.source}, except the question itself. Use --num_fewshot {count}."
             )

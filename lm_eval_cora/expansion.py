@@ -9,15 +9,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from lm_eval_cora.benchmarks import BenchmarkError
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.formats import FORMATS
 from lm_eval_cora.loading import load_questions
-from lm_eval_cora.options import OptionError, Options
+from lm_eval_cora.options import Options
 from lm_eval_cora.probes import PROBES, Probe, Setting
 from lm_eval_cora.prompting.template import (
     OwnPrompt,
     Template,
-    TemplateError,
     Templates,
     check_own_prompt,
     make_templates,
@@ -59,8 +58,8 @@ def expand(questions: Any = None, /, probe: str = "divergent", **options: Any) -
         The variants; those of one question are consecutive. `variant.prompt` is the text to send.
 
     Raises:
-        OptionError: If the probe or an option does not exist or has a wrong value.
-        BenchmarkError: If the questions cannot be read. The message names the row.
+        UserError: If the probe or an option does not exist or has a wrong value, or the questions cannot be read. The
+            message names the row.
 
     Example:
         >>> rows = [{"question": "What is frozen water?", "choices": ["Ice", "Fog", "Steam"], "answer": "Ice"}]
@@ -76,21 +75,21 @@ def expand(questions: Any = None, /, probe: str = "divergent", **options: Any) -
         Answer:
     """
     if not isinstance(probe, str) or probe not in PROBES:
-        raise OptionError(
+        raise UserError(
             f"expand: probe: expected one of {', '.join(PROBES)}, got {probe!r}.{did_you_mean(str(probe), PROBES)}"
         )
     chosen = Options.from_metadata("expand", options)
     if questions is None and not ("hub" in options or "data_files" in options):
-        raise OptionError("expand: expected questions, or a dataset on the Hub: expand(hub='ORG/NAME', split='test')")
+        raise UserError("expand: expected questions, or a dataset on the Hub: expand(hub='ORG/NAME', split='test')")
     if questions is not None and "data_files" in options:
-        raise OptionError("expand: expected one source, got questions and data_files. Remove one of them")
+        raise UserError("expand: expected one source, got questions and data_files. Remove one of them")
     if questions is not None:
         chosen = replace(chosen, data_files=(questions,))
     try:
         source = benchmark("local", chosen.declared, chosen.data_files)
         chosen_questions = load_questions(source, chosen).chosen
-    except BenchmarkError as error:
-        raise BenchmarkError(str(error).removeprefix("data_files: ")) from None
+    except UserError as error:
+        raise UserError(str(error).removeprefix("data_files: ")) from None
     return variants_of_all(chosen_questions, PROBES[probe], chosen)
 
 
@@ -115,7 +114,7 @@ def variants_of_all(
         The variants.
 
     Raises:
-        OptionError: If the probe ignores one of the options, or cannot expand a question.
+        UserError: If the probe ignores one of the options, or cannot expand a question.
 
     Example:
         >>> variants = variants_of_all([Question("q1", "Ice?", ("Water", "Air"), 0)], PROBES["divergent"], Options())
@@ -129,7 +128,7 @@ def variants_of_all(
     variants: list[Variant] = []
     for question in questions:
         if isinstance(question, OpenQuestion) and not probe.open_questions:
-            raise OptionError(
+            raise UserError(
                 f"question {question.id!r}: the probe {probe.name!r} alters options, but this question has none. Use "
                 f"one of these probes: {', '.join(other.name for other in PROBES.values() if other.open_questions)}"
             )
@@ -143,7 +142,7 @@ def _ask_with(prompt: str, variants: Iterable[Variant]) -> None:
     """Ask all variants with the user's prompt.
 
     Raises:
-        OptionError: If the prompt is wrong.
+        UserError: If the prompt is wrong.
     """
     examples: dict[str, tuple[str, tuple[str, ...]]] = {}
     for variant in variants:
@@ -151,8 +150,8 @@ def _ask_with(prompt: str, variants: Iterable[Variant]) -> None:
         variant.template = OwnPrompt("own", prompt, ask=variant.ask)
     try:
         check_own_prompt(prompt, examples)
-    except TemplateError as error:
-        raise OptionError(f"option 'prompt': {error}") from None
+    except UserError as error:
+        raise UserError(f"option 'prompt': {error}") from None
     if at_end := [ask for ask in examples if FORMATS[ask].uses_templates]:
         _warn_if_silent("option 'prompt'", [OwnPrompt(at_end[0], prompt)], _READ_FROM[not FORMATS[at_end[0]].is_open])
 
@@ -173,7 +172,7 @@ def check_options(probe: Probe, options: Options, form: Form) -> None:
         form: Whether answers are written or scored by likelihood.
 
     Raises:
-        OptionError: If there is such an option.
+        UserError: If there is such an option.
     """
     if options.prompt is not None and (not probe.kinds or options.templates is not None):
         why = (
@@ -181,9 +180,7 @@ def check_options(probe: Probe, options: Options, form: Form) -> None:
             if probe.kinds
             else f"the probe {probe.name!r} compares several prompts"
         )
-        raise OptionError(
-            f"option 'prompt': {why}. Pass one of 'prompt' and 'templates', and run such tasks separately"
-        )
+        raise UserError(f"option 'prompt': {why}. Pass one of 'prompt' and 'templates', and run such tasks separately")
     accepted = {name for other in PROBES.values() if other.study == probe.study for name in other.options}
     if not uses_templates(probe, form):
         accepted.discard("templates")
@@ -191,7 +188,7 @@ def check_options(probe: Probe, options: Options, form: Form) -> None:
         owners = [other.name for other in PROBES.values() if name in other.options]
         if owners and name not in accepted:
             scored = " if answers are scored by likelihood" if name in probe.options else ""
-            raise OptionError(
+            raise UserError(
                 f"option {name!r}: the probe {probe.name!r} ignores it{scored}. It belongs to {', '.join(owners)}. "
                 "Options apply to every task of a run, so run these tasks separately"
             )
@@ -210,13 +207,13 @@ def read_templates(path: Path, *, has_options: bool) -> Templates:
         The templates.
 
     Raises:
-        OptionError: If the file cannot be read or a template is wrong.
+        UserError: If the file cannot be read or a template is wrong.
     """
     try:
         entries: Any = json.loads(path.read_text(encoding="utf-8"))
         templates = make_templates(entries, has_options=has_options)
     except (OSError, ValueError) as error:
-        raise OptionError(
+        raise UserError(
             f"option 'templates': {path}: {error}. Expected a JSON file with a list such as {_EXAMPLE[has_options]}. "
             "Questions with options and MATH need different files, so run them separately"
         ) from None

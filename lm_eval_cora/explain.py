@@ -7,9 +7,9 @@ from types import SimpleNamespace
 from typing import Any, get_args
 
 from lm_eval_cora.answers import Answer, Reader
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.formats import FORMATS
 from lm_eval_cora.question import LETTERS
-from lm_eval_cora.report import ReportError
 from lm_eval_cora.suggestions import did_you_mean
 
 _SHOWN = 300
@@ -41,7 +41,7 @@ def read_answer(
         to tell apart.
 
     Raises:
-        ReportError: If an argument is invalid.
+        UserError: If an argument is invalid.
 
     Example:
         >>> answer = read_answer("I looked at it. So the answer is B.", ["Steam", "Ice", "Fog"])
@@ -52,16 +52,16 @@ def read_answer(
     """
     if format not in FORMATS:
         names = ", ".join(map(repr, FORMATS))
-        raise ReportError(f"read_answer: format: expected {names}, got {format!r}.{did_you_mean(format, FORMATS)}")
+        raise UserError(f"read_answer: format: expected {names}, got {format!r}.{did_you_mean(format, FORMATS)}")
     if reader not in get_args(Reader):
-        raise ReportError(f"read_answer: reader: expected 'flexible' or 'strict', got {reader!r}")
+        raise UserError(f"read_answer: reader: expected 'flexible' or 'strict', got {reader!r}")
     if not isinstance(response, str):
-        raise ReportError(f"read_answer: response: expected text, got {type(response).__name__}")
+        raise UserError(f"read_answer: response: expected text, got {type(response).__name__}")
     if isinstance(options, str) or not all(isinstance(option, str) for option in options):
-        raise ReportError(f"read_answer: options: expected a list of texts, got {options!r}")
+        raise UserError(f"read_answer: options: expected a list of texts, got {options!r}")
     least, most = FORMATS[format].shows
     if not least <= len(options) <= most:
-        raise ReportError(f"read_answer: options: expected {least} to {most} for {format}, got {len(options)}")
+        raise UserError(f"read_answer: options: expected {least} to {most} for {format}, got {len(options)}")
     doc = {"ask": format, "printed": list(range(len(options))), "choices": list(options)}
     return FORMATS[format].read(response, doc, reader, cut_off=cut_off)
 

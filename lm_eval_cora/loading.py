@@ -10,12 +10,13 @@ from itertools import chain, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lm_eval_cora.benchmarks import Benchmark, BenchmarkError, LeftOut, LocatedRow, collect_questions, count_left_out
+from lm_eval_cora.benchmarks import Benchmark, LeftOut, LocatedRow, collect_questions, count_left_out
 from lm_eval_cora.benchmarks.declarations import tail
 from lm_eval_cora.benchmarks.files import read_rows, source_name
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.messages import described
 from lm_eval_cora.option_references import refers_to_options
-from lm_eval_cora.options import OptionError, Options
+from lm_eval_cora.options import Options
 from lm_eval_cora.question import OpenQuestion, Question, shorten
 from lm_eval_cora.randomness import draw
 
@@ -46,8 +47,8 @@ def load_questions(benchmark: Benchmark, options: Options) -> LoadedQuestions:
         The selected questions, and all questions of the source.
 
     Raises:
-        BenchmarkError: If the source cannot be loaded, or its rows cannot be turned into questions.
-        OptionError: If a category does not exist, or no question is left.
+        UserError: If the source cannot be loaded, its rows cannot be turned into questions, a category does not exist,
+            or no question is left.
 
     Example:
         >>> from lm_eval_cora.task_files import benchmark
@@ -90,7 +91,7 @@ class QuestionSource:
         self._benchmark = benchmark
         self._split = split
         if options.data_files and benchmark.package_file:
-            raise OptionError(
+            raise UserError(
                 f"{benchmark.name}: option 'data_files': the benchmark has its own questions. Use the task "
                 "cora_local for yours"
             )
@@ -99,9 +100,9 @@ class QuestionSource:
         self._local = self.files or ((str(benchmark.package_file),) if benchmark.package_file else ())
         files = [Path(one).expanduser().absolute() for one in self.files if isinstance(one, str)]
         if repeated := [path for path, count in Counter(files).items() if count > 1]:
-            raise BenchmarkError(f"data_files: {repeated[0]} is named twice. Name each file once")
+            raise UserError(f"data_files: {repeated[0]} is named twice. Name each file once")
         if not self._local and not benchmark.source.hub:
-            raise BenchmarkError(f"no questions are given. {_HOW_TO_NAME_THEM}")
+            raise UserError(f"no questions are given. {_HOW_TO_NAME_THEM}")
 
     def __str__(self) -> str:
         if not self.files and self._benchmark.package_file:
@@ -121,7 +122,7 @@ class QuestionSource:
             The questions, the rows that were left out, and notes for the user.
 
         Raises:
-            BenchmarkError: If the source cannot be loaded, or its rows cannot be turned into questions.
+            UserError: If the source cannot be loaded, or its rows cannot be turned into questions.
         """
         questions: list[Question | OpenQuestion] = []
         left_out: list[LeftOut] = []
@@ -131,16 +132,16 @@ class QuestionSource:
             prefix = "-".join(filter(None, (part, self._split or "row")))
             try:
                 found = collect_questions(self._benchmark, rows, id_prefix=prefix)
-            except BenchmarkError as error:
+            except UserError as error:
                 where = (
                     "" if str(error).startswith("data_files: ") else f"\n  in {self}"
                 )  # such an error names the file
-                raise BenchmarkError(f"{error}{where}{self._advice(error)}") from None
+                raise UserError(f"{error}{where}{self._advice(error)}") from None
             questions += found[0]
             left_out += found[1]
             notes += found[2]
         if repeated := next((id for id, count in Counter(one.id for one in questions).items() if count > 1), None):
-            raise BenchmarkError(
+            raise UserError(
                 f"{self._benchmark.name}: expected a different id for each question, got {repeated!r} in several parts "
                 f"of {self}. Leave out 'id', or make it a template that contains {{{{ config }}}}"
             )
@@ -164,7 +165,7 @@ class QuestionSource:
         for name, located in sources:
             rows = list(located)
             if not rows:
-                raise BenchmarkError(f"{self._benchmark.name}: there are no rows in {name}")
+                raise UserError(f"{self._benchmark.name}: there are no rows in {name}")
             for where, row in rows:
                 part = part_of(name, row)
                 parts.setdefault(part, []).append((f"{part} {where}", {**row, "subset": part}))
@@ -185,7 +186,7 @@ class QuestionSource:
         except Exception as error:  # the Hub, the network and the disk raise many kinds of errors
             given = {"config": config, "split": self._split, "revision": revision}
             details = ", ".join(f"{name} {value!r}" for name, value in given.items() if value)
-            raise BenchmarkError(
+            raise UserError(
                 f"{self._benchmark.name}: cannot load {path!r} ({details}) from the Hugging Face Hub.\n"
                 f"  {_describe(error)}{_how_to_get_access(path, error) or self._advice()}"
             ) from None
@@ -195,7 +196,7 @@ class QuestionSource:
             return rows
         return ((f"{part} {where}", {"config": config, **row}) for where, row in rows)
 
-    def _advice(self, error: BenchmarkError | None = None) -> str:
+    def _advice(self, error: UserError | None = None) -> str:
         """What a user can do about an error, on a line of its own; empty if the error says it."""
         benchmark = self._benchmark
         if not benchmark.published:
@@ -259,7 +260,7 @@ def choose_questions(
         known = sorted({question.category for question in questions})
         unknown = [category for category in options.categories if category not in known]
         if unknown:
-            raise OptionError(
+            raise UserError(
                 f"{benchmark}: option 'categories': no question has the category {', '.join(map(repr, unknown))}. "
                 f"The categories are: {', '.join(known) if any(known) else 'none, the source has none'}"
             )
@@ -269,7 +270,7 @@ def choose_questions(
         _logger.info("%s: skipped %d questions with option references", benchmark, len(questions) - len(kept))
         questions = kept
     if not questions:
-        raise OptionError(f"{benchmark}: no question is left by the options {options.changed()}")
+        raise UserError(f"{benchmark}: no question is left by the options {options.changed()}")
     if options.questions is None:
         return questions
     if options.questions > len(questions):

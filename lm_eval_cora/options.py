@@ -10,15 +10,12 @@ from typing import Any, Literal, NamedTuple, get_args
 from lm_eval_cora import values
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.benchmarks.declarations import KEYS
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.suggestions import did_you_mean
 from lm_eval_cora.values import Check
 
 Orders = Literal["swap", "cyclic", "all"]
 """The orders of the options that the order probe asks."""
-
-
-class OptionError(ValueError):
-    """An option is unknown or has a value that is not valid."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +69,7 @@ class Options:
             The options, with defaults where the mapping has no value.
 
         Raises:
-            OptionError: If `given` is not a mapping, or has an unknown key or a value that is not valid.
+            UserError: If `given` is not a mapping, or has an unknown key or a value that is not valid.
 
         Example:
             >>> Options.from_metadata("cora_demo", {"questions": 20}).questions
@@ -80,26 +77,26 @@ class Options:
             >>> Options.from_metadata("cora_demo", {"sed": 20})
             Traceback (most recent call last):
             ...
-            lm_eval_cora.options.OptionError: cora_demo: unknown option 'sed'. Did you mean 'seed'? Set options with --metadata '{"cora": {"seed": 1}}'
+            lm_eval_cora.errors.UserError: cora_demo: unknown option 'sed'. Did you mean 'seed'? Set options with --metadata '{"cora": {"seed": 1}}'
         """  # noqa: E501
         if given is None:
             return cls()
         if not isinstance(given, Mapping):
-            raise OptionError(f"{task}: expected an object with options, got {given!r}. {_HOW}")
+            raise UserError(f"{task}: expected an object with options, got {given!r}. {_HOW}")
         for key in given:
             if key not in _CHECKS:
                 meant = (
                     did_you_mean(str(key).replace("_count", "s"), _CHECKS)
                     or f" The options are: {', '.join(sorted(_CHECKS))}."
                 )
-                raise OptionError(f"{task}: unknown option {key!r}.{meant} {_HOW}")
+                raise UserError(f"{task}: unknown option {key!r}.{meant} {_HOW}")
         read: dict[str, Any] = {}
         for key, value in given.items():
             expected, check = _CHECKS[key]
             try:
                 read[key] = check(value)
             except (TypeError, ValueError):
-                raise OptionError(
+                raise UserError(
                     f"{task}: option {key!r} is {value!r}, expected {expected}. Set it with "
                     f"""--metadata '{{"cora": {{"{key}": ...}}}}'"""
                 ) from None

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import get_args
 
 from lm_eval_cora.commands.output import check_file
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.export.every_eval_ever import Relationship, write_every_eval_ever
-from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.page import render
 from lm_eval_cora.report.run import Run
 from lm_eval_cora.report.sections import make_report
@@ -35,7 +35,7 @@ def write_report(
         The file.
 
     Raises:
-        ReportError: If the scores are not from `read_runs`, if the file has another suffix or is a folder, or if
+        UserError: If the scores are not from `read_runs`, if the file has another suffix or is a folder, or if
             matplotlib is not installed.
     """
     path, runs = Path(output), _runs_of("write_report", scores)
@@ -67,12 +67,12 @@ def write_records(
         The files: for each model the record, then a file with a row per variant.
 
     Raises:
-        ReportError: If the scores are not from `read_runs`, if `relationship` has another value, or if a file cannot be
+        UserError: If the scores are not from `read_runs`, if `relationship` has another value, or if a file cannot be
             written.
     """
     if relationship not in get_args(Relationship):
         expected = ", ".join(map(repr, get_args(Relationship)))
-        raise ReportError(f"write_records: relationship: expected one of {expected}, got {relationship!r}")
+        raise UserError(f"write_records: relationship: expected one of {expected}, got {relationship!r}")
     return write_every_eval_ever(_runs_of("write_records", scores), Path(folder), organization, relationship)
 
 
@@ -81,13 +81,13 @@ def _runs_of(function: str, scores: Scores | Iterable[Scores]) -> list[Run]:
     several = [scores] if isinstance(scores, Scores) else list(scores)
     runs = [one._run for one in several if isinstance(one, Scores) and one._run is not None]
     if not runs or len(runs) < len(several):
-        raise ReportError(
+        raise UserError(
             f"{function}: expected scores that read_runs returns, got {len(several) - len(runs)} others of "
             f"{len(several)}. Save other answers to a file with the columns of `score`, and pass the file to read_runs"
         )
     (run, count), *_ = Counter((run.model, run.task) for run in runs).most_common(1)
     if count > 1:
-        raise ReportError(
+        raise UserError(
             f"{function}: expected each model and task once, got {', '.join(run)} {count} times. Read all runs in one "
             "call of read_runs, which gives them different names"
         )

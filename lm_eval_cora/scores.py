@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from jinja2 import Environment
 
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.accuracy import bmca
 from lm_eval_cora.metrics.arrays import despite_skipped
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.metrics.extremes import FEWEST, NEED_TEN
 from lm_eval_cora.metrics.paired import Compared, compared
-from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.compare import not_comparable
 from lm_eval_cora.report.run import Run
 from lm_eval_cora.report.text import table_as_text
@@ -192,12 +192,12 @@ class Scores(Mapping[str, Estimate]):
             The axes.
 
         Raises:
-            ReportError: If matplotlib is not installed.
+            UserError: If matplotlib is not installed.
         """
         try:
             from matplotlib import pyplot
         except ImportError:
-            raise ReportError("plot: matplotlib is not installed. Run pip install 'lm-eval-cora[report]'") from None
+            raise UserError("plot: matplotlib is not installed. Run pip install 'lm-eval-cora[report]'") from None
         axes = pyplot.subplots()[1] if ax is None else ax
         level, value, _, low, high = self.bmca_curve().to_numpy().T
         (line,) = axes.plot(level, value, marker="o", label=label or self.name or None)
@@ -339,7 +339,7 @@ def compare(before: Scores, after: Scores) -> Comparison:
         The difference of each metric that both sets of answers define: after - before, which is new minus old.
 
     Raises:
-        ReportError: If the questions or the numbers of variants differ, or if two runs of the harness cannot be
+        UserError: If the questions or the numbers of variants differ, or if two runs of the harness cannot be
             compared because their settings differ.
 
     Example:
@@ -352,7 +352,7 @@ def compare(before: Scores, after: Scores) -> Comparison:
     """
     for scores in (before, after):
         if not isinstance(scores, Scores):
-            raise ReportError(f"compare: expected Scores, got {type(scores).__name__}. Make them with score or read")
+            raise UserError(f"compare: expected Scores, got {type(scores).__name__}. Make them with score or read")
     _check_alike(before, after)
     both = [name for name in before if name in after and not isnan(before[name].value + after[name].value)]
     return Comparison(before, after, {name: compared(before[name], after[name]) for name in both})
@@ -361,23 +361,23 @@ def compare(before: Scores, after: Scores) -> Comparison:
 def _check_alike(before: Scores, after: Scores) -> None:
     if before._run is not None and after._run is not None:
         if reason := not_comparable(before._run, after._run):
-            raise ReportError(f"compare: {before.name} and {after.name} cannot be compared: {reason}")
+            raise UserError(f"compare: {before.name} and {after.name} cannot be compared: {reason}")
         return
     one, other = before._table, after._table
     if before._asked and after._asked and before._asked != after._asked and one.question_ids == other.question_ids:
-        raise ReportError(
+        raise UserError(
             "compare: expected answers to the same variants, but the two were expanded with different arguments, such "
             "as another seed. Use the variants of one call of expand for both"
         )
     if one.question_ids != other.question_ids:
         lost = sorted(set(one.question_ids) ^ set(other.question_ids))
-        raise ReportError(
+        raise UserError(
             f"compare: expected answers to the same questions, got {len(lost):,} that only one of the two has "
             f"({', '.join(lost[:3])}{', …' if len(lost) > 3 else ''}). Score the common questions only"
         )
     if not (one.sizes == other.sizes).all():
         place = int((one.sizes != other.sizes).argmax())
-        raise ReportError(
+        raise UserError(
             f"compare: expected the same variants, but question {one.question_ids[place]!r} has {one.sizes[place]} in "
             f"the first and {other.sizes[place]} in the second. Score the common variants only"
         )

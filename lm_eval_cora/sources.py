@@ -18,12 +18,12 @@ from weakref import finalize
 from lm_eval_cora.answer_metrics import ENTRIES, compute_answers, left_out, notes_of, undefined_metrics
 from lm_eval_cora.answer_rows import AnswerRows, read_answers
 from lm_eval_cora.answers import Reader
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.messages import first_few
 from lm_eval_cora.metrics.entries import compute, is_in_table
 from lm_eval_cora.packed import PackedRecords
 from lm_eval_cora.question import shorten
 from lm_eval_cora.reading import read_response, skipped
-from lm_eval_cora.report import ReportError
 from lm_eval_cora.report import runs as harness_runs
 from lm_eval_cora.report.files import part_of
 from lm_eval_cora.report.samples import is_ours, probe_of
@@ -80,7 +80,7 @@ def score(
         The metrics. Those that the columns do not define are nan, and `undefined` gives the reasons.
 
     Raises:
-        ReportError: If the data cannot be read, a column is missing, or a value is wrong. The message names the row.
+        UserError: If the data cannot be read, a column is missing, or a value is wrong. The message names the row.
 
     Example:
         >>> rows = [
@@ -115,7 +115,7 @@ def read(variants: Sequence[Variant], responses: Iterable[str | None], *, reader
         The metrics of the probe. A note says how many questions are left out because variants are missing or skipped.
 
     Raises:
-        ReportError: If the numbers of variants and responses differ, a variant comes twice, or an argument is of the
+        UserError: If the numbers of variants and responses differ, a variant comes twice, or an argument is of the
             wrong type.
 
     Example:
@@ -127,21 +127,21 @@ def read(variants: Sequence[Variant], responses: Iterable[str | None], *, reader
     """
     _check_reader("read", reader)
     if isinstance(responses, str) or not isinstance(responses, Iterable):
-        raise ReportError(f"read: responses: expected a list of texts, got {type(responses).__name__}")
+        raise UserError(f"read: responses: expected a list of texts, got {type(responses).__name__}")
     for place, variant in enumerate(variants):
         if not isinstance(variant, Variant):
-            raise ReportError(
+            raise UserError(
                 f"read: variant {place}: expected a Variant as `expand` returns it, got {type(variant).__name__}"
             )
     docs, texts = [vars(variant) for variant in variants], list(responses)
     if len(docs) != len(texts):
-        raise ReportError(
+        raise UserError(
             f"read: expected one response per variant, got {len(texts):,} for {len(docs):,} variants. "
             "Pass None for a variant that you skipped"
         )
     for place, text in enumerate(texts):
         if text is not None and not isinstance(text, str):
-            raise ReportError(f"read: response {place}: expected text, or None if skipped, got {type(text).__name__}")
+            raise UserError(f"read: response {place}: expected text, or None if skipped, got {type(text).__name__}")
     records = [
         skipped(doc) if text is None else read_response(doc, [text], reader=reader)
         for doc, text in zip(docs, texts, strict=True)
@@ -149,7 +149,7 @@ def read(variants: Sequence[Variant], responses: Iterable[str | None], *, reader
     packed = PackedRecords(records)
     table, _ = ResponseTable.from_packed(packed)
     if table.duplicates:
-        raise ReportError(
+        raise UserError(
             f"read: expected each variant once, got {table.duplicates:,} a second time. Read different probes, or "
             "several responses to a prompt, separately"
         )
@@ -179,22 +179,20 @@ def read_runs(*runs: Source | Sequence[Source], reader: Reader | None = None) ->
         The scores of each model and task. The name consists of both. The notes list what was left out or merged.
 
     Raises:
-        ReportError: If a path does not exist, if a path or a dict has no samples of these tasks, or if a file of
+        UserError: If a path does not exist, if a path or a dict has no samples of these tasks, or if a file of
             answers cannot be read.
 
     Example:
         >>> read_runs("no/such/folder")
         Traceback (most recent call last):
         ...
-        lm_eval_cora.report.ReportError: no/such/folder: there is no such file or folder
+        lm_eval_cora.errors.UserError: no/such/folder: there is no such file or folder
     """
     if reader is not None:
         _check_reader("read_runs", reader)
     given = [source for run in runs for source in (run if isinstance(run, list | tuple) else [run])]
     if not given or not all(isinstance(source, (str, PathLike, Mapping)) for source in given):
-        raise ReportError(
-            f"read_runs: expected folders, files or results of simple_evaluate, got {shorten(repr(runs))}"
-        )
+        raise UserError(f"read_runs: expected folders, files or results of simple_evaluate, got {shorten(repr(runs))}")
     folder = _Folder() if any(isinstance(source, Mapping) for source in given) else None
     paths = [
         folder.add(source) if folder and isinstance(source, Mapping) else Path(source)  # type: ignore[arg-type]
@@ -233,13 +231,13 @@ class _Folder:
         """Write results as `lm_eval run --output_path --log_samples` does, without other tasks."""
         samples = results.get("samples")
         if not isinstance(samples, Mapping):
-            raise ReportError(
+            raise UserError(
                 "read_runs: expected the results of simple_evaluate with samples, got results without `samples`. Pass "
                 "log_samples=True to simple_evaluate"
             )
         ours = {task: lines for task, lines in samples.items() if any(map(is_ours, lines))}
         if not ours:
-            raise ReportError(
+            raise UserError(
                 "read_runs: the results have no samples of lm-eval-cora tasks, but of other tasks "
                 f"({first_few(samples)}). lm-eval-cora compare reads their files"
             )
@@ -276,4 +274,4 @@ def _as_json(value: Any) -> str:
 def _check_reader(function: str, reader: object) -> None:
     if reader not in get_args(Reader):
         names = " or ".join(map(repr, get_args(Reader)))
-        raise ReportError(f"{function}: reader: expected {names}, got {reader!r}")
+        raise UserError(f"{function}: reader: expected {names}, got {reader!r}")

@@ -140,7 +140,7 @@ def benchmark(name: str, changes: Mapping[str, Any] | None = None, data_files: t
         data_files: The user's files.
 
     Raises:
-        BenchmarkError: If a key or value of the declaration is not valid.
+        UserError: If a key or value of the declaration is not valid.
 
     Example:
         >>> benchmark("medqa").options, benchmark("global_mmlu", {"config": ("de",)}).name

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lm_eval_cora.answer_rows import read_answers
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.records import Record
-from lm_eval_cora.report import ReportError
 from lm_eval_cora.scores import Scores
 from lm_eval_cora.sources import score
 from tests.support import oracles, oracles_score
@@ -107,7 +107,7 @@ def test_many_identities(count: int, tmp_path: Path) -> None:
     texts = [f"option {number}" for number in range(count)]
     lines = [line("q1", place, text, texts[0], options=texts) for place, text in enumerate(texts)]
     if count > 64:
-        with pytest.raises(ReportError, match=rf"line 1: the question has {count} different options, .* at most 64"):
+        with pytest.raises(UserError, match=rf"line 1: the question has {count} different options, .* at most 64"):
             scored(tmp_path / "answers.jsonl", lines)
         for one in lines:
             del one["options"]
@@ -151,7 +151,7 @@ def test_a_bad_line_is_one_clear_error(name: str, tmp_path: Path) -> None:
     bad, message = BAD[name]
     full = line("q0", 0, "a", category="", followed=True, options=["a"])
     path = put(tmp_path / "answers.jsonl", [full, "", bad, line("q2", 0, "a")])
-    with pytest.raises(ReportError, match=message) as caught:
+    with pytest.raises(UserError, match=message) as caught:
         read_answers(path)
     assert str(caught.value).startswith("answers.jsonl line 3")
     assert "\n" not in str(caught.value)
@@ -165,14 +165,14 @@ def test_long_values_are_cut_in_errors(tmp_path: Path) -> None:
         {**GOOD, "picked": long, "options": [f"{long}y"]},
         [long],
     ):
-        with pytest.raises(ReportError) as caught:
+        with pytest.raises(UserError) as caught:
             read_answers(put(tmp_path / "answers.jsonl", [bad]))
         assert len(str(caught.value)) < 2_000
 
 
 def test_two_answers_to_one_variant(tmp_path: Path) -> None:
     path = put(tmp_path / "answers.jsonl", [line("q1", 0, "a"), line("q1", 1, "a"), line("q1", 0, "b")])
-    with pytest.raises(ReportError, match=r"line 3: question 'q1' .* variant '0', after .* line 1"):
+    with pytest.raises(UserError, match=r"line 3: question 'q1' .* variant '0', after .* line 1"):
         read_answers(path)
 
 
@@ -180,13 +180,13 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     for content in (b"", b"\n\n  \n", b"\xef\xbb\xbf"):
         path = tmp_path / "empty.jsonl"
         path.write_bytes(content)
-        with pytest.raises(ReportError, match=r"empty\.jsonl: expected at least one answer"):
+        with pytest.raises(UserError, match=r"empty\.jsonl: expected at least one answer"):
             read_answers(path)
-    with pytest.raises(ReportError, match=r"there is no file .*missing\.jsonl"):
+    with pytest.raises(UserError, match=r"there is no file .*missing\.jsonl"):
         read_answers(tmp_path / "missing.jsonl")
-    with pytest.raises(ReportError, match=r"expected \.jsonl"):
+    with pytest.raises(UserError, match=r"expected \.jsonl"):
         read_answers(tmp_path)
-    with pytest.raises(ReportError, match="expected UTF-8 text, got the byte 0xe9"):
+    with pytest.raises(UserError, match="expected UTF-8 text, got the byte 0xe9"):
         read_answers(put(tmp_path / "latin.jsonl", [json.dumps(GOOD), b'{"question_id": "caf\xe9"}']))
 
 

@@ -5,7 +5,8 @@ from math import sqrt
 
 import pytest
 
-from lm_eval_cora.exemplars import ExemplarError, ExemplarPool
+from lm_eval_cora.errors import UserError
+from lm_eval_cora.exemplars import ExemplarPool
 from lm_eval_cora.question import Question
 from tests.support.messages import tells
 
@@ -74,10 +75,10 @@ def test_every_question_of_the_pool_is_drawn_equally_often_at_every_place() -> N
 
 def test_too_few_exemplars_are_an_error() -> None:
     assert len(pool(within_category=True).draw(QUESTIONS[0], 6, 0)) == 5
-    with pytest.raises(ExemplarError) as error:
+    with pytest.raises(UserError) as error:
         pool(within_category=True).check(QUESTIONS[:1], 6)
     assert tells(str(error.value), "'q0'", "5 exemplars", "'law'", "dev split", "--num_fewshot 5")
-    with pytest.raises(ExemplarError, match=r"'q0' .*11 exemplars.*dev split"):
+    with pytest.raises(UserError, match=r"'q0' .*11 exemplars.*dev split"):
         pool().check(QUESTIONS[:1], 12)
 
 
@@ -116,12 +117,12 @@ def test_the_suggested_number_of_shots_works_for_every_question() -> None:
     uneven = [*(question(number, "law") for number in range(5)), *(question(number, "arts") for number in (7, 8))]
     of_both = pool(uneven, within_category=True)
     for shots in (4, 5):
-        with pytest.raises(ExemplarError, match=r"'q7' .*1 exemplars .*--num_fewshot 1"):
+        with pytest.raises(UserError, match=r"'q7' .*1 exemplars .*--num_fewshot 1"):
             of_both.check(uneven, shots)
     of_both.check(uneven, 1)
 
 
 def test_no_shots_and_an_unknown_category() -> None:
     assert pool().draw(QUESTIONS[0], 0, 0) == []
-    with pytest.raises(ExemplarError, match="0 exemplars at most"):
+    with pytest.raises(UserError, match="0 exemplars at most"):
         pool(within_category=True).check([question(20, "chemistry")], 1)

@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 
 import lm_eval_cora as cora
-from lm_eval_cora.benchmarks import BenchmarkError
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.formats import FORMATS
 from lm_eval_cora.harness.docs import doc_to_text, process_docs
 from lm_eval_cora.harness.loading import load_benchmark
-from lm_eval_cora.options import OptionError, Options
+from lm_eval_cora.options import Options
 from lm_eval_cora.probes import PROBES
 from lm_eval_cora.question import Question
 from lm_eval_cora.task_files import benchmark
@@ -49,7 +49,7 @@ def test_columns_with_other_names() -> None:
 def test_user_templates(tmp_path: Path) -> None:
     path = tmp_path / "templates.json"
     path.write_text(json.dumps([{"name": "brief", "prompt": "{question}{options}\nThe best answer is:"}]))
-    with pytest.raises(OptionError, match="template"):
+    with pytest.raises(UserError, match="template"):
         cora.expand(ROWS, probe="prompts", templates=str(path))
     assert cora.expand(ROWS, probe="sampling", templates=str(path))[0].prompt.endswith("The best answer is:")
 
@@ -89,13 +89,13 @@ def test_a_prompt_of_ones_own(probe: str) -> None:
     ],
 )
 def test_a_prompt_is_checked(probe: str, prompt: str, told: str) -> None:
-    with pytest.raises(OptionError) as caught:
+    with pytest.raises(UserError) as caught:
         cora.expand(ROWS, probe=probe, prompt=prompt)
     assert told in str(caught.value)
 
 
 def test_a_prompt_beside_templates_is_refused() -> None:
-    with pytest.raises(OptionError, match="'templates' is set, too"):
+    with pytest.raises(UserError, match="'templates' is set, too"):
         cora.expand(ROWS, probe="order", prompt=OWN, templates="mine.json")
 
 
@@ -107,13 +107,13 @@ def test_a_prompt_without_the_words_before_the_answer_is_warned_of(caplog: pytes
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"probe": ["plus"]}, OptionError, "expected one of divergent"),
-        ({"probe": "divergnt"}, OptionError, "Did you mean 'divergent'"),
-        ({"sed": 1}, OptionError, "unknown option 'sed'.* Did you mean 'seed'"),
-        ({"seed": "one"}, OptionError, "'seed'"),
-        ({"orders": "cyclic"}, OptionError, "'orders'.* 'divergent' ignores it"),
-        ({"answer": "key"}, BenchmarkError, "'key'"),
-        ({"hub": "ORG/NAME", "split": "test"}, BenchmarkError, "expected one source"),
+        ({"probe": ["plus"]}, UserError, "expected one of divergent"),
+        ({"probe": "divergnt"}, UserError, "Did you mean 'divergent'"),
+        ({"sed": 1}, UserError, "unknown option 'sed'.* Did you mean 'seed'"),
+        ({"seed": "one"}, UserError, "'seed'"),
+        ({"orders": "cyclic"}, UserError, "'orders'.* 'divergent' ignores it"),
+        ({"answer": "key"}, UserError, "'key'"),
+        ({"hub": "ORG/NAME", "split": "test"}, UserError, "expected one source"),
     ],
 )
 def test_wrong_arguments(arguments: dict[str, Any], error: type[Exception], message: str) -> None:
@@ -123,7 +123,7 @@ def test_wrong_arguments(arguments: dict[str, Any], error: type[Exception], mess
 
 @pytest.mark.parametrize("rows", [[], [{"question": "?"}], [{"question": "?", "choices": ["a"], "answer": "a"}]])
 def test_rows_that_are_not_questions(rows: list[dict[str, Any]]) -> None:
-    with pytest.raises(BenchmarkError):
+    with pytest.raises(UserError):
         cora.expand(rows)
 
 
@@ -136,15 +136,15 @@ def test_shuffled_options_do_not_depend_on_the_name_of_the_data(tmp_path: Path) 
 
 
 def test_data_files_beside_questions() -> None:
-    with pytest.raises(OptionError, match="got questions and data_files"):
+    with pytest.raises(UserError, match="got questions and data_files"):
         cora.expand(ROWS, data_files="other.csv")
 
 
 def test_a_missing_file() -> None:
-    with pytest.raises(BenchmarkError, match=r"^there is no file missing\.csv"):
+    with pytest.raises(UserError, match=r"^there is no file missing\.csv"):
         cora.expand("missing.csv")
 
 
 def test_no_questions_at_all() -> None:
-    with pytest.raises(OptionError, match="expected questions, or a dataset"):
+    with pytest.raises(UserError, match="expected questions, or a dataset"):
         cora.expand()

@@ -9,8 +9,8 @@ import pytest
 
 import lm_eval_cora as cora
 from lm_eval_cora.cli import main
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.explain import around
-from lm_eval_cora.report import ReportError
 
 OPTIONS = ["Steam", "Ice", "Fog"]
 
@@ -42,7 +42,7 @@ def test_other_formats() -> None:
     ],
 )
 def test_invalid_arguments(arguments: tuple[Any, Any], named: dict[str, Any], said: str) -> None:
-    with pytest.raises(ReportError, match=said):
+    with pytest.raises(UserError, match=said):
         cora.read_answer(*arguments, **named)
 
 

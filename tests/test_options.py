@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from lm_eval_cora.options import OptionError, Options
+from lm_eval_cora.errors import UserError
+from lm_eval_cora.options import Options
 
 
 def test_all_options() -> None:
@@ -50,7 +51,7 @@ def test_no_options() -> None:
     ],
 )
 def test_what_cannot_be_meant_is_an_error_that_says_how(given: object, message: str) -> None:
-    with pytest.raises(OptionError) as error:
+    with pytest.raises(UserError) as error:
         Options.from_metadata("cora_demo", given)
     assert str(error.value).startswith("cora_demo: ")
     assert message in str(error.value)

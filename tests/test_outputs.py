@@ -10,7 +10,7 @@ import pytest
 
 import lm_eval_cora as cora
 from lm_eval_cora.cli import main
-from lm_eval_cora.report import ReportError
+from lm_eval_cora.errors import UserError
 from tests.support.answers_files import answers
 from tests.support.written import put
 
@@ -31,13 +31,13 @@ def test_the_records_name_the_submitter(file: Path, tmp_path: Path) -> None:
     record, _ = cora.write_records(cora.read_runs(file), tmp_path, organization="Lab", relationship="first_party")
     source = json.loads(record.read_text())["source_metadata"]
     assert (source["source_organization_name"], source["evaluator_relationship"]) == ("Lab", "first_party")
-    with pytest.raises(ReportError, match=r"relationship: expected one of 'first_party', .* got 'none'"):
+    with pytest.raises(UserError, match=r"relationship: expected one of 'first_party', .* got 'none'"):
         cora.write_records(cora.read_runs(file), tmp_path, relationship="none")  # type: ignore[arg-type]
 
 
 def test_scores_and_files_that_cannot_be_used(file: Path, tmp_path: Path) -> None:
     def told(scores: Any, name: str = "x.md") -> str:
-        with pytest.raises(ReportError) as caught:
+        with pytest.raises(UserError) as caught:
             cora.write_report(scores, tmp_path / name)
         return str(caught.value)
 

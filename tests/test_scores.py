@@ -11,8 +11,8 @@ import pytest
 
 import lm_eval_cora as cora
 from lm_eval_cora import metrics
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.intervals import wilson
-from lm_eval_cora.report import ReportError
 
 
 def rows(correct: Any, **more: Any) -> list[dict[str, Any]]:
@@ -150,7 +150,7 @@ def test_a_comparison_is_a_table(scores: cora.Scores) -> None:
     ],
 )
 def test_scores_that_cannot_be_compared(scores: cora.Scores, other: Any, message: str) -> None:
-    with pytest.raises(ReportError, match=message):
+    with pytest.raises(UserError, match=message):
         cora.compare(scores, cora.score(other))
 
 
@@ -159,13 +159,13 @@ def test_variants_of_another_seed_are_not_compared() -> None:
     one, other = (cora.expand(questions, seed=seed) for seed in (0, 1))
     answers = ["A"] * len(one)
     assert cora.compare(cora.read(one, answers), cora.read(one[::-1], answers))["acc"].value == 0.0
-    with pytest.raises(ReportError, match="expanded with different arguments"):
+    with pytest.raises(UserError, match="expanded with different arguments"):
         cora.compare(cora.read(one, answers), cora.read(other, answers))
 
 
 def test_only_scores_are_compared(scores: cora.Scores) -> None:
     for pair in ((scores, None), (scores.to_frame(), scores)):
-        with pytest.raises(ReportError, match="compare: expected Scores, got"):
+        with pytest.raises(UserError, match="compare: expected Scores, got"):
             cora.compare(*pair)
 
 

@@ -15,7 +15,7 @@ import pyarrow.parquet
 import pytest
 
 import lm_eval_cora as cora
-from lm_eval_cora.report import ReportError
+from lm_eval_cora.errors import UserError
 from tests.support.messages import tells
 
 ROWS = [
@@ -82,7 +82,7 @@ def test_right_and_wrong_in_every_spelling(yes: Any, no: Any) -> None:
 @pytest.mark.parametrize("value", ["perhaps", 2, -1, "", 0.5, [True]])
 def test_a_value_that_is_neither_right_nor_wrong(value: Any) -> None:
     rows = [{"question": 1, "variant": 0, "correct": True}, {"question": 1, "variant": 1, "correct": value}]
-    with pytest.raises(ReportError, match=r"row 1: column 'correct': expected True or False"):
+    with pytest.raises(UserError, match=r"row 1: column 'correct': expected True or False"):
         cora.score(rows)
 
 
@@ -135,25 +135,25 @@ def test_skipped_variants_leave_out_what_they_could_change() -> None:
 )
 def test_columns_that_contradict_each_other(change: dict[str, Any], message: str) -> None:
     rows = [{"question": "q", "variant": n, "picked": "a", "answer": "a", "correct": True} for n in range(2)]
-    with pytest.raises(ReportError, match=message):
+    with pytest.raises(UserError, match=message):
         cora.score([{**rows[0], **change}, rows[1]])
 
 
 def test_a_pick_is_needed_where_the_answer_is_correct() -> None:
     rows = [{"question": "q", "variant": n, "picked": "a" if n else None, "correct": True} for n in range(2)]
-    with pytest.raises(ReportError, match=r"row 0: column 'picked': expected a pick"):
+    with pytest.raises(UserError, match=r"row 0: column 'picked': expected a pick"):
         cora.score(rows)
 
 
 def test_two_originals() -> None:
     rows = [{"question": "q", "variant": n, "correct": True, "original": True} for n in range(2)]
-    with pytest.raises(ReportError, match=r"row 1: column 'original': .*'q'.*row 0"):
+    with pytest.raises(UserError, match=r"row 1: column 'original': .*'q'.*row 0"):
         cora.score(rows)
 
 
 def test_the_same_variant_twice() -> None:
     rows = [{"question": "q", "variant": "shuffled", "correct": True} for _ in range(2)]
-    with pytest.raises(ReportError, match=r"row 1: question 'q' has a second row with the variant 'shuffled'.*row 0"):
+    with pytest.raises(UserError, match=r"row 1: question 'q' has a second row with the variant 'shuffled'.*row 0"):
         cora.score(rows)
 
 
@@ -183,7 +183,7 @@ def test_the_same_variant_twice() -> None:
     ],
 )
 def test_bad_input_is_one_clear_error(data: Any, names: dict[str, str], message: str) -> None:
-    with pytest.raises(ReportError, match=message) as caught:
+    with pytest.raises(UserError, match=message) as caught:
         cora.score(data, **names)
     assert not str(caught.value).startswith("data_files")
 
@@ -238,7 +238,7 @@ def test_whole_numbers_of_pandas_in_a_csv_file(tmp_path: Path) -> None:
 def test_a_text_in_a_csv_file_that_may_be_a_missing_value(text: str, tmp_path: Path) -> None:
     path = tmp_path / "answers.csv"
     path.write_text(f"question,variant,picked,answer\n1,0,a,a\n1,1,{text},a\n")
-    with pytest.raises(ReportError, match=r"line 3: column 'picked': expected an option, or an empty cell"):
+    with pytest.raises(UserError, match=r"line 3: column 'picked': expected an option, or an empty cell"):
         cora.score(path)
     path.write_text(f"question,variant,picked,answer\n1,0,a,{text}\n1,1,{text},{text}\n")
     assert cora.score(path)["acc"].value == 0.5
@@ -264,7 +264,7 @@ def test_nothing_but_skipped_variants() -> None:
 
 def test_two_categories_of_one_question() -> None:
     rows = [{"question": 1, "variant": n, "correct": True, "category": f"c{n}"} for n in range(2)]
-    with pytest.raises(ReportError, match=r"row 1: column 'category': expected 'c0'"):
+    with pytest.raises(UserError, match=r"row 1: column 'category': expected 'c0'"):
         cora.score(rows)
 
 
@@ -312,22 +312,22 @@ def test_read_takes_none_for_a_skipped_variant() -> None:
 
 @pytest.mark.parametrize("responses", [[], ["A"], ["A"] * 100])
 def test_read_needs_a_response_for_each_variant(responses: list[str]) -> None:
-    with pytest.raises(ReportError, match=rf"got {len(responses)} for 22 variants"):
+    with pytest.raises(UserError, match=rf"got {len(responses)} for 22 variants"):
         cora.read(cora.expand(QUESTIONS), responses)
 
 
 def test_read_rejects_a_response_that_is_not_text() -> None:
     variants = cora.expand(QUESTIONS)
-    with pytest.raises(ReportError, match=r"response 3: expected text.* got dict"):
+    with pytest.raises(UserError, match=r"response 3: expected text.* got dict"):
         cora.read(variants, ["A", "A", "A", {"text": "A"}, *["A"] * (len(variants) - 4)])  # type: ignore[list-item]
 
 
 @pytest.mark.parametrize("reader", ["Strict", "x", None])
 def test_an_unknown_reader(reader: Any) -> None:
-    with pytest.raises(ReportError, match="expected 'flexible' or 'strict', got"):
+    with pytest.raises(UserError, match="expected 'flexible' or 'strict', got"):
         cora.read([], [], reader=reader)
     if reader:
-        with pytest.raises(ReportError, match="expected 'flexible' or 'strict', got"):
+        with pytest.raises(UserError, match="expected 'flexible' or 'strict', got"):
             cora.read_runs("out", reader=reader)
 
 
@@ -340,20 +340,20 @@ def test_an_unknown_reader(reader: Any) -> None:
     ],
 )
 def test_arguments_of_read_of_a_wrong_type(variants: Any, responses: Any, message: str) -> None:
-    with pytest.raises(ReportError, match=message):
+    with pytest.raises(UserError, match=message):
         cora.read(variants, responses)
 
 
 @pytest.mark.parametrize("other", ["divergent", "plus"])
 def test_read_refuses_a_variant_that_comes_twice(other: str) -> None:
     variants = cora.expand(QUESTIONS) + cora.expand(QUESTIONS, probe=other)
-    with pytest.raises(ReportError, match=r"expected each variant once"):
+    with pytest.raises(UserError, match=r"expected each variant once"):
         cora.read(variants, ["A"] * len(variants))
 
 
 def test_runs_need_a_path() -> None:
     for paths in ((), ([],), ([["out"]],), (5,)):
-        with pytest.raises(ReportError, match="read_runs: expected folders, files or results"):
+        with pytest.raises(UserError, match="read_runs: expected folders, files or results"):
             cora.read_runs(*paths)  # type: ignore[arg-type]
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import lm_eval_cora as cora
-from lm_eval_cora.report import ReportError
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.report.run import Run
 from tests.support.exported import write
 from tests.support.simulated import knows, prefers, run
@@ -71,5 +71,5 @@ def test_the_temporary_files_are_removed_with_the_last_scores() -> None:
     ],
 )
 def test_results_without_samples_of_our_tasks(results: Any, message: str) -> None:
-    with pytest.raises(ReportError, match=f"read_runs: .*{message}"):
+    with pytest.raises(UserError, match=f"read_runs: .*{message}"):
         cora.read_runs(results)

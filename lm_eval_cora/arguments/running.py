@@ -9,9 +9,9 @@ from typing import Any, get_args
 from lm_eval_cora.answer_columns import COLUMNS
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.arguments.parser import Command, add_command, add_json, between
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.formats import FORMATS
 from lm_eval_cora.metrics.guessing import CERTAIN
-from lm_eval_cora.options import OptionError
 from lm_eval_cora.stopping.rule import EXACT
 from lm_eval_cora.stopping.whole import parse_target
 
@@ -184,7 +184,7 @@ def add_tasks(commands: Any, run: Command) -> None:
 def _whole(text: str) -> str:
     try:
         parse_target(text)
-    except OptionError as error:
+    except UserError as error:
         raise argparse.ArgumentTypeError(str(error).partition(": ")[2]) from None
     return text
 

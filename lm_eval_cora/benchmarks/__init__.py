@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.question import MAX_OPTIONS, OpenQuestion, Question, UnusableQuestion, shorten
 
 Row = Mapping[str, Any]
@@ -19,10 +20,6 @@ Result = Question | OpenQuestion | UnusableQuestion
 _NAMED = 5
 _SHOWN = 40
 _KINDS = 10
-
-
-class BenchmarkError(ValueError):
-    """The questions cannot be loaded, for example because a source or column is missing or rows are not valid."""
 
 
 class MissingColumn(LookupError):
@@ -62,7 +59,7 @@ class RowReader(Protocol):
             One result per draft, and notes for the user.
 
         Raises:
-            BenchmarkError: If the answers of the rows are ambiguous or inconsistent.
+            UserError: If the answers of the rows are ambiguous or inconsistent.
         """
 
 
@@ -199,7 +196,7 @@ def collect_questions(
         The questions in the order of the source, the rows left out, and notes for the user.
 
     Raises:
-        BenchmarkError: If a column is missing, no row is a valid question, or the benchmark is strict and any row is
+        UserError: If a column is missing, no row is a valid question, or the benchmark is strict and any row is
             not valid.
     """
     reader: RowReader | None = None
@@ -210,13 +207,13 @@ def collect_questions(
             reader = reader or benchmark.reader(list(row))
             drafts.append(reader.read(row, f"{id_prefix}-{number}", where))
         except MissingColumn as error:  # noqa: PERF203
-            raise BenchmarkError(f"{benchmark.name}: {where}: {error} The columns are: {_listed(row)}") from None
+            raise UserError(f"{benchmark.name}: {where}: {error} The columns are: {_listed(row)}") from None
         except UnusableQuestion as error:
             results.append((where, error))
         else:
             results.append((where, None))
     if reader is None:
-        raise BenchmarkError(f"{benchmark.name}: there are no rows")
+        raise UserError(f"{benchmark.name}: there are no rows")
     finished, notes = reader.finish(drafts)
     later = iter(finished)
     questions, left_out = _without_repeats((where, next(later) if one is None else one) for where, one in results)
@@ -226,11 +223,11 @@ def collect_questions(
         more = f"\n  and {len(broken) - _NAMED} more" if len(broken) > _NAMED else ""
         if not benchmark.published:
             more += "\nCorrect these rows, or leave rows out by a column: 'keep': {'COLUMN': ['VALUE TO KEEP']}"
-        raise BenchmarkError(
+        raise UserError(
             f"{benchmark.name}: {len(broken)} of {len(results)} rows are not valid questions:\n{named}{more}"
         )
     if not questions:
-        raise BenchmarkError(f"{benchmark.name}: 'keep' leaves out all rows: {count_left_out(left_out)}")
+        raise UserError(f"{benchmark.name}: 'keep' leaves out all rows: {count_left_out(left_out)}")
     return questions, left_out, notes
 
 

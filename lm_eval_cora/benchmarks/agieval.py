@@ -6,9 +6,10 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from lm_eval_cora.benchmarks import Benchmark, BenchmarkError, OneByOne, Row
+from lm_eval_cora.benchmarks import Benchmark, OneByOne, Row
 from lm_eval_cora.benchmarks.cells import parse_cell, read_options
 from lm_eval_cora.benchmarks.repairs import Rule, repaired, without_own_letters
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.question import LETTERS, Question, UnusableQuestion, shorten
 
 SUBSETS = ("aqua-rat", "logiqa-en", "lsat-ar", "lsat-lr", "lsat-rc", "sat-en", "sat-math")
@@ -75,7 +76,7 @@ def subset_of(source: str, row: Row) -> str:
     Ids, categories and exemplars depend on the subset.
 
     Raises:
-        BenchmarkError: If neither names a subset.
+        UserError: If neither names a subset.
 
     Example:
         >>> subset_of("hails/agieval-sat-en", {}), subset_of("copies/lsat-ar/test.parquet", {})
@@ -86,7 +87,7 @@ def subset_of(source: str, row: Row) -> str:
     named = [subset for subset in SUBSETS if subset in source]
     subset = row.get("subset") or max(named, key=source.rfind, default="")
     if subset not in SUBSETS:
-        raise BenchmarkError(
+        raise UserError(
             f"agieval: {source}: expected the name of a subset in the column 'subset' or in the path, got {subset!r}. "
             f"The subsets are {', '.join(SUBSETS)}"
         )

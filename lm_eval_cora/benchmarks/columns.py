@@ -7,11 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from lm_eval_cora.benchmarks import BenchmarkError, MissingColumn, NotKept, Result, Row
+from lm_eval_cora.benchmarks import MissingColumn, NotKept, Result, Row
 from lm_eval_cora.benchmarks.cells import Options, option_text, read_options
 from lm_eval_cora.benchmarks.fields import Field, Getter, find_column
 from lm_eval_cora.benchmarks.repairs import Repairer, without_labels
 from lm_eval_cora.benchmarks.right_option import FIRST, AnswerKey, Draft
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.messages import first_few
 from lm_eval_cora.question import LETTERS, Question, UnusableQuestion, shorten
 from lm_eval_cora.randomness import in_random_order
@@ -85,7 +86,7 @@ class Columns:
 
         Raises:
             MissingColumn: If a column is missing.
-            BenchmarkError: If the columns do not show which option is right.
+            UserError: If the columns do not show which option is right.
         """
         fields = [*self.named, *filter(None, (self.labels, self.answer_check, self.id, self.category))]
         used = {find_column(name.partition(".")[0], columns) for part in fields for name in part.reads}
@@ -119,7 +120,7 @@ class Columns:
             answer: A column with a usual name for the answer; None if there is none.
 
         Raises:
-            BenchmarkError: If the name does not say so, or another column may be the answer.
+            UserError: If the name does not say so, or another column may be the answer.
         """
         first, *others = choices
         if answer is not None and answer not in choices:
@@ -128,7 +129,7 @@ class Columns:
             instead = "Name the column of the answer with 'answer'"
         else:
             return
-        raise BenchmarkError(
+        raise UserError(
             f"{self.name}: 'choices' names one column per option, but 'answer' is missing. {instead}. If the first "
             f"column, {first!r}, always contains the right option, set 'answer_is': 'first'"
         )
@@ -273,7 +274,7 @@ class ColumnReader:
             column = find_column(declared.text, self._names) if isinstance(declared, Field) else None
             if column is not None and column not in self._filled:
                 others = ", ".join(repr(name) for name in self._names if name in self._filled)
-                raise BenchmarkError(
+                raise UserError(
                     f"{self._columns.name}: the column {column!r} is empty in every row. Set {part!r} to a column with "
                     f"values: {others}"
                 )

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from lm_eval_cora import values
-from lm_eval_cora.benchmarks import Benchmark, BenchmarkError, Source
+from lm_eval_cora.benchmarks import Benchmark, Source
 from lm_eval_cora.benchmarks.columns import Columns
 from lm_eval_cora.benchmarks.fields import Field
 from lm_eval_cora.benchmarks.files import source_name
 from lm_eval_cora.benchmarks.repairs import REPAIRS
 from lm_eval_cora.benchmarks.right_option import FIRST, INDEX, READINGS, AnswerKey
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.suggestions import did_you_mean
 from lm_eval_cora.values import Check
 
@@ -93,7 +94,7 @@ def declared(given: Any, changes: Mapping[str, Any] | None = None, data_files: t
         The benchmark.
 
     Raises:
-        BenchmarkError: If a key or value is not valid, or the user sets a key that this benchmark does not allow.
+        UserError: If a key or value is not valid, or the user sets a key that this benchmark does not allow.
 
     Example:
         >>> riddles = declared({"hub": "somebody/riddles", "split": "test", "question": "riddle"})
@@ -102,7 +103,7 @@ def declared(given: Any, changes: Mapping[str, Any] | None = None, data_files: t
         >>> declared({"hub": "somebody/riddles", "spilt": "test"})
         Traceback (most recent call last):
         ...
-        lm_eval_cora.benchmarks.BenchmarkError: benchmark: unknown key 'spilt'. Did you mean 'split'?
+        lm_eval_cora.errors.UserError: benchmark: unknown key 'spilt'. Did you mean 'split'?
     """
     keys = _checked(given)
     changes = dict(changes or {})
@@ -117,13 +118,13 @@ def declared(given: Any, changes: Mapping[str, Any] | None = None, data_files: t
     by_config = max(len(every), len(keys.get("config", ()))) > 1
     source = Source(**_taken(keys, Source), by_config=by_config)
     if source.hub and source.split is None and not data_files:
-        raise BenchmarkError("'hub' is set, but 'split' is missing. Add it, such as 'split': 'test'")
+        raise UserError("'hub' is set, but 'split' is missing. Add it, such as 'split': 'test'")
     adapter: Benchmark | None = keys.pop("adapter", None)
     if adapter is not None:
         return replace(adapter, source=source, published_rows=adapter.published_rows if is_whole else None)
     named_files = tuple(keys.pop("data_files", ()))
     if source.hub and (named_files or (is_open and data_files)):
-        raise BenchmarkError("expected one source, got both 'hub' and 'data_files'. Remove one of them")
+        raise UserError("expected one source, got both 'hub' and 'data_files'. Remove one of them")
     _check_answer(keys)
     given_name = keys.pop("name", "questions")
     own_name = _name_of(source, data_files or named_files) if is_open or "name" not in given else ""
@@ -150,9 +151,9 @@ def _check_answer(keys: Mapping[str, Any]) -> None:
     """Raise an error if the keys that describe the answer contradict each other."""
     reading = keys.get("answer_is")
     if reading == FIRST and "answer" in keys:
-        raise BenchmarkError("'answer_is': 'first' ignores the key 'answer'. Remove 'answer' or 'answer_is'")
+        raise UserError("'answer_is': 'first' ignores the key 'answer'. Remove 'answer' or 'answer_is'")
     if "answer_from" in keys and reading not in (None, INDEX):
-        raise BenchmarkError(f"'answer_from' is for indices, but 'answer_is' is {reading!r}. Remove one of them")
+        raise UserError(f"'answer_from' is for indices, but 'answer_is' is {reading!r}. Remove one of them")
 
 
 def _taken(keys: dict[str, Any], kind: type[Any]) -> dict[str, Any]:
@@ -162,16 +163,16 @@ def _taken(keys: dict[str, Any], kind: type[Any]) -> dict[str, Any]:
 
 def _checked(given: object) -> dict[str, Any]:
     if not isinstance(given, Mapping):
-        raise BenchmarkError(f"benchmark: expected a mapping with keys such as 'hub' and 'question', got {given!r}")
+        raise UserError(f"benchmark: expected a mapping with keys such as 'hub' and 'question', got {given!r}")
     checked = {}
     for key, value in given.items():
         if key not in _IN_FILES:
-            raise BenchmarkError(f"benchmark: unknown key {key!r}.{did_you_mean(str(key), _IN_FILES)}")
+            raise UserError(f"benchmark: unknown key {key!r}.{did_you_mean(str(key), _IN_FILES)}")
         expected, read = _IN_FILES[key]
         try:
             checked[key] = read(value)
         except (TypeError, ValueError):
-            raise BenchmarkError(f"benchmark: {key!r} is {value!r}, expected {expected}") from None
+            raise UserError(f"benchmark: {key!r} is {value!r}, expected {expected}") from None
     return checked
 
 
@@ -182,12 +183,12 @@ def _check_changes(keys: Mapping[str, Any], changes: Mapping[str, Any]) -> None:
     possible = [*_ALWAYS_OPEN, *(["config"] if len(configs) > 1 else [])]
     for key, value in changes.items():
         if key not in possible:
-            raise BenchmarkError(
+            raise UserError(
                 f"option {key!r}: the source and the columns of {name} are fixed. For other data use cora_local (a "
                 "file) or cora_hub (a dataset on the Hub), or change `benchmark` in your own task file"
             )
         if key == "config" and (unknown := [one for one in value if one not in configs]):
-            raise BenchmarkError(
+            raise UserError(
                 f"option 'config': {name} has no configuration {unknown[0]!r}.{did_you_mean(unknown[0], configs)} "
                 f"The configurations are: {', '.join(configs)}"
             )
@@ -201,7 +202,7 @@ def _choose_language(keys: dict[str, Any]) -> None:
         chosen = keys.get("config", ())
         if len(chosen) != 1:
             example = json.dumps({"cora": {"config": configs[0]}})
-            raise BenchmarkError(
+            raise UserError(
                 f"option 'config': {keys['name']}: expected one of {', '.join(configs)}; got "
                 f"{', '.join(chosen) or 'none'}. Set it with --metadata '{example}'"
             )
@@ -237,8 +238,8 @@ def _columns(name: str, keys: dict[str, Any], *, published: bool, shuffle_key: s
                 parts[part] = Field(keys.pop(part))
         if (choices := keys.pop("choices", None)) is not None:
             parts["choices"] = Field(choices) if isinstance(choices, str) else tuple(map(Field, choices))
-    except BenchmarkError as error:
-        raise BenchmarkError(f"{name}: {error}") from None
+    except UserError as error:
+        raise UserError(f"{name}: {error}") from None
     key = AnswerKey(keys.pop("answer_from", None), keys.pop("answer_is", None))
     keep = {column: frozenset(map(str, _several(kept))) for column, kept in keys.pop("keep", {}).items()}
     return Columns(name=name, key=key, keep=keep, published=published, shuffle_key=shuffle_key, **parts, **keys)

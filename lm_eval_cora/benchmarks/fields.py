@@ -12,8 +12,9 @@ from typing import Any
 from jinja2 import StrictUndefined, TemplateError, TemplateRuntimeError, Undefined, meta
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from lm_eval_cora.benchmarks import BenchmarkError, MissingColumn, Row
+from lm_eval_cora.benchmarks import MissingColumn, Row
 from lm_eval_cora.benchmarks.cells import parse_cell
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.messages import described
 from lm_eval_cora.question import UnusableQuestion, shorten
 from lm_eval_cora.suggestions import did_you_mean
@@ -50,7 +51,7 @@ class Field:
             and `row` is the whole row. The value of a template with a single expression keeps its type.
 
     Raises:
-        BenchmarkError: If the template cannot be compiled.
+        UserError: If the template cannot be compiled.
 
     Example:
         >>> row = {"stem": "Frozen?", "choices": {"text": ["Ice", "Fog"]}}
@@ -162,7 +163,7 @@ def _compiled(text: str) -> Getter:
     """Compile a template in Jinja's sandbox.
 
     Raises:
-        BenchmarkError: If the template is not valid.
+        UserError: If the template is not valid.
     """
     single = _EXPRESSION.match(text)
     try:
@@ -171,7 +172,7 @@ def _compiled(text: str) -> Getter:
         else:
             evaluate = _SANDBOX.from_string(text).render
     except (TemplateError, SyntaxError, RecursionError, MemoryError, OverflowError, ValueError) as error:
-        raise BenchmarkError(f"the template {shorten(text, 80)!r} cannot be compiled: {shorten(error, 200)}") from None
+        raise UserError(f"the template {shorten(text, 80)!r} cannot be compiled: {shorten(error, 200)}") from None
     return partial(_evaluated, evaluate, text)
 
 

@@ -16,8 +16,9 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from lm_eval_cora.benchmarks import BenchmarkError, LocatedRow
+from lm_eval_cora.benchmarks import LocatedRow
 from lm_eval_cora.benchmarks.cells import LABEL_NAMES, TEXT_NAMES
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.lines import LARGEST, LONGEST, is_deep, too_long, whole_number
 from lm_eval_cora.messages import described
 from lm_eval_cora.question import shorten
@@ -49,7 +50,7 @@ def read_rows(source: Any) -> Iterator[LocatedRow]:
         a row with line breaks), and "my.json item 17", "my.parquet row 17" and "row 17" from 0.
 
     Raises:
-        BenchmarkError: If the file does not exist, its kind is not supported, or it cannot be read.
+        UserError: If the file does not exist, its kind is not supported, or it cannot be read.
     """
     if not isinstance(source, (str, os.PathLike)):
         yield from _table(source)
@@ -58,19 +59,17 @@ def read_rows(source: Any) -> Iterator[LocatedRow]:
         path = Path(source).expanduser()
         exists = path.is_file()
         if path.suffix.lower() not in _READERS:
-            raise BenchmarkError(
+            raise UserError(
                 f"data_files: {path} ends in {path.suffix!r}, expected {', '.join(_READERS)}. Save a spreadsheet as "
                 f".csv, unpack an archive, and name a text file after its format{_similar(path, exists)}"
             )
         if not exists:
-            raise BenchmarkError(
+            raise UserError(
                 f"data_files: there is no file {path} (working directory: {Path.cwd()}){_similar(path, exists)}"
             )
         yield from _READERS[path.suffix.lower()](path)
     except (OSError, RuntimeError) as error:  # RuntimeError: the home folder of an unknown user
-        raise BenchmarkError(
-            f"data_files: cannot read {source}: {error}. Check the path and its permissions."
-        ) from error
+        raise UserError(f"data_files: cannot read {source}: {error}. Check the path and its permissions.") from error
 
 
 def source_name(source: Any) -> str:
@@ -104,7 +103,7 @@ def _text(path: Path) -> str:
     """Decode a text file as UTF-8, or as UTF-16 if it has that byte order mark."""
     longest = LARGEST if path.suffix.lower() == ".json" else LONGEST  # a list of objects may be a single line
     if (number := too_long(path, longest)) is not None:
-        raise BenchmarkError(
+        raise UserError(
             f"data_files: {path.name} line {number} is longer than {longest // 1_000_000} MB. Shorten its texts, or "
             "write one row per line."
         )
@@ -120,7 +119,7 @@ def _text(path: Path) -> str:
     except UnicodeDecodeError as error:
         start = error.start
         text = data[:start].decode(encoding, "replace")
-    raise BenchmarkError(
+    raise UserError(
         f"data_files: {path}: expected {encoding.upper()} text, got the byte 0x{data[start]:02x} at position {start} "
         f"(line {text.count(chr(10)) + 1}). Save the file as UTF-8."
     )
@@ -149,7 +148,7 @@ def _parse(text: str, name: str, first_line: int = 1) -> Any:
         where, problem = f"{name} line {first_line}", "brackets nested too deeply"
     except ValueError as error:  # a number with too many digits
         where, problem = f"{name} line {first_line}", str(error)
-    raise BenchmarkError(f"data_files: {where} is not valid JSON: {problem}. Correct the line.") from None
+    raise UserError(f"data_files: {where} is not valid JSON: {problem}. Correct the line.") from None
 
 
 def _checked(where: str, value: Any) -> LocatedRow:
@@ -158,10 +157,10 @@ def _checked(where: str, value: Any) -> LocatedRow:
     while waiting:
         part = waiting.pop()
         if isinstance(part, _Repeated):
-            raise BenchmarkError(f"data_files: {where}: an object has the key {str(part)!r} twice. Remove one of them.")
+            raise UserError(f"data_files: {where}: an object has the key {str(part)!r} twice. Remove one of them.")
         waiting += part.values() if isinstance(part, dict) else part if isinstance(part, list) else ()
     if not isinstance(value, dict):
-        raise BenchmarkError(
+        raise UserError(
             f"data_files: {where}: expected a JSON object such as {_EXAMPLE}, got {type(value).__name__}. "
             "Write one object per row."
         )
@@ -171,14 +170,14 @@ def _checked(where: str, value: Any) -> LocatedRow:
 def _lines(path: Path, text: str | None = None) -> Iterator[LocatedRow]:
     text = text or _text(path)
     if _is_whole(text):
-        raise BenchmarkError(
+        raise UserError(
             f"data_files: {path.name}: expected one object per row, such as {_EXAMPLE}, got a single object that "
             "contains the list of rows. Change the end of the file's name to .json."
         )
     for number, line in enumerate(io.StringIO(text, newline=None), start=1):
         where = f"{path.name} line {number}"
         if line.lstrip().startswith("["):
-            raise BenchmarkError(
+            raise UserError(
                 f"data_files: {where}: expected a JSON object such as {_EXAMPLE}, got a list. If the file contains one "
                 "list of objects, change the end of its name to .json."
             )
@@ -196,7 +195,7 @@ def _json(path: Path) -> Iterator[LocatedRow]:
     items = _items(value)
     if items is None:
         _checked(path.name, value)
-        raise BenchmarkError(
+        raise UserError(
             f"data_files: {path.name}: expected a list of objects, or an object with one such list, got an object with "
             f'the keys {shorten(", ".join(value))}. pandas writes a list with to_json(..., orient="records").'
         )
@@ -242,7 +241,7 @@ def _cells(path: Path) -> Iterator[LocatedRow]:
                 first = 1 if header[:1] in ([""], ["Unnamed: 0"]) else 0  # the index that pandas writes
                 _check_names(header[first:], where)
             elif cells and len(cells) != len(header):
-                raise BenchmarkError(
+                raise UserError(
                     f"data_files: {where} has more or fewer cells than the header: expected {len(header)}, got "
                     f"{len(cells)}. Put quotes around cells that contain the separator or line breaks."
                 )
@@ -250,7 +249,7 @@ def _cells(path: Path) -> Iterator[LocatedRow]:
                 yield where, dict(zip(header[first:], cells[first:], strict=True))
             where = f"{path.name} line {reader.line_num + 1}"  # where the next row begins
     except csv.Error as error:
-        raise BenchmarkError(
+        raise UserError(
             f"data_files: cannot read {where}: {error}. Write each quote inside a quoted cell twice, and close each "
             "quoted cell."
         ) from None
@@ -277,7 +276,7 @@ def _separator(path: Path, text: str) -> str:
 def _check_names(names: Sequence[str], where: str) -> None:
     wrong = [repr(shorten(name, 80)) for name, count in Counter(names).items() if count > 1 or not name]
     if wrong:
-        raise BenchmarkError(
+        raise UserError(
             f"data_files: {where}: expected a different name for each column, got {', '.join(wrong)} repeated or "
             f"empty, in {', '.join(repr(shorten(name, 80)) for name in names)}. If a csv file has no header, add a "
             "first line with the names of its columns. Otherwise rename or remove these columns."
@@ -291,10 +290,10 @@ def _parquet(path: Path) -> Iterator[LocatedRow]:
     try:
         _check_names(pyarrow.parquet.read_schema(path).names, path.name)
         rows = pyarrow.parquet.read_table(path).to_pylist()
-    except BenchmarkError:
+    except UserError:
         raise
     except Exception as error:  # many types, for example for a date out of range or an unknown time zone
-        raise BenchmarkError(
+        raise UserError(
             f"data_files: cannot read {path}: {described(error)}. Write the parquet file again, with columns of texts, "
             "numbers and lists only."
         ) from error
@@ -306,7 +305,7 @@ def _table(source: Any) -> Iterator[LocatedRow]:
     """Read the rows of an object in memory."""
     if _is(source, "datasets", "DatasetDict"):
         if len(source) != 1:
-            raise BenchmarkError(
+            raise UserError(
                 f"data_files: expected a DatasetDict with one split, got the splits {', '.join(map(repr, source))}. "
                 "Pass one of them: dataset['test']."
             )
@@ -320,16 +319,16 @@ def _table(source: Any) -> Iterator[LocatedRow]:
         elif isinstance(source, (list, tuple)) and all(isinstance(row, Mapping) for row in source):
             rows = source
         else:
-            raise BenchmarkError(
+            raise UserError(
                 "data_files: expected the path of a file, a pandas DataFrame, a datasets.Dataset or a list of dicts, "
                 f"got {type(source).__name__}."
             )
         for number, row in enumerate(rows):
             yield f"row {number}", {str(name): _plain(value) for name, value in row.items()}
-    except BenchmarkError:
+    except UserError:
         raise
     except Exception as error:  # many types, for example for an image that cannot be decoded or deep nesting
-        raise BenchmarkError(
+        raise UserError(
             f"data_files: cannot read the rows of the {source_name(source)}: {described(error)}. Keep only columns of "
             "texts, numbers and lists."
         ) from error

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, NoReturn, get_args
 
-from lm_eval_cora.benchmarks import BenchmarkError
 from lm_eval_cora.benchmarks.cells import parse_cell
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.question import LETTERS, UnusableQuestion, one_line, shorten
 
 Reading = Literal["label", "letter", "index", "text", "first"]
@@ -148,7 +148,7 @@ class AnswerKey:
             The right option of each question, or the reason why it is unknown; and notes for the user.
 
         Raises:
-            BenchmarkError: If the answers seem to count from another number, an answer has two meanings, or the answers
+            UserError: If the answers seem to count from another number, an answer has two meanings, or the answers
                 are of different kinds.
         """
         found = [self._meanings(draft.answer, draft) for draft in drafts]
@@ -163,8 +163,8 @@ class AnswerKey:
             _raise_for_mixture(drafts, found, name)
         try:
             return [self._settled(draft, one, allowed) for draft, one in zip(drafts, found, strict=True)], notes
-        except BenchmarkError as error:
-            raise BenchmarkError(f"{name}: {error}") from None
+        except UserError as error:
+            raise UserError(f"{name}: {error}") from None
 
     def _settled(self, draft: Draft, found: Meanings, allowed: frozenset[Reading]) -> int | UnusableQuestion:
         try:
@@ -202,7 +202,7 @@ class AnswerKey:
             places = {place for reading, place in found.items() if reading in allowed}
         if len(places) > 1:
             readings = " and ".join(f"{reading} of option {place}" for reading, place in found.items())
-            raise BenchmarkError(
+            raise UserError(
                 f"{draft.where}: an answer with two meanings: {shorten(repr(draft.answer))} is the {readings}. Set "
                 f"'answer_is': {' or '.join(map(repr, found))}"
             )
@@ -240,7 +240,7 @@ class AnswerKey:
         below = sum(number == first - 1 for number, _ in numbers) if first else 0
         if above > lowest or below > sum(number == first + size - 1 for number, size in numbers):
             begin = first + 1 if above > lowest else first - 1
-            raise BenchmarkError(
+            raise UserError(
                 f"{name}: expected answers that count the options from {first}, got numbers that seem to count from "
                 f"{begin}. If they do, set 'answer_from': {begin}"
             )
@@ -256,7 +256,7 @@ def _raise_for_mixture(drafts: Sequence[Draft], found: Sequence[Meanings], name:
         for reading in one:
             kinds.setdefault(reading, f"{draft.where}: {shorten(repr(draft.answer))}")
     listed = ", ".join(f"{reading} ({example})" for reading, example in kinds.items())
-    raise BenchmarkError(
+    raise UserError(
         f"{name}: the answers are of different kinds: {listed}. Write all answers in the same way, or set 'answer_is' "
         f"to the kind to read: {' or '.join(map(repr, kinds))}"
     )
@@ -269,7 +269,7 @@ def _check_labels(drafts: Sequence[Draft], found: Sequence[Meanings], name: str)
     """
     for draft, one in zip(drafts, found, strict=True):
         if one and LABEL not in one:
-            raise BenchmarkError(
+            raise UserError(
                 f"{name}: {draft.where}: expected a label ({shorten(', '.join(draft.labels or ()), 80)}), as in other "
                 f"rows, got {shorten(repr(draft.answer))}, the {next(iter(one))} of an option. Set 'answer_is' to the "
                 f"kind of the answers: {' or '.join(map(repr, (LABEL, *one)))}"

@@ -10,12 +10,12 @@ from pathlib import Path
 
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.commands.output import STDOUT, check_file, json_text, say, write_bytes
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.gating.outputs import as_json, as_junit, as_table
 from lm_eval_cora.gating.requirements import Policy, policy_of, read_policy
 from lm_eval_cora.gating.verdicts import EXIT_STATUS, overall, remarks, verdicts_of
 from lm_eval_cora.messages import first_few
 from lm_eval_cora.question import shorten
-from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.content import Table
 from lm_eval_cora.report.run import Run
 from lm_eval_cora.report.runs import read_runs
@@ -58,25 +58,25 @@ def _as_text(table: Table) -> str:
 def _check_arguments(given: argparse.Namespace, policy: Policy) -> None:
     """Check everything that does not need the runs, which may take minutes to read."""
     if policy == Policy():
-        raise ReportError("expected a requirement: --require 'cora>=0.45', --no-worse cora:0.02, or --policy FILE")
+        raise UserError("expected a requirement: --require 'cora>=0.45', --no-worse cora:0.02, or --policy FILE")
     if policy.no_worse and not given.baseline:
-        raise ReportError("--no-worse: expected --baseline OUT, too: the run to compare with")
+        raise UserError("--no-worse: expected --baseline OUT, too: the run to compare with")
     if given.baseline and not policy.no_worse:
-        raise ReportError(f"--baseline {given.baseline}: expected --no-worse METRIC:MARGIN, too")
+        raise UserError(f"--baseline {given.baseline}: expected --no-worse METRIC:MARGIN, too")
     paths = {"--junit": given.junit, "--json": given.json}
     for option, path in paths.items():
         if path:
             check_file(path, option)
     if given.junit == STDOUT:
-        raise ReportError("--junit -: expected a file. Only --json writes to standard output")
+        raise UserError("--junit -: expected a file. Only --json writes to standard output")
     if given.junit and given.json and given.junit.resolve() == given.json.resolve():
-        raise ReportError(f"--junit and --json: expected two files, got {given.junit} twice")
+        raise UserError(f"--junit and --json: expected two files, got {given.junit} twice")
 
 
 def _runs_of_one_model(path: Path, reader: Reader | None) -> Sequence[Run]:
     runs = read_runs([path], reader=reader)
     if len(models := dict.fromkeys(run.model for run in runs)) > 1:
-        raise ReportError(
+        raise UserError(
             f"{path}: expected the runs of one model, got {len(models)}: {first_few(map(shorten, models))}. Name the "
             "folder of one"
         )

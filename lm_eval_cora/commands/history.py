@@ -8,7 +8,7 @@ from pathlib import Path
 from lm_eval_cora.arguments.parser import ERROR_STATUS
 from lm_eval_cora.commands.output import STDOUT, check_folder, print_json, say, write_bytes
 from lm_eval_cora.commands.reports import labels_of
-from lm_eval_cora.report import ReportError
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.report.drawing.charts import check_drawing
 from lm_eval_cora.report.figures import FORMATS, figure
 from lm_eval_cora.report.history import NOTE, as_json, chart_of, read_history, report_of, tables_of
@@ -22,7 +22,7 @@ def print_history(given: argparse.Namespace) -> None:
     """Print the versions of a model by date, and write their chart."""
     given.error_status = ERROR_STATUS
     if given.baseline:
-        raise ReportError("--baseline: expected no --history, which compares each version with the one before")
+        raise UserError("--baseline: expected no --history, which compares each version with the one before")
     if given.output:
         _check(given.output)
     histories, notes = read_history(given.out, reader=given.reader, labels=labels_of(given), metrics=given.metric)
@@ -47,10 +47,10 @@ def _check(path: Path) -> None:
     """Check the output path before the runs are read.
 
     Raises:
-        ReportError: If it is a folder or stdout, or its name has another suffix.
+        UserError: If it is a folder or stdout, or its name has another suffix.
     """
     suffixes = (*_PAGES, *(f".{name}" for name in FORMATS))
     if path == STDOUT or path.is_dir() or path.suffix.lower() not in suffixes:
-        raise ReportError(f"-o {path}: expected the name of a file that ends in {', '.join(suffixes)}")
+        raise UserError(f"-o {path}: expected the name of a file that ends in {', '.join(suffixes)}")
     check_folder(path.parent, "-o")
     check_drawing()

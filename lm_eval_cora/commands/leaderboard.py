@@ -8,11 +8,11 @@ from pathlib import Path
 
 from lm_eval_cora.commands.output import STDOUT, check_file, check_folder, say, write_text
 from lm_eval_cora.commands.reports import labels_of
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.leaderboard.page import as_csv, leaderboard_page
 from lm_eval_cora.leaderboard.reading import Sources
 from lm_eval_cora.leaderboard.run_reports import RunReports
 from lm_eval_cora.messages import counted
-from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.drawing.charts import check_drawing
 
 
@@ -20,7 +20,7 @@ def write_leaderboard(given: argparse.Namespace) -> None:
     """Write the page, and on request a CSV file and a report page per run.
 
     Raises:
-        ReportError: With `--strict`, if a file or line was left out. Nothing is written.
+        UserError: With `--strict`, if a file or line was left out. Nothing is written.
     """
     check_file(given.output, "-o", (".html", ".htm"))
     if given.csv:
@@ -35,7 +35,7 @@ def write_leaderboard(given: argparse.Namespace) -> None:
         for note in sources.notes:
             say(note)
         if given.strict and (count := len(sources.left_out)):
-            raise ReportError(
+            raise UserError(
                 f"--strict: something was left out ({counted(count, 'note')} above). Repair or remove these files, or "
                 "omit --strict"
             )

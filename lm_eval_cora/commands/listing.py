@@ -10,7 +10,7 @@ import yaml
 
 from lm_eval_cora.commands.running import as_the_harness_parses, importing_the_harness
 from lm_eval_cora.discovery.location import tasks_folder
-from lm_eval_cora.report import ReportError
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.report.text import table_as_text
 from lm_eval_cora.suggestions import did_you_mean
 from lm_eval_cora.task_files import TaskFile, task_list
@@ -30,7 +30,7 @@ def list_tasks(given: argparse.Namespace) -> None:
                 "--check: expected a task or group, for example: lm-eval-cora tasks --check cora_medqa"
             )
         if given.include_path and not given.include_path.is_dir():
-            raise ReportError(f"--include_path {given.include_path}: there is no such folder")
+            raise UserError(f"--include_path {given.include_path}: there is no such folder")
         with importing_the_harness():
             from lm_eval_cora.harness.dry_run import dry_run  # takes seconds
 
@@ -67,7 +67,7 @@ def _matching(parts: Sequence[str]) -> list[TaskFile]:
     """Find the tasks whose names contain one of the parts or that belong to a group of that name; without parts all.
 
     Raises:
-        ReportError: If a part matches no task and no group.
+        UserError: If a part matches no task and no group.
     """
     tasks = task_list()
     groups = {path.stem: path for path in (tasks_folder() / "_groups").glob("*.yaml")}
@@ -79,6 +79,6 @@ def _matching(parts: Sequence[str]) -> list[TaskFile]:
         if not found:
             known = [*groups, *(task.name for task in tasks)]
             meant = did_you_mean(part, known) or did_you_mean(f"cora_{part}", known)
-            raise ReportError(f"{part!r} matches no task and no group.{meant} To list all tasks: lm-eval-cora tasks")
+            raise UserError(f"{part!r} matches no task and no group.{meant} To list all tasks: lm-eval-cora tasks")
         chosen |= found
     return [task for task in tasks if task.name in chosen]

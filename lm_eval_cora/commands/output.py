@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from lm_eval_cora.arguments.reporting import EXPORTS
-from lm_eval_cora.report import ReportError
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.report.writing import replace_file
 
 STDOUT = Path("-")
@@ -46,9 +46,9 @@ def write_bytes(content: bytes, path: Path) -> None:
 def check_output(path: Path) -> None:
     """Check the output path before the runs are read, which may take minutes."""
     if path.is_dir():
-        raise ReportError(f"-o {path}: expected a file, got a folder")
+        raise UserError(f"-o {path}: expected a file, got a folder")
     if path.suffix.lower() in _OTHER_FORMATS:
-        raise ReportError(
+        raise UserError(
             f"-o {path}: there is no such format. Charts as PDF, SVG and PNG: lm-eval-cora report OUT --figures DIR. "
             f"Formats of report: html, md, json, csv; of export: {', '.join(EXPORTS)}"
         )
@@ -60,11 +60,11 @@ def check_folder(path: Path, option: str) -> None:
     """Check that a folder exists or can be made, before the runs are read.
 
     Raises:
-        ReportError: If the path, or the part of it that exists, is not a folder.
+        UserError: If the path, or the part of it that exists, is not a folder.
     """
     existing = next(parent for parent in (path, *path.absolute().parents) if parent.exists())
     if not existing.is_dir():
-        raise ReportError(f"{option} {path}: expected a folder, but {existing} is a file")
+        raise UserError(f"{option} {path}: expected a folder, but {existing} is a file")
 
 
 def check_file(path: Path, option: str, suffixes: tuple[str, ...] = ()) -> None:
@@ -76,14 +76,14 @@ def check_file(path: Path, option: str, suffixes: tuple[str, ...] = ()) -> None:
         suffixes: Suffixes that a new file may have; empty for any.
 
     Raises:
-        ReportError: If the path is a folder, has another suffix, or its folder cannot be made.
+        UserError: If the path is a folder, has another suffix, or its folder cannot be made.
     """
     if path == STDOUT:
         return
     if path.is_dir():
-        raise ReportError(f"{option} {path}: expected a file, got a folder")
+        raise UserError(f"{option} {path}: expected a file, got a folder")
     if suffixes and path.suffix.lower() not in suffixes and not path.exists():  # /dev/stdout exists
-        raise ReportError(f"{option} {path}: expected a name that ends in {' or '.join(suffixes)}")
+        raise UserError(f"{option} {path}: expected a name that ends in {' or '.join(suffixes)}")
     check_folder(path.parent, option)
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from lm_eval_cora.arguments.parser import ERROR_STATUS
 from lm_eval_cora.commands.output import STDOUT, check_folder, check_output, print_json, say, write_text
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.export.score_tables import as_latex, tables_as_markdown
-from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.comparison import compare_models
 from lm_eval_cora.report.drawing.charts import check_drawing
 from lm_eval_cora.report.figures import write_figures
@@ -53,13 +53,13 @@ def _format_of(output: Path | None) -> str:
     """The format of a report by the name of its file.
 
     Raises:
-        ReportError: If the name has another suffix.
+        UserError: If the name has another suffix.
     """
     if output is None or output == STDOUT or not output.suffix:
         return "html"
     found = _FORMAT_OF.get(output.suffix.lower())
     if found is None:
-        raise ReportError(
+        raise UserError(
             f"-o {output}: expected a name that ends in {', '.join(_FORMAT_OF)}, or --format. For charts as PDF, SVG "
             "and PNG: --figures DIR. For a table in LaTeX: lm-eval-cora export --format latex"
         )
@@ -86,7 +86,7 @@ def print_comparison(given: argparse.Namespace) -> None:
             print(f"{table.title}\n\n{table_as_text(table.columns, table.rows)}\n")
         print(found.explanation)
     if found.refused:
-        raise ReportError("\n".join(found.refused))
+        raise UserError("\n".join(found.refused))
 
 
 _OPTIONS_OF = {
@@ -104,11 +104,11 @@ def write_export(given: argparse.Namespace) -> None:
         given.error_status = ERROR_STATUS
     for name in dict.fromkeys(name for names in _OPTIONS_OF.values() for name in names):
         if getattr(given, name) and name not in accepted:
-            raise ReportError(f"--{name.replace('_', '-')}: --format {given.format} does not accept it. Leave it out")
+            raise UserError(f"--{name.replace('_', '-')}: --format {given.format} does not accept it. Leave it out")
     if given.format == "every-eval-ever":
         folder = given.output or Path("every_eval_ever")
         if folder == STDOUT or folder.is_file():
-            raise ReportError(f"-o {folder}: expected a folder, because every-eval-ever writes several files")
+            raise UserError(f"-o {folder}: expected a folder, because every-eval-ever writes several files")
     elif given.format in ("eval-results", "eval-yaml"):
         write_text(_for_the_hub(given), given.output or STDOUT)
         return
@@ -137,7 +137,7 @@ def _for_the_hub(given: argparse.Namespace) -> str:
 
     needed = ("dataset", "task_id") if given.format == "eval-results" else ("dataset",)
     if missing := [f"--{name.replace('_', '-')}" for name in needed if not getattr(given, name)]:
-        raise ReportError(f"--format {given.format}: expected {' and '.join(missing)}, the ids on the Hub")
+        raise UserError(f"--format {given.format}: expected {' and '.join(missing)}, the ids on the Hub")
     if given.format == "eval-yaml":
         text, note = eval_yaml(_runs(given), given.dataset, given.metric), TO_REGISTER
     else:
@@ -165,7 +165,7 @@ def labels_of(given: argparse.Namespace) -> dict[Path, str]:
     """The names of models given by --label PATH=NAME.
 
     Raises:
-        ReportError: If a label has no name, or its path is none of the paths.
+        UserError: If a label has no name, or its path is none of the paths.
     """
     labels = {}
     for text in given.label:
@@ -173,10 +173,10 @@ def labels_of(given: argparse.Namespace) -> dict[Path, str]:
         place = next((place for place in places if Path(text[:place]) in given.out), None)
         path, name = (None, "") if place is None else (Path(text[:place]), text[place + 1 :].strip())
         if path is None or not name:
-            raise ReportError(
+            raise UserError(
                 f"--label {text}: expected PATH=NAME with one of the paths {', '.join(map(str, given.out))}, and a name"
             )
         labels[path] = name
     if repeated := [name for name, count in Counter(labels.values()).items() if count > 1]:
-        raise ReportError(f"--label: expected a different name for each path, got {repeated[0]!r} twice")
+        raise UserError(f"--label: expected a different name for each path, got {repeated[0]!r} twice")
     return labels

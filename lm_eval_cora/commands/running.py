@@ -11,7 +11,7 @@ from pathlib import Path
 import yaml
 
 from lm_eval_cora.commands.output import say
-from lm_eval_cora.report import ReportError
+from lm_eval_cora.errors import UserError
 
 HARNESS = "lm-eval>=0.4.12,<0.5"
 """The harness that this package needs, as in pyproject.toml."""
@@ -23,7 +23,7 @@ def importing_the_harness() -> Iterator[None]:
     try:
         yield
     except ImportError as error:
-        raise ReportError(
+        raise UserError(
             f"cannot import the harness: {str(error).partition(chr(10))[0]}. Install it for {sys.executable}: "
             f"pip install '{HARNESS}'"
         ) from None
@@ -55,7 +55,7 @@ def run_harness(given: argparse.Namespace) -> None:
             say(f"\nlm-eval-cora run: {died}")
             raise died.__cause__ from None
         say("")  # end the line of a progress bar
-        raise ReportError(str(died)) from died.__cause__
+        raise UserError(str(died)) from died.__cause__
 
 
 OPTIONS = ("stop", "budget", "target_stderr", "target", "max_gen_toks", "no_cache", "verbose")

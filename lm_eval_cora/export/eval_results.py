@@ -9,11 +9,11 @@ from datetime import datetime, timezone
 from math import inf, isnan
 from typing import Any
 
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.export.provenance import begin_of, check_one_model, dataset_of
 from lm_eval_cora.export.yaml_text import as_yaml, on_one_line
 from lm_eval_cora.messages import counted
 from lm_eval_cora.metrics.meanings import bounds_of
-from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.comparison import check_metrics
 from lm_eval_cora.report.headline import lead_of
 from lm_eval_cora.report.run import Run
@@ -38,7 +38,7 @@ class Filing:
         source_user: User or organization on the Hub that made the result; empty if unknown.
 
     Raises:
-        ReportError: If an id is missing or is not possible on the Hub.
+        UserError: If an id is missing or is not possible on the Hub.
     """
 
     dataset: str
@@ -50,26 +50,24 @@ class Filing:
     def __post_init__(self) -> None:
         check_dataset_id(self.dataset)
         if not self.task_id.strip() or not self.task_id.isprintable():
-            raise ReportError(
-                f"--task-id {self.task_id!r}: expected the id of a task in the eval.yaml of {self.dataset}"
-            )
+            raise UserError(f"--task-id {self.task_id!r}: expected the id of a task in the eval.yaml of {self.dataset}")
         if self.source_url and not (_URL.fullmatch(self.source_url) and self.source_url.isprintable()):
-            raise ReportError(f"--source-url {self.source_url!r}: expected an address that begins with https://")
+            raise UserError(f"--source-url {self.source_url!r}: expected an address that begins with https://")
         if (self.source_name or self.source_user) and not self.source_url:
-            raise ReportError("--source-name and --source-user: expected --source-url, too. The Hub requires it")
+            raise UserError("--source-name and --source-user: expected --source-url, too. The Hub requires it")
 
 
 def check_dataset_id(dataset: str) -> None:
-    """Raise a ReportError if a text cannot be the id of a dataset on the Hub.
+    """Raise a UserError if a text cannot be the id of a dataset on the Hub.
 
     Example:
         >>> check_dataset_id("org/name")
         >>> check_dataset_id("name")
         Traceback (most recent call last):
-        lm_eval_cora.report.ReportError: --dataset 'name': expected the id of a dataset on the Hub, ORG/NAME
+        lm_eval_cora.errors.UserError: --dataset 'name': expected the id of a dataset on the Hub, ORG/NAME
     """
     if not _DATASET.fullmatch(dataset) or len(dataset) > 96:
-        raise ReportError(f"--dataset {dataset!r}: expected the id of a dataset on the Hub, ORG/NAME")
+        raise UserError(f"--dataset {dataset!r}: expected the id of a dataset on the Hub, ORG/NAME")
 
 
 def run_to_file(runs: Sequence[Run], task: str = "") -> Run:
@@ -83,7 +81,7 @@ def run_to_file(runs: Sequence[Run], task: str = "") -> Run:
         The run.
 
     Raises:
-        ReportError: If the runs have several models, or if no or several runs have the task.
+        UserError: If the runs have several models, or if no or several runs have the task.
     """
     check_one_model(runs, "eval-results")
     found = [run for run in runs if task in ("", run.task)] or [run for run in runs if task == run.name]
@@ -91,10 +89,10 @@ def run_to_file(runs: Sequence[Run], task: str = "") -> Run:
         return found[0]
     tasks = [on_one_line(run.task) for run in found or runs]
     if not found:
-        raise ReportError(
+        raise UserError(
             f"--task {task}: there is no such task.{did_you_mean(task, tasks)} The tasks are {', '.join(tasks)}"
         )
-    raise ReportError(
+    raise UserError(
         f"eval-results: expected one task, got {len(tasks)}: {', '.join(tasks)}. Choose one with --task NAME"
     )
 
@@ -112,7 +110,7 @@ def eval_results(run: Run, filing: Filing, *, metric: str = "", percent: bool = 
         The YAML text.
 
     Raises:
-        ReportError: If the metric is unknown or undefined, or has no highest value and therefore no percentage.
+        UserError: If the metric is unknown or undefined, or has no highest value and therefore no percentage.
     """
     return as_yaml([_entry(run, filing, metric, percent=percent)])
 
@@ -121,20 +119,20 @@ def metric_of(run: Run, metric: str) -> str:
     """The metric to publish: the requested one, or the leading metric of the task.
 
     Raises:
-        ReportError: If the metric is unknown or undefined.
+        UserError: If the metric is unknown or undefined.
     """
     if metric:
         check_metrics([metric], [[run]])
     name = metric or lead_of([run])
     if not name or isnan(run.estimates[name].value):
-        raise ReportError(f"{on_one_line(run.task)}: {name or 'the leading metric'} is undefined (nan)")
+        raise UserError(f"{on_one_line(run.task)}: {name or 'the leading metric'} is undefined (nan)")
     return name
 
 
 def _entry(run: Run, filing: Filing, metric: str, *, percent: bool) -> dict[str, Any]:
     name = metric_of(run, metric)
     if percent and _highest(run, name) == inf:
-        raise ReportError(f"--percent: expected a metric with a highest value, but {name} can have any size")
+        raise UserError(f"--percent: expected a metric with a highest value, but {name} can have any size")
     scale = 100 if percent else 1
     dataset = {"id": filing.dataset, "task_id": filing.task_id}
     data = dataset_of(run)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.export.eval_results import check_dataset_id, metric_of
 from lm_eval_cora.export.provenance import dataset_of, evaluation_name
 from lm_eval_cora.export.yaml_text import as_yaml, on_one_line
 from lm_eval_cora.metrics.meanings import MEANINGS
-from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.run import Run
 
 FRAMEWORK = "lm-evaluation-harness"
@@ -39,7 +39,7 @@ def eval_yaml(runs: Sequence[Run], dataset: str, metric: str = "") -> str:
         The YAML text.
 
     Raises:
-        ReportError: If the questions of a task come from another dataset or from several configurations, or if the
+        UserError: If the questions of a task come from another dataset or from several configurations, or if the
             metric is unknown or undefined.
     """
     check_dataset_id(dataset)
@@ -66,12 +66,12 @@ def _description(tasks: dict[str, Run], metric: str) -> list[str]:
 def _task(name: str, run: Run, dataset: str) -> dict[str, Any]:
     data, task = dataset_of(run), on_one_line(run.task)
     if data.hub and data.hub != (dataset,):
-        raise ReportError(
+        raise UserError(
             f"{task}: expected questions from {dataset}, but they come from {on_one_line(', '.join(data.hub))}. An "
             "eval.yaml lists the tasks of its own dataset"
         )
     if len(data.configs) > 1:
-        raise ReportError(
+        raise UserError(
             f"{task}: expected one configuration of {dataset}, got {len(data.configs)}: "
             f"{on_one_line(', '.join(data.configs))}. An eval.yaml has one per task: run each alone"
         )

@@ -13,6 +13,7 @@ from typing import Any, BinaryIO, Literal
 from uuid import UUID
 
 from lm_eval_cora import __version__
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.export.answer_instances import answer_rows
 from lm_eval_cora.export.instances import rows
 from lm_eval_cora.export.provenance import (
@@ -29,7 +30,6 @@ from lm_eval_cora.metrics.bootstrap import REPLICATES
 from lm_eval_cora.metrics.entries import parameters_of
 from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.metrics.meanings import MEANINGS, bounds_of
-from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.answers_file import AnswersRun
 from lm_eval_cora.report.files import chat_template_of
 from lm_eval_cora.report.run import Run
@@ -90,7 +90,7 @@ def write_every_eval_ever(
         The paths of the files: for each model the record, then the rows.
 
     Raises:
-        ReportError: If a file cannot be read or written.
+        UserError: If a file cannot be read or written.
     """
     by_model: dict[str, list[Run]] = {}
     for run in runs:
@@ -102,7 +102,7 @@ def write_every_eval_ever(
         }
         return [path for own in by_model.values() for path in _write(own, folder, submitter)]
     except OSError as error:
-        raise ReportError(f"{error.filename or folder}: {error.strerror or error}") from None
+        raise UserError(f"{error.filename or folder}: {error.strerror or error}") from None
 
 
 def _write(runs: Sequence[Run], folder: Path, submitter: Mapping[str, str]) -> list[Path]:

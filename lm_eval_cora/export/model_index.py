@@ -7,9 +7,9 @@ from math import isnan
 
 from huggingface_hub import EvalResult, ModelCardData
 
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.export.provenance import Dataset, check_one_model, dataset_of, evaluation_name
 from lm_eval_cora.metrics.estimate import Estimate
-from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.run import Run
 
 
@@ -25,7 +25,7 @@ def model_index(runs: Sequence[Run]) -> str:
         The YAML text.
 
     Raises:
-        ReportError: If the runs have several models, or no defined metric.
+        UserError: If the runs have several models, or no defined metric.
     """
     check_one_model(runs, "model-index")
     results = [
@@ -35,7 +35,7 @@ def model_index(runs: Sequence[Run]) -> str:
         if not isnan(estimate.value)
     ]
     if not results:
-        raise ReportError("model-index: expected a defined metric, but all metrics are undefined (nan)")
+        raise UserError("model-index: expected a defined metric, but all metrics are undefined (nan)")
     return str(ModelCardData(model_name=runs[0].model, eval_results=results).to_yaml()).strip() + "\n"
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lm_eval_cora.report import ReportError
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.report.answers_file import AnswersRun
 from lm_eval_cora.report.files import hub_name, part_of
 from lm_eval_cora.report.run import Run
@@ -106,10 +106,10 @@ def begin_of(run: Run) -> float | None:
 
 
 def check_one_model(runs: Sequence[Run], file_format: str) -> None:
-    """Raise a ReportError if the runs of a format that describes one model have several models."""
+    """Raise a UserError if the runs of a format that describes one model have several models."""
     models = sorted({run.model for run in runs})
     if len(models) > 1:
-        raise ReportError(
+        raise UserError(
             f"{file_format}: expected runs of one model, got {len(models)}: {', '.join(models)}. Pass the folders of "
             "one model at a time"
         )

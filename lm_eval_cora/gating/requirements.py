@@ -11,8 +11,8 @@ from typing import Any, Literal, TypeVar
 
 import yaml
 
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.question import shorten
-from lm_eval_cora.report import ReportError
 from lm_eval_cora.suggestions import did_you_mean
 
 Direction = Literal[">=", "<="]
@@ -99,7 +99,7 @@ def parse_requirement(text: str, where: str = "--require") -> Requirement:
         where: Where it stands, for errors.
 
     Raises:
-        ReportError: If it has another form.
+        UserError: If it has another form.
 
     Example:
         >>> parse_requirement("cora_medqa:bmca@1.0>=0.3")
@@ -107,7 +107,7 @@ def parse_requirement(text: str, where: str = "--require") -> Requirement:
     """
     task, found, number = _parsed(text, _REQUIREMENT)
     if found is None:
-        raise ReportError(
+        raise UserError(
             f"{where} {_shown(text)}: expected [TASK:]METRIC>=NUMBER or [TASK:]METRIC<=NUMBER, such as 'cora>=0.45'"
         )
     return Requirement(found["metric"], ">=" if found["direction"] == ">=" else "<=", number, task)
@@ -121,7 +121,7 @@ def parse_no_worse(text: str, where: str = "--no-worse") -> NoWorse:
         where: Where it stands, for errors.
 
     Raises:
-        ReportError: If it has another form, or the margin is below 0.
+        UserError: If it has another form, or the margin is below 0.
 
     Example:
         >>> parse_no_worse("cora:0.02")
@@ -129,7 +129,7 @@ def parse_no_worse(text: str, where: str = "--no-worse") -> NoWorse:
     """
     task, found, number = _parsed(text, _NO_WORSE)
     if found is None or number < 0:
-        raise ReportError(
+        raise UserError(
             f"{where} {_shown(text)}: expected [TASK:]METRIC:MARGIN with a margin from 0, such as 'cora:0.02'"
         )
     return NoWorse(found["metric"], number, task)
@@ -160,7 +160,7 @@ def policy_of(require: Sequence[str], no_worse: Sequence[str]) -> Policy:
     """The policy of texts on the command line.
 
     Raises:
-        ReportError: If a text cannot be parsed.
+        UserError: If a text cannot be parsed.
     """
     return Policy(tuple(map(parse_requirement, require)), tuple(map(parse_no_worse, no_worse)))
 
@@ -172,7 +172,7 @@ def read_policy(path: Path) -> Policy:
         path: The file.
 
     Raises:
-        ReportError: If it cannot be read, has other keys, a key twice, or no requirement.
+        UserError: If it cannot be read, has other keys, a key twice, or no requirement.
 
     Example:
         >>> from tempfile import TemporaryDirectory
@@ -185,33 +185,33 @@ def read_policy(path: Path) -> Policy:
     given = _load(path)
     expected = f"expected {' and '.join(_KEYS)}, each with a list of texts"
     if not isinstance(given, dict):
-        raise ReportError(f"{path}: {expected}, got {_shown(given)}")
+        raise UserError(f"{path}: {expected}, got {_shown(given)}")
     for key in given:
         if key not in _KEYS:
-            raise ReportError(f"{path}: {expected}, got the key {_shown(key)}.{did_you_mean(str(key), _KEYS)}")
+            raise UserError(f"{path}: {expected}, got the key {_shown(key)}.{did_you_mean(str(key), _KEYS)}")
     policy = Policy(
         tuple(_entries(path, given, "require", parse_requirement)),
         tuple(_entries(path, given, "no_worse", parse_no_worse)),
     )
     if policy == Policy():
-        raise ReportError(f"{path}: {expected}, got no requirement")
+        raise UserError(f"{path}: {expected}, got no requirement")
     return policy
 
 
 def _load(path: Path) -> Any:
     if path.is_dir():
-        raise ReportError(f"{path}: expected a YAML file, got a folder")
+        raise UserError(f"{path}: expected a YAML file, got a folder")
     with path.open("rb") as file:
         data = file.read(_LARGEST + 1)
     if len(data) > _LARGEST:
-        raise ReportError(f"{path}: expected a policy, got a file of more than {_LARGEST:,} bytes")
+        raise UserError(f"{path}: expected a policy, got a file of more than {_LARGEST:,} bytes")
     try:
         return yaml.load(data, Loader=_PolicyLoader)
     except yaml.MarkedYAMLError as error:
         place = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
-        raise ReportError(f"{path}{place}: cannot be read as YAML: {shorten(str(error.problem), 80)}") from None
+        raise UserError(f"{path}{place}: cannot be read as YAML: {shorten(str(error.problem), 80)}") from None
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise ReportError(f"{path}: cannot be read as YAML: {shorten(str(error), 80)}") from None
+        raise UserError(f"{path}: cannot be read as YAML: {shorten(str(error), 80)}") from None
 
 
 class _PolicyLoader(yaml.SafeLoader):  # type: ignore[misc]  # PyYAML ships no types
@@ -230,8 +230,8 @@ class _PolicyLoader(yaml.SafeLoader):  # type: ignore[misc]  # PyYAML ships no t
 def _entries(path: Path, given: dict[str, Any], key: str, parse: Callable[[str, str], T]) -> list[T]:
     listed = given.get(key, [])
     if not isinstance(listed, list):
-        raise ReportError(f"{path}: {key}: expected a list of texts, got {_shown(listed)}")
+        raise UserError(f"{path}: {key}: expected a list of texts, got {_shown(listed)}")
     for entry in listed:
         if not isinstance(entry, str):
-            raise ReportError(f"{path}: {key}: expected texts, got {_shown(entry)}. Put the text in quotation marks")
+            raise UserError(f"{path}: {key}: expected texts, got {_shown(entry)}. Put the text in quotation marks")
     return [parse(entry, f"{path}: {key}:") for entry in listed]

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from math import isnan
 from typing import Literal
 
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.gating.requirements import NoWorse, Policy, Requirement
 from lm_eval_cora.metrics.estimate import UNDEFINED
 from lm_eval_cora.metrics.paired import Difference, difference
 from lm_eval_cora.planning.sample_size import POWER, Contrast, Level, Sample, questions_needed
-from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.compare import not_comparable
 from lm_eval_cora.report.run import Run
 from lm_eval_cora.report.signature import is_two_phase
@@ -136,7 +136,7 @@ def verdicts_of(runs: Sequence[Run], baseline: Sequence[Run], policy: Policy) ->
         The verdicts, in the order of the policy and of the runs.
 
     Raises:
-        ReportError: If a task or metric does not exist, or a run cannot be compared with its baseline.
+        UserError: If a task or metric does not exist, or a run cannot be compared with its baseline.
     """
     verdicts = [_value(run, bound) for bound in policy.require for run in _of_task(runs, bound)]
     for limit in policy.no_worse:
@@ -149,7 +149,7 @@ def _of_task(runs: Sequence[Run], requirement: Requirement | NoWorse) -> Iterato
     own = [run for run in runs if requirement.task in ("", run.task, run.name)]
     if not own:
         names = [run.task for run in runs]
-        raise ReportError(
+        raise UserError(
             f"{requirement.task}:{requirement}: there is no such task in the run."
             f"{did_you_mean(requirement.task, names)} The tasks are {', '.join(names)}"
         )
@@ -158,7 +158,7 @@ def _of_task(runs: Sequence[Run], requirement: Requirement | NoWorse) -> Iterato
             why = " The run stopped early, so it has few metrics." if not run.table.is_whole else ""
             elsewhere = any(requirement.metric in other.estimates for other in own)
             hint = f" Name the task that has it: 'TASK:{requirement.metric}...'." if elsewhere else ""
-            raise ReportError(
+            raise UserError(
                 f"{requirement}: {run.task} has no metric {requirement.metric!r}."
                 f"{did_you_mean(requirement.metric, run.estimates)}{why}{hint} Its metrics are "
                 f"{', '.join(run.estimates) or 'undefined'}"
@@ -183,7 +183,7 @@ def _loss(run: Run, before: Run, limit: NoWorse) -> Verdict:
     entry = next(entry for entry in run.entries if entry["metric"] == limit.metric)
     higher = entry.get("higher_is_better")
     if higher is None:
-        raise ReportError(f"{limit}: neither a high nor a low {limit.metric} is better, so it cannot be worse")
+        raise UserError(f"{limit}: neither a high nor a low {limit.metric} is better, so it cannot be worse")
     one, other = before.estimates.get(limit.metric, UNDEFINED), run.estimates[limit.metric]
     change = difference(one, other)
     if higher:
@@ -224,7 +224,7 @@ def _counterpart(run: Run, runs: Sequence[Run], baseline: Sequence[Run], limit: 
     """The baseline's run of a task.
 
     Raises:
-        ReportError: If there is none, or it cannot be compared.
+        UserError: If there is none, or it cannot be compared.
     """
     found = [other for other in baseline if other.task == run.task]
     if not found:  # the same questions in a file of another name
@@ -232,13 +232,13 @@ def _counterpart(run: Run, runs: Sequence[Run], baseline: Sequence[Run], limit: 
         own = [other for other in runs if (other.name, other.part) == (run.name, run.part)]
         found = same if len(same) == len(own) == 1 else []
     if not found:
-        raise ReportError(
+        raise UserError(
             f"{limit}: the baseline does not have {run.task}. Its tasks are "
             f"{', '.join(other.task for other in baseline)}"
         )
     before = found[0]
     if reason := not_comparable(before, run):
-        raise ReportError(f"{limit}: {run.task} cannot be compared with the baseline, the first run: {reason}")
+        raise UserError(f"{limit}: {run.task} cannot be compared with the baseline, the first run: {reason}")
     if limit.metric not in before.estimates:
-        raise ReportError(f"{limit}: the baseline has no metric {limit.metric!r} in {before.task}")
+        raise UserError(f"{limit}: the baseline has no metric {limit.metric!r} in {before.task}")
     return before

@@ -8,6 +8,7 @@ from typing import Any
 
 from lm_eval.api.instance import Instance
 
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.forwarding import ForwardingLM, ask, behind
 from lm_eval_cora.harness.kept import key_of
 from lm_eval_cora.harness.limits import check_limits, generate, generate_in_steps
@@ -16,7 +17,6 @@ from lm_eval_cora.harness.notices import describe_bias, describe_shares
 from lm_eval_cora.harness.progress import Progress, counting
 from lm_eval_cora.harness.questions import QuestionState, Requests, StoppableTask, by_question, still_open, task_of
 from lm_eval_cora.harness.tallies import answered, moments, tally
-from lm_eval_cora.options import OptionError
 from lm_eval_cora.reading import SKIPPED
 from lm_eval_cora.stopping.rounds import (
     Answered,
@@ -67,20 +67,20 @@ class AskingLM(ForwardingLM):
                 If empty, each task keeps its own limit.
 
         Raises:
-            OptionError: If an argument is invalid, two contradict each other, or the model is already wrapped.
+            UserError: If an argument is invalid, two contradict each other, or the model is already wrapped.
         """
         super().__init__(lm)
         if isinstance(lm, AskingLM) or isinstance(getattr(lm, "lm", None), AskingLM):
-            raise OptionError("stop_early: the model is already wrapped by stop_early. Pass the original model")
+            raise UserError("stop_early: the model is already wrapped by stop_early. Pass the original model")
         if stop not in (None, EXACT):
-            raise OptionError(f"--stop {stop!r}: expected {EXACT!r} (CoRA, CI, MCQA and BMCA(1.0) as in the full run)")
+            raise UserError(f"--stop {stop!r}: expected {EXACT!r} (CoRA, CI, MCQA and BMCA(1.0) as in the full run)")
         given = {"--budget": budget, "--target-stderr": target, "--target": whole}
         if len(named := [name for name, value in given.items() if value is not None]) > 1:
-            raise OptionError(f"{' and '.join(named)} both set the number of questions. Remove one of them")
+            raise UserError(f"{' and '.join(named)} both set the number of questions. Remove one of them")
         if budget is not None and (isinstance(budget, bool) or not isinstance(budget, int) or budget < 1):
-            raise OptionError(f"--budget {budget!r}: expected a whole number from 1")
+            raise UserError(f"--budget {budget!r}: expected a whole number from 1")
         if target is not None and not 0 < target < 1:
-            raise OptionError(f"--target-stderr {target!r}: expected a number above 0 and below 1")
+            raise UserError(f"--target-stderr {target!r}: expected a number above 0 and below 1")
         check_limits(limits, budget)
         self.limits = tuple(limits)
         self.width = None if whole is None else parse_target(whole)
@@ -128,14 +128,14 @@ class AskingLM(ForwardingLM):
         """Register a task of a run before its first request.
 
         Raises:
-            OptionError: If tasks in two forms would share a budget. The harness runs one form after the other, and
+            UserError: If tasks in two forms would share a budget. The harness runs one form after the other, and
                 the first would spend the whole budget.
         """
         if self._is_over:
             self._known, self._expected, self._is_over = {}, {}, False
         self._expected[output_type] = task
         if self.budget is not None and len(self._expected) > 1:
-            raise OptionError(
+            raise UserError(
                 f"--budget {self.budget}: {' and '.join(self._expected.values())} cannot share a budget, because the "
                 "model writes its answers in one and scores answers in the other. Run these tasks separately"
             )
@@ -144,7 +144,7 @@ class AskingLM(ForwardingLM):
         """Check that the budget is enough for at least one question.
 
         Raises:
-            OptionError: If it is not.
+            UserError: If it is not.
         """
         if self.budget is not None and tasks:
             shares_of_budget(in_turn([task.agenda() for task in tasks]), self.budget)
@@ -153,10 +153,10 @@ class AskingLM(ForwardingLM):
         """Refuse a cache around this wrapper: it would store SKIPPED, and a later run would read that as an answer.
 
         Raises:
-            OptionError: If a cache is set and requests may be skipped.
+            UserError: If a cache is set and requests may be skipped.
         """
         if self.leaves_out and getattr(cache_hook, "dbdict", None) is not None:
-            raise OptionError(
+            raise UserError(
                 "stop_early: a cache around this model would store skipped requests as answers for later runs. Put "
                 "the cache inside, stop_early(CachingLM(lm, path)), and do not pass use_cache; or run "
                 "`lm-eval-cora run ... --stop ... --use_cache FILE`"
@@ -364,7 +364,7 @@ def stop_early(
         An LM. Its type has the name of the model's type, which the harness writes into its results.
 
     Raises:
-        OptionError: If an argument is invalid, two contradict each other, or the model is already wrapped.
+        UserError: If an argument is invalid, two contradict each other, or the model is already wrapped.
 
     Example:
         >>> from lm_eval.models.dummy import DummyLM

@@ -10,12 +10,12 @@ from weakref import WeakSet
 
 from lm_eval.api.instance import Instance
 
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.failures import MALFORMED, ServerError, kind_of
 from lm_eval_cora.harness.forwarding import ask, behind
 from lm_eval_cora.harness.log import logger
 from lm_eval_cora.harness.payloads import formats_chats, is_served, is_vllm, replicas_of_vllm
 from lm_eval_cora.messages import described
-from lm_eval_cora.options import OptionError
 from lm_eval_cora.question import shorten
 
 _CONTEXT, _CONTINUATION = "The first letter of the alphabet is", " Q"
@@ -48,7 +48,7 @@ def check_scoring(model: Any, tasks: Sequence[str]) -> None:
         tasks: Names of the tasks that score answers.
 
     Raises:
-        OptionError: If the back end cannot score answers, or the test request fails.
+        UserError: If the back end cannot score answers, or the test request fails.
     """
     own = behind(model)
     if not tasks or own is None:
@@ -89,7 +89,7 @@ def check_writing(model: Any, *, chat: bool, system: str | None = None, shots: b
         shots: Whether the run sends exemplars as turns.
 
     Raises:
-        OptionError: If the request fails.
+        UserError: If the request fails.
     """
     own = behind(model)
     if not is_served(own):
@@ -116,7 +116,7 @@ def check_chat_template(name: str, arguments: Mapping[str, Any]) -> None:
         arguments: Arguments of the model.
 
     Raises:
-        OptionError: If the tokenizer has none. One that cannot be loaded is reported with the model.
+        UserError: If the tokenizer has none. One that cannot be loaded is reported with the model.
     """
     tokenizer = arguments.get("tokenizer") or arguments.get("pretrained")
     if not tokenizer or "chat" in name:
@@ -129,7 +129,7 @@ def check_chat_template(name: str, arguments: Mapping[str, Any]) -> None:
     except Exception:
         return
     if not template:
-        raise OptionError(
+        raise UserError(
             f"--apply_chat_template: the tokenizer of {tokenizer} has no chat template, so this is probably not a chat "
             "model. Leave out --apply_chat_template"
         )
@@ -145,7 +145,7 @@ def check_vllm(name: str, arguments: Mapping[str, Any], scored: Sequence[str], h
         how: The options that call the model many times; empty if there are none.
 
     Raises:
-        OptionError: If a task scores answers with enable_thinking=True, or replicas would be loaded for each call.
+        UserError: If a task scores answers with enable_thinking=True, or replicas would be loaded for each call.
     """
     if not name.startswith("vllm"):
         return
@@ -153,7 +153,7 @@ def check_vllm(name: str, arguments: Mapping[str, Any], scored: Sequence[str], h
         raise _unable(name, scored, _THINKS)
     replicas = arguments.get("data_parallel_size", 1)
     if how and str(replicas) != "1":
-        raise OptionError(f"{how}: {_REPLICAS.format(replicas)}")
+        raise UserError(f"{how}: {_REPLICAS.format(replicas)}")
 
 
 def check_replicas(task: str, model: Any, how: str) -> None:
@@ -165,10 +165,10 @@ def check_replicas(task: str, model: Any, how: str) -> None:
         how: The options that call it many times.
 
     Raises:
-        OptionError: If the model is vLLM's with `data_parallel_size` above 1.
+        UserError: If the model is vLLM's with `data_parallel_size` above 1.
     """
     if (replicas := replicas_of_vllm(behind(model))) > 1:
-        raise OptionError(f"{task}: {how}: {_REPLICAS.format(replicas)}")
+        raise UserError(f"{task}: {how}: {_REPLICAS.format(replicas)}")
 
 
 def warn_of_small_batches(model: Any) -> None:
@@ -181,7 +181,7 @@ def warn_of_small_batches(model: Any) -> None:
         )  # fmt: skip
 
 
-def model_error(name: str, arguments: Mapping[str, Any], error: BaseException) -> OptionError:
+def model_error(name: str, arguments: Mapping[str, Any], error: BaseException) -> UserError:
     """The error for a model that cannot be built, in one line."""
     cause = in_a_line(error)
     hint = ""
@@ -190,7 +190,7 @@ def model_error(name: str, arguments: Mapping[str, Any], error: BaseException) -
     elif isinstance(error, ImportError):
         extra = {"hf": "hf", "huggingface": "hf", "vllm": "vllm", "sglang": "sglang"}.get(name, "api")
         hint = f". Install the packages that this back end needs: pip install 'lm-eval[{extra}]'"
-    return OptionError(f"--model {name}: the model cannot be built: {cause}{hint}")
+    return UserError(f"--model {name}: the model cannot be built: {cause}{hint}")
 
 
 def in_a_line(error: BaseException) -> str:
@@ -226,16 +226,16 @@ def _one_attempt(model: Any) -> Iterator[None]:
             model.tally = type(model.tally)()
 
 
-def _unreachable(model: Any, error: Exception) -> OptionError:
+def _unreachable(model: Any, error: Exception) -> UserError:
     why = error.tally.describe_first() if isinstance(error, ServerError) else in_a_line(error)
-    return OptionError(f"a first request to {model.base_url} (model {model.model!r}) failed: {why}")
+    return UserError(f"a first request to {model.base_url} (model {model.model!r}) failed: {why}")
 
 
-def _unable(name: str, tasks: Sequence[str], why: str, more: str = "") -> OptionError:
+def _unable(name: str, tasks: Sequence[str], why: str, more: str = "") -> UserError:
     written = [task.removesuffix("_mc") for task in tasks]
     advice = "Use tasks of the form `generate`"
     if written != list(tasks):
         advice = f"Let the model write its answers instead: --tasks {','.join(written)}"
-    return OptionError(
+    return UserError(
         f"{', '.join(tasks)}: answers are scored, but the back end {name} cannot do this: {why}. {advice}{more}"
     )

@@ -14,6 +14,7 @@ from typing import Any
 from lm_eval.utils import simple_parse_args_string
 
 from lm_eval_cora.equivalence.workers import command
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.asking import AskingLM
 from lm_eval_cora.harness.compat import argument_of_the_run
 from lm_eval_cora.harness.forwarding import behind
@@ -21,7 +22,7 @@ from lm_eval_cora.harness.log import logger
 from lm_eval_cora.harness.scoring import CHECKER
 from lm_eval_cora.metrics import cora
 from lm_eval_cora.metrics.entries import Entry
-from lm_eval_cora.options import OptionError, Options
+from lm_eval_cora.options import Options
 from lm_eval_cora.question import shorten
 
 AMBIGUOUS = frozenset(
@@ -46,15 +47,15 @@ def check_comparison(task: str) -> None:
         task: Name of the task, for the error message.
 
     Raises:
-        OptionError: If math-verify is missing, or a test comparison in a process of its own fails.
+        UserError: If math-verify is missing, or a test comparison in a process of its own fails.
     """
     if find_spec("math_verify") is None:
-        raise OptionError(
+        raise UserError(
             f"{task}: comparing answers needs math-verify, which is not installed. Run pip install 'lm-eval-cora[math]'"
         )
     if CHECKER.verdict("(x+1)^2", "x^2+2x+1") is not True:
         said = subprocess.run(command(), input="", capture_output=True, text=True, check=False).stderr.strip()
-        raise OptionError(
+        raise UserError(
             f"{task}: a test comparison of two answers with math-verify, in a process of its own, failed"
             f"{f': {said.splitlines()[-1]}' if said else ''}. Unless this message names another cause, reinstall "
             "math-verify and the ANTLR version that it needs: pip install 'lm-eval-cora[math]'"
@@ -69,11 +70,11 @@ def check_sampling(task: str, settings: Mapping[str, Any]) -> None:
         settings: The generation settings as --gen_kwargs leaves them.
 
     Raises:
-        OptionError: If --gen_kwargs sets a seed, `do_sample` is not true, or the temperature is not above 0. Without
+        UserError: If --gen_kwargs sets a seed, `do_sample` is not true, or the temperature is not above 0. Without
             `do_sample=true`, the harness' cache (--use_cache) returns the first sample for all others, too.
     """
     if "seed" in settings:
-        raise OptionError(
+        raise UserError(
             f"{task}: --gen_kwargs seed={settings['seed']} would send this seed with every request, so all samples of "
             "a question would be the same. Remove it. To send a different seed with each sample, pass "
             """--metadata '{"cora": {"request_seeds": true}}'"""
@@ -81,7 +82,7 @@ def check_sampling(task: str, settings: Mapping[str, Any]) -> None:
     temperature = settings.get("temperature", 0)
     hot = isinstance(temperature, int | float) and temperature > 0
     if settings.get("do_sample") is not True or not hot:
-        raise OptionError(
+        raise UserError(
             f"{task}: generation settings: expected do_sample=true and a temperature above 0, because this task "
             f"compares samples; got {dict(settings)}. Remove these settings from --gen_kwargs"
         )
@@ -96,11 +97,11 @@ def check_seeds(task: str, options: Options, model: Any) -> None:
         model: The model, None if it is not known.
 
     Raises:
-        OptionError: If the back end is `hf` (transformers), which refuses a seed.
+        UserError: If the back end is `hf` (transformers), which refuses a seed.
     """
     bases = type(behind(model)).__mro__
     if options.request_seeds and any(base.__name__ == "HFLM" for base in bases):
-        raise OptionError(
+        raise UserError(
             f"{task}: option 'request_seeds': the back end 'hf' does not accept a seed with a request. Its samples "
             "differ without one. Remove the option; --seed makes the samples reproducible"
         )
@@ -117,7 +118,7 @@ def check_stopping(task: str, model: AskingLM, config: Any, entries: Sequence[En
         filters: The number of filters of the task.
 
     Raises:
-        OptionError: If the options need scores and --predict_only disables them, or there are several filters; if a
+        UserError: If the options need scores and --predict_only disables them, or there are several filters; if a
             variant is asked more than once; if the target is about a metric that the task does not have; or if the
             model can choose its batch size only for one long list of requests, or only if all ranks call it equally
             often.
@@ -125,31 +126,31 @@ def check_stopping(task: str, model: AskingLM, config: Any, entries: Sequence[En
     how = model.described
     scored_early = model.stop is not None or model.target is not None
     if scored_early and not callable(config.process_results):
-        raise OptionError(
+        raise UserError(
             f"{task}: {how} needs scored answers, but --predict_only disables scoring. Remove one of the two"
         )
     if scored_early and filters > 1:
-        raise OptionError(
+        raise UserError(
             f"{task}: {how}: expected one filter in filter_list, got {filters}. An answer that is settled under one "
             "filter may still change under another. Run the task with one filter"
         )
     if config.repeats > 1:
-        raise OptionError(f"{task}: {how}: expected repeats: 1, got {config.repeats} in the task file")
+        raise UserError(f"{task}: {how}: expected repeats: 1, got {config.repeats} in the task file")
     if model.target is not None or model.whole is not None:
         option = "--target-stderr" if model.whole is None else "--target"
         if not any(entry["aggregation"] is cora and "without" not in entry for entry in entries):
-            raise OptionError(
+            raise UserError(
                 f"{task}: {how}: {option} needs the metric cora, which this task does not have. Remove the option"
             )
     back_end = behind(model)
     schedule = getattr(back_end, "batch_schedule", 1)
     if isinstance(schedule, int | float) and schedule > 1:
-        raise OptionError(
+        raise UserError(
             f"{task}: {how}: --batch_size auto:{schedule:g} adapts batches to one long list of requests, but these "
             "options send many short lists. Set --batch_size to a number"
         )
     if getattr(back_end, "batch_size", None) == "auto" and back_end.world_size > 1:
-        raise OptionError(
+        raise UserError(
             f"{task}: {how}: with --batch_size auto all processes measure the batch size together in each call, but "
             "with these options they call the model a different number of times. Set --batch_size to a number"
         )
@@ -162,12 +163,12 @@ def check_exemplar_settings(config: Mapping[str, Any]) -> None:
         config: The content of the task file.
 
     Raises:
-        OptionError: If there is such a setting.
+        UserError: If there is such a setting.
     """
     given = {"sampler", "split", "samples", "fewshot_indices"} & (config.get("fewshot_config") or {}).keys()
     given |= {"fewshot_split", "training_split", "validation_split"} & {key for key, value in config.items() if value}
     if given:
-        raise OptionError(
+        raise UserError(
             f"{config['task']}: {', '.join(sorted(given))} in the task file would be ignored: exemplars are drawn from "
             "the source in `benchmark`, and all variants of a question get the same ones. Remove this setting"
         )
@@ -196,20 +197,20 @@ def check_metadata(task: str, metadata: Mapping[str, Any]) -> None:
         metadata: The metadata of the task. The harness merges it from the task file, --model_args and --metadata.
 
     Raises:
-        OptionError: If an option is outside of `cora`, or `cora` is misspelled. If it is unknown which keys come from
+        UserError: If an option is outside of `cora`, or `cora` is misspelled. If it is unknown which keys come from
             --metadata, names in `AMBIGUOUS` cause only a warning.
     """
     known = _known_metadata()
     given = metadata if known is None else known
     if text := "".join(f"{name}{value or ''}, " for name, value in given.items() if "{" in str(name)).rstrip(", "):
-        raise OptionError(  # the harness takes the text of a --config file for key=value pairs
+        raise UserError(  # the harness takes the text of a --config file for key=value pairs
             f"{task}: metadata: expected an object in the --config file, got the text {shorten(text)!r}. Remove the "
             "quotes around it"
         )
     misplaced = [name for name, value in given.items() if _is_misplaced(name, value, task)]
     unsure = [name for name in misplaced if known is None and name in AMBIGUOUS]
     if wrong := [name for name in misplaced if name not in unsure]:
-        raise OptionError(
+        raise UserError(
             f"{task}: {', '.join(map(repr, wrong))} in --metadata would be ignored, because options are read only "
             f"inside of {_KEY!r}. Pass --metadata {_corrected(given, wrong, others=known is not None)}"
         )

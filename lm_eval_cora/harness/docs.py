@@ -51,7 +51,7 @@ def process_docs(
         A doc per variant.
 
     Raises:
-        OptionError: If an option does not belong to the probe, or the probe cannot expand a question.
+        UserError: If an option does not belong to the probe, or the probe cannot expand a question.
 
     Example:
         >>> row = {"id": "q1", "question": "Ice?", "choices": ["Water", "Air"], "answer": 0, "category": ""}

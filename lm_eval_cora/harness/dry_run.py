@@ -16,15 +16,14 @@ from lm_eval.config.evaluate_config import EvaluatorConfig
 from lm_eval.tasks import TaskManager
 from lm_eval.tasks._index import Kind
 
-from lm_eval_cora.benchmarks import BenchmarkError
 from lm_eval_cora.discovery.fragments import register_tag
 from lm_eval_cora.discovery.location import tasks_folder, with_tasks_folder
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.asking import AskingLM
 from lm_eval_cora.harness.back_ends import in_a_line
 from lm_eval_cora.harness.checks import given_metadata
 from lm_eval_cora.harness.compat import finding_tasks_with, parsed
 from lm_eval_cora.harness.task import CoraTask
-from lm_eval_cora.options import OptionError
 from lm_eval_cora.question import shorten
 from lm_eval_cora.suggestions import did_you_mean
 
@@ -83,8 +82,7 @@ def dry_run(
         The cost of each task, in one line.
 
     Raises:
-        OptionError: If a name is unknown, or a task or an option is wrong.
-        BenchmarkError: If the questions cannot be loaded.
+        UserError: If a name is unknown, a task or an option is wrong, or the questions cannot be loaded.
     """
     register_tag()
     folders = with_tasks_folder([include_path] if include_path else [])
@@ -110,8 +108,8 @@ def check_tasks(settings: EvaluatorConfig, model: AskingLM) -> tuple[TaskManager
         The task manager, and the lm-eval-cora tasks.
 
     Raises:
-        OptionError: If a task or an option is wrong, or the options need a lm-eval-cora task and there is none.
-        BenchmarkError: If the questions cannot be loaded.
+        UserError: If a task or an option is wrong, the questions cannot be loaded, or the options need a lm-eval-cora
+            task and there is none.
     """
     with silence():
         # Register it here, so that this command does not depend on the start-up module.
@@ -119,7 +117,7 @@ def check_tasks(settings: EvaluatorConfig, model: AskingLM) -> tuple[TaskManager
         settings.include_path = with_tasks_folder(_listed(settings.include_path or []))  # a --config file has a list
         manager = _manager(settings, settings.include_path)
         if not isinstance(settings.samples or {}, dict) or not all(map(_is_list, (settings.samples or {}).values())):
-            raise OptionError(
+            raise UserError(
                 f"--samples {settings.samples!r}: expected an object such as '{{\"cora_demo\": [0, 1, 2]}}', or a "
                 "file that contains one"
             )
@@ -135,7 +133,7 @@ def check_tasks(settings: EvaluatorConfig, model: AskingLM) -> tuple[TaskManager
             task.prepare(model, limit=settings.limit, samples=samples)
     if not ours and model.leaves_out:
         options = ", ".join(f"--{name}" for name in model.settings())
-        raise OptionError(f"{options}: expected a lm-eval-cora task, got none. `lm-eval-cora tasks` lists them")
+        raise UserError(f"{options}: expected a lm-eval-cora task, got none. `lm-eval-cora tasks` lists them")
     model.check(ours)
     return manager, ours
 
@@ -144,7 +142,7 @@ def _manager(settings: EvaluatorConfig, folders: Sequence[str | Path]) -> TaskMa
     """Let the harness find the tasks. Reading its own task files takes ten seconds, so skip them if it can.
 
     Raises:
-        OptionError: If a task does not exist, or a task file given by its path cannot be read.
+        UserError: If a task does not exist, or a task file given by its path cannot be read.
     """
     without_defaults = TaskManager(include_path=folders, include_defaults=False, metadata=settings.metadata or {})
     names = [name for given in _listed(settings.tasks) for name in str(given).split(",")]
@@ -155,7 +153,7 @@ def _manager(settings: EvaluatorConfig, folders: Sequence[str | Path]) -> TaskMa
     except Exception as error:  # reading a task file may raise any error
         unknown = str(error).removeprefix(_NOT_FOUND)
         if not isinstance(error, ValueError) or unknown == str(error):
-            raise OptionError(f"--tasks: a task file cannot be read: {in_a_line(error)}") from error
+            raise UserError(f"--tasks: a task file cannot be read: {in_a_line(error)}") from error
     raise _not_found(unknown.split(", "), without_defaults, folders)
 
 
@@ -174,7 +172,7 @@ def _listed(value: Any) -> list[Any]:
 _NOT_FOUND = "Tasks not found: "
 
 
-def _not_found(names: Sequence[str], manager: TaskManager, folders: Sequence[str | Path]) -> OptionError:
+def _not_found(names: Sequence[str], manager: TaskManager, folders: Sequence[str | Path]) -> UserError:
     """The error for unknown tasks: why the harness skipped their files, or which names are similar."""
     found = []
     for name in names:
@@ -186,7 +184,7 @@ def _not_found(names: Sequence[str], manager: TaskManager, folders: Sequence[str
             meant = did_you_mean(name, manager.all_tasks) or did_you_mean(f"cora_{name}", manager.all_tasks)
             found.append(f"there is no task {name!r}.{meant}")
     sentences = " ".join([found[0], *(text[0].upper() + text[1:] for text in found[1:])])
-    return OptionError(
+    return UserError(
         f"{sentences} `lm-eval-cora tasks` lists the tasks of this package; the groups are "
         f"{', '.join(manager.all_groups)}"
     )
@@ -218,11 +216,11 @@ def _is_list(value: object) -> bool:
 def _loaded(manager: TaskManager, names: Sequence[Any]) -> dict[str, Any]:
     try:
         tasks: dict[str, Any] = manager.load(list(names))["tasks"]
-    except (OptionError, BenchmarkError):
+    except UserError:
         raise
     except Exception as error:  # loading a user's task may raise any error
         listed = ", ".join(map(str, names))
-        raise OptionError(f"{listed}: cannot be loaded: {in_a_line(error)}") from error
+        raise UserError(f"{listed}: cannot be loaded: {in_a_line(error)}") from error
     return tasks
 
 
@@ -240,7 +238,7 @@ def silence() -> Iterator[None]:
 
 def _cost(task: Any, num_fewshot: int | None, limit: float | None) -> str:
     if not isinstance(task, CoraTask):
-        raise OptionError(f"{task.task_name}: is not a lm-eval-cora task: its class is {type(task).__name__}")
+        raise UserError(f"{task.task_name}: is not a lm-eval-cora task: its class is {type(task).__name__}")
     _set(task, num_fewshot)
     return task.cost(limit)
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lm_eval_cora.benchmarks import Benchmark, BenchmarkError
-from lm_eval_cora.exemplars import ExemplarError, ExemplarPool
+from lm_eval_cora.benchmarks import Benchmark
+from lm_eval_cora.errors import UserError
+from lm_eval_cora.exemplars import ExemplarPool
 from lm_eval_cora.formats import format_of
 from lm_eval_cora.harness.docs import Doc
 from lm_eval_cora.harness.loading import load_exemplars
 from lm_eval_cora.harness.log import logger
-from lm_eval_cora.options import OptionError, Options
+from lm_eval_cora.options import Options
 from lm_eval_cora.question import OpenQuestion, Question
 from lm_eval_cora.randomness import draw, in_random_order
 
@@ -79,11 +80,11 @@ def load_sampler(
         The sampler.
 
     Raises:
-        OptionError: If the number is invalid, the exemplars cannot be loaded, or there are fewer than the user asked
+        UserError: If the number is invalid, the exemplars cannot be loaded, or there are fewer than the user asked
             for.
     """
     if not isinstance(shots, int) or shots < 0:
-        raise OptionError(f"{task}: --num_fewshot {shots!r}: expected a whole number from 0")
+        raise UserError(f"{task}: --num_fewshot {shots!r}: expected a whole number from 0")
     try:
         pool = load_exemplars(options=options, benchmark=benchmark)
         fewer = {}
@@ -91,8 +92,8 @@ def load_sampler(
             pool.check(questions.values(), shots)
         else:
             fewer = pool.fewer(questions.values(), shots)
-    except (BenchmarkError, ExemplarError) as error:
-        raise OptionError(f"{task}: --num_fewshot {shots}: {error}") from None
+    except UserError as error:
+        raise UserError(f"{task}: --num_fewshot {shots}: {error}") from None
     sampler = ExemplarSampler(pool, questions, *seeds)
     sampler.fewest = min(fewer.values(), default=shots)
     if fewer:

@@ -20,12 +20,12 @@ from lm_eval.api.instance import Instance
 from lm_eval.api.model import CacheHook, CachingLM, hash_args
 from sqlitedict import SqliteDict
 
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.forwarding import ask
 from lm_eval_cora.harness.limits import is_sampled
 from lm_eval_cora.harness.log import logger
 from lm_eval_cora.harness.payloads import is_served, is_vllm, listed_model, replicas_of_vllm
 from lm_eval_cora.harness.served import NoAnswer
-from lm_eval_cora.options import OptionError
 
 _TRANSPORT = {"num_concurrent", "max_retries", "timeout", "verify_certificate", "ca_cert_path", "auth_token", "header"}
 """Model arguments about the transport of requests, which do not change answers."""
@@ -81,16 +81,16 @@ class AnswerCache(CachingLM):  # type: ignore[misc]  # the harness ships no type
             path: The file. Only one process may use it at a time.
 
         Raises:
-            OptionError: If the file cannot be opened, or another run uses it.
+            UserError: If the file cannot be opened, or another run uses it.
         """
         check_cache(path)
         self._lock = FileLock(f"{path}.lock")
         try:
             self._lock.acquire(blocking=False)
         except Timeout:
-            raise OptionError(f"{path}: another run is using this file") from None
+            raise UserError(f"{path}: another run is using this file") from None
         except (OSError, NotImplementedError) as error:  # a file system without locks
-            raise OptionError(f"{path}: cannot lock the file for the answers: {error}") from None
+            raise UserError(f"{path}: cannot lock the file for the answers: {error}") from None
         # Do not call the base class: it commits after each answer, which can take longer than the answer.
         self.lm, self.cache_db = lm, path
         self.dbdict = SqliteDict(path, outer_stack=False)  # recording the stack takes longer than writing an answer
@@ -235,7 +235,7 @@ def check_output(output_path: str) -> None:
     """Check that results can be written.
 
     Raises:
-        OptionError: If the folder cannot be written to.
+        UserError: If the folder cannot be written to.
     """
     folder = output_folder(output_path)
     try:
@@ -243,7 +243,7 @@ def check_output(output_path: str) -> None:
         with TemporaryFile(dir=folder):
             pass
     except OSError as error:
-        raise OptionError(
+        raise UserError(
             f"--output_path {output_path}: cannot write to {folder}: {error.strerror}. Choose a folder that you may "
             "write to"
         ) from None
@@ -256,7 +256,7 @@ def check_cache(path: str) -> None:
         path: The file.
 
     Raises:
-        OptionError: If the file cannot be opened, is not a cache of answers, or is locked.
+        UserError: If the file cannot be opened, is not a cache of answers, or is locked.
     """
     try:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
@@ -266,7 +266,7 @@ def check_cache(path: str) -> None:
             database.execute("SELECT key, value FROM unnamed LIMIT 1")
             database.execute("COMMIT")
     except (OSError, sqlite3.Error) as error:
-        raise OptionError(f"{path}: cannot store answers in this file: {error}") from None
+        raise UserError(f"{path}: cannot store answers in this file: {error}") from None
 
 
 def _stamps(value: Any) -> list[tuple[str, int, int]]:

@@ -9,10 +9,10 @@ from typing import Any
 from lm_eval.api.instance import Instance
 
 from lm_eval_cora.answers.head import opens_reasoning
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.forwarding import ask, behind
 from lm_eval_cora.harness.log import logger
 from lm_eval_cora.harness.questions import task_of
-from lm_eval_cora.options import OptionError
 from lm_eval_cora.reading import Response, Skipped
 
 _LEAST_ROOM, _SHARE_OF_ROOM = 4, 8
@@ -27,14 +27,14 @@ def check_limits(limits: Sequence[int], budget: int | None) -> None:
     """Check token limits that will be used one after the other.
 
     Raises:
-        OptionError: If they are not increasing positive integers, or there are several and a budget.
+        UserError: If they are not increasing positive integers, or there are several and a budget.
     """
     if any(isinstance(limit, bool) or not isinstance(limit, int) or limit < 1 for limit in limits):
-        raise OptionError(f"--max_gen_toks {_listed(limits)}: expected whole numbers from 1")
+        raise UserError(f"--max_gen_toks {_listed(limits)}: expected whole numbers from 1")
     if list(limits) != sorted(set(limits)):
-        raise OptionError(f"--max_gen_toks {_listed(limits)}: expected increasing limits, such as 32,512")
+        raise UserError(f"--max_gen_toks {_listed(limits)}: expected increasing limits, such as 32,512")
     if len(limits) > 1 and budget is not None:
-        raise OptionError(
+        raise UserError(
             f"--max_gen_toks {_listed(limits)}: several limits send some requests again, but --budget {budget} counts "
             "each request once. Pass one limit, or --target-stderr instead of the budget"
         )

@@ -36,8 +36,8 @@ def load_benchmark(*, options: Options, benchmark: Benchmark) -> datasets.Datase
         digest of all questions of the source, before the options select some.
 
     Raises:
-        BenchmarkError: If the source cannot be loaded, or its rows cannot be turned into questions.
-        OptionError: If a category does not exist, or no question is left.
+        UserError: If the source cannot be loaded, its rows cannot be turned into questions, a category does not exist,
+            or no question is left.
     """
     chosen, questions = load_questions(benchmark, options)
     rows = {question.id: _to_row(question) for question in questions}
@@ -59,7 +59,7 @@ def load_exemplars(*, options: Options, benchmark: Benchmark) -> ExemplarPool:
         The pool.
 
     Raises:
-        BenchmarkError: If the source cannot be loaded, or its rows cannot be turned into questions.
+        UserError: If the source cannot be loaded, or its rows cannot be turned into questions.
     """
     scored, own = benchmark.source.split, benchmark.source.fewshot_split
     split = scored if options.data_files else own or scored

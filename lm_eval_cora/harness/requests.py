@@ -7,7 +7,7 @@ from heapq import heapreplace
 from math import ceil, inf
 from typing import Any
 
-from lm_eval_cora.options import OptionError
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.question import is_encodable
 from lm_eval_cora.reading import SKIPPED_IN_SAMPLES, Response, Skipped
 
@@ -46,7 +46,7 @@ def chosen_docs(
         The numbers of the docs.
 
     Raises:
-        OptionError: If a number is out of range, or there are fewer docs than ranks.
+        UserError: If a number is out of range, or there are fewer docs than ranks.
 
     Example:
         >>> docs = [{"question_id": question} for question in "aabb"]
@@ -55,11 +55,11 @@ def chosen_docs(
     """
     questions = list(dict.fromkeys(doc["question_id"] for doc in docs))
     if limit is not None and not 0 < limit < inf:
-        raise OptionError(
+        raise UserError(
             f"{task}: --limit {limit:g}: expected a number of questions from 1, or a share of them between 0 and 1"
         )
     if outside := [number for number in samples or () if type(number) is not int or not 0 <= number < len(questions)]:
-        raise OptionError(
+        raise UserError(
             f"{task}: --samples {outside[0]!r}: expected the number of a question, from 0 to {len(questions) - 1}"
         )
     if samples:
@@ -70,7 +70,7 @@ def chosen_docs(
     asked = [number for number, doc in enumerate(docs) if doc["question_id"] in chosen]
     if world_size > len(asked):
         # The harness would raise on the ranks without requests, while the others wait forever.
-        raise OptionError(
+        raise UserError(
             f"{task}: expected at least one variant per process, got {len(asked)} variants for {world_size} processes. "
             f"Ask more questions, or start at most {len(asked)} processes"
         )

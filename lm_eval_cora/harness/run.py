@@ -17,7 +17,7 @@ from lm_eval.models.api_models import TemplateAPI
 from lm_eval.tasks import TaskManager
 from lm_eval.utils import setup_logging
 
-from lm_eval_cora.benchmarks import BenchmarkError
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.asking import AskingLM
 from lm_eval_cora.harness.back_ends import (
     check_chat_template,
@@ -41,7 +41,6 @@ from lm_eval_cora.harness.dry_run import check_tasks, silence
 from lm_eval_cora.harness.kept import AnswerCache, cache_file, check_cache, check_output, default_cache, weights_of
 from lm_eval_cora.harness.log import logger
 from lm_eval_cora.harness.served import patient
-from lm_eval_cora.options import OptionError
 
 
 class RunDied(Exception):
@@ -70,12 +69,12 @@ class _Run:
         """Check, before the model is built, that results and answers can be written.
 
         Raises:
-            OptionError: If they cannot be written, or if options contradict each other.
+            UserError: If they cannot be written, or if options contradict each other.
         """
         if self.settings.output_path:
             check_output(self.settings.output_path)
         if self.settings.use_cache and not self.keeps:
-            raise OptionError("--no_cache and --use_cache contradict each other. Remove one of them")
+            raise UserError("--no_cache and --use_cache contradict each other. Remove one of them")
         if self.settings.use_cache:
             with self._naming_the_option():
                 check_cache(cache_file(self.settings.use_cache))
@@ -92,7 +91,7 @@ class _Run:
             name = default_cache(settings.output_path, settings.model, settings.model_args, weights_of(model))
             try:
                 self.cache = AnswerCache(model, cache_file(name, model.rank))
-            except OptionError as error:  # the user did not ask for this file
+            except UserError as error:  # the user did not ask for this file
                 logger.warning("%s. Answers will not be kept. To use another file, pass --use_cache FILE", error)
                 self.keeps = False
                 return model
@@ -108,8 +107,8 @@ class _Run:
     def _naming_the_option(self) -> Iterator[None]:
         try:
             yield
-        except OptionError as error:
-            raise OptionError(f"--use_cache {self.settings.use_cache}: {error}. Use another file") from None
+        except UserError as error:
+            raise UserError(f"--use_cache {self.settings.use_cache}: {error}. Use another file") from None
 
     def died(self, what: str) -> RunDied:
         """The error for a run that ended early. It says how to continue."""
@@ -161,8 +160,7 @@ def run(
         verbose: Whether to log each wave of requests.
 
     Raises:
-        OptionError: If a task or an option is wrong, before the first request.
-        BenchmarkError: If the questions cannot be loaded, before the model is built.
+        UserError: If a task or an option is wrong, or the questions cannot be loaded, before the first request.
         RunDied: If the run ends later without results.
     """
     setup_logging()
@@ -172,7 +170,7 @@ def run(
         settings = _configured(given)
     if limits and (given_twice := {"max_gen_toks", *TOKEN_LIMITS}.intersection(settings.gen_kwargs)):
         message = f"--max_gen_toks and --gen_kwargs {min(given_twice)} both limit the tokens. Remove one of them"
-        raise OptionError(message)
+        raise UserError(message)
     this = _Run(settings, keeps, command)
     this.check_disk()
     back_end = _back_end(settings.model)
@@ -222,7 +220,7 @@ def _explained(this: _Run) -> Iterator[None]:
     """
     try:
         yield
-    except (OptionError, BenchmarkError):  # before the first request
+    except UserError:  # before the first request
         raise
     except KeyboardInterrupt as error:
         raise this.died("stopped by Ctrl-C") from error
@@ -250,19 +248,19 @@ def _configured(given: Namespace) -> EvaluatorConfig:
         with silence(), redirect_stdout(StringIO()):  # it prints the content of the file, and the run prints it again
             return EvaluatorConfig.from_cli(given)
     except (ValueError, TypeError, OSError) as error:
-        raise OptionError(str(error)) from error
+        raise UserError(str(error)) from error
 
 
 def _back_end(name: str) -> type:
     """The harness' class of a back end.
 
     Raises:
-        OptionError: If it does not exist, or a package that it needs is missing.
+        UserError: If it does not exist, or a package that it needs is missing.
     """
     try:
         back_end: type = get_model(name)
     except ValueError as error:
-        raise OptionError(f"--model {name}: {error}") from None
+        raise UserError(f"--model {name}: {error}") from None
     except Exception as error:
         raise model_error(name, {}, error) from error
     return patient(back_end) if issubclass(back_end, TemplateAPI) else back_end
@@ -277,7 +275,7 @@ def _maker(
     def made(*given: Any, **named: Any) -> AskingLM:
         try:
             model = make(*given, **named)
-        except OptionError:  # from the other class method, which this one calls
+        except UserError:  # from the other class method, which this one calls
             raise
         except (Exception, SystemExit) as error:
             raise model_error(settings.model, settings.model_args, error) from error

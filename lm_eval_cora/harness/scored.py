@@ -12,6 +12,7 @@ from typing import Any
 from lm_eval.api.task import ConfigurableTask
 
 from lm_eval_cora.answers.head import after_reasoning, is_reasoning
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.advice import Conditions, advise_on_invalid
 from lm_eval_cora.harness.compat import (
     RecordCell,
@@ -39,7 +40,7 @@ from lm_eval_cora.harness.scoring import CHECKER, score_response, spread, writte
 from lm_eval_cora.metrics.entries import compute
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.metrics.two_phase import phases_of
-from lm_eval_cora.options import OptionError, Options
+from lm_eval_cora.options import Options
 from lm_eval_cora.probes import Probe
 from lm_eval_cora.randomness import draw
 from lm_eval_cora.reading import (
@@ -98,7 +99,7 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
         except Exception as error:
             record = error
         if not isinstance(record, Record):
-            raise OptionError(
+            raise UserError(
                 f"{self.task_name}: process_results: expected a Record for an empty response, got {record!r}"
             )
 

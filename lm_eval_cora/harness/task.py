@@ -13,7 +13,7 @@ from lm_eval.defaults import DEFAULT_OTHER_SEED
 from tqdm import tqdm
 
 from lm_eval_cora import metrics
-from lm_eval_cora.benchmarks import BenchmarkError
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.formats import format_of
 from lm_eval_cora.harness import docs
 from lm_eval_cora.harness.asking import AskingLM
@@ -62,7 +62,6 @@ from lm_eval_cora.metrics.entries import (
     is_known_early,
 )
 from lm_eval_cora.metrics.estimate import for_json
-from lm_eval_cora.options import OptionError
 from lm_eval_cora.question import Form
 from lm_eval_cora.reading import skipped
 from lm_eval_cora.records import Record
@@ -124,15 +123,15 @@ class CoraTask(ScoredTask):
         try:
             super().__init__(config=config)
             self.construct_requests(self.task_docs[0], "", metadata=(config["task"], 0, 1))
-        except (OptionError, BenchmarkError):
+        except UserError:
             raise
         except Exception as error:
-            raise OptionError(
+            raise UserError(
                 f"{config['task']}: the task file cannot be used: {in_a_line(error)}. If the file is your own, "
                 "compare its settings with the fragments that it includes"
             ) from error
         if not config["metric_list"]:
-            raise OptionError(
+            raise UserError(
                 f"{config['task']}: metric_list: expected at least one metric for the table, got none for the form "
                 f"{self._form!r} with the options {self._options.changed()}. Add a metric of this form without "
                 "`table: false`, and with `sampled` if the option 'variants' is set"
@@ -220,7 +219,7 @@ class CoraTask(ScoredTask):
             limit: Number of questions, or a share of them below 1. None for all.
 
         Raises:
-            OptionError: If the task cannot run.
+            UserError: If the task cannot run.
         """
         self.prepare(None, limit=limit)
         shots = self.config.num_fewshot or 0
@@ -236,7 +235,7 @@ class CoraTask(ScoredTask):
             **arguments: The arguments of `build_all_requests`.
 
         Raises:
-            OptionError: If the task cannot run.
+            UserError: If the task cannot run.
         """
         docs = self.test_docs()
         self._selected = {number: docs[number] for number in chosen_docs(self.task_name, docs, **arguments)}
@@ -413,5 +412,5 @@ def _naming(task: str) -> Iterator[None]:
     """Put the name of the task before an error about options."""
     try:
         yield
-    except OptionError as error:
-        raise OptionError(f"{task}: {error}") from None
+    except UserError as error:
+        raise UserError(f"{task}: {error}") from None

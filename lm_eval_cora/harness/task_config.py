@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from lm_eval_cora.benchmarks import Benchmark, BenchmarkError
+from lm_eval_cora.benchmarks import Benchmark
 from lm_eval_cora.benchmarks.declarations import declared
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness import docs
-from lm_eval_cora.options import OptionError, Options
+from lm_eval_cora.options import Options
 from lm_eval_cora.probes import PROBES, Probe
 
 OWN_KEYS = ("class", "reader", "probe", "benchmark")
@@ -25,13 +26,13 @@ def probe_of(config: Mapping[str, Any]) -> Probe:
     if isinstance(hook, Probe):
         return hook
     if hook not in (None, docs.process_docs):
-        raise OptionError(
+        raise UserError(
             f"{config['task']}: process_docs: expected {docs.__name__}.process_docs, and the name of a probe in "
             f"`probe`; got {hook!r} (in the task file). CONTRIBUTING.md explains how to add a probe"
         )
     if not isinstance(name, str) or name not in PROBES:
         expected = ", ".join(PROBES)
-        raise OptionError(f"{config['task']}: probe: expected one of {expected}, got {name!r} (in the task file)")
+        raise UserError(f"{config['task']}: probe: expected one of {expected}, got {name!r} (in the task file)")
     return PROBES[name]
 
 
@@ -39,7 +40,7 @@ def options_of(config: Mapping[str, Any]) -> Options:
     """The options of a task. The reader in the task file is used if the user does not set one.
 
     Raises:
-        OptionError: If an option is unknown or has a wrong value.
+        UserError: If an option is unknown or has a wrong value.
     """
     given = (config.get("metadata") or {}).get("cora")
     if "reader" in config and (given is None or isinstance(given, Mapping)):
@@ -51,23 +52,23 @@ def benchmark_of(config: Mapping[str, Any], options: Options) -> Benchmark:
     """The benchmark that the task file and the options of the user declare.
 
     Raises:
-        OptionError: If there is none, or its declaration is wrong.
+        UserError: If there is none, or its declaration is wrong.
     """
     task = config["task"]
     if "benchmark" not in config:
-        raise OptionError(
+        raise UserError(
             f"{task}: expected `benchmark` in the task file. Include a benchmark of this package, or add `benchmark` "
             "with the keys `hub` or `data_files`, `split`, `question`, `choices`, `answer`"
         )
     if others := sorted(_REPLACED.intersection(config)):
-        raise OptionError(
+        raise UserError(
             f"{task}: {', '.join(others)} in the task file: since version 0.2, `benchmark` sets the source of the "
             "questions and how they are read. Remove the other keys"
         )
     try:
         return declared(config["benchmark"], options.declared, options.data_files)
-    except BenchmarkError as error:
-        raise OptionError(f"{task}: {error}") from None
+    except UserError as error:
+        raise UserError(f"{task}: {error}") from None
 
 
 def in_the_language_of(benchmark: Benchmark, options: Options) -> Options:

@@ -9,11 +9,12 @@ from pathlib import Path
 import lm_eval.tasks
 
 from lm_eval_cora.benchmarks import Benchmark
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.expansion import read_templates
 from lm_eval_cora.messages import described
-from lm_eval_cora.options import OptionError, Options
+from lm_eval_cora.options import Options
 from lm_eval_cora.probes.prompts import SINGLE_LETTER
-from lm_eval_cora.prompting.template import TemplateError, Templates, make_templates, own_templates
+from lm_eval_cora.prompting.template import Templates, make_templates, own_templates
 
 _SCORE = Path(lm_eval.tasks.__file__).parent / "score"
 
@@ -32,7 +33,7 @@ def templates_of(benchmark: Benchmark | None, options: Options) -> Templates:
         The user's templates, or else SCORE's for this benchmark, or else those of this package.
 
     Raises:
-        OptionError: If a file is missing or invalid.
+        UserError: If a file is missing or invalid.
     """
     if options.templates is not None:
         return read_templates(Path(options.templates), has_options=benchmark is None or benchmark.has_options)
@@ -45,7 +46,7 @@ def score_templates(benchmark: Benchmark) -> Templates:
     """SCORE's ten templates, read from the installed harness.
 
     Raises:
-        OptionError: If they cannot be read, or the fixed template is not among the ten.
+        UserError: If they cannot be read, or the fixed template is not among the ten.
     """
     path = _SCORE / str(benchmark.score_templates) / "prompt_templates.json"
     where = f"SCORE's templates for {benchmark.name}, in the installed harness (lm-eval {version('lm-eval')}), {path}"
@@ -61,10 +62,10 @@ def score_templates(benchmark: Benchmark) -> Templates:
             for entry in file["prompt_robustness"]
         ]
         if len(fixed) != 1 or sum(entry["fixed"] for entry in entries) != 1:
-            raise TemplateError("expected one of the ten templates to be the fixed one")
+            raise UserError("expected one of the ten templates to be the fixed one")
         return make_templates(entries, has_options=benchmark.has_options)
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise OptionError(
+        raise UserError(
             f"{where}: cannot be read: {described(error)}. lm-eval 0.4.12 and 0.4.13 contain them: "
             "install one of these versions, or pass your own file with the option 'templates'"
         ) from None

@@ -10,10 +10,10 @@ from tqdm import tqdm
 
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.equivalence import EquivalenceChecker
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.leaderboard.boards import Board, boards_of, one_per_model
 from lm_eval_cora.leaderboard.entries import Entry, entry_of
 from lm_eval_cora.leaderboard.records import find_records
-from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.answers_file import TASK, is_answers_file, read_answers_file
 from lm_eval_cora.report.compare import how_asked
 from lm_eval_cora.report.data import Asked, labels
@@ -39,7 +39,7 @@ class Sources:
         notes: Messages about the files, such as those that cannot be used.
 
     Raises:
-        ReportError: If a path does not exist or cannot be read, if no path has a run or a record, or if a path with a
+        UserError: If a path does not exist or cannot be read, if no path has a run or a record, or if a path with a
             label has several models.
     """
 
@@ -58,7 +58,7 @@ class Sources:
             "--format every-eval-ever"
         )
         if not (self._files or self._records or self._answers):
-            raise ReportError(f"{self._nothing}{''.join(f'. {note[:1].upper()}{note[1:]}' for note in self.notes[:1])}")
+            raise UserError(f"{self._nothing}{''.join(f'. {note[:1].upper()}{note[1:]}' for note in self.notes[:1])}")
         models = [*(file.model for file in self._files), *(entry.model for entry in self._records)]
         names = short_names([*models, *(name for _, name in self._answers)])
         self._files = [replace(file, model=names[file.model]) for file in self._files]
@@ -97,7 +97,7 @@ class Sources:
             The boards; those of the task with the most models come first.
 
         Raises:
-            ReportError: If a file cannot be read, or no run has a score.
+            UserError: If a file cannot be read, or no run has a score.
         """
         tasks = sorted({*(file.task for file in self._files), *(entry.name for entry in self._records)})
         boards: list[Board] = []
@@ -113,9 +113,9 @@ class Sources:
                 found += len(entries)
                 boards += self._boards(entries)
         if not (found or self.notes):  # all samples are of other tasks
-            raise ReportError(self._nothing)
+            raise UserError(self._nothing)
         if not boards:
-            raise ReportError(f"no run has a score{f': {self.notes[0]}' if self.notes else ''}")
+            raise UserError(f"no run has a score{f': {self.notes[0]}' if self.notes else ''}")
         most: dict[str, int] = {}
         for board in boards:
             most[board.task] = max(most.get(board.task, 0), len(board.rows))

@@ -31,7 +31,7 @@ def find_records(path: Path) -> tuple[list[Entry], list[str]]:
         The entries, and a message for each record that cannot be used.
 
     Raises:
-        ReportError: If a folder cannot be read.
+        UserError: If a folder cannot be read.
     """
     if path.is_dir():
         files = files_in(path, lambda name: name.endswith(".json") and not name.startswith("results_"))

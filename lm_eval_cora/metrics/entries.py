@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from functools import lru_cache, partial
 from typing import Any, get_args
 
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.formats import BOXED
 from lm_eval_cora.metrics.accuracy import bmca, exact_level, mcqa
 from lm_eval_cora.metrics.arrays import despite_skipped
@@ -13,7 +14,6 @@ from lm_eval_cora.metrics.consistency import ci, cora
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.metrics.orders import acc_h
 from lm_eval_cora.metrics.two_phase import estimate, phases_of
-from lm_eval_cora.options import OptionError
 from lm_eval_cora.probes.prompts import SINGLE_LETTER
 from lm_eval_cora.question import Form
 from lm_eval_cora.responses import ResponseTable
@@ -172,17 +172,17 @@ def check_metrics(task: str, entries: Any) -> None:
         entries: Its `metric_list`, or None.
 
     Raises:
-        OptionError: If there are no entries, or an entry cannot be computed.
+        UserError: If there are no entries, or an entry cannot be computed.
     """
     if not entries:
-        raise OptionError(f"{task}: metric_list is missing. Copy the metrics that you need from _probes/divergent.yaml")
+        raise UserError(f"{task}: metric_list is missing. Copy the metrics that you need from _probes/divergent.yaml")
     for entry in entries:
         try:
             usable = _is_usable(entry)
         except Exception:  # the function and its parameters may be anything
             usable = False
         if not usable:
-            raise OptionError(
+            raise UserError(
                 f"{task}: metric_list: {entry!r} is not a metric of this task. Expected `aggregation` with a function "
                 "of lm_eval_cora.metrics, and its parameters as other keys. See the examples in _probes/"
             )

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.formats import FORMATS
 from lm_eval_cora.messages import counted, first_few
 from lm_eval_cora.metrics.entries import is_known_early
@@ -25,7 +26,6 @@ from lm_eval_cora.planning.sample_size import (
 )
 from lm_eval_cora.planning.typical import CORRELATION, METRICS, QUESTIONS, chosen, estimate_of
 from lm_eval_cora.question import shorten
-from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.compare import not_comparable
 from lm_eval_cora.report.content import Cell, Table
 from lm_eval_cora.report.headline import lead_of
@@ -122,7 +122,7 @@ def plan_typical(goal: Goal) -> list[Plan]:
         Three plans: for the models that need the fewest, a middle number of, and the most questions.
 
     Raises:
-        ReportError: If the metric does not follow from the paper's tables.
+        UserError: If the metric does not follow from the paper's tables.
 
     Example:
         >>> [plan.questions for plan in plan_typical(Goal(0.02))]
@@ -130,7 +130,7 @@ def plan_typical(goal: Goal) -> list[Plan]:
     """
     metric = goal.metric or "cora"
     if metric not in METRICS:
-        raise ReportError(
+        raise UserError(
             f"--metric {metric}: typical values exist for {', '.join(METRICS)} only.{did_you_mean(metric, METRICS)} "
             "Pass a run with --from OUT for another metric"
         )
@@ -168,16 +168,16 @@ def plan_runs(runs: Sequence[Run], goal: Goal) -> tuple[list[Plan], list[str]]:
         A plan per task, and messages about tasks that were left out.
 
     Raises:
-        ReportError: If there are more than two models, two models cannot be compared, or no task has the metric.
+        UserError: If there are more than two models, two models cannot be compared, or no task has the metric.
     """
     models = list(dict.fromkeys(run.model for run in runs))
     if len(models) > 2:
-        raise ReportError(
+        raise UserError(
             f"--from: expected the runs of one or two models, got {len(models)}: {first_few(map(shorten, models))}"
         )
     names = " and ".join(map(shorten, models))
     if len(models) == 2 and goal.correlation is not None:
-        raise ReportError(
+        raise UserError(
             f"--correlation {goal.correlation:g}: expected one model, got {names}, whose correlation is "
             "measured. Leave --correlation out, or pass one --from"
         )
@@ -186,7 +186,7 @@ def plan_runs(runs: Sequence[Run], goal: Goal) -> tuple[list[Plan], list[str]]:
         by_task.setdefault(run.task, []).append(run)
     groups = [group for group in by_task.values() if len(group) == len(models)]
     if not groups:
-        raise ReportError(f"--from: {names} have no task in common")
+        raise UserError(f"--from: {names} have no task in common")
     _check_metric(goal.metric, groups)
     alone = [group[0] for group in by_task.values() if len(group) < len(models)]
     notes = [f"{run.task}: left out, because only {shorten(run.model)} has it" for run in alone]
@@ -205,14 +205,14 @@ def plan_runs(runs: Sequence[Run], goal: Goal) -> tuple[list[Plan], list[str]]:
                 f"{off:.0%}"
             )
     if not plans:
-        raise ReportError(f"--from: nothing can be planned. {'. '.join(notes)}")
+        raise UserError(f"--from: nothing can be planned. {'. '.join(notes)}")
     return plans, notes
 
 
 def _check_metric(metric: str, groups: Sequence[Sequence[Run]]) -> None:
     known = list(dict.fromkeys(name for group in groups for run in group for name in run.estimates))
     if metric and metric not in known:
-        raise ReportError(
+        raise UserError(
             f"--metric {metric}: there is no such metric.{did_you_mean(metric, known)} The metrics are "
             f"{', '.join(known)}"
         )
@@ -240,7 +240,7 @@ def _cannot_plan(group: Sequence[Run], metric: str) -> str:
 def _needed(contrast: Contrast, goal: Goal) -> int:
     found = questions_needed(contrast, goal.difference, 0.0, goal.power, goal.level)
     if found is None:
-        raise ReportError(f"--difference {goal.difference:g}: no number of questions finds it. Choose a larger one")
+        raise UserError(f"--difference {goal.difference:g}: no number of questions finds it. Choose a larger one")
     return max(_FEWEST, found)
 
 

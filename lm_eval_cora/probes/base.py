@@ -35,7 +35,7 @@ class Probe:
         name: Name of the probe in task files and in the signature.
         study: The paper of the probe. Probes of the same study run together and accept each other's options.
         summary: A short description for the report.
-        expand: Function that makes the variants of a question. It raises an OptionError if it cannot.
+        expand: Function that makes the variants of a question. It raises an UserError if it cannot.
         formats: Name of the answer format for each form of the probe. Some kinds may use another format.
         kinds: A sentence about each kind of variant, for the report. Empty if the kinds are names of templates.
         options: Names of the options that change its variants, except those that all probes share.

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import permutations
 
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.formats import BEST_ANSWER, LETTER
-from lm_eval_cora.options import OptionError, Orders
+from lm_eval_cora.options import Orders
 from lm_eval_cora.probes.base import Probe, Setting
 from lm_eval_cora.prompting.template import Template
 from lm_eval_cora.question import LETTERS, Question
@@ -46,7 +47,7 @@ def order(question: Question, *, orders: Orders = "swap", template: Template | N
         The variants. Their kinds name the position of the right option.
 
     Raises:
-        OptionError: If `orders` is `all` and the question has more than five options.
+        UserError: If `orders` is `all` and the question has more than five options.
 
     Example:
         >>> question = Question("q1", "What is frozen water?", ("Steam", "Ice", "Fog"), 1)
@@ -83,7 +84,7 @@ def _arrangements(question: Question, orders: Orders) -> Sequence[tuple[int, ...
         return [source[start:] + source[:start] for start in source]
     if orders == "all":
         if count > MOST_OPTIONS_FOR_ALL:
-            raise OptionError(
+            raise UserError(
                 f"question {question.id!r} has {count} options, but 'orders: all' expects at most "
                 f"{MOST_OPTIONS_FOR_ALL} (120 orders). Set the option 'orders' to swap or cyclic."
             )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.formats import BEST_ANSWER
-from lm_eval_cora.options import OptionError
 from lm_eval_cora.probes.base import Probe, Setting
 from lm_eval_cora.probes.unaltered import unaltered
 from lm_eval_cora.prompting.template import Templates
@@ -42,7 +42,7 @@ def _expand(question: Question | OpenQuestion, setting: Setting) -> list[Variant
     templates = setting.templates
     compared = {template.name for template in templates.all} - {SINGLE_LETTER}
     if len(compared) < 2:
-        raise OptionError(
+        raise UserError(
             f"option 'templates': expected at least two templates besides {SINGLE_LETTER!r}, because the prompts probe "
             f"compares their answers, got {len(compared)}. Add templates to the file."
         )

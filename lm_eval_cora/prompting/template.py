@@ -15,6 +15,7 @@ from jinja2 import Template as JinjaTemplate
 from jinja2 import TemplateError as JinjaError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.question import LETTERS, is_encodable, lettered, shorten
 
 _OPTION = "\n{letter}. {option}"
@@ -24,10 +25,6 @@ _KEYS = {"name", "prompt", "options_format", "fixed"}
 
 
 _SANDBOX = ImmutableSandboxedEnvironment(undefined=StrictUndefined)
-
-
-class TemplateError(ValueError):
-    """Invalid prompt templates."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +118,7 @@ def check_own_prompt(text: str, examples: Mapping[str, tuple[str, Sequence[str]]
         examples: Question and printed options of a variant, by the name of its answer format.
 
     Raises:
-        TemplateError: If the template cannot be compiled or rendered, does not print the question and each option, or
+        UserError: If the template cannot be compiled or rendered, does not print the question and each option, or
             asks for two kinds of answers in the same words.
     """
     for ask, (stem, choices) in examples.items():
@@ -130,16 +127,14 @@ def check_own_prompt(text: str, examples: Mapping[str, tuple[str, Sequence[str]]
                 OwnPrompt("own", text, ask=other).render(stem, choices) for other in {ask: 1, **examples}
             )
         except (JinjaError, TypeError, ValueError, ArithmeticError, LookupError) as error:
-            raise TemplateError(
+            raise UserError(
                 f"{str(error).rstrip('.')}. The variables are question, options, letters, category and ask"
             ) from None
         if missing := [part for part in (stem, *choices) if part.strip() not in rendered]:
-            raise TemplateError(
-                f"expected the question and each option in the prompt, {shorten(missing[0])!r} is missing"
-            )
+            raise UserError(f"expected the question and each option in the prompt, {shorten(missing[0])!r} is missing")
         if rendered in others:
             listed = ", ".join(repr(name) for name in examples)
-            raise TemplateError(
+            raise UserError(
                 f"expected other words if the variable `ask` is {ask!r}. It is one of {listed} in this task, as in "
                 "{% if ask == 'yes_no' %}...{% endif %}"
             )
@@ -164,7 +159,7 @@ def make_templates(entries: object, *, has_options: bool) -> Templates:
         The templates, in the given order.
 
     Raises:
-        TemplateError: If an entry is invalid, two templates have the same name, or more than one is fixed.
+        UserError: If an entry is invalid, two templates have the same name, or more than one is fixed.
 
     Example:
         >>> entries = [{"prompt": "{question}{options} Step by step!"}, {"prompt": "Now: {question}{options}"}]
@@ -172,21 +167,21 @@ def make_templates(entries: object, *, has_options: bool) -> Templates:
         ['1_question_first_step_by_step', '2_question_last']
     """
     if not isinstance(entries, list) or not entries:
-        raise TemplateError(f"expected a list of templates, got {shorten(repr(entries))}")
+        raise UserError(f"expected a list of templates, got {shorten(repr(entries))}")
     templates, fixed = [], []
     for number, entry in enumerate(entries, 1):
         try:
             template = _make(entry, number, has_options)
         except (TypeError, ValueError) as error:
-            raise TemplateError(f"template {number}: {error}") from None
+            raise UserError(f"template {number}: {error}") from None
         templates.append(template)
         if entry.get("fixed"):
             fixed.append(template)
     names = [template.name for template in templates]
     if len(set(names)) < len(names):
-        raise TemplateError(f"two templates have the same name: {', '.join(names)}")
+        raise UserError(f"two templates have the same name: {', '.join(names)}")
     if len(fixed) > 1:
-        raise TemplateError(f"expected at most one template with 'fixed': true, got {len(fixed)}")
+        raise UserError(f"expected at most one template with 'fixed': true, got {len(fixed)}")
     return Templates(tuple(templates), (fixed or templates)[0])
 
 

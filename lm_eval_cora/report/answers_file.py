@@ -16,9 +16,9 @@ from lm_eval_cora.answer_metrics import ENTRIES, NEED_THE_ORIGINAL, compute_answ
 from lm_eval_cora.answer_rows import AnswerRows, read_answers
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.data import Data
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.messages import first_few
 from lm_eval_cora.metrics.entries import Entry
-from lm_eval_cora.options import OptionError
 from lm_eval_cora.probes.base import Probe, Setting
 from lm_eval_cora.records import Record
 from lm_eval_cora.report.answer_records import AnswerRecords
@@ -111,7 +111,7 @@ def read_answers_file(path: Path, reader: Reader | None = None) -> AnswersRun:
         The answers as a run. The model has the name of the file.
 
     Raises:
-        ReportError: If the file cannot be read, a column is missing, or a value is wrong.
+        UserError: If the file cannot be read, a column is missing, or a value is wrong.
     """
     rows = read_answers(path)
     records = AnswerRecords(rows)
@@ -175,7 +175,7 @@ def _probe(rows: AnswerRows, records: AnswerRecords) -> Probe:
 
 
 def _cannot_expand(question: Any, setting: Setting) -> Any:
-    raise OptionError(f"{TASK}: the variants of a file of answers cannot be made again")
+    raise UserError(f"{TASK}: the variants of a file of answers cannot be made again")
 
 
 def not_the_same(before: Run, after: Run) -> str:

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from lm_eval_cora.answers import Reader
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.messages import counted
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, for_json
 from lm_eval_cora.metrics.paired import Compared
 from lm_eval_cora.metrics.several import Pair, pairwise
-from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.compare import (
     as_json,
     as_table,
@@ -108,7 +108,7 @@ def compare_models(
         The comparisons.
 
     Raises:
-        ReportError: If there is only one model, the models have no task in common, or an argument names nothing.
+        UserError: If there is only one model, the models have no task in common, or an argument names nothing.
     """
     contestants = read_contestants(paths, reader, labels)
     order = _with_baseline_first(contestants, baseline)
@@ -116,7 +116,7 @@ def compare_models(
     others, also_alone = matched_documents([contestant.documents for contestant in order])
     if not groups and not others:
         tasks = [f"{c.name} has {', '.join(c.tasks)}" for c in contestants]
-        raise ReportError(f"there is no task in common: {'; '.join(tasks)}")
+        raise UserError(f"there is no task in common: {'; '.join(tasks)}")
     check_metrics(metrics, [*groups, *others])
     found = Comparisons()
     for group in _with(order[0], groups, found, baseline):
@@ -142,7 +142,7 @@ def _with_baseline_first(contestants: Sequence[Contestant], baseline: str | None
     if len(chosen) != 1:
         names = [c.name for c in contestants]
         found = f"{len(chosen)} models" if chosen else "none"
-        raise ReportError(
+        raise UserError(
             f"--baseline {baseline}: expected the path or name of one model, got {found}."
             f"{did_you_mean(baseline, names)} The models are {', '.join(names)}"
         )
@@ -161,11 +161,11 @@ def _with(
 
 
 def check_metrics(metrics: Sequence[str], groups: Sequence[Sequence[_Compares]]) -> None:
-    """Raise a ReportError if a metric that the user names is in none of the runs."""
+    """Raise a UserError if a metric that the user names is in none of the runs."""
     known = list(dict.fromkeys(name for group in groups for run in group for name in run.estimates))
     for name in metrics:
         if name not in known:
-            raise ReportError(
+            raise UserError(
                 f"--metric {name}: there is no such metric.{did_you_mean(name, known)} The metrics are "
                 f"{', '.join(known)}"
             )

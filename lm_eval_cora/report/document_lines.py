@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 from tqdm import tqdm
 
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.lines import LONGEST, bounded_lines
-from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.parts import BYTES_WORTH_A_BAR
 from lm_eval_cora.report.samples import is_ours, parsed_line
 
@@ -68,7 +68,7 @@ def read_lines(path: Path) -> tuple[dict[str, Documents], Counter[str]]:
         Both are empty if the file is from an lm-eval-cora task.
 
     Raises:
-        ReportError: If the file cannot be read.
+        UserError: If the file cannot be read.
     """
     found: dict[str, Documents] = {}
     broken: Counter[str] = Counter()
@@ -89,7 +89,7 @@ def read_lines(path: Path) -> tuple[dict[str, Documents], Counter[str]]:
             elif not _take(sample, line, found):
                 broken["incomplete or altered"] += 1
     except OSError as error:
-        raise ReportError(f"{path}: cannot be read: {error.strerror or error}") from None
+        raise UserError(f"{path}: cannot be read: {error.strerror or error}") from None
     return found, broken
 
 

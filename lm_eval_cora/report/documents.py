@@ -85,7 +85,7 @@ def read_documents(path: Path) -> list[DocumentRun]:
         The runs by model, task and filter; empty if there are none.
 
     Raises:
-        ReportError: If the path does not exist or a file cannot be read.
+        UserError: If the path does not exist or a file cannot be read.
     """
     by_task: dict[tuple[str, str], list[SamplesFile]] = {}
     for file in find_files(path):

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lm_eval_cora.report import ReportError
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.report.content import Chart
 from lm_eval_cora.report.drawing.charts import drawn
 from lm_eval_cora.report.drawing.medium import SERIES, Medium, light_colours
@@ -58,11 +58,11 @@ def write_figures(charts: Sequence[tuple[str, Chart]], folder: Path, width: floa
         For each chart `<name>.svg`, `.pdf` and `.png`, with characters replaced that a file name cannot have.
 
     Raises:
-        ReportError: If the width is not between 2 and 20 inches, or matplotlib is not installed.
+        UserError: If the width is not between 2 and 20 inches, or matplotlib is not installed.
     """
     width = WIDTH if width is None else width
     if not _NARROWEST <= width <= _WIDEST:
-        raise ReportError(f"the width of a figure is {_NARROWEST:g} to {_WIDEST:g} inches, not {width:g}")
+        raise UserError(f"the width of a figure is {_NARROWEST:g} to {_WIDEST:g} inches, not {width:g}")
     medium = _paper(width)
     paths = []
     folder.mkdir(parents=True, exist_ok=True)
@@ -83,7 +83,7 @@ def figure(chart: Chart, suffix: str, width: float | None = None) -> bytes:
         width: Width in inches; None for 3.4.
 
     Raises:
-        ReportError: If matplotlib is not installed.
+        UserError: If matplotlib is not installed.
     """
     with drawn(chart, _paper(WIDTH if width is None else width), svg_fonttype="path") as (drawing, _):
         return _content(drawing, suffix, chart.title)

@@ -13,9 +13,9 @@ from typing import Any, NoReturn
 
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.data import OF_THE_DATA, Data
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.lines import LARGEST, is_deep, whole_number
 from lm_eval_cora.question import shorten
-from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.signature import HOW_MUCH, WHERE_IT_ENDS, is_two_phase, signature_parts
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d+)?")
@@ -152,14 +152,14 @@ def find_files(path: Path) -> list[SamplesFile]:
         The files, sorted by path. A file that is reached in several ways is listed once.
 
     Raises:
-        ReportError: If the path does not exist, or a folder cannot be read.
+        UserError: If the path does not exist, or a folder cannot be read.
     """
     try:
         path.stat()
     except FileNotFoundError:
-        raise ReportError(f"{path}: there is no such file or folder") from None
+        raise UserError(f"{path}: there is no such file or folder") from None
     except (OSError, ValueError) as error:  # ValueError: a null character
-        raise ReportError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+        raise UserError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
     if path.is_dir():
         found = files_in(path, _is_samples)
     elif path.suffix == ".json":
@@ -178,7 +178,7 @@ def files_in(path: Path, wanted: Callable[[str], bool]) -> list[Path]:
         The files, sorted. A file that is reached in several ways is listed once.
 
     Raises:
-        ReportError: If a folder cannot be read.
+        UserError: If a folder cannot be read.
     """
     return _once(Path(folder, name) for folder, names in _walk(path) for name in names if wanted(name))
 
@@ -191,7 +191,7 @@ def _walk(path: Path) -> Iterator[tuple[str, list[str]]]:
     """Yield each folder in a folder with the names of its files. A folder that is reached again is left out.
 
     Raises:
-        ReportError: If a folder cannot be read.
+        UserError: If a folder cannot be read.
     """
     seen = set()
     for folder, inside, names in os.walk(path, onerror=_refuse, followlinks=True):
@@ -210,7 +210,7 @@ def _walk(path: Path) -> Iterator[tuple[str, list[str]]]:
 
 
 def _refuse(error: OSError) -> NoReturn:
-    raise ReportError(
+    raise UserError(
         f"{error.filename}: cannot be read: {error.strerror}. Change its permissions, or pass only the folders inside "
         "that you can read"
     ) from None

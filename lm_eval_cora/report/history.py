@@ -11,11 +11,11 @@ from typing import Any
 
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.equivalence import EquivalenceChecker
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.entries import is_in_table
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, for_json
 from lm_eval_cora.metrics.paired import Difference
 from lm_eval_cora.metrics.several import together
-from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.answers_file import is_answers_file
 from lm_eval_cora.report.compare import not_comparable
 from lm_eval_cora.report.content import Cell, History, HistoryLine, Report, Section, Table
@@ -90,7 +90,7 @@ def read_history(
         The history of each task, and messages about the runs.
 
     Raises:
-        ReportError: If a path cannot be read, if no task has two versions, or if a metric does not exist.
+        UserError: If a path cannot be read, if no task has two versions, or if a metric does not exist.
     """
     files = list(_named(paths, labels or {}))
     names = _labels_of(files)
@@ -103,13 +103,13 @@ def read_history(
             histories += _histories(runs, metrics, notes, known)
     for name in metrics:
         if name not in known:
-            raise ReportError(
+            raise UserError(
                 f"--metric {name}: there is no such metric.{did_you_mean(name, known)} The metrics are "
                 f"{', '.join(known)}"
             )
     if not any(len(history.versions) > 1 for history in histories):
         found = [version.label for history in histories for version in history.versions]
-        raise ReportError(
+        raise UserError(
             f"--history: expected two or more runs of a task, got {', '.join(found) if found else 'none'} in "
             f"{', '.join(map(str, paths))}. Pass a folder with the outputs of several versions with --log_samples"
         )
@@ -120,7 +120,7 @@ def _named(paths: Sequence[Path], labels: Mapping[Path, str]) -> Iterator[Sample
     seen: set[Path] = set()
     for path in paths:
         if is_answers_file(path):
-            raise ReportError(f"{path}: --history needs runs of the harness, because a file of answers has no date")
+            raise UserError(f"{path}: --history needs runs of the harness, because a file of answers has no date")
         files = find_files(path)
         if path in labels:
             check_label(path, labels[path], [file.model for file in files])

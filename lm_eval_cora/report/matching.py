@@ -9,7 +9,7 @@ from pathlib import Path
 
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.data import Data
-from lm_eval_cora.report import ReportError
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.report.answers_file import is_answers_file
 from lm_eval_cora.report.documents import DocumentRun, read_documents
 from lm_eval_cora.report.files import short_names
@@ -60,12 +60,12 @@ def read_contestants(
         The models, in the order of the paths.
 
     Raises:
-        ReportError: If a path has no samples, or if there is only one model.
+        UserError: If a path has no samples, or if there is only one model.
     """
     found = [contestant for path in paths for contestant in _of_path(path, reader, labels or {})]
     if len(found) < 2:
         only = f" of {found[0].name}" if found else ""
-        raise ReportError(
+        raise UserError(
             f"expected two or more models, got one: {', '.join(map(str, paths))} has only runs{only}. "
             "Name the folder of another model, too"
         )
@@ -91,7 +91,7 @@ def _of_path(path: Path, reader: Reader | None, labels: Mapping[Path, str]) -> l
         documents = [replace(run, model=labels[path]) for run in documents]
     models = dict.fromkeys([*(run.model for run in runs), *(run.model for run in documents)])
     if not models:
-        raise ReportError(
+        raise UserError(
             f"{path}: there are no samples (samples_<task>_<date>.jsonl). Run the harness with --output_path FOLDER "
             "--log_samples, and pass that FOLDER. Or pass a file of answers itself"
         )

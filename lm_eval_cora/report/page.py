@@ -34,7 +34,7 @@ def render(report: Report) -> str:
         The HTML of the page.
 
     Raises:
-        ReportError: If the report has charts and matplotlib is not installed.
+        UserError: If the report has charts and matplotlib is not installed.
 
     Example:
         >>> "<h1>Two &lt;models&gt;</h1>" in render(Report("Two <models>", ()))

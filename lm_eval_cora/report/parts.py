@@ -18,7 +18,7 @@ from typing import Any
 from tqdm import tqdm
 
 from lm_eval_cora.answers import Reader
-from lm_eval_cora.report import ReportError
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.report.samples import ANOTHER_TASK, Broken, Found, merged, read_part
 
 BYTES_WORTH_A_BAR = 20_000_000
@@ -41,7 +41,7 @@ class SamplesReaders:
         ...     readers.read(Path("missing.jsonl"), "strict")
         Traceback (most recent call last):
         ...
-        lm_eval_cora.report.ReportError: missing.jsonl: cannot be read: No such file or directory
+        lm_eval_cora.errors.UserError: missing.jsonl: cannot be read: No such file or directory
     """
 
     def __init__(self, count: int | None = None) -> None:
@@ -74,7 +74,7 @@ class SamplesReaders:
             yet (see `samples.compared`).
 
         Raises:
-            ReportError: If the file cannot be read.
+            UserError: If the file cannot be read.
         """
         try:
             size = path.stat().st_size
@@ -87,7 +87,7 @@ class SamplesReaders:
             with tqdm(total=size, desc=path.name, unit="B", unit_scale=True, disable=None) as bar:
                 return merged(self._parts(path, size, reader, bar))
         except OSError as error:
-            raise ReportError(f"{path}: cannot be read: {error.strerror or error}") from None
+            raise UserError(f"{path}: cannot be read: {error.strerror or error}") from None
 
     def _parts(self, path: Path, size: int, reader: Reader, bar: Any) -> Iterator[tuple[Found, Broken]]:
         def read(start: int) -> tuple[Found, Broken]:
@@ -114,7 +114,7 @@ class SamplesReaders:
             process.stdin.flush()
             reply: Any = pickle.load(process.stdout)  # written by `serve`
         except (EOFError, BrokenPipeError, pickle.UnpicklingError):
-            raise ReportError(
+            raise UserError(
                 f"{task[0]}: a process that read it was ended, probably because memory ran out. Free some memory, or "
                 "pass fewer files"
             ) from None

@@ -27,7 +27,7 @@ def draw(chart: Chart) -> str:
         different ids.
 
     Raises:
-        ReportError: If matplotlib is not installed.
+        UserError: If matplotlib is not installed.
     """
     file = io.BytesIO()
     with drawn(chart, PAGE, svg_fonttype="none") as (figure, tips):

@@ -11,9 +11,9 @@ from typing import get_args
 
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.equivalence import EquivalenceChecker
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.messages import counted, first_few
 from lm_eval_cora.options import Options
-from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.answers_file import is_answers_file, read_answers_file
 from lm_eval_cora.report.data import Asked, family_of, labels
 from lm_eval_cora.report.files import SamplesFile, find_files, grouped, not_mergeable, short_names
@@ -47,7 +47,7 @@ def read_runs(
         The runs in the order of the paths; within a path by model, task and data.
 
     Raises:
-        ReportError: If a path does not exist or has no samples of lm-eval-cora tasks, if a file of answers cannot be
+        UserError: If a path does not exist or has no samples of lm-eval-cora tasks, if a file of answers cannot be
             read, or if a path with a label has several models.
     """
     with SamplesReaders() as readers:
@@ -68,11 +68,11 @@ def _found(
         runs = runs_in(path, checker, reader, labels, readers)
         if not runs:
             if others := sorted({file.task for file in find_files(path) if file.date and not file.signature}):
-                raise ReportError(
+                raise UserError(
                     f"{path}: there are no samples of lm-eval-cora tasks, but of other tasks ({first_few(others)}). To "
                     "compare two models on any tasks of the harness: lm-eval-cora compare OUT1 OUT2"
                 )
-            raise ReportError(
+            raise UserError(
                 f"{path}: there are no samples of lm-eval-cora tasks (samples_<task>_<date>.jsonl). Run the harness "
                 "with --output_path FOLDER --log_samples, and pass that FOLDER. Or pass a file of answers itself"
             )
@@ -97,7 +97,7 @@ def runs_in(
         The runs; empty if the path has no samples of lm-eval-cora tasks.
 
     Raises:
-        ReportError: If the path does not exist or cannot be read, or has a label and several models.
+        UserError: If the path does not exist or cannot be read, or has a label and several models.
     """
     if is_answers_file(path):
         runs: Sequence[Run] = [read_answers_file(path, reader)]
@@ -116,9 +116,9 @@ def labelled(run: Run, label: str) -> Run:
 
 
 def check_label(path: Path, label: str, models: Iterable[str]) -> None:
-    """Raise a ReportError if a path with a label has several models."""
+    """Raise a UserError if a path with a label has several models."""
     if len(names := dict.fromkeys(models)) > 1:
-        raise ReportError(
+        raise UserError(
             f"--label {path}={label}: expected one model in {path}, got {len(names)}: {', '.join(names)}. "
             "Pass the folder of one model"
         )
@@ -217,7 +217,7 @@ def _run(
     table, rows = ResponseTable.from_packed(records, checker.verdict)
     newest = files[0]
     if newest.reader and newest.reader != reader and not table.is_whole:
-        raise ReportError(
+        raise UserError(
             f"{newest.path}: --reader {reader}: expected --reader {newest.reader}, because its answers decided where "
             f"the run stopped early. Leave --reader out, or repeat the run with the option 'reader': '{reader}'"
         )

@@ -19,13 +19,13 @@ from numpy.typing import NDArray
 
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.equivalence import EquivalenceChecker
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.formats import format_of
 from lm_eval_cora.lines import DEEPEST, LONGEST, bounded_lines, is_deep
 from lm_eval_cora.packed import PackedRecords
 from lm_eval_cora.probes import PROBES, Probe
 from lm_eval_cora.question import MAX_OPTIONS, Form
 from lm_eval_cora.reading import SKIPPED_IN_SAMPLES, Response, read_likelihoods, read_response, response_of, skipped
-from lm_eval_cora.report import ReportError
 from lm_eval_cora.responses import IDENTITIES, Ints
 
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
@@ -152,13 +152,13 @@ def compared(samples: Samples, checker: EquivalenceChecker) -> PackedRecords:
     All comparisons are made at once.
 
     Raises:
-        ReportError: If there are such answers and math-verify is not installed.
+        UserError: If there are such answers and math-verify is not installed.
     """
     records, references = samples.records, samples.written
     if not references:
         return records
     if find_spec("math_verify") is None:
-        raise ReportError(
+        raise UserError(
             f"{samples.paths[0][0]}: comparing answers to MATH needs math-verify, which is not "
             "installed: pip install 'lm-eval-cora[math]'. Or pass only the other files"
         )

@@ -14,9 +14,9 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.consistency import OUTCOMES
 from lm_eval_cora.metrics.estimate import product_of
-from lm_eval_cora.options import OptionError
 
 FIRST_LOOK = 100
 """Number of questions before the error is tested for the first time."""
@@ -144,7 +144,7 @@ def shares_of_budget(agenda: Sequence[Planned], budget: int) -> dict[str, int]:
     """The number of questions of each task that a budget pays for, even if all their variants are asked.
 
     Raises:
-        OptionError: If the budget is too small for one question.
+        UserError: If the budget is too small for one question.
 
     Example:
         >>> agenda = [Planned("a", "q1", 26), Planned("b", "q1", 20), Planned("a", "q2", 26), Planned("b", "q2", 20)]
@@ -166,7 +166,7 @@ def within_budget(agenda: Sequence[Planned], budget: int) -> Rounds:
         budget: Maximum number of requests.
 
     Raises:
-        OptionError: Before the first round, if the budget is too small for one question.
+        UserError: Before the first round, if the budget is too small for one question.
 
     Example:
         >>> agenda = [Planned("t", f"q{n}", 10) for n in range(9)]
@@ -183,7 +183,7 @@ def within_budget(agenda: Sequence[Planned], budget: int) -> Rounds:
             worst += agenda[end].requests
             end += 1
         if not end:
-            raise OptionError(
+            raise UserError(
                 f"--budget: expected at least {agenda[0].requests:,} requests, the cost of the first question of "
                 f"{agenda[0].task}; got {budget:,}"
             )

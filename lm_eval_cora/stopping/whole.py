@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.intervals import IN_95_PERCENT
 from lm_eval_cora.metrics.two_phase import Phases, Share, half_width, shares_of
-from lm_eval_cora.options import OptionError
 from lm_eval_cora.stopping.rounds import FIRST_LOOK, Observed, Planned, Rounds, send
 
 _FIRST_FOLLOWED = 50
@@ -43,7 +43,7 @@ def parse_target(text: str) -> float:
         E.
 
     Raises:
-        OptionError: If the text has another form, or E is not above 0 and below 0.5.
+        UserError: If the text has another form, or E is not above 0 and below 0.5.
 
     Example:
         >>> parse_target("whole:0.01")
@@ -55,7 +55,7 @@ def parse_target(text: str) -> float:
     except ValueError:
         width = 0.0
     if kind != "whole" or not 0 < width < 0.5:
-        raise OptionError(
+        raise UserError(
             f"--target {text!r}: expected {_FORM}: half the width of the 95% interval of cora for the full benchmark, "
             "above 0 and below 0.5. For a standard error about other questions of the same kind, pass "
             "--target-stderr 0.01"

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from lm_eval_cora.benchmarks import BenchmarkError
 from lm_eval_cora.benchmarks.agieval import SUBSETS, subset_of, to_question
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.question import UnusableQuestion
 
 
@@ -97,5 +97,5 @@ def test_a_subset_of_the_rows_own_goes_first() -> None:
 
 @pytest.mark.parametrize("row", [{}, {"subset": None}, {"subset": "gaokao"}])
 def test_without_a_subset_ids_and_exemplars_would_be_others(row: dict[str, Any]) -> None:
-    with pytest.raises(BenchmarkError, match=r"agieval: mine.jsonl: .*'subset'"):
+    with pytest.raises(UserError, match=r"agieval: mine.jsonl: .*'subset'"):
         subset_of("mine.jsonl", row)

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from lm_eval_cora.benchmarks import BenchmarkError, LeftOut, collect_questions, count_left_out
+from lm_eval_cora.benchmarks import LeftOut, collect_questions, count_left_out
 from lm_eval_cora.benchmarks.declarations import declared
+from lm_eval_cora.errors import UserError
 from tests.support.messages import tells
 from tests.support.rows import LOCAL
 
@@ -31,7 +32,7 @@ def test_a_public_benchmark_leaves_out_and_counts() -> None:
 
 
 def test_a_users_file_is_refused_with_each_row() -> None:
-    with pytest.raises(BenchmarkError) as error:
+    with pytest.raises(UserError) as error:
         collect_questions(LOCAL, rows({}, {"question": " "}, {}, {"answer": 7}), id_prefix="row")
     first, second, third, fourth = str(error.value).splitlines()
     assert tells(first, "local: ", "2 of 4 rows")
@@ -41,26 +42,26 @@ def test_a_users_file_is_refused_with_each_row() -> None:
 
 
 def test_many_bad_rows_are_not_all_printed() -> None:
-    with pytest.raises(BenchmarkError, match=r"20 of 20 rows(.|\n)* and 15 more"):
+    with pytest.raises(UserError, match=r"20 of 20 rows(.|\n)* and 15 more"):
         collect_questions(LOCAL, rows(*[{"answer": 7}] * 20), id_prefix="row")
 
 
 def test_two_rows_with_one_id() -> None:
     # The ids 7 and "7" would count as one question.
-    with pytest.raises(BenchmarkError, match=r"line 2: .*'7'.* line 1"):
+    with pytest.raises(UserError, match=r"line 2: .*'7'.* line 1"):
         collect_questions(LOCAL, rows({"id": 7}, {"id": "7"}), id_prefix="row")
 
 
 def test_a_missing_column() -> None:
-    with pytest.raises(BenchmarkError) as error:
+    with pytest.raises(UserError) as error:
         collect_questions(PUBLIC, [("line 1", {"question": "Which?", "options": []})], id_prefix="row")
     assert tells(str(error.value), "public: line 1", "answer", "question, options")
 
 
 def test_nothing_to_ask() -> None:
-    with pytest.raises(BenchmarkError, match="public: there are no rows"):
+    with pytest.raises(UserError, match="public: there are no rows"):
         collect_questions(PUBLIC, [], id_prefix="row")
-    with pytest.raises(BenchmarkError, match="public: 1 of 1 rows"):
+    with pytest.raises(UserError, match="public: 1 of 1 rows"):
         collect_questions(PUBLIC, rows({"answer": 7}), id_prefix="row")
 
 

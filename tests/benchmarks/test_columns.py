@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from lm_eval_cora.benchmarks import Benchmark, BenchmarkError, MissingColumn, collect_questions
+from lm_eval_cora.benchmarks import Benchmark, MissingColumn, collect_questions
 from lm_eval_cora.benchmarks.declarations import declared
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.question import UnusableQuestion
 from tests.support.messages import tells
 from tests.support.rows import LOCAL, question_of
@@ -67,10 +68,10 @@ def test_without_an_answer_the_first_column_is_right_and_the_order_is_drawn() ->
 def test_a_forgotten_answer_column_is_an_error() -> None:
     source = mine(choices=("a", "b", "c"))
     row = {"question": "?", "a": "Ice", "b": "Fog", "c": "Dew", "Answer": "B"}
-    with pytest.raises(BenchmarkError) as error:
+    with pytest.raises(UserError) as error:
         question_of(source, row)
     assert tells(str(error.value), "mine: ", "'Answer'", "'answer': 'Answer'")
-    with pytest.raises(BenchmarkError) as error:  # the first column may be any option
+    with pytest.raises(UserError) as error:  # the first column may be any option
         question_of(source, {name: value for name, value in row.items() if name != "Answer"})
     assert tells(str(error.value), "mine: ", "'answer'", "'a'", "'answer_is': 'first'")
     first = mine(choices=("a", "b", "c"), answer_is="first")
@@ -93,7 +94,7 @@ def test_rows_that_are_not_kept_are_counted_and_do_not_refuse_a_file() -> None:
     questions, left_out, _ = collect_questions(mine(keep={"kind": ["ok"]}), rows, id_prefix="row")
     assert [question.id for question in questions] == ["row-0", "row-2"]
     assert [(row.where, row.reason) for row in left_out] == [("line 1", "kind 'bad'"), ("line 3", "kind 3")]
-    with pytest.raises(BenchmarkError, match=r"mine: 'keep' .*: 2 with kind 'ok' \(line 0, line 2\)"):
+    with pytest.raises(UserError, match=r"mine: 'keep' .*: 2 with kind 'ok' \(line 0, line 2\)"):
         collect_questions(mine(keep={"kind": "good"}), rows, id_prefix="row")
 
 
@@ -145,14 +146,14 @@ def test_labels_of_fewer_questions_are_texts() -> None:
 
 def test_equal_options_behind_different_labels_are_an_error() -> None:
     rows = [("line 1", {**ROW, "choices": ["A)6", "B)6", "C)8"], "answer": "A"})]
-    with pytest.raises(BenchmarkError, match="line 1: an option equal to the right one: '6' occurs twice"):
+    with pytest.raises(UserError, match="line 1: an option equal to the right one: '6' occurs twice"):
         collect_questions(LOCAL, rows, id_prefix="row")
 
 
 @pytest.mark.parametrize("empty", ["question", "choices", "answer"])
 def test_a_column_that_is_empty_in_every_row(empty: str) -> None:
     rows = [(f"line {n}", {**ROW, empty: blank, "other": "x"}) for n, blank in enumerate(["", None, " "])]
-    with pytest.raises(BenchmarkError) as error:
+    with pytest.raises(UserError) as error:
         collect_questions(LOCAL, rows, id_prefix="row")
     assert tells(str(error.value), "local: ", f"{empty!r} is empty in every row", f"Set {empty!r}", "'other'")
 
@@ -195,7 +196,7 @@ def test_numbers_become_text_and_ids_too() -> None:
 )
 def test_a_first_column_that_does_not_say_that_it_is_right(choices: tuple[str, ...]) -> None:
     row = {"question": "?", **dict(zip(choices, ["Ice", "Fog", "Dew"], strict=False))}
-    with pytest.raises(BenchmarkError, match="'answer_is': 'first'"):
+    with pytest.raises(UserError, match="'answer_is': 'first'"):
         question_of(mine(choices=choices), row)
 
 
@@ -204,7 +205,7 @@ def test_a_later_row_with_more_options_than_the_first_is_an_error() -> None:
         ("line 1", {"question": "?", "A": "Ice", "B": "Fog", "answer": "A"}),
         ("line 2", {"question": "!", "A": "Ice", "B": "Fog", "C": "Dew", "answer": "B"}),
     ]
-    with pytest.raises(BenchmarkError) as error:
+    with pytest.raises(UserError) as error:
         collect_questions(LOCAL, rows, id_prefix="row")
     assert tells(str(error.value), "local: line 2", "first row", "'C'", "'choices'")
     rows[1][1]["C"] = None

@@ -4,10 +4,11 @@ from typing import Any
 
 import pytest
 
-from lm_eval_cora.benchmarks import BenchmarkError, Source
+from lm_eval_cora.benchmarks import Source
 from lm_eval_cora.benchmarks.agieval import AGIEVAL
 from lm_eval_cora.benchmarks.declarations import KEYS, declared
-from lm_eval_cora.options import OptionError, Options
+from lm_eval_cora.errors import UserError
+from lm_eval_cora.options import Options
 from lm_eval_cora.task_files import benchmark
 from tests.support.messages import tells
 
@@ -75,7 +76,7 @@ def test_an_adapter_takes_its_source_from_the_declaration() -> None:
     ],
 )
 def test_a_wrong_declaration_says_what_was_expected(given: Any, parts: tuple[str, ...]) -> None:
-    with pytest.raises(BenchmarkError) as error:
+    with pytest.raises(UserError) as error:
         declared(given)
     assert tells(str(error.value), *parts)
 
@@ -89,13 +90,13 @@ def test_a_user_gives_the_same_keys() -> None:
     )
     assert options.changed() == {"seed": 3}
     assert Options.names() >= set(KEYS)
-    with pytest.raises(OptionError, match="cora_hub: option 'choices' is 5, expected a column"):
+    with pytest.raises(UserError, match="cora_hub: option 'choices' is 5, expected a column"):
         Options.from_metadata("cora_hub", {"choices": 5})
 
 
 @pytest.mark.parametrize("key", ["question", "hub", "split", "config"])
 def test_a_benchmark_with_columns_of_its_own_refuses_others(key: str) -> None:
-    with pytest.raises(BenchmarkError) as error:
+    with pytest.raises(UserError) as error:
         benchmark("medqa", {key: "x"})
     assert tells(str(error.value), f"'{key}'", "medqa", "cora_local", "cora_hub")
 
@@ -104,7 +105,7 @@ def test_any_benchmark_takes_a_revision_and_one_with_parts_some_of_them() -> Non
     assert benchmark("medqa", {"revision": "abc"}).source.revision == "abc"
     assert benchmark("mmlu_redux", {"config": ("anatomy",)}).source.config == ("anatomy",)
     assert len(benchmark("mmlu_redux").source.config) == 57
-    with pytest.raises(BenchmarkError, match=r"mmlu_redux has no configuration 'anatomi'\. Did you mean 'anatomy'"):
+    with pytest.raises(UserError, match=r"mmlu_redux has no configuration 'anatomi'\. Did you mean 'anatomy'"):
         benchmark("mmlu_redux", {"config": ("anatomi",)})
 
 
@@ -113,15 +114,15 @@ def test_a_language_is_chosen_and_brings_its_text() -> None:
     assert (german.name, german.source.config) == ("global_mmlu_de", ("de",))
     assert german.nota_text == "Keine der oben genannten Antworten"
     for several in ({}, {"config": ("de", "fr")}):
-        with pytest.raises(BenchmarkError) as error:
+        with pytest.raises(UserError) as error:
             benchmark("global_mmlu", several)
         assert tells(str(error.value), "global_mmlu", "am, ar, bn", """--metadata '{"cora": {"config": "am"}}'""")
-    with pytest.raises(BenchmarkError, match="no configuration 'xx'"):
+    with pytest.raises(UserError, match="no configuration 'xx'"):
         benchmark("global_mmlu", {"config": ("xx",)})
 
 
 def test_a_file_and_a_dataset_are_two_sources() -> None:
-    with pytest.raises(BenchmarkError, match="'hub' and 'data_files'"):
+    with pytest.raises(UserError, match="'hub' and 'data_files'"):
         benchmark("local", {"hub": ("a/b",), "split": "test"}, ("my.jsonl",))
     assert benchmark("medqa", None, ("my.jsonl",)).name == "medqa"  # a copy of a published benchmark
 

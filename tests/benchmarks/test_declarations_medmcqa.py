@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from lm_eval_cora.benchmarks import BenchmarkError
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.question import UnusableQuestion
 from tests.support.rows import question_of
 
@@ -36,5 +36,5 @@ def test_the_test_split_has_no_answers() -> None:
 
 @pytest.mark.parametrize("cop", [4, "4"])
 def test_a_file_that_counts_from_1_is_refused_as_a_whole(cop: object) -> None:
-    with pytest.raises(BenchmarkError, match=r"medmcqa: .* count from 1"):
+    with pytest.raises(UserError, match=r"medmcqa: .* count from 1"):
         question_of("medmcqa", {**ROW, "cop": cop}, "")

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from lm_eval_cora.benchmarks import BenchmarkError, MissingColumn
+from lm_eval_cora.benchmarks import MissingColumn
 from lm_eval_cora.benchmarks.fields import Field, find_column
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.question import UnusableQuestion
 from tests.support.messages import tells
 
@@ -114,7 +115,7 @@ def test_a_row_that_lacks_the_rest(text: str, message: str) -> None:
     ],
 )
 def test_a_template_that_cannot_be_compiled_is_an_error_at_once(text: str) -> None:
-    with pytest.raises(BenchmarkError) as error:
+    with pytest.raises(UserError) as error:
         Field(text)
     assert tells(str(error.value), "template", text.strip()[:8])
 

@@ -18,8 +18,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lm_eval_cora.benchmarks import BenchmarkError
 from lm_eval_cora.benchmarks.files import read_rows, source_name
+from lm_eval_cora.errors import UserError
 from tests.support.messages import tells
 
 ROWS = [{"question": "2 + 2?", "answer": "B"}, {"question": 'He said: "שלום"\nWhy?', "answer": "A"}]
@@ -37,7 +37,7 @@ def rows_of(path: Path, content: str | bytes) -> list[Any]:
 
 
 def error_of(source: Any) -> str:
-    with pytest.raises(BenchmarkError) as error:
+    with pytest.raises(UserError) as error:
         list(read_rows(source))
     assert str(error.value).startswith("data_files: ")
     return str(error.value)
@@ -289,7 +289,7 @@ def test_any_content_gives_rows_or_an_error(
     path.write_bytes(content)
     try:
         assert all(isinstance(row, dict) for _, row in read_rows(path))
-    except BenchmarkError as error:
+    except UserError as error:
         assert tells(str(error), "data_files: ", path.name)  # noqa: PT017
 
 

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from lm_eval_cora.benchmarks import BenchmarkError, collect_questions
+from lm_eval_cora.benchmarks import collect_questions
 from lm_eval_cora.benchmarks.math import MATH, subject_of, to_question
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.question import OpenQuestion, UnusableQuestion
 
 
@@ -68,5 +69,5 @@ def test_subjects_are_called_as_on_the_hub() -> None:
 
 
 def test_a_missing_column_is_named() -> None:
-    with pytest.raises(BenchmarkError, match="math: row 1: no column 'level'"):
+    with pytest.raises(UserError, match="math: row 1: no column 'level'"):
         collect_questions(MATH, [("row 1", {"problem": "?", "type": "Algebra", "solution": ""})], id_prefix="test")

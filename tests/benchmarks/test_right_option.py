@@ -6,9 +6,10 @@ import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from lm_eval_cora.benchmarks import BenchmarkError, collect_questions
+from lm_eval_cora.benchmarks import collect_questions
 from lm_eval_cora.benchmarks.declarations import declared
 from lm_eval_cora.benchmarks.right_option import AnswerKey, Draft, meanings
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.question import UnusableQuestion
 from tests.support.messages import tells
 from tests.support.rows import LOCAL, question_of
@@ -95,7 +96,7 @@ def test_what_an_answer_means(answer: object, choices: list[str], index: int) ->
     ],
 )
 def test_an_answer_that_is_none_or_two(answer: object, choices: list[str], message: str) -> None:
-    kind = BenchmarkError if "two meanings" in message else UnusableQuestion
+    kind = UserError if "two meanings" in message else UnusableQuestion
     with pytest.raises(kind) as error:
         right(answer, choices)
     assert message in str(error.value)
@@ -117,7 +118,7 @@ def test_answers_that_are_labels_in_some_rows_only_are_an_error() -> None:
         for n in range(4)
     ]
     source = declared({"open": True}, {"hub": ("a/mine",), "split": "test"})
-    with pytest.raises(BenchmarkError) as error:
+    with pytest.raises(UserError) as error:
         collect_questions(source, rows, id_prefix="row")
     assert tells(
         str(error.value), "mine: row 0: ", "label (1, 2, 3, 4)", "got 0", "index", "'answer_is'", "'label' or 'index'"
@@ -138,7 +139,7 @@ def test_all_rows_decide_what_one_row_leaves_open() -> None:
     assert answers_of(["0", "1", "2"], digits) == [0, 1, 2]  # "0" is not a text
     assert answers_of(["B", "A", "C"], ["A", "B", "x"]) == [1, 0, 2]  # "C" is not a text
     assert answers_of(["B", "A", "x"], ["A", "B", "x"]) == [1, 0, 2]  # "x" is not a letter
-    with pytest.raises(BenchmarkError) as error:
+    with pytest.raises(UserError) as error:
         answers_of(["1", "2"], digits)
     assert tells(str(error.value), "mine: ", "line 1: ", "'1'", "index", "text", "'answer_is'")
     assert answers_of(["1", "2"], digits, answer_is="index") == [1, 2]
@@ -148,12 +149,12 @@ def test_all_rows_decide_what_one_row_leaves_open() -> None:
 
 def test_answers_of_different_kinds_are_an_error() -> None:
     # "1" may be an index from 0, an index from 1, or an undeclared label.
-    with pytest.raises(BenchmarkError) as error:
+    with pytest.raises(UserError) as error:
         answers_of(["A", "B", "1", "2"], ["Ice", "Fog", "Dew", "Sun"])
     assert tells(str(error.value), "mine: ", "letter (line 1: 'A')", "index (line 3: '1')", "'answer_is'")
-    with pytest.raises(BenchmarkError, match="different kinds"):
+    with pytest.raises(UserError, match="different kinds"):
         answers_of(["Ice", "Fog", "2"], ["Ice", "Fog", "Dew"])
-    with pytest.raises(BenchmarkError, match=r"1 of 3 rows .*:\n  line 3: .*'2' is not the text of one"):
+    with pytest.raises(UserError, match=r"1 of 3 rows .*:\n  line 3: .*'2' is not the text of one"):
         answers_of(["Ice", "Fog", "2"], ["Ice", "Fog", "Dew"], answer_is="text")
 
 
@@ -165,10 +166,10 @@ def test_numbers_are_compared_as_numbers() -> None:
 
 @pytest.mark.parametrize("answers", [[1, 3, 2], ["1", "3"], [1.0, 3.0], [3]])
 def test_answers_that_seem_to_count_from_1(answers: list[Any]) -> None:
-    with pytest.raises(BenchmarkError, match=r"mine: .* from 1\. .*'answer_from': 1"):
+    with pytest.raises(UserError, match=r"mine: .* from 1\. .*'answer_from': 1"):
         answers_of(answers, ["Ice", "Fog", "Dew"])
     # A declared first number, as in the package's own benchmarks, is checked in the same way.
-    with pytest.raises(BenchmarkError, match=r"mine: .* from 1\. "):
+    with pytest.raises(UserError, match=r"mine: .* from 1\. "):
         answers_of(answers, ["Ice", "Fog", "Dew"], answer_from=0)
     assert answers_of(answers, ["Ice", "Fog", "Dew"], answer_from=1) == [int(float(answer)) - 1 for answer in answers]
 
@@ -176,7 +177,7 @@ def test_answers_that_seem_to_count_from_1(answers: list[Any]) -> None:
 def test_a_few_zeros_or_missing_answers_do_not_hide_answers_from_1() -> None:
     choices = list("wxyz")
     for answers in ([1, 2, 3, 4, 4, -1], [1, 2, 3, 4, 4, 0]):
-        with pytest.raises(BenchmarkError, match="from 1"):
+        with pytest.raises(UserError, match="from 1"):
             answers_of(answers, choices)
     # With many zeros, a few answers that are too large are defects of single rows.
     source = declared({"open": True}, {"hub": ("a/mine",), "split": "test"})
@@ -186,12 +187,12 @@ def test_a_few_zeros_or_missing_answers_do_not_hide_answers_from_1() -> None:
 
 
 def test_answers_from_0_although_declared_from_1() -> None:
-    with pytest.raises(BenchmarkError, match=r"mine: .* from 0\. .*'answer_from': 0"):
+    with pytest.raises(UserError, match=r"mine: .* from 0\. .*'answer_from': 0"):
         answers_of([0, 1, 2, 0], ["Ice", "Fog", "Dew"], answer_from=1)
 
 
 def test_a_0_among_the_answers_settles_where_they_begin() -> None:
-    with pytest.raises(BenchmarkError, match=r"1 of 3 rows .*:\n  line 3: .* 3 is not an index"):
+    with pytest.raises(UserError, match=r"1 of 3 rows .*:\n  line 3: .* 3 is not an index"):
         answers_of([0, 1, 3], ["Ice", "Fog", "Dew"])
 
 
@@ -242,7 +243,7 @@ def test_an_answer_is_read_as_it_was_written_or_not_at_all(rows: list[tuple[list
         located.append((f"row {number}", {"question": "?", "choices": choices, "answer": answer, "right": right}))
     try:
         questions, left_out, _ = collect_questions(LOCAL, located, id_prefix="row")
-    except BenchmarkError:
+    except UserError:
         event(f"{how}: error")
         return
     event(f"{how}: read")

@@ -12,9 +12,9 @@ import yaml
 
 from lm_eval_cora import metrics
 from lm_eval_cora.data import Data
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.export.eval_results import Filing, eval_results, metric_of, other_source, run_to_file
 from lm_eval_cora.metrics.estimate import Estimate
-from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.run import Run
 from lm_eval_cora.report.runs import read_runs
 from tests.support.answers_files import answers
@@ -120,7 +120,7 @@ def test_percent_of_a_metric_without_a_highest_value(runs: list[Run]) -> None:
     run = with_estimate(runs[0], "confidence_ratio", Estimate(2.5, nan))
     run.__dict__["entries"] = [{"metric": "confidence_ratio", "aggregation": metrics.confidence_ratio}]
     assert entry_of(run, metric="confidence_ratio")["value"] == 2.5
-    with pytest.raises(ReportError, match=r"--percent.*confidence_ratio"):
+    with pytest.raises(UserError, match=r"--percent.*confidence_ratio"):
         entry_of(run, metric="confidence_ratio", percent=True)
 
 
@@ -166,27 +166,27 @@ def test_the_metric(runs: list[Run]) -> None:
     leading = {run.name: metric_of(run, "") for run in runs}
     assert leading == {"cora_demo": "cora", "cora_demo_mc": "cora", "cora_demo_revas": "acc_h@original"}
     assert metric_of(runs[0], "mcqa") == "mcqa"
-    with pytest.raises(ReportError, match=r"--metric corra: there is no such metric\. Did you mean 'cora'.*bmca@1\.0"):
+    with pytest.raises(UserError, match=r"--metric corra: there is no such metric\. Did you mean 'cora'.*bmca@1\.0"):
         metric_of(runs[0], "corra")
-    with pytest.raises(ReportError, match=r"cora_demo: cora is undefined"):
+    with pytest.raises(UserError, match=r"cora_demo: cora is undefined"):
         metric_of(with_estimate(runs[0], "cora", Estimate(nan, nan)), "cora")
 
 
 def test_the_task(runs: list[Run]) -> None:
     assert run_to_file(runs, "cora_demo_mc").name == "cora_demo_mc"
     assert run_to_file(runs[:1]).name == "cora_demo"
-    with pytest.raises(ReportError, match=r"one task, got 3: cora_demo, cora_demo_mc, cora_demo_revas\. .*--task NAME"):
+    with pytest.raises(UserError, match=r"one task, got 3: cora_demo, cora_demo_mc, cora_demo_revas\. .*--task NAME"):
         run_to_file(runs)
-    with pytest.raises(ReportError, match=r"--task cora_demo_nc: .*Did you mean 'cora_demo_mc'"):
+    with pytest.raises(UserError, match=r"--task cora_demo_nc: .*Did you mean 'cora_demo_mc'"):
         run_to_file(runs, "cora_demo_nc")
-    with pytest.raises(ReportError, match=r"one model, got 2: other, some-org/some-model"):
+    with pytest.raises(UserError, match=r"one model, got 2: other, some-org/some-model"):
         run_to_file([runs[0], replace(runs[1], model="other")], "cora_demo")
 
 
 def test_a_task_with_different_data_is_chosen_by_its_name_in_the_report(runs: list[Run]) -> None:
     both = [replace(runs[0], data=Data("my", digest), label=f"my {digest}") for digest in ("1a2b3c4d", "5e6f7a8b")]
     assert run_to_file(both, "cora_demo (my 5e6f7a8b)") is both[1]
-    with pytest.raises(ReportError, match=r"got 2: cora_demo \(my 1a2b3c4d\), cora_demo \(my 5e6f7a8b\)"):
+    with pytest.raises(UserError, match=r"got 2: cora_demo \(my 1a2b3c4d\), cora_demo \(my 5e6f7a8b\)"):
         run_to_file(both, "cora_demo")
 
 
@@ -208,6 +208,6 @@ def test_a_task_with_different_data_is_chosen_by_its_name_in_the_report(runs: li
     ],
 )
 def test_wrong_places(wrong: dict[str, str], told: str) -> None:
-    with pytest.raises(ReportError, match=told) as raised:
+    with pytest.raises(UserError, match=told) as raised:
         replace(HERE, **wrong)
     assert str(raised.value).isprintable()  # one line

@@ -6,8 +6,8 @@ import pytest
 import yaml
 
 from lm_eval_cora.data import Data
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.export.eval_yaml import TO_REGISTER, eval_yaml
-from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.run import Run
 from tests.support.exported import HOSTILE, asked_from
 
@@ -46,23 +46,23 @@ def test_different_data_of_a_task_have_different_ids(runs: list[Run]) -> None:
 def test_another_metric(runs: list[Run]) -> None:
     description = yaml.safe_load(eval_yaml(runs[:2], "org/bench", "mcqa"))["description"]
     assert description.count("its value is mcqa. Share of questions whose original") == 2
-    with pytest.raises(ReportError, match="--metric mccqa: there is no such metric"):
+    with pytest.raises(UserError, match="--metric mccqa: there is no such metric"):
         eval_yaml(runs, "org/bench", "mccqa")
 
 
 def test_questions_of_another_dataset(runs: list[Run]) -> None:
-    with pytest.raises(ReportError, match=r"cora_demo: expected questions from org/bench, .* org/other"):
+    with pytest.raises(UserError, match=r"cora_demo: expected questions from org/bench, .* org/other"):
         eval_yaml([asked_from(runs[0], hub="org/other")], "org/bench")
 
 
 def test_several_configurations(runs: list[Run]) -> None:
     run = asked_from(runs[0], hub="org/bench", config=["algebra", "geometry"])
-    with pytest.raises(ReportError, match=r"one configuration of org/bench, got 2: algebra, geometry"):
+    with pytest.raises(UserError, match=r"one configuration of org/bench, got 2: algebra, geometry"):
         eval_yaml([run], "org/bench")
 
 
 def test_a_wrong_dataset(runs: list[Run]) -> None:
-    with pytest.raises(ReportError, match=r"--dataset 'bench'"):
+    with pytest.raises(UserError, match=r"--dataset 'bench'"):
         eval_yaml(runs, "bench")
 
 

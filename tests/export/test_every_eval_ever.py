@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from lm_eval_cora import __version__
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.export.every_eval_ever import write_every_eval_ever
 from lm_eval_cora.metrics.bootstrap import bootstrap
-from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.run import Run
 from lm_eval_cora.report.runs import read_runs
 from tests.support.exported import HOSTILE, Exported, cut, strict, write
@@ -384,7 +384,7 @@ def test_a_statistic_without_an_upper_bound(tmp_path: Path) -> None:
 
 def test_a_folder_that_is_a_file(runs: list[Run], tmp_path: Path) -> None:
     (tmp_path / "data").write_text("")
-    with pytest.raises(ReportError, match="data"):
+    with pytest.raises(UserError, match="data"):
         write_every_eval_ever(runs, tmp_path)
 
 

@@ -9,8 +9,8 @@ import yaml
 from huggingface_hub import ModelCard
 
 from lm_eval_cora.data import Data
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.export.model_index import model_index
-from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.run import Run
 from lm_eval_cora.report.runs import read_runs
 from tests.support.exported import cut, write
@@ -73,12 +73,12 @@ def test_data_of_one_name_are_separate(runs: list[Run]) -> None:
 
 
 def test_one_model_only(runs: list[Run]) -> None:
-    with pytest.raises(ReportError, match=r" 2: other, some-org/some-model"):
+    with pytest.raises(UserError, match=r" 2: other, some-org/some-model"):
         model_index([runs[0], replace(runs[1], model="other")])
 
 
 def test_without_a_defined_metric(tmp_path: Path) -> None:
     write(tmp_path, run(knows, options={"questions": 1}))
     cut(tmp_path, lines=5)
-    with pytest.raises(ReportError, match="undefined"):
+    with pytest.raises(UserError, match="undefined"):
         model_index(read_runs([tmp_path]))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.gating.requirements import (
     NoWorse,
     Policy,
@@ -15,7 +16,6 @@ from lm_eval_cora.gating.requirements import (
     policy_of,
     read_policy,
 )
-from lm_eval_cora.report import ReportError
 from tests.support.messages import tells
 
 READ = {
@@ -44,7 +44,7 @@ def test_requirements(text: str) -> None:
     ],
 )
 def test_texts_that_are_not_requirements(text: str) -> None:
-    with pytest.raises(ReportError) as refused:
+    with pytest.raises(UserError) as refused:
         parse_requirement(text)
     assert tells(str(refused.value), "--require", "expected [TASK:]METRIC>=NUMBER", "'cora>=0.45'")
     assert len(str(refused.value)) < 300
@@ -55,7 +55,7 @@ def test_losses() -> None:
     assert parse_no_worse("cora:0.02") == NoWorse("cora", 0.02)
     assert parse_no_worse("cora_medqa : bmca@1.0 : 0") == NoWorse("bmca@1.0", 0.0, "cora_medqa")
     for text in ("cora", "cora:", "cora:-0.02", "cora:x", "cora>=0.02", ":0.02", "cora:0.02:", "cora:nan"):
-        with pytest.raises(ReportError, match=r"--no-worse .*expected \[TASK:\]METRIC:MARGIN"):
+        with pytest.raises(UserError, match=r"--no-worse .*expected \[TASK:\]METRIC:MARGIN"):
             parse_no_worse(text)
 
 
@@ -107,7 +107,7 @@ WRONG = {
 
 @pytest.mark.parametrize("text", WRONG, ids=range(len(WRONG)))
 def test_files_that_are_not_policies(text: str, tmp_path: Path) -> None:
-    with pytest.raises(ReportError) as refused:
+    with pytest.raises(UserError) as refused:
         read(tmp_path, text)
     message = str(refused.value)
     assert tells(message, str(tmp_path), *WRONG[text])
@@ -115,12 +115,12 @@ def test_files_that_are_not_policies(text: str, tmp_path: Path) -> None:
 
 
 def test_bytes_that_are_not_text(tmp_path: Path) -> None:
-    with pytest.raises(ReportError, match="cannot be read as YAML"):
+    with pytest.raises(UserError, match="cannot be read as YAML"):
         read(tmp_path, b"\xff\xfe\x00\xd8")
 
 
 def test_no_file(tmp_path: Path) -> None:
-    with pytest.raises(ReportError, match="expected a YAML file, got a folder"):
+    with pytest.raises(UserError, match="expected a YAML file, got a folder"):
         read_policy(tmp_path)
     with pytest.raises(FileNotFoundError):
         read_policy(tmp_path / "none.yaml")

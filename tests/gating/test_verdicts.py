@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.gating.requirements import policy_of
 from lm_eval_cora.gating.verdicts import Verdict, decide, overall, remarks, verdicts_of
 from lm_eval_cora.metrics.estimate import share_of
 from lm_eval_cora.metrics.intervals import clopper_pearson
 from lm_eval_cora.metrics.paired import difference
 from lm_eval_cora.planning.sample_size import Contrast, Level, questions_needed
-from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.run import Run
 from lm_eval_cora.report.runs import read_runs
 from tests.support.answers_files import answers, write_answers
@@ -135,7 +135,7 @@ def test_a_run_is_not_worse_than_itself(runs: list[Run]) -> None:
 
 def test_a_baseline_on_other_questions(runs: list[Run], tmp_path: Path) -> None:
     short = run_by_hand(tmp_path, {kind: marks[:50] for kind, marks in GOOD.items()})
-    with pytest.raises(ReportError) as refused:
+    with pytest.raises(UserError) as refused:
         verdicts_of([runs[0]], [short], policy_of([], ["cora:0.05"]))
     assert tells(str(refused.value), "cora no worse by 0.05: answers", "cannot be compared", "50 of 100 questions")
 
@@ -151,7 +151,7 @@ def test_a_baseline_on_other_questions(runs: list[Run], tmp_path: Path) -> None:
     ],
 )
 def test_names_that_do_not_exist(requirement: str, parts: tuple[str, ...], runs: list[Run]) -> None:
-    with pytest.raises(ReportError) as refused:
+    with pytest.raises(UserError) as refused:
         verdicts_of([runs[0]], [], policy_of([requirement], []))
     assert tells(str(refused.value), *parts)
 
@@ -160,7 +160,7 @@ def test_metrics_without_a_better_direction(runs: list[Run], monkeypatch: pytest
     entries = [{key: value for key, value in entry.items() if key != "higher_is_better"} for entry in runs[0].entries]
     run = replace(runs[0])
     run.__dict__["entries"] = entries
-    with pytest.raises(ReportError, match="neither a high nor a low cora is better"):
+    with pytest.raises(UserError, match="neither a high nor a low cora is better"):
         verdicts_of([run], [runs[1]], policy_of([], ["cora:0.05"]))
 
 

@@ -15,9 +15,9 @@ from lm_eval import simple_evaluate
 from lm_eval.api.model import CachingLM
 from lm_eval.tasks import TaskManager
 
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness import stop_early
 from lm_eval_cora.harness.asking import AskingLM
-from lm_eval_cora.options import OptionError
 from lm_eval_cora.probes import PROBES
 from lm_eval_cora.question import LETTERS
 from lm_eval_cora.reading import SKIPPED, Skipped
@@ -164,7 +164,7 @@ def test_the_questions_of_several_tasks_are_asked_side_by_side() -> None:
 
 def test_a_run_that_scores_nothing_cannot_be_stopped() -> None:
     model = Watched()
-    with pytest.raises(OptionError, match="predict_only"):
+    with pytest.raises(UserError, match="predict_only"):
         run(stop_early(model), options=QUESTIONS, predict_only=True)
     assert model.calls == []
 
@@ -233,7 +233,7 @@ def test_scores_equal_the_full_run_for_every_likelihood(score: Any) -> None:
 @pytest.mark.parametrize("task", ["cora_demo", "cora_demo_mc"])
 def test_a_cache_around_is_refused_before_the_first_request(task: str, tmp_path: Path) -> None:
     model = Watched()
-    with pytest.raises(OptionError, match="stop_early\\(CachingLM"):
+    with pytest.raises(UserError, match="stop_early\\(CachingLM"):
         run(stop_early(model), task, options=QUESTIONS, use_cache=str(tmp_path / "cache"))
     assert model.calls == []
     # If no request is skipped, a cache is accepted.

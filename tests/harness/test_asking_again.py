@@ -14,8 +14,8 @@ from lm_eval.api.registry import register_filter
 from lm_eval.evaluator import evaluate
 from lm_eval.tasks import TaskManager
 
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness import stop_early
-from lm_eval_cora.options import OptionError
 from lm_eval_cora.reading import SKIPPED
 from lm_eval_cora.report.runs import read_runs
 from tests.support.simulated import TASKS, Simulated, knows, run, scores
@@ -132,7 +132,7 @@ class Automatic(Simulated):
 )
 def test_batch_sizes_that_need_one_long_list_are_refused(model: Callable[[], Automatic], told: str) -> None:
     asked = model()
-    with pytest.raises(OptionError, match=told):
+    with pytest.raises(UserError, match=told):
         loaded()["tasks"]["cora_demo"].prepare(stop_early(asked))
     assert asked.prompts == []
 
@@ -176,5 +176,5 @@ def test_a_budget_alone_needs_no_scores() -> None:
     assert "|budget:60|v" in results["configs"]["cora_demo"]["metadata"]["signature"]  # no number of questions
     assert len(model.prompts) == 52
     assert sum(line["resps"] == [[SKIPPED]] for line in results["samples"]["cora_demo"]) == 4 * 26
-    with pytest.raises(OptionError, match=r"--stop exact.*--predict_only"):
+    with pytest.raises(UserError, match=r"--stop exact.*--predict_only"):
         run(stop_early(model, budget=60), options=QUESTIONS, predict_only=True)

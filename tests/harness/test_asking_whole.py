@@ -13,11 +13,10 @@ from lm_eval import simple_evaluate
 from lm_eval.tasks import TaskManager
 
 import lm_eval_cora as cora
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness import stop_early
 from lm_eval_cora.harness.asking import AskingLM
 from lm_eval_cora.metrics.two_phase import Phases, estimate
-from lm_eval_cora.options import OptionError
-from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.comparison import compare_models
 from tests.support.simulated import TASKS, Simulated, knows, run, scores
 from tests.support.stopping import Moody
@@ -172,7 +171,7 @@ def test_reports_show_the_same_estimates_and_comparisons_are_refused(tmp_path: P
     assert {name: tuple(read[name]) for name in FOUR} == {name: tuple(one.estimates[name]) for name in FOUR}
     assert read["cora"].interval == one.estimates["cora"].interval
     (full,) = cora.read_runs(exact.folder)
-    with pytest.raises(ReportError, match="cannot be compared: --target"):
+    with pytest.raises(UserError, match="cannot be compared: --target"):
         cora.compare(read, full)
 
 
@@ -196,7 +195,7 @@ def test_samples_of_two_runs_are_not_merged(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_arguments_are_refused(arguments: dict[str, Any], told: str) -> None:
-    with pytest.raises(OptionError, match=told):
+    with pytest.raises(UserError, match=told):
         stop_early(Simulated(knows), **arguments)
 
 
@@ -211,7 +210,7 @@ def test_runs_that_cannot_be_sampled_are_refused_before_the_first_request(
     task: str, arguments: dict[str, Any], told: str
 ) -> None:
     model = Simulated(knows)
-    with pytest.raises(OptionError, match=told):
+    with pytest.raises(UserError, match=told):
         run(stop_early(model, target="whole:0.1"), task, **arguments)
     assert model.prompts == []
 

@@ -19,6 +19,7 @@ from lm_eval.api.registry import get_model, register_model
 from lm_eval.tasks import TaskManager
 
 from lm_eval_cora.cli import main
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness import stop_early
 from lm_eval_cora.harness.back_ends import (
     check_chat_template,
@@ -31,7 +32,6 @@ from lm_eval_cora.harness.compat import leave_out_empty_stops
 from lm_eval_cora.harness.kept import check_cache, check_output, default_cache
 from lm_eval_cora.harness.payloads import formats_chats, needs_seeds
 from lm_eval_cora.harness.served import patient
-from lm_eval_cora.options import OptionError
 from tests.support.index import OURS_ALONE
 from tests.support.server import Server
 from tests.support.simulated import TASKS, Simulated, knows
@@ -114,7 +114,7 @@ def test_a_tokenizer_without_a_chat_template_is_found_before_the_model_is_loaded
     tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizers.Tokenizer(tokenizers.models.BPE()))
     tokenizer.chat_template = template or None
     tokenizer.save_pretrained(tmp_path)
-    with nullcontext() if template else pytest.raises(OptionError, match=r"no chat template.* Leave out --apply_chat"):
+    with nullcontext() if template else pytest.raises(UserError, match=r"no chat template.* Leave out --apply_chat"):
         check_chat_template("hf", {"pretrained": str(tmp_path), "dtype": "float32"})
     for name, given in [("local-chat-completions", tmp_path), ("hf", "no/such-model"), ("hf", "")]:
         check_chat_template(name, {"pretrained": str(given), "revision": "main"})
@@ -124,9 +124,9 @@ def test_vllm_with_enable_thinking_cannot_score() -> None:
     model = VLLM(knows)
     check_scoring(model, ["cora_demo_mc"])
     model.enable_thinking = True
-    with pytest.raises(OptionError, match=r"cora_demo_mc: .*VLLM .*enable_thinking"):
+    with pytest.raises(UserError, match=r"cora_demo_mc: .*VLLM .*enable_thinking"):
         check_scoring(model, ["cora_demo_mc"])
-    with pytest.raises(OptionError, match=r"--tasks cora_demo$"):
+    with pytest.raises(UserError, match=r"--tasks cora_demo$"):
         run_simulated(model, "cora_demo_mc", {"questions": 1})
     assert model.prompts == []
 
@@ -136,7 +136,7 @@ def test_replicas_that_are_loaded_for_each_wave(how: dict[str, Any]) -> None:
     model = VLLM(knows)
     check_replicas("cora_demo", model, "--stop exact")
     model.data_parallel_size = 2
-    with pytest.raises(OptionError, match=r"data_parallel_size=2 .* `vllm serve MODEL --data"):
+    with pytest.raises(UserError, match=r"data_parallel_size=2 .* `vllm serve MODEL --data"):
         run_simulated(stop_early(model, **how), options={"questions": 1})
     assert model.prompts == []
     assert run_simulated(model, options={"questions": 1})  # in one call
@@ -145,7 +145,7 @@ def test_replicas_that_are_loaded_for_each_wave(how: dict[str, Any]) -> None:
 def test_plain_lm_eval_refuses_a_chat_api_that_should_score() -> None:
     with Server() as server:
         manager = TaskManager(include_path=TASKS, include_defaults=False, metadata={"cora": {"questions": 1}})
-        with pytest.raises(OptionError, match="chat APIs do not return log-probabilities"):
+        with pytest.raises(UserError, match="chat APIs do not return log-probabilities"):
             simple_evaluate(
                 model="local-chat-completions",
                 model_args=server.chat,
@@ -175,9 +175,9 @@ def test_vllm_is_refused_by_its_arguments_before_it_loads_a_model() -> None:
     check_vllm("vllm", {"enable_thinking": True}, [], "")
     check_vllm("vllm", {"data_parallel_size": 2}, ["cora_demo_mc"], "")
     check_vllm("sglang", {"data_parallel_size": 2, "enable_thinking": True}, ["cora_demo_mc"], "--stop exact")
-    with pytest.raises(OptionError, match=r"cora_demo_mc: .*vllm .*enable_thinking"):
+    with pytest.raises(UserError, match=r"cora_demo_mc: .*vllm .*enable_thinking"):
         check_vllm("vllm", {"enable_thinking": True}, ["cora_demo_mc"], "")
-    with pytest.raises(OptionError, match=r"--stop exact: .*data_parallel_size=2"):
+    with pytest.raises(UserError, match=r"--stop exact: .*data_parallel_size=2"):
         check_vllm("vllm", {"data_parallel_size": 2}, [], "--stop exact")
 
 
@@ -249,7 +249,7 @@ def test_an_output_path_that_cannot_be_written_to(tmp_path: Path) -> None:
     check_output(str(tmp_path / "new" / "folder"))
     check_output(str(tmp_path / "new" / "scores.json"))
     for path in (tmp_path / "file", tmp_path / "file" / "out", Path("/proc/nothing/out"), tmp_path / "file" / "a.json"):
-        with pytest.raises(OptionError, match=r"^--output_path .*: cannot write to .*: "):
+        with pytest.raises(UserError, match=r"^--output_path .*: cannot write to .*: "):
             check_output(str(path))
 
 
@@ -259,7 +259,7 @@ def test_a_cache_that_cannot_be_opened(tmp_path: Path) -> None:
     check_cache(str(tmp_path / "new" / "fine.db"))
     check_cache(str(tmp_path / "new" / "fine.db"))
     for name in ("text.db", "folder.db", "text.db/inside.db"):
-        with pytest.raises(OptionError, match=r": cannot store answers in this file: "):
+        with pytest.raises(UserError, match=r": cannot store answers in this file: "):
             check_cache(str(tmp_path / name))
 
 

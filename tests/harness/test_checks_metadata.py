@@ -17,9 +17,10 @@ from lm_eval import simple_evaluate
 from lm_eval.tasks import TaskManager
 from lm_eval.utils import simple_parse_args_string
 
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.checks import AMBIGUOUS, check_metadata, given_metadata
 from lm_eval_cora.harness.dry_run import dry_run
-from lm_eval_cora.options import OptionError, Options
+from lm_eval_cora.options import Options
 from tests.support.commands import Commands, KnowsSome
 from tests.support.messages import tells
 from tests.support.pairs import pairs
@@ -43,7 +44,7 @@ def told(metadata: Mapping[str, Any], model_args: Mapping[str, Any] | str | None
     try:
         with given_metadata(model, model_args):
             check_metadata("mine", {"version": 1, **model})
-    except OptionError as error:
+    except UserError as error:
         return str(error)
     return ""
 
@@ -118,7 +119,7 @@ def test_names_that_a_back_end_takes_are_ambiguous() -> None:
 @pytest.mark.parametrize("name", ["questions", "data_files", "CORA"])
 def test_a_task_that_is_loaded_by_hand_refuses_what_no_back_end_takes(name: str) -> None:
     manager = TaskManager(include_path=TASKS, include_defaults=False, metadata={name: {}, "pretrained": "x"})
-    with pytest.raises(OptionError) as caught:
+    with pytest.raises(UserError) as caught:
         manager.load(["cora_demo"])
     assert tells(str(caught.value), "cora_demo: ", repr(name), '{"cora": ')
     assert "pretrained" not in str(caught.value)  # it may hold a secret, or a model
@@ -139,7 +140,7 @@ def test_a_run_in_python_tells_model_arguments_apart() -> None:
         with patch("lm_eval.evaluator.add_env_info"), patch("lm_eval.evaluator.set_torch_seed"):
             return simple_evaluate(model=model, tasks=["cora_demo"], task_manager=manager, bootstrap_iters=0, **more)
 
-    with pytest.raises(OptionError) as caught:
+    with pytest.raises(UserError) as caught:
         evaluate({"seed": 1, "other": 5}, model_args="dtype=auto")
     assert pasted(str(caught.value)) == {"cora": {"seed": 1}, "other": 5}
     assert evaluate({"seed": 1, "cora": {"questions": 1}}, model_args={"seed": 1})["n-samples"]
@@ -155,7 +156,7 @@ def test_a_run_in_python_tells_model_arguments_apart() -> None:
     ],
 )
 def test_both_commands_refuse_before_the_first_request(run: Commands, given: str) -> None:
-    with pytest.raises(OptionError, match=r"cora_demo: .*--metadata .*{\"cora\": {\""):
+    with pytest.raises(UserError, match=r"cora_demo: .*--metadata .*{\"cora\": {\""):
         run.plain("--metadata", given, questions=0)
     assert not [prompt for model in KnowsSome.built for prompt in model.prompts]
     ran = run.ours("--metadata", given, questions=0)
@@ -171,6 +172,6 @@ def test_both_commands_let_model_arguments_pass(run: Commands, caplog: pytest.Lo
 
 
 def test_a_check_refuses_too() -> None:
-    with pytest.raises(OptionError) as caught:
+    with pytest.raises(UserError) as caught:
         dry_run(["cora_demo"], {"seed": 1, "other": 2})
     assert pasted(str(caught.value)) == {"cora": {"seed": 1}, "other": 2}

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from lm_eval_cora.options import OptionError
+from lm_eval_cora.errors import UserError
 from tests.support.hub import right_answer
 from tests.support.messages import tells
 from tests.support.simulated import Simulated, knows, run, scores
@@ -163,7 +163,7 @@ def test_prompts_with_shots_are_kept_whole(form: str, chat: str) -> None:
     ],
 )
 def test_shots_that_cannot_be_had(task: str, shots: Any, message: str) -> None:
-    with pytest.raises(OptionError, match=message):
+    with pytest.raises(UserError, match=message):
         run(lambda _: pytest.fail("a request was made"), task, {"questions": 2}, num_fewshot=shots)
 
 
@@ -183,7 +183,7 @@ def test_the_default_number_is_used_as_far_as_there_are_exemplars(
     (line,) = [record.getMessage() for record in caplog.records if "have fewer than" in record.getMessage()]
     assert tells(line, "cora_mmlu: 4 of 4 questions", "5 exemplars", "0", str(path))
     assert "|shots:0-5@1234|" in results["configs"]["cora_mmlu"]["metadata"]["signature"]
-    with pytest.raises(OptionError, match="'test-3' can have 0 exemplars at most"):
+    with pytest.raises(UserError, match="'test-3' can have 0 exemplars at most"):
         run(lambda _: pytest.fail("a request was made"), "cora_mmlu", options, num_fewshot=5)
 
 
@@ -214,7 +214,7 @@ def test_a_fewshot_split_is_only_needed_for_shots(tmp_path: Path) -> None:
         "metadata: {version: 1}\n"
     )
     assert scores(run(knows, "mine", {}, tmp_path), "mine")["cora"] == 1.0
-    with pytest.raises(OptionError) as error:
+    with pytest.raises(UserError) as error:
         run(lambda _: pytest.fail("a request was made"), "mine", {}, tmp_path, num_fewshot=1)
     message = str(error.value)
     assert message.startswith(

@@ -13,10 +13,10 @@ import pytest
 from lm_eval.api.instance import Instance
 from lm_eval.api.model import LM, CachingLM
 
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness import stop_early
 from lm_eval_cora.harness.asking import AskingLM
 from lm_eval_cora.harness.forwarding import ForwardingLM, behind
-from lm_eval_cora.options import OptionError
 from tests.support.simulated import Simulated, knows, run
 
 
@@ -244,5 +244,5 @@ def test_an_object_that_was_never_filled_lacks_everything(kind: type[Any]) -> No
 
 def test_a_model_that_is_stopped_already_is_refused() -> None:
     for model in (stop_early(Alone()), AskingLM(Alone())):
-        with pytest.raises(OptionError, match="already wrapped"):
+        with pytest.raises(UserError, match="already wrapped"):
             stop_early(model)

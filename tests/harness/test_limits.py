@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness import stop_early
 from lm_eval_cora.harness.limits import known
-from lm_eval_cora.options import OptionError
 from lm_eval_cora.reading import SKIPPED, Response
 from tests.support.responses import STYLES
 from tests.support.simulated import Simulated, run, scores
@@ -147,7 +147,7 @@ def test_the_log_says_how_many_were_asked_for_again(caplog: pytest.LogCaptureFix
     ],
 )
 def test_limits_that_cannot_be_used_are_an_error(arguments: dict[str, Any], message: str) -> None:
-    with pytest.raises(OptionError, match=message):
+    with pytest.raises(UserError, match=message):
         stop_early(Ends("A"), None, **arguments)
 
 

@@ -9,10 +9,11 @@ from typing import Any
 import datasets
 import pytest
 
-from lm_eval_cora.benchmarks import Benchmark, BenchmarkError
+from lm_eval_cora.benchmarks import Benchmark
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.docs import doc_to_text, process_docs
 from lm_eval_cora.harness.loading import load_benchmark
-from lm_eval_cora.options import OptionError, Options
+from lm_eval_cora.options import Options
 from lm_eval_cora.probes import PROBES
 from lm_eval_cora.task_files import benchmark
 from tests.support.messages import tells
@@ -54,7 +55,7 @@ def test_more_questions_than_there_are(caplog: pytest.LogCaptureFixture) -> None
 
 def test_categories() -> None:
     assert {one.rpartition("-")[0] for one in ids(Options(categories=("physics", "history")))} == {"physics", "history"}
-    with pytest.raises(OptionError, match=r"'phisics'.*: astronomy, "):
+    with pytest.raises(UserError, match=r"'phisics'.*: astronomy, "):
         ids(Options(categories=("phisics",)))
 
 
@@ -65,17 +66,17 @@ def test_local_and_questions_with_option_references(tmp_path: Path) -> None:
     skipping = Options(data_files=(path,), skip_option_references=True)
     assert [row["id"] for row in rows_of(benchmark=LOCAL, options=skipping)] == ["row-0"]
     only = write(tmp_path / "only.jsonl", {**plain, "choices": ["Ice", "All of the above"]})
-    with pytest.raises(OptionError, match="local: no question is left by the options"):
+    with pytest.raises(UserError, match="local: no question is left by the options"):
         rows_of(benchmark=LOCAL, options=Options(data_files=(only,), skip_option_references=True))
 
 
 def test_the_demo_runs_nobody_elses_questions() -> None:
-    with pytest.raises(OptionError, match=r"demo: .*'data_files'.* cora_local"):
+    with pytest.raises(UserError, match=r"demo: .*'data_files'.* cora_local"):
         rows_of(benchmark=DEMO, options=Options(data_files=("my.jsonl",)))
 
 
 def test_an_empty_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(BenchmarkError, match=r"local: there are no rows\n  in .*empty\.jsonl$"):
+    with pytest.raises(UserError, match=r"local: there are no rows\n  in .*empty\.jsonl$"):
         rows_of(benchmark=LOCAL, options=Options(data_files=(write(tmp_path / "empty.jsonl"),)))
 
 
@@ -109,7 +110,7 @@ def test_several_files(tmp_path: Path) -> None:
 
 
 def test_local_without_a_file() -> None:
-    with pytest.raises(BenchmarkError) as error:
+    with pytest.raises(UserError) as error:
         rows_of(benchmark=LOCAL)
     how = """--metadata '{"cora": {"data_files": "my.jsonl"}}'"""
     assert tells(str(error.value), how, "question, choices and answer")
@@ -120,7 +121,7 @@ def test_the_hub_out_of_reach_is_one_error_that_says_what_to_do(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path)
-    with pytest.raises(BenchmarkError) as error:
+    with pytest.raises(UserError) as error:
         rows_of(benchmark=on_the_hub(MEDQA, revision="main"))
     message = str(error.value)
     assert message.startswith(
@@ -165,7 +166,7 @@ def test_what_is_asked_of_the_hub(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_renamed_column_says_where_and_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(datasets, "load_dataset", lambda *_, **__: [{"sent1": "Which?"}])
-    with pytest.raises(BenchmarkError) as error:
+    with pytest.raises(UserError) as error:
         rows_of(benchmark=MEDQA)
     assert tells(
         str(error.value),
@@ -194,7 +195,7 @@ def test_a_renamed_column_says_where_and_what_to_do(monkeypatch: pytest.MonkeyPa
     ],
 )
 def test_what_the_hub_no_longer_offers(changed: dict[str, Any], message: str) -> None:
-    with pytest.raises(BenchmarkError, match=message) as error:
+    with pytest.raises(UserError, match=message) as error:
         rows_of(benchmark=on_the_hub(MEDQA, **changed))
     assert str(error.value).count("--metadata") == 1
 
@@ -235,13 +236,13 @@ def test_a_local_copy_in_several_parts_has_the_same_ids(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("hub")
 def test_a_part_that_is_missing_is_an_error_and_not_a_smaller_benchmark() -> None:
     changed = on_the_hub(AGIEVAL, hub=("hails/agieval-sat-en", "hails/agieval-lsat-xy"))
-    with pytest.raises(BenchmarkError, match="agieval: cannot load 'hails/agieval-lsat-xy'"):
+    with pytest.raises(UserError, match="agieval: cannot load 'hails/agieval-lsat-xy'"):
         rows_of(benchmark=changed)
 
 
 def test_a_part_without_rows_is_an_error_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(datasets, "load_dataset", lambda *_, **__: [])
-    with pytest.raises(BenchmarkError, match="agieval: there are no rows in hails/agieval-sat-en"):
+    with pytest.raises(UserError, match="agieval: there are no rows in hails/agieval-sat-en"):
         rows_of(benchmark=AGIEVAL)
 
 
@@ -252,7 +253,7 @@ def test_what_caused_an_error_of_the_hub_is_told(monkeypatch: pytest.MonkeyPatch
         )
 
     monkeypatch.setattr(datasets, "load_dataset", fail)
-    with pytest.raises(BenchmarkError, match="generating the dataset\n  ValueError: column names don't match\n"):
+    with pytest.raises(UserError, match="generating the dataset\n  ValueError: column names don't match\n"):
         rows_of(benchmark=MEDQA)
 
 
@@ -292,11 +293,11 @@ def test_a_dataset_that_is_declared_wrongly_says_which_keys_to_check(
 ) -> None:
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path)
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(BenchmarkError) as error:
+    with pytest.raises(UserError) as error:
         rows_of(benchmark=benchmark("hub", {"hub": ("nobody/nothing",), "split": "test"}))
     assert tells(str(error.value), "nothing: cannot load 'nobody/nothing'", "'hub', 'config', 'split' and 'revision'")
     monkeypatch.setattr(datasets, "load_dataset", lambda *_, **__: [{"Stem": "Which?"}])
-    with pytest.raises(BenchmarkError) as error:
+    with pytest.raises(UserError) as error:
         rows_of(benchmark=benchmark("hub", {"hub": ("a/riddles",), "split": "test", "question": "stm"}))
     assert tells(str(error.value), "riddles: row 0: no column 'stm'. Did you mean 'Stem'?", "columns are: Stem")
     assert "data_files" not in str(error.value)
@@ -310,7 +311,7 @@ def test_a_gated_dataset_says_how_to_get_access(monkeypatch: pytest.MonkeyPatch)
         raise DatasetNotFoundError("Dataset 'Idavidrein/gpqa' is a gated dataset on the Hub. You must be authenticated")
 
     monkeypatch.setattr(datasets, "load_dataset", fail)
-    with pytest.raises(BenchmarkError) as error:
+    with pytest.raises(UserError) as error:
         rows_of(benchmark=benchmark("gpqa_main"))
     parts = ("gpqa_main: cannot load 'Idavidrein/gpqa'", "https://huggingface.co/datasets/Idavidrein/gpqa", "HF_TOKEN")
     assert tells(str(error.value), *parts)
@@ -319,7 +320,7 @@ def test_a_gated_dataset_says_how_to_get_access(monkeypatch: pytest.MonkeyPatch)
 
 def test_columns_of_another_source_point_to_the_task_for_them(tmp_path: Path) -> None:
     path = write(tmp_path / "mine.jsonl", {"question": "Which?", "A": "Ice", "B": "Fog", "answer": "A"})
-    with pytest.raises(BenchmarkError) as error:
+    with pytest.raises(UserError) as error:
         rows_of(benchmark=MEDQA, options=Options(data_files=(path,)))
     assert tells(str(error.value), "medqa: ", "'options'", "question, A, B, answer", "mine.jsonl", "cora_local")
 
@@ -328,7 +329,7 @@ def test_an_id_in_two_configurations_is_an_error(monkeypatch: pytest.MonkeyPatch
     row = {"id": 1, "question": "Which?", "choices": ["Ice", "Fog"], "answer": "A"}
     monkeypatch.setattr(datasets, "load_dataset", lambda *_, **__: [row])
     declared = {"hub": ("a/riddles",), "config": ("one", "two"), "split": "test"}
-    with pytest.raises(BenchmarkError) as error:
+    with pytest.raises(UserError) as error:
         rows_of(benchmark=benchmark("hub", declared))
     assert tells(str(error.value), "riddles: ", "'1'", "one, two", "{{ config }}")
     found = rows_of(benchmark=benchmark("hub", {**declared, "id": "{{ config }}-{{ id }}"}))
@@ -345,5 +346,5 @@ def test_two_datasets_are_parts_and_their_ids_do_not_meet(monkeypatch: pytest.Mo
 
 def test_a_file_that_is_named_twice(tmp_path: Path) -> None:
     path = write(tmp_path / "mine.jsonl", {"question": "Which?", "choices": ["Ice", "Fog"], "answer": "A"})
-    with pytest.raises(BenchmarkError, match=r"mine\.jsonl is named twice"):
+    with pytest.raises(UserError, match=r"mine\.jsonl is named twice"):
         rows_of(benchmark=LOCAL, options=Options(data_files=(path, path)))

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.compat import slim
 from lm_eval_cora.harness.requests import chosen_docs
-from lm_eval_cora.options import OptionError
 from tests.support.simulated import Simulated, knows, run, scores
 
 
@@ -55,7 +55,7 @@ def test_prompts_are_freed_after_the_inference(logged: bool) -> None:
     ],
 )
 def test_docs_that_cannot_be_chosen(asked: dict[str, Any], message: str) -> None:
-    with pytest.raises(OptionError, match=message):
+    with pytest.raises(UserError, match=message):
         chosen_docs("mine", [{"question_id": name} for name in "abc"], **asked)
 
 

@@ -10,8 +10,8 @@ from lm_eval.tasks import TaskManager
 from lm_eval.tasks._yaml_loader import load_yaml
 
 from lm_eval_cora import metrics
-from lm_eval_cora.benchmarks import BenchmarkError, Source
-from lm_eval_cora.options import OptionError
+from lm_eval_cora.benchmarks import Source
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.probes.prompts import SINGLE_LETTER
 from lm_eval_cora.question import LETTERS
 from lm_eval_cora.task_files import benchmark
@@ -237,9 +237,9 @@ def test_docs_are_expanded_once() -> None:
 
 
 def test_wrong_options_are_an_error_before_anything_runs() -> None:
-    with pytest.raises(OptionError, match=r"cora_demo: unknown option 'quesions'.*'questions'"):
+    with pytest.raises(UserError, match=r"cora_demo: unknown option 'quesions'.*'questions'"):
         build("cora_demo", quesions=5)
-    with pytest.raises(BenchmarkError, match="no questions are given"):
+    with pytest.raises(UserError, match="no questions are given"):
         build("cora_local")
 
 
@@ -284,12 +284,12 @@ def test_a_metric_that_cannot_be_computed_is_an_error_before_anything_runs(entry
     (tmp_path / "mine.yaml").write_text(
         f"task: mine\ninclude: {TASKS}/demo/cora_demo.yaml\nmetadata: {{version: 1}}\nmetric_list:\n  - {entry}\n"
     )
-    with pytest.raises(OptionError, match=r"mine: metric_list: \{'metric': '(acc|bmca)"):
+    with pytest.raises(UserError, match=r"mine: metric_list: \{'metric': '(acc|bmca)"):
         TaskManager(include_path=tmp_path, include_defaults=False).load(["mine"])
 
 
 def test_a_metric_by_its_name_alone(tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match="mine: metric_list: 'acc' "):
+    with pytest.raises(UserError, match="mine: metric_list: 'acc' "):
         own_task(tmp_path, "metric_list: [acc]").load(["mine"])
 
 
@@ -298,7 +298,7 @@ def test_a_scoring_of_ones_own_that_returns_no_record(tmp_path: Path) -> None:
         f"task: mine\ninclude: {TASKS}/demo/cora_demo.yaml\nmetadata: {{version: 1}}\n"
         "process_results: !function builtins.dict\n"
     )
-    with pytest.raises(OptionError, match=r"mine: process_results: expected a Record .*, got TypeError"):
+    with pytest.raises(UserError, match=r"mine: process_results: expected a Record .*, got TypeError"):
         TaskManager(include_path=tmp_path, include_defaults=False).load(["mine"])
 
 
@@ -337,7 +337,7 @@ def own_task(folder: Path, lines: str) -> TaskManager:
     ],
 )
 def test_a_choice_of_exemplars_that_would_be_ignored_is_refused(lines: str, named: str, tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match=f"mine: {named} in the task file would be ignored"):
+    with pytest.raises(UserError, match=f"mine: {named} in the task file would be ignored"):
         own_task(tmp_path, lines).load(["mine"])
 
 
@@ -346,7 +346,7 @@ def test_a_choice_of_exemplars_that_would_be_ignored_is_refused(lines: str, name
 )
 def test_a_task_file_without_a_probe_is_refused(lines: str, tmp_path: Path) -> None:
     name = lines.partition(":")[0]
-    with pytest.raises(OptionError, match=rf"mine: {name}: expected .* got .*\(in the task file\)"):
+    with pytest.raises(UserError, match=rf"mine: {name}: expected .* got .*\(in the task file\)"):
         own_task(tmp_path, lines).load(["mine"])
 
 
@@ -360,7 +360,7 @@ def test_a_task_file_that_names_a_former_hook_still_works(probe: str, tmp_path: 
 
 @pytest.mark.parametrize("key", ["test_split", "dataset_path", "dataset_kwargs", "custom_dataset"])
 def test_a_task_file_with_two_sources_is_refused(key: str, tmp_path: Path) -> None:
-    with pytest.raises(OptionError) as error:
+    with pytest.raises(UserError) as error:
         own_task(tmp_path, f"{key}: other").load(["mine"])
     assert tells(str(error.value), "mine: ", key, "`benchmark`")
 
@@ -369,7 +369,7 @@ def test_a_task_file_without_a_benchmark_is_refused(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text(
         f"task: mine\ninclude: [{TASKS}/_forms/generate.yaml, {TASKS}/_probes/order.yaml]\nmetadata: {{version: 1}}\n"
     )
-    with pytest.raises(OptionError, match=r"mine: expected `benchmark` in the task file"):
+    with pytest.raises(UserError, match=r"mine: expected `benchmark` in the task file"):
         TaskManager(include_path=tmp_path, include_defaults=False).load(["mine"])
 
 
@@ -382,7 +382,7 @@ def test_exemplars_in_a_wording_of_ones_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize("lines", ["doc_to_text: null", "output_type: multiple_choice"])
 def test_a_task_file_that_does_not_fit_together_names_itself(lines: str, tmp_path: Path) -> None:
     with pytest.raises(
-        OptionError,
+        UserError,
         match=r"mine: the task file cannot be used: TypeError in \w+ of .*task\.py\. .*compare its settings",
     ):
         own_task(tmp_path, lines).load(["mine"])

@@ -10,9 +10,10 @@ import pytest
 
 from lm_eval_cora.benchmarks.agieval import AGIEVAL
 from lm_eval_cora.benchmarks.math import MATH
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness import templates
 from lm_eval_cora.harness.templates import templates_of
-from lm_eval_cora.options import OptionError, Options
+from lm_eval_cora.options import Options
 from lm_eval_cora.probes.prompts import SINGLE_LETTER
 from lm_eval_cora.prompting.template import own_templates
 from lm_eval_cora.task_files import benchmark
@@ -59,7 +60,7 @@ def test_the_error_names_a_harness_without_templates(
         file = {**json.loads(path.read_text(encoding="utf-8")), **change}
         (tmp_path / "mmlu_pro" / path.name).write_text(json.dumps(file))
     monkeypatch.setattr(templates, "_SCORE", tmp_path)
-    with pytest.raises(OptionError, match=r"SCORE's templates for mmlu_pro.*lm-eval \d.*pass your own file") as error:
+    with pytest.raises(UserError, match=r"SCORE's templates for mmlu_pro.*lm-eval \d.*pass your own file") as error:
         templates_of(MMLU_PRO, Options())
     assert said in str(error.value)
 
@@ -78,7 +79,7 @@ def test_an_invalid_file_of_the_user_is_an_error(text: str | None, said: str, tm
     path = tmp_path / "mine.json"
     if text is not None:
         path.write_text(text)
-    with pytest.raises(OptionError, match=rf"cora_demo_prompts: option 'templates': .*mine.json: .*{said}"):
+    with pytest.raises(UserError, match=rf"cora_demo_prompts: option 'templates': .*mine.json: .*{said}"):
         build("cora_demo_prompts", templates=str(path))
 
 
@@ -100,13 +101,13 @@ def test_a_file_for_maths_has_no_options(tmp_path: Path) -> None:
     ],
 )
 def test_an_option_that_the_probe_ignores_is_refused(task: str, options: dict[str, Any], named: str) -> None:
-    with pytest.raises(OptionError, match=rf"{task}: option '{named}': the probe '\w+' "):
+    with pytest.raises(UserError, match=rf"{task}: option '{named}': the probe '\w+' "):
         build(task, **options)
 
 
 @pytest.mark.usefixtures("hub")
 def test_all_orders_of_many_options_are_refused() -> None:
-    with pytest.raises(OptionError, match=r"cora_mmlu_pro_order: question '\d+' has 6 options, .* swap or cyclic"):
+    with pytest.raises(UserError, match=r"cora_mmlu_pro_order: question '\d+' has 6 options, .* swap or cyclic"):
         build("cora_mmlu_pro_order", orders="all")
 
 
@@ -120,7 +121,7 @@ def test_a_probe_that_alters_options_on_questions_without(tmp_path: Path) -> Non
         f"task: mine\ninclude: [{TASKS}/_forms/generate.yaml, {TASKS}/_benchmarks/math.yaml, "
         f"{TASKS}/_probes/divergent.yaml]\nmetadata: {{version: 1}}\n"
     )
-    with pytest.raises(OptionError, match=r"mine: question 'algebra-test-0'.* 'divergent' alters options"):
+    with pytest.raises(UserError, match=r"mine: question 'algebra-test-0'.* 'divergent' alters options"):
         TaskManager(include_path=tmp_path, include_defaults=False).load(["mine"])
 
 

@@ -7,11 +7,11 @@ from shutil import copytree
 
 import pytest
 
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.export.every_eval_ever import write_every_eval_ever
 from lm_eval_cora.leaderboard.boards import PAIRED, UNPAIRED, Board
 from lm_eval_cora.leaderboard.entries import entry_of
 from lm_eval_cora.leaderboard.reading import REPORT, Sources
-from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.runs import read_runs
 from tests.support.leaderboards import put_record
 from tests.support.messages import tells
@@ -146,7 +146,7 @@ def test_results_files_without_samples(runs: Path, tmp_path: Path) -> None:
 def test_a_label_names_the_model_of_a_path(runs: Path) -> None:
     sources = Sources([runs / "one", runs / "two"], None, {runs / "one": "First"})
     assert {row.model for board in sources.boards() for row in board.rows} == {"First", "org/two"}
-    with pytest.raises(ReportError, match="expected one model in"):
+    with pytest.raises(UserError, match="expected one model in"):
         Sources([runs], None, {runs: "All"})
 
 
@@ -160,19 +160,19 @@ def test_a_file_of_answers_is_a_model(tmp_path: Path) -> None:
 
 
 def test_nothing_to_show(tmp_path: Path) -> None:
-    with pytest.raises(ReportError, match="there are no samples of lm-eval-cora tasks and no records"):
+    with pytest.raises(UserError, match="there are no samples of lm-eval-cora tasks and no records"):
         read(tmp_path)
-    with pytest.raises(ReportError, match="there is no such file or folder"):
+    with pytest.raises(UserError, match="there is no such file or folder"):
         read(tmp_path / "missing")
     put(tmp_path / "samples_gsm8k_2026-01-01T00-00-00.000000.jsonl", [{"doc": {}}])
-    with pytest.raises(ReportError, match="there are no samples of lm-eval-cora tasks and no records"):
+    with pytest.raises(UserError, match="there are no samples of lm-eval-cora tasks and no records"):
         read(tmp_path)
     written = write(tmp_path, varied, "cora_demo", {"questions": 4})
     put(written.samples, ["{"])
-    with pytest.raises(ReportError, match=r"no run has a score: .*left out"):
+    with pytest.raises(UserError, match=r"no run has a score: .*left out"):
         read(tmp_path)
     written.samples.unlink()
-    with pytest.raises(ReportError, match=r"Left out .*there are no samples of cora_demo beside it"):
+    with pytest.raises(UserError, match=r"Left out .*there are no samples of cora_demo beside it"):
         read(written.results)
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.planning.plan import Goal, as_json, as_table, plan_runs, plan_typical, remarks
 from lm_eval_cora.planning.sample_size import Contrast, questions_needed
-from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.run import Run
 from tests.support.by_hand import Answers, runs_by_hand
 from tests.support.messages import tells
@@ -95,25 +95,25 @@ REFUSED: Mapping[str, tuple[Goal, int, tuple[str, ...]]] = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_plans_that_cannot_be_made(name: str, runs: list[Run]) -> None:
     goal, count, parts = REFUSED[name]
-    with pytest.raises(ReportError) as refused:
+    with pytest.raises(UserError) as refused:
         plan_runs(runs[:count], goal)
     assert tells(str(refused.value), *parts)
 
 
 def test_a_typical_metric_that_does_not_exist() -> None:
-    with pytest.raises(ReportError) as refused:
+    with pytest.raises(UserError) as refused:
         plan_typical(Goal(0.1, metric="mcqaa"))
     assert tells(str(refused.value), "--metric mcqaa", "cora, mcqa, ci, bmca@1.0", "Did you mean 'mcqa'", "--from OUT")
 
 
 def test_three_models(tmp_path: Path) -> None:
-    with pytest.raises(ReportError, match=r"one or two models, got 3: a, b, c"):
+    with pytest.raises(UserError, match=r"one or two models, got 3: a, b, c"):
         plan_runs(runs_by_hand(tmp_path, {"a": ONE, "b": OTHER, "c": ONE}), Goal(0.1))
 
 
 def test_two_models_on_other_questions(tmp_path: Path) -> None:
     short = {kind: marks[:100] for kind, marks in OTHER.items()}
-    with pytest.raises(ReportError) as refused:
+    with pytest.raises(UserError) as refused:
         plan_runs(runs_by_hand(tmp_path, {"a": ONE, "b": short}), Goal(0.1))
     assert tells(str(refused.value), "--from: ", "a and b")
 

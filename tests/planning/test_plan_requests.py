@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness import stop_early
 from lm_eval_cora.planning.plan import Goal, Plan, plan_runs, remarks
-from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.runs import read_runs
 from tests.support.messages import tells
 from tests.support.stopping import Moody
@@ -57,5 +57,5 @@ def test_too_few_questions_in_the_benchmark(tmp_path: Path) -> None:
 
 def test_a_two_phase_run(tmp_path: Path) -> None:
     write(tmp_path, stop_early(Moody(3), target="whole:0.3"), "cora_demo", {})
-    with pytest.raises(ReportError, match="run with --target does not show"):
+    with pytest.raises(UserError, match="run with --target does not show"):
         planned(tmp_path)

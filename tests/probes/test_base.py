@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.formats import FORMATS
-from lm_eval_cora.options import OptionError, Options
+from lm_eval_cora.options import Options
 from lm_eval_cora.probes import PROBES, Probe, Setting
 from lm_eval_cora.question import Form, OpenQuestion, Question
 from lm_eval_cora.report.sections import BLOCKS
@@ -45,5 +46,5 @@ def test_names_in_the_declaration_of_a_probe_exist(probe: Probe) -> None:
 def test_the_prompts_probe_needs_two_templates() -> None:
     setting = Setting()
     one = setting.templates._replace(all=setting.templates.all[:1])
-    with pytest.raises(OptionError, match="'templates': expected at least two"):
+    with pytest.raises(UserError, match="'templates': expected at least two"):
         PROBES["prompts"].expand(FIVE, Setting(templates=one))

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lm_eval_cora.prompting.template import Template, TemplateError, make_templates, own_templates, place_of_question
+from lm_eval_cora.errors import UserError
+from lm_eval_cora.prompting.template import Template, make_templates, own_templates, place_of_question
 
 GOOD = {"prompt": "{question}{options}"}
 BRIEF = {"name": "brief", "prompt": "Now: {question}{options}"}
@@ -47,7 +48,7 @@ def made(*entries: Any, has_options: bool = True) -> list[str]:
 )
 def test_an_invalid_template_is_an_error(entry: Any, message: str) -> None:
     # The message has the number of the template, what was expected and what was found.
-    with pytest.raises(TemplateError) as error:
+    with pytest.raises(UserError) as error:
         made(BRIEF, entry)
     assert str(error.value).startswith("template 2: ")
     assert message in str(error.value)
@@ -57,28 +58,28 @@ def test_an_invalid_template_is_an_error(entry: Any, message: str) -> None:
 def test_a_field_must_be_a_bare_name(field: str) -> None:
     braces = f"{{{field}}}"
     for prompt in (f"{{question}}{{options}}{braces}", f"{braces}{{options}}"):
-        with pytest.raises(TemplateError, match="template 1: unknown field"):
+        with pytest.raises(UserError, match="template 1: unknown field"):
             made({"prompt": prompt})
-    with pytest.raises(TemplateError, match="template 1: unknown field"):
+    with pytest.raises(UserError, match="template 1: unknown field"):
         made({**GOOD, "options_format": "{letter}{option}{option.__class__}"})
 
 
 @pytest.mark.parametrize("entries", [None, [], {}, "x", {"prompt_robustness": [GOOD]}, (GOOD,)])
 def test_templates_must_be_a_list_with_entries(entries: object) -> None:
-    with pytest.raises(TemplateError, match="expected a list of templates, got "):
+    with pytest.raises(UserError, match="expected a list of templates, got "):
         make_templates(entries, has_options=True)
 
 
 def test_templates_that_conflict() -> None:
-    with pytest.raises(TemplateError, match="two templates have the same name: brief, brief"):
+    with pytest.raises(UserError, match="two templates have the same name: brief, brief"):
         made(BRIEF, {**BRIEF, "name": " brief "})
-    with pytest.raises(TemplateError, match=r"at most one .*'fixed'.* got 2"):
+    with pytest.raises(UserError, match=r"at most one .*'fixed'.* got 2"):
         made({**BRIEF, "fixed": True}, {**GOOD, "fixed": True})
 
 
 def test_templates_for_open_questions_have_no_options() -> None:
     assert made({"prompt": "Solve: {question}"}, has_options=False) == ["1_question_last"]
-    with pytest.raises(TemplateError, match=r"template 1: .*\{options\} 0 .* 1"):
+    with pytest.raises(UserError, match=r"template 1: .*\{options\} 0 .* 1"):
         made(GOOD, has_options=False)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import lm_eval_cora as cora
-from lm_eval_cora.report import ReportError
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.report.answers_file import is_answers_file
 from lm_eval_cora.report.compare import compared_metrics, not_comparable
 from lm_eval_cora.report.comparison import compare_models
@@ -173,7 +173,7 @@ def test_a_samples_file_of_another_name_is_still_one(demo: dict[str, Written], t
 @pytest.mark.parametrize("suffix", WRITERS)
 def test_missing_columns_are_one_line(suffix: str, tmp_path: Path) -> None:
     path = write_answers(tmp_path / f"a{suffix}", [{"id": 1, "form": 0, "ok": True}])
-    with pytest.raises(ReportError) as caught:
+    with pytest.raises(UserError) as caught:
         read_runs([path])
     assert "\n" not in str(caught.value)
     assert tells(str(caught.value), str(path), "'question', 'variant', 'correct'", "'id', 'form', 'ok'", "Rename yours")
@@ -185,7 +185,7 @@ def test_a_file_and_a_run(demo: dict[str, Written], tmp_path: Path) -> None:
     runs = read_runs([path, demo["cora_demo"].folder, path], reader="flexible")
     assert [run.task for run in runs] == ["answers", "cora_demo"]
     assert tells("; ".join(runs[0].warnings), "--reader flexible does not apply")
-    with pytest.raises(ReportError, match=r"no task in common: .* has answers; .* has cora_demo"):
+    with pytest.raises(UserError, match=r"no task in common: .* has answers; .* has cora_demo"):
         compare_models([path, demo["cora_demo"].folder])
     for pair in (runs, runs[::-1]):
         assert "file of answers" in not_comparable(*pair)

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.paired import Compared
-from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.compare import as_json, as_table, compared_metrics, not_comparable
 from lm_eval_cora.report.comparison import compare_models
 from lm_eval_cora.report.matching import matched, read_contestants
@@ -294,7 +294,7 @@ def test_several_data_sets_without_a_common_one(tmp_path: Path) -> None:
     model = json.loads(results)["model_name"]
     for path in (folders[1] / "a__1").glob("results_*.json"):
         path.write_text(json.dumps({**json.loads(path.read_text()), "model_name": model}))
-    with pytest.raises(ReportError) as caught:
+    with pytest.raises(UserError) as caught:
         compare_models(folders[:2])
     digests = [run.data.digest for folder in folders[:2] for run in read_runs([folder])]
     assert len(set(digests)) == 3

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.several import holm
-from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.comparison import Comparisons, compare_models
 from tests.support.by_hand import HOSTILE_NAMES, marked, widths, write_by_hand
 from tests.support.documents import Models
@@ -101,7 +101,7 @@ def test_all_metrics_are_in_json_and_the_chosen_ones_in_tables(files: Sequence[P
 
 
 def test_an_unknown_metric_is_an_error(files: Sequence[Path]) -> None:
-    with pytest.raises(ReportError) as caught:
+    with pytest.raises(UserError) as caught:
         compare_models(files, metrics=["mqca"])
     assert tells(str(caught.value), "--metric mqca", "Did you mean 'mcqa'", "The metrics are")
 
@@ -130,7 +130,7 @@ def test_the_baseline_of_two_models_is_the_first_of_the_difference(files: Sequen
 
 
 def test_a_baseline_that_is_none_of_the_models(files: Sequence[Path]) -> None:
-    with pytest.raises(ReportError) as caught:
+    with pytest.raises(UserError) as caught:
         compare_models(files, baseline="mid")
     assert tells(str(caught.value), "--baseline mid: expected the path or name of one model, got none", "low, middle")
 
@@ -138,7 +138,7 @@ def test_a_baseline_that_is_none_of_the_models(files: Sequence[Path]) -> None:
 def test_a_baseline_path_with_several_models(demo: dict[str, Written], other: Written, tmp_path: Path) -> None:
     for written in (demo["cora_demo"], other):
         copied(written, tmp_path)
-    with pytest.raises(ReportError, match="got 2 models"):
+    with pytest.raises(UserError, match="got 2 models"):
         compare_models([tmp_path], baseline=str(tmp_path))
     (value,) = values_of(compare_models([tmp_path], baseline="another-org/another-model"))
     assert value["before"]["model"] == "another-org/another-model"
@@ -192,7 +192,7 @@ def test_two_models_that_cannot_be_compared(files: list[Path]) -> None:
 
 
 def test_a_file_of_answers_and_a_run_have_no_task_in_common(demo: dict[str, Written], files: list[Path]) -> None:
-    with pytest.raises(ReportError) as caught:
+    with pytest.raises(UserError) as caught:
         compare_models([files[0], demo["cora_demo"].folder])
     assert tells(str(caught.value), "no task in common: low has answers; some-org/some-model has cora_demo")
 

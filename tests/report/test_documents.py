@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.paired import compared
-from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.documents import documents_differ, estimate_of, read_documents
 from lm_eval_cora.report.files import sent_apart
 from lm_eval_cora.report.matching import read_contestants
@@ -222,7 +222,7 @@ def test_a_file_can_be_named_instead_of_a_folder(models: Models) -> None:
 
 
 def test_a_path_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(ReportError, match="there is no such file or folder"):
+    with pytest.raises(UserError, match="there is no such file or folder"):
         read_documents(tmp_path / "nothing")
 
 
@@ -273,6 +273,6 @@ def test_the_error_of_equal_values_without_limits_is_unknown() -> None:
 
 def test_a_label_is_for_one_model(models: Models) -> None:
     folder = models.one.parent
-    with pytest.raises(ReportError) as caught:
+    with pytest.raises(UserError) as caught:
         read_contestants([folder], labels={folder: "Both"})
     assert f"--label {folder}=Both: expected one model in {folder}, got" in str(caught.value)

@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from lm_eval_cora.report import ReportError
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.report.content import Chart
 from lm_eval_cora.report.drawing.medium import light_colours
 from lm_eval_cora.report.figures import write_figures
@@ -116,7 +116,7 @@ def test_the_width_is_that_of_the_paper(width: float, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("width", [0, -1, 1.9, 20.1, nan, 1e9])
 def test_impossible_widths_are_refused_before_anything_is_written(width: float, tmp_path: Path) -> None:
-    with pytest.raises(ReportError) as caught:
+    with pytest.raises(UserError) as caught:
         write_figures(CHARTS, tmp_path / "figures", width)
     assert tells(str(caught.value), "2 to 20 inches")
     assert not (tmp_path / "figures").exists()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from lm_eval_cora.cli import main
-from lm_eval_cora.report import ReportError
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.report.files import find_files, grouped, sent_apart
 
 NAME = "samples_cora_demo_2026-01-01T00-00-00.000000.jsonl"
@@ -76,7 +76,7 @@ def test_an_unreadable_folder_is_named(
         return scandir(path)
 
     monkeypatch.setattr(os, "scandir", denied)
-    with pytest.raises(ReportError, match=f"^{re.escape(str(tmp_path))}/secret: cannot be read: Permission denied"):
+    with pytest.raises(UserError, match=f"^{re.escape(str(tmp_path))}/secret: cannot be read: Permission denied"):
         find_files(tmp_path)
     assert main(["report", str(tmp_path)]) == 1
     error = capsys.readouterr().err
@@ -85,14 +85,14 @@ def test_an_unreadable_folder_is_named(
 
 
 def test_a_path_that_cannot_be_read(tmp_path: Path) -> None:
-    with pytest.raises(ReportError, match="too long"):
+    with pytest.raises(UserError, match="too long"):
         find_files(tmp_path / ("x" * 5_000))
-    with pytest.raises(ReportError, match="null"):
+    with pytest.raises(UserError, match="null"):
         find_files(tmp_path / "a\0b")
-    with pytest.raises(ReportError, match="there is no such file or folder"):
+    with pytest.raises(UserError, match="there is no such file or folder"):
         find_files(tmp_path / "missing")
     (tmp_path / "loop").symlink_to("loop")
-    with pytest.raises(ReportError, match=r"loop: cannot be read: Too many levels"):
+    with pytest.raises(UserError, match=r"loop: cannot be read: Too many levels"):
         find_files(tmp_path / "loop")
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics import difference
-from lm_eval_cora.report import ReportError
 from lm_eval_cora.report.history import TaskHistory, as_json, chart_of, read_history, report_of, tables_of
 from lm_eval_cora.report.runs import read_runs
 from lm_eval_cora.report.text import as_markdown
@@ -92,9 +92,9 @@ def test_chosen_metrics(versions: Path) -> None:
         "cora_demo_prompts: accuracy of the versions",
     ]
     assert len(chart_of(found).lines) == 4
-    with pytest.raises(ReportError, match=r"--metric core: there is no such metric. Did you mean 'cora'\? .*acc"):
+    with pytest.raises(UserError, match=r"--metric core: there is no such metric. Did you mean 'cora'\? .*acc"):
         read_history([versions], metrics=["core"])
-    with pytest.raises(ReportError, match="--metric templates"):  # a table
+    with pytest.raises(UserError, match="--metric templates"):  # a table
         read_history([versions], metrics=["templates"])
 
 
@@ -111,13 +111,13 @@ def test_a_model_with_several_dates_is_named_by_them(tmp_path: Path) -> None:
 
 
 def test_one_version_is_an_error(versions: Path, tmp_path: Path) -> None:
-    with pytest.raises(ReportError, match="--history: expected two or more runs of a task, got org/v1"):
+    with pytest.raises(UserError, match="--history: expected two or more runs of a task, got org/v1"):
         read_history([versions / "1"])
-    with pytest.raises(ReportError, match="got none in"):
+    with pytest.raises(UserError, match="got none in"):
         read_history([tmp_path])
     answers = tmp_path / "answers.csv"
     answers.write_text("question,picked,answer\nq,a,a\n")
-    with pytest.raises(ReportError, match="a file of answers has no date"):
+    with pytest.raises(UserError, match="a file of answers has no date"):
         read_history([answers])
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lm_eval_cora.report import ReportError
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.report.matching import Contestant, matched, matched_documents, read_contestants
 from tests.support.answers_files import answers, write_answers
 from tests.support.by_hand import HOSTILE_NAMES
@@ -73,7 +73,7 @@ def test_hostile_names_stay_apart(name: str, demo: dict[str, Written], other: Wr
 def test_a_label_for_two_models_is_an_error(demo: dict[str, Written], other: Written, tmp_path: Path) -> None:
     for written in (demo["cora_demo"], other):
         copied(written, tmp_path)
-    with pytest.raises(ReportError) as caught:
+    with pytest.raises(UserError) as caught:
         read_contestants([tmp_path, other.folder], labels={tmp_path: "Both"})
     assert tells(str(caught.value), f"--label {tmp_path}=Both", "one model", "2", "Pass the folder of one model")
     assert "\n" not in str(caught.value)
@@ -91,13 +91,13 @@ def test_local_models_lose_their_path(tmp_path: Path) -> None:
 
 def test_a_single_model_is_an_error(demo: dict[str, Written]) -> None:
     path = demo["cora_demo"].folder
-    with pytest.raises(ReportError) as caught:
+    with pytest.raises(UserError) as caught:
         read_contestants([path])
     assert tells(str(caught.value), "two or more models, got one", str(path), "some-org/some-model", "another model")
 
 
 def test_a_path_without_samples_is_an_error(demo: dict[str, Written], tmp_path: Path) -> None:
-    with pytest.raises(ReportError) as caught:
+    with pytest.raises(UserError) as caught:
         read_contestants([demo["cora_demo"].folder, tmp_path])
     assert tells(str(caught.value), f"{tmp_path}: there are no samples", "--log_samples")
 

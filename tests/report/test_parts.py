@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.lines import LONGEST
-from lm_eval_cora.report import ReportError, parts
+from lm_eval_cora.report import parts
 from lm_eval_cora.report.files import find_files
 from lm_eval_cora.report.parts import SamplesReaders
 from lm_eval_cora.report.runs import read_runs
@@ -52,7 +53,7 @@ def test_errors_of_a_process(demo: dict[str, Written], tmp_path: Path, monkeypat
     monkeypatch.setattr(parts, "BYTES_WORTH_A_BAR", 0)
     path = demo["cora_demo"].samples
     with SamplesReaders(2) as readers:
-        with pytest.raises(ReportError, match=r"cannot be read: Is a directory"):
+        with pytest.raises(UserError, match=r"cannot be read: Is a directory"):
             readers.read(tmp_path, "strict")
         with pytest.raises(IsADirectoryError):
             readers._ask((tmp_path, 0, 1, "strict"))
@@ -60,7 +61,7 @@ def test_errors_of_a_process(demo: dict[str, Written], tmp_path: Path, monkeypat
         for process in readers._processes:
             process.kill()
             process.wait()
-        with pytest.raises(ReportError, match=f"{path.name}: a process that read it was ended"):
+        with pytest.raises(UserError, match=f"{path.name}: a process that read it was ended"):
             readers.read(path, "strict")
 
 
@@ -131,5 +132,5 @@ def test_files_of_other_tasks_are_left_out_without_a_note(demo: dict[str, Writte
     put(path, [{"doc_id": 0, "doc": {"query": "?"}, "filter": "none", "acc": 1.0}])
     after = read_runs([written.folder])
     assert [run.warnings for run in after] == [run.warnings for run in before]
-    with pytest.raises(ReportError, match=r"no samples of lm-eval-cora tasks.*\(arc_challenge\).*lm-eval-cora compare"):
+    with pytest.raises(UserError, match=r"no samples of lm-eval-cora tasks.*\(arc_challenge\).*lm-eval-cora compare"):
         read_runs([path])

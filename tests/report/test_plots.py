@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from lm_eval_cora.report import ReportError
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.report.content import Band, Change, Changes, Chart, Curve, Dots, HeatMap, Line, Ranges, Spread, Table
 from lm_eval_cora.report.drawing.medium import light_colours
 from lm_eval_cora.report.numbers import Number
@@ -200,6 +200,6 @@ def named(chart: Chart, name: str) -> Chart:
 
 def test_without_matplotlib_there_is_a_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ReportError) as caught:
+    with pytest.raises(UserError) as caught:
         draw(made_up.curve())
     assert tells(str(caught.value), "matplotlib", "pip install 'lm-eval-cora[report]'", "--format md")

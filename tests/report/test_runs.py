@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from lm_eval_cora.report import ReportError
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.report.runs import read_runs
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.report.text import as_markdown
@@ -318,16 +318,16 @@ def test_an_output_path_that_names_a_file(demo: dict[str, Written], tmp_path: Pa
 def test_paths_without_samples(tmp_path: Path, demo: dict[str, Written]) -> None:
     empty = tmp_path / "empty"
     empty.mkdir()
-    with pytest.raises(ReportError, match=r"empty: there are no samples .* --log_samples"):
+    with pytest.raises(UserError, match=r"empty: there are no samples .* --log_samples"):
         read_runs([empty])
-    with pytest.raises(ReportError, match="missing: there is no such file or folder"):
+    with pytest.raises(UserError, match="missing: there is no such file or folder"):
         read_runs([tmp_path / "missing"])
-    with pytest.raises(ReportError, match="empty: there are no samples"):
+    with pytest.raises(UserError, match="empty: there are no samples"):
         read_runs([demo["cora_demo"].folder, empty])
     written = copied(demo["cora_demo"], tmp_path / "results alone")
     written.samples.unlink()
     for path in (written.folder, written.results):
-        with pytest.raises(ReportError, match=r"there are no samples .* --log_samples"):
+        with pytest.raises(UserError, match=r"there are no samples .* --log_samples"):
             read_runs([path])
-    with pytest.raises(ReportError, match="there are no samples"):
+    with pytest.raises(UserError, match="there are no samples"):
         read_runs([put(tmp_path / "samples.jsonl", [])])

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import lm_eval_cora as cora
-from lm_eval_cora.report import ReportError
+from lm_eval_cora.errors import UserError
 from tests.support.written import Written, as_harness, put, the_run
 
 
@@ -59,10 +59,10 @@ def test_read_runs_gives_the_numbers_of_the_harness(demo: dict[str, Written]) ->
 def test_runs_are_compared_by_their_signatures(demo: dict[str, Written]) -> None:
     ((one,), (other,)) = (cora.read_runs(demo[task].folder) for task in ("cora_demo", "cora_demo_order"))
     assert cora.compare(one, one)["cora"].value == 0.0
-    with pytest.raises(ReportError, match="cannot be compared"):
+    with pytest.raises(UserError, match="cannot be compared"):
         cora.compare(one, other)
 
 
 def test_a_folder_without_runs(tmp_path: Path) -> None:
-    with pytest.raises(ReportError, match="no samples"):
+    with pytest.raises(UserError, match="no samples"):
         cora.read_runs(tmp_path)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from lm_eval_cora.report import ReportError
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.report.runs import read_runs
 from tests.support.written import DEMO, Line, Written, check_numbers, copied, edit, everything, lines_of, put, the_run
 
@@ -147,7 +147,7 @@ def test_a_file_of_altered_lines_only(name: str, demo: dict[str, Written], tmp_p
     lines = lines_of(demo["cora_demo_order"].samples)[: 2 * ORDERS]
     for line in lines:
         ALTERED[name](line)
-    with pytest.raises(ReportError, match=r"samples\.jsonl: there are no samples"):
+    with pytest.raises(UserError, match=r"samples\.jsonl: there are no samples"):
         read_runs([put(tmp_path / "samples.jsonl", lines)])
 
 
@@ -201,7 +201,7 @@ def test_lines_without_names_of_metrics(metrics: Any, demo: dict[str, Written], 
     path = put(tmp_path / "samples.jsonl", lines)
     try:
         runs = read_runs([path])
-    except ReportError:
+    except UserError:
         return
     assert len(runs[0].table.sizes) == len(lines) // ORDERS
     everything(path)

@@ -12,7 +12,7 @@ import datasets
 import pandas as pd
 import pytest
 
-from lm_eval_cora.benchmarks import BenchmarkError
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.loading import load_benchmark
 from lm_eval_cora.options import Options
 from lm_eval_cora.task_files import benchmark
@@ -239,7 +239,7 @@ def load(layout: Layout, folder: Path) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: re.sub(r"\W+", " ", layout.what).strip())
 def test_outcome_of_a_layout(layout: Layout, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     if layout.error:
-        with pytest.raises(BenchmarkError) as error:
+        with pytest.raises(UserError) as error:
             load(layout, tmp_path)
         assert tells(str(error.value), *layout.error)
         return

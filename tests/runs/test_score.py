@@ -230,10 +230,10 @@ def test_hostile_maths_costs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_greedy_samples_are_refused() -> None:
-    from lm_eval_cora.options import OptionError
+    from lm_eval_cora.errors import UserError
 
     for settings in ({"do_sample": False}, {"temperature": 0.0}, {"do_sample": False, "temperature": 0.0}):
-        with pytest.raises(OptionError, match=r"cora_demo_sampling: .* expected do_sample"):
+        with pytest.raises(UserError, match=r"cora_demo_sampling: .* expected do_sample"):
             run(knows, "cora_demo_sampling", {"questions": 1}, gen_kwargs=settings)
 
 
@@ -262,14 +262,14 @@ def test_a_seed_goes_into_each_request_if_it_is_asked_for(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("chat", [True, False])
 def test_a_model_of_transformers_is_not_sent_a_seed(chat: bool, tmp_path: Path) -> None:
-    from lm_eval_cora.options import OptionError
+    from lm_eval_cora.errors import UserError
     from tests.support.simulated import Simulated
 
     class HFLM(Simulated):
         pass
 
     for cache in (None, str(tmp_path / "cache")):
-        with pytest.raises(OptionError, match=r"option 'request_seeds': .*'hf'"):
+        with pytest.raises(UserError, match=r"option 'request_seeds': .*'hf'"):
             run(
                 HFLM(knows),
                 "cora_demo_sampling",
@@ -280,9 +280,9 @@ def test_a_model_of_transformers_is_not_sent_a_seed(chat: bool, tmp_path: Path) 
 
 
 def test_one_seed_for_all_samples_is_refused() -> None:
-    from lm_eval_cora.options import OptionError
+    from lm_eval_cora.errors import UserError
 
-    with pytest.raises(OptionError, match="cora_demo_sampling: --gen_kwargs seed=5 would send this seed with every"):
+    with pytest.raises(UserError, match="cora_demo_sampling: --gen_kwargs seed=5 would send this seed with every"):
         run(knows, "cora_demo_sampling", {"questions": 1}, gen_kwargs={"seed": 5})
 
 

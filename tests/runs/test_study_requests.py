@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from lm_eval.tasks import TaskManager
 
-from lm_eval_cora.options import OptionError
+from lm_eval_cora.errors import UserError
 from tests.support.building import build
 from tests.support.simulated import TASKS, Simulated, knows, run, scores
 from tests.support.study import believes_two, four_options, study_of
@@ -46,7 +46,7 @@ def test_one_variant_of_each_question() -> None:
 
 @pytest.mark.parametrize("task", ["cora_demo", "cora_demo_mc", "cora_demo_revas"])
 def test_other_probes_have_no_cheap_version(task: str) -> None:
-    with pytest.raises(OptionError, match=rf"{task}: option 'variants': the probe "):
+    with pytest.raises(UserError, match=rf"{task}: option 'variants': the probe "):
         build(task, variants=1)
 
 
@@ -95,7 +95,7 @@ def test_a_table_without_metrics_is_refused_before_anything_runs(
         f"task: mine\ninclude: {TASKS}/demo/cora_{include}.yaml\nmetadata: {{version: 1}}\nmetric_list: [{entry}]\n"
     )
     manager = TaskManager(include_path=tmp_path, include_defaults=False, metadata={"cora": options})
-    with pytest.raises(OptionError, match=r"mine: .*metric_list"):
+    with pytest.raises(UserError, match=r"mine: .*metric_list"):
         manager.load(["mine"])
 
 

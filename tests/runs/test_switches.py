@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from lm_eval_cora.options import OptionError
+from lm_eval_cora.errors import UserError
 from tests.support.index import OURS_ALONE
 from tests.support.messages import tells
 from tests.support.simulated import TASKS, Simulated, knows, run, scores
@@ -72,7 +72,7 @@ def test_samples_are_numbers_of_questions(task: str) -> None:
 def test_docs_that_do_not_exist(task: str, arguments: dict[str, Any], message: str) -> None:
     if "samples" in arguments:
         arguments = {"samples": {task: arguments["samples"]}}
-    with pytest.raises(OptionError, match=f"{task}: {message}"):
+    with pytest.raises(UserError, match=f"{task}: {message}"):
         run(Refusing(), task, **arguments)
 
 
@@ -166,7 +166,7 @@ def test_more_processes_than_variants_are_refused_before_a_request(task: str) ->
     class Lonely(Refusing):
         world_size = 27
 
-    with pytest.raises(OptionError, match=f"{task}: .* 26 variants .*27 processes"):
+    with pytest.raises(UserError, match=f"{task}: .* 26 variants .*27 processes"):
         run(Lonely(), task, {"questions": 1})
 
 

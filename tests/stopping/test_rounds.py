@@ -18,8 +18,8 @@ from lm_eval import simple_evaluate
 from lm_eval.tasks import TaskManager
 
 from lm_eval_cora import metrics
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness import stop_early
-from lm_eval_cora.options import OptionError
 from lm_eval_cora.responses import ResponseTable
 from lm_eval_cora.stopping.rounds import (
     FIRST_LOOK,
@@ -145,7 +145,7 @@ def test_a_budget_is_never_exceeded_and_used_up(costs: list[int], budget: int, s
         return 1 + int(share * question.requests)
 
     if budget < costs[0]:
-        with pytest.raises(OptionError, match=str(budget)):
+        with pytest.raises(UserError, match=str(budget)):
             next(within_budget(agenda, budget))
         return
     asked: list[Planned] = []
@@ -340,7 +340,7 @@ def test_a_budget_is_shared_by_the_tasks_of_a_run() -> None:
 
 def test_a_budget_below_one_question_is_an_error_before_the_first_request() -> None:
     model = Moody(8)
-    with pytest.raises(OptionError, match="25"):
+    with pytest.raises(UserError, match="25"):
         run(stop_early(model, budget=25))
     assert model.prompts == []
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from lm_eval_cora import metrics
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness import stop_early
 from lm_eval_cora.harness.docs import process_docs
-from lm_eval_cora.options import OptionError
 from lm_eval_cora.probes import PROBES, Probe
 from lm_eval_cora.stopping.rule import place_of, saves_requests
 from tests.support.simulated import Simulated, knows, run, scores
@@ -43,7 +43,7 @@ def full(task: str, seed: int) -> dict[str, Any]:
 
 @pytest.mark.parametrize("text", ["", "EXACT", "exactly", "cora", "mv", "bmca@0.8", "bmca@1.0"])
 def test_another_rule_is_refused_and_the_one_that_there_is_named(text: str) -> None:
-    with pytest.raises(OptionError, match=rf"--stop '{text}': expected 'exact'"):
+    with pytest.raises(UserError, match=rf"--stop '{text}': expected 'exact'"):
         stop_early(Moody(1), text)
 
 

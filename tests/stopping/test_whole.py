@@ -12,8 +12,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.two_phase import Phases, estimate
-from lm_eval_cora.options import OptionError
 from lm_eval_cora.stopping.rounds import Answered, Observed, Planned, send
 from lm_eval_cora.stopping.whole import (
     Costs,
@@ -208,7 +208,7 @@ def test_originals_are_cheap_so_more_of_them_are_asked_if_following_is_expensive
     ["0.01", "whole", "whole:", "whole:0", "whole:-1", "whole:0.5", "whole:x", "whole:nan", "stderr:0.1", "", 0.1],
 )
 def test_a_target_that_cannot_be_read_names_the_form(text: Any) -> None:
-    with pytest.raises(OptionError, match=r"--target .*expected whole:E, such as whole:0.01.*--target-stderr") as error:
+    with pytest.raises(UserError, match=r"--target .*expected whole:E, such as whole:0.01.*--target-stderr") as error:
         parse_target(text)
     assert repr(text) in str(error.value)
 

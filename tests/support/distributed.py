@@ -26,8 +26,8 @@ from lm_eval import simple_evaluate
 from lm_eval.api.model import LM
 from lm_eval.tasks import TaskManager
 
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.asking import AskingLM
-from lm_eval_cora.options import OptionError
 from tests.support.index import reading_task_files_once
 from tests.support.simulated import TASKS
 
@@ -179,7 +179,7 @@ def evaluate(run: Run, model: Hashing) -> dict[str, Any] | None:
     """The results of a run as JSON types; None on all ranks but the first. If all ranks refuse it, their errors."""
     try:
         return _evaluate(run, model)
-    except OptionError as error:
+    except UserError as error:
         errors = model.gather_object(str(error))
         return None if errors is None else {"errors": errors}
 

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from math import ceil, isnan
 from typing import TYPE_CHECKING, Any
 
-from lm_eval_cora.report import ReportError
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.report.content import Changes, Chart, Curve, Dots, HeatMap, History, Ranges
 from lm_eval_cora.report.drawing import changes, heat_map
 from lm_eval_cora.report.drawing.canvas import LINE, Canvas
@@ -44,10 +44,10 @@ def check_drawing() -> None:
     """Check that charts can be drawn.
 
     Raises:
-        ReportError: If matplotlib is not installed.
+        UserError: If matplotlib is not installed.
     """
     if find_spec("matplotlib") is None:
-        raise ReportError(
+        raise UserError(
             "charts need matplotlib, which is not installed: pip install 'lm-eval-cora[report]'. Or use --format md, "
             "which does not need it"
         )
@@ -66,7 +66,7 @@ def drawn(chart: Chart, medium: Medium, **settings: Any) -> Iterator[tuple[Figur
         The figure, and the tooltips of its elements. Save the figure inside the context: its settings apply there.
 
     Raises:
-        ReportError: If matplotlib is not installed.
+        UserError: If matplotlib is not installed.
     """
     check_drawing()
     import matplotlib
