@@ -9,7 +9,7 @@ import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from io import TextIOWrapper
-from shlex import join, quote
+from shlex import join
 from typing import TextIO
 
 from lm_eval_cora.arguments import make_parser
@@ -18,12 +18,11 @@ from lm_eval_cora.commands.gates import check_gate
 from lm_eval_cora.commands.history import print_history
 from lm_eval_cora.commands.leaderboard import write_leaderboard
 from lm_eval_cora.commands.listing import list_tasks
-from lm_eval_cora.commands.output import STDOUT, say
+from lm_eval_cora.commands.output import STDOUT
 from lm_eval_cora.commands.plans import print_plan
 from lm_eval_cora.commands.reports import print_comparison, write_export, write_report
 from lm_eval_cora.commands.running import run_harness
 from lm_eval_cora.commands.scoring import print_answer, print_guessing, print_scores
-from lm_eval_cora.discovery.location import remove_leftovers
 from lm_eval_cora.errors import UserError
 
 
@@ -73,8 +72,6 @@ def _main(arguments: Sequence[str] | None) -> int:
         given.parser.error(f"unrecognized arguments: {' '.join(others)}")
     given.others = others
     given.typed = _typed(sys.argv[1:] if arguments is None else arguments)
-    for folder in remove_leftovers():
-        say(f"lm-eval-cora: {folder} is left over from version 0.1.0. Delete it: rm -r {quote(str(folder))}")
     status = 0
     try:
         command: Command = given.command

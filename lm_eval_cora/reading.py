@@ -66,9 +66,6 @@ OPENING_MARK = "<think>"
 
 SKIPPED = Skipped("[lm-eval-cora: skipped]")
 
-SKIPPED_IN_SAMPLES = (SKIPPED, "[lm-eval-cora: not asked]")
-"""The texts that mark a skipped variant in a samples file; earlier versions wrote the second one."""
-
 
 def read_response(
     doc: Doc,

@@ -5,7 +5,7 @@ import sys
 
 def find_spec(name, path=None, target=None):  # type: ignore[no-untyped-def]  # no `typing` import
     """Pass imports of the harness to `finder`. Leave all other imports to the other finders of `sys.meta_path`."""
-    if name in ("lm_eval", "lm_eval.tasks.manager"):
+    if name == "lm_eval.tasks.manager":
         try:
             from lm_eval_cora.discovery import finder
         except Exception:  # the package has been removed or damaged

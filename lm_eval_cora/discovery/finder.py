@@ -7,14 +7,13 @@ import os
 import sys
 import threading
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from functools import wraps
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from lm_eval_cora.discovery.location import remove_leftovers, with_tasks_folder
+from lm_eval_cora.discovery.location import with_tasks_folder
 
 MANAGER = "lm_eval.tasks.manager"
 """The module that defines `TaskManager`."""
@@ -42,11 +41,7 @@ def find_spec(name: str, path: Sequence[str] | None, target: ModuleType | None) 
         For the module of `TaskManager`, the spec of the other finders with a loader that patches the module. Otherwise
         None, which leaves the import to the other finders.
     """
-    if _state.searching or os.environ.get(SWITCH) == "0":
-        return None
-    if name != MANAGER:
-        with suppress(Exception):
-            remove_leftovers()
+    if name != MANAGER or _state.searching or os.environ.get(SWITCH) == "0":
         return None
     _state.searching = True
     try:

@@ -1,14 +1,9 @@
-"""The folder of the task files, and the cleanup of the folders that version 0.1.0 left."""
+"""The folder of the task files."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
-from contextlib import suppress
 from pathlib import Path
-
-STARTUP = "lm_eval_cora_startup.pth"
-"""The file that imports the start-up module. It is in every folder in which the package is installed."""
 
 
 def tasks_folder() -> Path:
@@ -64,41 +59,3 @@ def with_tasks_folder(folders: Iterable[str | Path]) -> list[str | Path]:
     if any(ours.is_relative_to(Path(other).resolve()) for other in given):
         return given
     return [folder, *(other for other in given if not Path(other).resolve().is_relative_to(ours))]
-
-
-def remove_leftovers() -> list[Path]:
-    """Remove the empty folders that version 0.1.0 left in site-packages.
-
-    Version 0.1.0 installed its task files as `lm_eval/tasks/cora`. When pip upgrades it, the empty folders `lm_eval`
-    and `lm_eval/tasks` remain, and they hide a harness that is installed from a clone. This function removes such
-    folders in each place in which this package is installed. It never removes a file.
-
-    Returns:
-        The folders that the user must delete: task files of version 0.1.0, and empty folders that could not be removed.
-    """
-    found = []
-    for entry in sys.path:
-        if not isinstance(entry, str) or not entry:  # the import system ignores other types
-            continue
-        harness = Path(entry) / "lm_eval"
-        files = harness / "tasks" / "cora"
-        with suppress(OSError):  # for example, no permission to read the folder
-            if (files / "_probes").is_dir():
-                found.append(files)
-            elif (Path(entry) / STARTUP).is_file() and _contains_only_folders(harness):
-                _remove(harness)
-                if harness.is_dir():
-                    found.append(harness)
-    return list(dict.fromkeys(found))
-
-
-def _contains_only_folders(folder: Path) -> bool:
-    return folder.is_dir() and not folder.is_symlink() and all(path.is_dir() for path in folder.rglob("*"))
-
-
-def _remove(folder: Path) -> None:
-    """Remove a folder and its subfolders. Stop at the first folder that cannot be removed."""
-    inner_first = sorted(folder.rglob("*"), reverse=True)
-    with suppress(OSError):
-        for path in (*inner_first, folder):
-            path.rmdir()

@@ -49,11 +49,11 @@ def dataset_of(run: Run) -> Dataset:
     """Find the source of the questions of a run. A file of answers does not name it."""
     if isinstance(run, AnswersRun):
         return Dataset("unknown")
-    options, declared = options_of(run), _declared(run)
-    name = str(declared.get("former_name") or run.data.name or declared.get("name") or run.name)
+    options, declared = options_of(run), part_of(run.config, "benchmark")
+    name = str(run.data.name or declared.get("name") or run.name)
     if files := _texts(options.get("data_files") or declared.get("data_files")):  # they replace the task's source
         return Dataset(name, files=tuple(Path(file).name for file in files))
-    source = declared | {key: options[key] for key in ("hub", "config", "split", "revision") if key in options}
+    source = {**declared} | {key: options[key] for key in ("hub", "config", "split", "revision") if key in options}
     return Dataset(
         name=name,
         hub=_texts(source.get("hub")),
@@ -62,15 +62,6 @@ def dataset_of(run: Run) -> Dataset:
         revision=str(source.get("revision") or ""),
         packaged=bool(source.get("package_file")),
     )
-
-
-def _declared(run: Run) -> dict[str, Any]:
-    """The benchmark declared in the task file. Older versions declared it in `dataset_kwargs`."""
-    if former := run.config.get("dataset_kwargs"):
-        name = former.get("benchmark")
-        hub = {key: former.get(f"hub_{key}") for key in ("config", "split", "revision")}
-        return {"former_name": name, "hub": former.get("hub_path"), **hub, "package_file": name == "demo"}
-    return dict(part_of(run.config, "benchmark"))
 
 
 def options_of(run: Run) -> Mapping[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -12,7 +11,7 @@ from lm_eval_cora.formats import format_of
 from lm_eval_cora.harness.loading import to_question
 from lm_eval_cora.harness.templates import templates_of
 from lm_eval_cora.options import Options
-from lm_eval_cora.probes import PROBES, Probe
+from lm_eval_cora.probes import Probe
 from lm_eval_cora.question import Form
 
 Doc = dict[str, Any]
@@ -62,19 +61,6 @@ def process_docs(
     options = options or Options()
     templates = templates_of(benchmark, options) if uses_templates(probe, form) else None
     return Docs(map(vars, variants_of_all(map(to_question, rows), probe, options, form=form, templates=templates)))
-
-
-def __getattr__(name: str) -> Probe:
-    """Former hooks, one per probe, which users' task files may still name."""
-    if name not in PROBES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    warnings.warn(
-        f"`process_docs: !function {__name__}.{name}` is deprecated; write `process_docs: !function "
-        f"{__name__}.process_docs` and `probe: {name}`",
-        FutureWarning,
-        stacklevel=2,
-    )
-    return PROBES[name]
 
 
 def doc_to_text(doc: Doc) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.question import is_encodable
-from lm_eval_cora.reading import SKIPPED_IN_SAMPLES, Response, Skipped
+from lm_eval_cora.reading import SKIPPED, Response, Skipped
 
 
 def with_room_for(tokens: int, settings: dict[str, Any]) -> dict[str, Any]:
@@ -119,7 +119,7 @@ def encodable(response: Any) -> Any:
         return response
     if isinstance(response, Response):
         return response.saying(encodable(str(response)))
-    if response in SKIPPED_IN_SAMPLES:  # a model wrote it
+    if response == SKIPPED:  # a model wrote it
         return f"{response} "
     if is_encodable(response):
         return response

@@ -9,7 +9,6 @@ from typing import Any
 from lm_eval_cora.benchmarks import Benchmark
 from lm_eval_cora.benchmarks.declarations import declared
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.harness import docs
 from lm_eval_cora.options import Options
 from lm_eval_cora.probes import PROBES, Probe
 
@@ -21,14 +20,12 @@ _REPLACED = {"custom_dataset", "dataset_path", "dataset_name", "dataset_kwargs",
 
 
 def probe_of(config: Mapping[str, Any]) -> Probe:
-    """The probe of a task file. Before version 0.2, `process_docs` named it."""
-    hook, name = config.get("process_docs"), config.get("probe")
-    if isinstance(hook, Probe):
-        return hook
-    if hook not in (None, docs.process_docs):
+    """The probe of a task file."""
+    name = config.get("probe")
+    if "process_docs" in config:
         raise UserError(
-            f"{config['task']}: process_docs: expected {docs.__name__}.process_docs, and the name of a probe in "
-            f"`probe`; got {hook!r} (in the task file). CONTRIBUTING.md explains how to add a probe"
+            f"{config['task']}: process_docs: expected no such key, and the name of a probe in `probe`; got "
+            f"{config['process_docs']!r} (in the task file). CONTRIBUTING.md explains how to add a probe"
         )
     if not isinstance(name, str) or name not in PROBES:
         expected = ", ".join(PROBES)
@@ -62,7 +59,7 @@ def benchmark_of(config: Mapping[str, Any], options: Options) -> Benchmark:
         )
     if others := sorted(_REPLACED.intersection(config)):
         raise UserError(
-            f"{task}: {', '.join(others)} in the task file: since version 0.2, `benchmark` sets the source of the "
+            f"{task}: {', '.join(others)} in the task file: `benchmark` sets the source of the "
             "questions and how they are read. Remove the other keys"
         )
     try:

@@ -24,9 +24,6 @@ _SNAPSHOT = re.compile(r".*models--(.+?)(?:/|__)snapshots(?:/|__)([0-9a-f]{40})/
 
 _NAME = re.compile(rf"samples_(?P<task>.+)_(?P<date>{_DATE.pattern})\.jsonl")
 
-FORMER_READER: Reader = "strict"
-"""The reader of old runs whose signature does not name a reader; no other reader existed then."""
-
 
 @dataclass(frozen=True)
 class SamplesFile:
@@ -66,8 +63,7 @@ class SamplesFile:
     @property
     def reader(self) -> str:
         """Reader of written answers; empty without a results file and for scored answers."""
-        parts = signature_parts(self.signature)
-        return parts.get("reader", FORMER_READER) if parts.get("form") == "generate" else ""
+        return signature_parts(self.signature).get("reader", "")
 
     @property
     def settings(self) -> Any:

@@ -25,7 +25,7 @@ from lm_eval_cora.lines import DEEPEST, LONGEST, bounded_lines, is_deep
 from lm_eval_cora.packed import PackedRecords
 from lm_eval_cora.probes import PROBES, Probe
 from lm_eval_cora.question import MAX_OPTIONS, Form
-from lm_eval_cora.reading import SKIPPED_IN_SAMPLES, Response, read_likelihoods, read_response, response_of, skipped
+from lm_eval_cora.reading import SKIPPED, Response, read_likelihoods, read_response, response_of, skipped
 from lm_eval_cora.responses import IDENTITIES, Ints
 
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
@@ -231,7 +231,7 @@ def _take(line: bytes, offset: int, found: Found, reader: Reader) -> str:
         responses = sample["filtered_resps"]
         form = _form_of(sample)
         # A request that the harness used as padding of a rank has several responses. The first one counts.
-        if sample.get("resps") and all(received and received[0] in SKIPPED_IN_SAMPLES for received in sample["resps"]):
+        if sample.get("resps") and all(received and received[0] == SKIPPED for received in sample["resps"]):
             record = skipped(doc)
         elif form == "loglikelihood":
             record = read_likelihoods(doc, [_numbers(response) for response in responses])
@@ -302,8 +302,7 @@ def _numbers(response: Any) -> Sequence[Any]:
 
 def probe_of(config: Mapping[str, Any], records: PackedRecords) -> Probe:
     """Find the probe in the results file, else by the kinds of variants; a template may have any name."""
-    former = str(config.get("process_docs", "")).rpartition(".")[2]  # until version 0.2
-    named = PROBES.get(str(config.get("probe", former)))
+    named = PROBES.get(str(config.get("probe")))
     if named is not None:
         return named
     kinds = {asked.kind for asked in records.asked}

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from lm_eval_cora import __version__
+from lm_eval_cora.data import Data
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.export.every_eval_ever import write_every_eval_ever
 from lm_eval_cora.metrics.bootstrap import bootstrap
@@ -274,8 +275,9 @@ def test_the_dates_are_those_of_the_run(exported: Exported) -> None:
 
 
 def test_data_of_the_hub(runs: list[Run], tmp_path: Path) -> None:
-    source = {"benchmark": "mmlu", "hub_path": "cais/mmlu", "hub_config": "all", "hub_split": "test"}
-    one = with_config(runs[0], dataset_kwargs={**source, "hub_revision": "abc"})
+    source = {"hub": "cais/mmlu", "config": "all", "split": "test"}
+    first = replace(runs[0], data=Data("mmlu"))
+    one = with_config(first, benchmark={**source, "revision": "abc"})
     record, _ = export([one], tmp_path)
     assert record["evaluation_results"][0]["source_data"] == {
         "dataset_name": "mmlu",
@@ -284,11 +286,11 @@ def test_data_of_the_hub(runs: list[Run], tmp_path: Path) -> None:
         "hf_split": "test",
         "additional_details": {"configs": '["all"]', "revision": "abc"},
     }
-    several = with_config(runs[0], dataset_kwargs={**source, "hub_path": ["org/a", "org/b"]})
+    several = with_config(first, benchmark={**source, "hub": ["org/a", "org/b"]})
     record, _ = export([several], tmp_path)
     data = record["evaluation_results"][0]["source_data"]
     assert data["url"] == ["https://huggingface.co/datasets/org/a", "https://huggingface.co/datasets/org/b"]
-    own = with_config(runs[0], dataset_kwargs=source, metadata={"cora": {"data_files": "/home/me/mine.csv"}})
+    own = with_config(first, benchmark=source, metadata={"cora": {"data_files": "/home/me/mine.csv"}})
     record, _ = export([own], tmp_path)
     data = record["evaluation_results"][0]["source_data"]
     assert (data["source_type"], data["additional_details"]) == ("other", {"data_files": '["mine.csv"]'})

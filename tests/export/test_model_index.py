@@ -49,9 +49,9 @@ def test_the_content_of_a_card(runs: list[Run]) -> None:
 
 
 def test_data_of_the_hub(runs: list[Run]) -> None:
-    source = {"benchmark": "math", "hub_path": "org/math", "hub_config": ["algebra", "geometry"], "hub_split": "test"}
-    config = {**runs[0].config, "dataset_kwargs": {**source, "hub_revision": "abc"}}
-    one = replace(runs[0], results={**runs[0].results, "configs": {runs[0].name: config}})
+    source = {"hub": "org/math", "config": ["algebra", "geometry"], "split": "test", "revision": "abc"}
+    config = {**runs[0].config, "benchmark": source}
+    one = replace(runs[0], data=Data("math"), results={**runs[0].results, "configs": {runs[0].name: config}})
     (model,) = yaml.safe_load(model_index([one]))["model-index"]
     assert model["results"][0]["dataset"] == {
         "name": "math",

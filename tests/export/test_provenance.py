@@ -1,4 +1,4 @@
-"""The source of the questions of a run, in results of this version and of older ones."""
+"""The source of the questions of a run."""
 
 from __future__ import annotations
 
@@ -31,13 +31,6 @@ SOURCES: dict[str, tuple[dict[str, Any], dict[str, Any], str, Dataset]] = {
         Dataset("my", files=("my.csv",)),
     ),
     "package": ({"benchmark": {"name": "demo", "package_file": "x"}}, {}, "demo", Dataset("demo", packaged=True)),
-    "older": (
-        {"dataset_kwargs": {"benchmark": "mmlu", "hub_path": "cais/mmlu", "hub_config": "all", "hub_split": "test"}},
-        {},
-        "",
-        ON_THE_HUB,
-    ),
-    "older package": ({"dataset_kwargs": {"benchmark": "demo"}}, {}, "", Dataset("demo", packaged=True)),
     "nothing": ({}, {}, "", Dataset("cora_demo")),
     "altered": ({"benchmark": ["x"]}, {}, "", Dataset("cora_demo")),
 }

@@ -350,14 +350,6 @@ def test_a_task_file_without_a_probe_is_refused(lines: str, tmp_path: Path) -> N
         own_task(tmp_path, lines).load(["mine"])
 
 
-@pytest.mark.parametrize("probe", PROBES)
-def test_a_task_file_that_names_a_former_hook_still_works(probe: str, tmp_path: Path) -> None:
-    lines = f"process_docs: !function lm_eval_cora.harness.docs.{probe}\nprobe: null"
-    with pytest.warns(FutureWarning, match=f"docs.{probe}` is deprecated; write .* `probe: {probe}`"):
-        (task,) = own_task(tmp_path, lines).load(["mine"])["tasks"].values()
-    assert task.probe.name == task.dump_config()["probe"] == probe
-
-
 @pytest.mark.parametrize("key", ["test_split", "dataset_path", "dataset_kwargs", "custom_dataset"])
 def test_a_task_file_with_two_sources_is_refused(key: str, tmp_path: Path) -> None:
     with pytest.raises(UserError) as error:

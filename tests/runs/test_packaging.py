@@ -17,8 +17,8 @@ from tests.support.tables import without_variation
 
 pytestmark = pytest.mark.packaging
 
-UPGRADED = "upgrade from 0.1.0, uv, editable harness"
-"""The most common way to install the two packages, after an upgrade. `nox -s install` tests all ways."""
+USUAL = "uv, editable harness"
+"""The most common way to install the two packages. `nox -s install` tests all ways."""
 
 IMPORT = "import lm_eval; print(lm_eval.__file__)"
 
@@ -58,7 +58,7 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Sources:
 @pytest.fixture(scope="module")
 def made(sources: Sources, tmp_path_factory: pytest.TempPathFactory) -> Environment:
     """The wheel, the version of the harness that this suite runs on, and what they need."""
-    return CASES[UPGRADED](sources, tmp_path_factory.mktemp("packaging") / "venv")
+    return CASES[USUAL](sources, tmp_path_factory.mktemp("packaging") / "venv")
 
 
 @pytest.fixture(scope="module")

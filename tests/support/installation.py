@@ -16,7 +16,6 @@ import sysconfig
 import tarfile
 import tempfile
 import venv
-import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -95,28 +94,6 @@ class Sources:
         """This package."""
         call(sys.executable, "-m", "build", "--wheel", "--outdir", self.folder / "ours", REPOSITORY)
         return _only(self.folder / "ours", "*.whl")
-
-    @cached_property
-    def old_wheel(self) -> Path:
-        """The relevant files of version 0.1.0: task files below `lm_eval/`, and the package that reads them."""
-        name = "lm_eval_cora-0.1.0"
-        folder = self.folder / "old"
-        folder.mkdir()
-        metadata = "Metadata-Version: 2.1\nName: lm-eval-cora\nVersion: 0.1.0\n"
-        files = {
-            "lm_eval_cora/__init__.py": '__version__ = "0.1.0"\n',
-            "lm_eval/tasks/cora/README.md": "# Tasks\n",
-            "lm_eval/tasks/cora/_probes/divergent.yaml": "metric_list: []\n",
-            "lm_eval/tasks/cora/demo/cora_demo.yaml": "task: cora_demo\n",
-            f"{name}.dist-info/METADATA": metadata,
-            f"{name}.dist-info/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
-        }
-        record = f"{name}.dist-info/RECORD"
-        files[record] = "".join(f"{path},,\n" for path in (*files, record))
-        with zipfile.ZipFile(folder / f"{name}-py3-none-any.whl", "w") as archive:
-            for path, text in files.items():
-                archive.writestr(path, text)
-        return _only(folder, "*.whl")
 
     @cached_property
     def harness(self) -> Path:
@@ -232,7 +209,6 @@ STEPS: dict[str, Callable[[Sources], Sequence[str | Path]]] = {
     "ours": lambda sources: [sources.wheel],
     "ours alone": lambda sources: ["--no-deps", sources.wheel],
     "ours editable": lambda sources: ["--editable", REPOSITORY],
-    "ours 0.1.0": lambda sources: ["--no-deps", sources.old_wheel],
 }
 """Arguments of `install`."""
 
@@ -250,20 +226,6 @@ def installed(*steps: str, uv: bool = False) -> Callable[[Sources, Path], Enviro
                 environment.harness = sources.harness if step != "harness" else environment.site
         finders = list(environment.site.glob("__editable___lm_eval*_finder.py"))
         assert bool(finders) == ("harness editable" in steps), finders
-        return environment
-
-    return make
-
-
-def upgraded(*, uv: bool = False) -> Callable[[Sources, Path], Environment]:
-    """The case of version 0.1.0 being upgraded beside an editable harness, which it breaks."""
-
-    def make(sources: Sources, folder: Path) -> Environment:
-        environment = installed("harness editable", "ours 0.1.0", uv=uv)(sources, folder)
-        broken = call(environment.python, "-c", "from lm_eval.tasks import TaskManager", status=1)
-        assert "ImportError" in broken, "version 0.1.0 did not break the harness, so this case shows nothing"
-        # With --upgrade uv replaces the editable harness, too, if there is a newer release.
-        environment.install(*(("--upgrade-package", "lm-eval-cora") if uv else ("--upgrade",)), sources.wheel)
         return environment
 
     return make
@@ -327,8 +289,5 @@ CASES: dict[str, Callable[[Sources, Path], Environment]] = {
     "venv layered on that of both": layered_below,
     "uv, editable harness": installed("harness editable", "ours", uv=True),
     "uv, both editable": installed("harness editable", "ours editable", uv=True),
-    "upgrade from 0.1.0, editable harness": upgraded(),
-    "upgrade from 0.1.0, uv, editable harness": upgraded(uv=True),
-    "upgrade from 0.1.0, harness wheel": installed("harness", "ours 0.1.0", "ours"),
 }
 """Each way to install the two, by name."""
