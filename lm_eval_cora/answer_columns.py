@@ -89,44 +89,28 @@ class AnswerColumns(NamedTuple):
         return UserError(f"{self.where(row)}: column {self.names[column]!r}: expected {expected}, got {got}")
 
     def texts(self, column: str) -> list[str]:
-        """The values as text. A number becomes its text, so that 7, 7.0 and "7" are equal.
-
-        Raises:
-            UserError: If a value is missing, or neither a text nor a number.
-        """
+        """The values as text. A number becomes its text, so that 7, 7.0 and "7" are equal."""
         return [
             value if type(value) is str else str(value) if type(value) is int else self._text(row, column, value)
             for row, value in enumerate(self.values[column])
         ]
 
     def texts_or_none(self, column: str) -> list[str | None]:
-        """The values as text; None for a missing or empty value.
-
-        Raises:
-            UserError: If a value is neither a text nor a number.
-        """
+        """The values as text; None for a missing or empty value."""
         return [
             (value or None) if type(value) is str or value is None else self._text(row, column, value)
             for row, value in enumerate(self.values[column])
         ]
 
     def truths(self, column: str) -> list[bool | None]:
-        """The values as True or False; None for a missing value.
-
-        Raises:
-            UserError: If a value is neither True nor False (nor yes, no, 1 or 0).
-        """
+        """The values as True or False; None for a missing value."""
         return [
             value if value is True or value is False or value is None else self._truth(row, column, value)
             for row, value in enumerate(self.values[column])
         ]
 
     def lists(self, column: str) -> list[list[str] | None]:
-        """The values as lists of texts; None for a missing value.
-
-        Raises:
-            UserError: If a value is not a list of texts or numbers.
-        """
+        """The values as lists of texts; None for a missing value."""
         lists: list[list[str] | None] = []
         for row, value in enumerate(self.values[column]):
             items = parse_cell(value)
@@ -156,18 +140,6 @@ class AnswerColumns(NamedTuple):
 
 def read_columns(data: Any, given: Mapping[str, str | None] | None, option: str = "{}=") -> AnswerColumns:
     """Read the columns of a table or file of answers.
-
-    Args:
-        data: A pandas DataFrame, a `datasets.Dataset`, a list of dicts, or a path.
-        given: The names of some of `COLUMNS` in the data. The others are found under their usual names. None if the
-            user cannot give names, which only the error message about missing columns depends on.
-        option: How the user gives a name, for error messages: on the command line "--{} ".
-
-    Returns:
-        The columns that the data have.
-
-    Raises:
-        UserError: If the data cannot be read, have no rows, or a column is missing.
 
     Example:
         >>> columns = read_columns([{"id": 7, "variant": "a", "ok": True}], {"question": "id", "correct": "ok"})
@@ -244,9 +216,6 @@ def _of_text(columns: AnswerColumns) -> AnswerColumns:
 
     pandas writes whole numbers as 3.0 if a value of the column is missing, so 3.0 and 3 are equal in the columns of
     picks and answers if these contain whole numbers only.
-
-    Raises:
-        UserError: If a pick may be a missing value or a text.
     """
     picks = [column for column in ("picked", "answer") if columns.has(column)]
     values = dict(columns.values)
@@ -268,11 +237,7 @@ def _without_absent(values: list[Any]) -> list[Any]:
 def _find(
     found: Mapping[str, Sequence[Any]], given: Mapping[str, str | None] | None, source: str, option: str
 ) -> dict[str, str]:
-    """The name in the source of each column that it has.
-
-    Raises:
-        UserError: If a named or a needed column is missing.
-    """
+    """The name in the source of each column that it has."""
     names = {column: name for column, name in (given or {}).items() if name is not None}
     for column, (_, usual) in COLUMNS.items():
         if column not in names and (name := next((name for name in usual if name in found), None)) is not None:

@@ -85,10 +85,6 @@ def compute_answers(entry: Entry, table: ResponseTable) -> Estimate:
     With skipped variants, the metrics that look only at right and wrong answers are defined if all possible answers to
     these variants give the same value. The others are undefined.
 
-    Args:
-        entry: An entry of `ENTRIES`.
-        table: The answers.
-
     Example:
         >>> entries = {entry["metric"]: entry for entry in ENTRIES}
         >>> table = ResponseTable.from_hits([[1, 1, 1], [1, 0, None]])
@@ -106,10 +102,6 @@ def compute_answers(entry: Entry, table: ResponseTable) -> Estimate:
 
 def undefined_metrics(table: ResponseTable, known: Collection[str]) -> dict[str, str]:
     """The metrics that the columns do not define, and the reason for each.
-
-    Args:
-        table: The answers.
-        known: The columns that the data have, as in `AnswerRows`.
 
     Example:
         >>> from lm_eval_cora.answer_rows import read_answers

@@ -51,17 +51,6 @@ class AnswerRows(NamedTuple):
 def read_answers(data: Any, names: Mapping[str, str | None] | None = None, option: str = "{}=") -> AnswerRows:
     """Read answers, one per row.
 
-    Args:
-        data: A pandas DataFrame, a `datasets.Dataset`, a list of dicts, or a path; see `score`.
-        names: The names of columns; see `score`.
-        option: How the user gives a name, for error messages; see `read_columns`.
-
-    Returns:
-        The answers, the columns that the data have, and the readers.
-
-    Raises:
-        UserError: If the data cannot be read, a column is missing, or a value is wrong. The message names the row.
-
     Example:
         >>> rows = [{"id": "q1", "variant": n, "ok": n != 2} for n in range(4)]
         >>> read_answers(rows, {"question": "id", "correct": "ok"}).table.hits
@@ -109,9 +98,6 @@ def _sorted(questions: Sequence[str], variants: Sequence[str], columns: AnswerCo
     """Order of the rows by question and variant, (R,); the ids of the questions; their numbers of variants, (N,).
 
     Sorting makes the table independent of the order of the rows.
-
-    Raises:
-        UserError: If a question has two rows for one variant.
     """
     codes = {question: code for code, question in enumerate(sorted(set(questions)))}
     labels = {label: code for code, label in enumerate(sorted(set(variants), key=_in_order))}
@@ -141,11 +127,7 @@ def _is_whole(label: str) -> bool:
 
 
 def _right_and_skipped(columns: AnswerColumns, picked: Sequence[str | None] | None) -> tuple[Bools, Bools]:
-    """(R,) whether each answer is right, and (R,) whether it was skipped.
-
-    Raises:
-        UserError: If `correct` contradicts `picked` and `answer`.
-    """
+    """(R,) whether each answer is right, and (R,) whether it was skipped."""
     by_pick = None
     if picked is not None and columns.has("answer"):
         by_pick = [one is not None and one == right for one, right in zip(picked, columns.texts("answer"), strict=True)]
@@ -171,9 +153,6 @@ def _originals(
     """(R,) whether each row is the original of its question; None if unknown.
 
     Without a column `original`, the kind or else the variant of that name is the original.
-
-    Raises:
-        UserError: If the column `original` marks two rows of a question.
     """
     if not columns.has("original"):
         named = next((names for names in (kinds, variants) if ORIGINAL in names), None)
@@ -190,11 +169,7 @@ def _originals(
 
 
 def _check_categories(columns: AnswerColumns, questions: Sequence[str], categories: Sequence[str | None]) -> None:
-    """See that a question has one category.
-
-    Raises:
-        UserError: If two of its rows have different ones.
-    """
+    """See that a question has one category."""
     first: dict[str, str | None] = {}
     for row, (question, category) in enumerate(zip(questions, categories, strict=True)):
         if first.setdefault(question, category) != category:
@@ -244,11 +219,7 @@ def _picks(
 def _numbers(
     columns: AnswerColumns, rows: Sequence[int], lists: Sequence[list[str] | None], picked: Sequence[str | None]
 ) -> dict[str, int]:
-    """The number of each option of a question.
-
-    Raises:
-        UserError: If a pick is not printed, or there are too many options.
-    """
+    """The number of each option of a question."""
     numbers: dict[str, int] = {}
     for row in rows:
         shown, pick = lists[row] or [], picked[row]
@@ -267,11 +238,7 @@ def _numbers(
 
 
 def _equal_pairs(texts: Sequence[str | None], sizes: Ints) -> Ints:
-    """(P, 2) pairs of rows of one question with the same text.
-
-    Raises:
-        UserError: If there are too many pairs.
-    """
+    """(P, 2) pairs of rows of one question with the same text."""
     question = np.repeat(np.arange(len(sizes)), sizes).tolist()
     codes: dict[tuple[int, str], int] = {}
     code = np.array(

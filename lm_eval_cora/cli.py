@@ -27,19 +27,7 @@ from lm_eval_cora.errors import UserError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command.
-
-    Args:
-        arguments: The arguments of the command line, without the program's name; None reads `sys.argv`.
-
-    Returns:
-        The exit status: 0 on success, 1 after an error, 130 after Ctrl-C. 1 and 2 are results of `gate`, so it returns
-        3 after an error. So do `plan`, `leaderboard`, `compare --history`, and `export` for leaderboards of the Hub.
-
-    Raises:
-        SystemExit: With status 2 (3 for `plan`, `gate` and `leaderboard`) if the usage is wrong, and with 0 after
-            `--help` and `--version`.
-    """
+    """Run a command."""
     with _streams():
         return _main(arguments)
 

@@ -11,16 +11,7 @@ from lm_eval_cora.randomness import in_random_order
 
 
 class ExemplarPool:
-    """The questions from which exemplars are drawn.
-
-    Args:
-        questions: The few-shot split, or the scored questions if the benchmark has no such split.
-        source: Description of these questions for error messages.
-        within_category: Whether exemplars must have the category of the asked question.
-        as_published: Whether the split was made for few-shot use. If so, its first questions are the exemplars, in the
-            published order and with its repeats. Otherwise exemplars are drawn at random and do not repeat.
-        digest: Digest of the questions, for the signature.
-    """
+    """The questions from which exemplars are drawn."""
 
     def __init__(
         self,
@@ -49,14 +40,6 @@ class ExemplarPool:
         same order. With more shots, the first exemplars stay the same. The question itself is never drawn, even if the
         pool has it under another id.
 
-        Args:
-            question: The asked question.
-            shots: Number of exemplars.
-            *seeds: Other seeds give other exemplars, unless the split is used as published.
-
-        Returns:
-            That many questions, or fewer if the pool does not have enough.
-
         Example:
             >>> pool = ExemplarPool(
             ...     [Question(f"q{n}", f"{n} + 1?", (f"{n + 1}", "0"), 0) for n in range(5)],
@@ -83,28 +66,12 @@ class ExemplarPool:
         return drawn
 
     def fewer(self, questions: Iterable[Question | OpenQuestion], shots: int) -> dict[str, int]:
-        """Find the questions that have fewer exemplars than requested.
-
-        Args:
-            questions: The questions that will be asked.
-            shots: Number of exemplars for each of them.
-
-        Returns:
-            The number of exemplars that such a question has, by question id.
-        """
+        """Find the questions that have fewer exemplars than requested."""
         found = ((question.id, len(self.draw(question, shots))) for question in questions)
         return {identifier: count for identifier, count in found if count < shots}
 
     def check(self, questions: Iterable[Question | OpenQuestion], shots: int) -> None:
-        """Check that every question has enough exemplars.
-
-        Args:
-            questions: The questions that will be asked.
-            shots: Number of exemplars for each of them.
-
-        Raises:
-            UserError: If a question has fewer. The message names the question with the fewest.
-        """
+        """Check that every question has enough exemplars."""
         by_id = {question.id: question for question in questions}
         if fewer := self.fewer(by_id.values(), shots):
             identifier, count = min(fewer.items(), key=lambda item: item[1])

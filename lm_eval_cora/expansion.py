@@ -103,19 +103,6 @@ def variants_of_all(
 ) -> list[Variant]:
     """Expand questions with a probe; the variants of one question are consecutive.
 
-    Args:
-        questions: The questions.
-        probe: Makes the variants.
-        options: The user's options.
-        form: Whether answers are written or scored by likelihood.
-        templates: The templates of the benchmark. By default those of the option `templates`, or this package's own.
-
-    Returns:
-        The variants.
-
-    Raises:
-        UserError: If the probe ignores one of the options, or cannot expand a question.
-
     Example:
         >>> variants = variants_of_all([Question("q1", "Ice?", ("Water", "Air"), 0)], PROBES["divergent"], Options())
         >>> len(variants), variants[1].choices
@@ -139,11 +126,7 @@ def variants_of_all(
 
 
 def _ask_with(prompt: str, variants: Iterable[Variant]) -> None:
-    """Ask all variants with the user's prompt.
-
-    Raises:
-        UserError: If the prompt is wrong.
-    """
+    """Ask all variants with the user's prompt."""
     examples: dict[str, tuple[str, tuple[str, ...]]] = {}
     for variant in variants:
         examples.setdefault(variant.ask, (variant.question, variant.choices))
@@ -165,14 +148,6 @@ def check_options(probe: Probe, options: Options, form: Form) -> None:
     """Raise an error if an option is set that this probe ignores.
 
     The probes of one study run together, so each accepts the options of the others.
-
-    Args:
-        probe: The probe.
-        options: The user's options.
-        form: Whether answers are written or scored by likelihood.
-
-    Raises:
-        UserError: If there is such an option.
     """
     if options.prompt is not None and (not probe.kinds or options.templates is not None):
         why = (
@@ -198,16 +173,6 @@ def read_templates(path: Path, *, has_options: bool) -> Templates:
     """Read the user's templates.
 
     A warning names templates without the words after which the reader looks for the answer.
-
-    Args:
-        path: A JSON file with a list of templates; see `make_templates`.
-        has_options: Whether the questions have options.
-
-    Returns:
-        The templates.
-
-    Raises:
-        UserError: If the file cannot be read or a template is wrong.
     """
     try:
         entries: Any = json.loads(path.read_text(encoding="utf-8"))

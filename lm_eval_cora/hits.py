@@ -16,15 +16,6 @@ Ints = NDArray[np.int64]
 def flatten(hits: Any) -> tuple[Floats, Ints]:
     """Flatten right and wrong answers to one array.
 
-    Args:
-        hits: Array of shape (N, M), or N rows of different lengths, of True or 1, False or 0, and NaN or None.
-
-    Returns:
-        (R,) values, 1, 0 or nan, and (N,) number of variants of each question.
-
-    Raises:
-        ValueError: If the shape is wrong or a value is none of these.
-
     Example:
         >>> flatten([[True, None], [False]])
         (array([ 1., nan,  0.]), array([2, 1]))

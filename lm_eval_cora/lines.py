@@ -24,14 +24,6 @@ _CHUNK = 1 << 20
 def bounded_lines(file: BinaryIO, end: int, longest: int = LONGEST) -> Iterator[tuple[int, int, bytes | None]]:
     r"""Read the lines of a file that begin before an offset, without holding a longer line than allowed in memory.
 
-    Args:
-        file: The file, at the beginning of a line.
-        end: The offset.
-        longest: Largest number of bytes of a line, with its end.
-
-    Yields:
-        Offset and number of bytes of the line, and the line; None instead of a longer line.
-
     Example:
         >>> from io import BytesIO
         >>> list(bounded_lines(BytesIO(b"one\nthree\n"), 10, longest=4))
@@ -52,11 +44,7 @@ def bounded_lines(file: BinaryIO, end: int, longest: int = LONGEST) -> Iterator[
 
 
 def too_long(path: Path, longest: int = LONGEST) -> int | None:
-    """The number, from 1, of the first line that is longer than allowed; None if there is none.
-
-    Raises:
-        OSError: If the file cannot be read.
-    """
+    """The number, from 1, of the first line that is longer than allowed; None if there is none."""
     if path.stat().st_size <= longest:
         return None
     with path.open("rb") as file:
@@ -82,9 +70,6 @@ def is_deep(value: Any, deepest: int = DEEPEST) -> bool:
 
 def whole_number(digits: str) -> int:
     """Parse a whole number of JSON that is small enough for all calculations.
-
-    Raises:
-        ValueError: If it has too many digits.
 
     Example:
         >>> whole_number("-7")

@@ -38,18 +38,6 @@ class LoadedQuestions(NamedTuple):
 def load_questions(benchmark: Benchmark, options: Options) -> LoadedQuestions:
     """Load the questions of a benchmark. Warnings name the rows that are left out.
 
-    Args:
-        benchmark: The source of the rows, and how they become questions.
-        options: `data_files` replaces the source. `categories`, `skip_option_references` and `questions` then select
-            questions, in this order.
-
-    Returns:
-        The selected questions, and all questions of the source.
-
-    Raises:
-        UserError: If the source cannot be loaded, its rows cannot be turned into questions, a category does not exist,
-            or no question is left.
-
     Example:
         >>> from lm_eval_cora.task_files import benchmark
         >>> loaded = load_questions(benchmark("demo"), Options(questions=20))
@@ -79,13 +67,7 @@ def load_questions(benchmark: Benchmark, options: Options) -> LoadedQuestions:
 
 
 class QuestionSource:
-    """The rows of a split: in the user's files, in a file of the package, or on the Hub.
-
-    Args:
-        benchmark: The benchmark.
-        options: `data_files` names the user's files.
-        split: The split on the Hub.
-    """
+    """The rows of a split: in the user's files, in a file of the package, or on the Hub."""
 
     def __init__(self, benchmark: Benchmark, options: Options, split: str | None) -> None:
         self._benchmark = benchmark
@@ -116,14 +98,7 @@ class QuestionSource:
         return f"{listed} ({details})" if details else listed
 
     def load(self) -> tuple[list[Question | OpenQuestion], list[LeftOut], list[str]]:
-        """Read all parts and turn their rows into questions.
-
-        Returns:
-            The questions, the rows that were left out, and notes for the user.
-
-        Raises:
-            UserError: If the source cannot be loaded, or its rows cannot be turned into questions.
-        """
+        """Read all parts and turn their rows into questions."""
         questions: list[Question | OpenQuestion] = []
         left_out: list[LeftOut] = []
         notes: list[str] = []

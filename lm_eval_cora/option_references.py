@@ -34,12 +34,6 @@ def refers_to_options(choices: Sequence[str]) -> bool:
     ones ("Vitamins A and D"). Such rules on words miss some references and find some that are not there. They only
     mark questions and never change them.
 
-    Args:
-        choices: The option texts.
-
-    Returns:
-        Whether any of them refers to other options.
-
     Example:
         >>> refers_to_options(["Red", "Blue", "Both A and B"]), refers_to_options(["Vitamins A and D", "Iron"])
         (True, False)

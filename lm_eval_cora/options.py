@@ -61,16 +61,6 @@ class Options:
     def from_metadata(cls, task: str, given: object) -> Options:
         """Create options from the value of the key `cora` in the harness' metadata.
 
-        Args:
-            task: Name of the task, for the error message.
-            given: A mapping, or None for the defaults.
-
-        Returns:
-            The options, with defaults where the mapping has no value.
-
-        Raises:
-            UserError: If `given` is not a mapping, or has an unknown key or a value that is not valid.
-
         Example:
             >>> Options.from_metadata("cora_demo", {"questions": 20}).questions
             20

@@ -40,9 +40,6 @@ class PackedRecords(Sequence[Record]):
 
     Each access makes a new Record. Log-likelihoods of letters differ between answers, so they are stored beside them.
 
-    Args:
-        records: The records. Texts of the question are not kept; the readers leave them empty.
-
     Attributes:
         questions: Id and category of each question; an id with several categories has several.
         asked: The different ways in which variants were asked.

@@ -47,10 +47,6 @@ class Question:
         answer: Index of the right option, from 0.
         category: Subject or subset of the benchmark; empty if it has none.
 
-    Raises:
-        UnusableQuestion: If the question cannot be asked: fewer than 2 or more than 26 options, an answer outside the
-            options, an empty stem, another option equal to the right one, or invalid Unicode (lone surrogates).
-
     Example:
         >>> question = Question("q1", "What is frozen water?", ("Ice", "Steam", "Fog", "Steam"), 0)
         >>> question.identities
@@ -112,9 +108,6 @@ class OpenQuestion:
         answer: The reference answer, as LaTeX or text.
         category: Subject or level of the benchmark; empty if it has none.
 
-    Raises:
-        UnusableQuestion: If the question cannot be asked: an empty stem or answer, or invalid Unicode.
-
     Example:
         >>> OpenQuestion("q1", "What is half of a half?", r"\frac{1}{4}").choices
         ()
@@ -175,15 +168,6 @@ def is_encodable(text: str) -> bool:
 
 def lettered(choices: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Pair each option with its letter.
-
-    Args:
-        choices: Option texts in printed order, at most 26.
-
-    Returns:
-        Pairs of letter and text.
-
-    Raises:
-        ValueError: If there are more options than letters. It is raised while the pairs are read.
 
     Example:
         >>> list(lettered(["Ice", "Steam"]))

@@ -23,13 +23,6 @@ def draw(n: int, *key: str | int) -> int:
     The hash has 512 bits. Taking it modulo n changes each probability by less than n / 2**512. The largest n in use is
     26! < 2**89.
 
-    Args:
-        n: Number of values, at least 1.
-        *key: What the choice depends on.
-
-    Returns:
-        The same integer for the same n and key, on every machine.
-
     Example:
         >>> draw(6, 0, "question 1", "dice") == draw(6, 0, "question 1", "dice")
         True
@@ -42,14 +35,6 @@ def distinct_orders(items: Sequence[T], count: int, *key: str | int) -> list[tup
     """Draw distinct orders of the items, uniformly from all orders; the first one is the given order.
 
     Orders that differ only in the places of equal items are the same order.
-
-    Args:
-        items: At least one item. Items may be equal.
-        count: Number of orders, at least 1.
-        *key: What the choice depends on.
-
-    Returns:
-        `count` permutations of the items, or all of them if fewer exist.
 
     Example:
         >>> distinct_orders(("left", "right"), 3, 0, "question 1")
@@ -69,14 +54,6 @@ def distinct_orders(items: Sequence[T], count: int, *key: str | int) -> list[tup
 def reordering(items: Sequence[T], *key: str | int) -> tuple[T, ...]:
     """Draw an order that differs from the given one, uniformly from all such orders.
 
-    Args:
-        items: At least one item. Items may be equal.
-        *key: What the choice depends on.
-
-    Returns:
-        A permutation that differs from `items` in at least one place. If all items are equal, there is no such order,
-        and `items` is returned.
-
     Example:
         >>> reordering(("left", "right"), 0, "question 1")
         ('right', 'left')
@@ -89,13 +66,6 @@ def in_random_order(items: Sequence[T], *key: str | int) -> Iterator[T]:
 
     All orders are equally likely. The first few items are a sample without replacement, and do not depend on how many
     items are taken.
-
-    Args:
-        items: Any number of items.
-        *key: What the choice depends on.
-
-    Yields:
-        Each item once.
 
     Example:
         >>> sorted(in_random_order("abc", 0, "question 1"))

@@ -74,17 +74,7 @@ def read_response(
     *,
     reader: Reader = "flexible",
 ) -> Record:
-    """Read the response of a model.
-
-    Args:
-        doc: A variant.
-        results: The filtered responses to it. Only the first one is read. If it is not text, it counts as empty.
-        same: Function that compares a written answer with the reference. It returns None if it cannot decide. Without
-            it, written answers are not compared.
-        reader: The reader that parses the response.
-
-    Returns:
-        A Record, for any response. `followed` is whether the strict reader can read the response.
+    """Read the response of a model, without ever raising an error: this runs after the inference.
 
     Example:
         >>> doc = {"question_id": "q1", "kind": "x", "ordinal": 1, "original": False, "variants": 8, "category": ""}
@@ -130,14 +120,6 @@ def is_settled(doc: Doc, response: str, reader: Reader) -> bool:
 
 def read_likelihoods(doc: Doc, results: Sequence[Any]) -> Record:
     """Pick the most likely of the scored answers.
-
-    Args:
-        doc: A variant.
-        results: For each answer, its log-likelihood and whether greedy decoding would produce it.
-
-    Returns:
-        A Record, for any results. It has the log-likelihoods if they are those of letters in an order of the order
-        probe, whose metrics of letter bias need them. Those of other variants would only fill the memory.
 
     Example:
         >>> doc = {"question_id": "q1", "kind": "x", "ordinal": 1, "original": False, "variants": 8, "category": ""}

@@ -40,14 +40,6 @@ class Record(Variant, Answer):
     def of(cls, doc: Doc, answer: Answer, **more: Any) -> Record:
         """Make the Record of a variant.
 
-        Args:
-            doc: The variant as a mapping; other keys are ignored.
-            answer: The answer in the response.
-            **more: The attributes of a Record.
-
-        Returns:
-            The record.
-
         Example:
             >>> doc = {"question_id": "q1", "kind": "x", "ordinal": 1, "original": False, "variants": 8, "category": ""}
             >>> Record.of({**doc, "ask": "letter", "printed": [1, 0], "answer": 0}, Answer(picked=0)).correct

@@ -107,13 +107,6 @@ class ResponseTable:
         Records may come in any order. Only questions with all their variants count, because a limit that cuts a
         question must not change the meaning of a metric. If a variant has two records, the first one counts.
 
-        Args:
-            records: Scored variants; may be empty.
-            same: Whether two written answers are equivalent; returns None if the check ran out of time or memory.
-
-        Returns:
-            The table; without questions if none is complete.
-
         Example:
             >>> record = Record("q1", 2, 0, "original", printed=(0, 1), answer=0, picked=0)
             >>> table = ResponseTable.from_records([record])
@@ -126,15 +119,7 @@ class ResponseTable:
     def from_packed(
         cls, records: PackedRecords, same: Callable[[str, str], bool | None] = eq
     ) -> tuple[ResponseTable, Ints]:
-        """Group records by question, as `from_records` does.
-
-        Args:
-            records: Scored variants; may be empty.
-            same: As in `from_records`.
-
-        Returns:
-            The table; and (R,) the place of each of its records in the sequence.
-        """
+        """Group records by question, as `from_records` does."""
         found = grouped(records)
         question, asked, answer = (codes[found.rows] for codes in records.codes)
         # Compute each column once per pair of a variant and an answer.
@@ -195,15 +180,6 @@ class ResponseTable:
     def from_columns(cls, question_ids: Sequence[str], sizes: Ints, correct: Bools, **columns: Any) -> ResponseTable:
         """Make a table from columns that are sorted by question, and by variant within a question.
 
-        Args:
-            question_ids: N ids.
-            sizes: (N,) number of variants of each question.
-            correct: (R,) whether each answer is right.
-            **columns: Other attributes of the table. By default there is one kind, no original and no pick.
-
-        Returns:
-            The table.
-
         Example:
             >>> ResponseTable.from_columns(["q1"], np.array([2]), np.array([True, False])).hits
             array([1])
@@ -229,17 +205,6 @@ class ResponseTable:
         """Make a table from right and wrong answers.
 
         Each variant prints two options: 0 is right, and a wrong answer picks 1.
-
-        Args:
-            hits: Array of shape (N, M), or N rows of different lengths: True or 1 for a right answer, False or 0 for a
-                wrong one, NaN or None for a skipped variant. A question whose variants are all skipped is left out.
-            original: Position of the original in each row, from 0; None if there is none.
-
-        Returns:
-            A table for metrics of right and wrong answers.
-
-        Raises:
-            ValueError: If the shape is wrong, a value is none of these, or a row is too short for `original`.
 
         Example:
             >>> ResponseTable.from_hits([[1, 0, 1], [0, 0]]).hits

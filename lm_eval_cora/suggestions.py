@@ -23,13 +23,6 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
     Case is ignored. The order of `known` does not matter.
 
-    Args:
-        word: The unknown word.
-        known: The known words.
-
-    Returns:
-        A sentence to append to an error message; it starts with a space. Empty if there is no suggestion.
-
     Example:
         >>> did_you_mean("cora_medqq", ["cora_medqa", "cora_math"])
         " Did you mean 'cora_medqa'?"

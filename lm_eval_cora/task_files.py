@@ -27,9 +27,6 @@ _PACKAGE = "lm_eval_cora"
 def probe_metrics(probe: str) -> tuple[dict[str, Any], ...]:
     """Return the `metric_list` of a probe, with the aggregations as functions.
 
-    Args:
-        probe: Name of the probe.
-
     Example:
         >>> [entry["metric"] for entry in probe_metrics("divergent")][:3]
         ['acc', 'cora', 'ci']
@@ -41,12 +38,6 @@ def applicable_metrics(
     probe: Probe, table: ResponseTable, form: Form | None, *, macro_average: bool = False
 ) -> list[dict[str, Any]]:
     """The entries of a probe's `metric_list` that apply to answers.
-
-    Args:
-        probe: The probe.
-        table: The answers.
-        form: How the model was asked; None if unknown.
-        macro_average: Whether the benchmark averages over categories.
 
     Example:
         >>> table = ResponseTable.from_hits([[1, 0], [1, 1]])
@@ -112,12 +103,6 @@ def task_list() -> list[TaskFile]:
 def published_questions(task: str) -> int | None:
     """Number of rows of the published split that a task asks.
 
-    Args:
-        task: Name of the task; any text.
-
-    Returns:
-        The number; None for another task, or for the user's own questions.
-
     Example:
         >>> published_questions("cora_medqa_plus"), published_questions("cora_local")
         (1273, None)
@@ -133,14 +118,6 @@ def _task_file(path: Path) -> TaskFile:
 
 def benchmark(name: str, changes: Mapping[str, Any] | None = None, data_files: tuple[Any, ...] = ()) -> Benchmark:
     """Return a benchmark of the package.
-
-    Args:
-        name: Name of the benchmark's fragment.
-        changes: The user's declaration; see `declared`. By default, a benchmark in several languages has the first one.
-        data_files: The user's files.
-
-    Raises:
-        UserError: If a key or value of the declaration is not valid.
 
     Example:
         >>> benchmark("medqa").options, benchmark("global_mmlu", {"config": ("de",)}).name

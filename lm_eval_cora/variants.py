@@ -79,13 +79,6 @@ class Altered:
 def variants_of(question: Question | OpenQuestion, altered: Iterable[Altered]) -> list[Variant]:
     """Complete the variants of a question with the fields that they share.
 
-    Args:
-        question: The source question.
-        altered: Its altered forms, from a probe.
-
-    Returns:
-        The variants in the same order, numbered from 0.
-
     Example:
         >>> question = Question("q1", "What is frozen water?", ("Ice", "Fog"), 0)
         >>> (variant,) = variants_of(question, [Altered("swapped", [(1, "Fog"), (0, "Ice")], 0, "letter")])

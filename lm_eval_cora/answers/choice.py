@@ -53,17 +53,6 @@ def find_letter(response: str, printed: Sequence[int], choices: Sequence[str], *
     does not count, nor does what follows a new question. In a refusal, or in a response that breaks off, an option that
     is only mentioned does not count.
 
-    Args:
-        response: The response, of any length. If it has more than 20,000 characters, only the first and the last
-            10,000 are read.
-        printed: Identity of each printed option, in printed order.
-        choices: Text of each printed option, in the same order.
-        at_the_end: Whether the prompt asks for the answer at the end. If so, an answer at the very beginning has no
-            precedence.
-
-    Returns:
-        The identity of the chosen option, or the reason why none is chosen.
-
     Example:
         >>> answer = find_letter("Sure! The correct answer is:\n\nB. Fog", [0, 4], ["Ice", "Fog"])
         >>> answer.picked, answer.rule, answer.span
@@ -248,15 +237,6 @@ def _of_several(text: Text, places: Sequence[Place], front: Place | None, printe
 
 def last_counts(text: str, end: int, start: int, *, at_front: bool) -> bool | None:
     """Decide between the first and the last of several answers that disagree.
-
-    Args:
-        text: The response as plain text.
-        end: End of the first answer.
-        start: Start of the last answer.
-        at_front: Whether the first answer is at the very beginning of the response.
-
-    Returns:
-        True if the last answer counts, False if the first one counts, None if neither counts.
 
     Example:
         >>> last_counts("Yes. Wait, it is wrong", 3, 11, at_front=True)

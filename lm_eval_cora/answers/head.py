@@ -72,13 +72,6 @@ def last_match(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
 def head_of(response: str, length: int) -> str:
     """Return the beginning of a response, without its reasoning and without leading white space.
 
-    Args:
-        response: The response, of any length. It is read in linear time.
-        length: Maximum number of characters to return.
-
-    Returns:
-        The beginning; empty if the response is empty.
-
     Example:
         >>> head_of("<think>Ice is water.</think> B. Ice", 1)
         'B'

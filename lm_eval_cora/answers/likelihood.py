@@ -18,13 +18,6 @@ def most_likely(loglikelihoods: Sequence[Any], printed: Sequence[int]) -> Answer
     This is common in bfloat16, which has eight bits of precision. Two letters of the same option (equal distractors)
     do not count as a tie.
 
-    Args:
-        loglikelihoods: Log-likelihood of each printed letter, in printed order.
-        printed: Identity of each printed option, in printed order.
-
-    Returns:
-        The identity of the picked option. If a log-likelihood is missing or NaN, the answer is invalid.
-
     Example:
         >>> most_likely([-2.0, -0.5, -1.0], printed=[0, 4, 2]).picked
         4
@@ -48,9 +41,6 @@ def most_likely(loglikelihoods: Sequence[Any], printed: Sequence[int]) -> Answer
 def as_bytes(loglikelihoods: Sequence[Any]) -> bytes:
     """Store log-likelihoods as 32-bit numbers, the precision of the models.
 
-    Args:
-        loglikelihoods: Log-likelihood of each printed letter.
-
     Example:
         >>> as_bytes([-1.5, None]) == np.array([-1.5, nan], dtype=np.float32).tobytes()
         True
@@ -61,14 +51,6 @@ def as_bytes(loglikelihoods: Sequence[Any]) -> bytes:
 
 def yes_or_no(loglikelihoods: Sequence[Any], printed: Sequence[int]) -> Answer:
     """Compare the log-likelihoods of "yes" and "no".
-
-    Args:
-        loglikelihoods: Log-likelihood of "yes", then of "no".
-        printed: Identity of the proposed option, as a sequence of length one.
-
-    Returns:
-        Both log-likelihoods, and the option as selected if "yes" is at least as likely as "no". If they are equal, the
-        answer is marked as tied. If one of them is missing or NaN, the answer is invalid.
 
     Example:
         >>> yes_or_no([-0.25, -1.5], printed=[4]).selected, yes_or_no([-1.5, -0.25], printed=[4]).selected

@@ -31,12 +31,6 @@ _YES = ("true", "True", "yes", "Yes", "correct", "Correct", "right", "Right")
 def values(text: str) -> list[tuple[str, int, int]] | None:
     """Return the values of a text that looks like JSON and that are answers, with their places.
 
-    Args:
-        text: A response without its reasoning.
-
-    Returns:
-        The last value of the clearest key, or several if it is a list; None if the text has no key of an answer.
-
     Example:
         >>> values('{"explanation": "A is gas.", "final_answer": "B"}')
         [('B', 46, 47)]

@@ -28,14 +28,7 @@ _ADD = {
 
 
 def make_parser(run: Mapping[str, Command]) -> argparse.ArgumentParser:
-    """Make the parser of the command line.
-
-    Args:
-        run: The function of each command.
-
-    Returns:
-        A parser. Its namespaces contain the function as `command`, and the parser of the command as `parser`.
-    """
+    """Make the parser of the command line."""
     parser = Parser(
         prog="lm-eval-cora",
         description="Run `lm_eval` with fewer requests, and report, compare and export its results.",

@@ -34,12 +34,7 @@ class Parser(argparse.ArgumentParser):
         self.usage_error(message)
 
     def usage_error(self, message: str, *, others: Iterable[str] = ()) -> NoReturn:
-        """Print the usage and an error message, and exit with `usage_status`.
-
-        Args:
-            message: The error message.
-            others: Options of another program, for suggestions.
-        """
+        """Print the usage and an error message, and exit with `usage_status`."""
         word, known = "", set(others)
         if chosen := re.search(r"invalid choice: (['\"])(.*)\1 \(choose from (.*)\)$", message, re.DOTALL):
             word, known = chosen[2], set(re.findall(r"[\w.-]+", chosen[3]))
@@ -60,17 +55,7 @@ def add_command(
     abbreviations: bool = True,
     error_status: int = 1,
 ) -> argparse.ArgumentParser:
-    """Add a command to the program.
-
-    Args:
-        commands: The commands of the program.
-        name: The command's name.
-        run: The function to run.
-        summary: One sentence about the command, without its capital letter and full stop.
-        examples: Text after the arguments; it begins with examples.
-        abbreviations: Whether long options can be abbreviated.
-        error_status: Exit status after an error.
-    """
+    """Add a command to the program."""
     parser: Parser = commands.add_parser(
         name,
         help=summary,

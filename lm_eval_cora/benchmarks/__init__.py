@@ -34,33 +34,10 @@ class RowReader(Protocol):
     """Converts rows to questions in two steps, because some decisions depend on all rows."""
 
     def read(self, row: Row, default_id: str, where: str) -> Any:
-        """Extract the parts of a question from a row.
-
-        Args:
-            row: The row.
-            default_id: The id to use if the row has none.
-            where: The place of the row, for messages.
-
-        Returns:
-            A draft for `finish`.
-
-        Raises:
-            UnusableQuestion: If the row is not a valid question.
-            MissingColumn: If the row lacks a column.
-        """
+        """Extract the parts of a question from a row."""
 
     def finish(self, drafts: Sequence[Any]) -> tuple[list[Result], list[str]]:
-        """Convert the drafts of all rows to questions.
-
-        Args:
-            drafts: The values that `read` returned.
-
-        Returns:
-            One result per draft, and notes for the user.
-
-        Raises:
-            UserError: If the answers of the rows are ambiguous or inconsistent.
-        """
+        """Convert the drafts of all rows to questions."""
 
 
 @dataclass(frozen=True)
@@ -185,20 +162,7 @@ class LeftOut:
 def collect_questions(
     benchmark: Benchmark, rows: Iterable[LocatedRow], *, id_prefix: str
 ) -> tuple[list[Question | OpenQuestion], list[LeftOut], list[str]]:
-    """Convert rows to questions.
-
-    Args:
-        benchmark: The benchmark that the rows belong to.
-        rows: The rows and their places.
-        id_prefix: A question without an id gets the id `<id_prefix>-<row number from 0>`.
-
-    Returns:
-        The questions in the order of the source, the rows left out, and notes for the user.
-
-    Raises:
-        UserError: If a column is missing, no row is a valid question, or the benchmark is strict and any row is
-            not valid.
-    """
+    """Convert rows to questions."""
     reader: RowReader | None = None
     results: list[tuple[str, Result | None]] = []
     drafts = []

@@ -75,9 +75,6 @@ def subset_of(source: str, row: Row) -> str:
 
     Ids, categories and exemplars depend on the subset.
 
-    Raises:
-        UserError: If neither names a subset.
-
     Example:
         >>> subset_of("hails/agieval-sat-en", {}), subset_of("copies/lsat-ar/test.parquet", {})
         ('sat-en', 'lsat-ar')

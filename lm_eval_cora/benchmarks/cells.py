@@ -62,18 +62,6 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def read_options(cell: Any, separator: str | None = None) -> Options:
     """Read the options from one cell.
 
-    Args:
-        cell: A list of texts; a mapping from label to text; a mapping with a list of texts and optionally a list of
-            labels; a list of mappings, each with a text and optionally a label; or any of these as JSON or printed by
-            Python.
-        separator: Separator of the options, for a cell that is a plain text.
-
-    Returns:
-        The options in the order of the cell.
-
-    Raises:
-        UnusableQuestion: If the cell has another format.
-
     Example:
         >>> read_options({"A": "Ice", "B": "Fog"})
         Options(texts=['Ice', 'Fog'], labels=['A', 'B'])
@@ -137,9 +125,6 @@ def _is_list(value: object) -> bool:
 
 def option_text(option: object) -> str:
     """Return an option as text. Numbers are converted.
-
-    Raises:
-        UnusableQuestion: If the option is empty or neither a text nor a finite number.
 
     Example:
         >>> option_text("Ice"), option_text(2.5)

@@ -76,18 +76,7 @@ class Columns:
     published: bool = False
 
     def __call__(self, columns: Sequence[str]) -> ColumnReader:
-        """Find the fields among the columns of a source.
-
-        Args:
-            columns: The columns of the first row.
-
-        Returns:
-            The reader of the rows.
-
-        Raises:
-            MissingColumn: If a column is missing.
-            UserError: If the columns do not show which option is right.
-        """
+        """Find the fields among the columns of a source."""
         fields = [*self.named, *filter(None, (self.labels, self.answer_check, self.id, self.category))]
         used = {find_column(name.partition(".")[0], columns) for part in fields for name in part.reads}
         free = [column for column in columns if column not in used]
@@ -113,15 +102,7 @@ class Columns:
         )
 
     def _check_first(self, choices: Sequence[str], answer: str | None) -> None:
-        """Check that the name of the first option column alone says that it contains the right answers.
-
-        Args:
-            choices: The columns of the options.
-            answer: A column with a usual name for the answer; None if there is none.
-
-        Raises:
-            UserError: If the name does not say so, or another column may be the answer.
-        """
+        """Check that the name of the first option column alone says that it contains the right answers."""
         first, *others = choices
         if answer is not None and answer not in choices:
             instead = f"If the column {answer!r} is the answer, set 'answer': {answer!r}"
@@ -178,13 +159,7 @@ def _option_columns(columns: Sequence[str]) -> tuple[Field, ...]:
 
 
 class ColumnReader:
-    """Reader of rows with known columns; see RowReader.
-
-    Args:
-        columns: The fields, none of them left to search.
-        names: The columns of the first row.
-        beyond: The name that the column of one more option would have, if the option columns were found by search.
-    """
+    """Reader of rows with known columns; see RowReader."""
 
     def __init__(self, columns: Columns, names: Sequence[str], beyond: str | None = None) -> None:
         self._columns = columns

@@ -83,19 +83,6 @@ _ALWAYS_OPEN = ("revision",)
 def declared(given: Any, changes: Mapping[str, Any] | None = None, data_files: tuple[Any, ...] = ()) -> Benchmark:
     """Create a benchmark from its declaration.
 
-    Args:
-        given: The mapping under `benchmark` in a task file.
-        changes: The user's keys, out of `KEYS`. For a benchmark that is not `open`, only `revision` may be set and, if
-            it has several configurations, `config`.
-        data_files: The user's files. Unless the user sets `name`, a benchmark that is `open` or has no name is named
-            after them.
-
-    Returns:
-        The benchmark.
-
-    Raises:
-        UserError: If a key or value is not valid, or the user sets a key that this benchmark does not allow.
-
     Example:
         >>> riddles = declared({"hub": "somebody/riddles", "split": "test", "question": "riddle"})
         >>> riddles.name, riddles.source.split

@@ -50,9 +50,6 @@ class Field:
         text: A column, a path such as `choices.text`, or a Jinja template. In a template each column is a variable,
             and `row` is the whole row. The value of a template with a single expression keeps its type.
 
-    Raises:
-        UserError: If the template cannot be compiled.
-
     Example:
         >>> row = {"stem": "Frozen?", "choices": {"text": ["Ice", "Fog"]}}
         >>> [Field(text).getter(row.keys())(row) for text in ("Stem", "choices.text", "Q: {{ stem }}")]
@@ -88,17 +85,6 @@ class Field:
 
         A column with exactly this name comes first. Otherwise case and surrounding white space are ignored, if only
         one column then matches.
-
-        Args:
-            columns: The columns of the first row.
-            free: The columns that an error may suggest; None for all.
-
-        Returns:
-            A function that reads the field from a row. It raises MissingColumn if the row lacks the column, and
-            UnusableQuestion if the row lacks a later part of the path or if the template fails.
-
-        Raises:
-            MissingColumn: If no column matches.
         """
         if self.is_template:
             return _compiled(self.text)
@@ -160,11 +146,7 @@ def _at_path(column: str, path: Sequence[str], row: Row) -> Any:
 
 
 def _compiled(text: str) -> Getter:
-    """Compile a template in Jinja's sandbox.
-
-    Raises:
-        UserError: If the template is not valid.
-    """
+    """Compile a template in Jinja's sandbox."""
     single = _EXPRESSION.match(text)
     try:
         if single:

@@ -39,18 +39,6 @@ def read_rows(source: Any) -> Iterator[LocatedRow]:
 
     Text files are encoded as UTF-8, or as UTF-16 with a byte order mark. A .json file contains a list of objects, an
     object with one such list, or one object per line.
-
-    Args:
-        source: The path of a .jsonl, .ndjson, .json, .csv, .tsv or .parquet file; `~` is the home folder. Or a pandas
-            DataFrame, a `datasets.Dataset`, a `DatasetDict` with one split, or a list of dicts. Missing values of
-            these become None.
-
-    Yields:
-        The place of the row, and the row. Places are "my.jsonl line 18" and "my.csv line 18" from 1 (the first line of
-        a row with line breaks), and "my.json item 17", "my.parquet row 17" and "row 17" from 0.
-
-    Raises:
-        UserError: If the file does not exist, its kind is not supported, or it cannot be read.
     """
     if not isinstance(source, (str, os.PathLike)):
         yield from _table(source)

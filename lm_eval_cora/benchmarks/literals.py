@@ -35,13 +35,6 @@ def parse_literal(text: str) -> Any:
     No code is executed. Arrays become lists, and nan becomes None. numpy prints spaces between the items of an array.
     This function treats them as separators, whereas Python's parser would concatenate the texts.
 
-    Args:
-        text: The whole list, tuple or dict. Quoted texts may contain only the escapes that Python prints: `'\frac'` is
-            an error, because Python would read a form feed.
-
-    Raises:
-        ValueError: If the text is not such a literal, or if numpy shortened it.
-
     Example:
         >>> parse_literal("{'A': 'Ice', 'B': nan}")
         {'A': 'Ice', 'B': None}
@@ -67,11 +60,7 @@ def parse_literal(text: str) -> Any:
 
 
 def _with_commas(text: str) -> Iterator[str]:
-    """Split a literal into tokens, add the commas that numpy does not print, and remove `np.`.
-
-    Raises:
-        ValueError: If a token cannot be part of a literal, or items are separated in different ways.
-    """
+    """Split a literal into tokens, add the commas that numpy does not print, and remove `np.`."""
     before = tokenize.TokenInfo(tokenize.NL, "", (1, 0), (1, 0), "")
     brackets: list[str] = []
     separators: list[str] = []  # of the items in each open bracket; empty before the second item

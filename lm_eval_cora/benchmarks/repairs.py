@@ -214,9 +214,6 @@ REPAIRS: dict[str, Repair] = {
 class Repairer:
     """Applies several repairs, in the given order.
 
-    Args:
-        names: Keys of `REPAIRS`.
-
     Example:
         >>> repairer = Repairer(["doubled_quotes", "own_letters"])
         >>> repairer.stem('""Why?""'), repairer.options(["A. Ice", "B. Fog"])

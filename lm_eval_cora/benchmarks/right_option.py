@@ -64,14 +64,6 @@ def meanings(answer: Any, draft: Draft, first: int = 0) -> Meanings:
 
     Case and the punctuation in "(C)" and "C." are ignored. A number may be a float without a fractional part.
 
-    Args:
-        answer: The cell.
-        draft: The question with its options.
-        first: The number that the source uses for the first option.
-
-    Returns:
-        The index of the option, from 0, for each possible reading.
-
     Example:
         >>> draft = Draft("q", "?", ("1", "2", "Ice"), None, None, None, "", "row 0")
         >>> meanings("1", draft), meanings("(c)", draft), meanings(2.0, draft), meanings([0, 0, 1], draft)
@@ -139,17 +131,6 @@ class AnswerKey:
         """Determine how to read the answers of all rows, and read them.
 
         If one answer is a label, all must be labels. Otherwise the readings that are possible in every row count.
-
-        Args:
-            drafts: The questions of the source.
-            name: Name of the benchmark, for messages.
-
-        Returns:
-            The right option of each question, or the reason why it is unknown; and notes for the user.
-
-        Raises:
-            UserError: If the answers seem to count from another number, an answer has two meanings, or the answers
-                are of different kinds.
         """
         found = [self._meanings(draft.answer, draft) for draft in drafts]
         readable = [one for one in found if one]

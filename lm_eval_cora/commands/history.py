@@ -44,11 +44,7 @@ def print_history(given: argparse.Namespace) -> None:
 
 
 def _check(path: Path) -> None:
-    """Check the output path before the runs are read.
-
-    Raises:
-        UserError: If it is a folder or stdout, or its name has another suffix.
-    """
+    """Check the output path before the runs are read."""
     suffixes = (*_PAGES, *(f".{name}" for name in FORMATS))
     if path == STDOUT or path.is_dir() or path.suffix.lower() not in suffixes:
         raise UserError(f"-o {path}: expected the name of a file that ends in {', '.join(suffixes)}")

@@ -17,11 +17,7 @@ from lm_eval_cora.report.drawing.charts import check_drawing
 
 
 def write_leaderboard(given: argparse.Namespace) -> None:
-    """Write the page, and on request a CSV file and a report page per run.
-
-    Raises:
-        UserError: With `--strict`, if a file or line was left out. Nothing is written.
-    """
+    """Write the page, and on request a CSV file and a report page per run."""
     check_file(given.output, "-o", (".html", ".htm"))
     if given.csv:
         check_file(given.csv, "--csv", (".csv",))

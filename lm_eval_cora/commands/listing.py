@@ -64,11 +64,7 @@ def _metadata(given: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
 
 
 def _matching(parts: Sequence[str]) -> list[TaskFile]:
-    """Find the tasks whose names contain one of the parts or that belong to a group of that name; without parts all.
-
-    Raises:
-        UserError: If a part matches no task and no group.
-    """
+    """Find the tasks whose names contain one of the parts or that belong to a group of that name; without parts all."""
     tasks = task_list()
     groups = {path.stem: path for path in (tasks_folder() / "_groups").glob("*.yaml")}
     chosen = set() if parts else {task.name for task in tasks}

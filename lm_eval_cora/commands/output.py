@@ -57,27 +57,14 @@ def check_output(path: Path) -> None:
 
 
 def check_folder(path: Path, option: str) -> None:
-    """Check that a folder exists or can be made, before the runs are read.
-
-    Raises:
-        UserError: If the path, or the part of it that exists, is not a folder.
-    """
+    """Check that a folder exists or can be made, before the runs are read."""
     existing = next(parent for parent in (path, *path.absolute().parents) if parent.exists())
     if not existing.is_dir():
         raise UserError(f"{option} {path}: expected a folder, but {existing} is a file")
 
 
 def check_file(path: Path, option: str, suffixes: tuple[str, ...] = ()) -> None:
-    """Check that a file can be written, before the runs are read. Nothing is made.
-
-    Args:
-        path: The file, or `STDOUT`.
-        option: The option that names it.
-        suffixes: Suffixes that a new file may have; empty for any.
-
-    Raises:
-        UserError: If the path is a folder, has another suffix, or its folder cannot be made.
-    """
+    """Check that a file can be written, before the runs are read. Nothing is made."""
     if path == STDOUT:
         return
     if path.is_dir():

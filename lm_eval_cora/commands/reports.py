@@ -50,11 +50,7 @@ _FORMAT_OF = {".html": "html", ".htm": "html", ".md": "md", ".json": "json", ".c
 
 
 def _format_of(output: Path | None) -> str:
-    """The format of a report by the name of its file.
-
-    Raises:
-        UserError: If the name has another suffix.
-    """
+    """The format of a report by the name of its file."""
     if output is None or output == STDOUT or not output.suffix:
         return "html"
     found = _FORMAT_OF.get(output.suffix.lower())
@@ -162,11 +158,7 @@ def _runs(given: argparse.Namespace) -> list[Run]:
 
 
 def labels_of(given: argparse.Namespace) -> dict[Path, str]:
-    """The names of models given by --label PATH=NAME.
-
-    Raises:
-        UserError: If a label has no name, or its path is none of the paths.
-    """
+    """The names of models given by --label PATH=NAME."""
     labels = {}
     for text in given.label:
         places = [place for place, character in enumerate(text) if character == "="]  # a path may contain one, too

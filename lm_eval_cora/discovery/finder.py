@@ -30,17 +30,7 @@ _state = _State()
 
 
 def find_spec(name: str, path: Sequence[str] | None, target: ModuleType | None) -> ModuleSpec | None:
-    """Prepare the import of a module of the harness.
-
-    Args:
-        name: Name of the module.
-        path: The search path that the import system passes.
-        target: The module to reload, or None.
-
-    Returns:
-        For the module of `TaskManager`, the spec of the other finders with a loader that patches the module. Otherwise
-        None, which leaves the import to the other finders.
-    """
+    """Prepare the import of a module of the harness."""
     if name != MANAGER or _state.searching or os.environ.get(SWITCH) == "0":
         return None
     _state.searching = True

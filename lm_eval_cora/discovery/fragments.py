@@ -16,15 +16,6 @@ _FOLDERS = ("_forms", "_benchmarks", "_probes")
 def fragment(name: str) -> Path:
     """Return the path of a fragment of this package.
 
-    Args:
-        name: File name, without suffix, of a form, a benchmark or a probe.
-
-    Returns:
-        The path.
-
-    Raises:
-        KeyError: If there is no such fragment.
-
     Example:
         >>> fragment("generate").relative_to(tasks_folder()).as_posix()
         '_forms/generate.yaml'

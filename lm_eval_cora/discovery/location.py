@@ -37,23 +37,13 @@ def with_tasks_folder(folders: Iterable[str | Path]) -> list[str | Path]:
 
     In the harness, later folders override earlier ones. A user's task therefore overrides our task of the same name.
 
-    Args:
-        folders: The user's folders.
-
-    Returns:
-        Our folder, followed by the user's folders. The user's folders are returned unchanged if one of them is our
-        folder or contains it, because the harness warns about each task that it finds twice. Folders inside ours are
-        left out for the same reason.
-
-    Raises:
-        FileNotFoundError: If our folder is missing.
-
     Example:
         >>> with_tasks_folder(["mine"]) == [tasks_folder(), "mine"]
         True
         >>> with_tasks_folder([tasks_folder()]) == [tasks_folder()]
         True
     """
+    # The harness warns about each task that it finds twice, so our folder is never given beside one that contains it.
     folder, given = tasks_folder(), list(folders)
     ours = folder.resolve()
     if any(ours.is_relative_to(Path(other).resolve()) for other in given):

@@ -23,12 +23,6 @@ class EquivalenceChecker:
     Equivalence is symmetric: math-verify compares in both directions, and one match is enough. It is not transitive:
     "x = 5" and "y = 5" are both equivalent to "5", but not to each other.
 
-    Args:
-        share: Number of processes that share the processors of this machine; at most 1 / share of them is used.
-        cpu_seconds: Limit on processor time per pair.
-        wall_seconds: Limit on wall-clock time per pair.
-        megabytes: Limit on the address space of a worker.
-
     Example:
         >>> checker = EquivalenceChecker()
         >>> checker.settle([(r"\frac{1}{2}", "0.5"), ("x+1", "1+x"), ("x+1", "x")])
@@ -51,32 +45,18 @@ class EquivalenceChecker:
         self._verdicts: dict[Pair, bool | None] = {}
 
     def verdict(self, one: str, other: str) -> bool | None:
-        """Return whether two answers are equivalent; None if math-verify ran out of time or memory.
-
-        Args:
-            one: An answer as the model wrote it.
-            other: Another answer.
-        """
+        """Return whether two answers are equivalent; None if math-verify ran out of time or memory."""
         pair = _in_order(one, other)
         if pair not in self._verdicts:
             self.settle([pair])
         return self._verdicts[pair]
 
     def settle_within(self, groups: Iterable[Iterable[str]]) -> None:
-        """Find the verdicts on all pairs within each group of answers.
-
-        Args:
-            groups: Groups of answers as the model wrote them, such as all answers to one question and its reference.
-                Answers may repeat.
-        """
+        """Find the verdicts on all pairs within each group of answers."""
         self.settle(pair for answers in groups for pair in combinations(sorted(set(answers)), 2))
 
     def settle(self, pairs: Iterable[Pair]) -> None:
-        """Find the verdicts on many pairs, in parallel. Each distinct pair is compared once.
-
-        Args:
-            pairs: Pairs of answers as the model wrote them. It is fastest if pairs of the same question are adjacent.
-        """
+        """Find the verdicts on many pairs, in parallel. Each distinct pair is compared once."""
         distinct = dict.fromkeys(_in_order(*pair) for pair in pairs)
         at_once = {pair: _at_once(pair) for pair in distinct if pair not in self._verdicts}
         self._verdicts.update({pair: verdict for pair, verdict in at_once.items() if verdict is not None})

@@ -49,12 +49,6 @@ _WORD = re.compile(r"[^\W\d_]{4}|\b(?:yes|no|odd|all|one|two|six|ten)\b", re.IGN
 def canonical(written: str) -> str:
     r"""Remove notation without meaning: spaces, \left, \dfrac, dollar signs, a final full stop, the comma in 1,000.
 
-    Args:
-        written: The answer as the model wrote it.
-
-    Returns:
-        The canonical notation. Two answers with the same canonical notation are equal.
-
     Example:
         >>> canonical(r"$\left( 3,\, \dfrac{1}{2} \right)$.")
         '(3,\\frac{1}{2})'
@@ -74,13 +68,6 @@ def same_number(one: str, other: str) -> bool | None:
     A decimal may be rounded. It equals another number if both round to the same six places and their relative
     difference is at most 1e-6. If both numbers name a base, their values are compared. If only one of them does, the
     base is ignored.
-
-    Args:
-        one: An answer in canonical notation.
-        other: Another answer in canonical notation.
-
-    Returns:
-        Whether they are equal; None if one of them is not a plain number.
 
     Example:
         >>> same_number("1000", "1000.0"), same_number(r"\frac{1}{3}", "0.333333"), same_number("x", "5")
@@ -139,15 +126,6 @@ def same_words(one: str, other: str) -> bool | None:
     r"""Compare two answers that are words.
 
     math-verify would read them as products of letters, and "east" would equal "seat".
-
-    Args:
-        one: An answer in canonical notation.
-        other: Another answer in canonical notation.
-
-    Returns:
-        Whether they are the same words, ignoring case; None if neither is certainly a word, or if one has anything but
-        letters. A text in \text{...} and four letters in a row are certainly words. Up to three letters may be a
-        product, except for "yes", "no" and a few others.
 
     Example:
         >>> same_words(r"\text{East}", "east"), same_words("east", "seat"), same_words("abc", "acb")

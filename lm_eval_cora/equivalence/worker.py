@@ -40,12 +40,7 @@ _DIGITS = 1e-9
 
 
 def serve(cpu_seconds: int, megabytes: int) -> None:
-    """Compare pairs until standard input ends.
-
-    Args:
-        cpu_seconds: Limit on processor time per pair. The operating system ends a process that exceeds it.
-        megabytes: Limit on the address space of the process. The process ends if it needs more.
-    """
+    """Compare pairs until standard input ends."""
     replies = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="ascii")
     sys.stdout = sys.stderr  # keep output of libraries out of the replies
     logging.disable(logging.CRITICAL)
@@ -109,9 +104,6 @@ def _value(text: str) -> Any:
 
     Expressions with different values are different. This rejects most wrong answers quickly: simplifying the difference
     of two expressions, as math-verify does, takes a hundred times as long.
-
-    Returns:
-        A complex number, or a sympy number if that is too large. None if the answer is not such an expression.
     """
     from sympy import Expr, MatrixExpr, Symbol, UnevaluatedExpr
 

@@ -40,11 +40,7 @@ _START = (
 
 
 def command(limits: tuple[int, int] = (CPU_SECONDS, MEGABYTES)) -> list[str]:
-    """Return the command that starts a worker.
-
-    Args:
-        limits: Seconds of processor time per pair, and megabytes of address space.
-    """
+    """Return the command that starts a worker."""
     return [sys.executable, "-I", "-c", _START, json.dumps(sys.path), json.dumps(limits)]
 
 
@@ -53,12 +49,6 @@ class Workers:
 
     They are plain subprocesses: a fork would copy the state of an accelerator and its address space, and the other
     start methods of multiprocessing would run the user's script again.
-
-    Args:
-        count: Number of workers, at least 1.
-        cpu_seconds: Limit on processor time per pair.
-        wall_seconds: Limit on wall-clock time per pair.
-        megabytes: Limit on the address space of a worker.
     """
 
     def __init__(
@@ -81,18 +71,7 @@ class Workers:
             worker.stop()
 
     def compare(self, pairs: Sequence[Pair], at_once: int) -> Iterator[bool | None]:
-        """Compare pairs of answers, in their order.
-
-        Args:
-            pairs: Pairs of answers in canonical notation. It is fastest if pairs with the same answer are adjacent.
-            at_once: Maximum number of workers to use.
-
-        Yields:
-            For each pair, whether its answers are equivalent; None if the worker ran out of time or memory.
-
-        Raises:
-            RuntimeError: If no thread can be started.
-        """
+        """Compare pairs of answers, in their order."""
         chunks = [pairs[start : start + _PAIRS_AT_A_TIME] for start in range(0, len(pairs), _PAIRS_AT_A_TIME)]
         ended = Event()
         Thread(target=self._watch, args=(ended,), daemon=True).start()
@@ -117,13 +96,7 @@ class Workers:
 
 
 class _Worker:
-    """One worker process. It is started for the first pair, and again if a pair ends it.
-
-    Args:
-        limits: Limits on processor time per pair (seconds) and on address space (megabytes).
-        wall_seconds: Limit on wall-clock time per pair.
-        endless: Answers that alone exceed the limits, shared by all workers. Pairs with them are not compared again.
-    """
+    """One worker process. It is started for the first pair, and again if a pair ends it."""
 
     def __init__(self, limits: tuple[int, int], wall_seconds: float, endless: set[str]) -> None:
         self._limits = limits

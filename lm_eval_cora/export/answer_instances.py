@@ -10,15 +10,7 @@ from lm_eval_cora.report.answers_file import AnswersRun
 
 
 def answer_rows(run: AnswersRun, result_id: str | None) -> Iterator[dict[str, Any]]:
-    """Make one row per variant that was asked. The file has no texts of questions, so the id stands for the question.
-
-    Args:
-        run: The answers.
-        result_id: Id of the result that is the mean of the rows' scores; None if it is undefined.
-
-    Yields:
-        A row, without the keys that identify the record.
-    """
+    """Make one row per variant that was asked. The file has no texts of questions, so ids replace them."""
     name = evaluation_name(run)
     method = ", ".join(run.readers) or "unknown"
     for record in run.records:

@@ -36,9 +36,6 @@ class Filing:
         source_url: Address of logs or of a report; empty if there is none.
         source_name: Name to show for the address; empty for the Hub's own.
         source_user: User or organization on the Hub that made the result; empty if unknown.
-
-    Raises:
-        UserError: If an id is missing or is not possible on the Hub.
     """
 
     dataset: str
@@ -71,18 +68,7 @@ def check_dataset_id(dataset: str) -> None:
 
 
 def run_to_file(runs: Sequence[Run], task: str = "") -> Run:
-    """Find the run of one model and one task.
-
-    Args:
-        runs: Runs of one model.
-        task: Name of the task, with or without its data and its filter; may be empty if there is one run.
-
-    Returns:
-        The run.
-
-    Raises:
-        UserError: If the runs have several models, or if no or several runs have the task.
-    """
+    """Find the run of one model and one task."""
     check_one_model(runs, "eval-results")
     found = [run for run in runs if task in ("", run.task)] or [run for run in runs if task == run.name]
     if len(found) == 1:
@@ -98,29 +84,12 @@ def run_to_file(runs: Sequence[Run], task: str = "") -> Run:
 
 
 def eval_results(run: Run, filing: Filing, *, metric: str = "", percent: bool = False) -> str:
-    """Make the content of a file in `.eval_results/` of a model repository: a list with one entry.
-
-    Args:
-        run: The run of the model.
-        filing: The place of the result.
-        metric: Name of the metric; empty for the task's leading one.
-        percent: Write the value from 0 to 100 instead of 0 to 1.
-
-    Returns:
-        The YAML text.
-
-    Raises:
-        UserError: If the metric is unknown or undefined, or has no highest value and therefore no percentage.
-    """
+    """Make the content of a file in `.eval_results/` of a model repository: a list with one entry."""
     return as_yaml([_entry(run, filing, metric, percent=percent)])
 
 
 def metric_of(run: Run, metric: str) -> str:
-    """The metric to publish: the requested one, or the leading metric of the task.
-
-    Raises:
-        UserError: If the metric is unknown or undefined.
-    """
+    """The metric to publish: the requested one, or the leading metric of the task."""
     if metric:
         check_metrics([metric], [[run]])
     name = metric or lead_of([run])

@@ -29,18 +29,6 @@ def eval_yaml(runs: Sequence[Run], dataset: str, metric: str = "") -> str:
     """Make the `eval.yaml` of a dataset that lists the tasks of some runs, each with its own leaderboard.
 
     The id of a task on the Hub is its name, with the name of the data if the task is asked with different data.
-
-    Args:
-        runs: Runs of one or more models. Their questions are those of the dataset.
-        dataset: Id of the dataset on the Hub.
-        metric: The metric on the leaderboards, for the description; empty for the leading one of each task.
-
-    Returns:
-        The YAML text.
-
-    Raises:
-        UserError: If the questions of a task come from another dataset or from several configurations, or if the
-            metric is unknown or undefined.
     """
     check_dataset_id(dataset)
     tasks = {evaluation_name(run): run for run in reversed(runs)}

@@ -79,18 +79,6 @@ def write_every_eval_ever(
 
     Undefined metrics are left out, and the record lists them. File names depend on the contents: the same export gets
     the same name, a changed export another one.
-
-    Args:
-        runs: Runs of one or more models.
-        folder: The folder in which to create `data`. Existing files of the same name are replaced.
-        organization: Name of who evaluated the models; empty if unknown.
-        relationship: Relationship of the organization to the makers of the models; None for `other`.
-
-    Returns:
-        The paths of the files: for each model the record, then the rows.
-
-    Raises:
-        UserError: If a file cannot be read or written.
     """
     by_model: dict[str, list[Run]] = {}
     for run in runs:

@@ -19,16 +19,7 @@ from lm_eval_cora.report.samples import parsed_line
 
 
 def rows(run: Run, result_id: str | None) -> Iterator[dict[str, Any]]:
-    """Make one row per variant that was asked, in the order of the files.
-
-    Args:
-        run: The run.
-        result_id: Id of the result that is the mean of the rows' scores; None if it is undefined. Rows of incomplete
-            questions do not have it, because no result includes them.
-
-    Yields:
-        A row, without the keys that identify the record.
-    """
+    """Make one row per variant that was asked, in the order of the files."""
     name = evaluation_name(run)
     complete = set(run.table.question_ids)
     for record, line in _lines(run):

@@ -17,15 +17,6 @@ def model_index(runs: Sequence[Run]) -> str:
     """Make the `model-index` of a model, to paste between the two `---` of its card.
 
     Undefined metrics are left out.
-
-    Args:
-        runs: Runs of one model.
-
-    Returns:
-        The YAML text.
-
-    Raises:
-        UserError: If the runs have several models, or no defined metric.
     """
     check_one_model(runs, "model-index")
     results = [

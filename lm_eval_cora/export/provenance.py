@@ -109,12 +109,6 @@ def check_one_model(runs: Sequence[Run], file_format: str) -> None:
 def model_args(arguments: Any) -> dict[str, Any]:
     """Select the arguments of a back end that cannot contain secrets, and shorten paths to their last part.
 
-    Args:
-        arguments: The arguments in the results file: a mapping, or text such as `pretrained=x,dtype=auto`.
-
-    Returns:
-        The arguments by name.
-
     Example:
         >>> model_args("pretrained=org/name,dtype=bfloat16,api_key=hush")
         {'pretrained': 'org/name', 'dtype': 'bfloat16'}

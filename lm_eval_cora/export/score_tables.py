@@ -40,14 +40,7 @@ def _tables(runs: Sequence[Run]) -> list[Table]:
 
 
 def tables_as_markdown(runs: Sequence[Run]) -> str:
-    """Write the main scores of each task as a Markdown table, the best models in bold.
-
-    Args:
-        runs: Runs of one or more models.
-
-    Returns:
-        A heading and a table per task; empty for runs without defined scores.
-    """
+    """Write the main scores of each task as a Markdown table, the best models in bold."""
     parts = [
         f"### {one_line(table.title)}\n\n{table_as_text(table.columns, table.rows)}\n\n{table.note}\n"
         for table in _tables(runs)
@@ -59,12 +52,6 @@ def as_latex(runs: Sequence[Run]) -> str:
     r"""Write the main scores of each task as a LaTeX table, the best models in bold.
 
     The tables need the package booktabs. Each is a `tabular` in a `table` with a caption and a label.
-
-    Args:
-        runs: Runs of one or more models.
-
-    Returns:
-        A table per task; empty for runs without defined scores.
     """
     return "\n".join(_latex(table) for table in _tables(runs))
 

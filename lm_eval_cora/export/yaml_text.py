@@ -29,12 +29,6 @@ def as_yaml(value: Any) -> str:
 
     PyYAML writes YAML 1.1 and the Hub reads YAML 1.2. They disagree whether texts such as `08` and `1e3` are numbers.
 
-    Args:
-        value: Mappings, lists, texts and numbers.
-
-    Returns:
-        The YAML text.
-
     Example:
         >>> print(as_yaml([{"dataset": {"id": "org/name", "task_id": "1e3"}, "value": 0.5}]), end="")
         - dataset:

@@ -182,11 +182,7 @@ def _in_one_word(text: str) -> list[str]:
 
 
 def _named(text: str, choices: Sequence[str]) -> list[_Named]:
-    """Return the successive letters at the beginning of a text; later lines must have the style of the first one.
-
-    Raises:
-        _Unclear: If the first letter has the text of its option and a letter on a later line has another text.
-    """
+    """Return the successive letters at the beginning of a text; later lines must have the style of the first one."""
     named: list[_Named] = []
     position = 0
     while True:
@@ -225,11 +221,7 @@ def _place(letter: re.Match[str]) -> int:
 
 
 def _selected(text: str, named: list[_Named], choices: Sequence[str]) -> list[str]:
-    """Return the named letters that are selected, judging by the text after them.
-
-    Raises:
-        _Unclear: If the words on the same line leave open which letters are selected.
-    """
+    """Return the named letters that are selected, judging by the text after them."""
     if not named:
         return []
     letters = [one.letter.upper() for one in named]

@@ -94,13 +94,6 @@ class Policy:
 def parse_requirement(text: str, where: str = "--require") -> Requirement:
     """Parse `[TASK:]METRIC>=NUMBER` or `[TASK:]METRIC<=NUMBER`.
 
-    Args:
-        text: The text.
-        where: Where it stands, for errors.
-
-    Raises:
-        UserError: If it has another form.
-
     Example:
         >>> parse_requirement("cora_medqa:bmca@1.0>=0.3")
         Requirement(metric='bmca@1.0', direction='>=', bound=0.3, task='cora_medqa')
@@ -115,13 +108,6 @@ def parse_requirement(text: str, where: str = "--require") -> Requirement:
 
 def parse_no_worse(text: str, where: str = "--no-worse") -> NoWorse:
     """Parse `[TASK:]METRIC:MARGIN`.
-
-    Args:
-        text: The text.
-        where: Where it stands, for errors.
-
-    Raises:
-        UserError: If it has another form, or the margin is below 0.
 
     Example:
         >>> parse_no_worse("cora:0.02")
@@ -157,22 +143,12 @@ T = TypeVar("T")
 
 
 def policy_of(require: Sequence[str], no_worse: Sequence[str]) -> Policy:
-    """The policy of texts on the command line.
-
-    Raises:
-        UserError: If a text cannot be parsed.
-    """
+    """The policy of texts on the command line."""
     return Policy(tuple(map(parse_requirement, require)), tuple(map(parse_no_worse, no_worse)))
 
 
 def read_policy(path: Path) -> Policy:
     r"""Read a policy from a YAML file with the lists `require` and `no_worse`.
-
-    Args:
-        path: The file.
-
-    Raises:
-        UserError: If it cannot be read, has other keys, a key twice, or no requirement.
 
     Example:
         >>> from tempfile import TemporaryDirectory

@@ -108,11 +108,6 @@ def overall(verdicts: Iterable[Verdict]) -> Outcome:
 def decide(low: float, high: float, bound: float) -> Outcome:
     """Decide whether a value is at least a bound, by its interval.
 
-    Args:
-        low: Lower end of the interval; nan if it is unknown.
-        high: Upper end.
-        bound: The lowest value that is allowed.
-
     Example:
         >>> decide(0.5, 0.7, 0.45), decide(0.3, 0.4, 0.45), decide(0.4, 0.5, 0.45)
         ('pass', 'fail', 'undecided')
@@ -126,17 +121,6 @@ def verdicts_of(runs: Sequence[Run], baseline: Sequence[Run], policy: Policy) ->
     """Compare the runs of a model with requirements.
 
     A requirement without a task holds for every task of the run.
-
-    Args:
-        runs: The runs of one model.
-        baseline: The runs of the baseline; empty without one.
-        policy: The requirements.
-
-    Returns:
-        The verdicts, in the order of the policy and of the runs.
-
-    Raises:
-        UserError: If a task or metric does not exist, or a run cannot be compared with its baseline.
     """
     verdicts = [_value(run, bound) for bound in policy.require for run in _of_task(runs, bound)]
     for limit in policy.no_worse:
@@ -221,11 +205,7 @@ def _verdict(
 
 
 def _counterpart(run: Run, runs: Sequence[Run], baseline: Sequence[Run], limit: NoWorse) -> Run:
-    """The baseline's run of a task.
-
-    Raises:
-        UserError: If there is none, or it cannot be compared.
-    """
+    """The baseline's run of a task."""
     found = [other for other in baseline if other.task == run.task]
     if not found:  # the same questions in a file of another name
         same = [other for other in baseline if (other.name, other.part) == (run.name, run.part)]

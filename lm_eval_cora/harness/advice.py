@@ -51,15 +51,6 @@ def advise_on_invalid(records: Sequence[Record], setting: Conditions) -> list[st
     """Suggest what to change if more than 10% of the answers are invalid.
 
     Without this advice, a missing chat template or a token limit that is too small just looks like a CoRA of 0.
-
-    Args:
-        records: The scored variants.
-        setting: How the model was asked and how its answers were read.
-
-    Returns:
-        A line if the token limit cut off most responses. Then a line for each answer format (a letter, yes or no, all
-        letters) with many invalid answers: the most frequent reason, an example response, and the option that helps.
-        Empty if few answers are invalid.
     """
     first = _advise_on_limit(records, setting)
     by_format: dict[str, list[Record]] = {}

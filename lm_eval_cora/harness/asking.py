@@ -54,21 +54,7 @@ class AskingLM(ForwardingLM):
         whole: str | None = None,
         limits: Sequence[int] = (),
     ) -> None:
-        """Wrap a model.
-
-        Args:
-            lm: The model, or the harness' cache around one.
-            stop: The stopping rule; None asks all variants of a question.
-            budget: Maximum number of requests of all ranks together.
-            target: Standard error of CoRA below which no more questions are asked.
-            whole: `whole:E`: sample in two phases, until half the width of the 95% interval of CoRA for all questions
-                is at most E. The questions are followed as with `stop`.
-            limits: Increasing token limits for written answers. The next limit is for responses that one cuts off.
-                If empty, each task keeps its own limit.
-
-        Raises:
-            UserError: If an argument is invalid, two contradict each other, or the model is already wrapped.
-        """
+        """Wrap a model."""
         super().__init__(lm)
         if isinstance(lm, AskingLM) or isinstance(getattr(lm, "lm", None), AskingLM):
             raise UserError("stop_early: the model is already wrapped by stop_early. Pass the original model")
@@ -125,12 +111,7 @@ class AskingLM(ForwardingLM):
         return " ".join([*(f"--{name} {value}" for name, value in self.settings().items()), *limits])
 
     def expect(self, task: str, output_type: str) -> None:
-        """Register a task of a run before its first request.
-
-        Raises:
-            UserError: If tasks in two forms would share a budget. The harness runs one form after the other, and
-                the first would spend the whole budget.
-        """
+        """Register a task of a run before its first request."""
         if self._is_over:
             self._known, self._expected, self._is_over = {}, {}, False
         self._expected[output_type] = task
@@ -141,20 +122,12 @@ class AskingLM(ForwardingLM):
             )
 
     def check(self, tasks: Sequence[StoppableTask]) -> None:
-        """Check that the budget is enough for at least one question.
-
-        Raises:
-            UserError: If it is not.
-        """
+        """Check that the budget is enough for at least one question."""
         if self.budget is not None and tasks:
             shares_of_budget(in_turn([task.agenda() for task in tasks]), self.budget)
 
     def set_cache_hook(self, cache_hook: Any) -> None:
-        """Refuse a cache around this wrapper: it would store SKIPPED, and a later run would read that as an answer.
-
-        Raises:
-            UserError: If a cache is set and requests may be skipped.
-        """
+        """Refuse a cache around this wrapper: it would store SKIPPED, and a later run would read that as an answer."""
         if self.leaves_out and getattr(cache_hook, "dbdict", None) is not None:
             raise UserError(
                 "stop_early: a cache around this model would store skipped requests as answers for later runs. Put "

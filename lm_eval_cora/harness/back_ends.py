@@ -41,15 +41,7 @@ _seen_to_score: WeakSet[Any] = WeakSet()
 
 
 def check_scoring(model: Any, tasks: Sequence[str]) -> None:
-    """Check that a back end can score answers. A server gets a test request in the first call only.
-
-    Args:
-        model: The model, None if unknown.
-        tasks: Names of the tasks that score answers.
-
-    Raises:
-        UserError: If the back end cannot score answers, or the test request fails.
-    """
+    """Check that a back end can score answers. A server gets a test request in the first call only."""
     own = behind(model)
     if not tasks or own is None:
         return
@@ -80,17 +72,7 @@ def check_scoring(model: Any, tasks: Sequence[str]) -> None:
 
 
 def check_writing(model: Any, *, chat: bool, system: str | None = None, shots: bool = False) -> None:
-    """Check with a test request that a server answers, has the model, and accepts the roles and parameters of the run.
-
-    Args:
-        model: The model.
-        chat: Whether prompts are sent as chat turns (--apply_chat_template).
-        system: The system instruction of the run.
-        shots: Whether the run sends exemplars as turns.
-
-    Raises:
-        UserError: If the request fails.
-    """
+    """Check with a test request that a server has the model, and accepts the roles and parameters of the run."""
     own = behind(model)
     if not is_served(own):
         return
@@ -109,15 +91,7 @@ def check_writing(model: Any, *, chat: bool, system: str | None = None, shots: b
 
 
 def check_chat_template(name: str, arguments: Mapping[str, Any]) -> None:
-    """Check that the tokenizer has a chat template, before the model is loaded (--apply_chat_template).
-
-    Args:
-        name: Name of the back end.
-        arguments: Arguments of the model.
-
-    Raises:
-        UserError: If the tokenizer has none. One that cannot be loaded is reported with the model.
-    """
+    """Check that the tokenizer has a chat template, before the model is loaded (--apply_chat_template)."""
     tokenizer = arguments.get("tokenizer") or arguments.get("pretrained")
     if not tokenizer or "chat" in name:
         return
@@ -136,17 +110,7 @@ def check_chat_template(name: str, arguments: Mapping[str, Any]) -> None:
 
 
 def check_vllm(name: str, arguments: Mapping[str, Any], scored: Sequence[str], how: str) -> None:
-    """Refuse settings that vLLM does not support, before it loads a model.
-
-    Args:
-        name: Name of the back end.
-        arguments: Arguments of the model.
-        scored: Names of the tasks that score answers.
-        how: The options that call the model many times; empty if there are none.
-
-    Raises:
-        UserError: If a task scores answers with enable_thinking=True, or replicas would be loaded for each call.
-    """
+    """Refuse settings that vLLM does not support, before it loads a model."""
     if not name.startswith("vllm"):
         return
     if scored and arguments.get("enable_thinking"):
@@ -157,16 +121,7 @@ def check_vllm(name: str, arguments: Mapping[str, Any], scored: Sequence[str], h
 
 
 def check_replicas(task: str, model: Any, how: str) -> None:
-    """Refuse replicas of vLLM for a model that is called many times: the harness loads them again for each call.
-
-    Args:
-        task: Name of the task, for the error message.
-        model: The model.
-        how: The options that call it many times.
-
-    Raises:
-        UserError: If the model is vLLM's with `data_parallel_size` above 1.
-    """
+    """Refuse replicas of vLLM for a model that is called many times: the harness loads them again for each call."""
     if (replicas := replicas_of_vllm(behind(model))) > 1:
         raise UserError(f"{task}: {how}: {_REPLICAS.format(replicas)}")
 

@@ -41,14 +41,7 @@ _KEY = "cora"
 
 
 def check_comparison(task: str) -> None:
-    """Check that math-verify can compare answers.
-
-    Args:
-        task: Name of the task, for the error message.
-
-    Raises:
-        UserError: If math-verify is missing, or a test comparison in a process of its own fails.
-    """
+    """Check that math-verify can compare answers."""
     if find_spec("math_verify") is None:
         raise UserError(
             f"{task}: comparing answers needs math-verify, which is not installed. Run pip install 'lm-eval-cora[math]'"
@@ -63,16 +56,7 @@ def check_comparison(task: str) -> None:
 
 
 def check_sampling(task: str, settings: Mapping[str, Any]) -> None:
-    """Check that the generation settings draw samples: greedy answers would all be the same.
-
-    Args:
-        task: Name of the task, for the error message.
-        settings: The generation settings as --gen_kwargs leaves them.
-
-    Raises:
-        UserError: If --gen_kwargs sets a seed, `do_sample` is not true, or the temperature is not above 0. Without
-            `do_sample=true`, the harness' cache (--use_cache) returns the first sample for all others, too.
-    """
+    """Check that the generation settings draw samples: greedy answers would all be the same."""
     if "seed" in settings:
         raise UserError(
             f"{task}: --gen_kwargs seed={settings['seed']} would send this seed with every request, so all samples of "
@@ -89,16 +73,7 @@ def check_sampling(task: str, settings: Mapping[str, Any]) -> None:
 
 
 def check_seeds(task: str, options: Options, model: Any) -> None:
-    """Check that the model accepts seeds if the option `request_seeds` is set.
-
-    Args:
-        task: Name of the task, for the error message.
-        options: The options of the task.
-        model: The model, None if it is not known.
-
-    Raises:
-        UserError: If the back end is `hf` (transformers), which refuses a seed.
-    """
+    """Check that the model accepts seeds if the option `request_seeds` is set."""
     bases = type(behind(model)).__mro__
     if options.request_seeds and any(base.__name__ == "HFLM" for base in bases):
         raise UserError(
@@ -108,21 +83,7 @@ def check_seeds(task: str, options: Options, model: Any) -> None:
 
 
 def check_stopping(task: str, model: AskingLM, config: Any, entries: Sequence[Entry], *, filters: int) -> None:
-    """Check that the task and the model allow skipped requests.
-
-    Args:
-        task: Name of the task, for the error message.
-        model: The model that skips requests.
-        config: The configuration of the task.
-        entries: The metrics of the task.
-        filters: The number of filters of the task.
-
-    Raises:
-        UserError: If the options need scores and --predict_only disables them, or there are several filters; if a
-            variant is asked more than once; if the target is about a metric that the task does not have; or if the
-            model can choose its batch size only for one long list of requests, or only if all ranks call it equally
-            often.
-    """
+    """Check that the task and the model allow skipped requests."""
     how = model.described
     scored_early = model.stop is not None or model.target is not None
     if scored_early and not callable(config.process_results):
@@ -157,14 +118,7 @@ def check_stopping(task: str, model: AskingLM, config: Any, entries: Sequence[En
 
 
 def check_exemplar_settings(config: Mapping[str, Any]) -> None:
-    """Refuse settings for the choice of exemplars in a task file: they would be ignored.
-
-    Args:
-        config: The content of the task file.
-
-    Raises:
-        UserError: If there is such a setting.
-    """
+    """Refuse settings for the choice of exemplars in a task file: they would be ignored."""
     given = {"sampler", "split", "samples", "fewshot_indices"} & (config.get("fewshot_config") or {}).keys()
     given |= {"fewshot_split", "training_split", "validation_split"} & {key for key, value in config.items() if value}
     if given:
@@ -176,12 +130,7 @@ def check_exemplar_settings(config: Mapping[str, Any]) -> None:
 
 @contextmanager
 def given_metadata(merged: Mapping[str, Any], model_args: Mapping[str, Any] | str | None = None) -> Iterator[None]:
-    """Make the content of --metadata available to `check_metadata` while tasks are loaded.
-
-    Args:
-        merged: The metadata that the tasks get.
-        model_args: The model arguments, which the harness merges into the metadata.
-    """
+    """Make the content of --metadata available to `check_metadata` while tasks are loaded."""
     token = _GIVEN.set(_without(merged, model_args))
     try:
         yield
@@ -190,16 +139,7 @@ def given_metadata(merged: Mapping[str, Any], model_args: Mapping[str, Any] | st
 
 
 def check_metadata(task: str, metadata: Mapping[str, Any]) -> None:
-    """Refuse options outside the key `cora` of --metadata: they would be ignored.
-
-    Args:
-        task: Name of the task, for the error message.
-        metadata: The metadata of the task. The harness merges it from the task file, --model_args and --metadata.
-
-    Raises:
-        UserError: If an option is outside of `cora`, or `cora` is misspelled. If it is unknown which keys come from
-            --metadata, names in `AMBIGUOUS` cause only a warning.
-    """
+    """Refuse options outside the key `cora` of --metadata: they would be ignored."""
     known = _known_metadata()
     given = metadata if known is None else known
     if text := "".join(f"{name}{value or ''}, " for name, value in given.items() if "{" in str(name)).rstrip(", "):

@@ -97,9 +97,6 @@ def seed_rank(rank: int) -> None:
 
     `simple_evaluate` sets the same torch seed on all ranks. The samples of a question have the same prompt, so several
     ranks would draw the same samples.
-
-    Args:
-        rank: Rank of this process. Rank 0 keeps its seed.
     """
     torch = sys.modules.get("torch")
     if rank and torch is not None:
@@ -171,11 +168,6 @@ class SampleRow(dict[str, Any]):
 
     `evaluate` aggregates the values of `items()`. It also updates the logged sample with the dict itself, which copies
     only the stored values. Storing all metrics would double the memory of a logged sample.
-
-    Args:
-        stored: The values to store, by metric.
-        keys: The names of all metrics.
-        other: The value of all other metrics.
     """
 
     __slots__ = ("_keys", "_other")
@@ -228,9 +220,6 @@ def rename_token_limit(settings: dict[str, Any]) -> None:
 
     Otherwise back ends would prefer the `max_gen_toks` of the task file.
 
-    Args:
-        settings: The generation settings; changed in place.
-
     Example:
         >>> settings = {"max_gen_toks": 8, "max_new_tokens": 4096}
         >>> rename_token_limit(settings)
@@ -248,10 +237,6 @@ def slim(instances: Iterable[Any], *, prompts: bool) -> None:
     `ConfigurableTask.construct_requests` copies the generation settings for each request, because some back ends change
     them. After the inference, equal settings can share one object. The prompts take most of the memory of a run, and
     the harness keeps them until its end.
-
-    Args:
-        instances: The harness' requests, answered; changed in place.
-        prompts: Whether to drop the prompts, too. Keep them if samples are logged.
     """
     shared: dict[str, Any] = {}
     for instance in instances:
@@ -282,10 +267,6 @@ def model_made_by(registered: type, wrap: Callable[[str], Callable[..., Any]]) -
 
     `simple_evaluate` calls one of two class methods of the registered back end. It also accepts a finished model, but
     then the model's name and arguments are missing from results, table and trackers.
-
-    Args:
-        registered: The back end's class in the registry.
-        wrap: Gets the name of a method and returns its replacement.
     """
     with ExitStack() as replaced:
         for maker in ("create_from_arg_obj", "create_from_arg_string"):
@@ -419,9 +400,6 @@ def heard(hear: Callable[[str], None]) -> Iterator[None]:
     """Collect the server's messages about failures, and hide the harness' log lines about them.
 
     API models log the text of a failed response, but do not put it into the exception.
-
-    Args:
-        hear: Called with each message.
     """
 
     def keep(record: logging.LogRecord) -> bool:

@@ -39,19 +39,6 @@ def process_docs(
 ) -> Docs:
     """Expand questions into docs, one per variant. The variants of a question are adjacent.
 
-    Args:
-        rows: Rows as `load_benchmark` returns them.
-        probe: The probe that makes the variants.
-        options: The options of the task.
-        form: How the model is asked.
-        benchmark: The benchmark of the questions. Some benchmarks have their own templates.
-
-    Returns:
-        A doc per variant.
-
-    Raises:
-        UserError: If an option does not belong to the probe, or the probe cannot expand a question.
-
     Example:
         >>> row = {"id": "q1", "question": "Ice?", "choices": ["Water", "Air"], "answer": 0, "category": ""}
         >>> docs = process_docs([row], PROBES["divergent"])

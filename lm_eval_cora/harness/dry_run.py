@@ -33,14 +33,7 @@ class UsageError(Exception):
 
 
 def harness_arguments(arguments: Sequence[str]) -> Namespace:
-    """Parse arguments as `lm_eval run` does.
-
-    Args:
-        arguments: Arguments of `lm_eval run`.
-
-    Raises:
-        UsageError: If the harness' parser refuses them.
-    """
+    """Parse arguments as `lm_eval run` does."""
     said = StringIO()
     try:
         with redirect_stderr(said):
@@ -69,21 +62,7 @@ def dry_run(
     limit: float | None = None,
     include_path: Path | None = None,
 ) -> dict[str, str]:
-    """Do everything that a run does before its first request, for tasks or groups.
-
-    Args:
-        names: Tasks or groups of this package.
-        metadata: The metadata, as the harness gets it.
-        num_fewshot: Number of exemplars, None for the task's own.
-        limit: Number of questions, or a share of them below 1. None for all.
-        include_path: Folder with the user's own task files.
-
-    Returns:
-        The cost of each task, in one line.
-
-    Raises:
-        UserError: If a name is unknown, a task or an option is wrong, or the questions cannot be loaded.
-    """
+    """Do everything that a run does before its first request, for tasks or groups."""
     register_tag()
     folders = with_tasks_folder([include_path] if include_path else [])
     manager = TaskManager(include_path=folders, include_defaults=False, metadata=dict(metadata))
@@ -99,17 +78,6 @@ def check_tasks(settings: EvaluatorConfig, model: AskingLM) -> tuple[TaskManager
 
     Log messages that the run repeats are hidden. The harness loads the tasks again for the run, after it has set its
     seeds, because some tasks of other packages shuffle while they are loaded.
-
-    Args:
-        settings: Settings of the run. Their list of tasks is replaced by the tasks that were found.
-        model: The wrapper with the options of the run, without a model.
-
-    Returns:
-        The task manager, and the lm-eval-cora tasks.
-
-    Raises:
-        UserError: If a task or an option is wrong, the questions cannot be loaded, or the options need a lm-eval-cora
-            task and there is none.
     """
     with silence():
         # Register it here, so that this command does not depend on the start-up module.
@@ -139,11 +107,7 @@ def check_tasks(settings: EvaluatorConfig, model: AskingLM) -> tuple[TaskManager
 
 
 def _manager(settings: EvaluatorConfig, folders: Sequence[str | Path]) -> TaskManager:
-    """Let the harness find the tasks. Reading its own task files takes ten seconds, so skip them if it can.
-
-    Raises:
-        UserError: If a task does not exist, or a task file given by its path cannot be read.
-    """
+    """Let the harness find the tasks. Reading its own task files takes ten seconds, so skip them if it can."""
     without_defaults = TaskManager(include_path=folders, include_defaults=False, metadata=settings.metadata or {})
     names = [name for given in _listed(settings.tasks) for name in str(given).split(",")]
     enough = all(_is_complete(without_defaults.task_index.get(name)) for name in names)

@@ -83,12 +83,7 @@ class FailureCount:
         return status in REFUSED or (status in REFUSED_AT_FIRST and not self.answered)
 
     def note_attempt(self, now: float, patience: float) -> None:
-        """Count a failed attempt, and give up after ten in a row over at least `patience` seconds.
-
-        Args:
-            now: Current time in seconds, from any clock.
-            patience: Minimum time in seconds from the first to the last of these attempts.
-        """
+        """Count a failed attempt, and give up after ten in a row over at least `patience` seconds."""
         self._since = self._since if self._attempts else now
         self._attempts += 1
         self.gave_up |= self._attempts >= _HOPELESS and now - self._since >= patience
@@ -139,12 +134,6 @@ def status_of(error: BaseException) -> int | None:
 
 def kind_of(error: BaseException) -> tuple[str, bool]:
     """Classify an error from sending a request.
-
-    Args:
-        error: The error.
-
-    Returns:
-        The kind of failure (empty if the request was never sent), and whether the request may succeed later.
 
     Example:
         >>> kind_of(TimeoutError()), kind_of(ConnectionRefusedError()), kind_of(AssertionError())

@@ -18,13 +18,7 @@ from lm_eval_cora.randomness import draw, in_random_order
 
 
 class ExemplarSampler:
-    """Few-shot sampler. The harness calls it once per variant.
-
-    Args:
-        pool: The pool that exemplars are drawn from.
-        questions: The questions that are asked, by id.
-        *seeds: Seeds of the draw.
-    """
+    """Few-shot sampler. The harness calls it once per variant."""
 
     def __init__(self, pool: ExemplarPool, questions: Mapping[str, Question | OpenQuestion], *seeds: int) -> None:
         self._pool = pool
@@ -64,25 +58,7 @@ def load_sampler(
     benchmark: Benchmark,
     asked_for: bool,
 ) -> ExemplarSampler:
-    """Load the exemplars of a task, and check that there are enough.
-
-    Args:
-        task: Name of the task, for messages.
-        questions: The questions that are asked, by id.
-        shots: Number of exemplars per question.
-        *seeds: Seeds of the draw.
-        options: The options of the task; `data_files` replaces the source.
-        benchmark: The benchmark of the questions.
-        asked_for: Whether the user set the number of shots. If not, questions may get fewer exemplars than the task
-            file says.
-
-    Returns:
-        The sampler.
-
-    Raises:
-        UserError: If the number is invalid, the exemplars cannot be loaded, or there are fewer than the user asked
-            for.
-    """
+    """Load the exemplars of a task, and check that there are enough."""
     if not isinstance(shots, int) or shots < 0:
         raise UserError(f"{task}: --num_fewshot {shots!r}: expected a whole number from 0")
     try:
@@ -111,13 +87,6 @@ def load_sampler(
 
 def claimed_options(exemplars: Sequence[Question], *key: str | int) -> list[int]:
     """Choose the option that each true-or-false exemplar is about: the right one in half of them.
-
-    Args:
-        exemplars: Questions in the order in which they are shown.
-        *key: Key of the random choice.
-
-    Returns:
-        The position of an option for each exemplar. Half of an odd number is rounded up or down at random.
 
     Example:
         >>> ice = Question("q1", "What is frozen water?", ("Ice", "Fog", "Dew"), 0)

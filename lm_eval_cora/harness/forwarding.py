@@ -37,11 +37,7 @@ class ForwardingLM(LM):  # type: ignore[misc]  # the harness ships no types
     generate_until = _passed_on("generate_until")
 
     def __init__(self, lm: Any) -> None:
-        """Wrap a model.
-
-        Args:
-            lm: The model, or the harness' cache around one, which is not an LM itself.
-        """
+        """Wrap a model."""
         # Do not call the base class: rank and world size are the model's.
         self.lm = lm
 
@@ -64,17 +60,7 @@ def behind(model: Any) -> Any:
 
 
 def ask(lm: Any, method: str, requests: Sequence[Instance], *, disable_tqdm: bool = False) -> list[Any]:
-    """Send requests to a model.
-
-    Args:
-        lm: The model, or a cache around one.
-        method: `generate_until` or `loglikelihood`.
-        requests: The requests.
-        disable_tqdm: Whether to hide the model's progress bar, if the model supports that.
-
-    Raises:
-        ValueError: If the number of responses is wrong.
-    """
+    """Send requests to a model."""
     call = getattr(lm, method)
     hidden = disable_tqdm and "disable_tqdm" in signature(call).parameters
     answers: list[Any] = call(requests, disable_tqdm=True) if hidden else call(requests)

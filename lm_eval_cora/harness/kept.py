@@ -74,15 +74,7 @@ class AnswerCache(CachingLM):  # type: ignore[misc]  # the harness ships no type
     """
 
     def __init__(self, lm: Any, path: str) -> None:
-        """Open the file, and make the model store each answer in it.
-
-        Args:
-            lm: The model.
-            path: The file. Only one process may use it at a time.
-
-        Raises:
-            UserError: If the file cannot be opened, or another run uses it.
-        """
+        """Open the file, and make the model store each answer in it."""
         check_cache(path)
         self._lock = FileLock(f"{path}.lock")
         try:
@@ -170,15 +162,7 @@ class AnswerCache(CachingLM):  # type: ignore[misc]  # the harness ships no type
 
 
 def key_of(method: str, arguments: Sequence[Any]) -> str | None:
-    """The key of a request in the harness' cache.
-
-    Args:
-        method: `generate_until` or `loglikelihood`.
-        arguments: The arguments of the request.
-
-    Returns:
-        The key; None if the answer is sampled, or the arguments cannot be written as JSON.
-    """
+    """The key of a request in the harness' cache."""
     if method == "generate_until" and is_sampled(arguments[1]):
         return None
     try:
@@ -195,13 +179,6 @@ def default_cache(output_path: str, model: str, arguments: Mapping[str, Any], we
     """The default path of a run's answers, without the ending of the file name.
 
     Each model has its own file, because the key of an answer contains only the prompt and the settings.
-
-    Args:
-        output_path: The --output_path of the run.
-        model: Name of the back end.
-        arguments: Arguments of the model. For files and folders of weights, dates and sizes count too, because the
-            weights in them may change.
-        weights: What else identifies the weights, as `weights_of` returns it.
     """
     identity = {
         name: (str(value), _stamps(value) if name in _WEIGHTS else [])
@@ -232,11 +209,7 @@ def output_folder(output_path: str) -> Path:
 
 
 def check_output(output_path: str) -> None:
-    """Check that results can be written.
-
-    Raises:
-        UserError: If the folder cannot be written to.
-    """
+    """Check that results can be written."""
     folder = output_folder(output_path)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -250,14 +223,7 @@ def check_output(output_path: str) -> None:
 
 
 def check_cache(path: str) -> None:
-    """Check that a file can store answers.
-
-    Args:
-        path: The file.
-
-    Raises:
-        UserError: If the file cannot be opened, is not a cache of answers, or is locked.
-    """
+    """Check that a file can store answers."""
     try:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         with closing(sqlite3.connect(path, timeout=5, isolation_level=None)) as database:

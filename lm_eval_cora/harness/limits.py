@@ -24,11 +24,7 @@ _DIFFERENCE = 1
 
 
 def check_limits(limits: Sequence[int], budget: int | None) -> None:
-    """Check token limits that will be used one after the other.
-
-    Raises:
-        UserError: If they are not increasing positive integers, or there are several and a budget.
-    """
+    """Check token limits that will be used one after the other."""
     if any(isinstance(limit, bool) or not isinstance(limit, int) or limit < 1 for limit in limits):
         raise UserError(f"--max_gen_toks {_listed(limits)}: expected whole numbers from 1")
     if list(limits) != sorted(set(limits)):
@@ -57,15 +53,6 @@ def generate_in_steps(
     A request is sent again with the next limit if the response may be cut off and its answer could still change. With
     greedy decoding, the answers are the same as with the last limit alone. Samples and requests of other tasks are sent
     once, unchanged.
-
-    Args:
-        lm: The model, or the harness' cache around one.
-        requests: The requests.
-        limits: Increasing token limits. The last one is the limit that the requests already have.
-        disable_tqdm: Whether to hide the model's progress bar.
-
-    Returns:
-        The responses, in the order of the requests.
     """
     responses: list[Any] = [None] * len(requests)
     pending = list(range(len(requests)))
@@ -111,18 +98,7 @@ def _limited(request: Instance, limit: int) -> Instance:
 
 
 def known(model: Any, request: Instance, response: Any) -> Any:
-    """Attach to a response what is known about it besides its text.
-
-    Args:
-        model: The back end, None if unknown.
-        request: The request, with the token limit that was sent.
-        response: The response.
-
-    Returns:
-        A `Response`; anything that is not text is returned unchanged. Without a finish reason, the length decides
-        whether the response was cut off. A back end with a `think_end_token` returns the text after it, or all text if
-        the model has not written it, so a response as long as the limit is reasoning.
-    """
+    """Attach to a response what is known about it besides its text."""
     if not isinstance(response, str) or isinstance(response, Skipped):
         return response
     said = Response.of(response)

@@ -23,22 +23,7 @@ SPLIT = "test"
 
 
 def load_benchmark(*, options: Options, benchmark: Benchmark) -> datasets.DatasetDict:
-    """Load the questions of a benchmark for the harness.
-
-    Args:
-        options: `data_files` replaces the source. `categories`, `skip_option_references` and `questions` then select
-            questions, in this order.
-        benchmark: The source of the rows, and how they become questions.
-
-    Returns:
-        One split, `test`, with a row per question: id, question, choices (empty if the model writes its own answer),
-        answer (index, or the reference), category. Its `info` has the name of the benchmark and, as description, the
-        digest of all questions of the source, before the options select some.
-
-    Raises:
-        UserError: If the source cannot be loaded, its rows cannot be turned into questions, a category does not exist,
-            or no question is left.
-    """
+    """Load the questions of a benchmark for the harness."""
     chosen, questions = load_questions(benchmark, options)
     rows = {question.id: _to_row(question) for question in questions}
     info = datasets.DatasetInfo(dataset_name=benchmark.name, description=questions_digest(rows.values()))
@@ -50,16 +35,6 @@ def load_exemplars(*, options: Options, benchmark: Benchmark) -> ExemplarPool:
 
     They come from the few-shot split. If the benchmark has none, or if the user's files replace it, they are all
     questions of the scored source. Options that select questions do not make the pool smaller.
-
-    Args:
-        options: `data_files` names the user's files.
-        benchmark: The source of the rows, and how they become questions.
-
-    Returns:
-        The pool.
-
-    Raises:
-        UserError: If the source cannot be loaded, or its rows cannot be turned into questions.
     """
     scored, own = benchmark.source.split, benchmark.source.fewshot_split
     split = scored if options.data_files else own or scored

@@ -29,16 +29,6 @@ def describe_cost(
 ) -> str:
     """Describe the cost of a task: questions, variants if each is several requests, requests and prompt tokens.
 
-    Args:
-        asked: For each variant on this rank its doc, its prompt, and the number of answers that are scored (1 if the
-            answer is written).
-        repeats: How often each variant is asked.
-        ranks: Number of ranks.
-        rate: Requests per second, to estimate the time; None leaves the estimate out.
-
-    Returns:
-        One line. Tokens are estimated at four bytes each, because no tokenizer is available.
-
     Example:
         >>> describe_cost([({"question_id": "q1"}, "Question: ...", 1)])
         '1 question, 1 request, about 3 prompt tokens'
@@ -65,10 +55,6 @@ def describe_cost(
 
 def describe_stopping(left_out: Mapping[str, object], *, is_sample: bool) -> str:
     """Describe when a run ends and what its standard errors are about; empty if it asks everything.
-
-    Args:
-        left_out: The options that decide which requests are sent.
-        is_sample: Whether the option `questions` draws a sample.
 
     Example:
         >>> describe_stopping({"budget": 1000}, is_sample=False)
@@ -131,11 +117,6 @@ intervals are about the values for all 1,273 questions of this run; cora is 0.30
 def describe_shares(agenda: Sequence[Planned], budget: int, *, stops: bool) -> str:
     """Describe how the tasks of a run share a budget.
 
-    Args:
-        agenda: The questions of all tasks in the order of asking.
-        budget: Maximum number of requests.
-        stops: Whether questions may end early, so that the budget pays for more of them.
-
     Example:
         >>> agenda = [Planned("a", "q1", 26), Planned("b", "q1", 20), Planned("a", "q2", 26)]
         >>> describe_shares(agenda, 80, stops=False)
@@ -151,10 +132,6 @@ the same kind'
 
 def describe_bias(moments: Moments, questions: int) -> str:
     """Warn if a budget ended a run after few questions, whose number depended on the answers; empty otherwise.
-
-    Args:
-        moments: Sums over the questions asked.
-        questions: Number of questions of the task.
 
     Example:
         >>> describe_bias(Moments(15, 130, 11, 126, 3, 78), 1273)
@@ -175,12 +152,7 @@ on average: mcqa by about 0.017, bmca@1.0 by 0.029. From 300 questions on this i
 
 
 def describe_samples(instances: Sequence[Any], *, sent_seeds: bool) -> str:
-    """Warn if all samples of every question are identical, and name the likely cause; empty otherwise.
-
-    Args:
-        instances: The harness' requests on this rank, answered.
-        sent_seeds: Whether each sample was sent with a different seed.
-    """
+    """Warn if all samples of every question are identical, and name the likely cause; empty otherwise."""
     responses: dict[str, list[Any]] = {}
     for instance in instances:
         response = instance.resps[0] if instance.resps else ""
@@ -199,11 +171,7 @@ def describe_samples(instances: Sequence[Any], *, sent_seeds: bool) -> str:
 
 
 def describe_timeouts(table: ResponseTable) -> str:
-    """Count the comparisons of answers that ran out of time or memory; empty if there are none.
-
-    Args:
-        table: The answers.
-    """
+    """Count the comparisons of answers that ran out of time or memory; empty if there are none."""
     count = len(table.ran_out)
     if not count:
         return ""

@@ -51,14 +51,7 @@ def _payload(model: Any) -> dict[str, Any]:
 
 
 def listed_model(model: Any) -> dict[str, Any]:
-    """Return the server's description of the model, to tell it from other models.
-
-    Args:
-        model: A back end that uses a server.
-
-    Returns:
-        The entry of the model in the server's list; empty if the server does not answer or has no list.
-    """
+    """Return the server's description of the model, to tell it from other models."""
     base, found, _ = str(model.base_url).partition("/v1")
     if not found:
         return {}

@@ -21,11 +21,6 @@ _WARM_UP = 20.0
 def describe_time(requests: int, seconds: float, left: int) -> str:
     """Describe the rate and the remaining time of a run.
 
-    Args:
-        requests: Number of answered requests.
-        seconds: Time in seconds that they took.
-        left: Number of remaining requests.
-
     Example:
         >>> describe_time(32, 16.0, 33_066)
         '2 requests a second, about 4 h 36 min for the other 33,066'
@@ -56,13 +51,7 @@ class Progress:
     """
 
     def __init__(self, left: int, *, bar: bool, clock: Callable[[], float] = time.monotonic) -> None:
-        """Start the clock and the bar.
-
-        Args:
-            left: Maximum number of requests.
-            bar: Whether to show a bar.
-            clock: Returns the time in seconds.
-        """
+        """Start the clock and the bar."""
         self.left, self.answered = left, 0
         self._clock, self._start, self._has_reported = clock, clock(), False
         self._bar = tqdm(total=left, desc="Asking", unit=" requests", disable=None if bar else True)
@@ -82,14 +71,7 @@ class Progress:
         self.left -= count
 
     def after_a_wave(self, answered: int, left: int, settled: int, questions: int) -> None:
-        """Update the bar after a wave.
-
-        Args:
-            answered: Number of answered requests.
-            left: Maximum number of requests that remain.
-            settled: Number of settled questions.
-            questions: Number of all questions.
-        """
+        """Update the bar after a wave."""
         self.answered, self.left = answered, left
         self._bar.total, self._bar.n = answered + left, answered
         self._bar.set_postfix_str(f"{settled:,} of {questions:,} questions settled")

@@ -56,11 +56,7 @@ class QuestionState:
     unscored: int = 0
 
     def next(self, part: Part = "all") -> list[Requests]:
-        """The variants to ask now: all of them, or with early stopping the next one until an answer is wrong.
-
-        Args:
-            part: Whether only the original may be asked.
-        """
+        """The variants to ask now: all of them, or with early stopping the next one until an answer is wrong."""
         if part == "original":
             return [variant for variant in self.waiting if variant[0].doc["original"]]
         if not self.stops:

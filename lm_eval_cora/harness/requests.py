@@ -34,20 +34,6 @@ def chosen_docs(
 ) -> list[int]:
     """Select the questions that --limit and --samples ask for, over all ranks, with all their variants.
 
-    Args:
-        task: Name of the task, for the error message.
-        docs: All docs.
-        limit: Number of questions from the start, or the share of them if it is below 1. None for all.
-        samples: Numbers of the questions, None for all.
-        world_size: Number of ranks.
-        **_: Other arguments of the harness, which are ignored.
-
-    Returns:
-        The numbers of the docs.
-
-    Raises:
-        UserError: If a number is out of range, or there are fewer docs than ranks.
-
     Example:
         >>> docs = [{"question_id": question} for question in "aabb"]
         >>> chosen_docs("cora_demo", docs, limit=1), chosen_docs("cora_demo", docs, samples=[1])
@@ -79,13 +65,6 @@ def chosen_docs(
 
 def deal(docs: Sequence[tuple[int, dict[str, Any]]], ranks: int) -> list[list[tuple[int, dict[str, Any]]]]:
     """Distribute whole questions over ranks. Each question goes to the rank with the fewest docs.
-
-    Args:
-        docs: The docs with their numbers.
-        ranks: Number of processes. If there are more processes than questions, single docs are distributed.
-
-    Returns:
-        The docs of each rank, in their order.
 
     Example:
         >>> docs = [(number, {"question_id": question}) for number, question in enumerate("aabbb")]

@@ -46,17 +46,7 @@ def signature_of(
     *,
     alone: bool,
 ) -> str:
-    """Describe in one line everything that determines a score.
-
-    Args:
-        table: The answers.
-        about: The first parts, in order: name and version of the task, its probe, and others.
-        options: The options of the task.
-        records: All Records, including those of incomplete questions and skipped variants. If all are skipped, as after
-            --predict_only, the signature does not count answers, and after a budget no questions either.
-        left_out: The options that decided which requests were sent; empty if all were sent.
-        alone: Whether there is only one filter. With several, the invalid answers are those of the last one.
-    """
+    """Describe in one line everything that determines a score."""
     sizes = {record.variants for record in records}
     variants = "-".join(map(str, sorted({min(sizes), max(sizes)})))
     asked = sum(not record.skipped for record in records)
@@ -112,9 +102,6 @@ def questions_digest(rows: Iterable[Mapping[str, object]]) -> str:
     """Digest of questions: 8 hexadecimal digits, independent of the order of the rows.
 
     A row without an id gets its number as the id, so for such files the order matters.
-
-    Args:
-        rows: A row per question, with everything that can change a prompt or a score.
 
     Example:
         >>> rows = [{"id": "q1", "answer": 0}, {"id": "q2", "answer": 1}]

@@ -66,11 +66,7 @@ class _Run:
     finished: bool = False
 
     def check_disk(self) -> None:
-        """Check, before the model is built, that results and answers can be written.
-
-        Raises:
-            UserError: If they cannot be written, or if options contradict each other.
-        """
+        """Check, before the model is built, that results and answers can be written."""
         if self.settings.output_path:
             check_output(self.settings.output_path)
         if self.settings.use_cache and not self.keeps:
@@ -145,24 +141,7 @@ def run(
     config_keys: Sequence[str] = (),
     verbose: bool = False,
 ) -> None:
-    """Check the tasks, then do what `lm_eval run` does with these arguments, without unnecessary requests.
-
-    Args:
-        arguments: Arguments of `lm_eval run`.
-        stop: Stopping rule; None asks all variants of a question.
-        budget: Maximum number of requests.
-        target: Standard error of CoRA below which no more questions are asked.
-        whole: `whole:E`: half the width of the interval of CoRA for all questions that ends a two-phase sample.
-        limits: Increasing token limits for written answers. The next limit is for responses that one cuts off.
-        keeps: Whether to keep greedy answers beside the results, so that a later run can resume.
-        command: The command that the user typed, for error messages.
-        config_keys: Keys of a --config file that are not for the harness.
-        verbose: Whether to log each wave of requests.
-
-    Raises:
-        UserError: If a task or an option is wrong, or the questions cannot be loaded, before the first request.
-        RunDied: If the run ends later without results.
-    """
+    """Check the tasks, then do what `lm_eval run` does with these arguments, without unnecessary requests."""
     setup_logging()
     logger.setLevel("DEBUG" if verbose else "NOTSET")
     harness, given = parsed(arguments)
@@ -213,11 +192,7 @@ def run(
 
 @contextmanager
 def _explained(this: _Run) -> Iterator[None]:
-    """Turn an error that ends a run into one that says how to continue.
-
-    Raises:
-        RunDied: For Ctrl-C, and for any error except wrong options and questions that cannot be loaded.
-    """
+    """Turn an error that ends a run into one that says how to continue."""
     try:
         yield
     except UserError:  # before the first request
@@ -252,11 +227,7 @@ def _configured(given: Namespace) -> EvaluatorConfig:
 
 
 def _back_end(name: str) -> type:
-    """The harness' class of a back end.
-
-    Raises:
-        UserError: If it does not exist, or a package that it needs is missing.
-    """
+    """The harness' class of a back end."""
     try:
         back_end: type = get_model(name)
     except ValueError as error:

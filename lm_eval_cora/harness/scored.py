@@ -132,24 +132,12 @@ class ScoredTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships n
         return [Planned(self.task_name, question, costs[question]) for question in ranked]
 
     def score_early(self, answered: Sequence[tuple[Requests, Sequence[Any]]]) -> list[bool | None]:
-        """Score variants during the run, with the same result as at its end.
-
-        Args:
-            answered: The requests of each variant, and the responses to them.
-
-        Returns:
-            For each variant whether its answer is right; None if scoring fails.
-        """
+        """Score variants during the run, with the same result as at its end."""
         verdicts: list[bool | None] | None = self._attempt("an answer", partial(self._score_early, answered))
         return [None] * len(answered) if verdicts is None else verdicts
 
     def is_settled(self, request: Any, response: str) -> bool:
-        """Whether more text after a response could not change its answer, for each filter.
-
-        Args:
-            request: The request of a variant whose answer is written.
-            response: The beginning of a response, or a complete one.
-        """
+        """Whether more text after a response could not change its answer, for each filter."""
         return bool(self._attempt("an answer", partial(self._is_settled, request, response)))
 
     def _is_settled(self, request: Any, response: str) -> bool:

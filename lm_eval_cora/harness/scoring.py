@@ -20,14 +20,6 @@ CHECKER = EquivalenceChecker()
 def score_response(doc: Doc, results: Sequence[Any], reader: Reader = "flexible") -> Record:
     """Read a response and return its Record.
 
-    Args:
-        doc: A variant.
-        results: The filtered responses to it.
-        reader: How the answer is read.
-
-    Returns:
-        The Record. This function never raises, because it runs after the inference.
-
     Example:
         >>> doc = {"question_id": "q1", "kind": "x", "ordinal": 1, "original": False, "variants": 8, "category": ""}
         >>> doc |= {"ask": "letter", "printed": [1, 0], "choices": ["Ice", "Water"], "answer": 0}
@@ -47,11 +39,7 @@ def written_by_question(records: Iterable[Record]) -> dict[str, list[str]]:
 
 
 def metric_keys(metrics: Iterable[str]) -> list[str]:
-    """The keys of a scored variant: each metric, followed by its standard error.
-
-    Args:
-        metrics: Names in the order of the task file.
-    """
+    """The keys of a scored variant: each metric, followed by its standard error."""
     return [key for metric in metrics for key in (metric, f"{metric}_stderr")]
 
 
@@ -62,13 +50,6 @@ def spread(record: Record, keys: Sequence[str]) -> SampleRow:
     else `sc@original`) is the identity of the option that was picked, or yes or no, `invalid` is the reason, and `ties`
     marks a tie. The samples file also gets the `rule` that read the answer, `cut_off` if the token limit ended the
     response, `opened` if it begins inside reasoning, and what `came` instead of text.
-
-    Args:
-        record: The scored variant.
-        keys: As `metric_keys` returns them.
-
-    Returns:
-        What `process_results` returns: a RecordScore or a RecordCell under each key.
 
     Example:
         >>> record = Record("q1", 8, 0, "original", printed=(0, 1), answer=0, picked=1)

@@ -51,14 +51,7 @@ class NoAnswer(Response):
 
 
 def patient(back_end: type) -> type:
-    """Make a back end retry failed requests for a minute, and raise only after all others are answered.
-
-    Args:
-        back_end: A class of the harness that sends requests to a server.
-
-    Returns:
-        A subclass with the same name.
-    """
+    """Make a back end retry failed requests for a minute, and raise only after all others are answered."""
     return type(back_end.__name__, (_Patient, back_end), {"__module__": back_end.__module__})
 
 
@@ -85,27 +78,15 @@ class _Patient:
         self.max_retries = 1  # disables the harness' own retries
 
     def generate_until(self, requests: Sequence[Instance], disable_tqdm: bool = False) -> list[Any]:
-        """Generate answers.
-
-        Raises:
-            ServerError: If a request failed for good.
-        """
+        """Generate answers."""
         return self._all_answered(super().generate_until, requests, disable_tqdm)  # type: ignore[misc]
 
     def loglikelihood(self, requests: Sequence[Instance], disable_tqdm: bool = False) -> list[Any]:
-        """Compute log-likelihoods of answers.
-
-        Raises:
-            ServerError: If a request failed for good.
-        """
+        """Compute log-likelihoods of answers."""
         return self._all_answered(super().loglikelihood, requests, disable_tqdm)  # type: ignore[misc]
 
     def loglikelihood_rolling(self, requests: Sequence[Instance], disable_tqdm: bool = False) -> list[Any]:
-        """Compute log-likelihoods of whole texts.
-
-        Raises:
-            ServerError: If a request failed for good.
-        """
+        """Compute log-likelihoods of whole texts."""
         return self._all_answered(super().loglikelihood_rolling, requests, disable_tqdm)  # type: ignore[misc]
 
     def _all_answered(self, ask: Callable[..., Any], requests: Sequence[Instance], disable_tqdm: bool) -> list[Any]:
@@ -183,16 +164,7 @@ class _Patient:
         return scores
 
     def _delay(self, error: Exception, number: int, size: int) -> float | None:
-        """Count a failed attempt; return the seconds until the next one, or None if there is none.
-
-        Args:
-            error: Why the attempt failed.
-            number: Number of earlier attempts.
-            size: Number of prompts in the request.
-
-        Raises:
-            Exception: The error itself, if the request was never sent.
-        """
+        """Count a failed attempt; return the seconds until the next one, or None. Raise what was never sent."""
         kind, again = kind_of(error)
         if not kind:
             raise error
@@ -240,13 +212,8 @@ _CUT_OFF = ("length", "max_tokens", "max_output_tokens", "model_length")
 
 
 def responses_in(output: Any, think_end_token: str | None = None) -> list[Response]:
-    """Return the responses in the output of a server, by index; empty if only the back end knows its format.
-
-    Args:
-        output: What the server sent. It is changed: the harness reads the `content` of each message, which becomes the
-            text of its parts, the refusal or the arguments of a tool call.
-        think_end_token: The mark before which the back end removes everything.
-    """
+    """Return the responses in the output of a server, by index; empty if only the back end knows its format."""
+    # The output is changed: the harness reads the `content` of each message, which becomes what counts as its text.
     if not isinstance(output, dict):
         return []
     choices = output.get("choices", [output])
@@ -317,17 +284,7 @@ class _NoResponse(dict[str, Any]):
 
 
 def _check(outputs: Any, size: int | None) -> None:
-    """Check that a response has an answer to each prompt. The harness matches them by index.
-
-    Args:
-        outputs: The response. It is changed: a single choice without an index gets index 0, and a message without
-            content gets the content None.
-        size: Number of prompts, None if unknown.
-
-    Raises:
-        NoChoicesError: If an answer is missing.
-        MalformedError: If the response has another format.
-    """
+    """Check that a response has an answer to each prompt, and complete a single choice and messages without content."""
     if not isinstance(outputs, dict):
         return  # only the back end knows this format
     if outputs.get("error") or not {"choices", "content", "text"} & outputs.keys():

@@ -17,13 +17,7 @@ States = Mapping[tuple[str, str], QuestionState]
 
 
 def tally(tasks: Sequence[str], questions: Iterable[QuestionState], summed: Summed) -> Observed:
-    """Count requests and outcomes.
-
-    Args:
-        tasks: The tasks; the same on all ranks.
-        questions: The questions of this rank.
-        summed: Sums numbers over all ranks.
-    """
+    """Count requests and outcomes."""
     requests = 0
     counts: Counter[tuple[str, str]] = Counter()
     for question in questions:
@@ -37,13 +31,7 @@ def tally(tasks: Sequence[str], questions: Iterable[QuestionState], summed: Summ
 
 
 def answered(batch: Sequence[Planned], questions: States, summed: Summed) -> dict[tuple[str, str], Answered]:
-    """Collect the results of each question of a round. The variants of a question may be on several ranks.
-
-    Args:
-        batch: The questions of the round; the same on all ranks.
-        questions: The questions of this rank.
-        summed: Sums numbers over all ranks.
-    """
+    """Collect the results of each question of a round. The variants of a question may be on several ranks."""
     own: list[int] = []
     for planned in batch:
         question = questions.get(planned.key)
@@ -56,13 +44,7 @@ def answered(batch: Sequence[Planned], questions: States, summed: Summed) -> dic
 
 
 def moments(tasks: Sequence[str], questions: Iterable[QuestionState], summed: Summed) -> dict[str, Moments]:
-    """Sums over the questions of each task from which the bias of a budget follows.
-
-    Args:
-        tasks: The tasks; the same on all ranks.
-        questions: The questions of this rank.
-        summed: Sums numbers over all ranks.
-    """
+    """Sums over the questions of each task from which the bias of a budget follows."""
     sums = {task: [0] * len(Moments._fields) for task in tasks}
     for question in questions:
         if question.requests:

@@ -213,14 +213,7 @@ class CoraTask(ScoredTask):
         logger.info("%s: %s%s%s", self.task_name, "at most " if self._left_out else "", cost, stopping)
 
     def cost(self, limit: float | None = None) -> str:
-        """Check that the task can run, and describe its cost in one line, without keeping its requests.
-
-        Args:
-            limit: Number of questions, or a share of them below 1. None for all.
-
-        Raises:
-            UserError: If the task cannot run.
-        """
+        """Check that the task can run, and describe its cost in one line, without keeping its requests."""
         self.prepare(None, limit=limit)
         shots = self.config.num_fewshot or 0
         asked = tqdm(self._selected.values(), self.task_name, unit="variant", disable=None, leave=False)
@@ -228,15 +221,7 @@ class CoraTask(ScoredTask):
         return describe_cost(prompts, repeats=self.config.repeats, rate=_RATE)
 
     def prepare(self, model: Any, **arguments: Any) -> None:
-        """Check that the task can run with these options, and prepare it.
-
-        Args:
-            model: The model, None if unknown.
-            **arguments: The arguments of `build_all_requests`.
-
-        Raises:
-            UserError: If the task cannot run.
-        """
+        """Check that the task can run with these options, and prepare it."""
         docs = self.test_docs()
         self._selected = {number: docs[number] for number in chosen_docs(self.task_name, docs, **arguments)}
         self._selection = {}

@@ -34,11 +34,7 @@ def probe_of(config: Mapping[str, Any]) -> Probe:
 
 
 def options_of(config: Mapping[str, Any]) -> Options:
-    """The options of a task. The reader in the task file is used if the user does not set one.
-
-    Raises:
-        UserError: If an option is unknown or has a wrong value.
-    """
+    """The options of a task. The reader in the task file is used if the user does not set one."""
     given = (config.get("metadata") or {}).get("cora")
     if "reader" in config and (given is None or isinstance(given, Mapping)):
         given = {"reader": config["reader"], **(given or {})}
@@ -46,11 +42,7 @@ def options_of(config: Mapping[str, Any]) -> Options:
 
 
 def benchmark_of(config: Mapping[str, Any], options: Options) -> Benchmark:
-    """The benchmark that the task file and the options of the user declare.
-
-    Raises:
-        UserError: If there is none, or its declaration is wrong.
-    """
+    """The benchmark that the task file and the options of the user declare."""
     task = config["task"]
     if "benchmark" not in config:
         raise UserError(

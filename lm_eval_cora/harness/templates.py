@@ -23,18 +23,7 @@ _FIXED = ("option_order_robustness", "non_greedy_robustness")
 
 
 def templates_of(benchmark: Benchmark | None, options: Options) -> Templates:
-    """The templates of a benchmark.
-
-    Args:
-        benchmark: The benchmark. None means one with options and without templates in SCORE.
-        options: `templates` is the user's file.
-
-    Returns:
-        The user's templates, or else SCORE's for this benchmark, or else those of this package.
-
-    Raises:
-        UserError: If a file is missing or invalid.
-    """
+    """The templates of a benchmark."""
     if options.templates is not None:
         return read_templates(Path(options.templates), has_options=benchmark is None or benchmark.has_options)
     if benchmark is None or benchmark.score_templates is None:
@@ -43,11 +32,7 @@ def templates_of(benchmark: Benchmark | None, options: Options) -> Templates:
 
 
 def score_templates(benchmark: Benchmark) -> Templates:
-    """SCORE's ten templates, read from the installed harness.
-
-    Raises:
-        UserError: If they cannot be read, or the fixed template is not among the ten.
-    """
+    """SCORE's ten templates, read from the installed harness."""
     path = _SCORE / str(benchmark.score_templates) / "prompt_templates.json"
     where = f"SCORE's templates for {benchmark.name}, in the installed harness (lm-eval {version('lm-eval')}), {path}"
     try:

@@ -95,15 +95,7 @@ UNRANKED = "The error of a score is unknown, so the models are not put into grou
 
 
 def boards_of(task: str, entries: Sequence[Entry]) -> list[Board]:
-    """Make the boards of a task.
-
-    Args:
-        task: Name of the task as a reader should see it.
-        entries: Its entries, each model at most once per board (`one_per_model`).
-
-    Returns:
-        A board for each way in which the questions were asked, the one with the most models first.
-    """
+    """Make the boards of a task."""
     together = sorted(comparable(entries), key=lambda own: (-len(own), own[0].date, own[0].signature))
     differing = _differing([own[0] for own in together])
     titles = _titles(task, differing)
@@ -125,11 +117,7 @@ def boards_of(task: str, entries: Sequence[Entry]) -> list[Board]:
 
 
 def one_per_model(entries: Sequence[Entry]) -> tuple[list[Entry], list[str]]:
-    """Keep the newest of several entries of a model that would be on the same board; a run before a record.
-
-    Returns:
-        The kept entries, and a message for each entry that was left out, except for records of the kept runs.
-    """
+    """Keep the newest of several entries of a model that would be on the same board; a run before a record."""
     kept: list[Entry] = []
     notes = []
     for own in comparable(entries):

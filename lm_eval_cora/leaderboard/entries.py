@@ -61,12 +61,7 @@ class Entry:
 
 
 def entry_of(run: Run, date: str) -> Entry:
-    """Make the entry of a run. It does not keep the answers.
-
-    Args:
-        run: The run.
-        date: Date of the run as in the harness' file names.
-    """
+    """Make the entry of a run. It does not keep the answers."""
     names = (*run.probe.leads, *BESIDE)
     entries = {entry["metric"]: entry for entry in run.entries if entry["metric"] in names}
     found = {name: run.function(entry)(run.table) for name, entry in entries.items()}

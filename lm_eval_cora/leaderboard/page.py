@@ -23,17 +23,7 @@ COLUMNS = (
 
 
 def leaderboard_page(boards: Sequence[Board], title: str, folder: Path, notes: Sequence[str] = ()) -> str:
-    """Render boards as one page that needs neither a network nor other files.
-
-    Args:
-        boards: The boards, each with at least one row.
-        title: Title of the page.
-        folder: Folder in which the page will be. Links to reports are relative to it.
-        notes: Messages about the files.
-
-    Returns:
-        The HTML of the page. All names are escaped, so they may contain anything.
-    """
+    """Render boards as one page that needs neither a network nor other files."""
     return framed(
         "leaderboard.html.j2",
         title,

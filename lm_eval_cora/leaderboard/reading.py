@@ -29,18 +29,8 @@ REPORT = "report.html"
 class Sources:
     """The runs and records below some paths.
 
-    Args:
-        paths: Folders, which are searched recursively for samples files and records; records, samples files, results
-            files or files of answers.
-        reader: How to read written answers; None uses the reader of each run.
-        named: Names for the models of some paths.
-
     Attributes:
         notes: Messages about the files, such as those that cannot be used.
-
-    Raises:
-        UserError: If a path does not exist or cannot be read, if no path has a run or a record, or if a path with a
-            label has several models.
     """
 
     def __init__(self, paths: Sequence[Path], reader: Reader | None, named: Mapping[Path, str]) -> None:
@@ -88,17 +78,7 @@ class Sources:
         return [note for note in self.notes if "left out " in note]
 
     def boards(self, use: Callable[[Run], Path | None] = lambda run: None) -> list[Board]:
-        """Read everything, one task after another, so that the memory holds the answers of one run at a time.
-
-        Args:
-            use: Called with each run while its answers are in memory; returns the page of the run, None without one.
-
-        Returns:
-            The boards; those of the task with the most models come first.
-
-        Raises:
-            UserError: If a file cannot be read, or no run has a score.
-        """
+        """Read everything, one task after another, so that the memory holds the answers of one run at a time."""
         tasks = sorted({*(file.task for file in self._files), *(entry.name for entry in self._records)})
         boards: list[Board] = []
         found = 0

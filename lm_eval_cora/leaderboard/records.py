@@ -21,18 +21,7 @@ _NAME = re.compile(r"[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}\.json")
 
 
 def find_records(path: Path) -> tuple[list[Entry], list[str]]:
-    """Find the records of lm-eval-cora in a folder, or read one.
-
-    Args:
-        path: A folder, which is searched recursively, or a file. Other JSON files, such as results files and records of
-            other programs, are passed over.
-
-    Returns:
-        The entries, and a message for each record that cannot be used.
-
-    Raises:
-        UserError: If a folder cannot be read.
-    """
+    """Find the records of lm-eval-cora in a folder, or read one."""
     if path.is_dir():
         files = files_in(path, lambda name: name.endswith(".json") and not name.startswith("results_"))
     else:
@@ -52,13 +41,7 @@ def find_records(path: Path) -> tuple[list[Entry], list[str]]:
 
 
 def _entries(record: Mapping[str, Any], file: Path) -> Iterator[Entry]:
-    """Yield an entry for each evaluation in a record.
-
-    Raises:
-        ValueError: If a value is wrong.
-        KeyError: If a key is missing.
-        TypeError: If a value has the wrong type.
-    """
+    """Yield an entry for each evaluation in a record."""
     by_name: dict[str, list[Mapping[str, Any]]] = {}
     for result in record["evaluation_results"]:
         by_name.setdefault(str(result["evaluation_name"]), []).append(result)
@@ -101,11 +84,7 @@ def _estimate(score: Mapping[str, Any]) -> Estimate:
 
 
 def _number(value: Any, least: float = -2.0) -> float:
-    """A number from a record.
-
-    Raises:
-        ValueError: If it is not a number, or out of range.
-    """
+    """A number from a record."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= 2:
         raise ValueError(f"{value!r:.40} is not a score or its error")
     return float(value)

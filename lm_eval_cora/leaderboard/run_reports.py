@@ -16,9 +16,6 @@ from lm_eval_cora.report.sections import make_report
 class RunReports:
     """Writes the page of each run beside the folder of the pages, and moves all of them into it if nothing failed.
 
-    Args:
-        folder: The folder of the pages. It is created when the first page is moved.
-
     Example:
         >>> with RunReports(Path("no/such/folder")) as reports:  # nothing is written for no run
         ...     Path("no").exists()

@@ -186,9 +186,6 @@ def bmca(answers: ResponseTable, level: float) -> Estimate:
 def exact_level(level: float) -> Fraction:
     """Convert a share to the decimal fraction that it prints as.
 
-    Raises:
-        ValueError: If it is not from 0 to 1.
-
     Example:
         >>> exact_level(0.7)
         Fraction(7, 10)

@@ -25,14 +25,6 @@ def takes_arrays(
 ) -> Callable[Concatenate[Answers, P], Estimate]:
     """Let a metric of right and wrong answers take arrays as well as tables.
 
-    Args:
-        metric: Takes a table. Its parameter `original`, if any, is the position of the original in the rows of an
-            array.
-
-    Returns:
-        The metric. If variants of an array are skipped (NaN), the value is nan unless all possible answers give the
-        same one.
-
     Example:
         >>> from lm_eval_cora.metrics import bmca
         >>> bmca([[True, True], [True, False]], 1.0).value
@@ -66,14 +58,6 @@ def despite_skipped(
 
     The metric must not fall if more answers are right and the originals stay the same. It is computed twice: with all
     skipped variants wrong, and with all of them right.
-
-    Args:
-        metric: The metric.
-        table: Answers to N questions; variants may be skipped.
-        of_originals: Whether the metric depends on which originals are right.
-
-    Returns:
-        The estimate; undefined if the two results differ for a question, or if a metric of originals lacks an original.
 
     Example:
         >>> from lm_eval_cora.metrics import acc

@@ -25,14 +25,6 @@ def bootstrap(statistics: Callable[[list[Floats]], Floats], strata: Sequence[int
     Use it only for statistics without a closed-form standard error, such as a minimum. Drawing takes most of the time,
     so compute several statistics of the same questions in one call.
 
-    Args:
-        statistics: Takes (B, n) weights for each stratum, the number of times that each of its n questions was drawn in
-            each of B samples, and returns (B, K) values of K statistics.
-        strata: Number of questions of each stratum, at least 2.
-
-    Returns:
-        (5000, K) values; their standard deviations (ddof 1) are the standard errors.
-
     Example:
         >>> values = np.array([[0.0], [1.0], [0.0], [1.0]])
         >>> (error,) = bootstrap(lambda weights: weights[0] @ values / 3, [4]).std(axis=0, ddof=1)

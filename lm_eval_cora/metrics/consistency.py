@@ -252,11 +252,6 @@ def pairs_of_picks(sizes: Ints, picks: Ints, sets: Sets) -> tuple[Ints, Ints]:
 
     Questions with the same number of variants are processed together, in chunks that bound the memory.
 
-    Args:
-        sizes: (N,) number of variants of each question.
-        picks: (R,) identity of the picked option, or a code below 0.
-        sets: (R,) identities of the printed options.
-
     Example:
         >>> pairs_of_picks(np.array([3]), np.array([0, 0, 1]), np.array([3, 3, 3], dtype=np.uint64))
         (array([1]), array([3]))

@@ -36,12 +36,6 @@ def features_of(
 ) -> set[str]:
     """The features of a task or a run, from `FEATURES`.
 
-    Args:
-        is_open: Whether the questions have no options.
-        macro_average: Whether the benchmark is averaged over categories.
-        kinds: The kinds of variants, or the names of the templates.
-        has_cyclic_orders: Whether the variants are the rotations of the options.
-
     Example:
         >>> features_of(is_open=False, macro_average=True, kinds=["single_letter_only"]) == {
         ...     "dropped_template", "macro_average"
@@ -74,12 +68,6 @@ def is_in_table(entry: Entry) -> bool:
 
 def applies_to(entry: Entry, form: Form | None, *, sampled: bool = False, features: Collection[str] = ()) -> bool:
     """Whether a metric applies to a form, to a benchmark with these features, and to the number of variants.
-
-    Args:
-        entry: An entry of `metric_list`.
-        form: Whether answers are written or scored by likelihood; None if unknown.
-        sampled: Whether one variant of each question is asked.
-        features: Features of the benchmark, from `FEATURES`.
 
     Example:
         >>> applies_to({"metric": "ties", "form": "loglikelihood"}, "generate")
@@ -131,12 +119,6 @@ def compute(entry: Entry, table: ResponseTable, *, whole: bool = False) -> Any:
 
     If variants were skipped, the metric is undefined unless all possible answers to them give the same value.
 
-    Args:
-        entry: An entry of `metric_list`.
-        table: The answers.
-        whole: Whether they are a two-phase sample (`--target whole:E`). The metric is then an estimate of its value for
-            all questions of the benchmark; metrics without such an estimate are undefined.
-
     Example:
         >>> from lm_eval_cora.metrics import acc
         >>> table = ResponseTable.from_hits([[1, 0]])
@@ -165,15 +147,7 @@ def _without(table: ResponseTable, kind: str) -> ResponseTable:
 
 
 def check_metrics(task: str, entries: Any) -> None:
-    """Compute each metric on an empty table, so that an error in a task file is found before the run.
-
-    Args:
-        task: Name of the task, for the error message.
-        entries: Its `metric_list`, or None.
-
-    Raises:
-        UserError: If there are no entries, or an entry cannot be computed.
-    """
+    """Compute each metric on an empty table, so that an error in a task file is found before the run."""
     if not entries:
         raise UserError(f"{task}: metric_list is missing. Copy the metrics that you need from _probes/divergent.yaml")
     for entry in entries:

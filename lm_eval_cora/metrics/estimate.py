@@ -96,13 +96,6 @@ UNDEFINED = Estimate(nan, nan)
 def for_json(result: Any) -> Any:
     """Convert Estimates to mappings for JSON, and undefined numbers to None.
 
-    Args:
-        result: An Estimate, a number, or mappings of them.
-
-    Returns:
-        The same structure with `{"value": ..., "stderr": ..., "low": ..., "high": ...}` for each Estimate. The last two
-        are the ends of the 95% confidence interval.
-
     Example:
         >>> for_json({"acc": Estimate(0.5, float("nan"))})
         {'acc': {'value': 0.5, 'stderr': None, 'low': None, 'high': None}}
@@ -118,14 +111,6 @@ def for_json(result: Any) -> Any:
 def mean_of(values: Floats, members: Bools | None = None, *, between: tuple[float, float] = (0.0, 1.0)) -> Estimate:
     """Mean of one value per question, with standard error sd / sqrt(N) (sd with ddof 1).
 
-    Args:
-        values: (N,) values.
-        members: (N,) whether a question counts; None if all do.
-        between: The lowest and the highest value that a question can have.
-
-    Returns:
-        The mean over the members; undefined without members. The standard error is nan with fewer than two.
-
     Example:
         >>> mean_of(np.array([1.0, 0.0, 1.0, 0.0])).value
         0.5
@@ -138,14 +123,6 @@ def mean_of(values: Floats, members: Bools | None = None, *, between: tuple[floa
 
 def share_of(hits: Bools, members: Bools | None = None, *, is_fixed: bool = False) -> Estimate:
     """Share of questions for which something is true.
-
-    Args:
-        hits: (N,) whether it is true for each question.
-        members: (N,) whether a question counts; None if all do.
-        is_fixed: Whether all possible answers give the same share. Its error is then 0.
-
-    Returns:
-        The share among the members; undefined without members.
 
     Example:
         >>> share_of(np.array([True, False, True, True])).value
@@ -169,15 +146,6 @@ def ratio_of(
     If each question counts once, with 0 or 1, this is a share of questions: the estimate has their outcomes. With n
     questions in the subset, the standard error is sqrt(n / (n - 1) * sum (k_i - R m_i)^2) / sum m_i (delta
     method). It is nan if n is below 2.
-
-    Args:
-        parts: (N,) k_i.
-        wholes: (N,) m_i; 0 if question i is outside the subset.
-        members: (N,) 1 if a question is in the subset, else 0. By default a question is in it if m_i > 0.
-        between: The lowest and the highest value of k_i / m_i.
-
-    Returns:
-        The share; undefined if all m_i are 0, or so small that the ratio overflows.
 
     Example:
         >>> ratio_of(np.array([1.0, 3.0]), np.array([4.0, 4.0])).value
@@ -217,14 +185,6 @@ def product_of(first: Floats, second: Floats, *, value: float | None = None) -> 
 
     The last part is all that is left where the influences are 0.
 
-    Args:
-        first: (N,) values of the first factor.
-        second: (N,) values of the second factor.
-        value: The product, if it is known without another rounding.
-
-    Returns:
-        The product; undefined without questions. The standard error is nan with one question.
-
     Example:
         >>> product_of(np.array([1.0, 0.0]), np.array([1.0, 0.0])).value
         0.25
@@ -253,13 +213,6 @@ def of_influence(
 
     If no question differs from the others, the error would be 0, although other questions could differ. The interval is
     then `unvaried`, and the standard error half its width, divided by 1.96.
-
-    Args:
-        value: The value.
-        influence: (N,) influences, N at least 2.
-        between: The lowest and the highest value that the metric can have.
-        bends: The products in the metric.
-        questions: Number of questions that count; 0 if all do.
 
     Example:
         >>> round(of_influence(0.0, np.zeros(40)).stderr, 4)

@@ -240,15 +240,7 @@ def _extremes(table: ResponseTable, positions: bool, macro: bool) -> tuple[Estim
 
 
 def lowest_and_highest(parts: Sequence[Kinds], strata: Sequence[Stratum]) -> tuple[Estimate, Estimate]:
-    """Lowest and highest accuracy of the kinds of one or more tables of the same questions.
-
-    Args:
-        parts: The contributions of N questions from each table.
-        strata: The categories over which accuracies are averaged.
-
-    Returns:
-        The lowest and the highest, with bootstrapped errors and with intervals.
-    """
+    """Lowest and highest accuracy of the kinds of one or more tables of the same questions."""
     values = accuracies(parts, strata)[0]
     ends = float(np.nanmin(values)), float(np.nanmax(values))
     if len(parts[0].baseline) < 2:
@@ -273,11 +265,6 @@ def _together(values: Floats, influence: Floats, questions: Floats) -> list[tupl
 
     Clopper and Pearson's, because Wilson's is too short for such small tails: the interval of the lowest of 27
     accuracies of 0.95 would hold in 87%. A mean of numbers from 0 to 1 varies at most as much as a share.
-
-    Args:
-        values: (G,) the accuracies; nan for a kind that no question has.
-        influence: (N, G) influences of the questions on them.
-        questions: (G,) number of questions that have a kind.
     """
     tail = NormalDist().cdf(-critical_value(covariance_of(influence)))
     found = []

@@ -16,14 +16,6 @@ _HALVINGS = 50
 def wilson(successes: float, trials: float, z: float = IN_95_PERCENT) -> tuple[float, float]:
     """Wilson's interval of a share: all p with |s / n - p| <= z sqrt(p (1 - p) / n).
 
-    Args:
-        successes: s, from 0 to n.
-        trials: n, above 0.
-        z: Quantile of the normal distribution; 1.96 for 95%.
-
-    Returns:
-        The ends, from 0 to 1. The width is positive, also for 0 of n.
-
     Example:
         >>> [round(end, 4) for end in wilson(0, 40)]
         [0.0, 0.0876]
@@ -42,14 +34,6 @@ def clopper_pearson(successes: float, trials: float, tail: float = 0.025) -> tup
     The lower end is the p with P(X >= s) = tail, the upper end the p with P(X <= s) = tail, where X is binomial with n
     trials and probability p.
 
-    Args:
-        successes: s, from 0 to n; not necessarily a whole number.
-        trials: n, above 0.
-        tail: Probability of each tail.
-
-    Returns:
-        The ends, from 0 to 1.
-
     Example:
         >>> [round(end, 4) for end in clopper_pearson(0, 40)]
         [0.0, 0.0881]
@@ -66,13 +50,6 @@ def clopper_pearson(successes: float, trials: float, tail: float = 0.025) -> tup
 def trials_with_error(share: float, error: float) -> float:
     """Number of trials whose share of successes has a given standard error: p (1 - p) / error^2.
 
-    Args:
-        share: p, between 0 and 1.
-        error: The standard error, from 0.
-
-    Returns:
-        A number from 1e-300 to 1e300.
-
     Example:
         >>> round(trials_with_error(0.5, 0.05))
         100
@@ -87,15 +64,6 @@ def bounded(
     value: float, error: float, between: tuple[float, float] = (0.0, 1.0), z: float = IN_95_PERCENT
 ) -> tuple[float, float]:
     """Interval of a mean with a known range: Wilson's, with the number of trials that has the same error.
-
-    Args:
-        value: The mean. It is moved into the range if an adjustment puts it outside.
-        error: Its standard error, above 0.
-        between: The lowest and the highest possible value. If one is infinite, the interval is value -+ z error.
-        z: Quantile of the normal distribution; 1.96 for 95%.
-
-    Returns:
-        The ends, inside the range.
 
     Example:
         >>> [round(end, 3) for end in bounded(0.98, 0.02)]  # as 49 of 50 successes
@@ -121,15 +89,6 @@ def unvaried(
     Other questions may differ. Their share is at most w = z^2 / (N + z^2), the upper end of Wilson's interval for 0 of
     N, and each may have the lowest or the highest value.
 
-    Args:
-        value: The value of all questions.
-        questions: N, above 0.
-        between: The lowest and the highest value that a question can have.
-        z: Quantile of the normal distribution; 1.96 for 95%.
-
-    Returns:
-        The ends: value - w (value - lowest) and value + w (highest - value).
-
     Example:
         >>> [round(end, 4) for end in unvaried(1.0, 40)], [round(end, 4) for end in unvaried(0.0, 40, (-1, 1))]
         ([0.9124, 1.0], [-0.0876, 0.0876])
@@ -146,15 +105,6 @@ def tango(lost: float, gained: float, questions: float, z: float = IN_95_PERCENT
 
     A difference d is inside if |gained - lost - N d| <= z sqrt(N (2 q + d - d^2)). Here q is the probability of a loss
     that is the most likely one if the difference is d.
-
-    Args:
-        lost: Number of questions that count before but not after.
-        gained: Number of questions that count after but not before.
-        questions: N, all questions, at least 1.
-        z: Quantile of the normal distribution; 1.96 for 95%.
-
-    Returns:
-        The ends, from -1 to 1. The width is positive, also without a changed question.
 
     Example:
         >>> [round(end, 4) for end in tango(lost=0, gained=0, questions=40)]

@@ -101,16 +101,7 @@ def note_on_small_categories(table: ResponseTable) -> str:
 
 
 def accuracies(parts: Sequence[Kinds], strata: Sequence[Stratum], weights: Sequence[Floats] | None = None) -> Floats:
-    """Accuracies of the kinds of one or more tables of the same questions, averaged over categories.
-
-    Args:
-        parts: The contributions from each table.
-        strata: The categories.
-        weights: (B, n) weights of the n questions of each stratum in B samples; None for a weight of 1.
-
-    Returns:
-        (B, G) accuracies of all kinds; nan for a kind without a question of positive weight.
-    """
+    """Accuracies of the kinds of one or more tables of the same questions, averaged over categories."""
     weights = [np.ones((1, sum(map(len, stratum)))) for stratum in strata] if weights is None else weights
     return np.hstack([_accuracies(kinds, strata, weights) for kinds in parts])
 
@@ -169,10 +160,6 @@ def influence_on(parts: Sequence[Kinds], strata: Sequence[Stratum]) -> Floats:
 
     The influences are scaled so that their covariance / N is that of a stratified sample: the sum of s_c^2 / n_c over
     the categories, divided by the square of their number.
-
-    Args:
-        parts: The contributions of N questions from each table, N at least 2.
-        strata: The categories.
     """
     return np.hstack([_influence_on(kinds, strata) for kinds in parts])
 

@@ -211,16 +211,6 @@ class Compared:
 def compared(before: Estimate, after: Estimate) -> Compared:
     """Compare two estimates from the same questions.
 
-    Args:
-        before: An estimate from N questions.
-        after: An estimate from the same questions in the same order.
-
-    Returns:
-        Both estimates, their difference, and McNemar's test if it applies.
-
-    Raises:
-        ValueError: If the numbers of questions differ.
-
     Example:
         >>> from lm_eval_cora.metrics.estimate import share_of
         >>> row = compared(share_of(np.array([True, False, True])), share_of(np.array([False, False, False])))

@@ -86,17 +86,6 @@ def together(
     Each interval is that of `difference`, with the 95% quantile of the largest standardised difference (max-t) instead
     of 1.96. With one pair it is the interval of `difference`.
 
-    Args:
-        estimates: A metric of K models, from the same N questions.
-        pairs: The indices of the models of each pair, before and after.
-        among: All pairs for which the intervals hold together, if there are more than `pairs`.
-
-    Returns:
-        A difference per pair, after - before.
-
-    Raises:
-        ValueError: If the numbers of questions differ.
-
     Example:
         >>> from lm_eval_cora.metrics.estimate import share_of
         >>> models = [share_of(np.arange(40) % k == 0) for k in (2, 3, 5)]
@@ -138,16 +127,6 @@ def p_value(before: Estimate, after: Estimate) -> float:
 
     So the p-value is below 0.05 exactly if the 95% interval does not contain 0. Shares of the same questions have
     the p-value of `mcnemar` instead.
-
-    Args:
-        before: An estimate from N questions.
-        after: An estimate from the same questions in the same order.
-
-    Returns:
-        A probability; nan if an estimate has no standard error in closed form.
-
-    Raises:
-        ValueError: If the numbers of questions differ.
 
     Example:
         >>> from lm_eval_cora.metrics.estimate import mean_of
@@ -233,16 +212,6 @@ def told_apart(estimates: Sequence[Estimate], *, higher: bool = True, paired: bo
     model of the group before it. So groups never decrease down a sorted table. A model of a lower group may still be
     indistinguishable from one of a higher group, for example because its error is larger. All intervals of differences
     hold for all pairs together.
-
-    Args:
-        estimates: A metric of K models; all values are defined.
-        higher: Whether a higher value is better.
-        paired: Whether the estimates are from the same questions in the same order. If not, the error of a difference
-            is the root of the sum of the squared errors. That is too large for models that were asked the same
-            questions, because questions that are hard for one model are usually hard for others.
-
-    Returns:
-        Indices of models by group, each group sorted by value. Empty if an estimate has no error.
 
     Example:
         >>> from lm_eval_cora.metrics.estimate import share_of

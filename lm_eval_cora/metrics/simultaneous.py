@@ -51,9 +51,6 @@ def differences_together(before: Sequence[Estimate], after: Sequence[Estimate]) 
 def critical_value(covariance: Floats) -> float:
     """95% quantile of the largest absolute value of G standardised normal variables; at least 1.96.
 
-    Args:
-        covariance: (G, G) their covariance.
-
     Example:
         >>> critical_value(np.ones((3, 3))) < 2 < critical_value(np.eye(3)) < 2.5
         True
@@ -68,9 +65,6 @@ def critical_value(covariance: Floats) -> float:
 
 def range_by_chance(covariance: Floats) -> float:
     """Expected difference between the highest and the lowest of G estimates that have the same true value.
-
-    Args:
-        covariance: (G, G) their covariance.
 
     Example:
         >>> round(range_by_chance(np.eye(10)), 1)  # 3.08 standard errors for ten independent estimates

@@ -178,16 +178,6 @@ def estimate(metric: str, phases: Phases) -> Estimate:
     The interval goes from the smallest to the largest g(m', r') of all m' and r' with z_m^2 + z_r^2 <= 1.96^2. Here z_m
     is the quantile at which Wilson's interval for m, with the finite population correction, ends in m'; z_r likewise.
 
-    Args:
-        metric: A key of `FORMULAS`.
-        phases: The numbers of questions.
-
-    Returns:
-        The estimate with its interval, from 0 to 1. The bias of cora and of the products is of the order 1 / n1, and 0
-        if n1 = N. Undefined if no original is asked, or if some are right and none of these is followed. The standard
-        error is 0 if all originals are asked and all right ones are followed; nan if a share is estimated from one
-        question.
-
     Example:
         >>> phases = Phases(questions=100, asked=100, right=80, followed=40, always=10)
         >>> found = estimate("cora", phases)
@@ -235,10 +225,6 @@ def _ends(formula: _Formula, first: Share, second: Share) -> tuple[float, float]
 def half_width(first: Share, second: Share) -> float:
     """Half the width of the 95% interval of cora for the full benchmark.
 
-    Args:
-        first: Share of the right originals.
-        second: Share of the right ones that are right in all variants.
-
     Example:
         >>> round(half_width(Share(0.8, 100, 1.0), Share(0.25, 40, 0.5)), 4)
         0.0601
@@ -252,9 +238,6 @@ def phases_of(table: ResponseTable) -> Phases:
 
     A question with a right original is followed if one of its answers is wrong, or if all variants are asked.
     Questions of which nothing is asked belong to the benchmark, too.
-
-    Args:
-        table: The answers. Each question has its original, and the skipped variants are marked.
 
     Example:
         >>> from math import nan

@@ -115,15 +115,6 @@ class Plan:
 def plan_typical(goal: Goal) -> list[Plan]:
     """Plan a comparison of models like those of the CoRA paper.
 
-    Args:
-        goal: What to find.
-
-    Returns:
-        Three plans: for the models that need the fewest, a middle number of, and the most questions.
-
-    Raises:
-        UserError: If the metric does not follow from the paper's tables.
-
     Example:
         >>> [plan.questions for plan in plan_typical(Goal(0.02))]
         [1147, 1830, 4301]
@@ -158,18 +149,7 @@ def plan_typical(goal: Goal) -> list[Plan]:
 
 
 def plan_runs(runs: Sequence[Run], goal: Goal) -> tuple[list[Plan], list[str]]:
-    """Plan comparisons from the runs of one model, or of two models on the same questions.
-
-    Args:
-        runs: The runs of one or two models.
-        goal: What to find.
-
-    Returns:
-        A plan per task, and messages about tasks that were left out.
-
-    Raises:
-        UserError: If there are more than two models, two models cannot be compared, or no task has the metric.
-    """
+    """Plan comparisons from the runs of one model, or of two models on the same questions."""
     models = list(dict.fromkeys(run.model for run in runs))
     if len(models) > 2:
         raise UserError(

@@ -66,12 +66,6 @@ class Level:
 
         Wilson's interval of a share near 0 or 1 is wrong at one end with up to 17%, Clopper and Pearson's with at most
         2.5%. The two are computed with the number of trials that has the error of the value.
-
-        Args:
-            value: The true value.
-            questions: Number of questions of the sample.
-            z: Quantile of the normal distribution; 1.96 for 95%.
-            step: The value of the sample minus the true one.
         """
         value += step
         found, part = self.estimate, questions / self.questions
@@ -139,12 +133,6 @@ class Contrast:
 
         A sample whose difference is a step away from the true one has the same kinds of questions in other shares, see
         `spread_at`.
-
-        Args:
-            value: The true difference.
-            questions: Number of questions.
-            z: Quantile of the normal distribution; 1.96 for 95%.
-            step: The difference of the sample minus the true one.
         """
         low, high = self.between
         found = min(high, max(low, value + step))
@@ -179,16 +167,6 @@ def questions_needed(
     where s is the spread. N is the smallest number with which the interval of such a sample excludes the bound. The
     interval is the one that the command will print.
 
-    Args:
-        sample: What a sample shows.
-        value: The true value.
-        bound: The bound.
-        power: The probability, from 0.5 to below 1.
-        level: Confidence level of the interval.
-
-    Returns:
-        N, at least 2; None if the value equals the bound, or if more than a billion questions would be needed.
-
     Example:
         >>> questions_needed(Contrast(spread=0.4, influence=np.zeros(1)), 0.02, 0.0)  # ((1.960 + 0.842) 0.4 / 0.02)^2
         3140
@@ -220,12 +198,6 @@ def _excludes(sample: Sample, value: float, bound: float, questions: int, power:
 def smallest_difference(sample: Contrast, questions: int, power: float = POWER, level: float = LEVEL) -> float:
     """The smallest difference that N questions find with a given probability; inf if they find none.
 
-    Args:
-        sample: What a sample shows.
-        questions: N.
-        power: The probability, from 0.5 to below 1.
-        level: Confidence level of the interval.
-
     Example:
         >>> round(smallest_difference(Contrast(spread=0.4, influence=np.zeros(1)), 3140), 4)
         0.02
@@ -244,10 +216,6 @@ def spread_of(stderr: float, questions: int) -> float:
 
     It is 1/sqrt(N) times the standard error that other samples of N questions would have.
 
-    Args:
-        stderr: Standard error of a value or of a paired difference from N questions.
-        questions: N.
-
     Example:
         >>> spread_of(0.02, 400)
         0.4
@@ -261,14 +229,6 @@ def spread_at(spread: float, influence: Floats, change: float) -> float:
     The other model is taken to have the same kinds of questions in other shares: those with the influence l have the
     weight 1 + t l, where t gives the change c. With the spread s and the third moment m3 of the influences, its squared
     spread is s^2 + c m3 / s^2 - c^2. For a share of questions this is exact: p (1 - p) becomes (p + c)(1 - p - c).
-
-    Args:
-        spread: s, as in `spread_of`.
-        influence: (N,) influences of the questions on the value.
-        change: c, negative for a lower value.
-
-    Returns:
-        The spread, at least 0.
 
     Example:
         >>> import numpy as np
@@ -285,11 +245,6 @@ def spread_at(spread: float, influence: Floats, change: float) -> float:
 def spread_of_difference(one: float, other: float, correlation: float) -> float:
     """Spread of the paired difference of two models: sqrt(s1^2 + s2^2 - 2 r s1 s2).
 
-    Args:
-        one: s1, as in `spread_of`.
-        other: s2.
-        correlation: r, of the contributions of a question to the values of both models.
-
     Example:
         >>> round(spread_of_difference(0.4, 0.4, 0.5), 9)
         0.4
@@ -302,12 +257,6 @@ def with_another(estimate: Estimate, questions: int, difference: float, correlat
 
     The value of the other model may be higher or lower. The larger spread of the two counts, and at least that of the
     model itself.
-
-    Args:
-        estimate: The value of the model, with influences.
-        questions: Its number of questions.
-        difference: The difference, above 0.
-        correlation: Correlation of both models' results, question by question.
 
     Example:
         >>> import numpy as np
@@ -329,9 +278,6 @@ def with_another(estimate: Estimate, questions: int, difference: float, correlat
 
 def correlation_of(before: Estimate, after: Estimate) -> float:
     """Correlation of the influences of the questions on the values of two models.
-
-    Returns:
-        A number from -1 to 1; nan if a model has no influences, or they do not vary.
 
     Example:
         >>> import numpy as np

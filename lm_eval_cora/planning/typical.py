@@ -76,10 +76,6 @@ METRICS: Mapping[str, Callable[[ResponseTable], Estimate]] = {
 def estimate_of(model: Model, metric: str) -> Estimate:
     """The metric of a typical model, from `QUESTIONS` questions.
 
-    Args:
-        model: The model.
-        metric: A key of `METRICS`.
-
     Example:
         >>> round(estimate_of(MODELS[0], "cora").value, 4)
         0.748
@@ -93,9 +89,6 @@ def estimate_of(model: Model, metric: str) -> Estimate:
 
 def chosen(metric: str) -> list[tuple[str, Model]]:
     """The models that need the fewest, a middle number of, and the most questions for a metric, with these words.
-
-    Args:
-        metric: A key of `METRICS`.
 
     Example:
         >>> [(word, model.name, model.benchmark) for word, model in chosen("cora")]

@@ -28,14 +28,6 @@ def render(template: str, stem: str, choices: Sequence[str]) -> str:
     Its variables are `stem`, `options` (pairs of letter and text), `letters` (the letters of the options) and `choice`
     (the first option).
 
-    Args:
-        template: File name of the template, without its extension.
-        stem: The question, printed unchanged.
-        choices: 1 to 26 option texts in printed order, printed unchanged.
-
-    Returns:
-        The rendered text.
-
     Example:
         >>> print(render("question", "What is frozen water?", ["Ice", "Steam"]))
         Question: What is frozen water?

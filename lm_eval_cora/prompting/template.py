@@ -44,14 +44,6 @@ class Template:
     def render(self, stem: str, choices: Sequence[str], category: str = "") -> str:
         r"""Render the prompt for a question.
 
-        Args:
-            stem: The question, printed unchanged.
-            choices: Option texts in printed order, printed unchanged; empty for an open question.
-            category: Category of the question.
-
-        Returns:
-            The prompt.
-
         Example:
             >>> template = Template("brief", "{question}{options}\n\nThe letter, please ({letters}).")
             >>> print(template.render("What is frozen water?", ["Ice", "Steam"]))
@@ -111,16 +103,7 @@ def _compiled(text: str) -> JinjaTemplate:
 
 
 def check_own_prompt(text: str, examples: Mapping[str, tuple[str, Sequence[str]]]) -> None:
-    """Check the user's prompt with a question for each answer format.
-
-    Args:
-        text: The Jinja template.
-        examples: Question and printed options of a variant, by the name of its answer format.
-
-    Raises:
-        UserError: If the template cannot be compiled or rendered, does not print the question and each option, or
-            asks for two kinds of answers in the same words.
-    """
+    """Check the user's prompt with a question for each answer format."""
     for ask, (stem, choices) in examples.items():
         try:
             rendered, *others = (
@@ -149,17 +132,6 @@ class Templates(NamedTuple):
 
 def make_templates(entries: object, *, has_options: bool) -> Templates:
     """Check templates, and name those without a name.
-
-    Args:
-        entries: A list of mappings with `prompt` and, optionally, `name`, `options_format` and `fixed`. The template
-            with `fixed: true` is the fixed one; by default it is the first template.
-        has_options: Whether the templates are for questions with options.
-
-    Returns:
-        The templates, in the given order.
-
-    Raises:
-        UserError: If an entry is invalid, two templates have the same name, or more than one is fixed.
 
     Example:
         >>> entries = [{"prompt": "{question}{options} Step by step!"}, {"prompt": "Now: {question}{options}"}]

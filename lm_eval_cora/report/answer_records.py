@@ -51,11 +51,7 @@ class AnswerRecords(Sequence[Record]):
     """
 
     def __init__(self, rows: AnswerRows) -> None:
-        """Keep the texts of the answers, each different one once.
-
-        Args:
-            rows: The answers.
-        """
+        """Keep the texts of the answers, each different one once."""
         columns, order = rows.columns, rows.order
         kept: dict[Any, Any] = {}
 

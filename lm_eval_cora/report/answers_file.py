@@ -101,18 +101,7 @@ class AnswersRun(Run):
 
 
 def read_answers_file(path: Path, reader: Reader | None = None) -> AnswersRun:
-    """Read a file of answers, with the usual names of columns (`answer_columns.COLUMNS`).
-
-    Args:
-        path: A csv, tsv, json, jsonl or parquet file.
-        reader: The reader of written answers that the user named. It does not apply, and a note says so.
-
-    Returns:
-        The answers as a run. The model has the name of the file.
-
-    Raises:
-        UserError: If the file cannot be read, a column is missing, or a value is wrong.
-    """
+    """Read a file of answers, with the usual names of columns (`answer_columns.COLUMNS`)."""
     rows = read_answers(path)
     records = AnswerRecords(rows)
     asked = records.asked()

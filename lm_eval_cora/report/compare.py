@@ -25,16 +25,7 @@ _MAY_DIFFER = (*HOW_MUCH, *OF_THE_DATA, *WHERE_IT_ENDS, "math-verify", "reader")
 
 
 def compared_metrics(before: Mapping[str, Estimate], after: Mapping[str, Estimate]) -> dict[str, Compared]:
-    """Compute the difference of every metric between two sets of estimates, paired by question.
-
-    Args:
-        before: The metrics of a run.
-        after: The metrics of another run on the same questions.
-
-    Returns:
-        The comparison of each metric that both have, in the order of the first. Statistics without a standard error,
-        such as p-values, are left out, unless nothing has an error because there is one question.
-    """
+    """Compute the difference of every metric between two sets of estimates, paired by question."""
     both = [name for name in before if name in after]
     has_errors = any(not isnan(before[name].stderr) for name in both)
     return {
@@ -155,10 +146,6 @@ def _signature_parts(before: Run, after: Run) -> list[str]:
 def how_asked(signature: str, *, known_data: bool) -> dict[str, str]:
     """The parts of a signature that describe how the questions were asked. They are equal for comparable runs.
 
-    Args:
-        signature: A signature.
-        known_data: Whether a digest identifies the questions, so that the names of files do not matter.
-
     Example:
         >>> how_asked("cora|task:cora_demo@3|seed:0|n:25x20|invalid:2.9%|v0.2.0", known_data=True)
         {'task': 'cora_demo@3', 'seed': '0'}
@@ -168,13 +155,7 @@ def how_asked(signature: str, *, known_data: bool) -> dict[str, str]:
 
 
 def as_table(title: str, models: tuple[str, str], comparison: Mapping[str, Compared]) -> Table:
-    """A comparison as a table.
-
-    Args:
-        title: Title of the table.
-        models: Names of the old and the new model.
-        comparison: The comparison of each metric.
-    """
+    """A comparison as a table."""
     rows: list[list[Cell]] = []
     for name, row in comparison.items():
         test = ["", ""] if row.test is None else [f"{row.test.lost} : {row.test.gained}", f"{row.test.p_value:.3g}"]

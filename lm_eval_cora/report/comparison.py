@@ -94,22 +94,7 @@ def compare_models(
     baseline: str | None = None,
     metrics: Sequence[str] = (),
 ) -> Comparisons:
-    """Compare the models of some paths, task by task.
-
-    Args:
-        paths: Outputs of the harness, or files of answers; two or more models in all.
-        reader: How to read written answers; None uses the reader of each run.
-        labels: Names for the models of some paths.
-        baseline: The path or name of the model with which the others are compared; None compares all pairs.
-        metrics: The metrics to compare. By default all metrics of two models, and of more models the leading metric of
-            the task, `mcqa` and `bmca@1.0`; for other tasks of the harness all metrics.
-
-    Returns:
-        The comparisons.
-
-    Raises:
-        UserError: If there is only one model, the models have no task in common, or an argument names nothing.
-    """
+    """Compare the models of some paths, task by task."""
     contestants = read_contestants(paths, reader, labels)
     order = _with_baseline_first(contestants, baseline)
     groups, alone = matched([contestant.runs for contestant in order])

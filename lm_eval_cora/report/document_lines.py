@@ -58,18 +58,7 @@ class Documents:
 
 
 def read_lines(path: Path) -> tuple[dict[str, Documents], Counter[str]]:
-    """Read a samples file.
-
-    Args:
-        path: The file, one JSON object per line.
-
-    Returns:
-        The documents of each filter, in the order of the file, and the number of lines that were left out, by reason.
-        Both are empty if the file is from an lm-eval-cora task.
-
-    Raises:
-        UserError: If the file cannot be read.
-    """
+    """Read a samples file."""
     found: dict[str, Documents] = {}
     broken: Counter[str] = Counter()
     try:

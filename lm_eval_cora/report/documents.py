@@ -77,15 +77,6 @@ def read_documents(path: Path) -> list[DocumentRun]:
     of these numbers. Metrics with other values (lists, texts, nan) and other aggregations (perplexity, F1 of all
     documents) are left out, and a note names them. If the path has several runs of a task by one model, the newest one
     with answers counts.
-
-    Args:
-        path: A folder, which is searched recursively; a results file; or a samples file.
-
-    Returns:
-        The runs by model, task and filter; empty if there are none.
-
-    Raises:
-        UserError: If the path does not exist or a file cannot be read.
     """
     by_task: dict[tuple[str, str], list[SamplesFile]] = {}
     for file in find_files(path):
@@ -171,14 +162,7 @@ def _of_all(some: Sequence[int], run: DocumentRun) -> str:
 
 
 def _newest(files: Sequence[SamplesFile]) -> tuple[list[DocumentRun], list[str]]:
-    """Read the newest file of a task and model that has answers.
-
-    Args:
-        files: The files; the newest comes first.
-
-    Returns:
-        A run for each filter, and the notes.
-    """
+    """Read the newest file of a task and model that has answers."""
     notes: list[str] = []
     for place, file in enumerate(files):
         found, broken = read_lines(file.path)
@@ -230,14 +214,7 @@ def _settings(file: SamplesFile) -> dict[str, Any]:
 def _estimates(
     file: SamplesFile, name: str, part: Documents, ids: Sequence[int]
 ) -> tuple[dict[str, Estimate], list[str]]:
-    """The metrics that are means over documents, and notes about the others.
-
-    Args:
-        file: The samples file.
-        name: Name of the filter.
-        part: Its lines.
-        ids: The documents.
-    """
+    """The metrics that are means over documents, and notes about the others."""
     printed = part_of(part_of(file.results, "results"), file.task)
     expected = _evaluated(file, len(ids))
     estimates: dict[str, Estimate] = {}
@@ -291,12 +268,6 @@ def estimate_of(values: Floats) -> Estimate:
     Values that are all 0 or 1 are a share, with McNemar's test and Tango's interval of a difference. Values from 0 to 1
     are a mean of a bounded metric. The limits of other values (BLEU, log-likelihoods) are unknown, so the lowest and
     the highest value found take their place; without them, if all values are the same, the error is unknown.
-
-    Args:
-        values: (N,) values; nan for a document that does not count.
-
-    Returns:
-        The mean; undefined without values.
 
     Example:
         >>> estimate_of(np.array([0.0, 1.0, np.nan, 1.0])).outcomes

@@ -57,11 +57,7 @@ def from_easy_to_hard(run: Run, count: int) -> Examples | None:
 
 
 def bands_of(run: Run) -> list[Ints]:
-    """Group the questions into equally hard ones, the easiest first.
-
-    Returns:
-        At most 24 arrays of numbers of questions.
-    """
+    """Group the questions into equally hard ones, the easiest first."""
     order = np.argsort(-run.table.hits / run.table.sizes, kind="stable")
     return np.array_split(order, min(BANDS, len(order))) if len(order) else []
 

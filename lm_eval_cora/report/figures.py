@@ -48,17 +48,6 @@ def write_figures(charts: Sequence[tuple[str, Chart]], folder: Path, width: floa
 
     The files have the colours of the light theme, contain their fonts, and are the same for the same chart. The title
     of a chart is in the metadata only, because a paper has captions.
-
-    Args:
-        charts: Name and chart of each figure. Names may contain anything and need not be unique.
-        folder: Where to write the files. It is created.
-        width: Width in inches, such as that of a paper's column; None for 3.4.
-
-    Returns:
-        For each chart `<name>.svg`, `.pdf` and `.png`, with characters replaced that a file name cannot have.
-
-    Raises:
-        UserError: If the width is not between 2 and 20 inches, or matplotlib is not installed.
     """
     width = WIDTH if width is None else width
     if not _NARROWEST <= width <= _WIDEST:
@@ -75,16 +64,7 @@ def write_figures(charts: Sequence[tuple[str, Chart]], folder: Path, width: floa
 
 
 def figure(chart: Chart, suffix: str, width: float | None = None) -> bytes:
-    """Draw one chart as the content of a file for a paper.
-
-    Args:
-        chart: The chart.
-        suffix: One of `FORMATS`.
-        width: Width in inches; None for 3.4.
-
-    Raises:
-        UserError: If matplotlib is not installed.
-    """
+    """Draw one chart as the content of a file for a paper."""
     with drawn(chart, _paper(WIDTH if width is None else width), svg_fonttype="path") as (drawing, _):
         return _content(drawing, suffix, chart.title)
 

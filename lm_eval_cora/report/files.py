@@ -139,17 +139,7 @@ def part_of(whole: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 
 def find_files(path: Path) -> list[SamplesFile]:
-    """Find the samples files for a path.
-
-    Args:
-        path: A folder, which is searched recursively, also through symbolic links; a results file; or a samples file.
-
-    Returns:
-        The files, sorted by path. A file that is reached in several ways is listed once.
-
-    Raises:
-        UserError: If the path does not exist, or a folder cannot be read.
-    """
+    """Find the samples files for a path."""
     try:
         path.stat()
     except FileNotFoundError:
@@ -168,14 +158,7 @@ def find_files(path: Path) -> list[SamplesFile]:
 
 
 def files_in(path: Path, wanted: Callable[[str], bool]) -> list[Path]:
-    """Find the files in a folder, also through symbolic links, whose name is wanted.
-
-    Returns:
-        The files, sorted. A file that is reached in several ways is listed once.
-
-    Raises:
-        UserError: If a folder cannot be read.
-    """
+    """Find the files in a folder, also through symbolic links, whose name is wanted."""
     return _once(Path(folder, name) for folder, names in _walk(path) for name in names if wanted(name))
 
 
@@ -184,11 +167,7 @@ def _is_samples(name: str) -> bool:
 
 
 def _walk(path: Path) -> Iterator[tuple[str, list[str]]]:
-    """Yield each folder in a folder with the names of its files. A folder that is reached again is left out.
-
-    Raises:
-        UserError: If a folder cannot be read.
-    """
+    """Yield each folder in a folder with the names of its files. A folder that is reached again is left out."""
     seen = set()
     for folder, inside, names in os.walk(path, onerror=_refuse, followlinks=True):
         try:
@@ -224,12 +203,6 @@ def grouped(files: Iterable[SamplesFile]) -> list[list[SamplesFile]]:
     A file without a digest of its questions joins the group of the newest file of its task that has a digest. It is
     never merged: if it is the newest file of the group it replaces the others, else it is left out. Groups of other
     data sets are not affected.
-
-    Args:
-        files: Samples files of any tasks.
-
-    Returns:
-        The groups by model, task and data; in each the newest file comes first.
     """
     by_task: dict[tuple[str, str], list[SamplesFile]] = {}
     for file in files:

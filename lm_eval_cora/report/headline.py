@@ -39,13 +39,6 @@ def headline(runs: Sequence[Run], *, alike: bool) -> Headline | None:
 
     A model is called the most reliable only if the interval of its difference to each other model is above 0. The
     intervals hold for all pairs of models together, so with equal models this happens in at most 5% of the samples.
-
-    Args:
-        runs: The runs of the task, one per model.
-        alike: Whether the models were asked the same, so that they can be compared.
-
-    Returns:
-        The headline; None if no run has a defined value.
     """
     name = lead_of(runs)
     if not name:

@@ -78,20 +78,7 @@ def read_history(
     labels: Mapping[Path, str] | None = None,
     metrics: Sequence[str] = (),
 ) -> tuple[list[TaskHistory], list[str]]:
-    """Read the runs below some paths as versions of one model. Runs of a task with the same model and date are one.
-
-    Args:
-        paths: Folders, samples files or results files.
-        reader: How to read written answers; None uses the reader of each run.
-        labels: Names for the versions of some paths.
-        metrics: The metrics to show; by default the one that ranks models.
-
-    Returns:
-        The history of each task, and messages about the runs.
-
-    Raises:
-        UserError: If a path cannot be read, if no task has two versions, or if a metric does not exist.
-    """
+    """Read the runs below some paths as versions of one model. Runs of a task with the same model and date are one."""
     files = list(_named(paths, labels or {}))
     names = _labels_of(files)
     notes: list[str] = []

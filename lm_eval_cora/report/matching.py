@@ -49,19 +49,7 @@ class Contestant:
 def read_contestants(
     paths: Sequence[Path], reader: Reader | None = None, labels: Mapping[Path, str] | None = None
 ) -> list[Contestant]:
-    """Read the models to compare.
-
-    Args:
-        paths: Outputs of the harness, or files of answers. A folder may have several models.
-        reader: How to read written answers; None uses the reader of each run.
-        labels: Names for the models of some paths.
-
-    Returns:
-        The models, in the order of the paths.
-
-    Raises:
-        UserError: If a path has no samples, or if there is only one model.
-    """
+    """Read the models to compare."""
     found = [contestant for path in paths for contestant in _of_path(path, reader, labels or {})]
     if len(found) < 2:
         only = f" of {found[0].name}" if found else ""
@@ -136,12 +124,6 @@ def matched(contestants: Sequence[Sequence[Run]]) -> tuple[list[list[Run]], list
 
     If two contestants have a single run of a task, but on different questions, the two are in one group as well. The
     comparison then names both data sets.
-
-    Args:
-        contestants: The runs of each contestant.
-
-    Returns:
-        The groups of two or more runs, in the order of the contestants; and the tasks that only one contestant has.
     """
     groups: list[list[Run]] = []
     taken: set[Run] = set()

@@ -27,15 +27,6 @@ _CONTROLS = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n
 def render(report: Report) -> str:
     """Render a report as a page.
 
-    Args:
-        report: The report. All of its texts are escaped, so they may contain anything.
-
-    Returns:
-        The HTML of the page.
-
-    Raises:
-        UserError: If the report has charts and matplotlib is not installed.
-
     Example:
         >>> "<h1>Two &lt;models&gt;</h1>" in render(Report("Two <models>", ()))
         True
@@ -44,15 +35,7 @@ def render(report: Report) -> str:
 
 
 def framed(template: str, title: str, scripts: Sequence[str], styles: Sequence[str] = (), **content: Any) -> str:
-    """Render a template that extends the frame of our pages: head, style sheets, title and theme button.
-
-    Args:
-        template: Name of the template.
-        title: Title of the page.
-        scripts: Names of the files that make its script.
-        styles: Names of style sheets in addition to the one of all pages.
-        content: Variables of the template. All texts are escaped.
-    """
+    """Render a template that extends the frame of our pages: head, style sheets, title and theme button."""
     script = "".join(map(_file, scripts))
     # The Content-Security-Policy allows only this script, so an injected script would not run.
     digest = b64encode(sha256(script.encode()).digest()).decode()

@@ -62,20 +62,7 @@ class SamplesReaders:
             process.communicate()
 
     def read(self, path: Path, reader: Reader) -> tuple[Found, Broken]:
-        """Read a samples file.
-
-        Args:
-            path: The file, one JSON object per line.
-            reader: How to read written answers.
-
-        Returns:
-            The samples of each filter, in the order of the file; empty if no line is a sample of an lm-eval-cora task.
-            And the number of lines that were left out, by reason. Answers to questions without options are not compared
-            yet (see `samples.compared`).
-
-        Raises:
-            UserError: If the file cannot be read.
-        """
+        """Read a samples file."""
         try:
             size = path.stat().st_size
             if size < BYTES_WORTH_A_BAR:

@@ -73,12 +73,7 @@ def heat_maps(runs: Sequence[Run]) -> list[HeatMap]:
 
 
 def heat_map(run: Run, *, several: bool = False) -> HeatMap:
-    """Chart the questions of a model by kind of variant, grouped into at most 24 bands of equally hard questions.
-
-    Args:
-        run: A run of at least one question.
-        several: Whether the report has several models, so that the title names the model.
-    """
+    """Chart the questions of a model by kind of variant, grouped into at most 24 bands of equally hard questions."""
     right, present = means_by_question(run.table, run.table.correct)
     columns = _original_first(run.table)
     labels = bands_of(run)
@@ -168,16 +163,7 @@ def letter_priors(runs: Sequence[Run]) -> Table | None:
 
 
 def paired(runs: Sequence[Run], metric: str) -> Dots | None:
-    """Chart the differences between models in one metric, paired by question, with intervals that hold together.
-
-    Args:
-        runs: Runs of models that were asked the same, the old ones first.
-        metric: Name of a metric that all of them define.
-
-    Returns:
-        The chart, of all pairs of up to eight models; more models are compared with the first one. None for one model,
-        and if the differences have no interval.
-    """
+    """Chart the differences between models in one metric, paired by question, with intervals that hold together."""
     baseline = 0 if len(runs) * (len(runs) - 1) // 2 > _MOST_PAIRS else None
     found = pairwise([run.estimates[metric] for run in runs], baseline)
     pairs = [pair for pair in found if not isnan(pair.change.low)]
@@ -214,13 +200,7 @@ def paired_by_kind(before: Run, after: Run) -> Dots | None:
 
 
 def pairs_table(title: str, names: Sequence[str], pairs: Sequence[Pair]) -> Table:
-    """Pairs of models as a table: difference, interval, changed questions, and p-values.
-
-    Args:
-        title: Title of the table.
-        names: Name of each pair.
-        pairs: The pairs.
-    """
+    """Pairs of models as a table: difference, interval, changed questions, and p-values."""
     rows: list[list[Cell]] = []
     for name, pair in zip(names, pairs, strict=True):
         counts = "" if pair.test is None else f"{pair.test.lost} : {pair.test.gained}"

@@ -16,19 +16,7 @@ from lm_eval_cora.report.drawing.names import printable
 
 
 def draw(chart: Chart) -> str:
-    """Draw a chart.
-
-    Args:
-        chart: What to draw.
-
-    Returns:
-        An `<svg>` element for a page whose CSS defines `--text` and `--series-1` to `--series-8`. Outside of such a
-        page it has the colours of the light theme. Equal charts give identical elements; different charts have
-        different ids.
-
-    Raises:
-        UserError: If matplotlib is not installed.
-    """
+    """Draw a chart."""
     file = io.BytesIO()
     with drawn(chart, PAGE, svg_fonttype="none") as (figure, tips):
         figure.savefig(file, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))

@@ -35,20 +35,6 @@ def read_runs(
     The samples files of one task, one model and the same questions in one of the paths form one run. Files with the
     same settings and no common variant are merged; otherwise the newest file is used. The notes of the run name the
     files that were merged or left out. Different questions are different runs.
-
-    Args:
-        paths: Folders, which are searched recursively for samples files; samples or results files; or files of
-            answers. A file found twice counts once.
-        checker: Compares written answers that are not options.
-        reader: How to read written answers; None uses the reader of each run.
-        labels: Names for the models of some paths.
-
-    Returns:
-        The runs in the order of the paths; within a path by model, task and data.
-
-    Raises:
-        UserError: If a path does not exist or has no samples of lm-eval-cora tasks, if a file of answers cannot be
-            read, or if a path with a label has several models.
     """
     with SamplesReaders() as readers:
         return _named_apart(_found(paths, checker or EquivalenceChecker(), reader, labels, readers))
@@ -91,14 +77,7 @@ def runs_in(
     labels: Mapping[Path, str] | None = None,
     readers: SamplesReaders | None = None,
 ) -> Sequence[Run]:
-    """Read the runs of one path; see `read_runs`. The names of the models are not shortened.
-
-    Returns:
-        The runs; empty if the path has no samples of lm-eval-cora tasks.
-
-    Raises:
-        UserError: If the path does not exist or cannot be read, or has a label and several models.
-    """
+    """Read the runs of one path; see `read_runs`. The names of the models are not shortened."""
     if is_answers_file(path):
         runs: Sequence[Run] = [read_answers_file(path, reader)]
     else:
@@ -141,17 +120,7 @@ def _runs(
 def runs_of(
     files: Sequence[SamplesFile], checker: EquivalenceChecker, reader: Reader | None, readers: SamplesReaders
 ) -> tuple[list[Run], list[str]]:
-    """Make the run of each filter from the files of a group.
-
-    Args:
-        files: A group of `grouped`; the newest file comes first.
-        checker: As in `read_runs`.
-        reader: As in `read_runs`.
-        readers: Reads the files.
-
-    Returns:
-        The runs, and notes about merged and left out files.
-    """
+    """Make the run of each filter from the files of a group."""
     used: list[SamplesFile] = []
     parts: Found = {}
     notes: list[str] = []

@@ -104,20 +104,7 @@ Broken = Counter[str]
 
 
 def read_part(path: Path, start: int, end: int, reader: Reader) -> tuple[Found, Broken]:
-    """Read the lines of a samples file that begin in a range of bytes.
-
-    Args:
-        path: The file, one JSON object per line.
-        start: Offset of the range.
-        end: Offset behind it.
-        reader: How to read written answers.
-
-    Returns:
-        The samples, and the lines that were left out; see `SamplesReaders.read`.
-
-    Raises:
-        OSError: If the file cannot be read.
-    """
+    """Read the lines of a samples file that begin in a range of bytes."""
     found: Found = {}
     broken: Broken = Counter()
     with path.open("rb") as file:
@@ -150,9 +137,6 @@ def compared(samples: Samples, checker: EquivalenceChecker) -> PackedRecords:
     """Return the records of samples, with answers to questions without options compared to their references.
 
     All comparisons are made at once.
-
-    Raises:
-        UserError: If there are such answers and math-verify is not installed.
     """
     records, references = samples.records, samples.written
     if not references:
@@ -260,12 +244,7 @@ def _take(line: bytes, offset: int, found: Found, reader: Reader) -> str:
 
 
 def _check(doc: dict[str, Any]) -> None:
-    """Check that a doc is a valid variant, so that no metric fails on it later.
-
-    Raises:
-        ValueError: If a value is invalid.
-        KeyError: If a key is missing or the answer format is unknown.
-    """
+    """Check that a doc is a valid variant, so that no metric fails on it later."""
     for name in ("question_id", "kind", "category"):
         doc[name] = intern(str(doc[name]))  # share equal texts between lines
     is_open = format_of(doc).is_open

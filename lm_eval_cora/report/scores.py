@@ -41,12 +41,7 @@ _UNMARKED = ("ci",)
 
 
 def score_table(runs: Sequence[Run], *, alike: bool) -> Table:
-    """Make the table of all scores: a metric per row; for each model the value with its error, and the interval.
-
-    Args:
-        runs: The runs of a task, one per model.
-        alike: Whether the models were asked the same. The best ones are then marked.
-    """
+    """Make the table of all scores: a metric per row; for each model the value with its error, and the interval."""
     entries = {entry["metric"]: entry for run in runs for entry in run.entries if is_in_table(entry)}
     rows: list[list[Cell]] = []
     for name in (*(name for name in _FIRST if name in entries), *(name for name in entries if name not in _FIRST)):
@@ -73,13 +68,7 @@ def number_of_questions(runs: Sequence[Run]) -> str:
 
 
 def model_table(runs: Sequence[Run], lead: str, *, alike: bool) -> Table:
-    """Make the table of the main scores: a model per row, the best first.
-
-    Args:
-        runs: The runs of a task, one per model.
-        lead: The metric that comes first and orders the rows.
-        alike: Whether the models were asked the same. The best ones are then marked.
-    """
+    """Make the table of the main scores: a model per row, the best first."""
     ordered = sorted(runs, key=lambda run: -run.estimates[lead].value)
     entries = {entry["metric"]: entry for entry in runs[0].entries}
     names = [name for name in dict.fromkeys((lead, *MAIN)) if all(name in run.estimates for run in runs)]

@@ -35,16 +35,7 @@ _LEAST_CONSISTENT = 10
 
 
 def make_report(runs: Sequence[Run], title: str = "Consistency of the answers") -> Report:
-    """Make the report of runs.
-
-    Args:
-        runs: Runs, as `read_runs` returns them.
-        title: Title of the report.
-
-    Returns:
-        A report with a section per task, which shows the models side by side, and a section per benchmark with several
-        probes of SCORE.
-    """
+    """Make the report of runs."""
     by_task: dict[str, list[Run]] = {}
     for run in runs:
         by_task.setdefault(run.task, []).append(run)

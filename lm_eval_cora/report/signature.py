@@ -39,15 +39,6 @@ def merged_signature(signatures: Sequence[str], table: ResponseTable, reader: Re
     """Make the signature of one run or of merged runs, possibly read with another reader.
 
     The parts that describe how much was asked are computed again.
-
-    Args:
-        signatures: The signatures of the runs.
-        table: The answers of all runs.
-        reader: The reader of these answers.
-        before: The reader that the runs used.
-
-    Returns:
-        The signature.
     """
     read_again = "|form:generate|" in signatures[0] and before != reader
     if (len(signatures) == 1 and not read_again) or not all("|" in signature for signature in signatures):

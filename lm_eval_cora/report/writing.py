@@ -15,14 +15,6 @@ from typing import BinaryIO
 def replace_file(path: Path, data: bytes) -> None:
     """Write a temporary file in the same folder, then rename it, so that an error leaves the old file as it was.
 
-    Args:
-        path: The file. A symbolic link stays, and the file that it points to is replaced. A device or a pipe is
-            written directly. Permissions of an existing file are kept.
-        data: The new content.
-
-    Raises:
-        OSError: If the file cannot be written. `filename` is `path`.
-
     Example:
         >>> from tempfile import TemporaryDirectory
         >>> with TemporaryDirectory() as folder:
@@ -58,17 +50,7 @@ def _replace(target: Path, data: bytes) -> None:
 
 @contextmanager
 def temporary_file(folder: Path) -> Iterator[tuple[Path, BinaryIO]]:
-    """Create a file with a temporary name in a folder. At the end it is removed, unless it was renamed.
-
-    Args:
-        folder: The folder. It must exist.
-
-    Yields:
-        The path, and the file, open for writing.
-
-    Raises:
-        OSError: If the file cannot be created.
-    """
+    """Create a file with a temporary name in a folder. At the end it is removed, unless it was renamed."""
     path = folder / f".lm-eval-cora-{token_hex(8)}.partial"
     try:
         with path.open("xb") as file:

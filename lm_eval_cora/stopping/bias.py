@@ -48,12 +48,6 @@ def bias_of_budget(moments: Moments) -> Bias:
     number of requests for question i, x_i is 1 if it counts, and B is the number of requests of the task. It is of the
     order 1 / n.
 
-    Args:
-        moments: Sums over the questions of the task.
-
-    Returns:
-        The bias; 0 for fewer than two questions.
-
     Example:
         >>> bias = bias_of_budget(Moments(15, requests=130, right=11, requests_of_right=126, always=3,
         ...                               requests_of_always=78))

@@ -143,9 +143,6 @@ def in_turn(agendas: Sequence[Sequence[Planned]]) -> list[Planned]:
 def shares_of_budget(agenda: Sequence[Planned], budget: int) -> dict[str, int]:
     """The number of questions of each task that a budget pays for, even if all their variants are asked.
 
-    Raises:
-        UserError: If the budget is too small for one question.
-
     Example:
         >>> agenda = [Planned("a", "q1", 26), Planned("b", "q1", 20), Planned("a", "q2", 26), Planned("b", "q2", 20)]
         >>> shares_of_budget(agenda, 80)
@@ -160,13 +157,6 @@ def within_budget(agenda: Sequence[Planned], budget: int) -> Rounds:
 
     A round has as many questions as the remaining budget allows if all their variants are asked. If early stopping
     saves requests, they are used in another round.
-
-    Args:
-        agenda: The questions in a random order. The sample is the beginning of this list.
-        budget: Maximum number of requests.
-
-    Raises:
-        UserError: Before the first round, if the budget is too small for one question.
 
     Example:
         >>> agenda = [Planned("t", f"q{n}", 10) for n in range(9)]
@@ -198,10 +188,6 @@ def until_precise(agenda: Sequence[Planned], target: float) -> Rounds:
 
     The error is tested on a fixed schedule: after 100 questions, and whenever their number has grown by a quarter. With
     a few dozen tests at most, an error that is small by chance rarely ends a run too early.
-
-    Args:
-        agenda: The questions of all tasks; the questions of each task are in random order.
-        target: The standard error to reach, above 0.
 
     Example:
         >>> agenda = [Planned("t", f"q{n}", 26) for n in range(1000)]
@@ -255,9 +241,6 @@ def _is_precise(outcomes: Outcomes, target: float) -> bool:
 
 def cora_error(outcomes: Outcomes) -> float:
     """The standard error of CoRA, clustered by question, from the number of questions of each outcome.
-
-    Returns:
-        The standard error of `metrics.cora` for the same questions; infinite for fewer than two.
 
     Example:
         >>> round(cora_error(Outcomes(25, 25, 50)), 4)

@@ -31,10 +31,6 @@ def place_of(doc: Mapping[str, Any], hardest_first: Sequence[str]) -> tuple[bool
 
     All other kinds, such as templates and positions, follow in the order of the docs.
 
-    Args:
-        doc: A variant.
-        hardest_first: The kinds to ask first, in this order.
-
     Example:
         >>> docs = [{"kind": "x", "original": False, "ordinal": 0}, {"kind": "y", "original": True, "ordinal": 1}]
         >>> sorted(docs, key=lambda doc: place_of(doc, ["x"]))[0]["kind"]
@@ -50,14 +46,6 @@ def requests_until_wrong(table: ResponseTable, hardest_first: Sequence[str], cos
 
     The answers of a run that stopped early give the same numbers as those of the full run: its skipped variants come
     after a wrong one.
-
-    Args:
-        table: The answers.
-        hardest_first: The kinds to ask first, as in `place_of`.
-        costs: (R,) number of requests for each variant: 1, or the number of scored answers.
-
-    Returns:
-        (N,) numbers of requests.
 
     Example:
         >>> import numpy as np

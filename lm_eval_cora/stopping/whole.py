@@ -36,15 +36,6 @@ _FORM = "whole:E, such as whole:0.01"
 def parse_target(text: str) -> float:
     """Read the value of --target.
 
-    Args:
-        text: `whole:E`. E is half the width of the 95% interval of CoRA for the full benchmark.
-
-    Returns:
-        E.
-
-    Raises:
-        UserError: If the text has another form, or E is not above 0 and below 0.5.
-
     Example:
         >>> parse_target("whole:0.01")
         0.01
@@ -104,11 +95,6 @@ def next_sizes(phases: Phases, costs: Costs, target: float) -> Sizes | None:
     that reach the target according to the shares found so far. A sample grows by about a quarter at most, to one of a
     fixed list of sizes.
 
-    Args:
-        phases: The questions asked so far.
-        costs: What they cost.
-        target: Half the width of the interval.
-
     Example:
         >>> phases = Phases(questions=1273, asked=100, right=70, followed=50, always=20)
         >>> next_sizes(phases, Costs(1, 8), 0.02)
@@ -148,11 +134,6 @@ def cheapest(phases: Phases, costs: Costs, target: float) -> Sizes:
 
     For each number of originals n1 the variance that it leaves for r gives the number of followed questions n2. The
     requests, n1 times the first cost plus n2 times the second, are smallest for one n1. All shares are cautious.
-
-    Args:
-        phases: The questions asked so far.
-        costs: What they cost.
-        target: Half the width of the interval.
 
     Example:
         >>> phases = Phases(questions=1273, asked=100, right=70, followed=50, always=20)
@@ -212,10 +193,6 @@ def until_whole(agenda: Sequence[Planned], target: float) -> Rounds:
 
     The questions of a phase are the first ones of the agenda: the first n1 originals, and the first n2 of the right
     ones. So both are random samples.
-
-    Args:
-        agenda: The questions of all tasks; the questions of each task are in random order.
-        target: Half the width of the 95% interval of CoRA to reach.
 
     Example:
         >>> agenda = [Planned("t", f"q{n}", 26) for n in range(200)]

@@ -22,9 +22,6 @@ def changes(canvas: Canvas, chart: Changes) -> float:
     """Draw a bar per kind and model: kept and lost to the right of 0, gained to the left of it.
 
     So all bars of a model end at its share of right answers in the original, and the solid part is what is left.
-
-    Returns:
-        The height of the figure without its legend.
     """
     axes, ink, count = canvas.axes, canvas.medium.ink, len(chart.models)
     step = _STEPS[min(count, len(_STEPS)) - 1]

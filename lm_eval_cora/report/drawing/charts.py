@@ -41,11 +41,7 @@ _COLOURED = ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "
 
 
 def check_drawing() -> None:
-    """Check that charts can be drawn.
-
-    Raises:
-        UserError: If matplotlib is not installed.
-    """
+    """Check that charts can be drawn."""
     if find_spec("matplotlib") is None:
         raise UserError(
             "charts need matplotlib, which is not installed: pip install 'lm-eval-cora[report]'. Or use --format md, "
@@ -55,19 +51,7 @@ def check_drawing() -> None:
 
 @contextmanager
 def drawn(chart: Chart, medium: Medium, **settings: Any) -> Iterator[tuple[Figure, list[str]]]:
-    """Draw a chart.
-
-    Args:
-        chart: What to draw.
-        medium: What to draw it for.
-        settings: More settings of matplotlib, with underscores in place of the dots.
-
-    Yields:
-        The figure, and the tooltips of its elements. Save the figure inside the context: its settings apply there.
-
-    Raises:
-        UserError: If matplotlib is not installed.
-    """
+    """Draw a chart."""
     check_drawing()
     import matplotlib
     from matplotlib.figure import Figure

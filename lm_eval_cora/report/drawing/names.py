@@ -31,11 +31,6 @@ def printable(text: str) -> str:
 def wrapped(text: str, width: int, lines: int | None = None) -> str:
     r"""Wrap a name; replace its unprintable characters.
 
-    Args:
-        text: Any text.
-        width: Number of characters of a line.
-        lines: Number of lines after which the rest of the text is replaced by `…`; None without a limit.
-
     Example:
         >>> wrapped("a-rather-long-name", 8)
         'a-\nrather-\nlong-\nname'

@@ -10,11 +10,7 @@ from lm_eval_cora.report.numbers import Number
 
 
 def ranges(canvas: Canvas, chart: Ranges) -> float:
-    """Draw a row per model, with its name above the row so that the row has the full width on a phone.
-
-    Returns:
-        The height of the figure without its legend.
-    """
+    """Draw a row per model, with its name above the row so that the row has the full width on a phone."""
     axes = canvas.axes
     top = 0.0
     for series, spread in enumerate(chart.spreads):
