@@ -37,14 +37,7 @@ def process_docs(
     form: Form = "generate",
     benchmark: Benchmark | None = None,
 ) -> Docs:
-    """Expand questions into docs, one per variant. The variants of a question are adjacent.
-
-    Example:
-        >>> row = {"id": "q1", "question": "Ice?", "choices": ["Water", "Air"], "answer": 0, "category": ""}
-        >>> docs = process_docs([row], PROBES["divergent"])
-        >>> len(docs), docs[0]["kind"], docs[1]["choices"]
-        (8, 'original', ('Air', 'Water'))
-    """
+    """Expand questions into docs, one per variant. The variants of a question are adjacent."""
     options = options or Options()
     templates = templates_of(benchmark, options) if uses_templates(probe, form) else None
     return Docs(map(vars, variants_of_all(map(to_question, rows), probe, options, form=form, templates=templates)))
