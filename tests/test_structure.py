@@ -41,7 +41,7 @@ def test_only_our_harness_package_imports_the_harness() -> None:
 def test_only_the_command_line_and_the_public_names_import_our_harness_package() -> None:
     outside = [path for path in PACKAGE.rglob("*.py") if path.parent.name != "harness"]
     importing = {path for path in outside if any("lm_eval_cora.harness" in name for name in imported(path))}
-    commands = {PACKAGE / "commands" / name for name in ("running.py", "listing.py")}
+    commands = {PACKAGE / "cli" / name for name in ("run.py", "tasks.py")}
     assert importing == {*commands, PACKAGE / "__init__.py"}  # `stop_early` is a public name
 
 

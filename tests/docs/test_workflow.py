@@ -13,7 +13,7 @@ import yaml
 
 pytest.importorskip("markdown_it")
 
-from lm_eval_cora.arguments import make_parser
+from lm_eval_cora.cli import make_parser
 from tests.support.markdown import ROOT, blocks
 
 PAGE = ROOT / "docs/deciding.md"
@@ -44,7 +44,7 @@ def test_the_scripts_are_valid(steps: list[dict[str, Any]]) -> None:
 
 
 def test_the_commands_take_their_arguments(steps: list[dict[str, Any]]) -> None:
-    parser = make_parser(dict.fromkeys(NAMES, lambda given: None))
+    parser = make_parser()
     lines = [line for script in scripts(steps) for line in script.splitlines() if line.startswith("lm-eval-cora ")]
     read = [parser.parse_known_args(shlex.split(line.partition(" || ")[0])[1:]) for line in lines]
     assert [given.name for given, _ in read] == ["run", "gate"]

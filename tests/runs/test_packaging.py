@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from lm_eval_cora.commands.running import HARNESS
+from lm_eval_cora.cli.run import HARNESS
 from tests.support.installation import CASES, DUMMY, OPTIONS, Environment, Sources, call, new
 from tests.support.installation_checks import check_removal
 from tests.support.names import GROUPS, NAMES

@@ -350,7 +350,7 @@ def test_the_cost_of_a_run(task: str, options: dict[str, Any], arguments: dict[s
 
 def test_several_tasks_and_a_folder_of_the_user(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text(
-        f"task: mine\ninclude: {Path(__file__).parents[1]}/tasks/demo/cora_demo.yaml\nmetadata: {{version: 1}}\n"
+        f"task: mine\ninclude: {Path(__file__).parents[2]}/tasks/demo/cora_demo.yaml\nmetadata: {{version: 1}}\n"
     )
     metadata = '{"cora": {"questions": 1}}'
     names = ["cora_demo,cora_demo_order", "mine"]

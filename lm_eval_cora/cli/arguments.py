@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NoReturn, get_args
 
 from lm_eval_cora.answers import Reader
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.suggestions import did_you_mean
 
 Command = Callable[[argparse.Namespace], int | None]
@@ -118,3 +120,20 @@ def between(low: float, high: float, read: Callable[[str], float] = int) -> Call
 
     checked.__name__ = "whole number" if read is int else "number"  # argparse: "invalid whole number value"
     return checked
+
+
+def labels_of(given: argparse.Namespace) -> dict[Path, str]:
+    """The names of models given by --label PATH=NAME."""
+    labels = {}
+    for text in given.label:
+        places = [place for place, character in enumerate(text) if character == "="]  # a path may contain one, too
+        place = next((place for place in places if Path(text[:place]) in given.out), None)
+        path, name = (None, "") if place is None else (Path(text[:place]), text[place + 1 :].strip())
+        if path is None or not name:
+            raise UserError(
+                f"--label {text}: expected PATH=NAME with one of the paths {', '.join(map(str, given.out))}, and a name"
+            )
+        labels[path] = name
+    if repeated := [name for name, count in Counter(labels.values()).items() if count > 1]:
+        raise UserError(f"--label: expected a different name for each path, got {repeated[0]!r} twice")
+    return labels

@@ -50,7 +50,7 @@ def gate(*arguments: object) -> int:
 def test_exit_statuses_in_a_shell(files: Path) -> None:
     program = f"{sys.executable} -m lm_eval_cora"
     lines = [f"{program} {command}; echo status ${{PIPESTATUS[0]}} >&2" for command in STATUSES]
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     ended = subprocess.run(
         ["bash", "-c", "\n".join(lines)], cwd=files, capture_output=True, text=True, env=environment, check=False
     )

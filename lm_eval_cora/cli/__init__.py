@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
 import sys
@@ -12,22 +13,20 @@ from io import TextIOWrapper
 from shlex import join
 from typing import TextIO
 
-from lm_eval_cora.arguments import make_parser
-from lm_eval_cora.arguments.parser import Command
-from lm_eval_cora.commands.gates import check_gate
-from lm_eval_cora.commands.history import print_history
-from lm_eval_cora.commands.leaderboard import write_leaderboard
-from lm_eval_cora.commands.listing import list_tasks
-from lm_eval_cora.commands.output import STDOUT
-from lm_eval_cora.commands.plans import print_plan
-from lm_eval_cora.commands.reports import print_comparison, write_export, write_report
-from lm_eval_cora.commands.running import run_harness
-from lm_eval_cora.commands.scoring import print_answer, print_guessing, print_scores
+from lm_eval_cora import __version__
+from lm_eval_cora.cli import compare, export, gate, guess, leaderboard, plan, read, report, run, score, tasks
+from lm_eval_cora.cli.arguments import Command, Parser
+from lm_eval_cora.cli.output import STDOUT
 from lm_eval_cora.errors import UserError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command."""
+    """Run a command.
+
+    Returns:
+        The exit status: 0 on success, 1 after an error, 130 after Ctrl-C. 1 and 2 are results of `gate`, so it returns
+        3 after an error, as do `plan`, `leaderboard`, `compare --history` and exports for leaderboards of the Hub.
+    """
     with _streams():
         return _main(arguments)
 
@@ -55,8 +54,8 @@ def _flush(stream: TextIO) -> None:
 
 
 def _main(arguments: Sequence[str] | None) -> int:
-    given, others = make_parser(_COMMANDS).parse_known_args(arguments)
-    if others and given.command is not run_harness:
+    given, others = make_parser().parse_known_args(arguments)
+    if others and given.command is not run.run_harness:
         given.parser.error(f"unrecognized arguments: {' '.join(others)}")
     given.others = others
     given.typed = _typed(sys.argv[1:] if arguments is None else arguments)
@@ -93,16 +92,19 @@ def _typed(arguments: Sequence[str]) -> str:
     return join(["lm-eval-cora", *arguments])
 
 
-_COMMANDS: dict[str, Command] = {
-    "run": run_harness,
-    "report": write_report,
-    "compare": lambda given: print_history(given) if given.history else print_comparison(given),
-    "plan": print_plan,
-    "gate": check_gate,
-    "score": print_scores,
-    "export": write_export,
-    "leaderboard": write_leaderboard,
-    "read": print_answer,
-    "guess": print_guessing,
-    "tasks": list_tasks,
-}
+_COMMANDS = (run, report, compare, plan, gate, score, export, leaderboard, read, guess, tasks)
+"""The commands, in the order of `--help`."""
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """Make the parser of the command line."""
+    parser = Parser(
+        prog="lm-eval-cora",
+        description="Run `lm_eval` with fewer requests, and report, compare and export its results.",
+        epilog="lm-eval-cora COMMAND --help shows the arguments of a command, with examples.",
+    )
+    parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, dest="name")
+    for command in _COMMANDS:
+        command.add(commands)
+    return parser

@@ -27,7 +27,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def program(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     line = f"set -o pipefail; {sys.executable} -m lm_eval_cora {command}"
     return subprocess.run(
         ["bash", "-c", line], capture_output=True, text=True, cwd=folder, env=environment, check=False

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from lm_eval_cora.arguments import make_parser
-from lm_eval_cora.cli import main
+from lm_eval_cora.cli import main, make_parser
 from lm_eval_cora.harness.dry_run import harness_arguments
 from tests.support.messages import tells
 from tests.support.pairs import pairs
@@ -52,7 +51,7 @@ def test_no_suggestion_if_nothing_is_close(line: str, capsys: pytest.CaptureFixt
 
 
 def test_choices_as_each_python_prints_them(capsys: pytest.CaptureFixture[str]) -> None:
-    parser = make_parser(dict.fromkeys(COMMANDS, print))
+    parser = make_parser()
     for choices in ("'html', 'md', 'every-eval-ever'", "html, md, every-eval-ever"):  # since 3.12 without quotes
         with pytest.raises(SystemExit):
             parser.error(f"argument --format: invalid choice: 'every_eval' (choose from {choices})")

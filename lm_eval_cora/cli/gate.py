@@ -7,9 +7,11 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from lm_eval_cora.answers import Reader
-from lm_eval_cora.commands.output import STDOUT, check_file, json_text, say, write_bytes
+from lm_eval_cora.cli.arguments import ERROR_STATUS, add_command, add_reader
+from lm_eval_cora.cli.output import STDOUT, check_file, json_text, say, write_bytes
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.gating.outputs import as_json, as_junit, as_table
 from lm_eval_cora.gating.requirements import Policy, policy_of, read_policy
@@ -20,6 +22,43 @@ from lm_eval_cora.report.content import Table
 from lm_eval_cora.report.run import Run
 from lm_eval_cora.report.runs import read_runs
 from lm_eval_cora.report.text import one_line, table_as_text
+
+
+def add(commands: Any) -> None:
+    """Add the command."""
+    parser = add_command(
+        commands,
+        "gate",
+        check_gate,
+        "check whether a run meets requirements, for use in CI",
+        "lm-eval-cora gate out/new --require 'cora>=0.45' --require 'invalid<=0.05'\n"
+        "  lm-eval-cora gate out/new --baseline out/old --no-worse cora:0.02\n"
+        "  lm-eval-cora gate out/new --policy gate.yaml --junit gate.xml --json gate.json\n\n"
+        "A requirement passes if the whole 95% interval meets it, fails if no part of it does, and is undecided\n"
+        "otherwise. Exit status 0: all pass; 1: some requirement fails; 2: none fails, but some is undecided;\n"
+        "3: the policy or a run cannot be read.",
+        error_status=ERROR_STATUS,
+    )
+    parser.add_argument("out", type=Path, metavar="RUN", help="a run of one model, as for report")
+    parser.add_argument(
+        "--require",
+        action="append",
+        default=[],
+        metavar="'[TASK:]METRIC>=X'",
+        help="a lowest value, or a highest one with <=; may be repeated. Without TASK, for every task of the run",
+    )
+    parser.add_argument("--baseline", type=Path, metavar="OUT", help="the run of --no-worse, on the same questions")
+    parser.add_argument(
+        "--no-worse",
+        action="append",
+        default=[],
+        metavar="'[TASK:]METRIC:MARGIN'",
+        help="the run is worse than the baseline by MARGIN at most; may be repeated",
+    )
+    parser.add_argument("--policy", type=Path, metavar="FILE", help="a YAML file with the lists require and no_worse")
+    parser.add_argument("--junit", type=Path, metavar="FILE", help="write the results as JUnit XML, too")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results as JSON, too; - is stdout")
+    add_reader(parser)
 
 
 def check_gate(given: argparse.Namespace) -> int:

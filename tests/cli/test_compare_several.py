@@ -93,7 +93,7 @@ def test_task_files_that_are_missing(monkeypatch: pytest.MonkeyPatch, capsys: py
     def missing() -> None:
         raise FileNotFoundError("the task files are missing: looked for them everywhere")
 
-    monkeypatch.setattr("lm_eval_cora.commands.listing.task_list", missing)
+    monkeypatch.setattr("lm_eval_cora.cli.tasks.task_list", missing)
     assert main(["tasks"]) == 1
     told = "lm-eval-cora tasks: the task files are missing: looked for them everywhere\n"
     assert capsys.readouterr().err == told

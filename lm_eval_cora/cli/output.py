@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from pathlib import Path
 from typing import Any
 
-from lm_eval_cora.arguments.reporting import EXPORTS
+from lm_eval_cora.cli.arguments import labels_of
 from lm_eval_cora.errors import UserError
+from lm_eval_cora.report.run import Run
+from lm_eval_cora.report.runs import read_runs
 from lm_eval_cora.report.writing import replace_file
+
+EXPORTS = ["eval-results", "eval-yaml", "every-eval-ever", "model-index", "latex", "markdown", "csv"]
+"""The formats of `export`."""
 
 STDOUT = Path("-")
 """The path that stands for standard output."""
@@ -77,3 +83,12 @@ def check_file(path: Path, option: str, suffixes: tuple[str, ...] = ()) -> None:
 def say(text: str) -> None:
     """Print a message to stderr."""
     print(text, file=sys.stderr)
+
+
+def read_runs_of(given: argparse.Namespace) -> list[Run]:
+    """Read the runs and print their warnings to stderr."""
+    runs = read_runs(given.out, reader=given.reader, labels=labels_of(given))
+    for run in runs:
+        for note in run.warnings:
+            say(f"{run.model}, {run.task}: {note}")
+    return runs

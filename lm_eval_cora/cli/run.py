@@ -1,0 +1,188 @@
+"""The command `run`, and the harness that it starts."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from lm_eval_cora.cli.arguments import add_command, between
+from lm_eval_cora.cli.output import say
+from lm_eval_cora.errors import UserError
+from lm_eval_cora.stopping.rule import EXACT
+from lm_eval_cora.stopping.whole import parse_target
+
+
+def add(commands: Any) -> None:
+    """Add the command."""
+    parser = add_command(
+        commands,
+        "run",
+        run_harness,
+        "run `lm_eval` with fewer requests",
+        "lm-eval-cora run --model hf --model_args pretrained=ORG/MODEL --tasks cora_medqa --stop exact\n"
+        "  lm-eval-cora run --model hf --model_args pretrained=ORG/MODEL --tasks cora_mmlu --stop exact "
+        "--target-stderr 0.01\n\n"
+        "All options of `lm_eval run` work here, too: lm_eval run --help. Identical requests are sent once, with or\n"
+        "without the options above.",
+        abbreviations=False,  # otherwise --s would mean our --stop, not the harness' --samples
+    )
+    parser.usage = (
+        "%(prog)s [-h] [--stop exact] [--budget N | --target-stderr E | --target whole:E] [--max_gen_toks N,N] "
+        "[--no_cache] [--verbose] ARGUMENTS OF lm_eval run"
+    )
+    parser.add_argument(
+        "--stop",
+        choices=[EXACT],
+        help="stop each question at its first wrong answer. cora, ci, mcqa and bmca@1.0 equal those of the full run; "
+        "other metrics are not printed",
+    )
+    parser.add_argument(
+        "--budget",
+        type=between(1, 10**12),
+        metavar="N",
+        help="send at most N requests, for all tasks together, on a random sample of questions (see the option seed). "
+        "In tasks that score letters (_mc) each letter is one request. The tasks get the same number of questions. "
+        "Standard errors are about other questions of the same kind, not about the full benchmark",
+    )
+    parser.add_argument(
+        *("--target-stderr", "--target_stderr"),  # the harness writes its options with underscores
+        type=between(1e-6, 1, float),
+        metavar="E",
+        help="add randomly drawn questions (see the option seed) until the standard error of cora is below E. The "
+        "error is tested after 100 questions and after each increase by a quarter. It is about other questions of the "
+        "same kind, not about the full benchmark",
+    )
+    parser.add_argument(
+        "--target",
+        type=_whole,
+        metavar="whole:E",
+        help="estimate the values that the full benchmark would give: ask the originals of randomly drawn questions, "
+        "and follow randomly drawn right ones to their first wrong answer, until half the width of the 95%% interval "
+        "of cora is at most E. Standard errors are about the full benchmark: they are 0 if everything is asked. Only "
+        "cora, ci, mcqa and bmca@1.0 are printed",
+    )
+
+    parser.add_argument(
+        *("--max_gen_toks", "--max-gen-toks"),
+        type=_increasing,
+        default=(),
+        metavar="N,N",
+        help="token limits of a written answer. With 32,512 every answer is first limited to 32 tokens. If it is cut "
+        "off before it is settled, it is requested again with 512. The scores are those of 512",
+    )
+
+    parser.add_argument(
+        *("--no_cache", "--no-cache"),
+        action="store_true",
+        help="do not save greedy answers in the folder of --output_path. An interrupted run resumes from the saved "
+        "answers",
+    )
+    parser.add_argument(
+        "--verbose", action="store_true", help="print the traceback of an error, and a line for each wave of requests"
+    )
+
+
+def _whole(text: str) -> str:
+    try:
+        parse_target(text)
+    except UserError as error:
+        raise argparse.ArgumentTypeError(str(error).partition(": ")[2]) from None
+    return text
+
+
+def _increasing(text: str) -> tuple[int, ...]:
+    try:
+        numbers = tuple(int(part) for part in text.split(","))
+    except ValueError:
+        numbers = ()
+    if not numbers or numbers[0] < 1 or list(numbers) != sorted(set(numbers)):
+        raise argparse.ArgumentTypeError(f"expected one whole number or increasing ones such as 32,512, got {text!r}")
+    return numbers
+
+
+HARNESS = "lm-eval>=0.4.12,<0.5"
+"""The harness that this package needs, as in pyproject.toml."""
+
+
+@contextmanager
+def importing_the_harness() -> Iterator[None]:
+    """Turn the ImportError of a missing, shadowed or outdated harness into a one-line error."""
+    try:
+        yield
+    except ImportError as error:
+        raise UserError(
+            f"cannot import the harness: {str(error).partition(chr(10))[0]}. Install it for {sys.executable}: "
+            f"pip install '{HARNESS}'"
+        ) from None
+
+
+def run_harness(given: argparse.Namespace) -> None:
+    """Run `lm_eval` with fewer requests."""
+    with importing_the_harness():
+        from lm_eval_cora.harness.run import RunDied, run  # takes seconds
+
+    config = as_the_harness_parses(given, given.others).config
+    if config:
+        _add_options(given, Path(config))
+    try:
+        run(
+            given.others,
+            stop=given.stop,
+            budget=given.budget,
+            target=given.target_stderr,
+            whole=given.target,
+            limits=given.max_gen_toks,
+            keeps=not given.no_cache,
+            command=given.typed,
+            config_keys=OPTIONS,
+            verbose=given.verbose,
+        )
+    except RunDied as died:
+        if isinstance(died.__cause__, KeyboardInterrupt):
+            say(f"\nlm-eval-cora run: {died}")
+            raise died.__cause__ from None
+        say("")  # end the line of a progress bar
+        raise UserError(str(died)) from died.__cause__
+
+
+OPTIONS = ("stop", "budget", "target_stderr", "target", "max_gen_toks", "no_cache", "verbose")
+"""Our options of `run`. They can also be in a --config file, written with underscores or as on the command line."""
+
+
+def _add_options(given: argparse.Namespace, config: Path) -> None:
+    """Add our options from a --config file, unless the command line has them."""
+    try:
+        content = yaml.safe_load(config.read_text(encoding="utf-8"))
+    except (OSError, ValueError, yaml.YAMLError):  # the harness reports it
+        return
+    for key, value in content.items() if isinstance(content, dict) else ():
+        name = str(key).replace("-", "_")
+        if name in OPTIONS and not getattr(given, name) and value not in (None, False):
+            text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
+            option = f"--{name}" if value is True else f"--{name}={text}"
+            read, unknown = given.parser.parse_known_args([option])
+            if unknown:
+                given.parser.error(f"{config}: {key}: {value}: unexpected value")
+            setattr(given, name, getattr(read, name))
+
+
+def as_the_harness_parses(given: argparse.Namespace, arguments: Sequence[str]) -> argparse.Namespace:
+    """Parse arguments with the harness' own parser. If it refuses them, print our usage and exit."""
+    with importing_the_harness():
+        from lm_eval_cora.harness.dry_run import UsageError, harness_arguments, harness_options  # takes seconds
+
+    try:
+        return harness_arguments(arguments)
+    except UsageError as error:
+        how = f". {_HOW}" if "--metadata" in arguments and "recognized" not in str(error) else ""
+        given.parser.usage_error(f"{error}{how}", others=harness_options())
+        raise
+
+
+_HOW = """Pass the options of lm-eval-cora as JSON: --metadata '{"cora": {"seed": 1}}'"""

@@ -1,0 +1,60 @@
+"""The command `score`, which scores answers that were collected without the harness."""
+
+from __future__ import annotations
+
+import argparse
+from math import isnan
+from pathlib import Path
+from typing import Any
+
+from lm_eval_cora.answer_columns import COLUMNS
+from lm_eval_cora.answer_rows import read_answers
+from lm_eval_cora.cli.arguments import add_command, add_json
+from lm_eval_cora.cli.output import print_json, say
+from lm_eval_cora.metrics.estimate import Estimate, for_json
+from lm_eval_cora.report.text import table_as_text
+from lm_eval_cora.sources import scores_of_rows
+
+
+def add(commands: Any) -> None:
+    """Add the command."""
+    parser = add_command(
+        commands,
+        "score",
+        print_scores,
+        "compute the metrics of answers that were not collected with the harness",
+        "lm-eval-cora score answers.csv --question id --correct ok --original is_original\n\n"
+        "The file has one row per variant of a question: csv, tsv, json, jsonl or parquet. A column needs no option\n"
+        "if it has its name (or question_id, ordinal, options). A line of a jsonl file, for example:\n"
+        '{"question": "q1", "variant": "original", "picked": "Ice", "answer": "Ice", "printed": ["Ice", "Fog"]}\n\n'
+        "report, compare, plan, gate and export accept such a file in place of a folder. It needs the usual names of\n"
+        "columns.",
+    )
+    parser.add_argument("file", type=Path, metavar="FILE", help="the answers")
+    for name, column in COLUMNS.items():
+        parser.add_argument(f"--{name}", metavar="COLUMN", help=column.about)
+    add_json(parser)
+
+
+def print_scores(given: argparse.Namespace) -> None:
+    """Print the metrics of a file of answers."""
+    rows = read_answers(given.file, {column: getattr(given, column) for column in COLUMNS}, "--{} ")
+    scores = scores_of_rows(rows)
+    if given.json:
+        counts = {"questions": scores.questions, "answers": scores.answers, "readers": rows.readers}
+        print_json({**counts, "metrics": for_json(dict(scores)), "undefined": scores.undefined})
+        return
+    cells = [
+        [name, f"{estimate.value:.4f}", "±", f"{estimate.stderr:.4f}".replace("nan", "N/A"), _interval(estimate)]
+        for name, estimate in scores.items()
+        if name not in scores.undefined
+    ]
+    print(table_as_text(["Metric", "Value", "", "Stderr", "95%"], cells))
+    say(scores.size)
+    for note in scores.remarks:
+        say(note)
+
+
+def _interval(estimate: Estimate) -> str:
+    low, high = estimate.interval
+    return "" if isnan(low) else f"[{low:.4f}, {high:.4f}]"

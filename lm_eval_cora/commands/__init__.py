@@ -1,1 +1,0 @@
-"""The commands of `lm-eval-cora`, and how they write their results."""
