@@ -41,10 +41,15 @@ from lm_eval_cora.harness.dry_run import check_tasks, silence
 from lm_eval_cora.harness.kept import AnswerCache, cache_file, check_cache, check_output, default_cache, weights_of
 from lm_eval_cora.harness.log import logger
 from lm_eval_cora.harness.served import patient
+from lm_eval_cora.question import shorten
 
 
 class RunDied(Exception):
     """A run ended before its results. The message says what happened, which answers are kept, and how to continue."""
+
+
+_LONGEST = 255
+"""Number of bytes of the longest name of a file."""
 
 
 @dataclass
@@ -69,6 +74,12 @@ class _Run:
         """Check, before the model is built, that results and answers can be written."""
         if self.settings.output_path:
             check_output(self.settings.output_path)
+            names = (self.settings.model_args.get(key) for key in ("pretrained", "model", "path", "engine"))
+            if len((name := str(next(filter(None, names), ""))).encode()) > _LONGEST:
+                raise UserError(
+                    f"--output_path: expected a name of the model with at most {_LONGEST} bytes, because the harness "
+                    f"names a folder after it; got {shorten(name)!r}"
+                )
         if self.settings.use_cache and not self.keeps:
             raise UserError("--no_cache and --use_cache contradict each other. Remove one of them")
         if self.settings.use_cache:

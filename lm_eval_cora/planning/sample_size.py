@@ -55,7 +55,7 @@ class Level:
     def spread(self) -> float:
         """Standard deviation of what a question contributes; 0 if all questions of the run are alike."""
         influence = self.estimate.influence
-        if influence is not None and not influence.any() and not self.estimate.bends:
+        if influence is not None and not influence.any() and self.estimate.ends is not None:
             return 0.0
         return self.estimate.stderr * sqrt(self.questions)
 

@@ -67,6 +67,11 @@ class _Compares(Protocol):
 R = TypeVar("R", bound=_Compares)
 
 
+def _pair(runs: Sequence[R], other: R) -> str:
+    """Which two runs a note is about: the task alone if there are only two."""
+    return runs[0].task if len(runs) == 2 else f"{runs[0].task}, {runs[0].model} and {other.model}"
+
+
 @dataclass
 class Comparisons:
     """The comparisons of all tasks.
@@ -107,13 +112,15 @@ def compare_models(
     for group in _with(order[0], groups, found, baseline):
         found.notes += [f"{run.model}, {run.task}: {note}" for run in group for note in run.warnings]
         for runs in _comparable(group, not_comparable, found, one_pair=baseline is not None):
-            found.notes += [f"{runs[0].task}: {note}" for run in runs[1:] for note in told_apart(runs[0], run)]
+            found.notes += [f"{_pair(runs, run)}: {note}" for run in runs[1:] for note in told_apart(runs[0], run)]
             _compare_runs(runs, found, baseline, metrics)
     for documents in _with(order[0], others, found, baseline):
         found.notes += [f"{run.model}, {run.task}: {note}" for run in documents for note in run.notes]
         for runs_of_documents in _comparable(documents, documents_differ, found, one_pair=baseline is not None):
             first, *rest = runs_of_documents
-            found.notes += [f"{first.task}: {note}" for run in rest for note in sent_apart(first.sent, run.sent)]
+            for run in rest:
+                which = _pair(runs_of_documents, run)
+                found.notes += [f"{which}: {note}" for note in sent_apart(first.sent, run.sent)]
             _compare_documents(runs_of_documents, found, baseline, metrics)
     if alone or also_alone:
         found.notes.append(f"not compared, because only one model has it: {', '.join([*alone, *also_alone])}")

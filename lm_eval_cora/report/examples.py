@@ -19,7 +19,7 @@ from lm_eval_cora.records import Record
 from lm_eval_cora.report.content import Answered, Cell, Example, Examples, PrintedOption, Table
 from lm_eval_cora.report.numbers import Number
 from lm_eval_cora.report.run import Run
-from lm_eval_cora.report.samples import known_response
+from lm_eval_cora.report.samples import known_response, prompt_in
 from lm_eval_cora.responses import Ints
 
 BANDS = 24
@@ -118,11 +118,7 @@ def asked(runs: Sequence[Run]) -> Table | None:
 
 def _prompt(line: Mapping[str, Any], stem: str) -> str:
     """The prompt of a samples line, without the exemplars and the text of the question."""
-    arguments = line.get("arguments")
-    if not arguments:  # a file of answers has no prompts
-        return ""
-    (first, *_) = arguments.values()
-    prompt = str(first["arg_0"] if isinstance(first, dict) else first[0])
+    prompt = prompt_in(line)
     if not stem or stem not in prompt:
         return shorten(prompt, _LONGEST_PROMPT)
     before, _, after = prompt.rpartition(stem)

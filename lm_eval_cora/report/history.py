@@ -12,6 +12,7 @@ from typing import Any
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.equivalence import EquivalenceChecker
 from lm_eval_cora.errors import UserError
+from lm_eval_cora.messages import first_few
 from lm_eval_cora.metrics.entries import is_in_table
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, for_json
 from lm_eval_cora.metrics.paired import Difference
@@ -95,9 +96,11 @@ def read_history(
                 f"{', '.join(known)}"
             )
     if not any(len(history.versions) > 1 for history in histories):
-        found = [version.label for history in histories for version in history.versions]
+        found = [f"one of {history.task} ({history.versions[0].label})" for history in histories]
+        others = sorted({file.task for file in files} - {history.task for history in histories})
+        none = f"none, only runs of other tasks ({first_few(others)})," if others else "none"
         raise UserError(
-            f"--history: expected two or more runs of a task, got {', '.join(found) if found else 'none'} in "
+            f"--history: expected two or more runs of the same lm-eval-cora task, got {' and '.join(found) or none} in "
             f"{', '.join(map(str, paths))}. Pass a folder with the outputs of several versions with --log_samples"
         )
     return histories, notes

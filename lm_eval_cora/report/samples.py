@@ -270,6 +270,17 @@ def _form_of(sample: Mapping[str, Any]) -> Form:
     return "loglikelihood" if isinstance(settings, str) else "generate"
 
 
+def prompt_in(line: Mapping[str, Any]) -> str:
+    """The prompt of a samples line; of chat turns that a server formats, their texts. A file of answers has none."""
+    first = next(iter((line.get("arguments") or {}).values()), [""])
+    prompt = first["arg_0"] if isinstance(first, dict) else first[0]
+    try:
+        turns = json.loads(prompt[0]) if isinstance(prompt, list) else prompt
+        return turns if isinstance(turns, str) else "\n\n".join(str(turn["content"]) for turn in turns)
+    except (ValueError, TypeError, LookupError, RecursionError):
+        return str(prompt)
+
+
 def _numbers(response: Any) -> Sequence[Any]:
     """Convert a log-likelihood back to a number, because the harness writes it as text."""
     value = response[0] if isinstance(response, list) and response else None

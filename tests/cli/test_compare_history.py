@@ -41,7 +41,7 @@ def test_json(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["OUT/one"], "expected two or more runs of a task"),
+        (["OUT/one"], "expected two or more runs of the same lm-eval-cora task"),
         (["OUT", "-o", "new/x.docx"], "-o new/x.docx: expected the name of a file that ends in .html, .htm, .svg"),
         (["OUT", "-o", "-"], "-o -: expected the name of a file"),
         (["OUT", "--baseline", "x", "-o", "new/x.html"], "--baseline: expected no --history"),

@@ -43,6 +43,12 @@ def test_the_ends_of_the_interval_decide() -> None:
     assert decide(nan, nan, 0.45) == "undecided"
 
 
+@pytest.mark.parametrize("requirement", ["acc<=5", "cora>=30", "mcqa>=-0.1"])
+def test_a_bound_outside_the_range_of_the_metric_is_refused(runs: list[Run], requirement: str) -> None:
+    with pytest.raises(UserError, match="expected a bound from 0 to 1, the range of the metric"):
+        verdict_on(runs[0], requirement)
+
+
 # mcqa is 0.8 of 100 questions: Clopper and Pearson's interval is from 0.708 to 0.873, Wilson's inside of it.
 @pytest.mark.parametrize(
     ("requirement", "outcome"),

@@ -264,7 +264,15 @@ def test_a_cache_that_cannot_be_opened(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("quick")
-@pytest.mark.parametrize("arguments", [["--output_path", "{file}"], ["--use_cache", "{file}/cache"]], ids=str)
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--output_path", "{file}"],
+        ["--use_cache", "{file}/cache"],
+        ["--output_path", "{file}-out", "--model_args", f"pretrained=org/{'m' * 255}"],
+    ],
+    ids=["output", "cache", "long name"],
+)
 def test_the_disk_is_checked_before_the_model_is_built(tmp_path: Path, arguments: list[str], capsys: Any) -> None:
     (tmp_path / "file").write_text("")
     given = [text.format(file=tmp_path / "file") for text in arguments]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import inf, isnan
 
 import numpy as np
 import pytest
 from scipy.stats import binom
 
-from lm_eval_cora.metrics import cora, mcqa
+from lm_eval_cora.metrics import cora, core, mcqa
 from lm_eval_cora.metrics.estimate import Estimate, mean_of, share_of
 from lm_eval_cora.metrics.intervals import clopper_pearson
 from lm_eval_cora.metrics.paired import difference
@@ -23,6 +24,7 @@ from lm_eval_cora.planning.sample_size import (
     spread_of_difference,
     with_another,
 )
+from lm_eval_cora.responses import ResponseTable
 from tests.support.outcomes import joint, share_found, tables
 
 METRICS = {"cora": cora, "mcqa": mcqa}
@@ -67,6 +69,12 @@ def test_questions_where_nothing_varies(right: int, questions: int, bound: float
     for count, decides in ((needed, True), (needed - 1, False)):
         low, high = Level(share_of(np.arange(count) < value * count), count).interval(value, count)
         assert ((high <= bound) if value < bound else (low >= bound)) is decides
+
+
+@pytest.mark.parametrize("metric", [mcqa, cora, core])
+def test_a_product_where_nothing_varies_needs_as_many_questions_as_a_share(metric: Callable[..., Estimate]) -> None:
+    wrong = metric(ResponseTable.from_hits([[0] * 26] * 5))
+    assert questions_needed(Level(wrong, 5), 0.0, 0.1) == 36  # Clopper and Pearson: 1 - 0.025^(1 / N)
 
 
 def test_the_intervals_are_those_that_are_printed() -> None:

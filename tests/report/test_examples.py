@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ from lm_eval_cora.report.content import Examples, HeatMap, Report
 from lm_eval_cora.report.examples import anchor, asked, bands_of, example_of, from_easy_to_hard
 from lm_eval_cora.report.page import render
 from lm_eval_cora.report.runs import Run, read_runs
+from lm_eval_cora.report.samples import prompt_in
 from lm_eval_cora.report.sections import make_report
 from tests.support.by_hand import HOSTILE_NAMES, run_by_hand, runs_by_hand, widths
 from tests.support.written import DEMO, Written, the_run, varied, write
@@ -140,6 +142,14 @@ def test_exemplars_are_cut_off(tmp_path: Path) -> None:
     prompt = str(table.rows[0][2])
     assert prompt.startswith("… ")
     assert len(prompt.partition("[…]")[0]) < 160
+
+
+def test_the_prompt_of_chat_turns_is_their_text() -> None:
+    turns = json.dumps([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Ice?\nA. Fog"}])
+    line = {"arguments": {"gen_args_0": {"arg_0": [turns], "arg_1": {}}}}
+    assert prompt_in(line) == "Be brief.\n\nIce?\nA. Fog"
+    for other in ("Ice?", ["[1"], ["[1]"]):
+        assert prompt_in({"arguments": {"gen_args_0": {"arg_0": other}}}) == str(other)
 
 
 def test_files_of_answers_have_no_prompts(tmp_path: Path) -> None:
