@@ -84,12 +84,6 @@ def compute_answers(entry: Entry, table: ResponseTable) -> Estimate:
 
     With skipped variants, the metrics that look only at right and wrong answers are defined if all possible answers to
     these variants give the same value. The others are undefined.
-
-    Example:
-        >>> entries = {entry["metric"]: entry for entry in ENTRIES}
-        >>> table = ResponseTable.from_hits([[1, 1, 1], [1, 0, None]])
-        >>> compute_answers(entries["cora"], table).value, compute_answers(entries["acc"], table).value
-        (0.5, nan)
     """
     metric = partial(entry["aggregation"], **parameters_of(entry))
     if table.is_whole:
@@ -101,14 +95,7 @@ def compute_answers(entry: Entry, table: ResponseTable) -> Estimate:
 
 
 def undefined_metrics(table: ResponseTable, known: Collection[str]) -> dict[str, str]:
-    """The metrics that the columns do not define, and the reason for each.
-
-    Example:
-        >>> from lm_eval_cora.answer_rows import read_answers
-        >>> rows = read_answers([{"question": 1, "variant": n, "correct": True} for n in range(2)])
-        >>> undefined_metrics(rows.table, rows.known)["macro_acc"]
-        "needs the column 'category'"
-    """
+    """The metrics that the columns do not define, and the reason for each."""
     if "original" not in known:
         original = (
             "needs the column 'original', which marks the original of each question, or a variant or kind named "
@@ -149,12 +136,7 @@ def notes_of(rows: AnswerRows) -> list[str]:
 
 
 def left_out(table: ResponseTable) -> list[str]:
-    """Notes on the questions that a table leaves out.
-
-    Example:
-        >>> left_out(ResponseTable.from_hits([[1, 0], [None, None]]))
-        ['left out 1 of 2 questions because all their variants were skipped']
-    """
+    """Notes on the questions that a table leaves out."""
     total = len(table.sizes) + table.incomplete + table.not_begun
     reasons = {"variants are missing": table.incomplete, "all their variants were skipped": table.not_begun}
     return [f"left out {count:,} of {total:,} questions because {reason}" for reason, count in reasons.items() if count]

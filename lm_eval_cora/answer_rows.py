@@ -49,13 +49,7 @@ class AnswerRows(NamedTuple):
 
 
 def read_answers(data: Any, names: Mapping[str, str | None] | None = None, option: str = "{}=") -> AnswerRows:
-    """Read answers, one per row.
-
-    Example:
-        >>> rows = [{"id": "q1", "variant": n, "ok": n != 2} for n in range(4)]
-        >>> read_answers(rows, {"question": "id", "correct": "ok"}).table.hits
-        array([3])
-    """
+    """Read answers, one per row."""
     columns = read_columns(data, names, option)
     questions, variants = columns.texts("question"), columns.texts("variant")
     order, ids, sizes = _sorted(questions, variants, columns)

@@ -80,12 +80,7 @@ def said(answer: Answer, format: str, options: Sequence[str]) -> str:
 
 
 def around(response: str, span: tuple[int, int] | None, size: int = _SHOWN) -> tuple[str, str, str]:
-    """Return the text before, in and after the deciding characters; each is cut to a number of characters.
-
-    Example:
-        >>> around("The answer is B.", (14, 15), 6)
-        ('…er is ', 'B', '.')
-    """
+    """Return the text before, in and after the deciding characters; each is cut to a number of characters."""
     start, end = span or (0, 0)
     before, after = response[max(0, start - size) : start], response[end : end + size]
     return (
@@ -96,13 +91,7 @@ def around(response: str, span: tuple[int, int] | None, size: int = _SHOWN) -> t
 
 
 def places(response: str, answer: Answer, most: int = 8) -> list[str]:
-    """Describe the places of an invalid answer that were found, and why they do not count.
-
-    Example:
-        >>> answer = read_answer("Option A or option B.", ["Steam", "Ice"])
-        >>> places("Option A or option B.", answer)[0]
-        'A, "A" (a letter): several options'
-    """
+    """Describe the places of an invalid answer that were found, and why they do not count."""
     return [
         f"{LETTERS[found.position] if 0 <= found.position < len(LETTERS) else 'none'}, "
         f'"{response[slice(*found.span)][:60]}" ({found.rule}): {found.void or "another option has the same weight"}'

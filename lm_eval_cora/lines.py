@@ -22,13 +22,7 @@ _CHUNK = 1 << 20
 
 
 def bounded_lines(file: BinaryIO, end: int, longest: int = LONGEST) -> Iterator[tuple[int, int, bytes | None]]:
-    r"""Read the lines of a file that begin before an offset, without holding a longer line than allowed in memory.
-
-    Example:
-        >>> from io import BytesIO
-        >>> list(bounded_lines(BytesIO(b"one\nthree\n"), 10, longest=4))
-        [(0, 4, b'one\n'), (4, 6, None)]
-    """
+    r"""Read the lines of a file that begin before an offset, without holding a longer line than allowed in memory."""
     offset = file.tell()
     while offset < end and (line := file.readline(longest)):
         length = len(line)
@@ -53,12 +47,7 @@ def too_long(path: Path, longest: int = LONGEST) -> int | None:
 
 
 def is_deep(value: Any, deepest: int = DEEPEST) -> bool:
-    """Whether a value parsed from JSON is nested more deeply than allowed.
-
-    Example:
-        >>> is_deep([{"a": [1]}], deepest=3), is_deep([{"a": [1]}], deepest=2)
-        (False, True)
-    """
+    """Whether a value parsed from JSON is nested more deeply than allowed."""
     level = [value]
     for _ in range(deepest + 1):
         nested = [one for one in level if isinstance(one, dict | list)]
@@ -69,12 +58,7 @@ def is_deep(value: Any, deepest: int = DEEPEST) -> bool:
 
 
 def whole_number(digits: str) -> int:
-    """Parse a whole number of JSON that is small enough for all calculations.
-
-    Example:
-        >>> whole_number("-7")
-        -7
-    """
+    """Parse a whole number of JSON that is small enough for all calculations."""
     if len(digits) > _DIGITS:
         raise ValueError(f"a number has {len(digits)} digits, expected at most {_DIGITS}")
     return int(digits)

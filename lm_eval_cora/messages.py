@@ -9,22 +9,12 @@ _NAMED = 3
 
 
 def counted(number: int, what: str) -> str:
-    """A number with its noun.
-
-    Example:
-        >>> counted(1, "question"), counted(1_273, "question")
-        ('1 question', '1,273 questions')
-    """
+    """A number with its noun."""
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def described(error: BaseException) -> str:
-    """The type of another library's error, and its text or else the function that raised it.
-
-    Example:
-        >>> described(ValueError("no column")), described(TypeError())
-        ('ValueError: no column', 'TypeError')
-    """
+    """The type of another library's error, and its text or else the function that raised it."""
     kind, text = type(error).__name__, str(error).strip()
     raised = [f" in {frame.name} of {frame.filename}" for frame in extract_tb(error.__traceback__)]
     return f"{kind}: {text}" if text else kind + "".join(raised[-1:])

@@ -33,12 +33,6 @@ def refers_to_options(choices: Sequence[str]) -> bool:
     "A, C only"), and options that name a printed letter ("Same as option B"). Other options with letters are ordinary
     ones ("Vitamins A and D"). Such rules on words miss some references and find some that are not there. They only
     mark questions and never change them.
-
-    Example:
-        >>> refers_to_options(["Red", "Blue", "Both A and B"]), refers_to_options(["Vitamins A and D", "Iron"])
-        (True, False)
-
-    Source: CoRA, limitations of altered options; about 7% of MMLU's questions have one.
     """
     printed = set(LETTERS[: len(choices)])
     return any(_WORDS.search(choice) or _names_letters(choice, printed) for choice in choices)

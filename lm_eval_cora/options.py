@@ -59,16 +59,7 @@ class Options:
 
     @classmethod
     def from_metadata(cls, task: str, given: object) -> Options:
-        """Create options from the value of the key `cora` in the harness' metadata.
-
-        Example:
-            >>> Options.from_metadata("cora_demo", {"questions": 20}).questions
-            20
-            >>> Options.from_metadata("cora_demo", {"sed": 20})
-            Traceback (most recent call last):
-            ...
-            lm_eval_cora.errors.UserError: cora_demo: unknown option 'sed'. Did you mean 'seed'? Set options with --metadata '{"cora": {"seed": 1}}'
-        """  # noqa: E501
+        """Create options from the value of the key `cora` in the harness' metadata."""
         if given is None:
             return cls()
         if not isinstance(given, Mapping):
@@ -99,12 +90,7 @@ class Options:
         return set(_CHECKS)
 
     def changed(self) -> dict[str, Any]:
-        """Return the options that differ from their defaults, by name, without the declaration of the benchmark.
-
-        Example:
-            >>> Options(seed=1).changed()
-            {'seed': 1}
-        """
+        """Return the options that differ from their defaults, by name, without the declaration of the benchmark."""
         given = {part.name: getattr(self, part.name) for part in fields(self) if part.name != "declared"}
         return {name: value for name, value in given.items() if value != getattr(Options, name)}
 

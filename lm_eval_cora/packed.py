@@ -45,11 +45,6 @@ class PackedRecords(Sequence[Record]):
         asked: The different ways in which variants were asked.
         answers: The different answers, as attributes of a Record.
         likelihoods: The log-likelihoods of the letters of each record.
-
-    Example:
-        >>> packed = PackedRecords([Record("q1", 2, 0, "original", printed=(0, 1), answer=0, picked=0)])
-        >>> len(packed), packed[0].correct
-        (1, True)
     """
 
     def __init__(self, records: Iterable[Record] = ()) -> None:
@@ -171,13 +166,7 @@ class Grouped(NamedTuple):
 
 
 def grouped(records: PackedRecords) -> Grouped:
-    """Sort records by question and ordinal, and leave out incomplete questions and repeated variants.
-
-    Example:
-        >>> record = Record("q1", 2, 0, "original", printed=(0, 1), answer=0, picked=0)
-        >>> grouped(PackedRecords([record, record]))._replace(rows=None, sizes=None)
-        Grouped(rows=None, ids=(), sizes=None, incomplete=1, duplicates=1, not_begun=0)
-    """
+    """Sort records by question and ordinal, and leave out incomplete questions and repeated variants."""
     question_code, asked_code, answer_code = records.codes
     ids = sorted({str(question_id) for question_id, _ in records.questions})
     rank = {question_id: number for number, question_id in enumerate(ids)}

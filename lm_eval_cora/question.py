@@ -46,15 +46,6 @@ class Question:
             one space. An option may be empty.
         answer: Index of the right option, from 0.
         category: Subject or subset of the benchmark; empty if it has none.
-
-    Example:
-        >>> question = Question("q1", "What is frozen water?", ("Ice", "Steam", "Fog", "Steam"), 0)
-        >>> question.identities
-        (0, 1, 2, 1)
-        >>> Question("q2", "What is frozen water?", ("Ice",), 0)
-        Traceback (most recent call last):
-        ...
-        lm_eval_cora.question.UnusableQuestion: fewer than two options: 1 in 'What is frozen water?'
     """
 
     id: str
@@ -107,10 +98,6 @@ class OpenQuestion:
         stem: The question. White space at its ends is removed.
         answer: The reference answer, as LaTeX or text.
         category: Subject or level of the benchmark; empty if it has none.
-
-    Example:
-        >>> OpenQuestion("q1", "What is half of a half?", r"\frac{1}{4}").choices
-        ()
     """
 
     id: str
@@ -167,22 +154,12 @@ def is_encodable(text: str) -> bool:
 
 
 def lettered(choices: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Pair each option with its letter.
-
-    Example:
-        >>> list(lettered(["Ice", "Steam"]))
-        [('A', 'Ice'), ('B', 'Steam')]
-    """
+    """Pair each option with its letter."""
     return zip(LETTERS[: len(choices)], choices, strict=True)
 
 
 def one_line(text: str) -> str:
-    r"""Replace each run of white space with one space, and remove white space at the ends.
-
-    Example:
-        >>> one_line(" frozen\n water\u00a0")
-        'frozen water'
-    """
+    r"""Replace each run of white space with one space, and remove white space at the ends."""
     return " ".join(text.split())
 
 

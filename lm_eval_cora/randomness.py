@@ -35,10 +35,6 @@ def distinct_orders(items: Sequence[T], count: int, *key: str | int) -> list[tup
     """Draw distinct orders of the items, uniformly from all orders; the first one is the given order.
 
     Orders that differ only in the places of equal items are the same order.
-
-    Example:
-        >>> distinct_orders(("left", "right"), 3, 0, "question 1")
-        [('left', 'right'), ('right', 'left')]
     """
     orders = [tuple(items)]
     exist = factorial(len(items)) // prod(factorial(copies) for copies in Counter(items).values())
@@ -52,12 +48,7 @@ def distinct_orders(items: Sequence[T], count: int, *key: str | int) -> list[tup
 
 
 def reordering(items: Sequence[T], *key: str | int) -> tuple[T, ...]:
-    """Draw an order that differs from the given one, uniformly from all such orders.
-
-    Example:
-        >>> reordering(("left", "right"), 0, "question 1")
-        ('right', 'left')
-    """
+    """Draw an order that differs from the given one, uniformly from all such orders."""
     return distinct_orders(items, 2, *key)[-1]
 
 

@@ -74,17 +74,7 @@ def read_response(
     *,
     reader: Reader = "flexible",
 ) -> Record:
-    """Read the response of a model, without ever raising an error: this runs after the inference.
-
-    Example:
-        >>> doc = {"question_id": "q1", "kind": "x", "ordinal": 1, "original": False, "variants": 8, "category": ""}
-        >>> doc |= {"ask": "letter", "printed": [1, 0], "choices": ["Ice", "Water"], "answer": 0}
-        >>> record = read_response(doc, ["The answer is B."])
-        >>> record.correct, record.followed
-        (True, False)
-        >>> read_response(doc, ["The answer is B."], reader="strict").correct
-        False
-    """
+    """Read the response of a model, without ever raising an error: this runs after the inference."""
     response = Response.of(response_of(results))
     strict = answer_in(doc, response, "strict")
     answer = strict if reader == "strict" else answer_in(doc, response, reader)
@@ -119,28 +109,14 @@ def is_settled(doc: Doc, response: str, reader: Reader) -> bool:
 
 
 def read_likelihoods(doc: Doc, results: Sequence[Any]) -> Record:
-    """Pick the most likely of the scored answers.
-
-    Example:
-        >>> doc = {"question_id": "q1", "kind": "x", "ordinal": 1, "original": False, "variants": 8, "category": ""}
-        >>> doc |= {"ask": "letter", "printed": [1, 0], "answer": 0}
-        >>> read_likelihoods(doc, [(-1.5, False), (-0.25, True)]).correct
-        True
-    """
+    """Pick the most likely of the scored answers."""
     found = [_first(result) for result in results]
     keeps = doc["kind"] in POSITIONS and len(found) == len(doc["printed"])
     return Record.of(doc, format_of(doc).pick(found, doc), likelihoods=as_bytes(found) if keeps else b"")
 
 
 def skipped(doc: Doc) -> Record:
-    """Make the Record of a skipped variant.
-
-    Example:
-        >>> doc = {"question_id": "q1", "kind": "x", "ordinal": 1, "original": False, "variants": 8, "category": ""}
-        >>> record = skipped({**doc, "ask": "letter", "printed": [1, 0], "answer": 0})
-        >>> record.skipped, record.correct, record.invalid
-        (True, False, False)
-    """
+    """Make the Record of a skipped variant."""
     return Record.of(doc, Answer(), skipped=True)
 
 

@@ -106,12 +106,6 @@ class ResponseTable:
 
         Records may come in any order. Only questions with all their variants count, because a limit that cuts a
         question must not change the meaning of a metric. If a variant has two records, the first one counts.
-
-        Example:
-            >>> record = Record("q1", 2, 0, "original", printed=(0, 1), answer=0, picked=0)
-            >>> table = ResponseTable.from_records([record])
-            >>> len(table.question_ids), table.incomplete
-            (0, 1)
         """
         return cls.from_packed(PackedRecords(records), same)[0]
 
@@ -178,12 +172,7 @@ class ResponseTable:
 
     @classmethod
     def from_columns(cls, question_ids: Sequence[str], sizes: Ints, correct: Bools, **columns: Any) -> ResponseTable:
-        """Make a table from columns that are sorted by question, and by variant within a question.
-
-        Example:
-            >>> ResponseTable.from_columns(["q1"], np.array([2]), np.array([True, False])).hits
-            array([1])
-        """
+        """Make a table from columns that are sorted by question, and by variant within a question."""
         shape = len(correct)
         unknown = np.full(shape, nan)
         neutral = {
@@ -205,10 +194,6 @@ class ResponseTable:
         """Make a table from right and wrong answers.
 
         Each variant prints two options: 0 is right, and a wrong answer picks 1.
-
-        Example:
-            >>> ResponseTable.from_hits([[1, 0, 1], [0, 0]]).hits
-            array([2, 0])
         """
         values, sizes = flatten(hits)
         ordinal = np.arange(len(values)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
@@ -258,12 +243,7 @@ class ResponseTable:
         return found
 
     def is_kind(self, *kinds: str) -> Bools:
-        """(R,) whether each record has one of these kinds.
-
-        Example:
-            >>> ResponseTable.from_hits([[1, 0]]).is_kind("original")
-            array([ True, False])
-        """
+        """(R,) whether each record has one of these kinds."""
         wanted = np.array([kind in kinds for kind in self.kinds], dtype=np.bool_)
         found: Bools = wanted[self.kind]
         return found
@@ -298,13 +278,7 @@ class ResponseTable:
         return not self.skipped.any()
 
     def where(self, kept: Bools) -> ResponseTable:
-        """The table of a subset of the records, given by (R,) booleans. Questions without records are removed.
-
-        Example:
-            >>> table = ResponseTable.from_hits([[1, 0, 1], [0, 0]])
-            >>> table.where(table.correct).sizes
-            array([2])
-        """
+        """The table of a subset of the records, given by (R,) booleans. Questions without records are removed."""
         sizes = np.bincount(self.question[kept], minlength=len(self.sizes))
         left = np.flatnonzero(sizes)
         codes, kind = np.unique(self.kind[kept], return_inverse=True)
@@ -369,12 +343,7 @@ def _is_position(original: Any, sizes: Ints) -> bool:
 
 
 def contains(sets: Sets, identities: Ints) -> Bools:
-    """Whether each set contains the identity at the same place; False for INVALID and NO_PICK.
-
-    Example:
-        >>> contains(np.array([0b101, 0b101, 0b101], dtype=np.uint64), np.array([2, 1, INVALID]))
-        array([ True, False, False])
-    """
+    """Whether each set contains the identity at the same place; False for INVALID and NO_PICK."""
     bits = np.left_shift(np.uint64(1), np.maximum(identities, 0).astype(np.uint64))
     inside: Bools = ((sets & bits) != 0) & (identities >= 0)
     return inside

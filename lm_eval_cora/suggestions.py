@@ -22,16 +22,6 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Suggest known words that are similar to an unknown one or, if there are none, that contain it.
 
     Case is ignored. The order of `known` does not matter.
-
-    Example:
-        >>> did_you_mean("cora_medqq", ["cora_medqa", "cora_math"])
-        " Did you mean 'cora_medqa'?"
-        >>> did_you_mean("QUESTION", ["question", "questions"])
-        " Did you mean 'question', 'questions'?"
-        >>> did_you_mean("mmlu", ["cora_mmlu", "cora_math"])
-        " Did you mean 'cora_mmlu'?"
-        >>> did_you_mean("nothing like it", ["cora_medqa"])
-        ''
     """
     if len(word) > _LONGEST:
         return ""

@@ -25,12 +25,7 @@ _PACKAGE = "lm_eval_cora"
 
 @lru_cache
 def probe_metrics(probe: str) -> tuple[dict[str, Any], ...]:
-    """Return the `metric_list` of a probe, with the aggregations as functions.
-
-    Example:
-        >>> [entry["metric"] for entry in probe_metrics("divergent")][:3]
-        ['acc', 'cora', 'ci']
-    """
+    """Return the `metric_list` of a probe, with the aggregations as functions."""
     return tuple(_load(tasks_folder() / "_probes" / f"{probe}.yaml")["metric_list"])
 
 
@@ -71,12 +66,7 @@ class TaskFile:
     form: Form
 
     def docs_per_question(self) -> tuple[int, int]:
-        """Return the smallest and the largest number of variants of a question of this benchmark.
-
-        Example:
-            >>> {task.name: task.docs_per_question() for task in task_list()}["cora_truthfulqa"]
-            (8, 74)
-        """
+        """Return the smallest and the largest number of variants of a question of this benchmark."""
         fewest, most = self.benchmark.options
         counts = [self._variants(options) for options in range(fewest, most + 1)]
         return min(counts), max(counts)
@@ -89,12 +79,7 @@ class TaskFile:
 
 
 def task_list() -> list[TaskFile]:
-    """Return the tasks, sorted by name.
-
-    Example:
-        >>> [task.probe for task in task_list() if task.name == "cora_medqa_plus_mc"]
-        ['plus']
-    """
+    """Return the tasks, sorted by name."""
     files = [path for path in tasks_folder().glob("*/cora_*.yaml") if not path.parent.name.startswith("_")]
     return [_task_file(path) for path in sorted(files, key=lambda path: path.stem)]
 
@@ -117,12 +102,7 @@ def _task_file(path: Path) -> TaskFile:
 
 
 def benchmark(name: str, changes: Mapping[str, Any] | None = None, data_files: tuple[Any, ...] = ()) -> Benchmark:
-    """Return a benchmark of the package.
-
-    Example:
-        >>> benchmark("medqa").options, benchmark("global_mmlu", {"config": ("de",)}).name
-        ((5, 5), 'global_mmlu_de')
-    """
+    """Return a benchmark of the package."""
     given = _declaration(name)
     if changes is None:
         changes = {"config": tuple(given["configs"][:1])} if "configs" in given else {}

@@ -59,12 +59,7 @@ def line(value: object) -> str:
 
 
 def lines(value: object) -> tuple[str, ...]:
-    """Accept a text of one line or a list of such texts, and return a tuple.
-
-    Example:
-        >>> lines("test"), lines(["one", "two"])
-        (('test',), ('one', 'two'))
-    """
+    """Accept a text of one line or a list of such texts, and return a tuple."""
     if isinstance(value, str):
         return (line(value),)
     if not isinstance(value, list | tuple) or not value:
@@ -73,12 +68,7 @@ def lines(value: object) -> tuple[str, ...]:
 
 
 def texts(value: object) -> str | tuple[str, ...]:
-    """Accept a text or a list of at least two texts.
-
-    Example:
-        >>> texts("choices"), texts(["A", "B"])
-        ('choices', ('A', 'B'))
-    """
+    """Accept a text or a list of at least two texts."""
     if isinstance(value, str):
         return text(value)
     if not isinstance(value, list | tuple):

@@ -77,14 +77,7 @@ class Altered:
 
 
 def variants_of(question: Question | OpenQuestion, altered: Iterable[Altered]) -> list[Variant]:
-    """Complete the variants of a question with the fields that they share.
-
-    Example:
-        >>> question = Question("q1", "What is frozen water?", ("Ice", "Fog"), 0)
-        >>> (variant,) = variants_of(question, [Altered("swapped", [(1, "Fog"), (0, "Ice")], 0, "letter")])
-        >>> variant.choices, variant.printed, variant.variants
-        (('Fog', 'Ice'), (1, 0), 1)
-    """
+    """Complete the variants of a question with the fields that they share."""
     forms = list(altered)
     refers = refers_to_options(question.choices)
     variants = []

@@ -52,17 +52,6 @@ def find_letter(response: str, printed: Sequence[int], choices: Sequence[str], *
     option or an explicit correction ("Wait, ...") follows. Reasoning between marks, such as "<think>" and "</think>",
     does not count, nor does what follows a new question. In a refusal, or in a response that breaks off, an option that
     is only mentioned does not count.
-
-    Example:
-        >>> answer = find_letter("Sure! The correct answer is:\n\nB. Fog", [0, 4], ["Ice", "Fog"])
-        >>> answer.picked, answer.rule, answer.span
-        (4, 'a label', (30, 36))
-        >>> find_letter("B. Ice", [0, 4], ["Ice", "Fog"]).reason.value
-        'letter and text disagree'
-        >>> find_letter("It is fog.", [0, 4], ["Ice", "Fog"]).picked
-        4
-
-    Source: our own rules. `read_letter` applies those of the paper.
     """
     offset = start_of_answer(response)
     said = response[offset:]

@@ -83,10 +83,6 @@ def after_reasoning(response: str) -> str:
     """Return a response without its reasoning and without leading white space.
 
     Reasoning ends with the last closing mark, such as "</think>".
-
-    Example:
-        >>> after_reasoning("<think>Ice is water.</think> B. Ice")
-        'B. Ice'
     """
     return response[start_of_answer(response) :]
 
@@ -108,12 +104,7 @@ def start_of_answer(response: str) -> int:
 
 
 def without_later_reasoning(said: str) -> str:
-    """Drop the reasoning that begins within a response.
-
-    Example:
-        >>> without_later_reasoning("B. Ice <think>Is it?")
-        'B. Ice '
-    """
+    """Drop the reasoning that begins within a response."""
     opens = _OPENS.search(said)
     return said[: opens.start()] if opens and said[: opens.start()].strip() else said
 
@@ -130,12 +121,7 @@ def before_next_question(said: str) -> str:
 
 
 def is_reasoning(head: str) -> bool:
-    """Whether a response, without its finished reasoning, begins with reasoning that was cut off.
-
-    Example:
-        >>> is_reasoning("<think>Let me see"), is_reasoning("Let me see")
-        (True, False)
-    """
+    """Whether a response, without its finished reasoning, begins with reasoning that was cut off."""
     return _OPENS.match(head) is not None
 
 

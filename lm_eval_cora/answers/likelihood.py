@@ -17,17 +17,6 @@ def most_likely(loglikelihoods: Sequence[Any], printed: Sequence[int]) -> Answer
     If several letters have exactly the same log-likelihood, the first one is picked and the answer is marked as tied.
     This is common in bfloat16, which has eight bits of precision. Two letters of the same option (equal distractors)
     do not count as a tie.
-
-    Example:
-        >>> most_likely([-2.0, -0.5, -1.0], printed=[0, 4, 2]).picked
-        4
-        >>> answer = most_likely([-0.5, -0.5], printed=[0, 4])
-        >>> answer.picked, answer.tied
-        (0, True)
-        >>> most_likely([float("nan"), -0.5], printed=[0, 4]).reason.value
-        'no likelihood'
-
-    Source: the harness' own multiple choice tasks. Marking ties and rejecting NaN are our additions.
     """
     values = [_number(value) for value in loglikelihoods]
     if len(values) != len(printed) or any(map(isnan, values)):
@@ -39,25 +28,13 @@ def most_likely(loglikelihoods: Sequence[Any], printed: Sequence[int]) -> Answer
 
 
 def as_bytes(loglikelihoods: Sequence[Any]) -> bytes:
-    """Store log-likelihoods as 32-bit numbers, the precision of the models.
-
-    Example:
-        >>> as_bytes([-1.5, None]) == np.array([-1.5, nan], dtype=np.float32).tobytes()
-        True
-    """
+    """Store log-likelihoods as 32-bit numbers, the precision of the models."""
     with np.errstate(over="ignore"):  # a number that does not fit becomes infinite
         return np.array([_number(value) for value in loglikelihoods], dtype=np.float32).tobytes()
 
 
 def yes_or_no(loglikelihoods: Sequence[Any], printed: Sequence[int]) -> Answer:
-    """Compare the log-likelihoods of "yes" and "no".
-
-    Example:
-        >>> yes_or_no([-0.25, -1.5], printed=[4]).selected, yes_or_no([-1.5, -0.25], printed=[4]).selected
-        ((4,), ())
-
-    Source: REVAS, section 4 (option probability analysis).
-    """
+    """Compare the log-likelihoods of "yes" and "no"."""
     values = [_number(value) for value in loglikelihoods]
     if len(values) != 2 or any(map(isnan, values)):
         return Answer(reason=Reason.NO_LIKELIHOOD)

@@ -29,12 +29,7 @@ _YES = ("true", "True", "yes", "Yes", "correct", "Correct", "right", "Right")
 
 
 def values(text: str) -> list[tuple[str, int, int]] | None:
-    """Return the values of a text that looks like JSON and that are answers, with their places.
-
-    Example:
-        >>> values('{"explanation": "A is gas.", "final_answer": "B"}')
-        [('B', 46, 47)]
-    """
+    """Return the values of a text that looks like JSON and that are answers, with their places."""
     pairs = [*_PAIR.finditer(text), *_CALL.finditer(text)]
     if not pairs:
         return None

@@ -119,12 +119,7 @@ def _character(character: str) -> str:
 
 
 def plain(text: str) -> str:
-    r"""Return a text without markup, see `Plain`.
-
-    Example:
-        >>> plain(r"**Answer:** $\boxed{\text{B}}$  *Fog*")
-        'Answer: answer: B Fog'
-    """
+    r"""Return a text without markup, see `Plain`."""
     return Plain(text).text
 
 

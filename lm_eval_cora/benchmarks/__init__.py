@@ -220,12 +220,7 @@ def _listed(columns: Iterable[object]) -> str:
 
 
 def count_left_out(left_out: Iterable[LeftOut]) -> str:
-    """Count the rows left out by kind of defect, the most frequent first, with the first few places of each kind.
-
-    Example:
-        >>> count_left_out([LeftOut("row 4", "empty stem", ""), LeftOut("row 9", "empty stem", "")])
-        '2 with empty stem (row 4, row 9)'
-    """
+    """Count the rows left out by kind of defect, the most frequent first, with the first few places of each kind."""
     by_reason: dict[str, list[str]] = {}
     for row in left_out:
         by_reason.setdefault(row.reason, []).append(row.where)

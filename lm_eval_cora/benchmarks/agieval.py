@@ -36,13 +36,6 @@ def to_question(row: Row, default_id: str) -> Question:
     r"""Convert a row to a question.
 
     `query` contains the passage, the question and, again, the options. `gold` is a list with one index.
-
-    Example:
-        >>> query = "Ice floats.Q: What does ice do? Answer Choices: (A)A fall (B)Floats\nA: Among A through B, ..."
-        >>> row = {"query": query, "choices": ["(A)A fall", "(B)Floats"], "gold": [1], "subset": "lsat-rc"}
-        >>> question = to_question(row, "lsat-rc-test-0")
-        >>> question.stem, question.choices, question.category
-        ('Ice floats.\nWhat does ice do?', ('A fall', 'Floats'), 'lsat-rc')
     """
     printed = read_options(row["choices"]).texts
     gold = parse_cell(row["gold"])
@@ -74,12 +67,6 @@ def subset_of(source: str, row: Row) -> str:
     """Return the subset of a row, from its column `subset` or else from the name of the dataset or file.
 
     Ids, categories and exemplars depend on the subset.
-
-    Example:
-        >>> subset_of("hails/agieval-sat-en", {}), subset_of("copies/lsat-ar/test.parquet", {})
-        ('sat-en', 'lsat-ar')
-        >>> subset_of("mine.jsonl", {"subset": "aqua-rat"})
-        'aqua-rat'
     """
     named = [subset for subset in SUBSETS if subset in source]
     subset = row.get("subset") or max(named, key=source.rfind, default="")

@@ -36,12 +36,7 @@ class Options(NamedTuple):
 
 
 def parse_cell(cell: Any) -> Any:
-    """Parse a cell that contains JSON or a Python literal, as csv files do. Return any other cell unchanged.
-
-    Example:
-        >>> parse_cell('["Ice", "Fog"]'), parse_cell("['Ice' 'Fog']"), parse_cell("Ice, Fog"), parse_cell(None)
-        (['Ice', 'Fog'], ['Ice', 'Fog'], 'Ice, Fog', None)
-    """
+    """Parse a cell that contains JSON or a Python literal, as csv files do. Return any other cell unchanged."""
     if not isinstance(cell, str):
         return cell
     with suppress(ValueError, RecursionError):
@@ -60,16 +55,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def read_options(cell: Any, separator: str | None = None) -> Options:
-    """Read the options from one cell.
-
-    Example:
-        >>> read_options({"A": "Ice", "B": "Fog"})
-        Options(texts=['Ice', 'Fog'], labels=['A', 'B'])
-        >>> read_options([{"key": "A", "value": "Ice"}, {"key": "B", "value": "Fog"}])
-        Options(texts=['Ice', 'Fog'], labels=['A', 'B'])
-        >>> read_options("Ice | Fog", "|").texts
-        ['Ice', 'Fog']
-    """
+    """Read the options from one cell."""
     if separator is not None and isinstance(cell, str):
         return Options([part.strip() for part in cell.split(separator)])
     value = parse_cell(cell)
@@ -124,12 +110,7 @@ def _is_list(value: object) -> bool:
 
 
 def option_text(option: object) -> str:
-    """Return an option as text. Numbers are converted.
-
-    Example:
-        >>> option_text("Ice"), option_text(2.5)
-        ('Ice', '2.5')
-    """
+    """Return an option as text. Numbers are converted."""
     if isinstance(option, str):
         if not option.strip():
             raise UnusableQuestion("an empty option")

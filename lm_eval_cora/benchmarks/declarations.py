@@ -81,17 +81,7 @@ _ALWAYS_OPEN = ("revision",)
 
 
 def declared(given: Any, changes: Mapping[str, Any] | None = None, data_files: tuple[Any, ...] = ()) -> Benchmark:
-    """Create a benchmark from its declaration.
-
-    Example:
-        >>> riddles = declared({"hub": "somebody/riddles", "split": "test", "question": "riddle"})
-        >>> riddles.name, riddles.source.split
-        ('riddles', 'test')
-        >>> declared({"hub": "somebody/riddles", "spilt": "test"})
-        Traceback (most recent call last):
-        ...
-        lm_eval_cora.errors.UserError: benchmark: unknown key 'spilt'. Did you mean 'split'?
-    """
+    """Create a benchmark from its declaration."""
     keys = _checked(given)
     changes = dict(changes or {})
     is_open = keys.pop("open", False)

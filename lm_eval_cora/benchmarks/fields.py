@@ -49,11 +49,6 @@ class Field:
     Attributes:
         text: A column, a path such as `choices.text`, or a Jinja template. In a template each column is a variable,
             and `row` is the whole row. The value of a template with a single expression keeps its type.
-
-    Example:
-        >>> row = {"stem": "Frozen?", "choices": {"text": ["Ice", "Fog"]}}
-        >>> [Field(text).getter(row.keys())(row) for text in ("Stem", "choices.text", "Q: {{ stem }}")]
-        ['Frozen?', ['Ice', 'Fog'], 'Q: Frozen?']
     """
 
     text: str
@@ -99,12 +94,7 @@ class Field:
 
 
 def find_column(name: str, columns: Any) -> str | None:
-    """Find a column by name: an exact match, or else the only match if case and outer white space are ignored.
-
-    Example:
-        >>> find_column("answer", ["Question", " Answer"]), find_column("answer", ["Answer", "ANSWER"])
-        (' Answer', None)
-    """
+    """Find a column by name: an exact match, or else the only match if case and outer white space are ignored."""
     if name in columns:
         return name
     alike = [column for column in columns if isinstance(column, str) and _plain(column) == _plain(name)]

@@ -61,15 +61,7 @@ def read_rows(source: Any) -> Iterator[LocatedRow]:
 
 
 def source_name(source: Any) -> str:
-    """Name a source: a file by its name without the suffix, a table by its kind.
-
-    Example:
-        >>> source_name("~/exams/anatomy.2024.jsonl")
-        'anatomy.2024'
-        >>> import pandas
-        >>> source_name(pandas.DataFrame())
-        'DataFrame'
-    """
+    """Name a source: a file by its name without the suffix, a table by its kind."""
     if isinstance(source, (str, os.PathLike)):
         return Path(source).stem
     if _is(source, "pandas", "DataFrame"):

@@ -34,18 +34,6 @@ def parse_literal(text: str) -> Any:
 
     No code is executed. Arrays become lists, and nan becomes None. numpy prints spaces between the items of an array.
     This function treats them as separators, whereas Python's parser would concatenate the texts.
-
-    Example:
-        >>> parse_literal("{'A': 'Ice', 'B': nan}")
-        {'A': 'Ice', 'B': None}
-        >>> parse_literal("['Ice' 'Fog'\n 'Dew']")
-        ['Ice', 'Fog', 'Dew']
-        >>> parse_literal("{'text': array(['Ice', 'Fog'], dtype=object)}")
-        {'text': ['Ice', 'Fog']}
-        >>> parse_literal("[0 1 ... 998 999]")
-        Traceback (most recent call last):
-        ...
-        ValueError: numpy shortened the list: '...' replaces items that the text does not contain
     """
     text = text.strip()
     if text[:1] not in _OPENING or "\0" in text:

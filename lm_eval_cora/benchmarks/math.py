@@ -31,25 +31,14 @@ for the arithmetic series.
 
 
 def to_question(row: Row, default_id: str) -> OpenQuestion:
-    r"""Convert a row to a question. Its category is the level.
-
-    Example:
-        >>> row = {"problem": "Solve $x^2 = x$.", "level": "Level 1", "type": "Algebra"}
-        >>> to_question({**row, "solution": r"$x$ is $\boxed{0}$ or $\boxed{1}$."}, "").answer
-        '0, 1'
-    """
+    r"""Convert a row to a question. Its category is the level."""
     return OpenQuestion(
         id=default_id, stem=row["problem"], answer=_answer(row["problem"], row["solution"]), category=row["level"] or ""
     )
 
 
 def subject_of(name: str, row: Row) -> str:
-    """Return the subject of a row, spelled as its configuration on the Hub.
-
-    Example:
-        >>> subject_of("", {"type": "Counting & Probability"})
-        'counting_and_probability'
-    """
+    """Return the subject of a row, spelled as its configuration on the Hub."""
     return str(row.get("type")).lower().replace("&", "and").replace(" ", "_")
 
 

@@ -20,12 +20,7 @@ Rule = tuple[re.Pattern[str], "str | Callable[[re.Match[str]], str]"]
 
 
 def repaired(text: Any, rules: Sequence[Rule]) -> Any:
-    r"""Apply the rules in order. Values that are not text are returned unchanged.
-
-    Example:
-        >>> repaired('"a ""coe\ufb03cient"" of one"', [CSV_QUOTING, LIGATURES])
-        'a "coefficient" of one'
-    """
+    r"""Apply the rules in order. Values that are not text are returned unchanged."""
     if isinstance(text, str):
         for pattern, replacement in rules:
             text = pattern.sub(replacement, text)
@@ -63,12 +58,6 @@ def without_own_letters(options: Sequence[Any]) -> tuple[Any, ...]:
 
     Capital letters are removed if each option starts with its own letter, because "B. F. Skinner" is a name. Otherwise
     small letters are removed from any option that starts with its own letter.
-
-    Example:
-        >>> without_own_letters(["A. Ice", "B. Fog"]), without_own_letters(["A. Smith", "Jones"])
-        (('Ice', 'Fog'), ('A. Smith', 'Jones'))
-        >>> without_own_letters(["Ice", "b) Fog"])
-        ('Ice', 'Fog')
     """
     if not all(isinstance(option, str) for option in options):
         return tuple(options)
@@ -212,13 +201,7 @@ REPAIRS: dict[str, Repair] = {
 
 
 class Repairer:
-    """Applies several repairs, in the given order.
-
-    Example:
-        >>> repairer = Repairer(["doubled_quotes", "own_letters"])
-        >>> repairer.stem('""Why?""'), repairer.options(["A. Ice", "B. Fog"])
-        ('"Why?"', ('Ice', 'Fog'))
-    """
+    """Applies several repairs, in the given order."""
 
     def __init__(self, names: Iterable[str]) -> None:
         repairs = [REPAIRS[name] for name in names]

@@ -63,11 +63,6 @@ def meanings(answer: Any, draft: Draft, first: int = 0) -> Meanings:
     """Return every option that an answer may mean.
 
     Case and the punctuation in "(C)" and "C." are ignored. A number may be a float without a fractional part.
-
-    Example:
-        >>> draft = Draft("q", "?", ("1", "2", "Ice"), None, None, None, "", "row 0")
-        >>> meanings("1", draft), meanings("(c)", draft), meanings(2.0, draft), meanings([0, 0, 1], draft)
-        ({'index': 1, 'text': 0}, {'letter': 2}, {'index': 2, 'text': 1}, {'index': 2})
     """
     options, labels = draft.options, draft.labels
     answer = parse_cell(answer) if isinstance(answer, str) and answer[:1] in "[{" else answer

@@ -14,16 +14,7 @@ _FOLDERS = ("_forms", "_benchmarks", "_probes")
 
 
 def fragment(name: str) -> Path:
-    """Return the path of a fragment of this package.
-
-    Example:
-        >>> fragment("generate").relative_to(tasks_folder()).as_posix()
-        '_forms/generate.yaml'
-        >>> fragment("divergant")
-        Traceback (most recent call last):
-        ...
-        KeyError: "!cora: unknown fragment 'divergant'. Did you mean 'divergent'?"
-    """
+    """Return the path of a fragment of this package."""
     paths = {path.stem: path for folder in _FOLDERS for path in sorted((tasks_folder() / folder).glob("*.yaml"))}
     if name not in paths:
         meant = did_you_mean(name, paths) or f" The fragments are: {', '.join(paths)}"

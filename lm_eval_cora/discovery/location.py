@@ -36,12 +36,6 @@ def with_tasks_folder(folders: Iterable[str | Path]) -> list[str | Path]:
     """Put our folder before the folders that the harness searches for task files.
 
     In the harness, later folders override earlier ones. A user's task therefore overrides our task of the same name.
-
-    Example:
-        >>> with_tasks_folder(["mine"]) == [tasks_folder(), "mine"]
-        True
-        >>> with_tasks_folder([tasks_folder()]) == [tasks_folder()]
-        True
     """
     # The harness warns about each task that it finds twice, so our folder is never given beside one that contains it.
     folder, given = tasks_folder(), list(folders)

@@ -160,10 +160,5 @@ def _date(run: Run) -> str:
 
 
 def _digits(value: float) -> float:
-    """Round to six significant digits.
-
-    Example:
-        >>> _digits(0.16000000000000003)
-        0.16
-    """
+    """Round to six significant digits."""
     return float(f"{value:.6g}")

@@ -107,16 +107,7 @@ def check_one_model(runs: Sequence[Run], file_format: str) -> None:
 
 
 def model_args(arguments: Any) -> dict[str, Any]:
-    """Select the arguments of a back end that cannot contain secrets, and shorten paths to their last part.
-
-    Example:
-        >>> model_args("pretrained=org/name,dtype=bfloat16,api_key=hush")
-        {'pretrained': 'org/name', 'dtype': 'bfloat16'}
-        >>> model_args({"pretrained": "/home/me/checkpoint-5", "dtype": "auto"})
-        {'pretrained': 'checkpoint-5', 'dtype': 'auto'}
-        >>> model_args(None)
-        {}
-    """
+    """Select the arguments of a back end that cannot contain secrets, and shorten paths to their last part."""
     if isinstance(arguments, str):
         pairs = (part.partition("=") for part in arguments.split(","))
         arguments = {name.strip(): value for name, equals, value in pairs if equals}

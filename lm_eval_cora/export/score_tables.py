@@ -87,11 +87,6 @@ def _cell(cell: Cell) -> str:
 
 
 def escaped(text: str) -> str:
-    r"""Escape the characters that LaTeX would interpret, and put the text on one line.
-
-    Example:
-        >>> print(escaped("50% of a_b"))
-        50\% of a\_b
-    """
+    r"""Escape the characters that LaTeX would interpret, and put the text on one line."""
     line = " ".join("".join(c if c.isprintable() or c.isspace() else "\ufffd" for c in text).split())
     return "".join(_ESCAPED.get(character, character) for character in line)

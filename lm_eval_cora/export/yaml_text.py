@@ -28,13 +28,6 @@ def as_yaml(value: Any) -> str:
     """Write a value as YAML with every text in double quotes, except keys.
 
     PyYAML writes YAML 1.1 and the Hub reads YAML 1.2. They disagree whether texts such as `08` and `1e3` are numbers.
-
-    Example:
-        >>> print(as_yaml([{"dataset": {"id": "org/name", "task_id": "1e3"}, "value": 0.5}]), end="")
-        - dataset:
-            id: "org/name"
-            task_id: "1e3"
-          value: 0.5
     """
     # An unlimited width keeps each text on one line.
     return str(yaml.dump(_quoted(value), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=float("inf")))
@@ -49,10 +42,5 @@ def _quoted(value: Any) -> Any:
 
 
 def on_one_line(text: str) -> str:
-    r"""Remove line breaks, control characters and lone surrogates from a text.
-
-    Example:
-        >>> on_one_line("a\nb\x1b[0m \ud800")
-        'a b�[0m �'
-    """
+    r"""Remove line breaks, control characters and lone surrogates from a text."""
     return " ".join("".join(c if c.isprintable() or c.isspace() else "\ufffd" for c in text).split())

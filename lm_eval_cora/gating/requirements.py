@@ -92,12 +92,7 @@ class Policy:
 
 
 def parse_requirement(text: str, where: str = "--require") -> Requirement:
-    """Parse `[TASK:]METRIC>=NUMBER` or `[TASK:]METRIC<=NUMBER`.
-
-    Example:
-        >>> parse_requirement("cora_medqa:bmca@1.0>=0.3")
-        Requirement(metric='bmca@1.0', direction='>=', bound=0.3, task='cora_medqa')
-    """
+    """Parse `[TASK:]METRIC>=NUMBER` or `[TASK:]METRIC<=NUMBER`."""
     task, found, number = _parsed(text, _REQUIREMENT)
     if found is None:
         raise UserError(
@@ -107,12 +102,7 @@ def parse_requirement(text: str, where: str = "--require") -> Requirement:
 
 
 def parse_no_worse(text: str, where: str = "--no-worse") -> NoWorse:
-    """Parse `[TASK:]METRIC:MARGIN`.
-
-    Example:
-        >>> parse_no_worse("cora:0.02")
-        NoWorse(metric='cora', margin=0.02, task='')
-    """
+    """Parse `[TASK:]METRIC:MARGIN`."""
     task, found, number = _parsed(text, _NO_WORSE)
     if found is None or number < 0:
         raise UserError(
@@ -148,16 +138,7 @@ def policy_of(require: Sequence[str], no_worse: Sequence[str]) -> Policy:
 
 
 def read_policy(path: Path) -> Policy:
-    r"""Read a policy from a YAML file with the lists `require` and `no_worse`.
-
-    Example:
-        >>> from tempfile import TemporaryDirectory
-        >>> with TemporaryDirectory() as folder:
-        ...     path = Path(folder) / "gate.yaml"
-        ...     _ = path.write_text("require:\n  - cora >= 0.45\n")
-        ...     [str(requirement) for requirement in read_policy(path).require]
-        ['cora >= 0.45']
-    """
+    r"""Read a policy from a YAML file with the lists `require` and `no_worse`."""
     given = _load(path)
     expected = f"expected {' and '.join(_KEYS)}, each with a list of texts"
     if not isinstance(given, dict):

@@ -95,24 +95,14 @@ def remarks(verdicts: Iterable[Verdict]) -> list[str]:
 
 
 def overall(verdicts: Iterable[Verdict]) -> Outcome:
-    """The outcome of a gate: fail if a requirement fails, else undecided if one is, else pass.
-
-    Example:
-        >>> overall([])
-        'pass'
-    """
+    """The outcome of a gate: fail if a requirement fails, else undecided if one is, else pass."""
     outcomes = {verdict.outcome for verdict in verdicts}
     order: tuple[Outcome, ...] = ("fail", "undecided", "pass")
     return next((outcome for outcome in order if outcome in outcomes), "pass")
 
 
 def decide(low: float, high: float, bound: float) -> Outcome:
-    """Decide whether a value is at least a bound, by its interval.
-
-    Example:
-        >>> decide(0.5, 0.7, 0.45), decide(0.3, 0.4, 0.45), decide(0.4, 0.5, 0.45)
-        ('pass', 'fail', 'undecided')
-    """
+    """Decide whether a value is at least a bound, by its interval."""
     if low >= bound:
         return "pass"
     return "fail" if high < bound else "undecided"

@@ -85,12 +85,7 @@ class AskingLM(ForwardingLM):
         return not (self.stop is None and self.budget is None and self.target is None)
 
     def settings(self) -> dict[str, object]:
-        """The options that decide which requests are sent, for the signature.
-
-        Example:
-            >>> AskingLM(None, "exact", budget=1000).settings()
-            {'stop': 'exact', 'budget': 1000}
-        """
+        """The options that decide which requests are sent, for the signature."""
         given = {"stop": self.stop, "budget": self.budget, "target-stderr": self.target, "target": self.whole}
         return {name: value for name, value in given.items() if value is not None}
 
@@ -101,12 +96,7 @@ class AskingLM(ForwardingLM):
 
     @property
     def described(self) -> str:
-        """The options that decide how often the model is called, as on the command line.
-
-        Example:
-            >>> AskingLM(None, "exact", limits=(32, 512)).described
-            '--stop exact --max_gen_toks 32,512'
-        """
+        """The options that decide how often the model is called, as on the command line."""
         limits = [f"--max_gen_toks {','.join(map(str, self.limits))}"] if len(self.limits) > 1 else []
         return " ".join([*(f"--{name} {value}" for name, value in self.settings().items()), *limits])
 

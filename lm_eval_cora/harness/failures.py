@@ -89,12 +89,7 @@ class FailureCount:
         self.gave_up |= self._attempts >= _HOPELESS and now - self._since >= patience
 
     def describe(self) -> str:
-        """Describe the failures in one sentence.
-
-        Example:
-            >>> FailureCount(answered=95, failed=Counter({"status 500": 5}), said="out of memory").describe()
-            '5.0% of the requests failed: status 500 (5 of 100). The server said: out of memory'
-        """
+        """Describe the failures in one sentence."""
         total = self.answered + self.failed.total()
         kinds = ", ".join(f"{kind} ({count:,} of {total:,})" for kind, count in self.failed.most_common())
         unsent = f"; {self.unsent:,} more were not sent" if self.unsent else ""
@@ -133,12 +128,7 @@ def status_of(error: BaseException) -> int | None:
 
 
 def kind_of(error: BaseException) -> tuple[str, bool]:
-    """Classify an error from sending a request.
-
-    Example:
-        >>> kind_of(TimeoutError()), kind_of(ConnectionRefusedError()), kind_of(AssertionError())
-        (('a timeout', True), ('no connection to the server', True), ('', False))
-    """
+    """Classify an error from sending a request."""
     if isinstance(error, AssertionError | NotImplementedError):  # the harness refuses to send it
         return "", False
     if isinstance(error, NoChoicesError):

@@ -27,12 +27,7 @@ def describe_cost(
     ranks: int = 1,
     rate: float | None = None,
 ) -> str:
-    """Describe the cost of a task: questions, variants if each is several requests, requests and prompt tokens.
-
-    Example:
-        >>> describe_cost([({"question_id": "q1"}, "Question: ...", 1)])
-        '1 question, 1 request, about 3 prompt tokens'
-    """
+    """Describe the cost of a task: questions, variants if each is several requests, requests and prompt tokens."""
     questions: set[str] = set()
     variants = answers = size = 0
     for doc, prompt, scored in asked:

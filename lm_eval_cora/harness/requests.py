@@ -32,13 +32,7 @@ def chosen_docs(
     world_size: int = 1,
     **_: Any,
 ) -> list[int]:
-    """Select the questions that --limit and --samples ask for, over all ranks, with all their variants.
-
-    Example:
-        >>> docs = [{"question_id": question} for question in "aabb"]
-        >>> chosen_docs("cora_demo", docs, limit=1), chosen_docs("cora_demo", docs, samples=[1])
-        ([0, 1], [2, 3])
-    """
+    """Select the questions that --limit and --samples ask for, over all ranks, with all their variants."""
     questions = list(dict.fromkeys(doc["question_id"] for doc in docs))
     if limit is not None and not 0 < limit < inf:
         raise UserError(

@@ -73,12 +73,7 @@ def _escaped(value: object) -> str:
 
 
 def in_signature(name: str, value: object) -> str:
-    """Write an option for the signature: a file without its folder, a table in memory as its type.
-
-    Example:
-        >>> in_signature("data_files", ("/home/me/one.csv", "two.csv")), in_signature("seed", 1)
-        ('one.csv,two.csv', '1')
-    """
+    """Write an option for the signature: a file without its folder, a table in memory as its type."""
     items = value if isinstance(value, tuple) else (value,)
     return ",".join(_file_name(item) if name in ("data_files", "templates") else str(item) for item in items)
 
@@ -102,11 +97,6 @@ def questions_digest(rows: Iterable[Mapping[str, object]]) -> str:
     """Digest of questions: 8 hexadecimal digits, independent of the order of the rows.
 
     A row without an id gets its number as the id, so for such files the order matters.
-
-    Example:
-        >>> rows = [{"id": "q1", "answer": 0}, {"id": "q2", "answer": 1}]
-        >>> questions_digest(rows) == questions_digest(reversed(rows)), questions_digest(rows[:1])
-        (True, '871f1d04')
     """
     digests = sorted(blake2b(json.dumps(row, sort_keys=True).encode(), digest_size=16).digest() for row in rows)
     return blake2b(b"".join(digests), digest_size=4).hexdigest()

@@ -18,14 +18,7 @@ CHECKER = EquivalenceChecker()
 
 
 def score_response(doc: Doc, results: Sequence[Any], reader: Reader = "flexible") -> Record:
-    """Read a response and return its Record.
-
-    Example:
-        >>> doc = {"question_id": "q1", "kind": "x", "ordinal": 1, "original": False, "variants": 8, "category": ""}
-        >>> doc |= {"ask": "letter", "printed": [1, 0], "choices": ["Ice", "Water"], "answer": 0}
-        >>> score_response(doc, ["B. Water"]).correct
-        True
-    """
+    """Read a response and return its Record."""
     return read_response(doc, results, CHECKER.verdict, reader=reader)
 
 
@@ -50,14 +43,6 @@ def spread(record: Record, keys: Sequence[str]) -> SampleRow:
     else `sc@original`) is the identity of the option that was picked, or yes or no, `invalid` is the reason, and `ties`
     marks a tie. The samples file also gets the `rule` that read the answer, `cut_off` if the token limit ended the
     response, `opened` if it begins inside reasoning, and what `came` instead of text.
-
-    Example:
-        >>> record = Record("q1", 8, 0, "original", printed=(0, 1), answer=0, picked=1)
-        >>> row = spread(record, metric_keys(["acc", "cora"]))
-        >>> {key: str(value) for key, value in row.items()}
-        {'acc': '0.0', 'acc_stderr': '', 'cora': '', 'cora_stderr': ''}
-        >>> {**{"doc_id": 0}, **row}
-        {'doc_id': 0, 'acc': 0.0}
     """
     said = "consistency_rate" if "consistency_rate" in keys else "sc@original"
     empty = RecordCell(record)

@@ -84,12 +84,7 @@ def entry_of(run: Run, date: str) -> Entry:
 
 
 def settings_of(signature: str, data: Data, reader: str | None, *, is_two_phase: bool) -> dict[str, str]:
-    """How the questions of a run were asked and its responses read. Runs with other settings are not comparable.
-
-    Example:
-        >>> settings_of("cora|task:cora_demo@3|shots:0|n:25x20|v1", Data("demo", "1a2b"), "strict", is_two_phase=False)
-        {'task': 'cora_demo@3', 'shots': '0', 'reader': 'strict'}
-    """
+    """How the questions of a run were asked and its responses read. Runs with other settings are not comparable."""
     found = how_asked(signature, known_data=bool(data.digest))
     if is_two_phase:
         found["target"] = signature_parts(signature)["target"]

@@ -24,14 +24,6 @@ def bootstrap(statistics: Callable[[list[Floats]], Floats], strata: Sequence[int
 
     Use it only for statistics without a closed-form standard error, such as a minimum. Drawing takes most of the time,
     so compute several statistics of the same questions in one call.
-
-    Example:
-        >>> values = np.array([[0.0], [1.0], [0.0], [1.0]])
-        >>> (error,) = bootstrap(lambda weights: weights[0] @ values / 3, [4]).std(axis=0, ddof=1)
-        >>> bool(0.27 < error < 0.3)
-        True
-
-    Source: Rao and Wu 1988 (n - 1 draws from each stratum).
     """
     step = max(1, _DRAWS_AT_A_TIME // max(1, sum(strata)))
     if len(strata) == 1 and step >= REPLICATES:

@@ -118,12 +118,6 @@ def compute(entry: Entry, table: ResponseTable, *, whole: bool = False) -> Any:
     """Compute the metric of an entry, without the variants that the entry leaves out.
 
     If variants were skipped, the metric is undefined unless all possible answers to them give the same value.
-
-    Example:
-        >>> from lm_eval_cora.metrics import acc
-        >>> table = ResponseTable.from_hits([[1, 0]])
-        >>> compute({"metric": "acc_of_others", "aggregation": acc, "without": "original"}, table).value
-        0.0
     """
     if whole:
         if not is_estimated(entry) or table.original_correct is None:

@@ -94,12 +94,7 @@ UNDEFINED = Estimate(nan, nan)
 
 
 def for_json(result: Any) -> Any:
-    """Convert Estimates to mappings for JSON, and undefined numbers to None.
-
-    Example:
-        >>> for_json({"acc": Estimate(0.5, float("nan"))})
-        {'acc': {'value': 0.5, 'stderr': None, 'low': None, 'high': None}}
-    """
+    """Convert Estimates to mappings for JSON, and undefined numbers to None."""
     if isinstance(result, Estimate):
         numbers = (result.value, result.stderr, *result.interval)
         return dict(zip(("value", "stderr", "low", "high"), map(for_json, numbers), strict=True))
@@ -109,25 +104,13 @@ def for_json(result: Any) -> Any:
 
 
 def mean_of(values: Floats, members: Bools | None = None, *, between: tuple[float, float] = (0.0, 1.0)) -> Estimate:
-    """Mean of one value per question, with standard error sd / sqrt(N) (sd with ddof 1).
-
-    Example:
-        >>> mean_of(np.array([1.0, 0.0, 1.0, 0.0])).value
-        0.5
-        >>> mean_of(np.array([]))
-        Estimate(value=nan, stderr=nan)
-    """
+    """Mean of one value per question, with standard error sd / sqrt(N) (sd with ddof 1)."""
     inside = np.ones(len(values)) if members is None else members.astype(np.float64)
     return ratio_of(np.where(inside > 0, values, 0.0), inside, between=between)
 
 
 def share_of(hits: Bools, members: Bools | None = None, *, is_fixed: bool = False) -> Estimate:
-    """Share of questions for which something is true.
-
-    Example:
-        >>> share_of(np.array([True, False, True, True])).value
-        0.75
-    """
+    """Share of questions for which something is true."""
     share = mean_of(hits.astype(np.float64), members)
     if is_fixed and not isnan(share.stderr):
         return replace(share, stderr=0.0, ends=(share.value, share.value))
@@ -146,12 +129,6 @@ def ratio_of(
     If each question counts once, with 0 or 1, this is a share of questions: the estimate has their outcomes. With n
     questions in the subset, the standard error is sqrt(n / (n - 1) * sum (k_i - R m_i)^2) / sum m_i (delta
     method). It is nan if n is below 2.
-
-    Example:
-        >>> ratio_of(np.array([1.0, 3.0]), np.array([4.0, 4.0])).value
-        0.5
-
-    Source: the ratio estimator, as in Cochran, Sampling Techniques, chapter 6.
     """
     total = wholes.sum()
     if not total:
@@ -184,12 +161,6 @@ def product_of(first: Floats, second: Floats, *, value: float | None = None) -> 
         E[l^2] / N + 2 E[l u v] / N^2 + (E[u^2 v^2] - E[u v]^2 + (N - 1) (E[u^2] E[v^2] + E[u v]^2)) / N^3.
 
     The last part is all that is left where the influences are 0.
-
-    Example:
-        >>> product_of(np.array([1.0, 0.0]), np.array([1.0, 0.0])).value
-        0.25
-
-    Source: Goodman 1960, the variance of a product; moments of multinomial samples.
     """
     if not len(first):
         return UNDEFINED
@@ -239,10 +210,6 @@ def standard_error(influence: Floats, bends: Sequence[Bend] = ()) -> float:
 
     For a mean, the influence of a question is its value. For a function of means, it is the value times the gradient.
     Products of means add their parts of second order, see `product_of`.
-
-    Example:
-        >>> standard_error(np.array([0.0, 2.0]))
-        1.0
     """
     count = len(influence)
     if count < 2:

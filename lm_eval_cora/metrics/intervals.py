@@ -14,14 +14,7 @@ _HALVINGS = 50
 
 
 def wilson(successes: float, trials: float, z: float = IN_95_PERCENT) -> tuple[float, float]:
-    """Wilson's interval of a share: all p with |s / n - p| <= z sqrt(p (1 - p) / n).
-
-    Example:
-        >>> [round(end, 4) for end in wilson(0, 40)]
-        [0.0, 0.0876]
-
-    Source: Wilson 1927.
-    """
+    """Wilson's interval of a share: all p with |s / n - p| <= z sqrt(p (1 - p) / n)."""
     share, square = successes / trials, z * z / trials
     middle = (share + square / 2) / (1 + square)
     half = z * sqrt(share * (1 - share) / trials + square / trials / 4) / (1 + square)
@@ -33,12 +26,6 @@ def clopper_pearson(successes: float, trials: float, tail: float = 0.025) -> tup
 
     The lower end is the p with P(X >= s) = tail, the upper end the p with P(X <= s) = tail, where X is binomial with n
     trials and probability p.
-
-    Example:
-        >>> [round(end, 4) for end in clopper_pearson(0, 40)]
-        [0.0, 0.0881]
-
-    Source: Clopper and Pearson 1934.
     """
     from scipy.special import betaincinv  # importing scipy takes time; see metrics.paired
 
@@ -48,14 +35,7 @@ def clopper_pearson(successes: float, trials: float, tail: float = 0.025) -> tup
 
 
 def trials_with_error(share: float, error: float) -> float:
-    """Number of trials whose share of successes has a given standard error: p (1 - p) / error^2.
-
-    Example:
-        >>> round(trials_with_error(0.5, 0.05))
-        100
-
-    Source: the effective sample size of Korn and Graubard 1998.
-    """
+    """Number of trials whose share of successes has a given standard error: p (1 - p) / error^2."""
     root = sqrt(share * (1 - share)) / max(error, 1 / _MOST_TRIALS)
     return max(1 / _MOST_TRIALS, min(root * root, _MOST_TRIALS))
 
@@ -63,14 +43,7 @@ def trials_with_error(share: float, error: float) -> float:
 def bounded(
     value: float, error: float, between: tuple[float, float] = (0.0, 1.0), z: float = IN_95_PERCENT
 ) -> tuple[float, float]:
-    """Interval of a mean with a known range: Wilson's, with the number of trials that has the same error.
-
-    Example:
-        >>> [round(end, 3) for end in bounded(0.98, 0.02)]  # as 49 of 50 successes
-        [0.894, 0.997]
-
-    Source: Wilson 1927, with the effective sample size of Korn and Graubard 1998.
-    """
+    """Interval of a mean with a known range: Wilson's, with the number of trials that has the same error."""
     low, high = between
     size = high - low
     share = (value - low) / size if isfinite(size) and size else 0.0
@@ -88,12 +61,6 @@ def unvaried(
 
     Other questions may differ. Their share is at most w = z^2 / (N + z^2), the upper end of Wilson's interval for 0 of
     N, and each may have the lowest or the highest value.
-
-    Example:
-        >>> [round(end, 4) for end in unvaried(1.0, 40)], [round(end, 4) for end in unvaried(0.0, 40, (-1, 1))]
-        ([0.9124, 1.0], [-0.0876, 0.0876])
-
-    Source: Wilson 1927.
     """
     rare = z * z / (questions + z * z)
     low, high = value - rare * (value - between[0]), value + rare * (between[1] - value)
@@ -105,12 +72,6 @@ def tango(lost: float, gained: float, questions: float, z: float = IN_95_PERCENT
 
     A difference d is inside if |gained - lost - N d| <= z sqrt(N (2 q + d - d^2)). Here q is the probability of a loss
     that is the most likely one if the difference is d.
-
-    Example:
-        >>> [round(end, 4) for end in tango(lost=0, gained=0, questions=40)]
-        [-0.0876, 0.0876]
-
-    Source: Tango 1998, eq. 18 to 21.
     """
 
     def is_outside(difference: float) -> bool:

@@ -32,12 +32,7 @@ Stratum = Sequence[Ints]
 
 
 def kinds_of(table: ResponseTable, *, positions: bool = False) -> Kinds:
-    """The contributions of the questions of a table.
-
-    Example:
-        >>> kinds_of(ResponseTable.from_hits([[1, 1, 0], [1, 0, 0]])).deviations.tolist()
-        [[1.0, 0.5], [1.0, 0.0]]
-    """
+    """The contributions of the questions of a table."""
     means, present = means_by_question(table, table.correct)
     baseline = means.sum(axis=1) / present.sum(axis=1) if positions else np.zeros(len(means))
     return Kinds(baseline, (means - baseline[:, None]) * present, present)
@@ -68,11 +63,6 @@ def strata_of(table: ResponseTable, *, macro: bool) -> list[Stratum]:
 
     The variation of a category with a single question is unknown, so all such categories are pooled. If there is only
     one, it is pooled with the smallest other category.
-
-    Example:
-        >>> table = ResponseTable.from_hits([[1], [0]])
-        >>> [[category.tolist() for category in stratum] for stratum in strata_of(table, macro=True)]
-        [[[0, 1]]]
     """
     if not macro:
         return [[np.arange(len(table.sizes))]]
@@ -84,12 +74,7 @@ def strata_of(table: ResponseTable, *, macro: bool) -> list[Stratum]:
 
 
 def note_on_small_categories(table: ResponseTable) -> str:
-    """Say that the variation of categories with a single question is pooled; empty if there are none.
-
-    Example:
-        >>> note_on_small_categories(ResponseTable.from_hits([[1], [0]]))
-        ''
-    """
+    """Say that the variation of categories with a single question is pooled; empty if there are none."""
     strata = strata_of(table, macro=True)
     count = sum(len(members) == 1 for stratum in strata for members in stratum)
     if not count or len(table.sizes) < 2:
@@ -190,12 +175,7 @@ def trials_of(parts: Sequence[Kinds], strata: Sequence[Stratum]) -> Floats:
 
 
 def covariance_of(influence: Floats) -> Floats:
-    """(G, G) covariance of G estimates from the influences of N questions on them, (N, G); N is at least 2.
-
-    Example:
-        >>> covariance_of(np.array([[1.0, 0.0], [-1.0, 0.0]])).tolist()
-        [[1.0, 0.0], [0.0, 0.0]]
-    """
+    """(G, G) covariance of G estimates from the influences of N questions on them, (N, G); N is at least 2."""
     centred = influence - influence.mean(axis=0)
     covariance: Floats = centred.T @ centred / (len(influence) * (len(influence) - 1))
     return covariance

@@ -166,12 +166,7 @@ def letter_prior(table: ResponseTable) -> dict[str, dict[str, Estimate]]:
 
 
 def has_cyclic_orders(table: ResponseTable) -> bool:
-    """Whether the variants of each question are the rotations of its options, starting with the original order.
-
-    Example:
-        >>> has_cyclic_orders(ResponseTable.from_hits([[1, 0]]))
-        False
-    """
+    """Whether the variants of each question are the rotations of its options, starting with the original order."""
     if not is_order_probe(table) or not (table.sizes[table.question] == table.options).all():
         return False
     right, starts = _right_letters(table), np.cumsum(table.sizes) - table.sizes

@@ -209,14 +209,7 @@ class Compared:
 
 
 def compared(before: Estimate, after: Estimate) -> Compared:
-    """Compare two estimates from the same questions.
-
-    Example:
-        >>> from lm_eval_cora.metrics.estimate import share_of
-        >>> row = compared(share_of(np.array([True, False, True])), share_of(np.array([False, False, False])))
-        >>> round(row.value, 4), row.p_value
-        (-0.6667, 0.25)
-    """
+    """Compare two estimates from the same questions."""
     return Compared(before, after, difference(before, after), mcnemar(before, after))
 
 

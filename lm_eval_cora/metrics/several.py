@@ -85,14 +85,6 @@ def together(
 
     Each interval is that of `difference`, with the 95% quantile of the largest standardised difference (max-t) instead
     of 1.96. With one pair it is the interval of `difference`.
-
-    Example:
-        >>> from lm_eval_cora.metrics.estimate import share_of
-        >>> models = [share_of(np.arange(40) % k == 0) for k in (2, 3, 5)]
-        >>> alone, = together(models, [(0, 1)])
-        >>> first, _ = together(models, [(0, 1), (0, 2)])
-        >>> first.low < alone.low < alone.high < first.high
-        True
     """
     z = _quantile(estimates, among or pairs)
     return [difference(estimates[one], estimates[other], z=z) for one, other in pairs]
@@ -127,12 +119,6 @@ def p_value(before: Estimate, after: Estimate) -> float:
 
     So the p-value is below 0.05 exactly if the 95% interval does not contain 0. Shares of the same questions have
     the p-value of `mcnemar` instead.
-
-    Example:
-        >>> from lm_eval_cora.metrics.estimate import mean_of
-        >>> values = np.array([0.1, 0.4, 0.3, 0.9] * 10)
-        >>> round(p_value(mean_of(values), mean_of(values + np.array([0.2, -0.1, 0.1, 0.0] * 10))), 4)
-        0.0063
     """
     if before.influence is None or after.influence is None:
         return nan
@@ -212,13 +198,6 @@ def told_apart(estimates: Sequence[Estimate], *, higher: bool = True, paired: bo
     model of the group before it. So groups never decrease down a sorted table. A model of a lower group may still be
     indistinguishable from one of a higher group, for example because its error is larger. All intervals of differences
     hold for all pairs together.
-
-    Example:
-        >>> from lm_eval_cora.metrics.estimate import share_of
-        >>> told_apart([share_of(np.arange(80) < right) for right in (10, 72, 70, 40)])
-        [[1, 2], [3], [0]]
-        >>> told_apart([Estimate(value, 0.05) for value in (0.1, 0.9, 0.8, 0.5)], paired=False)
-        [[1, 2], [3], [0]]
     """
     if not estimates or any(isnan(estimate.stderr) for estimate in estimates):
         return []
@@ -245,10 +224,5 @@ def _is_apart(one: Estimate, best: Estimate, z: float, *, paired: bool) -> bool:
 
 
 def differs(change: Difference) -> bool:
-    """Whether the interval of a difference does not contain 0.
-
-    Example:
-        >>> differs(Difference(0.2, 0.05, 0.1, 0.3)), differs(Difference(0.2, nan, nan, nan))
-        (True, False)
-    """
+    """Whether the interval of a difference does not contain 0."""
     return change.low > 0 or change.high < 0

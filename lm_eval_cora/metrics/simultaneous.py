@@ -49,12 +49,7 @@ def differences_together(before: Sequence[Estimate], after: Sequence[Estimate]) 
 
 
 def critical_value(covariance: Floats) -> float:
-    """95% quantile of the largest absolute value of G standardised normal variables; at least 1.96.
-
-    Example:
-        >>> critical_value(np.ones((3, 3))) < 2 < critical_value(np.eye(3)) < 2.5
-        True
-    """
+    """95% quantile of the largest absolute value of G standardised normal variables; at least 1.96."""
     errors = np.sqrt(np.diag(covariance))
     scale = np.where(errors > 0, errors, 1.0)
     correlation = covariance / np.outer(scale, scale)
@@ -64,12 +59,7 @@ def critical_value(covariance: Floats) -> float:
 
 
 def range_by_chance(covariance: Floats) -> float:
-    """Expected difference between the highest and the lowest of G estimates that have the same true value.
-
-    Example:
-        >>> round(range_by_chance(np.eye(10)), 1)  # 3.08 standard errors for ten independent estimates
-        3.1
-    """
+    """Expected difference between the highest and the lowest of G estimates that have the same true value."""
     values = normal_draws(covariance)
     return float((values.max(axis=1) - values.min(axis=1)).mean())
 

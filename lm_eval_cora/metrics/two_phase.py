@@ -45,12 +45,7 @@ class Phases(NamedTuple):
 
     @property
     def is_complete(self) -> bool:
-        """Whether all originals are asked and all right ones are followed, so that nothing is estimated.
-
-        Example:
-            >>> Phases(9, asked=9, right=4, followed=4).is_complete, Phases(9, asked=9, right=4).is_complete
-            (True, False)
-        """
+        """Whether all originals are asked and all right ones are followed, so that nothing is estimated."""
         return self.asked == self.questions and self.followed == self.right
 
 
@@ -119,11 +114,6 @@ def shares_of(phases: Phases) -> tuple[Share, Share]:
     """The two shares that a two-phase sample estimates: m, right originals; and r, right ones that are always right.
 
     The sampled part of all right ones is n2 / (m N), where m N is exact if all originals are asked.
-
-    Example:
-        >>> first, second = shares_of(Phases(questions=100, asked=50, right=40, followed=20, always=5))
-        >>> first.value, first.fraction, second.value, second.fraction
-        (0.8, 0.5, 0.25, 0.25)
     """
     n, asked, right, followed, always = phases
     first = Share(right / asked if asked else 0.0, asked, asked / n if n else 1.0)
@@ -177,16 +167,6 @@ def estimate(metric: str, phases: Phases) -> Estimate:
 
     The interval goes from the smallest to the largest g(m', r') of all m' and r' with z_m^2 + z_r^2 <= 1.96^2. Here z_m
     is the quantile at which Wilson's interval for m, with the finite population correction, ends in m'; z_r likewise.
-
-    Example:
-        >>> phases = Phases(questions=100, asked=100, right=80, followed=40, always=10)
-        >>> found = estimate("cora", phases)
-        >>> round(found.value, 4), round(found.stderr, 4), [round(end, 3) for end in found.interval]
-        (0.32, 0.0314, [0.267, 0.388])
-        >>> estimate("cora", Phases(100, 100, 80, 80, 20)).stderr
-        0.0
-
-    Source: two-phase sampling as in Cochran, Sampling Techniques, chapter 12; Wilson 1927; ours for the combination.
     """
     if not phases.asked or (phases.right and not phases.followed):
         return UNDEFINED
@@ -223,12 +203,7 @@ def _ends(formula: _Formula, first: Share, second: Share) -> tuple[float, float]
 
 
 def half_width(first: Share, second: Share) -> float:
-    """Half the width of the 95% interval of cora for the full benchmark.
-
-    Example:
-        >>> round(half_width(Share(0.8, 100, 1.0), Share(0.25, 40, 0.5)), 4)
-        0.0601
-    """
+    """Half the width of the 95% interval of cora for the full benchmark."""
     low, high = _ends(FORMULAS["cora"], first, second)
     return (high - low) / 2
 
@@ -238,12 +213,6 @@ def phases_of(table: ResponseTable) -> Phases:
 
     A question with a right original is followed if one of its answers is wrong, or if all variants are asked.
     Questions of which nothing is asked belong to the benchmark, too.
-
-    Example:
-        >>> from math import nan
-        >>> rows = [[1, 1, 1], [1, 0, nan], [1, nan, nan], [0, nan, nan], [nan, nan, nan]]
-        >>> phases_of(ResponseTable.from_hits(rows))
-        Phases(questions=5, asked=4, right=3, followed=2, always=1)
     """
     count = len(table.sizes)
     if table.original_correct is None:

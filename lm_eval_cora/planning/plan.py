@@ -113,12 +113,7 @@ class Plan:
 
 
 def plan_typical(goal: Goal) -> list[Plan]:
-    """Plan a comparison of models like those of the CoRA paper.
-
-    Example:
-        >>> [plan.questions for plan in plan_typical(Goal(0.02))]
-        [1147, 1830, 4301]
-    """
+    """Plan a comparison of models like those of the CoRA paper."""
     metric = goal.metric or "cora"
     if metric not in METRICS:
         raise UserError(

@@ -166,12 +166,6 @@ def questions_needed(
     With N questions the value is nearer to the bound than value -+ z_power s / sqrt(N) with the probability 1 - power,
     where s is the spread. N is the smallest number with which the interval of such a sample excludes the bound. The
     interval is the one that the command will print.
-
-    Example:
-        >>> questions_needed(Contrast(spread=0.4, influence=np.zeros(1)), 0.02, 0.0)  # ((1.960 + 0.842) 0.4 / 0.02)^2
-        3140
-
-    Source: the textbook formula, as in Miller 2024 (arXiv:2411.00640), with the interval of each metric.
     """
     if value == bound:
         return None
@@ -196,12 +190,7 @@ def _excludes(sample: Sample, value: float, bound: float, questions: int, power:
 
 
 def smallest_difference(sample: Contrast, questions: int, power: float = POWER, level: float = LEVEL) -> float:
-    """The smallest difference that N questions find with a given probability; inf if they find none.
-
-    Example:
-        >>> round(smallest_difference(Contrast(spread=0.4, influence=np.zeros(1)), 3140), 4)
-        0.02
-    """
+    """The smallest difference that N questions find with a given probability; inf if they find none."""
     low, high = 0.0, min(sample.between[1], 100 * (sample.spread or 1.0))
     if not _excludes(sample, high, 0.0, questions, power, level):
         return inf
@@ -215,10 +204,6 @@ def spread_of(stderr: float, questions: int) -> float:
     """Standard deviation of what a question contributes to a value: stderr * sqrt(N).
 
     It is 1/sqrt(N) times the standard error that other samples of N questions would have.
-
-    Example:
-        >>> spread_of(0.02, 400)
-        0.4
     """
     return stderr * sqrt(questions)
 
@@ -229,12 +214,6 @@ def spread_at(spread: float, influence: Floats, change: float) -> float:
     The other model is taken to have the same kinds of questions in other shares: those with the influence l have the
     weight 1 + t l, where t gives the change c. With the spread s and the third moment m3 of the influences, its squared
     spread is s^2 + c m3 / s^2 - c^2. For a share of questions this is exact: p (1 - p) becomes (p + c)(1 - p - c).
-
-    Example:
-        >>> import numpy as np
-        >>> influence = np.array([0.5, 0.5, 0.5, -1.5])  # a share of 0.75, twice
-        >>> round(spread_at(0.75**0.5, influence, -0.2) ** 2, 9)  # 4 * 0.65 * 0.35
-        0.91
     """
     square = float((influence**2).mean())
     if not square:
@@ -243,12 +222,7 @@ def spread_at(spread: float, influence: Floats, change: float) -> float:
 
 
 def spread_of_difference(one: float, other: float, correlation: float) -> float:
-    """Spread of the paired difference of two models: sqrt(s1^2 + s2^2 - 2 r s1 s2).
-
-    Example:
-        >>> round(spread_of_difference(0.4, 0.4, 0.5), 9)
-        0.4
-    """
+    """Spread of the paired difference of two models: sqrt(s1^2 + s2^2 - 2 r s1 s2)."""
     return sqrt(max(0.0, one**2 + other**2 - 2 * correlation * one * other))
 
 
@@ -257,13 +231,6 @@ def with_another(estimate: Estimate, questions: int, difference: float, correlat
 
     The value of the other model may be higher or lower. The larger spread of the two counts, and at least that of the
     model itself.
-
-    Example:
-        >>> import numpy as np
-        >>> from lm_eval_cora.metrics.estimate import share_of
-        >>> share = share_of(np.arange(1_000) < 500)
-        >>> round(with_another(share, 1_000, 0.02, 0.5).spread, 3)  # both vary as much: sqrt(0.25)
-        0.5
     """
     spread = spread_of(estimate.stderr, questions)
     assert estimate.influence is not None
@@ -277,15 +244,7 @@ def with_another(estimate: Estimate, questions: int, difference: float, correlat
 
 
 def correlation_of(before: Estimate, after: Estimate) -> float:
-    """Correlation of the influences of the questions on the values of two models.
-
-    Example:
-        >>> import numpy as np
-        >>> from lm_eval_cora.metrics.estimate import mean_of
-        >>> values = np.array([0.0, 0.5, 1.0, 0.5])
-        >>> round(correlation_of(mean_of(values), mean_of(1 - values)), 9)
-        -1.0
-    """
+    """Correlation of the influences of the questions on the values of two models."""
     one, other = before.influence, after.influence
     if one is None or other is None or isnan(before.stderr) or isnan(after.stderr):
         return nan

@@ -74,12 +74,7 @@ METRICS: Mapping[str, Callable[[ResponseTable], Estimate]] = {
 
 
 def estimate_of(model: Model, metric: str) -> Estimate:
-    """The metric of a typical model, from `QUESTIONS` questions.
-
-    Example:
-        >>> round(estimate_of(MODELS[0], "cora").value, 4)
-        0.748
-    """
+    """The metric of a typical model, from `QUESTIONS` questions."""
     always, right = round(model.bmca * QUESTIONS), round(model.mcqa * QUESTIONS)
     hits = np.zeros((QUESTIONS, 2))
     hits[:always] = 1
@@ -88,11 +83,6 @@ def estimate_of(model: Model, metric: str) -> Estimate:
 
 
 def chosen(metric: str) -> list[tuple[str, Model]]:
-    """The models that need the fewest, a middle number of, and the most questions for a metric, with these words.
-
-    Example:
-        >>> [(word, model.name, model.benchmark) for word, model in chosen("cora")]
-        [('few', 'Llam', 'TruthfulQA'), ('middle', 'Gran', 'TruthfulQA'), ('many', 'Gran', 'Arc-C')]
-    """
+    """The models that need the fewest, a middle number of, and the most questions for a metric, with these words."""
     ordered = sorted(MODELS, key=lambda model: estimate_of(model, metric).stderr)
     return [("few", ordered[0]), ("middle", ordered[len(ordered) // 2 - 1]), ("many", ordered[-1])]

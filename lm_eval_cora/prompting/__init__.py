@@ -27,14 +27,6 @@ def render(template: str, stem: str, choices: Sequence[str]) -> str:
 
     Its variables are `stem`, `options` (pairs of letter and text), `letters` (the letters of the options) and `choice`
     (the first option).
-
-    Example:
-        >>> print(render("question", "What is frozen water?", ["Ice", "Steam"]))
-        Question: What is frozen water?
-        Choices:
-        A. Ice
-        B. Steam
-        Answer:
     """
     values: dict[str, Any] = {
         "stem": stem,

@@ -42,17 +42,7 @@ class Template:
     options_format: str = _OPTION
 
     def render(self, stem: str, choices: Sequence[str], category: str = "") -> str:
-        r"""Render the prompt for a question.
-
-        Example:
-            >>> template = Template("brief", "{question}{options}\n\nThe letter, please ({letters}).")
-            >>> print(template.render("What is frozen water?", ["Ice", "Steam"]))
-            What is frozen water?
-            A. Ice
-            B. Steam
-            <BLANKLINE>
-            The letter, please (A or B).
-        """
+        r"""Render the prompt for a question."""
         letters = LETTERS[: len(choices)]
         return self.prompt.format(
             question=stem,
@@ -82,16 +72,7 @@ class OwnPrompt(Template):
     ask: str = "letter"
 
     def render(self, stem: str, choices: Sequence[str], category: str = "") -> str:
-        r"""Render the prompt for a question.
-
-        Example:
-            >>> text = "{{ question }}{% for letter, text in options %}\n{{ letter }}: {{ text }}{% endfor %}\nReponse:"
-            >>> print(OwnPrompt("own", text).render("Eau gelee?", ["Glace", "Vapeur"]))
-            Eau gelee?
-            A: Glace
-            B: Vapeur
-            Reponse:
-        """
+        r"""Render the prompt for a question."""
         letters = LETTERS[: len(choices)]
         values = {"question": stem, "options": list(lettered(choices)), "letters": letters, "category": category}
         return _compiled(self.prompt).render(values, ask=self.ask).strip()
@@ -131,13 +112,7 @@ class Templates(NamedTuple):
 
 
 def make_templates(entries: object, *, has_options: bool) -> Templates:
-    """Check templates, and name those without a name.
-
-    Example:
-        >>> entries = [{"prompt": "{question}{options} Step by step!"}, {"prompt": "Now: {question}{options}"}]
-        >>> [template.name for template in make_templates(entries, has_options=True).all]
-        ['1_question_first_step_by_step', '2_question_last']
-    """
+    """Check templates, and name those without a name."""
     if not isinstance(entries, list) or not entries:
         raise UserError(f"expected a list of templates, got {shorten(repr(entries))}")
     templates, fixed = [], []
@@ -203,12 +178,7 @@ def _fields(text: str, allowed: set[str]) -> list[str]:
 
 
 def place_of_question(prompt: str) -> str:
-    """Return a readable name for a prompt: where the question is, and whether it asks to think step by step.
-
-    Example:
-        >>> place_of_question("Read the question. {question}{options} Think step by step.")
-        'question_middle_step_by_step'
-    """
+    """Return a readable name for a prompt: where the question is, and whether it asks to think step by step."""
     before, _, after = prompt.partition("{question}")
     after = after.replace("{options}", "")
     place = "middle" if before.strip() and after.strip() else "first" if after.strip() else "last"
@@ -223,10 +193,6 @@ def own_templates() -> Templates:
     """Return our own ten templates, for benchmarks without templates in SCORE.
 
     The question comes first, in the middle or last.
-
-    Example:
-        >>> len(own_templates().all), own_templates().fixed.name
-        (10, 'question_middle')
     """
     text = (files("lm_eval_cora.prompting") / "templates" / "ten.json").read_text(encoding="utf-8")
     return make_templates(json.loads(text), has_options=True)

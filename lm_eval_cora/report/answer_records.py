@@ -41,13 +41,6 @@ class AnswerRecords(Sequence[Record]):
 
     The records are made when they are used, because those of a large file fill the memory. A pick from printed options
     has the identities of the options. Any other answer is a written one, which is empty if the file has no picks.
-
-    Example:
-        >>> from lm_eval_cora.answer_rows import read_answers
-        >>> row = {"question": "q1", "variant": 0, "picked": "Fog", "answer": "Ice", "printed": ["Ice", "Fog"]}
-        >>> records = AnswerRecords(read_answers([row]))
-        >>> records[0].position, records[0].correct, records.line(records[0])["filtered_resps"]
-        (1, False, ['Fog'])
     """
 
     def __init__(self, rows: AnswerRows) -> None:

@@ -39,12 +39,7 @@ _HEAD = 2**20
 
 
 def is_answers_file(path: Path) -> bool:
-    """Whether a path is a file of answers that were collected without the harness.
-
-    Example:
-        >>> is_answers_file(Path("no/such/file.csv"))
-        False
-    """
+    """Whether a path is a file of answers that were collected without the harness."""
     if path.suffix.lower() not in _SUFFIXES or _OF_THE_HARNESS.fullmatch(path.name) or not path.is_file():
         return False
     if path.suffix.lower() != ".jsonl":

@@ -38,13 +38,6 @@ def labels(asked: Sequence[Asked]) -> list[str]:
 
     A label is the name of the benchmark, or empty if the name of the task contains it. If a family has several data
     sets of the same name, the label also contains the digest.
-
-    Example:
-        >>> one, other = Data("my", "1a2b3c4d"), Data("my", "5e6f7a8b")
-        >>> labels([Asked("cora_local", "cora_local", one)])
-        ['my']
-        >>> labels([Asked("cora_local", "cora_local", data) for data in (one, other)])
-        ['my 1a2b3c4d', 'my 5e6f7a8b']
     """
     digests: dict[tuple[str, str], set[str]] = {}
     for _, family, data in asked:

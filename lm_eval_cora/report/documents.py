@@ -268,12 +268,6 @@ def estimate_of(values: Floats) -> Estimate:
     Values that are all 0 or 1 are a share, with McNemar's test and Tango's interval of a difference. Values from 0 to 1
     are a mean of a bounded metric. The limits of other values (BLEU, log-likelihoods) are unknown, so the lowest and
     the highest value found take their place; without them, if all values are the same, the error is unknown.
-
-    Example:
-        >>> estimate_of(np.array([0.0, 1.0, np.nan, 1.0])).outcomes
-        array([ 0.,  1., nan,  1.])
-        >>> estimate_of(np.array([30.0, 50.0])).value
-        40.0
     """
     members = ~np.isnan(values)
     inside = values[members]

@@ -87,12 +87,7 @@ def sent_with(results: Mapping[str, Any], task: str) -> dict[str, Any]:
 
 
 def sent_apart(one: Mapping[str, Any] | None, other: Mapping[str, Any] | None) -> list[str]:
-    """Differences in generation and prompt settings; such runs can still be compared.
-
-    Example:
-        >>> sent_apart({"system_instruction": None}, {"system_instruction": "Be brief."})
-        ["system_instruction is None in the first, 'Be brief.' in the second"]
-    """
+    """Differences in generation and prompt settings; such runs can still be compared."""
     return [
         apart(name, value, other[name])
         for name, value in (one or {}).items()

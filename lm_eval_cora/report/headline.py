@@ -250,12 +250,7 @@ def _picture(runs: Sequence[Run], name: str) -> Dots:
 
 
 def spoken(metric: str) -> str:
-    """The name of a metric in a sentence.
-
-    Example:
-        >>> spoken("cora"), spoken("consistency_rate")
-        ('CoRA', 'consistency_rate')
-    """
+    """The name of a metric in a sentence."""
     return _SPOKEN.get(metric, metric)
 
 
@@ -278,12 +273,7 @@ def _digits(number: float, stderr: float, sign: str = "") -> str:
 
 
 def _percent(share: float) -> str:
-    """A share as a whole number of percent.
-
-    Example:
-        >>> [_percent(share) for share in (0.0, 0.001, 0.474, 0.999, 1.0)]
-        ['0%', 'less than 1%', '47%', 'more than 99%', '100%']
-    """
+    """A share as a whole number of percent."""
     if 0 < share < 0.005:
         return "less than 1%"
     if 0.995 <= share < 1:

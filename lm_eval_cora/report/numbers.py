@@ -39,12 +39,7 @@ class Number:
 
     @property
     def interval(self) -> str:
-        """The 95% interval as text, signed for a difference. If it is unknown: empty, and n/a for a difference.
-
-        Example:
-            >>> Number(0.5, ends=(0.25, 0.75)).interval, Number(0.5, signed=True, ends=(-0.25, 0.75)).interval
-            ('0.250 to 0.750', '-0.250 to +0.750')
-        """
+        """The 95% interval as text, signed for a difference. If it is unknown: empty, and n/a for a difference."""
         if isnan(self.ends[0]):
             return "n/a" if self.signed else ""
         return " to ".join(map(self._digits, self.ends))

@@ -34,15 +34,7 @@ _START = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from lm_eval_
 
 
 class SamplesReaders:
-    """Reads samples files, large ones in one process per processor. The processes start when they are first needed.
-
-    Example:
-        >>> with SamplesReaders(count=2) as readers:
-        ...     readers.read(Path("missing.jsonl"), "strict")
-        Traceback (most recent call last):
-        ...
-        lm_eval_cora.errors.UserError: missing.jsonl: cannot be read: No such file or directory
-    """
+    """Reads samples files, large ones in one process per processor. The processes start when they are first needed."""
 
     def __init__(self, count: int | None = None) -> None:
         self._count = count or processors()

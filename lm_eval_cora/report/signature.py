@@ -15,23 +15,13 @@ WHERE_IT_ENDS = ("stop", "budget", "target-stderr", "target")
 
 
 def signature_parts(signature: str) -> dict[str, str]:
-    """Split a signature into its named parts; the version at the end has no name.
-
-    Example:
-        >>> signature_parts("cora|task:cora_demo@1|seed:0|v0.1.0")
-        {'task': 'cora_demo@1', 'seed': '0'}
-    """
+    """Split a signature into its named parts; the version at the end has no name."""
     found = (part.partition(":") for part in signature.split("|"))
     return {name: value for name, separator, value in found if separator}
 
 
 def is_two_phase(signature: str) -> bool:
-    """Whether a run sampled in two phases (--target), so that its scores are estimates for all questions.
-
-    Example:
-        >>> is_two_phase("cora|task:cora_demo@1|target:whole:0.01|v1")
-        True
-    """
+    """Whether a run sampled in two phases (--target), so that its scores are estimates for all questions."""
     return "target" in signature_parts(signature)
 
 

@@ -19,14 +19,7 @@ from lm_eval_cora.report.run import Run
 
 
 def table_as_text(columns: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
-    """Format a table as Markdown, also for terminals.
-
-    Example:
-        >>> print(table_as_text(["metric", "value"], [["cora", "0.5"]]))
-        | metric   |   value |
-        |:---------|--------:|
-        | cora     |     0.5 |
-    """
+    """Format a table as Markdown, also for terminals."""
     # In Markdown a line break ends the row and a bar ends the cell.
     cells = [[one_line(cell) for cell in row] for row in rows]
     align = ["left", *("left" if _is_text(rows, place) else "right" for place in range(1, len(columns)))]

@@ -13,17 +13,7 @@ from typing import BinaryIO
 
 
 def replace_file(path: Path, data: bytes) -> None:
-    """Write a temporary file in the same folder, then rename it, so that an error leaves the old file as it was.
-
-    Example:
-        >>> from tempfile import TemporaryDirectory
-        >>> with TemporaryDirectory() as folder:
-        ...     path = Path(folder) / "report.html"
-        ...     replace_file(path, b"old")
-        ...     replace_file(path, b"new")
-        ...     path.read_bytes(), [file.name for file in path.parent.iterdir()]
-        (b'new', ['report.html'])
-    """
+    """Write a temporary file in the same folder, then rename it, so that an error leaves the old file as it was."""
     try:
         # Not resolved in general: /dev/stdout may point to a pipe, which has no path.
         if path.exists() and not path.is_file():

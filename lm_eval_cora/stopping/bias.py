@@ -47,14 +47,6 @@ def bias_of_budget(moments: Moments) -> Bias:
     fewer others follow that could outweigh them. To first order the bias of a share is Cov(c, x) / B. Here c_i is the
     number of requests for question i, x_i is 1 if it counts, and B is the number of requests of the task. It is of the
     order 1 / n.
-
-    Example:
-        >>> bias = bias_of_budget(Moments(15, requests=130, right=11, requests_of_right=126, always=3,
-        ...                               requests_of_always=78))
-        >>> [round(part, 4) for part in bias]
-        [0.0168, 0.0286]
-
-    Source: ours, from renewal theory.
     """
     n, requests, right, of_right, always, of_always = moments
     if n < 2 or not requests:

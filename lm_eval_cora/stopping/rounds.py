@@ -103,12 +103,7 @@ Rounds = Generator[Sequence[Planned], Observed, None]
 
 
 def everything(agenda: Sequence[Planned]) -> Rounds:
-    """All questions in one round.
-
-    Example:
-        >>> [len(batch) for batch in everything([Planned("t", "q1", 26), Planned("t", "q2", 26)])]
-        [2]
-    """
+    """All questions in one round."""
     yield agenda
 
 
@@ -130,24 +125,13 @@ def in_turn(agendas: Sequence[Sequence[Planned]]) -> list[Planned]:
     """Merge the questions of several tasks: the first one of each task, then the second one of each, and so on.
 
     With a budget, each task gets the same number of questions until it has no more.
-
-    Example:
-        >>> agendas = [[Planned("a", "q1", 26), Planned("a", "q2", 26)], [Planned("b", "q3", 20)]]
-        >>> [planned.question for planned in in_turn(agendas)]
-        ['q1', 'q3', 'q2']
     """
     placed = [(place, number) for number, agenda in enumerate(agendas) for place in range(len(agenda))]
     return [agendas[number][place] for place, number in sorted(placed)]
 
 
 def shares_of_budget(agenda: Sequence[Planned], budget: int) -> dict[str, int]:
-    """The number of questions of each task that a budget pays for, even if all their variants are asked.
-
-    Example:
-        >>> agenda = [Planned("a", "q1", 26), Planned("b", "q1", 20), Planned("a", "q2", 26), Planned("b", "q2", 20)]
-        >>> shares_of_budget(agenda, 80)
-        {'a': 2, 'b': 1}
-    """
+    """The number of questions of each task that a budget pays for, even if all their variants are asked."""
     counts = Counter(planned.task for planned in next(within_budget(agenda, budget)))
     return {task: counts[task] for task in dict.fromkeys(planned.task for planned in agenda)}
 
@@ -157,14 +141,6 @@ def within_budget(agenda: Sequence[Planned], budget: int) -> Rounds:
 
     A round has as many questions as the remaining budget allows if all their variants are asked. If early stopping
     saves requests, they are used in another round.
-
-    Example:
-        >>> agenda = [Planned("t", f"q{n}", 10) for n in range(9)]
-        >>> rounds = within_budget(agenda, 40)
-        >>> [planned.question for planned in next(rounds)]
-        ['q0', 'q1', 'q2', 'q3']
-        >>> [planned.question for planned in rounds.send(Observed(requests=15))]
-        ['q4', 'q5']
     """
     place = spent = 0
     while place < len(agenda):
@@ -188,12 +164,6 @@ def until_precise(agenda: Sequence[Planned], target: float) -> Rounds:
 
     The error is tested on a fixed schedule: after 100 questions, and whenever their number has grown by a quarter. With
     a few dozen tests at most, an error that is small by chance rarely ends a run too early.
-
-    Example:
-        >>> agenda = [Planned("t", f"q{n}", 26) for n in range(1000)]
-        >>> rounds = until_precise(agenda, 0.02)
-        >>> len(next(rounds)), len(rounds.send(Observed(2600, {"t": Outcomes(30, 30, 40)})))
-        (100, 25)
     """
     of_task: dict[str, list[Planned]] = {}
     for planned in agenda:
@@ -216,12 +186,7 @@ def until_precise(agenda: Sequence[Planned], target: float) -> Rounds:
 
 
 def looks(questions: int) -> Iterator[int]:
-    """The numbers of questions after which the error is tested. The last one is the number of all questions.
-
-    Example:
-        >>> list(looks(200))
-        [100, 125, 157, 197, 200]
-    """
+    """The numbers of questions after which the error is tested. The last one is the number of all questions."""
     count = FIRST_LOOK
     while count < questions:
         yield count
@@ -240,12 +205,7 @@ def _is_precise(outcomes: Outcomes, target: float) -> bool:
 
 
 def cora_error(outcomes: Outcomes) -> float:
-    """The standard error of CoRA, clustered by question, from the number of questions of each outcome.
-
-    Example:
-        >>> round(cora_error(Outcomes(25, 25, 50)), 4)
-        0.031
-    """
+    """The standard error of CoRA, clustered by question, from the number of questions of each outcome."""
     if sum(outcomes) < 2:
         return inf
     first, second = np.repeat(OUTCOMES, outcomes, axis=0).T

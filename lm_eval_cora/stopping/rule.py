@@ -16,13 +16,7 @@ EXACT = "exact"
 
 
 def saves_requests(entries: Iterable[Entry]) -> bool:
-    """Whether a task has CoRA, CI or BMCA(1.0), which stay exact with early stopping.
-
-    Example:
-        >>> from lm_eval_cora.metrics import acc, cora
-        >>> saves_requests([{"aggregation": cora}]), saves_requests([{"aggregation": acc}])
-        (True, False)
-    """
+    """Whether a task has CoRA, CI or BMCA(1.0), which stay exact with early stopping."""
     return any(is_known_early(entry) and entry["aggregation"] in (bmca, ci, cora) for entry in entries)
 
 
@@ -30,11 +24,6 @@ def place_of(doc: Mapping[str, Any], hardest_first: Sequence[str]) -> tuple[bool
     """Sort key of a variant in the order of asking: the original first, then the hardest kinds.
 
     All other kinds, such as templates and positions, follow in the order of the docs.
-
-    Example:
-        >>> docs = [{"kind": "x", "original": False, "ordinal": 0}, {"kind": "y", "original": True, "ordinal": 1}]
-        >>> sorted(docs, key=lambda doc: place_of(doc, ["x"]))[0]["kind"]
-        'y'
     """
     kind = doc["kind"]
     place = hardest_first.index(kind) if kind in hardest_first else len(hardest_first)

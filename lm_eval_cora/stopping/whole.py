@@ -34,12 +34,7 @@ _FORM = "whole:E, such as whole:0.01"
 
 
 def parse_target(text: str) -> float:
-    """Read the value of --target.
-
-    Example:
-        >>> parse_target("whole:0.01")
-        0.01
-    """
+    """Read the value of --target."""
     kind, _, number = text.partition(":") if isinstance(text, str) else ("", "", "")
     try:
         width = float(number)
@@ -79,12 +74,7 @@ class Sizes(NamedTuple):
 
 
 def first_sizes(questions: int) -> Sizes:
-    """Sizes of the samples before the first test.
-
-    Example:
-        >>> first_sizes(1273), first_sizes(20)
-        (Sizes(asked=100, followed=50), Sizes(asked=20, followed=20))
-    """
+    """Sizes of the samples before the first test."""
     return Sizes(min(FIRST_LOOK, questions), min(_FIRST_FOLLOWED, questions))
 
 
@@ -94,13 +84,6 @@ def next_sizes(phases: Phases, costs: Costs, target: float) -> Sizes | None:
     They are large enough if the interval is narrow (see `is_narrow`). Otherwise they grow towards the cheapest sizes
     that reach the target according to the shares found so far. A sample grows by about a quarter at most, to one of a
     fixed list of sizes.
-
-    Example:
-        >>> phases = Phases(questions=1273, asked=100, right=70, followed=50, always=20)
-        >>> next_sizes(phases, Costs(1, 8), 0.02)
-        Sizes(asked=126, followed=66)
-        >>> next_sizes(phases, Costs(1, 8), 0.2) is None
-        True
     """
     if phases.is_complete or is_narrow(phases, target):
         return None
@@ -134,11 +117,6 @@ def cheapest(phases: Phases, costs: Costs, target: float) -> Sizes:
 
     For each number of originals n1 the variance that it leaves for r gives the number of followed questions n2. The
     requests, n1 times the first cost plus n2 times the second, are smallest for one n1. All shares are cautious.
-
-    Example:
-        >>> phases = Phases(questions=1273, asked=100, right=70, followed=50, always=20)
-        >>> cheapest(phases, Costs(1, 8), 0.02)
-        Sizes(asked=512, followed=357)
     """
     m, r = (share.value for share in _cautious(phases, *shares_of(phases)))
     n1 = np.arange(phases.asked, phases.questions + 1, dtype=np.float64)
@@ -175,12 +153,7 @@ def _grown(size: int, wanted: int, most: int) -> int:
 
 
 def possible_sizes(most: int) -> list[int]:
-    """The sizes that a sample can have: each 5% larger than the one before, and all questions.
-
-    Example:
-        >>> possible_sizes(30)
-        [20, 21, 23, 25, 27, 29, 30]
-    """
+    """The sizes that a sample can have: each 5% larger than the one before, and all questions."""
     sizes, size = [], 20
     while size < most:
         sizes.append(size)
@@ -193,18 +166,6 @@ def until_whole(agenda: Sequence[Planned], target: float) -> Rounds:
 
     The questions of a phase are the first ones of the agenda: the first n1 originals, and the first n2 of the right
     ones. So both are random samples.
-
-    Example:
-        >>> agenda = [Planned("t", f"q{n}", 26) for n in range(200)]
-        >>> rounds = until_whole(agenda, 0.05)
-        >>> batch = next(rounds)
-        >>> len(batch), batch[0].part
-        (100, 'original')
-        >>> from lm_eval_cora.stopping.rounds import Answered
-        >>> answered = {planned.key: Answered(right=n % 2 == 0, requests=1) for n, planned in enumerate(batch)}
-        >>> batch = rounds.send(Observed(100, answered=answered))
-        >>> len(batch), [planned.question for planned in batch[:3]], batch[0].part
-        (50, ['q0', 'q2', 'q4'], 'all')
     """
     of_task: dict[str, list[Planned]] = {}
     for planned in agenda:

@@ -51,22 +51,12 @@ class Medium:
 
 @cache
 def light_colours() -> dict[str, str]:
-    """The colours of the light theme by name, from the style sheet of the page.
-
-    Example:
-        >>> light_colours()["page"]
-        '#ffffff'
-    """
+    """The colours of the light theme by name, from the style sheet of the page."""
     return colours((files("lm_eval_cora.report") / "templates" / "style.css").read_text(encoding="utf-8"))
 
 
 def colours(style_sheet: str) -> dict[str, str]:
-    """Return the colours that a style sheet defines, by name.
-
-    Example:
-        >>> colours(":root { --text: #1b1f23; }")
-        {'text': '#1b1f23'}
-    """
+    """Return the colours that a style sheet defines, by name."""
     return dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", style_sheet))
 
 
@@ -81,10 +71,6 @@ def for_the_page(style: str) -> str:
     """Replace the placeholder colours in a style attribute by those of the page's style sheet.
 
     Each has the colour of the light theme as a fallback, which a copy of the chart shows.
-
-    Example:
-        >>> for_the_page("fill: #0b0a01; stroke: none")
-        'fill: var(--text, #1b1f23); stroke: none'
     """
     return _PLACEHOLDER.sub(lambda found: _variable(_NAMES[found[0]]), style)
 

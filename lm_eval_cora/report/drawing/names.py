@@ -7,12 +7,7 @@ from unicodedata import east_asian_width
 
 
 def columns(text: str) -> int:
-    """Return the width of a text in characters of the usual width.
-
-    Example:
-        >>> columns("model"), columns("模型")
-        (5, 4)
-    """
+    """Return the width of a text in characters of the usual width."""
     return sum(2 if east_asian_width(character) in "WF" else 1 for character in text)
 
 
@@ -20,23 +15,12 @@ def printable(text: str) -> str:
     r"""Replace unprintable characters, and put the text on one line.
 
     XML does not allow control characters, and a text-direction character would affect the whole chart.
-
-    Example:
-        >>> printable("two\nlines \x00")
-        'two lines �'
     """
     return "".join(character if character.isprintable() else "\ufffd" for character in " ".join(text.split()))
 
 
 def wrapped(text: str, width: int, lines: int | None = None) -> str:
-    r"""Wrap a name; replace its unprintable characters.
-
-    Example:
-        >>> wrapped("a-rather-long-name", 8)
-        'a-\nrather-\nlong-\nname'
-        >>> wrapped("a-rather-long-name", 8, 2)
-        'a-\nrather…'
-    """
+    r"""Wrap a name; replace its unprintable characters."""
     text = printable(text) or "-"
     # matplotlib drops legend entries that start with an underscore.
     text = f" {text}" if text.startswith("_") else text
