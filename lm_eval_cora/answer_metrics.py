@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from functools import partial
 
 import numpy as np
@@ -12,11 +12,13 @@ from lm_eval_cora.answer_rows import AnswerRows
 from lm_eval_cora.metrics.arrays import despite_skipped
 from lm_eval_cora.metrics.entries import Entry, parameters_of
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of
+from lm_eval_cora.metrics.facts import facts_of, metric
 from lm_eval_cora.metrics.kinds import note_on_small_categories
 from lm_eval_cora.probes.alterations import ORIGINAL
 from lm_eval_cora.responses import ResponseTable
 
 
+@metric(facts_of(metrics.sc).meaning, needs=("picked", "original"))
 def sc(table: ResponseTable) -> Estimate:
     """Share of the most frequent pick among the variants that print the options of the original."""
     part = _like_the_original(table)
@@ -25,6 +27,7 @@ def sc(table: ResponseTable) -> Estimate:
     return mean_of(most / part.sizes, between=(1 / part.sizes.max(initial=1), 1.0))
 
 
+@metric(facts_of(metrics.acc_h).meaning, needs=("picked", "original"))
 def acc_h(table: ResponseTable) -> Estimate:
     """Share of questions that are right in all variants that print the options of the original."""
     return metrics.bmca(_like_the_original(table), level=1.0)
@@ -62,21 +65,10 @@ ENTRIES: tuple[Entry, ...] = (
 )
 """The metrics that can be computed from a table of answers."""
 
-_OF_RIGHT_AND_WRONG = {entry["metric"] for entry in ENTRIES if entry["aggregation"] is metrics.bmca} | {
-    *("acc", "mcqa", "mcqa_plus", "mcqa_plus_diff", "mv", "ci", "cora", "core")
-}
-"""The metrics that do not look at picks, kinds or categories."""
 
-NEED_THE_ORIGINAL = ("mcqa", "mcqa_plus_diff", "ci", "cora", "sc", "acc_h")
-"""The metrics of the original of each question."""
-
-_NEEDS: Mapping[str, tuple[str, ...]] = {
-    "picked": ("consistency_rate", "sc", "acc_h", "all_equal", "equal@0.8", "invalid"),
-    "kind": ("acc_mean", "acc_min", "acc_max", "acc_range", "acc_range_by_chance", "acc_range_p"),
-    "category": ("macro_acc",),
-    "followed": ("followed",),
-}
-"""The metrics that need each column."""
+def that_need(column: str) -> list[str]:
+    """The metrics that need a column of the answers."""
+    return [entry["metric"] for entry in ENTRIES if column in facts_of(entry["aggregation"]).needs]
 
 
 def compute_answers(entry: Entry, table: ResponseTable) -> Estimate:
@@ -85,13 +77,14 @@ def compute_answers(entry: Entry, table: ResponseTable) -> Estimate:
     With skipped variants, the metrics that look only at right and wrong answers are defined if all possible answers to
     these variants give the same value. The others are undefined.
     """
-    metric = partial(entry["aggregation"], **parameters_of(entry))
+    function = partial(entry["aggregation"], **parameters_of(entry))
     if table.is_whole:
-        found: Estimate = metric(table)
+        found: Estimate = function(table)
         return found
-    if entry["metric"] not in _OF_RIGHT_AND_WRONG:
+    needs = facts_of(entry["aggregation"]).needs
+    if set(needs) - {"original"}:  # it looks at more than right and wrong answers
         return UNDEFINED
-    return despite_skipped(metric, table, of_originals=entry["metric"] in NEED_THE_ORIGINAL)
+    return despite_skipped(function, table, of_originals="original" in needs)
 
 
 def undefined_metrics(table: ResponseTable, known: Collection[str]) -> dict[str, str]:
@@ -109,12 +102,12 @@ def undefined_metrics(table: ResponseTable, known: Collection[str]) -> dict[str,
         )
     else:
         original = ""
-    reasons = {"original": original}
-    reasons |= {column: "" if column in known else f"needs the column {column!r}" for column in _NEEDS}
+    columns = ("picked", "kind", "category", "followed")
+    reasons = {column: "" if column in known else f"needs the column {column!r}" for column in columns}
     if "followed" in known and np.isnan(table.followed[~table.skipped]).any():
         reasons["followed"] = "the column 'followed' has missing values"
-    needs = {**_NEEDS, "original": NEED_THE_ORIGINAL}
-    return {name: reasons[column] for column, names in needs.items() for name in names if reasons[column]}
+    reasons["original"] = original
+    return {name: reason for column, reason in reasons.items() if reason for name in that_need(column)}
 
 
 def notes_of(rows: AnswerRows) -> list[str]:

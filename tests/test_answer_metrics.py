@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import isnan
 
 from lm_eval_cora.answer_metrics import ENTRIES, compute_answers, undefined_metrics
-from lm_eval_cora.metrics.meanings import MEANINGS
+from lm_eval_cora.metrics.facts import facts_of
 from lm_eval_cora.probes import PROBES
 from lm_eval_cora.responses import ResponseTable
 from lm_eval_cora.task_files import probe_metrics
@@ -21,7 +21,7 @@ def test_directions_are_those_of_the_tasks() -> None:
 
 
 def test_each_metric_has_a_meaning() -> None:
-    assert {entry["aggregation"].__name__ for entry in ENTRIES} <= MEANINGS.keys()
+    assert all(facts_of(entry["aggregation"]).meaning for entry in ENTRIES)
 
 
 def test_an_answer_that_cannot_change_the_value_may_be_skipped() -> None:

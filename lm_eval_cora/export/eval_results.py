@@ -13,7 +13,7 @@ from lm_eval_cora.errors import UserError
 from lm_eval_cora.export.provenance import begin_of, check_one_model, dataset_of
 from lm_eval_cora.export.yaml_text import as_yaml, on_one_line
 from lm_eval_cora.messages import counted
-from lm_eval_cora.metrics.meanings import bounds_of
+from lm_eval_cora.metrics.facts import facts_of
 from lm_eval_cora.report.comparison import check_metrics
 from lm_eval_cora.report.headline import lead_of
 from lm_eval_cora.report.run import Run
@@ -118,8 +118,8 @@ def _entry(run: Run, filing: Filing, metric: str, *, percent: bool) -> dict[str,
 
 
 def _highest(run: Run, metric: str) -> float:
-    (function,) = [entry["aggregation"].__name__ for entry in run.entries if entry["metric"] == metric]
-    return bounds_of(function)[1]
+    (function,) = [entry["aggregation"] for entry in run.entries if entry["metric"] == metric]
+    return facts_of(function).bounds[1]
 
 
 def _notes(run: Run, metric: str, filing: Filing, scale: int) -> Iterator[str]:

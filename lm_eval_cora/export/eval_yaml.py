@@ -9,7 +9,7 @@ from lm_eval_cora.errors import UserError
 from lm_eval_cora.export.eval_results import check_dataset_id, metric_of
 from lm_eval_cora.export.provenance import dataset_of, evaluation_name
 from lm_eval_cora.export.yaml_text import as_yaml, on_one_line
-from lm_eval_cora.metrics.meanings import MEANINGS
+from lm_eval_cora.metrics.facts import facts_of
 from lm_eval_cora.report.run import Run
 
 FRAMEWORK = "lm-evaluation-harness"
@@ -46,8 +46,8 @@ def _description(tasks: dict[str, Run], metric: str) -> list[str]:
     told = ["Each question is asked in several variants with lm-evaluation-harness and its plugin lm-eval-cora."]
     for name, run in tasks.items():
         value = metric_of(run, metric)
-        (function,) = [entry["aggregation"].__name__ for entry in run.entries if entry["metric"] == value]
-        told.append(f"{name} asks {run.probe.summary}; its value is {value}. {MEANINGS[function]}")
+        (function,) = [entry["aggregation"] for entry in run.entries if entry["metric"] == value]
+        told.append(f"{name} asks {run.probe.summary}; its value is {value}. {facts_of(function).meaning}")
     return list(dict.fromkeys(told))
 
 

@@ -29,7 +29,7 @@ from lm_eval_cora.export.provenance import (
 from lm_eval_cora.metrics.bootstrap import REPLICATES
 from lm_eval_cora.metrics.entries import parameters_of
 from lm_eval_cora.metrics.estimate import Estimate
-from lm_eval_cora.metrics.meanings import MEANINGS, bounds_of
+from lm_eval_cora.metrics.facts import facts_of
 from lm_eval_cora.report.answers_file import AnswersRun
 from lm_eval_cora.report.files import chat_template_of
 from lm_eval_cora.report.run import Run
@@ -42,9 +42,6 @@ _COLLECTION = "lm-eval-cora"
 
 Relationship = Literal["first_party", "third_party", "collaborative", "other"]
 """Relationships between who evaluated a model and who made it."""
-
-_BOOTSTRAPPED = ("acc_min", "acc_max")
-"""The functions with bootstrapped standard errors."""
 
 _ENGINES = {
     **dict.fromkeys(("hf", "hf-auto", "huggingface", "hf-multimodal", "steered"), "transformers"),
@@ -244,13 +241,13 @@ def _result(run: Run, entry: Mapping[str, Any], estimate: Estimate) -> dict[str,
 
 def _metric(entry: Mapping[str, Any], estimate: Estimate) -> dict[str, Any]:
     """Describe a metric. The id of `mcqa` is `accuracy`, its usual name; all other ids have our prefix."""
-    name, function = entry["metric"], entry["aggregation"]
-    lowest, highest = bounds_of(function.__name__)
+    name, facts = entry["metric"], facts_of(entry["aggregation"])
+    lowest, highest = facts.bounds
     # The schema requires scores within bounds. Rounding and the adjustment for positions may exceed 1.
     lowest, highest = min(lowest, estimate.value), max(highest, estimate.value)
     better = entry.get("higher_is_better")
     metric = {
-        "evaluation_description": MEANINGS[function.__name__],
+        "evaluation_description": facts.meaning,
         "metric_id": "accuracy" if name == "mcqa" else f"lm-eval-cora.{name}",
         "metric_name": name,
         "lower_is_better": better is False,
@@ -272,7 +269,7 @@ def _uncertainty(run: Run, entry: Mapping[str, Any], estimate: Estimate) -> dict
     """The number of questions, which are the unit of the standard error, and the standard error if it is known."""
     uncertainty: dict[str, Any] = {"num_samples": len(run.table.question_ids)}
     if not isnan(estimate.stderr):
-        bootstrapped = entry["aggregation"].__name__ in _BOOTSTRAPPED
+        bootstrapped = facts_of(entry["aggregation"]).bootstrapped
         method = "bootstrap" if bootstrapped else "analytic"
         uncertainty["standard_error"] = {"value": estimate.stderr, "method": method}
         low, high = estimate.interval

@@ -10,7 +10,7 @@ from typing import Literal
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.gating.requirements import NoWorse, Policy, Requirement
 from lm_eval_cora.metrics.estimate import UNDEFINED
-from lm_eval_cora.metrics.meanings import bounds_of
+from lm_eval_cora.metrics.facts import facts_of
 from lm_eval_cora.metrics.paired import Difference, difference
 from lm_eval_cora.planning.sample_size import POWER, Contrast, Level, Sample, questions_needed
 from lm_eval_cora.report.compare import not_comparable
@@ -143,7 +143,7 @@ def _of_task(runs: Sequence[Run], requirement: Requirement | NoWorse) -> Iterato
 
 def _value(run: Run, requirement: Requirement) -> Verdict:
     entry = next(entry for entry in run.entries if entry["metric"] == requirement.metric)
-    lowest, highest = bounds_of(entry["aggregation"].__name__)
+    lowest, highest = facts_of(entry["aggregation"]).bounds
     if not lowest <= requirement.bound <= highest:
         raise UserError(f"{requirement}: expected a bound from {lowest:g} to {highest:g}, the range of the metric")
     estimate = run.estimates[requirement.metric]

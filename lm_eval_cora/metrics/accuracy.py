@@ -9,9 +9,11 @@ import numpy as np
 
 from lm_eval_cora.metrics.arrays import takes_arrays
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of, ratio_of, share_of
+from lm_eval_cora.metrics.facts import metric
 from lm_eval_cora.responses import ResponseTable
 
 
+@metric("Share of correct answers among all variants of all questions.")
 @takes_arrays
 def acc(answers: ResponseTable) -> Estimate:
     """Share of correct answers among all variants of all questions.
@@ -38,6 +40,11 @@ def acc(answers: ResponseTable) -> Estimate:
     return ratio_of(answers.hits.astype(np.float64), answers.sizes.astype(np.float64))
 
 
+@metric(
+    "Share of questions whose original is answered correctly: the usual accuracy of a benchmark.",
+    needs=("original",),
+    known_early=True,
+)
 @takes_arrays
 def mcqa(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
     """Share of questions whose original is answered correctly: the usual accuracy of a benchmark.
@@ -66,6 +73,7 @@ def mcqa(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
     return share_of(answers.original_correct)
 
 
+@metric("Mean over questions of the share of a question's variants answered correctly.")
 @takes_arrays
 def mcqa_plus(answers: ResponseTable) -> Estimate:
     """Mean over questions of the share of a question's variants that are answered correctly.
@@ -92,6 +100,11 @@ def mcqa_plus(answers: ResponseTable) -> Estimate:
     return mean_of(answers.hits / answers.sizes)
 
 
+@metric(
+    "Effect of the variants on the score: mcqa_plus - mcqa, paired by question.",
+    bounds=(-1.0, 1.0),
+    needs=("original",),
+)
 @takes_arrays
 def mcqa_plus_diff(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
     """Effect of the variants on the score: mcqa_plus - mcqa, paired by question.
@@ -128,6 +141,7 @@ def mcqa_plus_diff(answers: ResponseTable, *, original: int | None = 0) -> Estim
     return replace(change, farthest=float(np.abs(change.influence).max()))
 
 
+@metric("Majority voting: share of questions with more than half of their variants answered correctly.")
 @takes_arrays
 def mv(answers: ResponseTable) -> Estimate:
     """Majority voting: share of questions with more than half of their variants answered correctly.
@@ -154,6 +168,10 @@ def mv(answers: ResponseTable) -> Estimate:
     return share_of(2 * answers.hits > answers.sizes)
 
 
+@metric(
+    "Bare-minimum-consistency accuracy: share of questions with at least this share of their variants right.",
+    known_early=True,
+)
 @takes_arrays
 def bmca(answers: ResponseTable, level: float) -> Estimate:
     """Bare-minimum-consistency accuracy: share of questions with at least a given share of variants answered correctly.
@@ -199,6 +217,10 @@ def exact_level(level: float) -> Fraction:
     return exact
 
 
+@metric(
+    "Share of responses without a valid answer, among all variants of all questions.",
+    needs=("picked",),
+)
 def invalid(table: ResponseTable) -> Estimate:
     """Share of responses without a valid answer, among all variants of all questions.
 
@@ -219,6 +241,10 @@ def invalid(table: ResponseTable) -> Estimate:
     return ratio_of(table.sum_by_question(table.invalid), table.sizes.astype(np.float64))
 
 
+@metric(
+    "Share of responses in the requested format, which the strict reader can read.",
+    needs=("followed",),
+)
 def followed(table: ResponseTable) -> Estimate:
     """Share of responses in the requested format, among all variants of all questions.
 
@@ -246,6 +272,7 @@ def followed(table: ResponseTable) -> Estimate:
     return ratio_of(table.sum_by_question(table.followed), table.sizes.astype(np.float64))
 
 
+@metric("Share of answers for which another answer was exactly as likely, among all variants of all questions.")
 def ties(table: ResponseTable) -> Estimate:
     """Share of answers for which another answer was exactly as likely, among all variants of all questions.
 

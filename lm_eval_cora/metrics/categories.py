@@ -8,10 +8,12 @@ import numpy as np
 
 from lm_eval_cora.metrics.consistency import all_equal, consistency_rate
 from lm_eval_cora.metrics.extremes import acc_max, acc_min, acc_range, acc_range_by_chance, acc_range_p
+from lm_eval_cora.metrics.facts import metric
 from lm_eval_cora.metrics.ranges import acc_mean
 from lm_eval_cora.responses import ResponseTable
 
 
+@metric("Accuracy range, consistency rate and share of identical answers by category.")
 def by_category(table: ResponseTable, *, positions: bool = False) -> dict[str, dict[str, Any]]:
     """Accuracy range, consistency rate and share of identical answers by category (subject, subset or level).
 

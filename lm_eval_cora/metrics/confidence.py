@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from math import inf
+
 import numpy as np
 
 from lm_eval_cora.metrics.estimate import Estimate, ratio_of
+from lm_eval_cora.metrics.facts import metric
 from lm_eval_cora.metrics.orders import always_right
 from lm_eval_cora.probes.alterations import TRUE_OR_FALSE_RIGHT, TRUE_OR_FALSE_WRONG
 from lm_eval_cora.responses import Floats, ResponseTable
 
 
+@metric("Mean probability of “yes” for the right option, on questions always answered correctly: C_c.")
 def confidence_right(table: ResponseTable, *, normalised: bool = False) -> Estimate:
     """Mean probability of "yes" for the right option, on questions always answered correctly: C_c.
 
@@ -41,6 +45,9 @@ def confidence_right(table: ResponseTable, *, normalised: bool = False) -> Estim
     return ratio_of(right, inside)
 
 
+@metric(
+    "Mean of the largest probability of “yes” among the wrong options, on questions always answered correctly: C_d."
+)
 def confidence_wrong(table: ResponseTable, *, normalised: bool = False) -> Estimate:
     """Mean of the largest probability of "yes" among the wrong options, on questions always answered correctly: C_d.
 
@@ -66,6 +73,10 @@ def confidence_wrong(table: ResponseTable, *, normalised: bool = False) -> Estim
     return ratio_of(wrong, inside)
 
 
+@metric(
+    "Confidence in the most likely wrong option relative to the right one: C_d / C_c.",
+    bounds=(0.0, inf),
+)
 def confidence_ratio(table: ResponseTable, *, normalised: bool = False) -> Estimate:
     """Confidence in the most likely wrong option relative to the right one: C_d / C_c, a ratio of two means.
 
@@ -93,6 +104,7 @@ def confidence_ratio(table: ResponseTable, *, normalised: bool = False) -> Estim
     return ratio_of(wrong, right, members=inside, between=limits)
 
 
+@metric("Mean of P(yes) + P(no) over all true-or-false variants.")
 def yes_no_mass(table: ResponseTable) -> Estimate:
     """Mean of P(yes) + P(no) over all true-or-false variants.
 

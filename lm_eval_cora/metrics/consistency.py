@@ -7,11 +7,17 @@ import numpy as np
 from lm_eval_cora.metrics.accuracy import exact_level
 from lm_eval_cora.metrics.arrays import takes_arrays
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of, product_of, ratio_of, share_of
+from lm_eval_cora.metrics.facts import metric
 from lm_eval_cora.responses import NO_PICK, Floats, Ints, ResponseTable, Sets, contains
 
 _PAIRS_AT_A_TIME = 4_000_000
 
 
+@metric(
+    "Consistency index: 1 minus the share of questions that are right, but not in all variants: mcqa - bmca@1.0.",
+    needs=("original",),
+    known_early=True,
+)
 @takes_arrays
 def ci(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
     """Consistency index: 1 minus the accuracy that is lost if all variants must be right.
@@ -46,6 +52,11 @@ def ci(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
     return share_of(right <= full, is_fixed=bool((answers.sizes == 1).all()))
 
 
+@metric(
+    "Consistency-rebalanced accuracy: mcqa * ci, the accuracy reduced by the answers that do not survive.",
+    needs=("original",),
+    known_early=True,
+)
 @takes_arrays
 def cora(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
     """Consistency-rebalanced accuracy: mcqa * ci, the accuracy times the consistency index.
@@ -86,6 +97,7 @@ OUTCOMES = np.array([[1.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
 wrong in the original. `cora` is the product of their means."""
 
 
+@metric("Area under the BMCA curve times its mean height.")
 @takes_arrays
 def core(answers: ResponseTable) -> Estimate:
     """Summary of the BMCA curve: its area times its mean height.
@@ -121,6 +133,10 @@ def core(answers: ResponseTable) -> Estimate:
     return product_of(areas, heights)
 
 
+@metric(
+    "Mean over questions of the share of comparable pairs of variants that pick the same option.",
+    needs=("picked",),
+)
 def consistency_rate(table: ResponseTable) -> Estimate:
     """Mean over questions of the share of comparable pairs of variants that pick the same option.
 
@@ -164,6 +180,10 @@ def agreement(table: ResponseTable) -> Floats:
     return shares
 
 
+@metric(
+    "Share of questions whose variants all get the same answer, right or wrong.",
+    needs=("picked",),
+)
 def all_equal(table: ResponseTable) -> Estimate:
     """Share of questions whose variants all get the same answer, right or wrong.
 
@@ -186,6 +206,10 @@ def all_equal(table: ResponseTable) -> Estimate:
     return share_of(least == table.sizes)
 
 
+@metric(
+    "Share of questions with at least a given share of variants that get the same answer, right or wrong.",
+    needs=("picked",),
+)
 def equal_at(table: ResponseTable, level: float) -> Estimate:
     """Share of questions with at least a given share of variants that get the same answer, right or wrong.
 
@@ -214,6 +238,7 @@ def equal_at(table: ResponseTable, level: float) -> Estimate:
     return share_of(most * exact.denominator >= table.sizes * exact.numerator)
 
 
+@metric("Share of comparisons of answers that ran out of time or memory; they count as not equivalent.")
 def timeouts(table: ResponseTable) -> Estimate:
     """Share of equivalence checks of written answers that ran out of time or memory; they count as not equivalent.
 

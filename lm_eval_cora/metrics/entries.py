@@ -12,7 +12,7 @@ from lm_eval_cora.metrics.accuracy import bmca, exact_level, mcqa
 from lm_eval_cora.metrics.arrays import despite_skipped
 from lm_eval_cora.metrics.consistency import ci, cora
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
-from lm_eval_cora.metrics.orders import acc_h
+from lm_eval_cora.metrics.facts import facts_of
 from lm_eval_cora.metrics.two_phase import estimate, phases_of
 from lm_eval_cora.probes.prompts import SINGLE_LETTER
 from lm_eval_cora.question import Form
@@ -85,26 +85,24 @@ def applies_to(entry: Entry, form: Form | None, *, sampled: bool = False, featur
 
 
 def is_known_early(entry: Entry) -> bool:
-    """Whether a metric depends only on which originals are right and which questions are right in all variants.
-
-    Such a metric is exact as soon as each question has a wrong answer or all its answers.
+    """Whether a metric of an entry is known early; see `Facts`. `bmca` is at level 1 only.
 
     Example:
         >>> is_known_early({"aggregation": bmca, "level": 1.0}), is_known_early({"aggregation": bmca, "level": 0.9})
         (True, False)
     """
-    if "without" in entry:
-        return False
-    if entry["aggregation"] is bmca:
-        return exact_level(entry["level"]) == 1
-    return entry["aggregation"] in (acc_h, ci, cora, mcqa)
+    return (
+        "without" not in entry
+        and facts_of(entry["aggregation"]).known_early
+        and exact_level(entry.get("level", 1)) == 1
+    )
 
 
 def is_estimated(entry: Entry) -> bool:
     """Whether a two-phase sample estimates a metric: mcqa, bmca@1.0, ci and cora.
 
     Example:
-        >>> is_estimated({"aggregation": cora}), is_estimated({"aggregation": acc_h})
+        >>> is_estimated({"aggregation": cora}), is_estimated({"aggregation": bmca, "level": 0.5})
         (True, False)
     """
     return is_known_early(entry) and entry["aggregation"] in _OF_TWO_PHASES

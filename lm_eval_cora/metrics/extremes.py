@@ -11,6 +11,7 @@ import numpy as np
 
 from lm_eval_cora.metrics.bootstrap import bootstrap
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, standard_error
+from lm_eval_cora.metrics.facts import metric
 from lm_eval_cora.metrics.intervals import IN_95_PERCENT, clopper_pearson, trials_with_error
 from lm_eval_cora.metrics.kinds import (
     Kinds,
@@ -41,6 +42,11 @@ _EXCHANGES = 1_999
 _KEYS_AT_A_TIME = 2_000_000
 
 
+@metric(
+    "Lowest accuracy among the kinds of variants.",
+    needs=("kind",),
+    bootstrapped=True,
+)
 def acc_min(table: ResponseTable, *, positions: bool = False, macro: bool = False) -> Estimate:
     """Lowest accuracy among the kinds of variants.
 
@@ -74,6 +80,11 @@ def acc_min(table: ResponseTable, *, positions: bool = False, macro: bool = Fals
     return _extremes(table, positions, macro)[0]
 
 
+@metric(
+    "Highest accuracy among the kinds of variants.",
+    needs=("kind",),
+    bootstrapped=True,
+)
 def acc_max(table: ResponseTable, *, positions: bool = False, macro: bool = False) -> Estimate:
     """Highest accuracy among the kinds of variants.
 
@@ -97,6 +108,10 @@ def acc_max(table: ResponseTable, *, positions: bool = False, macro: bool = Fals
     return _extremes(table, positions, macro)[1]
 
 
+@metric(
+    "Difference between the highest and the lowest accuracy of the kinds of variants.",
+    needs=("kind",),
+)
 def acc_range(table: ResponseTable, *, positions: bool = False, macro: bool = False) -> Estimate:
     """Difference between the highest and the lowest accuracy of the kinds: acc_max - acc_min.
 
@@ -120,6 +135,10 @@ def acc_range(table: ResponseTable, *, positions: bool = False, macro: bool = Fa
     return Estimate(highest.value - lowest.value, nan)
 
 
+@metric(
+    "Expected acc_range if all kinds of variants had the same true accuracy.",
+    needs=("kind",),
+)
 def acc_range_by_chance(table: ResponseTable, *, positions: bool = False, macro: bool = False) -> Estimate:
     """Expected range of the accuracies if all kinds had the same true accuracy.
 
@@ -148,6 +167,10 @@ def acc_range_by_chance(table: ResponseTable, *, positions: bool = False, macro:
     return Estimate(range_by_chance(covariance_of(influence)), nan)
 
 
+@metric(
+    "P-value of Cochran's Q test that all kinds of variants have the same true accuracy.",
+    needs=("kind",),
+)
 def acc_range_p(table: ResponseTable) -> Estimate:
     """P-value of Cochran's Q test: do all kinds have the same true accuracy?
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of, of_influence, share_of
 from lm_eval_cora.metrics.extremes import FEWEST
+from lm_eval_cora.metrics.facts import metric
 from lm_eval_cora.metrics.recalls import is_order_probe
 from lm_eval_cora.probes.order import POSITIONS
 from lm_eval_cora.question import LETTERS
@@ -32,6 +33,10 @@ _ROUNDING = 1e-9
 """Values that differ by less are tied, and the first one counts."""
 
 
+@metric(
+    "Accuracy of the option with the highest mean probability over all rotations of the options, which "
+    "cancels a preference for letters."
+)
 def acc_permuted(table: ResponseTable) -> Estimate:
     """Accuracy of the option with the highest mean probability over all rotations of the options.
 
@@ -70,6 +75,7 @@ def acc_permuted(table: ResponseTable) -> Estimate:
     return share_of(right)
 
 
+@metric("Accuracy in the original order after the model's prior for the letters is divided out (PriDe).")
 def acc_pride(table: ResponseTable) -> Estimate:
     """Accuracy in the original order after the model's prior for the letters is divided out (PriDe).
 
@@ -130,6 +136,7 @@ def acc_pride(table: ResponseTable) -> Estimate:
     return _with_prior(share_of(right), by_prior)
 
 
+@metric("The model's prior for each letter, whatever is printed there, by the number of options.")
 def letter_prior(table: ResponseTable) -> dict[str, dict[str, Estimate]]:
     """The model's prior for the letters, whatever is printed there, by the number of options.
 

@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from lm_eval_cora.metrics.estimate import Estimate, mean_of, ratio_of, share_of
+from lm_eval_cora.metrics.facts import metric
 from lm_eval_cora.probes.alterations import COUNTS, ORIGINAL, shuffled, with_options
 from lm_eval_cora.probes.order import POSITIONS
 from lm_eval_cora.responses import IDENTITIES, Bools, Floats, Ints, ResponseTable
@@ -15,6 +16,7 @@ OptionCount = int | Literal["original"]
 """Number of printed options, or `original` for the question's own number."""
 
 
+@metric("Accuracy with a given number of options in the first order: the source's order, with fillers last.")
 def acc_at(table: ResponseTable, options: OptionCount) -> Estimate:
     """Accuracy in the first order of a given number of options: the source's order, with fillers last.
 
@@ -39,6 +41,10 @@ def acc_at(table: ResponseTable, options: OptionCount) -> Estimate:
     return ratio_of(table.sum_by_question(first & table.correct), table.sum_by_question(first))
 
 
+@metric(
+    "Hard accuracy: share of questions answered correctly in all orders of a given number of options.",
+    known_early=True,
+)
 def acc_h(table: ResponseTable, options: OptionCount) -> Estimate:
     """Hard accuracy: share of questions answered correctly in all orders of a given number of options.
 
@@ -66,6 +72,7 @@ def acc_h(table: ResponseTable, options: OptionCount) -> Estimate:
     return share_of(_all_right(table, options), has_orders(table, options))
 
 
+@metric("Consistency score: share of the orders, of a given number of options, that get the most frequent pick.")
 def sc(table: ResponseTable, options: OptionCount) -> Estimate:
     """Consistency score: share of the orders, of a given number of options, that get the most frequent pick.
 
@@ -97,6 +104,7 @@ def sc(table: ResponseTable, options: OptionCount) -> Estimate:
     return mean_of(modal.times / np.maximum(modal.orders, 1), has_orders(table, options), between=(lowest, 1.0))
 
 
+@metric("Questions grouped by how often their most frequent pick occurs in the original orders.")
 def sc_buckets(table: ResponseTable) -> dict[str, dict[str, Estimate]]:
     """Questions grouped by how often their most frequent pick occurs in the original orders.
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from math import nan
+from math import inf, nan
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, ratio_of
+from lm_eval_cora.metrics.facts import metric
 from lm_eval_cora.probes.order import POSITIONS
 from lm_eval_cora.question import LETTERS
 from lm_eval_cora.responses import Bools, Floats, Ints, ResponseTable
@@ -23,6 +24,7 @@ _AT_A_TIME = 200_000
 _ROUNDING = 1e-9
 
 
+@metric("Share of picks of each letter, and the share if letters were picked equally often.")
 def picks_by_letter(table: ResponseTable) -> dict[str, dict[str, Any]]:
     """Share of picks of each letter, and the share if letters were picked equally often.
 
@@ -64,6 +66,11 @@ def picks_by_letter(table: ResponseTable) -> dict[str, dict[str, Any]]:
     }
 
 
+@metric(
+    "Chi-square statistic of the picks by letter (with swapped orders: of the right picks), compared "
+    "with equal shares within each question.",
+    bounds=(0.0, inf),
+)
 def position_chi_square(table: ResponseTable) -> Estimate:
     """Chi-square statistic of the picks by letter, compared with equal shares within each question.
 
@@ -103,6 +110,7 @@ def position_chi_square(table: ResponseTable) -> Estimate:
     return Estimate(float(_statistics(rotations.moved[:, 0].sum(axis=0), rotations.inverse)), nan)
 
 
+@metric("Probability of such a position_chi_square if the letters did not matter.")
 def position_p_value(table: ResponseTable) -> Estimate:
     """Probability of a `position_chi_square` at least as large as the observed one if the letters did not matter.
 

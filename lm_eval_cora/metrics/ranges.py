@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of, of_influence, ratio_of
+from lm_eval_cora.metrics.facts import metric
 from lm_eval_cora.metrics.intervals import bounded
 from lm_eval_cora.metrics.kinds import (
     Kinds,
@@ -27,6 +28,10 @@ _WHISKER = 1.5
 _ROUNDING = 1e-9
 
 
+@metric(
+    "Mean accuracy of the kinds of variants: the mean over questions of the mean within a question.",
+    needs=("kind",),
+)
 def acc_mean(table: ResponseTable) -> Estimate:
     """Mean accuracy of the kinds of variants: the mean over questions of the mean within a question.
 
@@ -49,6 +54,10 @@ def acc_mean(table: ResponseTable) -> Estimate:
     return mean_of(means.sum(axis=1) / present.sum(axis=1))
 
 
+@metric(
+    "Mean of the accuracies of the categories; each category has the same weight.",
+    needs=("category",),
+)
 def macro_acc(table: ResponseTable) -> Estimate:
     """Mean of the accuracies of the categories; each category has the same weight.
 
@@ -85,6 +94,7 @@ def macro_acc(table: ResponseTable) -> Estimate:
     return found if found.ends else replace(found, ends=bounded(value, hypot(found.stderr, 1 / questions)))
 
 
+@metric("Accuracy of each kind of variant.")
 def each_kind(table: ResponseTable, *, positions: bool = False) -> dict[str, dict[str, Any]]:
     """Accuracy and share of invalid answers of each kind of variant.
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.metrics.extremes import FEWEST
+from lm_eval_cora.metrics.facts import metric
 from lm_eval_cora.metrics.intervals import IN_95_PERCENT, wilson
 from lm_eval_cora.metrics.kinds import accuracies, covariance_of, influence_on, kinds_of, strata_of, trials_of
 from lm_eval_cora.metrics.simultaneous import normal_draws
@@ -23,6 +24,10 @@ _ROUNDING = 1e-12
 """Recalls whose variances around their mean sum to less vary only together."""
 
 
+@metric(
+    "Standard deviation over letters of the accuracy of the variants whose right option is printed at the letter.",
+    bounds=(0.0, 0.5),
+)
 def recall_spread(table: ResponseTable) -> Estimate:
     """Spread of the recalls of the letters: how much the accuracy depends on the letter of the right option.
 
@@ -76,6 +81,7 @@ def recall_spread(table: ResponseTable) -> Estimate:
     return Estimate(spread, error, ends=_ends(recalls, draws))
 
 
+@metric("Expected recall_spread if all letters had the same true recall.")
 def recall_spread_by_chance(table: ResponseTable) -> Estimate:
     """Expected spread of the recalls if all letters had the same true recall.
 

@@ -19,6 +19,7 @@ from typing import Literal
 import numpy as np
 
 from lm_eval_cora.metrics.estimate import Estimate, mean_of, ratio_of, share_of
+from lm_eval_cora.metrics.facts import metric
 from lm_eval_cora.metrics.orders import always_right
 from lm_eval_cora.probes.alterations import (
     NOTA_ANSWER,
@@ -34,6 +35,7 @@ from lm_eval_cora.responses import INVALID, Bools, Ints, ResponseTable, contains
 Subset = Literal["all", "always_right"]
 
 
+@metric("Accuracy if NOTA replaces the right option and is printed last.")
 def nota_acc(table: ResponseTable, subset: Subset = "all") -> Estimate:
     """Accuracy if NOTA ("None of the above") replaces the right option and is printed last.
 
@@ -59,6 +61,7 @@ def nota_acc(table: ResponseTable, subset: Subset = "all") -> Estimate:
     return _share(table, table.is_kind(NOTA_ANSWER), table.correct, _members(table, subset))
 
 
+@metric("Share of questions on which the model picks NOTA, the right option, in all orders.")
 def nota_acc_h(table: ResponseTable, subset: Subset = "all") -> Estimate:
     """Share of questions on which the model picks NOTA ("None of the above"), the right option, in all orders.
 
@@ -86,6 +89,10 @@ def nota_acc_h(table: ResponseTable, subset: Subset = "all") -> Estimate:
     return share_of(right, inside)
 
 
+@metric(
+    "Effect of NOTA on the accuracy: nota_acc - mcqa, paired by question.",
+    bounds=(-1.0, 1.0),
+)
 def nota_acc_diff(table: ResponseTable, subset: Subset = "all") -> Estimate:
     """Effect of NOTA ("None of the above") on the accuracy: nota_acc - mcqa, paired by question.
 
@@ -116,6 +123,10 @@ def nota_acc_diff(table: ResponseTable, subset: Subset = "all") -> Estimate:
     return mean_of(after - before, inside, between=(-1.0, 1.0))
 
 
+@metric(
+    "Effect of NOTA on the hard accuracy: nota_acc_h - acc_h, paired by question.",
+    bounds=(-1.0, 1.0),
+)
 def nota_acc_h_diff(table: ResponseTable, subset: Subset = "all") -> Estimate:
     """Effect of NOTA ("None of the above") on the hard accuracy: nota_acc_h - acc_h, paired by question.
 
@@ -145,6 +156,7 @@ def nota_acc_h_diff(table: ResponseTable, subset: Subset = "all") -> Estimate:
     return mean_of(change, inside, between=(-1.0, 1.0))
 
 
+@metric("Share of “yes” when asked whether the right option is right, on questions always answered correctly.")
 def tf_right(table: ResponseTable) -> Estimate:
     """Share of "yes" when asked whether the right option is right, on questions always answered correctly.
 
@@ -168,6 +180,7 @@ def tf_right(table: ResponseTable) -> Estimate:
     return _share(table, table.is_kind(TRUE_OR_FALSE_RIGHT), table.correct, always_right(table))
 
 
+@metric("Share of “no” when asked whether a wrong option is right, on questions always answered correctly.")
 def tf_wrong(table: ResponseTable) -> Estimate:
     """Share of "no" when asked whether a wrong option is right, on questions always answered correctly.
 
@@ -191,6 +204,7 @@ def tf_wrong(table: ResponseTable) -> Estimate:
     return _share(table, table.is_kind(TRUE_OR_FALSE_WRONG), table.correct, always_right(table))
 
 
+@metric("Share of misled questions on which the model selects several options if asked for all right ones.")
 def multi_share(table: ResponseTable) -> Estimate:
     """Share of misled questions on which the model selects several options if asked for all right ones.
 
@@ -214,6 +228,7 @@ def multi_share(table: ResponseTable) -> Estimate:
     return _share(table, table.is_kind(SELECT_ALL), _several(table), _misled(table))
 
 
+@metric("Share of misled questions whose right option the model selects if asked for all right ones.")
 def recall_right(table: ResponseTable, *, several: bool = False) -> Estimate:
     """Share of misled questions whose right option the model selects if asked for all right ones.
 
@@ -241,6 +256,7 @@ def recall_right(table: ResponseTable, *, several: bool = False) -> Estimate:
     return _recall(table, table.answer, several)
 
 
+@metric("Share of misled questions on which the model selects the misleading option again if asked for all right ones.")
 def recall_misleading(table: ResponseTable, *, several: bool = False) -> Estimate:
     """Share of misled questions on which the model selects the misleading option again if asked for all right ones.
 
@@ -265,6 +281,7 @@ def recall_misleading(table: ResponseTable, *, several: bool = False) -> Estimat
     return _recall(table, _picked_first(table)[table.question], several)
 
 
+@metric("Accuracy on misled questions after a filler has replaced the misleading option.")
 def replaced_acc(table: ResponseTable) -> Estimate:
     """Accuracy on misled questions after a filler has replaced the misleading option.
 
@@ -290,6 +307,7 @@ def replaced_acc(table: ResponseTable) -> Estimate:
     return _share(table, without, table.correct, _misled(table))
 
 
+@metric("Number of questions in each part of the study.")
 def subset_sizes(table: ResponseTable) -> dict[str, int]:
     """Number of questions in each part of the study.
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from lm_eval_cora.answer_metrics import ENTRIES, NEED_THE_ORIGINAL, compute_answers, notes_of, undefined_metrics
+from lm_eval_cora.answer_metrics import ENTRIES, compute_answers, notes_of, that_need, undefined_metrics
 from lm_eval_cora.answer_rows import AnswerRows, read_answers
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.data import Data
@@ -103,7 +103,7 @@ def read_answers_file(path: Path, reader: Reader | None = None) -> AnswersRun:
     notes = notes_of(rows)
     undefined = undefined_metrics(rows.table, rows.known)
     if why := undefined.get("cora"):
-        notes.append(f"undefined: {', '.join(name for name in NEED_THE_ORIGINAL if undefined[name] == why)}: {why}")
+        notes.append(f"undefined: {', '.join(name for name in that_need('original') if undefined[name] == why)}: {why}")
     if reader:
         notes.append(f"--reader {reader} does not apply: the file has answers, not responses")
     return AnswersRun(

@@ -10,7 +10,7 @@ from math import nan
 from tqdm import tqdm
 
 from lm_eval_cora.answers import TOO_MANY_INVALID
-from lm_eval_cora.metrics.meanings import MEANINGS
+from lm_eval_cora.metrics.facts import facts_of
 from lm_eval_cora.probes import Probe
 from lm_eval_cora.report import examples, pictures, scores, study, tables
 from lm_eval_cora.report.compare import not_comparable, told_apart
@@ -59,12 +59,12 @@ def charts_of(report: Report) -> list[tuple[str, Chart]]:
 
 def _glossary(runs: Sequence[Run]) -> Table:
     """Make the table of the meanings of metrics and kinds of variants."""
-    names: dict[str, dict[str, None]] = {}
+    names: dict[str, list[str]] = {}
     for run in runs:
         for entry in run.entries:
             if entry["metric"] in run.estimates:
-                names.setdefault(entry["aggregation"].__name__, {})[entry["metric"]] = None
-    rows = [[", ".join(called), MEANINGS[function]] for function, called in names.items()]
+                names.setdefault(facts_of(entry["aggregation"]).meaning, []).append(entry["metric"])
+    rows = [[", ".join(dict.fromkeys(called)), meaning] for meaning, called in names.items()]
     kinds = {kind: meaning for run in runs for kind, meaning in run.probe.kinds.items() if kind in run.table.kinds}
     rows += [[f"kind {kind}", meaning] for kind, meaning in kinds.items()]
     note = (
