@@ -77,8 +77,9 @@ class Options:
             try:
                 read[key] = check(value)
             except (TypeError, ValueError):
+                meant = " Did you mean 'questions'?" if key == "question" and isinstance(value, int) else ""
                 raise UserError(
-                    f"{task}: option {key!r} is {value!r}, expected {expected}. Set it with "
+                    f"{task}: option {key!r} is {value!r}, expected {expected}.{meant} Set it with "
                     f"""--metadata '{{"cora": {{"{key}": ...}}}}'"""
                 ) from None
         declared = {key: read.pop(key) for key in KEYS if key in read}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import get_args
@@ -79,6 +79,8 @@ def write_records(
 def _runs_of(function: str, scores: Scores | Iterable[Scores]) -> list[Run]:
     """The runs of scores, each model and task once."""
     several = [scores] if isinstance(scores, Scores) else list(scores)
+    if any(isinstance(one, Mapping) and not isinstance(one, Scores) for one in (scores, *several)):
+        raise UserError(f"{function}: expected scores, got results of simple_evaluate. Pass cora.read_runs(results)")
     runs = [one._run for one in several if isinstance(one, Scores) and one._run is not None]
     if not runs or len(runs) < len(several):
         raise UserError(

@@ -352,7 +352,10 @@ def compare(before: Scores, after: Scores) -> Comparison:
     """
     for scores in (before, after):
         if not isinstance(scores, Scores):
-            raise UserError(f"compare: expected Scores, got {type(scores).__name__}. Make them with score or read")
+            raise UserError(
+                f"compare: expected Scores, got {type(scores).__name__}. Make them with score, read or read_runs, "
+                "which returns a list"
+            )
     _check_alike(before, after)
     both = [name for name in before if name in after and not isnan(before[name].value + after[name].value)]
     return Comparison(before, after, {name: compared(before[name], after[name]) for name in both})

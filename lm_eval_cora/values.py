@@ -46,6 +46,15 @@ def text(value: object) -> str:
     return value
 
 
+def separator(value: object) -> str:
+    """Accept a text, such as a line break."""
+    if not isinstance(value, str):
+        raise TypeError
+    if not value or not is_encodable(value):
+        raise ValueError
+    return value
+
+
 def line(value: object) -> str:
     """Accept a text of one line, and remove the white space around it.
 

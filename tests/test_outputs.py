@@ -35,6 +35,12 @@ def test_the_records_name_the_submitter(file: Path, tmp_path: Path) -> None:
         cora.write_records(cora.read_runs(file), tmp_path, relationship="none")  # type: ignore[arg-type]
 
 
+def test_results_that_were_not_read_are_told() -> None:
+    for given in ({"results": {}}, [{"results": {}}]):
+        with pytest.raises(UserError, match=r"got results of simple_evaluate. Pass cora.read_runs\(results\)"):
+            cora.write_report(given, "x.html")
+
+
 def test_scores_and_files_that_cannot_be_used(file: Path, tmp_path: Path) -> None:
     def told(scores: Any, name: str = "x.md") -> str:
         with pytest.raises(UserError) as caught:

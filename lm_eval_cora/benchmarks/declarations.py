@@ -52,7 +52,7 @@ KEYS: dict[str, Check] = {
     "answer_check": (_FIELD, values.text),
     "id": (_FIELD, values.text),
     "category": (_FIELD, values.text),
-    "separator": ("a text", values.text),
+    "separator": ("a text", values.separator),
     "shuffle": ("true or false", values.flag),
     "repairs": values.some_of(tuple(REPAIRS)),
     "keep": ("an object with the values to keep of each column", values.mapping),

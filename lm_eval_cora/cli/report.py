@@ -39,7 +39,7 @@ def add(commands: Any) -> None:
         "--output",
         type=Path,
         metavar="FILE",
-        help="output file; - is stdout. Default: report.html for html, stdout for the other formats",
+        help="output file; - is stdout. Default: report.html in the current folder, stdout for other formats",
     )
     parser.add_argument(
         "--format",

@@ -16,6 +16,7 @@ from lm_eval_cora.cli.output import say
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.stopping.rule import EXACT
 from lm_eval_cora.stopping.whole import parse_target
+from lm_eval_cora.suggestions import did_you_mean
 
 
 def add(commands: Any) -> None:
@@ -125,11 +126,12 @@ def importing_the_harness() -> Iterator[None]:
 def run_harness(given: argparse.Namespace) -> None:
     """Run `lm_eval` with fewer requests."""
     with importing_the_harness():
+        from lm_eval_cora.harness.dry_run import harness_options
         from lm_eval_cora.harness.run import RunDied, run  # takes seconds
 
     config = as_the_harness_parses(given, given.others).config
     if config:
-        _add_options(given, Path(config))
+        _add_options(given, Path(config), harness_options())
     try:
         run(
             given.others,
@@ -155,13 +157,22 @@ OPTIONS = ("stop", "budget", "target_stderr", "target", "max_gen_toks", "no_cach
 """Our options of `run`. They can also be in a --config file, written with underscores or as on the command line."""
 
 
-def _add_options(given: argparse.Namespace, config: Path) -> None:
-    """Add our options from a --config file, unless the command line has them."""
+def _add_options(given: argparse.Namespace, config: Path, options: Sequence[str]) -> None:
+    """Add our options from a --config file, unless the command line has them. Check its keys."""
     try:
         content = yaml.safe_load(config.read_text(encoding="utf-8"))
     except (OSError, ValueError, yaml.YAMLError):  # the harness reports it
         return
-    for key, value in content.items() if isinstance(content, dict) else ():
+    if not isinstance(content, dict):  # the harness reports it
+        return
+    known = [*OPTIONS, *(option.removeprefix("--") for option in options)]
+    for key in content:
+        if str(key).replace("-", "_") not in known:
+            how = " Put it under `metadata`." if key == "cora" else did_you_mean(str(key), known)
+            raise UserError(f"{config}: unknown key {key!r}.{how} The keys are the arguments of `lm_eval run`")
+    if not isinstance(content.get("metadata") or {}, dict | str):
+        raise UserError(f"{config}: metadata: expected an object such as {{cora: {{seed: 1}}}}, not a list")
+    for key, value in content.items():
         name = str(key).replace("-", "_")
         if name in OPTIONS and not getattr(given, name) and value not in (None, False):
             text = ",".join(map(str, value)) if isinstance(value, list) else str(value)

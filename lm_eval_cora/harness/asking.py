@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from logging import DEBUG, INFO
 from typing import Any
 
 from lm_eval.api.instance import Instance
@@ -164,7 +165,8 @@ class AskingLM(ForwardingLM):
                 new[key] = None
                 asked.append(request)
         if repeats := len(requests) - len(asked):
-            logger.info("%d of %d requests repeat others and are not sent again", repeats, len(requests))
+            level = DEBUG if disable_tqdm else INFO  # once per wave would be too much
+            logger.log(level, "%d of %d requests repeat others and are not sent again", repeats, len(requests))
             if progress is not None:
                 progress.skip(repeats)
         if asked and method == "generate_until" and len(self.limits) > 1:

@@ -40,6 +40,23 @@ _REPLICAS = (
 _seen_to_score: WeakSet[Any] = WeakSet()
 
 
+def _check_address(model: Any) -> None:
+    """Check the address and the key of a server: the harness reads them when it sends a request.
+
+    Raises:
+        UserError: If the address is incomplete or the key is missing.
+    """
+    if not str(model.base_url).startswith(("http://", "https://")):
+        raise UserError(
+            f"--model_args base_url: expected an address such as http://localhost:8000/v1/chat/completions, got "
+            f"{model.base_url}"
+        )
+    try:
+        _ = model.header
+    except Exception as error:
+        raise UserError(f"--model: a request to {model.base_url} cannot be made: {in_a_line(error)}") from error
+
+
 def check_scoring(model: Any, tasks: Sequence[str]) -> None:
     """Check that a back end can score answers. A server gets a test request in the first call only."""
     own = behind(model)
@@ -49,6 +66,7 @@ def check_scoring(model: Any, tasks: Sequence[str]) -> None:
         raise _unable("VLLM", tasks, _THINKS)
     if not is_served(own) or own in _seen_to_score:
         return
+    _check_address(own)
     name = type(own).__name__
     if formats_chats(own):
         raise _unable(
@@ -65,7 +83,7 @@ def check_scoring(model: Any, tasks: Sequence[str]) -> None:
     except Exception as error:
         kinds = error.tally.failed if isinstance(error, ServerError) else [kind_of(error)[0]]
         if MALFORMED not in kinds:
-            raise _unreachable(own, error) from None
+            raise _unreachable(own, error) from error
     if isnan(likelihood) or not likelihood < 0:
         raise _unable(name, tasks, "the server does not return log-probabilities of a prompt (nor does llama.cpp)")
     _seen_to_score.add(own)
@@ -76,6 +94,7 @@ def check_writing(model: Any, *, chat: bool, system: str | None = None, shots: b
     own = behind(model)
     if not is_served(own):
         return
+    _check_address(own)
     said = [("system", system)] if system else []
     said += [("user", _QUESTION), ("assistant", "A")] if shots else []
     turns = [{"role": role, "content": text} for role, text in [*said, ("user", _QUESTION)]]
@@ -87,7 +106,7 @@ def check_writing(model: Any, *, chat: bool, system: str | None = None, shots: b
     except Exception as error:
         if _TOO_SHORT in str(error):  # a reasoning model has answered
             return
-        raise _unreachable(own, error) from None
+        raise _unreachable(own, error) from error
 
 
 def check_chat_template(name: str, arguments: Mapping[str, Any]) -> None:

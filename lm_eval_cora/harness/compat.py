@@ -337,7 +337,8 @@ def payload_of_a_turn(model: api_models.TemplateAPI) -> dict[str, Any]:
     """
     turns = [{"role": "user", "content": "A"}]
     try:
-        payload: dict[str, Any] = model._create_payload(turns, generate=True, gen_kwargs={"until": ["B"]}, seed=1)
+        settings = {"until": ["B"], "temperature": 0.0}
+        payload: dict[str, Any] = model._create_payload(turns, generate=True, gen_kwargs=settings, seed=1)
     except Exception:  # a user's own class may raise any error
         return {}
     return payload
@@ -409,7 +410,7 @@ def heard(hear: Callable[[str], None]) -> Iterator[None]:
                 if lead in message:
                     hear(message.partition(lead)[2].removesuffix(" Retrying...").removesuffix(".").strip())
             return False
-        return not message.startswith(("Exception:", "API returned null content"))
+        return not message.startswith(("Exception:", "API returned null content", "Tokenized requests are disabled"))
 
     log = logging.getLogger(api_models.__name__)
     log.addFilter(keep)

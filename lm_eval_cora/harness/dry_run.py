@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, redirect_stderr
 from dataclasses import fields
 from io import StringIO
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -44,9 +45,16 @@ def harness_arguments(arguments: Sequence[str]) -> Namespace:
         raise UsageError(said.getvalue().rpartition("error: ")[2].strip()) from None
     except (ValueError, RecursionError) as error:  # the parser does not catch these
         raise UsageError(shorten(" ".join(str(error).split()), 400).removesuffix(".")) from None
+    words = list(takewhile(lambda word: not word.startswith("--"), arguments[_end_of("--metadata", arguments) :]))
+    if len(words) > 1 and any(word.lstrip().startswith("{") for word in words):  # the harness would drop the others
+        raise UsageError(f"argument --metadata: expected one JSON object, got {len(words)} values. Merge them")
     if not isinstance(given.metadata or {}, dict):  # lm-eval 0.4.12 accepts any JSON
         raise UsageError(f"argument --metadata: expected an object, got {shorten(given.metadata)}")
     return given
+
+
+def _end_of(option: str, arguments: Sequence[str]) -> int:
+    return arguments.index(option) + 1 if option in arguments else len(arguments)
 
 
 def harness_options() -> list[str]:
@@ -90,7 +98,11 @@ def check_tasks(settings: EvaluatorConfig, model: AskingLM) -> tuple[TaskManager
                 "file that contains one"
             )
         with given_metadata(settings.metadata, settings.model_args):
-            ours = [task for task in _loaded(manager, settings.tasks).values() if isinstance(task, CoraTask)]
+            loaded = _loaded(manager, settings.tasks)
+            ours = [task for task in loaded.values() if isinstance(task, CoraTask)]
+            if unknown := sorted(set(settings.samples or {}) - set(names := [*loaded])):
+                meant = did_you_mean(unknown[0], names)
+                raise UserError(f"--samples: there is no task {unknown[0]!r} in this run.{meant}")
         for task in ours:
             _set(task, settings.num_fewshot)
             if task.get_config("output_type") == "generate_until" and settings.gen_kwargs:

@@ -119,7 +119,7 @@ def describe_shares(agenda: Sequence[Planned], budget: int, *, stops: bool) -> s
 the same kind'
     """
     shares = [f"{count:,} of {task}" for task, count in shares_of_budget(agenda, budget).items()]
-    shares[0] = shares[0].replace(" of ", " questions of ", 1)
+    shares[0] = shares[0].replace(" of ", " question of " if shares[0].startswith("1 ") else " questions of ", 1)
     listed = f"{', '.join(shares[:-1])} and {shares[-1]}" if len(shares) > 1 else shares[0]
     more = ", and for more if they stop early" if stops else ""
     return f"the budget of {budget:,} requests pays for {listed}{more}; {OTHER_QUESTIONS}"

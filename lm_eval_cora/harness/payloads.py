@@ -35,6 +35,12 @@ def needs_seeds(model: Any) -> bool:
     return replicas_of_vllm(model) > 1 or "seed" in _payload(model)
 
 
+def is_always_random(model: Any) -> bool:
+    """Whether a back end sends a temperature above 0 even with greedy decoding, as for OpenAI's reasoning models."""
+    temperature = _payload(model).get("temperature")
+    return isinstance(temperature, int | float) and temperature > 0
+
+
 def is_vllm(model: Any) -> bool:
     """Whether a back end is vLLM in this process."""
     return type(model).__name__.startswith("VLLM")

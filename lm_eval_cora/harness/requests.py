@@ -34,9 +34,10 @@ def chosen_docs(
 ) -> list[int]:
     """Select the questions that --limit and --samples ask for, over all ranks, with all their variants."""
     questions = list(dict.fromkeys(doc["question_id"] for doc in docs))
-    if limit is not None and not 0 < limit < inf:
+    if limit is not None and not (isinstance(limit, int | float) and 0 < limit < inf):
+        shown = f"{limit:g}" if isinstance(limit, int | float) else repr(limit)
         raise UserError(
-            f"{task}: --limit {limit:g}: expected a number of questions from 1, or a share of them between 0 and 1"
+            f"{task}: --limit {shown}: expected a number of questions from 1, or a share of them between 0 and 1"
         )
     if outside := [number for number in samples or () if type(number) is not int or not 0 <= number < len(questions)]:
         raise UserError(

@@ -40,6 +40,7 @@ from lm_eval_cora.harness.compat import (
 from lm_eval_cora.harness.dry_run import check_tasks, silence
 from lm_eval_cora.harness.kept import AnswerCache, cache_file, check_cache, check_output, default_cache, weights_of
 from lm_eval_cora.harness.log import logger
+from lm_eval_cora.harness.payloads import is_always_random
 from lm_eval_cora.harness.served import patient
 from lm_eval_cora.question import shorten
 
@@ -184,6 +185,12 @@ def run(
                 shots=bool(settings.fewshot_as_multiturn) and any(task.config.num_fewshot for task in tasks),
             )
         warn_of_small_batches(model)
+        if is_always_random(model):
+            logger.warning(
+                "the back end samples the answers of this model with a temperature above 0 although the tasks ask for "
+                "greedy answers. They differ from run to run and are not kept"
+            )
+            this.keeps = False
         return AskingLM(this.with_cache(model), stop, budget=budget, target=target, whole=whole, limits=limits)
 
     def process_tasks(again: EvaluatorConfig, _: Any = None) -> TaskManager:

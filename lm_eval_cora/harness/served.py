@@ -168,6 +168,8 @@ class _Patient:
         kind, again = kind_of(error)
         if not kind:
             raise error
+        if isinstance(error, MalformedError):
+            self.tally.hear(str(error))
         if kind == UNREACHABLE:
             self.tally.said = ""  # about an earlier failure
         is_empty = isinstance(error, NoChoicesError)

@@ -122,6 +122,13 @@ def test_metadata_is_read_as_the_harness_reads_it(words: list[str], monkeypatch:
     assert checked(monkeypatch, "--metadata", *words, "--limit", "2", "cora_demo") == (["cora_demo"], expected)
 
 
+def test_metadata_of_several_values_with_json_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    for more in ("seed=1", '{"cora": {"seed": 1}}'):
+        with pytest.raises(SystemExit):
+            main(["run", "--model", "dummy", "--tasks", "cora_demo", "--metadata", '{"cora": {"questions": 5}}', more])
+        assert "--metadata: expected one JSON object, got 2 values" in capsys.readouterr().err
+
+
 @pairs
 def test_metadata_in_parts_is_merged(monkeypatch: pytest.MonkeyPatch) -> None:
     parts = ["--metadata", '{"cora": {"seed": 1}}', "--metadata", "a=1", "b=2"]

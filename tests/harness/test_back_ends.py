@@ -26,11 +26,12 @@ from lm_eval_cora.harness.back_ends import (
     check_replicas,
     check_scoring,
     check_vllm,
+    check_writing,
     warn_of_small_batches,
 )
 from lm_eval_cora.harness.compat import leave_out_empty_stops
 from lm_eval_cora.harness.kept import check_cache, check_output, default_cache
-from lm_eval_cora.harness.payloads import formats_chats, needs_seeds
+from lm_eval_cora.harness.payloads import formats_chats, is_always_random, needs_seeds
 from lm_eval_cora.harness.served import patient
 from tests.support.index import OURS_ALONE
 from tests.support.server import Server
@@ -55,7 +56,7 @@ def built(name: str, **arguments: Any) -> Any:
     arguments = {"base_url": "http://127.0.0.1:1/v1/x", "tokenizer_backend": None, **arguments}
     if name == "anthropic-chat-completions":
         del arguments["tokenizer_backend"]
-    return patient(get_model(name))(model="tiny", **arguments)
+    return patient(get_model(name))(**{"model": "tiny", **arguments})
 
 
 @pytest.mark.parametrize(("name", "chat", "seeds"), APIS)
@@ -140,6 +141,23 @@ def test_replicas_that_are_loaded_for_each_wave(how: dict[str, Any]) -> None:
         run_simulated(stop_early(model, **how), options={"questions": 1})
     assert model.prompts == []
     assert run_simulated(model, options={"questions": 1})  # in one call
+
+
+def test_a_back_end_that_samples_despite_greedy_settings() -> None:
+    assert is_always_random(built("openai-chat-completions", model="gpt-5-mini"))
+    assert not any(is_always_random(built(name)) for name, _, _ in APIS)
+
+
+@pytest.mark.parametrize("address", ["None", "localhost:8000/v1/chat/completions"])
+def test_an_incomplete_address_is_told(address: str) -> None:
+    with pytest.raises(UserError, match=r"base_url: expected an address such as http://"):
+        check_writing(built("local-chat-completions", base_url=address), chat=True)
+
+
+def test_a_missing_key_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(UserError, match=r"cannot be made: ValueError: API key not found.*OPENAI_API_KEY"):
+        check_writing(built("openai-chat-completions"), chat=True)
 
 
 def test_plain_lm_eval_refuses_a_chat_api_that_should_score() -> None:

@@ -47,6 +47,7 @@ def test_prompts_are_freed_after_the_inference(logged: bool) -> None:
     ("asked", "message"),
     [
         ({"limit": 0}, "mine: --limit 0: expected a number of questions from 1"),
+        ({"limit": "2"}, "mine: --limit '2': expected a number of questions"),
         ({"limit": float("nan")}, "mine: --limit nan: expected"),
         ({"limit": float("inf")}, "mine: --limit inf: expected"),
         ({"samples": [1, 3]}, "mine: --samples 3: expected the number of a question, from 0 to 2"),
