@@ -43,8 +43,7 @@ from lm_eval_cora.metrics.ranges import (
     macro_acc,
 )
 from lm_eval_cora.metrics.recalls import recall_spread, recall_spread_by_chance
-from lm_eval_cora.metrics.several import Pair, holm, leading, pairwise
-from lm_eval_cora.metrics.simultaneous import differences_together
+from lm_eval_cora.metrics.several import Pair, differences_together, holm, leading, pairwise
 from lm_eval_cora.metrics.study import (
     multi_share,
     nota_acc,

@@ -11,7 +11,7 @@ from lm_eval_cora.metrics.extremes import FEWEST
 from lm_eval_cora.metrics.facts import metric
 from lm_eval_cora.metrics.intervals import IN_95_PERCENT, wilson
 from lm_eval_cora.metrics.kinds import accuracies, covariance_of, influence_on, kinds_of, strata_of, trials_of
-from lm_eval_cora.metrics.simultaneous import normal_draws
+from lm_eval_cora.metrics.several import normal_draws
 from lm_eval_cora.probes.order import POSITIONS
 from lm_eval_cora.responses import Floats, ResponseTable
 

@@ -9,7 +9,7 @@ from typing import Any
 from lm_eval_cora.metrics.estimate import for_json, ratio_of
 from lm_eval_cora.metrics.kinds import means_by_question, original_kinds
 from lm_eval_cora.metrics.paired import Difference
-from lm_eval_cora.metrics.simultaneous import differences_together
+from lm_eval_cora.metrics.several import differences_together
 from lm_eval_cora.report.content import Cell, Table
 from lm_eval_cora.report.numbers import difference_and_interval
 from lm_eval_cora.report.run import Run
