@@ -8,7 +8,7 @@ from typing import Any
 
 from lm_eval_cora.cli.arguments import add_command, add_json, between
 from lm_eval_cora.cli.output import print_json
-from lm_eval_cora.metrics.guessing import CERTAIN, at_least, msgr
+from lm_eval_cora.metrics.chance import CERTAIN, at_least, msgr
 from lm_eval_cora.report.text import table_as_text
 
 

@@ -24,12 +24,11 @@ from lm_eval_cora.metrics.ablation import Resampled, resampled, same_size
 from lm_eval_cora.metrics.accuracy import acc, bmca, followed, invalid, mcqa, mcqa_plus, mcqa_plus_diff, mv, ties
 from lm_eval_cora.metrics.aggregated import Aggregated, aggregated
 from lm_eval_cora.metrics.categories import by_category
-from lm_eval_cora.metrics.chance import chance_bmca, chance_consistency_rate
+from lm_eval_cora.metrics.chance import at_least, chance_bmca, chance_consistency_rate, msgr
 from lm_eval_cora.metrics.confidence import confidence_ratio, confidence_right, confidence_wrong, yes_no_mass
 from lm_eval_cora.metrics.consistency import all_equal, ci, consistency_rate, cora, core, equal_at, timeouts
 from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.metrics.extremes import acc_max, acc_min, acc_range, acc_range_by_chance, acc_range_p
-from lm_eval_cora.metrics.guessing import at_least, msgr
 from lm_eval_cora.metrics.letter_bias import acc_permuted, acc_pride, letter_prior
 from lm_eval_cora.metrics.orders import acc_at, acc_h, sc, sc_buckets
 from lm_eval_cora.metrics.paired import Difference, McNemar, difference, mcnemar
