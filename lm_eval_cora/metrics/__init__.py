@@ -22,8 +22,7 @@ Papers: CoRA, MCQA+, REVAS, SCORE and Zheng et al. 2024; docs/metrics.md has the
 
 from lm_eval_cora.metrics.ablation import Resampled, resampled, same_size
 from lm_eval_cora.metrics.accuracy import acc, bmca, followed, invalid, mcqa, mcqa_plus, mcqa_plus_diff, mv, ties
-from lm_eval_cora.metrics.aggregated import Aggregated, aggregated
-from lm_eval_cora.metrics.categories import by_category
+from lm_eval_cora.metrics.aggregated import Aggregated, aggregated, by_category
 from lm_eval_cora.metrics.chance import at_least, chance_bmca, chance_consistency_rate, msgr
 from lm_eval_cora.metrics.confidence import confidence_ratio, confidence_right, confidence_wrong, yes_no_mass
 from lm_eval_cora.metrics.consistency import all_equal, ci, consistency_rate, cora, core, equal_at, timeouts
