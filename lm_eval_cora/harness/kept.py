@@ -21,10 +21,10 @@ from lm_eval.api.model import CacheHook, CachingLM, hash_args
 from sqlitedict import SqliteDict
 
 from lm_eval_cora.errors import UserError
+from lm_eval_cora.harness.back_ends import is_served, is_vllm, listed_model, replicas_of_vllm
 from lm_eval_cora.harness.forwarding import ask
 from lm_eval_cora.harness.limits import is_sampled
 from lm_eval_cora.harness.log import logger
-from lm_eval_cora.harness.payloads import is_served, is_vllm, listed_model, replicas_of_vllm
 from lm_eval_cora.harness.served import NoAnswer
 
 _TRANSPORT = {"num_concurrent", "max_retries", "timeout", "verify_certificate", "ca_cert_path", "auth_token", "header"}

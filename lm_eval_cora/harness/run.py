@@ -25,6 +25,7 @@ from lm_eval_cora.harness.back_ends import (
     check_vllm,
     check_writing,
     in_a_line,
+    is_always_random,
     model_error,
     warn_of_small_batches,
 )
@@ -40,7 +41,6 @@ from lm_eval_cora.harness.compat import (
 from lm_eval_cora.harness.dry_run import check_tasks, silence
 from lm_eval_cora.harness.kept import AnswerCache, cache_file, check_cache, check_output, default_cache, weights_of
 from lm_eval_cora.harness.log import logger
-from lm_eval_cora.harness.payloads import is_always_random
 from lm_eval_cora.harness.served import patient
 from lm_eval_cora.question import shorten
 

@@ -17,7 +17,7 @@ from lm_eval_cora.errors import UserError
 from lm_eval_cora.formats import format_of
 from lm_eval_cora.harness import docs
 from lm_eval_cora.harness.asking import AskingLM
-from lm_eval_cora.harness.back_ends import check_replicas, check_scoring, in_a_line
+from lm_eval_cora.harness.back_ends import check_replicas, check_scoring, formats_chats, in_a_line, needs_seeds
 from lm_eval_cora.harness.checks import (
     check_comparison,
     check_exemplar_settings,
@@ -42,7 +42,6 @@ from lm_eval_cora.harness.forwarding import behind
 from lm_eval_cora.harness.loading import SPLIT, load_benchmark, to_question
 from lm_eval_cora.harness.log import logger
 from lm_eval_cora.harness.notices import describe_cost, describe_stopping
-from lm_eval_cora.harness.payloads import formats_chats, needs_seeds
 from lm_eval_cora.harness.requests import chosen_docs, deal, with_room_for
 from lm_eval_cora.harness.results_file import data_of, digest_of, name_callables, questions_digest, signature_of
 from lm_eval_cora.harness.scored import ScoredTask

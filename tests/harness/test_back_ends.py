@@ -27,11 +27,13 @@ from lm_eval_cora.harness.back_ends import (
     check_scoring,
     check_vllm,
     check_writing,
+    formats_chats,
+    is_always_random,
+    needs_seeds,
     warn_of_small_batches,
 )
 from lm_eval_cora.harness.compat import leave_out_empty_stops
 from lm_eval_cora.harness.kept import check_cache, check_output, default_cache
-from lm_eval_cora.harness.payloads import formats_chats, is_always_random, needs_seeds
 from lm_eval_cora.harness.served import patient
 from tests.support.index import OURS_ALONE
 from tests.support.server import Server
