@@ -16,8 +16,17 @@ from lm_eval_cora.harness.limits import check_limits, generate, generate_in_step
 from lm_eval_cora.harness.log import logger
 from lm_eval_cora.harness.notices import describe_bias, describe_shares
 from lm_eval_cora.harness.progress import Progress, counting
-from lm_eval_cora.harness.questions import QuestionState, Requests, StoppableTask, by_question, still_open, task_of
-from lm_eval_cora.harness.tallies import answered, moments, tally
+from lm_eval_cora.harness.questions import (
+    QuestionState,
+    Requests,
+    StoppableTask,
+    answered,
+    by_question,
+    moments,
+    still_open,
+    tally,
+    task_of,
+)
 from lm_eval_cora.reading import SKIPPED
 from lm_eval_cora.stopping.rounds import (
     Answered,
