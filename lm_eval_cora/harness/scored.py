@@ -13,7 +13,6 @@ from lm_eval.api.task import ConfigurableTask
 
 from lm_eval_cora.answers.head import after_reasoning, is_reasoning
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.harness.advice import Conditions, advise_on_invalid
 from lm_eval_cora.harness.compat import (
     RecordCell,
     RecordScore,
@@ -28,6 +27,8 @@ from lm_eval_cora.harness.forwarding import behind
 from lm_eval_cora.harness.limits import known
 from lm_eval_cora.harness.log import logger
 from lm_eval_cora.harness.notices import (
+    Conditions,
+    advise_on_invalid,
     describe_incomplete,
     describe_not_begun,
     describe_samples,

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from lm_eval_cora.answers import Reader, Reason
-from lm_eval_cora.harness.advice import Conditions, advise_on_invalid
+from lm_eval_cora.harness.notices import Conditions, advise_on_invalid
 from lm_eval_cora.records import Record
 
 
