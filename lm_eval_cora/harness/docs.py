@@ -9,7 +9,7 @@ from lm_eval_cora.benchmarks import Benchmark
 from lm_eval_cora.expansion import uses_templates, variants_of_all
 from lm_eval_cora.formats import format_of
 from lm_eval_cora.harness.loading import to_question
-from lm_eval_cora.harness.templates import templates_of
+from lm_eval_cora.harness.task_config import templates_of
 from lm_eval_cora.options import Options
 from lm_eval_cora.probes import Probe
 from lm_eval_cora.question import Form

@@ -47,8 +47,14 @@ from lm_eval_cora.harness.results_file import data_of, digest_of, name_callables
 from lm_eval_cora.harness.scored import ScoredTask
 from lm_eval_cora.harness.scoring import CHECKER, metric_keys
 from lm_eval_cora.harness.served import tell_how_answers_end
-from lm_eval_cora.harness.task_config import OWN_KEYS, benchmark_of, in_the_language_of, options_of, probe_of
-from lm_eval_cora.harness.templates import templates_of
+from lm_eval_cora.harness.task_config import (
+    OWN_KEYS,
+    benchmark_of,
+    in_the_language_of,
+    options_of,
+    probe_of,
+    templates_of,
+)
 from lm_eval_cora.metrics import Estimate
 from lm_eval_cora.metrics.entries import (
     DROPPED_TEMPLATE,

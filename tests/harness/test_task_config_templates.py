@@ -12,7 +12,7 @@ from lm_eval_cora.benchmarks.agieval import AGIEVAL
 from lm_eval_cora.benchmarks.math import MATH
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness import templates
-from lm_eval_cora.harness.templates import templates_of
+from lm_eval_cora.harness.task_config import templates_of
 from lm_eval_cora.options import Options
 from lm_eval_cora.probes.prompts import SINGLE_LETTER
 from lm_eval_cora.prompting.template import own_templates
