@@ -16,11 +16,11 @@ from lm_eval_cora.leaderboard.entries import Entry, entry_of
 from lm_eval_cora.leaderboard.records import find_records
 from lm_eval_cora.report.answers_file import TASK, is_answers_file, read_answers_file
 from lm_eval_cora.report.compare import how_asked
-from lm_eval_cora.report.data import Asked, labels
 from lm_eval_cora.report.files import SamplesFile, files_in, find_files, grouped, part_of, read_json, short_names
 from lm_eval_cora.report.parts import SamplesReaders
 from lm_eval_cora.report.run import Run
 from lm_eval_cora.report.runs import check_label, runs_of
+from lm_eval_cora.report.signature import Asked, labels
 
 REPORT = "report.html"
 """Name of a page beside the files of a run, to which the leaderboard links."""

@@ -21,10 +21,9 @@ from lm_eval_cora.packed import PackedRecords
 from lm_eval_cora.probes import Probe
 from lm_eval_cora.question import Form
 from lm_eval_cora.records import Record
-from lm_eval_cora.report.data import family_of
 from lm_eval_cora.report.files import part_of
 from lm_eval_cora.report.samples import Samples, read_line
-from lm_eval_cora.report.signature import is_two_phase
+from lm_eval_cora.report.signature import family_of, is_two_phase
 from lm_eval_cora.responses import Ints, ResponseTable
 from lm_eval_cora.task_files import applicable_metrics
 

@@ -15,12 +15,11 @@ from lm_eval_cora.errors import UserError
 from lm_eval_cora.messages import counted, first_few
 from lm_eval_cora.options import Options
 from lm_eval_cora.report.answers_file import is_answers_file, read_answers_file
-from lm_eval_cora.report.data import Asked, family_of, labels
 from lm_eval_cora.report.files import SamplesFile, find_files, grouped, not_mergeable, short_names
 from lm_eval_cora.report.parts import SamplesReaders
 from lm_eval_cora.report.run import Run
 from lm_eval_cora.report.samples import ANOTHER_TASK, Found, Samples, compared, probe_of
-from lm_eval_cora.report.signature import is_two_phase, merged_signature
+from lm_eval_cora.report.signature import Asked, family_of, is_two_phase, labels, merged_signature
 from lm_eval_cora.responses import ResponseTable
 
 
