@@ -17,8 +17,8 @@ from markupsafe import Markup, escape
 
 from lm_eval_cora import __version__
 from lm_eval_cora.report.content import Block, Cell, Chart, Report, Table
+from lm_eval_cora.report.figures import draw
 from lm_eval_cora.report.numbers import Number
-from lm_eval_cora.report.plots import draw
 
 # HTML does not allow control characters. Show their Unicode pictures instead.
 _CONTROLS = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n\r"} | {127: 0x2421}

@@ -10,9 +10,8 @@ import pytest
 from lm_eval_cora.report.content import History, HistoryLine, Table
 from lm_eval_cora.report.drawing.charts import drawn
 from lm_eval_cora.report.drawing.medium import PAGE
-from lm_eval_cora.report.figures import FORMATS, figure
+from lm_eval_cora.report.figures import FORMATS, draw, figure
 from lm_eval_cora.report.numbers import Number
-from lm_eval_cora.report.plots import draw
 
 pytest.importorskip("matplotlib")
 
