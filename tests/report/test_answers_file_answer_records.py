@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from lm_eval_cora.answer_rows import read_answers
-from lm_eval_cora.report.answer_records import AnswerRecords
+from lm_eval_cora.report.answers_file import AnswerRecords
 from tests.support.answers_files import answers
 
 
