@@ -12,8 +12,7 @@ from lm_eval_cora.answers import Reader
 from lm_eval_cora.equivalence import EquivalenceChecker
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.leaderboard.boards import Board, boards_of, one_per_model
-from lm_eval_cora.leaderboard.entries import Entry, entry_of
-from lm_eval_cora.leaderboard.records import find_records
+from lm_eval_cora.leaderboard.entries import Entry, entry_of, find_records
 from lm_eval_cora.report.answers_file import TASK, is_answers_file, read_answers_file
 from lm_eval_cora.report.compare import how_asked
 from lm_eval_cora.report.files import SamplesFile, files_in, find_files, grouped, part_of, read_json, short_names

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lm_eval_cora.leaderboard.records import find_records
+from lm_eval_cora.leaderboard.entries import find_records
 from tests.support.leaderboards import put_record, record
 
 
