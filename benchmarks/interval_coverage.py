@@ -21,7 +21,6 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the checkout, not an installed version
 
-from lm_eval_cora.stopping.bias import Moments, bias_of_budget
 from lm_eval_cora.stopping.rounds import (
     Observed,
     Outcomes,
@@ -32,6 +31,7 @@ from lm_eval_cora.stopping.rounds import (
     until_precise,
     within_budget,
 )
+from lm_eval_cora.stopping.rule import Moments, bias_of_budget
 
 QUESTIONS = 5_000
 VARIANTS = 26

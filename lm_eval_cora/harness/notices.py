@@ -14,8 +14,8 @@ from lm_eval_cora.metrics.two_phase import Phases, estimate
 from lm_eval_cora.reading import Skipped
 from lm_eval_cora.records import Record
 from lm_eval_cora.responses import ResponseTable
-from lm_eval_cora.stopping.bias import ENOUGH, Moments, bias_of_budget
 from lm_eval_cora.stopping.rounds import Planned, shares_of_budget
+from lm_eval_cora.stopping.rule import ENOUGH, Moments, bias_of_budget
 
 OTHER_QUESTIONS = "standard errors are about other questions of the same kind"
 """What the standard errors of a random sample of questions are about."""

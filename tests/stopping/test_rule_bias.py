@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lm_eval_cora.stopping.bias import Bias, Moments, bias_of_budget
 from lm_eval_cora.stopping.rounds import Observed, Planned, send, within_budget
+from lm_eval_cora.stopping.rule import Bias, Moments, bias_of_budget
 
 ANSWERS = st.lists(st.sampled_from([(False, False), (True, False), (True, True)]), min_size=2, max_size=40)
 
