@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from lm_eval_cora.benchmarks.cells import parse_cell
 from lm_eval_cora.benchmarks.files import read_rows
 from lm_eval_cora.errors import UserError
+from lm_eval_cora.messages import did_you_mean
 from lm_eval_cora.question import shorten
-from lm_eval_cora.suggestions import did_you_mean
 
 
 class Column(NamedTuple):

@@ -12,6 +12,7 @@ from typing import Any
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.formats import FORMATS
 from lm_eval_cora.loading import load_questions
+from lm_eval_cora.messages import did_you_mean
 from lm_eval_cora.options import Options
 from lm_eval_cora.probes import PROBES, Probe, Setting
 from lm_eval_cora.prompting.template import (
@@ -23,7 +24,6 @@ from lm_eval_cora.prompting.template import (
     own_templates,
 )
 from lm_eval_cora.question import Form, OpenQuestion, Question
-from lm_eval_cora.suggestions import did_you_mean
 from lm_eval_cora.task_files import benchmark
 from lm_eval_cora.variants import Variant
 

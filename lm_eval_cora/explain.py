@@ -9,8 +9,8 @@ from typing import Any, get_args
 from lm_eval_cora.answers import Answer, Reader
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.formats import FORMATS
+from lm_eval_cora.messages import did_you_mean
 from lm_eval_cora.question import LETTERS
-from lm_eval_cora.suggestions import did_you_mean
 
 _SHOWN = 300
 """Number of characters around the deciding ones that are shown."""

@@ -11,7 +11,7 @@ from lm_eval_cora import values
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.benchmarks.declarations import KEYS
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.suggestions import did_you_mean
+from lm_eval_cora.messages import did_you_mean
 from lm_eval_cora.values import Check
 
 Orders = Literal["swap", "cyclic", "all"]

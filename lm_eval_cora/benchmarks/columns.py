@@ -13,10 +13,9 @@ from lm_eval_cora.benchmarks.fields import Field, Getter, find_column
 from lm_eval_cora.benchmarks.repairs import Repairer, without_labels
 from lm_eval_cora.benchmarks.right_option import FIRST, AnswerKey, Draft
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.messages import first_few
+from lm_eval_cora.messages import did_you_mean, first_few
 from lm_eval_cora.question import LETTERS, Question, UnusableQuestion, shorten
 from lm_eval_cora.randomness import in_random_order
-from lm_eval_cora.suggestions import did_you_mean
 
 _QUESTIONS = ("question", "question_stem", "stem")
 _CHOICES = ("choices", "options")

@@ -17,7 +17,7 @@ from lm_eval_cora.benchmarks.files import source_name
 from lm_eval_cora.benchmarks.repairs import REPAIRS
 from lm_eval_cora.benchmarks.right_option import FIRST, INDEX, READINGS, AnswerKey
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.suggestions import did_you_mean
+from lm_eval_cora.messages import did_you_mean
 from lm_eval_cora.values import Check
 
 

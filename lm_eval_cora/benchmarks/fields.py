@@ -15,9 +15,8 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from lm_eval_cora.benchmarks import MissingColumn, Row
 from lm_eval_cora.benchmarks.cells import parse_cell
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.messages import described
+from lm_eval_cora.messages import described, did_you_mean
 from lm_eval_cora.question import UnusableQuestion, shorten
-from lm_eval_cora.suggestions import did_you_mean
 
 Getter = Callable[[Row], Any]
 """Function that returns the value of a field in a row."""

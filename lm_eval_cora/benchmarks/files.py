@@ -20,9 +20,8 @@ from lm_eval_cora.benchmarks import LocatedRow
 from lm_eval_cora.benchmarks.cells import LABEL_NAMES, TEXT_NAMES
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.lines import LARGEST, LONGEST, is_deep, too_long, whole_number
-from lm_eval_cora.messages import described
+from lm_eval_cora.messages import described, did_you_mean
 from lm_eval_cora.question import shorten
-from lm_eval_cora.suggestions import did_you_mean
 
 _logger = logging.getLogger("lm_eval.cora")  # the logger of lm_eval_cora.harness.log, without importing the harness
 

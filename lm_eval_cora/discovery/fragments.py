@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 
 from lm_eval_cora.discovery.location import tasks_folder
-from lm_eval_cora.suggestions import did_you_mean
+from lm_eval_cora.messages import did_you_mean
 
 _FOLDERS = ("_forms", "_benchmarks", "_probes")
 

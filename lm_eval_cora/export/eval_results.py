@@ -12,12 +12,11 @@ from typing import Any
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.export.provenance import begin_of, check_one_model, dataset_of
 from lm_eval_cora.export.yaml_text import as_yaml, on_one_line
-from lm_eval_cora.messages import counted
+from lm_eval_cora.messages import counted, did_you_mean
 from lm_eval_cora.metrics.facts import facts_of
 from lm_eval_cora.report.comparison import check_metrics
 from lm_eval_cora.report.headline import lead_of
 from lm_eval_cora.report.run import Run
-from lm_eval_cora.suggestions import did_you_mean
 
 _DATASET = re.compile(r"(?!.*(--|\.\.))[A-Za-z0-9_][\w.-]*/[A-Za-z0-9_][\w.-]*(?<![.-])", re.ASCII)
 

@@ -12,8 +12,8 @@ from typing import Any, Literal, TypeVar
 import yaml
 
 from lm_eval_cora.errors import UserError
+from lm_eval_cora.messages import did_you_mean
 from lm_eval_cora.question import shorten
-from lm_eval_cora.suggestions import did_you_mean
 
 Direction = Literal[">=", "<="]
 

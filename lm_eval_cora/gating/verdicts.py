@@ -9,6 +9,7 @@ from typing import Literal
 
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.gating.requirements import NoWorse, Policy, Requirement
+from lm_eval_cora.messages import did_you_mean
 from lm_eval_cora.metrics.estimate import UNDEFINED
 from lm_eval_cora.metrics.facts import facts_of
 from lm_eval_cora.metrics.paired import Difference, difference
@@ -16,7 +17,6 @@ from lm_eval_cora.planning.sample_size import POWER, Contrast, Level, Sample, qu
 from lm_eval_cora.report.compare import not_comparable
 from lm_eval_cora.report.run import Run
 from lm_eval_cora.report.signature import is_two_phase
-from lm_eval_cora.suggestions import did_you_mean
 from lm_eval_cora.task_files import published_questions
 
 Outcome = Literal["pass", "fail", "undecided"]

@@ -11,7 +11,7 @@ import numpy as np
 
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.formats import FORMATS
-from lm_eval_cora.messages import counted, first_few
+from lm_eval_cora.messages import counted, did_you_mean, first_few
 from lm_eval_cora.metrics.entries import is_known_early
 from lm_eval_cora.metrics.estimate import UNDEFINED, for_json
 from lm_eval_cora.metrics.intervals import IN_95_PERCENT
@@ -32,7 +32,6 @@ from lm_eval_cora.report.headline import lead_of
 from lm_eval_cora.report.run import Run
 from lm_eval_cora.responses import Ints
 from lm_eval_cora.stopping.rule import requests_until_wrong, saves_requests
-from lm_eval_cora.suggestions import did_you_mean
 from lm_eval_cora.task_files import published_questions
 
 _FEW_IN_A_RUN = 200

@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeVar
 
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.messages import counted
+from lm_eval_cora.messages import counted, did_you_mean
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, for_json
 from lm_eval_cora.metrics.paired import Compared
 from lm_eval_cora.metrics.several import Pair, pairwise
@@ -35,7 +35,6 @@ from lm_eval_cora.report.numbers import Number
 from lm_eval_cora.report.pictures import pairs_table
 from lm_eval_cora.report.run import Run
 from lm_eval_cora.report.scores import score_table
-from lm_eval_cora.suggestions import did_you_mean
 
 NOTE = (
     "Differences are new minus old, paired by question: the second run minus the first, or the other run minus the "

@@ -12,7 +12,7 @@ from typing import Any
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.equivalence import EquivalenceChecker
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.messages import first_few
+from lm_eval_cora.messages import did_you_mean, first_few
 from lm_eval_cora.metrics.entries import is_in_table
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, for_json
 from lm_eval_cora.metrics.paired import Difference
@@ -26,7 +26,6 @@ from lm_eval_cora.report.numbers import Number, difference_and_interval
 from lm_eval_cora.report.parts import SamplesReaders
 from lm_eval_cora.report.run import Run
 from lm_eval_cora.report.runs import check_label, runs_of, with_labels
-from lm_eval_cora.suggestions import did_you_mean
 
 NOTE = (
     "The versions are sorted by the date of the run. Differences are new minus old, paired by question: a version "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lm_eval_cora.suggestions import did_you_mean
+from lm_eval_cora.messages import did_you_mean
 
 TASKS = ("cora_demo", "cora_medqa", "cora_medqa_mc", "cora_medmcqa", "cora_mmlu", "cora_math")
 
