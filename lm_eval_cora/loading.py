@@ -15,9 +15,8 @@ from lm_eval_cora.benchmarks.declarations import tail
 from lm_eval_cora.benchmarks.files import read_rows, source_name
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.messages import described
-from lm_eval_cora.option_references import refers_to_options
 from lm_eval_cora.options import Options
-from lm_eval_cora.question import OpenQuestion, Question, shorten
+from lm_eval_cora.question import OpenQuestion, Question, refers_to_options, shorten
 from lm_eval_cora.randomness import draw
 
 _logger = logging.getLogger("lm_eval.cora")  # the logger of lm_eval_cora.harness.log, without importing the harness

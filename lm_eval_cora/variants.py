@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from lm_eval_cora.formats import FORMATS
-from lm_eval_cora.option_references import refers_to_options
 from lm_eval_cora.prompting.template import Template
-from lm_eval_cora.question import OpenQuestion, Question
+from lm_eval_cora.question import OpenQuestion, Question, refers_to_options
 
 
 # Not frozen, because creating a frozen object takes six times as long. The harness gets `vars(variant)` as a doc and

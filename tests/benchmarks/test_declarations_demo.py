@@ -7,7 +7,7 @@ from collections import Counter
 
 from lm_eval_cora.benchmarks import collect_questions
 from lm_eval_cora.benchmarks.files import read_rows
-from lm_eval_cora.option_references import refers_to_options
+from lm_eval_cora.question import refers_to_options
 from lm_eval_cora.task_files import benchmark
 
 DEMO = benchmark("demo")

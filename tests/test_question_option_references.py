@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from lm_eval_cora.option_references import refers_to_options
+from lm_eval_cora.question import refers_to_options
 
 
 @pytest.mark.parametrize(
