@@ -13,6 +13,7 @@ from lm_eval_cora.probes.alterations import (
     ORIGINAL,
     TRUE_OR_FALSE_RIGHT,
     TRUE_OR_FALSE_WRONG,
+    fillers,
     in_orders,
     letters,
     nota_as_answer,
@@ -23,7 +24,6 @@ from lm_eval_cora.probes.alterations import (
     with_options,
 )
 from lm_eval_cora.probes.base import Probe, Setting
-from lm_eval_cora.probes.fillers import fillers
 from lm_eval_cora.question import NOTA, Question
 from lm_eval_cora.randomness import draw
 from lm_eval_cora.variants import Altered, Variant, variants_of

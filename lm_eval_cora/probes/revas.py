@@ -14,6 +14,7 @@ from lm_eval_cora.probes.alterations import (
     SELECT_ALL,
     TRUE_OR_FALSE_RIGHT,
     filler_options,
+    fillers,
     in_orders,
     letters,
     nota_as_answer,
@@ -25,7 +26,6 @@ from lm_eval_cora.probes.alterations import (
     with_options,
 )
 from lm_eval_cora.probes.base import Probe, Setting
-from lm_eval_cora.probes.fillers import fillers
 from lm_eval_cora.question import NOTA, Question
 from lm_eval_cora.variants import Altered, Variant, variants_of
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lm_eval_cora.probes.fillers import fillers
+from lm_eval_cora.probes.alterations import fillers
 from lm_eval_cora.probes.plus import plus
 from lm_eval_cora.question import FIRST_FILLER, NOTA, Question
 from tests.support.questions import (

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lm_eval_cora.probes.fillers import HEARD, UNHEARD, fillers
+from lm_eval_cora.probes.alterations import HEARD, UNHEARD, fillers
 
 VOWELS = set("aeiou")
 
