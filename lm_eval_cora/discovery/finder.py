@@ -78,7 +78,7 @@ class _Loader:
         self._loader.exec_module(module)
         try:
             _search_our_folder(module)
-            from lm_eval_cora.discovery.fragments import register_tag  # imports yaml, which the harness also imports
+            from lm_eval_cora.discovery.location import register_tag  # imports yaml, which the harness also imports
 
             register_tag()
         except Exception as error:

@@ -17,8 +17,7 @@ from lm_eval.config.evaluate_config import EvaluatorConfig
 from lm_eval.tasks import TaskManager
 from lm_eval.tasks._index import Kind
 
-from lm_eval_cora.discovery.fragments import register_tag
-from lm_eval_cora.discovery.location import tasks_folder, with_tasks_folder
+from lm_eval_cora.discovery.location import register_tag, tasks_folder, with_tasks_folder
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.asking import AskingLM
 from lm_eval_cora.harness.back_ends import in_a_line

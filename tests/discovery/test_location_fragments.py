@@ -7,8 +7,7 @@ import pytest
 import yaml
 from lm_eval.tasks import TaskManager
 
-from lm_eval_cora.discovery.fragments import fragment, register_tag
-from lm_eval_cora.discovery.location import tasks_folder
+from lm_eval_cora.discovery.location import fragment, register_tag, tasks_folder
 from tests.support.simulated import knows, run, scores
 
 DECLARED = """\
