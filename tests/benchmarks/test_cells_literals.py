@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lm_eval_cora.benchmarks.literals import parse_literal
+from lm_eval_cora.benchmarks.cells import parse_literal
 
 
 @pytest.mark.parametrize(
