@@ -12,7 +12,7 @@ import pytest
 
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.report.content import Band, Change, Changes, Chart, Curve, Dots, HeatMap, Line, Ranges, Spread, Table
-from lm_eval_cora.report.drawing.medium import light_colours
+from lm_eval_cora.report.drawing.canvas import light_colours
 from lm_eval_cora.report.figures import draw
 from lm_eval_cora.report.numbers import Number
 from tests.support import made_up

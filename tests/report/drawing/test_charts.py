@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from lm_eval_cora.report.content import Band, Change, Changes, Chart, Curve, Dots, HeatMap, Line, Table
+from lm_eval_cora.report.drawing.canvas import PAGE
 from lm_eval_cora.report.drawing.charts import drawn
-from lm_eval_cora.report.drawing.medium import PAGE
 from lm_eval_cora.report.numbers import Number
 from tests.support import made_up
 
