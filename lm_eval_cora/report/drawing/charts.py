@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.report.content import Changes, Chart, Curve, Dots, HeatMap, History, Ranges
 from lm_eval_cora.report.drawing import changes, heat_map
-from lm_eval_cora.report.drawing.canvas import LINE, Canvas, Medium
+from lm_eval_cora.report.drawing.canvas import LINE, Canvas, Medium, columns
 from lm_eval_cora.report.drawing.curves import curve
 from lm_eval_cora.report.drawing.dots import dots
 from lm_eval_cora.report.drawing.history import history
-from lm_eval_cora.report.drawing.names import columns
 from lm_eval_cora.report.drawing.ranges import ranges
 
 if TYPE_CHECKING:

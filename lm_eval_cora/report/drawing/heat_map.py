@@ -7,8 +7,7 @@ from itertools import groupby
 from math import ceil, isnan, nan
 
 from lm_eval_cora.report.content import Band, HeatMap
-from lm_eval_cora.report.drawing.canvas import LINE, Canvas
-from lm_eval_cora.report.drawing.names import columns, wrapped
+from lm_eval_cora.report.drawing.canvas import LINE, Canvas, columns, wrapped
 
 _LEVELS = 10
 """Number of steps from 0 to 1 that the colours distinguish."""

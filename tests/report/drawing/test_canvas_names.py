@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from lm_eval_cora.report.drawing.names import columns, printable, wrapped
+from lm_eval_cora.report.drawing.canvas import columns, printable, wrapped
 
 
 @pytest.mark.parametrize("text", ["a-long-name/of a_model", "日本語のモデル" * 5, "x" * 100, "_hidden", "", "a\u202eb"])
