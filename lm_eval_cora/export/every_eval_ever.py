@@ -26,10 +26,10 @@ from lm_eval_cora.export.provenance import (
     options_of,
     settings_of,
 )
-from lm_eval_cora.metrics.bootstrap import REPLICATES
 from lm_eval_cora.metrics.entries import parameters_of
 from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.metrics.facts import facts_of
+from lm_eval_cora.metrics.intervals import REPLICATES
 from lm_eval_cora.report.answers_file import AnswersRun
 from lm_eval_cora.report.files import chat_template_of
 from lm_eval_cora.report.run import Run

@@ -9,10 +9,9 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from lm_eval_cora.metrics.bootstrap import bootstrap
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, standard_error
 from lm_eval_cora.metrics.facts import metric
-from lm_eval_cora.metrics.intervals import IN_95_PERCENT, clopper_pearson, trials_with_error
+from lm_eval_cora.metrics.intervals import IN_95_PERCENT, bootstrap, clopper_pearson, trials_with_error
 from lm_eval_cora.metrics.kinds import (
     Kinds,
     Stratum,
