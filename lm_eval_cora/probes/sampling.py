@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lm_eval_cora.formats import BEST_ANSWER
 from lm_eval_cora.probes.base import Probe, Setting
-from lm_eval_cora.probes.unaltered import unaltered
+from lm_eval_cora.probes.prompts import unaltered
 from lm_eval_cora.prompting.template import Template
 from lm_eval_cora.question import OpenQuestion, Question
 from lm_eval_cora.variants import Variant, variants_of

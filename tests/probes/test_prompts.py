@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lm_eval_cora.probes.prompts import prompts
+from lm_eval_cora.probes.prompts import prompts, unaltered
 from lm_eval_cora.probes.sampling import sampling
-from lm_eval_cora.probes.unaltered import unaltered
 from lm_eval_cora.prompting.template import Template, Templates, own_templates
 from lm_eval_cora.question import OpenQuestion, Question
 
