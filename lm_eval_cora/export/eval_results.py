@@ -3,20 +3,60 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from math import inf, isnan
 from typing import Any
 
+import yaml
+
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.export.provenance import begin_of, check_one_model, dataset_of
-from lm_eval_cora.export.yaml_text import as_yaml, on_one_line
 from lm_eval_cora.messages import counted, did_you_mean
 from lm_eval_cora.metrics.facts import facts_of
 from lm_eval_cora.report.comparison import check_metrics
 from lm_eval_cora.report.headline import lead_of
 from lm_eval_cora.report.run import Run
+
+
+class _Quoted(str):
+    """A text to write in double quotes."""
+
+
+class _Dumper(yaml.SafeDumper):  # type: ignore[misc]
+    """Writes lists inside mappings indented, as the Hub's documentation does."""
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
+        super().increase_indent(flow, False)
+
+
+_Dumper.add_representer(
+    _Quoted, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", str(text), style='"')
+)
+
+
+def as_yaml(value: Any) -> str:
+    """Write a value as YAML with every text in double quotes, except keys.
+
+    PyYAML writes YAML 1.1 and the Hub reads YAML 1.2. They disagree whether texts such as `08` and `1e3` are numbers.
+    """
+    # An unlimited width keeps each text on one line.
+    return str(yaml.dump(_quoted(value), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=float("inf")))
+
+
+def _quoted(value: Any) -> Any:
+    if isinstance(value, str):
+        return _Quoted(value)
+    if isinstance(value, Mapping):
+        return {key: _quoted(part) for key, part in value.items()}
+    return [_quoted(part) for part in value] if isinstance(value, list) else value
+
+
+def on_one_line(text: str) -> str:
+    r"""Remove line breaks, control characters and lone surrogates from a text."""
+    return " ".join("".join(c if c.isprintable() or c.isspace() else "\ufffd" for c in text).split())
+
 
 _DATASET = re.compile(r"(?!.*(--|\.\.))[A-Za-z0-9_][\w.-]*/[A-Za-z0-9_][\w.-]*(?<![.-])", re.ASCII)
 

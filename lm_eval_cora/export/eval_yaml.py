@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.export.eval_results import check_dataset_id, metric_of
+from lm_eval_cora.export.eval_results import as_yaml, check_dataset_id, metric_of, on_one_line
 from lm_eval_cora.export.provenance import dataset_of, evaluation_name
-from lm_eval_cora.export.yaml_text import as_yaml, on_one_line
 from lm_eval_cora.metrics.facts import facts_of
 from lm_eval_cora.report.run import Run
 

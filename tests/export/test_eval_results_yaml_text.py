@@ -4,7 +4,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lm_eval_cora.export.yaml_text import as_yaml, on_one_line
+from lm_eval_cora.export.eval_results import as_yaml, on_one_line
 from tests.support.exported import HOSTILE
 
 TRICKY = ["08", "1e3", "0o7", "on", "null", "2026-11-24", "- a: b", "a: b # c", "&x", "*x", "!!python/none", "", "%"]
