@@ -19,7 +19,7 @@ from lm_eval_cora.harness.asking import AskingLM
 from lm_eval_cora.harness.compat import argument_of_the_run
 from lm_eval_cora.harness.forwarding import behind
 from lm_eval_cora.harness.log import logger
-from lm_eval_cora.harness.scoring import CHECKER
+from lm_eval_cora.harness.scored import CHECKER
 from lm_eval_cora.metrics import cora
 from lm_eval_cora.metrics.entries import Entry
 from lm_eval_cora.options import Options

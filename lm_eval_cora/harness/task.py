@@ -44,8 +44,7 @@ from lm_eval_cora.harness.log import logger
 from lm_eval_cora.harness.notices import describe_cost, describe_stopping
 from lm_eval_cora.harness.requests import chosen_docs, deal, with_room_for
 from lm_eval_cora.harness.results_file import data_of, digest_of, name_callables, questions_digest, signature_of
-from lm_eval_cora.harness.scored import ScoredTask
-from lm_eval_cora.harness.scoring import CHECKER, metric_keys
+from lm_eval_cora.harness.scored import CHECKER, ScoredTask, metric_keys
 from lm_eval_cora.harness.served import tell_how_answers_end
 from lm_eval_cora.harness.task_config import (
     OWN_KEYS,
