@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from math import isnan
 
 from lm_eval_cora.report.compare import not_comparable
-from lm_eval_cora.report.content import Cell, Table
+from lm_eval_cora.report.content import Cell, Number, Table
 from lm_eval_cora.report.headline import lead_of
-from lm_eval_cora.report.numbers import Number
 from lm_eval_cora.report.run import Run
 from lm_eval_cora.report.scores import model_table, number_of_questions
 from lm_eval_cora.report.text import one_line, table_as_text

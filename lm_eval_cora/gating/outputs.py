@@ -9,8 +9,7 @@ from xml.etree import ElementTree
 
 from lm_eval_cora.gating.verdicts import EXIT_STATUS, Verdict, overall
 from lm_eval_cora.metrics.estimate import for_json
-from lm_eval_cora.report.content import Cell, Table
-from lm_eval_cora.report.numbers import Number
+from lm_eval_cora.report.content import Cell, Number, Table
 
 _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML 1.0 cannot contain, not even escaped."""

@@ -11,8 +11,8 @@ from lm_eval_cora.leaderboard.entries import Entry
 from lm_eval_cora.messages import counted
 from lm_eval_cora.metrics.estimate import UNDEFINED
 from lm_eval_cora.metrics.several import told_apart
+from lm_eval_cora.report.content import Number
 from lm_eval_cora.report.headline import spoken
-from lm_eval_cora.report.numbers import Number
 
 _OF_THE_TASK = ("task", "revision", "exemplars", "data_files")
 """Settings that belong to a benchmark. The others can be the same for several benchmarks."""

@@ -141,7 +141,7 @@ def beside(row: Row) -> str:
     """The interval and the usual accuracy of a row, for the line below its score.
 
     Example:
-        >>> from lm_eval_cora.report.numbers import Number
+        >>> from lm_eval_cora.report.content import Number
         >>> known, unknown = Number(0.5, ends=(0.25, 0.75)), Number(float("nan"))
         >>> beside(Row("m", 1, known, known, unknown, unknown, 4, "", ""))
         '[0.250, 0.750] MCQA 0.500'

@@ -14,9 +14,8 @@ from lm_eval_cora.messages import first_few
 from lm_eval_cora.metrics.estimate import Estimate, for_json
 from lm_eval_cora.metrics.paired import Compared, compared
 from lm_eval_cora.report.answers_file import AnswersRun, not_the_same
-from lm_eval_cora.report.content import Cell, Table
+from lm_eval_cora.report.content import Cell, Number, Table, difference_and_interval
 from lm_eval_cora.report.files import sent_apart, sent_with
-from lm_eval_cora.report.numbers import Number, difference_and_interval
 from lm_eval_cora.report.run import Run
 from lm_eval_cora.report.signature import HOW_MUCH, WHERE_IT_ENDS, signature_parts
 

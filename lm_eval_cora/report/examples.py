@@ -16,8 +16,7 @@ from lm_eval_cora.metrics.consistency import agreement
 from lm_eval_cora.question import LETTERS, shorten
 from lm_eval_cora.reading import OPENING_MARK, answer_in
 from lm_eval_cora.records import Record
-from lm_eval_cora.report.content import Answered, Cell, Example, Examples, PrintedOption, Table
-from lm_eval_cora.report.numbers import Number
+from lm_eval_cora.report.content import Answered, Cell, Example, Examples, Number, PrintedOption, Table
 from lm_eval_cora.report.run import Run
 from lm_eval_cora.report.samples import known_response, prompt_in
 from lm_eval_cora.responses import Ints

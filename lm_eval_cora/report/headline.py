@@ -14,9 +14,8 @@ from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.metrics.paired import Difference
 from lm_eval_cora.metrics.several import differs, together
 from lm_eval_cora.question import shorten
-from lm_eval_cora.report.content import Cell, Dots, Headline, Table
+from lm_eval_cora.report.content import Cell, Dots, Headline, Number, Table
 from lm_eval_cora.report.kinds import changes_by_kind
-from lm_eval_cora.report.numbers import Number
 from lm_eval_cora.report.pictures import changes
 from lm_eval_cora.report.run import Run
 from lm_eval_cora.report.tables import kinds_of

@@ -19,10 +19,18 @@ from lm_eval_cora.metrics.paired import Difference
 from lm_eval_cora.metrics.several import together
 from lm_eval_cora.report.answers_file import is_answers_file
 from lm_eval_cora.report.compare import not_comparable
-from lm_eval_cora.report.content import Cell, History, HistoryLine, Report, Section, Table
+from lm_eval_cora.report.content import (
+    Cell,
+    History,
+    HistoryLine,
+    Number,
+    Report,
+    Section,
+    Table,
+    difference_and_interval,
+)
 from lm_eval_cora.report.files import SamplesFile, find_files, short_names
 from lm_eval_cora.report.headline import spoken
-from lm_eval_cora.report.numbers import Number, difference_and_interval
 from lm_eval_cora.report.parts import SamplesReaders
 from lm_eval_cora.report.run import Run
 from lm_eval_cora.report.runs import check_label, runs_of, with_labels

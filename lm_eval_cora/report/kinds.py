@@ -10,8 +10,7 @@ from lm_eval_cora.metrics.estimate import for_json, ratio_of
 from lm_eval_cora.metrics.kinds import means_by_question, original_kinds
 from lm_eval_cora.metrics.paired import Difference
 from lm_eval_cora.metrics.several import differences_together
-from lm_eval_cora.report.content import Cell, Table
-from lm_eval_cora.report.numbers import difference_and_interval
+from lm_eval_cora.report.content import Cell, Table, difference_and_interval
 from lm_eval_cora.report.run import Run
 from lm_eval_cora.report.tables import kinds_of
 

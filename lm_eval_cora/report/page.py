@@ -16,9 +16,8 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from lm_eval_cora import __version__
-from lm_eval_cora.report.content import Block, Cell, Chart, Report, Table
+from lm_eval_cora.report.content import Block, Cell, Chart, Number, Report, Table
 from lm_eval_cora.report.figures import draw
-from lm_eval_cora.report.numbers import Number
 
 # HTML does not allow control characters. Show their Unicode pictures instead.
 _CONTROLS = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n\r"} | {127: 0x2421}

@@ -11,11 +11,20 @@ from lm_eval_cora.metrics.estimate import UNDEFINED
 from lm_eval_cora.metrics.kinds import means_by_question, original_kinds
 from lm_eval_cora.metrics.paired import difference
 from lm_eval_cora.metrics.several import Pair, pairwise
-from lm_eval_cora.report.content import Band, Cell, Change, Changes, Dots, HeatMap, Table
+from lm_eval_cora.report.content import (
+    Band,
+    Cell,
+    Change,
+    Changes,
+    Dots,
+    HeatMap,
+    Number,
+    Table,
+    difference_and_interval,
+)
 from lm_eval_cora.report.examples import anchor, bands_of, example_of
 from lm_eval_cora.report.kinds import NOTE as KINDS_NOTE
 from lm_eval_cora.report.kinds import by_kind, kinds_table
-from lm_eval_cora.report.numbers import Number, difference_and_interval
 from lm_eval_cora.report.run import Run
 from lm_eval_cora.report.tables import models, per_model
 from lm_eval_cora.responses import Ints, ResponseTable

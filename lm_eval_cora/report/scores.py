@@ -9,8 +9,7 @@ from lm_eval_cora import metrics
 from lm_eval_cora.metrics.entries import is_in_table
 from lm_eval_cora.metrics.estimate import UNDEFINED
 from lm_eval_cora.metrics.paired import difference
-from lm_eval_cora.report.content import Cell, Table
-from lm_eval_cora.report.numbers import Number, difference_and_interval
+from lm_eval_cora.report.content import Cell, Number, Table, difference_and_interval
 from lm_eval_cora.report.run import Run
 from lm_eval_cora.report.tables import with_intervals
 

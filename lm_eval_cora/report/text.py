@@ -19,8 +19,7 @@ from tabulate import tabulate
 
 from lm_eval_cora import __version__
 from lm_eval_cora.metrics.estimate import for_json
-from lm_eval_cora.report.content import Cell, Examples, Report, Section, Table
-from lm_eval_cora.report.numbers import Number
+from lm_eval_cora.report.content import Cell, Examples, Number, Report, Section, Table
 from lm_eval_cora.report.run import Run
 
 

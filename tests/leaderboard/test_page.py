@@ -14,7 +14,7 @@ import pytest
 
 from lm_eval_cora.leaderboard.boards import Board, boards_of
 from lm_eval_cora.leaderboard.page import COLUMNS, as_csv, href, leaderboard_page
-from lm_eval_cora.report.numbers import Number
+from lm_eval_cora.report.content import Number
 from tests.support.leaderboards import HOSTILE, entry
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from lm_eval_cora.report.comparison import compare_models
-from lm_eval_cora.report.numbers import Number
+from lm_eval_cora.report.content import Number
 from tests.support.answers_files import write_answers
 
 

@@ -11,10 +11,22 @@ from xml.etree import ElementTree
 import pytest
 
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.report.content import Band, Change, Changes, Chart, Curve, Dots, HeatMap, Line, Ranges, Spread, Table
+from lm_eval_cora.report.content import (
+    Band,
+    Change,
+    Changes,
+    Chart,
+    Curve,
+    Dots,
+    HeatMap,
+    Line,
+    Number,
+    Ranges,
+    Spread,
+    Table,
+)
 from lm_eval_cora.report.drawing.canvas import light_colours
 from lm_eval_cora.report.figures import draw
-from lm_eval_cora.report.numbers import Number
 from tests.support import made_up
 from tests.support.messages import tells
 

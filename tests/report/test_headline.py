@@ -15,9 +15,8 @@ import pytest
 from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.metrics.several import differs, pairwise
 from lm_eval_cora.probes import PROBES
-from lm_eval_cora.report.content import Dots, Headline
+from lm_eval_cora.report.content import Dots, Headline, Number
 from lm_eval_cora.report.headline import _digits, _percent, _with_error, headline, kept_share, lead_of, spoken
-from lm_eval_cora.report.numbers import Number
 from lm_eval_cora.report.runs import Run
 from lm_eval_cora.responses import ResponseTable
 from tests.support.by_hand import (

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lm_eval_cora.report.content import Headline, Report, Section
-from lm_eval_cora.report.numbers import Number
+from lm_eval_cora.report.content import Headline, Number, Report, Section
 from lm_eval_cora.report.page import render
 from tests.support import made_up
 

@@ -10,8 +10,7 @@ import pytest
 
 from lm_eval_cora.export.every_eval_ever import write_every_eval_ever
 from lm_eval_cora.report.compare import not_comparable, told_apart
-from lm_eval_cora.report.content import Table
-from lm_eval_cora.report.numbers import Number
+from lm_eval_cora.report.content import Number, Table
 from lm_eval_cora.report.runs import read_runs
 from lm_eval_cora.report.sections import make_report
 from tests.support.messages import tells

@@ -10,8 +10,8 @@ import pytest
 
 from lm_eval_cora.metrics.paired import difference
 from lm_eval_cora.metrics.several import leading
+from lm_eval_cora.report.content import Number
 from lm_eval_cora.report.headline import lead_of
-from lm_eval_cora.report.numbers import Number
 from lm_eval_cora.report.runs import Run, read_runs
 from lm_eval_cora.report.scores import MAIN, differences, model_table, number_of_questions, overviews, score_table
 from lm_eval_cora.report.sections import make_report

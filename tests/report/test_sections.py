@@ -13,8 +13,7 @@ import pytest
 from lm_eval_cora import metrics
 from lm_eval_cora.metrics.several import leading
 from lm_eval_cora.records import Record
-from lm_eval_cora.report.content import Block, Dots, Examples, Report, Section, Table
-from lm_eval_cora.report.numbers import Number
+from lm_eval_cora.report.content import Block, Dots, Examples, Number, Report, Section, Table
 from lm_eval_cora.report.run import Run
 from lm_eval_cora.report.runs import read_runs
 from lm_eval_cora.report.sections import make_report

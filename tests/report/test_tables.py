@@ -9,8 +9,7 @@ import pytest
 
 from lm_eval_cora.metrics.estimate import share_of
 from lm_eval_cora.report.compare import compared_metrics
-from lm_eval_cora.report.content import Dots, Section, Table
-from lm_eval_cora.report.numbers import Number
+from lm_eval_cora.report.content import Dots, Number, Section, Table
 from lm_eval_cora.report.runs import read_runs
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.report.tables import picks_by_letter

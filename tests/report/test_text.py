@@ -14,8 +14,7 @@ import pytest
 
 from lm_eval_cora.data import Data
 from lm_eval_cora.metrics.estimate import Estimate
-from lm_eval_cora.report.content import Report, Section, Table
-from lm_eval_cora.report.numbers import Number
+from lm_eval_cora.report.content import Number, Report, Section, Table
 from lm_eval_cora.report.runs import read_runs
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.report.text import as_csv, as_json, as_markdown, table_as_text

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from lm_eval_cora.report.content import Dots
-from lm_eval_cora.report.numbers import Number
+from lm_eval_cora.report.content import Dots, Number
 from lm_eval_cora.report.pictures import letter_bias, letter_priors
 from lm_eval_cora.report.runs import Run
 from lm_eval_cora.report.scores import score_table

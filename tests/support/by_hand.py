@@ -14,8 +14,7 @@ import numpy.typing as npt
 
 from lm_eval_cora import metrics
 from lm_eval_cora.probes import PROBES
-from lm_eval_cora.report.content import Table
-from lm_eval_cora.report.numbers import Number
+from lm_eval_cora.report.content import Number, Table
 from lm_eval_cora.report.runs import Run, read_runs
 from lm_eval_cora.responses import ResponseTable
 

@@ -16,6 +16,7 @@ from lm_eval_cora.report.content import (
     Examples,
     HeatMap,
     Line,
+    Number,
     PrintedOption,
     Ranges,
     Report,
@@ -23,7 +24,6 @@ from lm_eval_cora.report.content import (
     Spread,
     Table,
 )
-from lm_eval_cora.report.numbers import Number
 
 LONG = "an-organisation/A-Model-With-A-Name-Of-60-Characters-7B-Chat"
 HOSTILE = '<b>$x_1$</b> & "it\'s" \u202emodel'

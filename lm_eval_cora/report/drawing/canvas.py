@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 import numpy as np
 
-from lm_eval_cora.report.numbers import Number
+from lm_eval_cora.report.content import Number
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.report.content import Changes, Chart, Curve, Dots, HeatMap, History, Ranges, Spread
+from lm_eval_cora.report.content import Changes, Chart, Curve, Dots, HeatMap, History, Number, Ranges, Spread
 from lm_eval_cora.report.drawing import changes, heat_map
 from lm_eval_cora.report.drawing.canvas import LINE, Canvas, Medium, columns, is_known, joined, shown_interval
 from lm_eval_cora.report.drawing.heat_map import curve
 from lm_eval_cora.report.drawing.history import history
-from lm_eval_cora.report.numbers import Number
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

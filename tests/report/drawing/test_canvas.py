@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from lm_eval_cora.report.numbers import Number
+from lm_eval_cora.report.content import Number
 
 matplotlib = pytest.importorskip("matplotlib")
 

@@ -11,10 +11,9 @@ from typing import Any
 
 import pytest
 
-from lm_eval_cora.report.content import Band, Change, Changes, Chart, Curve, Dots, HeatMap, Line, Table
+from lm_eval_cora.report.content import Band, Change, Changes, Chart, Curve, Dots, HeatMap, Line, Number, Table
 from lm_eval_cora.report.drawing.canvas import PAGE
 from lm_eval_cora.report.drawing.charts import drawn
-from lm_eval_cora.report.numbers import Number
 from tests.support import made_up
 
 pytest.importorskip("matplotlib")

@@ -7,11 +7,10 @@ from math import nan
 
 import pytest
 
-from lm_eval_cora.report.content import History, HistoryLine, Table
+from lm_eval_cora.report.content import History, HistoryLine, Number, Table
 from lm_eval_cora.report.drawing.canvas import PAGE
 from lm_eval_cora.report.drawing.charts import drawn
 from lm_eval_cora.report.figures import FORMATS, draw, figure
-from lm_eval_cora.report.numbers import Number
 
 pytest.importorskip("matplotlib")
 
