@@ -15,12 +15,16 @@ from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, for_json
 from lm_eval_cora.metrics.paired import Compared
 from lm_eval_cora.metrics.several import Pair, pairwise
 from lm_eval_cora.report.compare import (
+    Contestant,
     as_json,
     as_table,
     compared_metrics,
     is_statistic,
+    matched,
+    matched_documents,
     metrics_as_json,
     not_comparable,
+    read_contestants,
     run_as_json,
     told_apart,
 )
@@ -30,7 +34,6 @@ from lm_eval_cora.report.files import sent_apart
 from lm_eval_cora.report.headline import lead_of
 from lm_eval_cora.report.kinds import NOTE as NOTE_ON_KINDS
 from lm_eval_cora.report.kinds import by_kind, kinds_as_json, kinds_table
-from lm_eval_cora.report.matching import Contestant, matched, matched_documents, read_contestants
 from lm_eval_cora.report.pictures import pairs_table
 from lm_eval_cora.report.run import Run
 from lm_eval_cora.report.scores import score_table

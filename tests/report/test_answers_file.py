@@ -12,10 +12,9 @@ import pytest
 import lm_eval_cora as cora
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.report.answers_file import is_answers_file
-from lm_eval_cora.report.compare import compared_metrics, not_comparable
+from lm_eval_cora.report.compare import compared_metrics, matched, not_comparable, read_contestants
 from lm_eval_cora.report.comparison import compare_models
 from lm_eval_cora.report.examples import invalid_answers, least_consistent
-from lm_eval_cora.report.matching import matched, read_contestants
 from lm_eval_cora.report.run import Run
 from lm_eval_cora.report.runs import read_runs
 from lm_eval_cora.report.sections import BLOCKS
