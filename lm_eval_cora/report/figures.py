@@ -15,7 +15,7 @@ from lm_eval_cora.errors import UserError
 from lm_eval_cora.report.content import Chart
 from lm_eval_cora.report.drawing.canvas import PAGE, SERIES, TIP, Medium, for_the_page, light_colours, printable
 from lm_eval_cora.report.drawing.charts import drawn
-from lm_eval_cora.report.text import replace_file
+from lm_eval_cora.report.writing import replace_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -4,16 +4,10 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from errno import EACCES
 from io import StringIO
 from math import isnan
-from pathlib import Path
-from secrets import token_hex
-from stat import S_IMODE
-from typing import Any, BinaryIO
+from typing import Any
 
 from tabulate import tabulate
 
@@ -21,43 +15,6 @@ from lm_eval_cora import __version__
 from lm_eval_cora.metrics.estimate import for_json
 from lm_eval_cora.report.content import Cell, Examples, Number, Report, Section, Table
 from lm_eval_cora.report.run import Run
-
-
-def replace_file(path: Path, data: bytes) -> None:
-    """Write a temporary file in the same folder, then rename it, so that an error leaves the old file as it was."""
-    try:
-        # Not resolved in general: /dev/stdout may point to a pipe, which has no path.
-        if path.exists() and not path.is_file():
-            path.write_bytes(data)
-        else:
-            _replace(Path(os.path.realpath(path)), data)
-    except OSError as error:
-        error.filename, error.filename2 = str(path), None
-        raise
-
-
-def _replace(target: Path, data: bytes) -> None:
-    mode = S_IMODE(target.stat().st_mode) if target.exists() else None
-    if mode is not None and not os.access(target, os.W_OK):  # a rename would replace a read-only file
-        raise PermissionError(EACCES, os.strerror(EACCES))
-    with temporary_file(target.parent) as (partial, file):
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())  # some file systems report a full disk only now
-        if mode is not None:
-            partial.chmod(mode)
-        partial.replace(target)
-
-
-@contextmanager
-def temporary_file(folder: Path) -> Iterator[tuple[Path, BinaryIO]]:
-    """Create a file with a temporary name in a folder. At the end it is removed, unless it was renamed."""
-    path = folder / f".lm-eval-cora-{token_hex(8)}.partial"
-    try:
-        with path.open("xb") as file:
-            yield path, file
-    finally:
-        path.unlink(missing_ok=True)
 
 
 def table_as_text(columns: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from lm_eval_cora.cli import main
-from lm_eval_cora.report.text import replace_file, temporary_file
+from lm_eval_cora.report.writing import replace_file, temporary_file
 from tests.support.simulated import knows
 from tests.support.written import Written, write
 
@@ -127,7 +127,7 @@ def test_devices_and_pipes_are_written_directly(tmp_path: Path) -> None:
     replace_file(pipe, b"through")
     reading.join()
     assert received == [b"through"]
-    code = "from pathlib import Path; from lm_eval_cora.report.text import replace_file as f; "
+    code = "from pathlib import Path; from lm_eval_cora.report.writing import replace_file as f; "
     code += "f(Path('/dev/stdout'), b'printed')"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=True)
     assert done.stdout == b"printed"
