@@ -15,7 +15,7 @@ from lm_eval_cora.errors import UserError
 from lm_eval_cora.report.content import Changes, Chart, Curve, Dots, HeatMap, History, Number, Ranges, Spread
 from lm_eval_cora.report.drawing import changes, heat_map
 from lm_eval_cora.report.drawing.canvas import LINE, Canvas, Medium, columns, is_known, joined, shown_interval
-from lm_eval_cora.report.drawing.heat_map import curve
+from lm_eval_cora.report.drawing.curves import curve
 from lm_eval_cora.report.drawing.history import history
 
 if TYPE_CHECKING:
