@@ -156,6 +156,8 @@ def check_writing(model: Any, *, chat: bool, system: str | None = None, shots: b
     own = behind(model)
     if not is_served(own):
         return
+    if formats_chats(own) and not chat:
+        raise UserError(f"--model: {type(own).__name__} sends chat turns. Add --apply_chat_template")
     _check_address(own)
     said = [("system", system)] if system else []
     said += [("user", _QUESTION), ("assistant", "A")] if shots else []

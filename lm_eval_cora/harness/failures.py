@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
+from lm_eval_cora.question import shorten
+
 _HOPELESS = 10
 """Number of failed attempts in a row, over at least `PATIENCE` seconds, after which no more requests are sent."""
 
@@ -76,7 +78,7 @@ class FailureCount:
 
     def hear(self, text: str) -> None:
         """Store the server's message about a failure."""
-        self.said = " ".join(text.split())[:_EXCERPT]
+        self.said = shorten(text, _EXCERPT)
 
     def concerns_all(self, status: int | None) -> bool:
         """Whether a status code means that the server would refuse every request."""

@@ -156,6 +156,11 @@ def test_an_incomplete_address_is_told(address: str) -> None:
         check_writing(built("local-chat-completions", base_url=address), chat=True)
 
 
+def test_a_chat_api_needs_the_chat_template() -> None:
+    with pytest.raises(UserError, match=r"sends chat turns. Add --apply_chat_template"):
+        check_writing(built("local-chat-completions"), chat=False)
+
+
 def test_a_missing_key_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(UserError, match=r"cannot be made: ValueError: API key not found.*OPENAI_API_KEY"):
