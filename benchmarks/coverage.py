@@ -28,7 +28,7 @@ from lm_eval_cora.metrics.consistency import cora, core
 from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.metrics.intervals import IN_95_PERCENT
 from lm_eval_cora.metrics.paired import difference
-from lm_eval_cora.responses import Bools, Floats, ResponseTable
+from lm_eval_cora.metrics.responses import Bools, Floats, ResponseTable
 
 Hits = list[Bools]
 """(N, variants) right answers of one or two models."""

@@ -18,7 +18,7 @@ import numpy as np
 
 from lm_eval_cora.metrics import acc_max, acc_min, acc_range_by_chance, acc_range_p, differences_together
 from lm_eval_cora.metrics.estimate import Estimate, mean_of
-from lm_eval_cora.responses import ResponseTable
+from lm_eval_cora.metrics.responses import ResponseTable
 
 LEVEL = 0.05
 

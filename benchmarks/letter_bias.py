@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # the checkout, not an insta
 
 from lm_eval_cora.metrics import Estimate, acc_permuted, acc_pride, recall_spread, recall_spread_by_chance
 from lm_eval_cora.metrics.estimate import standard_error
-from lm_eval_cora.responses import ResponseTable
+from lm_eval_cora.metrics.responses import ResponseTable
 from tests.support.letters import PRIOR, planted
 
 MODELS: dict[str, dict[str, Any]] = {

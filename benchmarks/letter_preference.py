@@ -24,10 +24,10 @@ from scipy.stats import chi2
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the checkout, not an installed version
 
 from lm_eval_cora.metrics import position_p_value
-from lm_eval_cora.options import Orders
-from lm_eval_cora.probes.order import POSITIONS, order
-from lm_eval_cora.question import Question
-from lm_eval_cora.responses import Floats, Ints, ResponseTable
+from lm_eval_cora.metrics.responses import Floats, Ints, ResponseTable
+from lm_eval_cora.questions.options import Orders
+from lm_eval_cora.questions.question import Question
+from lm_eval_cora.variants.order import POSITIONS, order
 
 LEVEL = 0.05
 

@@ -34,7 +34,7 @@ from tqdm import tqdm
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the checkout, not an installed version
 
 from benchmarks.maths_answers import NOTHING, Written, made_up_answers, same
-from lm_eval_cora.equivalence import EquivalenceChecker
+from lm_eval_cora.answers.equivalence import EquivalenceChecker
 
 HARNESS_SECONDS = 60
 SHOWN = 3

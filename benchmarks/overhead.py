@@ -73,9 +73,9 @@ def write_inputs(folder: Path, questions: int) -> None:
 
     from lm_eval_cora.harness.docs import process_docs
     from lm_eval_cora.harness.loading import load_benchmark
-    from lm_eval_cora.options import Options
-    from lm_eval_cora.probes import PROBES
+    from lm_eval_cora.questions.options import Options
     from lm_eval_cora.task_files import benchmark
+    from lm_eval_cora.variants.probes import PROBES
 
     rng = random.Random(0)
 

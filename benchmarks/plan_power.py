@@ -22,11 +22,11 @@ sys.path.insert(0, str(Path(__file__).parent))
 from coverage import METRICS, Population, table
 from tqdm import tqdm
 
+from lm_eval_cora.decide.sample_size import Contrast, Level, correlation_of, questions_needed, with_another
 from lm_eval_cora.metrics.estimate import Estimate, share_of
 from lm_eval_cora.metrics.intervals import wilson
 from lm_eval_cora.metrics.paired import difference
 from lm_eval_cora.metrics.several import differs
-from lm_eval_cora.planning.sample_size import Contrast, Level, correlation_of, questions_needed, with_another
 
 PAIRS = (
     Population("quantised, 3%", 0.7, 0.6, (8, 8), changed=0.03),

@@ -24,8 +24,8 @@ from typing import Any, NamedTuple
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the checkout, not an installed version
 
 from lm_eval_cora.metrics import resampled
-from lm_eval_cora.question import LETTERS
-from lm_eval_cora.responses import ResponseTable
+from lm_eval_cora.metrics.responses import ResponseTable
+from lm_eval_cora.questions.question import LETTERS
 from tests.support.simulated import run
 
 ROOT = Path(__file__).parents[1]

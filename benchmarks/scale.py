@@ -90,13 +90,13 @@ def our_steps(probe: str) -> None:
     from lm_eval.tasks._yaml_loader import load_yaml
 
     from lm_eval_cora import metrics
-    from lm_eval_cora.harness import docs, loading, scoring
+    from lm_eval_cora.harness import docs, loading, scored
     from lm_eval_cora.harness.fewshot import ExemplarSampler
     from lm_eval_cora.metrics.entries import parameters_of
-    from lm_eval_cora.options import Options
-    from lm_eval_cora.probes import PROBES
-    from lm_eval_cora.responses import ResponseTable
+    from lm_eval_cora.metrics.responses import ResponseTable
+    from lm_eval_cora.questions.options import Options
     from lm_eval_cora.task_files import benchmark
+    from lm_eval_cora.variants.probes import PROBES
 
     seconds: dict[str, float] = {}
 
@@ -122,8 +122,8 @@ def our_steps(probe: str) -> None:
             docs.doc_to_text(doc)
     entries = load_yaml(REPOSITORY / "tasks" / "_probes" / f"{probe}.yaml")["metric_list"]
     with step("read the answers"):
-        keys = scoring.metric_keys(entry["metric"] for entry in entries if entry.get("table", True))
-        spread = [scoring.spread(scoring.score_response(doc, ["B. because"]), keys) for doc in variants]
+        keys = scored.metric_keys(entry["metric"] for entry in entries if entry.get("table", True))
+        spread = [scored.spread(scored.score_response(doc, ["B. because"]), keys) for doc in variants]
     with step("regroup"):
         table = ResponseTable.from_records(row["acc"].record for row in spread)
     with step("metrics"):

@@ -32,9 +32,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from lm_eval_cora import metrics as metrics
     from lm_eval_cora.answers import Answer as Answer
+    from lm_eval_cora.answers.explain import read_answer as read_answer
     from lm_eval_cora.discovery.location import tasks_folder as tasks_folder
-    from lm_eval_cora.expansion import expand as expand
-    from lm_eval_cora.explain import read_answer as read_answer
     from lm_eval_cora.harness import stop_early as stop_early
     from lm_eval_cora.metrics.estimate import Estimate as Estimate
     from lm_eval_cora.outputs import write_records as write_records
@@ -45,7 +44,8 @@ if TYPE_CHECKING:
     from lm_eval_cora.sources import read as read
     from lm_eval_cora.sources import read_runs as read_runs
     from lm_eval_cora.sources import score as score
-    from lm_eval_cora.variants import Variant as Variant
+    from lm_eval_cora.variants.expansion import expand as expand
+    from lm_eval_cora.variants.variant import Variant as Variant
 
 __version__ = "0.3.0.dev0"
 
@@ -55,16 +55,16 @@ _MODULES = {
     "read_runs": "sources",
     "write_report": "outputs",
     "write_records": "outputs",
-    "expand": "expansion",
+    "expand": "variants.expansion",
     "read": "sources",
-    "read_answer": "explain",
+    "read_answer": "answers.explain",
     "metrics": "metrics",
     "stop_early": "harness",
     "tasks_folder": "discovery.location",
     "Scores": "scores",
     "Comparison": "scores",
     "Estimate": "metrics.estimate",
-    "Variant": "variants",
+    "Variant": "variants.variant",
     "Answer": "answers",
 }
 """The module of each public name. The start-up module imports this package with the harness, so nothing is imported

@@ -7,11 +7,11 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from lm_eval_cora.benchmarks.cells import parse_cell
-from lm_eval_cora.benchmarks.files import read_rows
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.messages import did_you_mean
-from lm_eval_cora.question import shorten
+from lm_eval_cora.questions.cells import parse_cell
+from lm_eval_cora.questions.messages import did_you_mean
+from lm_eval_cora.questions.question import shorten
+from lm_eval_cora.questions.rows import read_rows
 
 
 class Column(NamedTuple):

@@ -14,8 +14,8 @@ from lm_eval_cora.metrics.entries import Entry, parameters_of
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of
 from lm_eval_cora.metrics.facts import facts_of, metric
 from lm_eval_cora.metrics.kinds import note_on_small_categories
-from lm_eval_cora.probes.alterations import ORIGINAL
-from lm_eval_cora.responses import ResponseTable
+from lm_eval_cora.metrics.responses import ResponseTable
+from lm_eval_cora.variants.alterations import ORIGINAL
 
 
 @metric(facts_of(metrics.sc).meaning, needs=("picked", "original"))

@@ -11,9 +11,9 @@ import numpy as np
 
 from lm_eval_cora.answer_columns import AnswerColumns, read_columns
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.probes.alterations import ORIGINAL
-from lm_eval_cora.question import shorten
-from lm_eval_cora.responses import IDENTITIES, INVALID, NO_PICK, Bools, Ints, ResponseTable
+from lm_eval_cora.metrics.responses import IDENTITIES, INVALID, NO_PICK, Bools, Ints, ResponseTable
+from lm_eval_cora.questions.question import shorten
+from lm_eval_cora.variants.alterations import ORIGINAL
 
 _MOST_PAIRS = 50_000_000
 """Largest number of pairs of equal answers, which bounds the memory."""

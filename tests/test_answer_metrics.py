@@ -6,9 +6,9 @@ from math import isnan
 
 from lm_eval_cora.answer_metrics import ENTRIES, compute_answers, undefined_metrics
 from lm_eval_cora.metrics.facts import facts_of
-from lm_eval_cora.probes import PROBES
-from lm_eval_cora.responses import ResponseTable
+from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.task_files import probe_metrics
+from lm_eval_cora.variants.probes import PROBES
 
 
 def test_directions_are_those_of_the_tasks() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
-from lm_eval_cora.formats import FORMATS
-from lm_eval_cora.probes import PROBES
+from lm_eval_cora.answers.formats import FORMATS
+from lm_eval_cora.variants.probes import PROBES
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "lm_eval_cora"

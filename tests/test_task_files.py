@@ -6,9 +6,9 @@ from collections import Counter
 
 import pytest
 
-from lm_eval_cora import probes
 from lm_eval_cora.discovery.location import tasks_folder
 from lm_eval_cora.task_files import probe_metrics, task_list
+from lm_eval_cora.variants import probes
 from tests.support.names import NAMES, ONE_FORM, PROBES, benchmark_of, probe_of
 from tests.support.simulated import TASKS as TASK_FILES
 from tests.support.simulated import knows, run

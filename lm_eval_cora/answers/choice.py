@@ -17,7 +17,7 @@ from lm_eval_cora.answers.head import (
 from lm_eval_cora.answers.places import AT_THE_END, Place, Text
 from lm_eval_cora.answers.plain import plain
 from lm_eval_cora.answers.rules import AFFIRMED, MENTIONED, ODD_ONE, STATED
-from lm_eval_cora.question import LETTERS
+from lm_eval_cora.questions.question import LETTERS
 
 _WINDOW = 200
 """Number of characters before a later answer that are searched for a correction of the first one."""

@@ -14,7 +14,7 @@ from lm_eval_cora.answers import Found, Reason, rules
 from lm_eval_cora.answers.head import last_match
 from lm_eval_cora.answers.plain import Plain, lowered, plain
 from lm_eval_cora.answers.rules import AFFIRMED, CUES, MENTIONED, STATED, Cue, Sign, leaves_open
-from lm_eval_cora.question import LETTERS
+from lm_eval_cora.questions.question import LETTERS
 
 _WINDOW = 160
 """Number of characters before or after a letter that are searched for its context."""

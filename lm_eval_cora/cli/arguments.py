@@ -12,7 +12,7 @@ from typing import Any, NoReturn, get_args
 
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.messages import did_you_mean
+from lm_eval_cora.questions.messages import did_you_mean
 
 Command = Callable[[argparse.Namespace], int | None]
 """A command: it writes its results, and returns the exit status if that is not 0."""

@@ -12,12 +12,12 @@ from typing import Any
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.cli.arguments import ERROR_STATUS, add_command, add_reader
 from lm_eval_cora.cli.output import STDOUT, check_file, json_text, say, write_bytes
+from lm_eval_cora.decide.gate_outputs import as_json, as_junit, as_table
+from lm_eval_cora.decide.requirements import Policy, policy_of, read_policy
+from lm_eval_cora.decide.verdicts import EXIT_STATUS, overall, remarks, verdicts_of
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.gating.outputs import as_json, as_junit, as_table
-from lm_eval_cora.gating.requirements import Policy, policy_of, read_policy
-from lm_eval_cora.gating.verdicts import EXIT_STATUS, overall, remarks, verdicts_of
-from lm_eval_cora.messages import first_few
-from lm_eval_cora.question import shorten
+from lm_eval_cora.questions.messages import first_few
+from lm_eval_cora.questions.question import shorten
 from lm_eval_cora.report.content import Table
 from lm_eval_cora.report.run import Run
 from lm_eval_cora.report.runs import read_runs

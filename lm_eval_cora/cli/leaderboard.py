@@ -16,9 +16,9 @@ from lm_eval_cora.cli.arguments import (
 )
 from lm_eval_cora.cli.output import STDOUT, check_file, check_folder, say, write_text
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.leaderboard.page import RunReports, as_csv, leaderboard_page
-from lm_eval_cora.leaderboard.reading import Sources
-from lm_eval_cora.messages import counted
+from lm_eval_cora.questions.messages import counted
+from lm_eval_cora.report.board_page import RunReports, as_csv, leaderboard_page
+from lm_eval_cora.report.board_sources import Sources
 from lm_eval_cora.report.drawing.charts import check_drawing
 
 

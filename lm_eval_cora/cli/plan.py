@@ -8,9 +8,9 @@ from typing import Any
 
 from lm_eval_cora.cli.arguments import ERROR_STATUS, add_command, add_json, add_reader, between
 from lm_eval_cora.cli.output import print_json, say
-from lm_eval_cora.planning.plan import Goal, as_json, as_table, plan_runs, plan_typical, remarks
-from lm_eval_cora.planning.sample_size import LEVEL, POWER
-from lm_eval_cora.planning.typical import CORRELATION
+from lm_eval_cora.decide.plan import Goal, as_json, as_table, plan_runs, plan_typical, remarks
+from lm_eval_cora.decide.sample_size import LEVEL, POWER
+from lm_eval_cora.decide.typical import CORRELATION
 from lm_eval_cora.report.runs import read_runs
 from lm_eval_cora.report.text import one_line, table_as_text
 

@@ -7,9 +7,9 @@ import sys
 from typing import Any, get_args
 
 from lm_eval_cora.answers import Reader
+from lm_eval_cora.answers.explain import around, places, read_answer, said
+from lm_eval_cora.answers.formats import FORMATS
 from lm_eval_cora.cli.arguments import add_command
-from lm_eval_cora.explain import around, places, read_answer, said
-from lm_eval_cora.formats import FORMATS
 
 
 def add(commands: Any) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from lm_eval_cora.messages import did_you_mean
+from lm_eval_cora.questions.messages import did_you_mean
 
 
 def tasks_folder() -> Path:

@@ -13,8 +13,8 @@ import yaml
 
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.export.provenance import begin_of, check_one_model, dataset_of
-from lm_eval_cora.messages import counted, did_you_mean
 from lm_eval_cora.metrics.facts import facts_of
+from lm_eval_cora.questions.messages import counted, did_you_mean
 from lm_eval_cora.report.comparison import check_metrics
 from lm_eval_cora.report.headline import lead_of
 from lm_eval_cora.report.run import Run

@@ -9,10 +9,10 @@ from typing import Any
 
 from tqdm import tqdm
 
+from lm_eval_cora.answers.formats import FORMATS, format_of
+from lm_eval_cora.answers.records import Record
 from lm_eval_cora.export.provenance import as_texts, evaluation_name
-from lm_eval_cora.formats import FORMATS, format_of
-from lm_eval_cora.question import LETTERS
-from lm_eval_cora.records import Record
+from lm_eval_cora.questions.question import LETTERS
 from lm_eval_cora.report.parts import BYTES_WORTH_A_BAR
 from lm_eval_cora.report.run import Run
 from lm_eval_cora.report.samples import parsed_line

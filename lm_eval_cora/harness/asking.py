@@ -9,6 +9,7 @@ from typing import Any
 
 from lm_eval.api.instance import Instance
 
+from lm_eval_cora.answers.reading import SKIPPED
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.forwarding import ForwardingLM, ask, behind
 from lm_eval_cora.harness.kept import key_of
@@ -27,7 +28,6 @@ from lm_eval_cora.harness.questions import (
     tally,
     task_of,
 )
-from lm_eval_cora.reading import SKIPPED
 from lm_eval_cora.stopping.rounds import (
     Answered,
     Observed,

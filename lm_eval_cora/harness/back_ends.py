@@ -18,8 +18,8 @@ from lm_eval_cora.harness.compat import payload_of_a_turn
 from lm_eval_cora.harness.failures import MALFORMED, ServerError, kind_of
 from lm_eval_cora.harness.forwarding import ask, behind
 from lm_eval_cora.harness.log import logger
-from lm_eval_cora.messages import described
-from lm_eval_cora.question import shorten
+from lm_eval_cora.questions.messages import described
+from lm_eval_cora.questions.question import shorten
 
 _SECONDS_FOR_A_LIST = 10
 

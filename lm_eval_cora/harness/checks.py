@@ -13,7 +13,7 @@ from typing import Any
 
 from lm_eval.utils import simple_parse_args_string
 
-from lm_eval_cora.equivalence.workers import command
+from lm_eval_cora.answers.workers import command
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.asking import AskingLM
 from lm_eval_cora.harness.compat import argument_of_the_run
@@ -22,8 +22,8 @@ from lm_eval_cora.harness.log import logger
 from lm_eval_cora.harness.scored import CHECKER
 from lm_eval_cora.metrics import cora
 from lm_eval_cora.metrics.entries import Entry
-from lm_eval_cora.options import Options
-from lm_eval_cora.question import shorten
+from lm_eval_cora.questions.options import Options
+from lm_eval_cora.questions.question import shorten
 
 AMBIGUOUS = frozenset(
     {"answer", "category", "choices", "config", "id", "name", "question", "revision", "seed", "split"}

@@ -23,7 +23,7 @@ from lm_eval import tasks
 from lm_eval.models import api_models
 from lm_eval.tasks import TaskManager
 
-from lm_eval_cora.records import Record
+from lm_eval_cora.answers.records import Record
 
 # ---- the evaluation that is running
 

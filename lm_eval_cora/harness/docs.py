@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from lm_eval_cora.benchmarks import Benchmark
-from lm_eval_cora.expansion import uses_templates, variants_of_all
-from lm_eval_cora.formats import format_of
+from lm_eval_cora.answers.formats import format_of
 from lm_eval_cora.harness.loading import to_question
 from lm_eval_cora.harness.task_config import templates_of
-from lm_eval_cora.options import Options
-from lm_eval_cora.probes import Probe
-from lm_eval_cora.question import Form
+from lm_eval_cora.questions.benchmark import Benchmark
+from lm_eval_cora.questions.options import Options
+from lm_eval_cora.questions.question import Form
+from lm_eval_cora.variants.expansion import uses_templates, variants_of_all
+from lm_eval_cora.variants.probes import Probe
 
 Doc = dict[str, Any]
 

@@ -24,8 +24,8 @@ from lm_eval_cora.harness.back_ends import in_a_line
 from lm_eval_cora.harness.checks import given_metadata
 from lm_eval_cora.harness.compat import finding_tasks_with, parsed
 from lm_eval_cora.harness.task import CoraTask
-from lm_eval_cora.messages import did_you_mean
-from lm_eval_cora.question import shorten
+from lm_eval_cora.questions.messages import did_you_mean
+from lm_eval_cora.questions.question import shorten
 
 
 class UsageError(Exception):

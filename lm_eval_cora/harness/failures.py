@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from lm_eval_cora.question import shorten
+from lm_eval_cora.questions.question import shorten
 
 _HOPELESS = 10
 """Number of failed attempts in a row, over at least `PATIENCE` seconds, after which no more requests are sent."""

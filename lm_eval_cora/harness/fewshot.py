@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lm_eval_cora.benchmarks import Benchmark
+from lm_eval_cora.answers.formats import format_of
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.exemplars import ExemplarPool
-from lm_eval_cora.formats import format_of
 from lm_eval_cora.harness.docs import Doc
 from lm_eval_cora.harness.loading import load_exemplars
 from lm_eval_cora.harness.log import logger
-from lm_eval_cora.options import Options
-from lm_eval_cora.question import OpenQuestion, Question
-from lm_eval_cora.randomness import draw, in_random_order
+from lm_eval_cora.questions.benchmark import Benchmark
+from lm_eval_cora.questions.exemplars import ExemplarPool
+from lm_eval_cora.questions.options import Options
+from lm_eval_cora.questions.question import OpenQuestion, Question
+from lm_eval_cora.variants.randomness import draw, in_random_order
 
 
 class ExemplarSampler:

@@ -9,11 +9,11 @@ from typing import Any
 from lm_eval.api.instance import Instance
 
 from lm_eval_cora.answers.head import opens_reasoning
+from lm_eval_cora.answers.reading import Response, Skipped
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.forwarding import ask, behind
 from lm_eval_cora.harness.log import logger
 from lm_eval_cora.harness.questions import task_of
-from lm_eval_cora.reading import Response, Skipped
 
 _LEAST_ROOM, _SHARE_OF_ROOM = 4, 8
 """A response counts as complete if at least 4 tokens and an eighth of the limit are unused. The margin is for special

@@ -10,13 +10,13 @@ from typing import Any
 import datasets
 from datasets.table import InMemoryTable
 
-from lm_eval_cora.benchmarks import Benchmark, count_left_out
-from lm_eval_cora.exemplars import ExemplarPool
 from lm_eval_cora.harness.log import logger
 from lm_eval_cora.harness.results_file import questions_digest
-from lm_eval_cora.loading import QuestionSource, load_questions
-from lm_eval_cora.options import Options
-from lm_eval_cora.question import OpenQuestion, Question
+from lm_eval_cora.questions.benchmark import Benchmark, count_left_out
+from lm_eval_cora.questions.exemplars import ExemplarPool
+from lm_eval_cora.questions.loading import QuestionSource, load_questions
+from lm_eval_cora.questions.options import Options
+from lm_eval_cora.questions.question import OpenQuestion, Question
 
 SPLIT = "test"
 """Name of the only split of a loaded benchmark, independent of its name in the source."""

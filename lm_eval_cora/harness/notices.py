@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from lm_eval_cora.answers import TOO_MANY_INVALID, Reader, Reason
-from lm_eval_cora.formats import FORMATS, AnswerFormat
+from lm_eval_cora.answers.formats import FORMATS, AnswerFormat
+from lm_eval_cora.answers.reading import Skipped
+from lm_eval_cora.answers.records import Record
 from lm_eval_cora.harness.progress import duration
+from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.metrics.two_phase import Phases, estimate
-from lm_eval_cora.reading import Skipped
-from lm_eval_cora.records import Record
-from lm_eval_cora.responses import ResponseTable
 from lm_eval_cora.stopping.rounds import Planned, shares_of_budget
 from lm_eval_cora.stopping.rule import ENOUGH, Moments, bias_of_budget
 

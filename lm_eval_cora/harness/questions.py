@@ -9,9 +9,9 @@ from typing import Any, Protocol
 
 from lm_eval.api.instance import Instance
 
-from lm_eval_cora.probes import Probe
 from lm_eval_cora.stopping.rounds import Answered, Observed, Outcomes, Part, Planned
 from lm_eval_cora.stopping.rule import Moments, place_of
+from lm_eval_cora.variants.probes import Probe
 
 Requests = tuple[Instance, ...]
 """The requests of a variant: one if the answer is written, one per letter if letters are scored."""

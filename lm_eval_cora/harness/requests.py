@@ -7,9 +7,9 @@ from heapq import heapreplace
 from math import ceil, inf
 from typing import Any
 
+from lm_eval_cora.answers.reading import SKIPPED, Response, Skipped
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.question import is_encodable
-from lm_eval_cora.reading import SKIPPED, Response, Skipped
+from lm_eval_cora.questions.question import is_encodable
 
 
 def with_room_for(tokens: int, settings: dict[str, Any]) -> dict[str, Any]:

@@ -13,12 +13,12 @@ from typing import Any
 import datasets
 
 from lm_eval_cora import __version__
-from lm_eval_cora.benchmarks import Benchmark
-from lm_eval_cora.data import Data
-from lm_eval_cora.options import Options
-from lm_eval_cora.prompting.template import Template
-from lm_eval_cora.records import Record
-from lm_eval_cora.responses import ResponseTable
+from lm_eval_cora.answers.records import Record
+from lm_eval_cora.metrics.responses import ResponseTable
+from lm_eval_cora.questions.benchmark import Benchmark
+from lm_eval_cora.questions.data import Data
+from lm_eval_cora.questions.options import Options
+from lm_eval_cora.variants.template import Template
 
 
 def name_callables(value: Any) -> Any:

@@ -42,7 +42,7 @@ from lm_eval_cora.harness.dry_run import check_tasks, silence
 from lm_eval_cora.harness.kept import AnswerCache, cache_file, check_cache, check_output, default_cache, weights_of
 from lm_eval_cora.harness.log import logger
 from lm_eval_cora.harness.served import patient
-from lm_eval_cora.question import shorten
+from lm_eval_cora.questions.question import shorten
 
 
 class RunDied(Exception):

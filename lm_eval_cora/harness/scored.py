@@ -12,10 +12,22 @@ from typing import Any
 from lm_eval.api.task import ConfigurableTask
 
 from lm_eval_cora.answers import Reader
+from lm_eval_cora.answers.equivalence import EquivalenceChecker
+from lm_eval_cora.answers.formats import FORMATS
 from lm_eval_cora.answers.head import after_reasoning, is_reasoning
-from lm_eval_cora.equivalence import EquivalenceChecker
+from lm_eval_cora.answers.reading import (
+    OPENING_MARK,
+    SKIPPED,
+    Response,
+    Skipped,
+    is_settled,
+    read_response,
+    response_of,
+    skipped,
+    written_answer,
+)
+from lm_eval_cora.answers.records import Record
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.formats import FORMATS
 from lm_eval_cora.harness.compat import (
     RecordCell,
     RecordScore,
@@ -43,25 +55,13 @@ from lm_eval_cora.harness.questions import Requests
 from lm_eval_cora.harness.requests import encodable
 from lm_eval_cora.metrics.entries import compute
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
+from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.metrics.two_phase import phases_of
-from lm_eval_cora.options import Options
-from lm_eval_cora.probes import Probe
-from lm_eval_cora.randomness import draw
-from lm_eval_cora.reading import (
-    OPENING_MARK,
-    SKIPPED,
-    Response,
-    Skipped,
-    is_settled,
-    read_response,
-    response_of,
-    skipped,
-    written_answer,
-)
-from lm_eval_cora.records import Record
-from lm_eval_cora.responses import ResponseTable
+from lm_eval_cora.questions.options import Options
 from lm_eval_cora.stopping.rounds import Planned
 from lm_eval_cora.stopping.rule import saves_requests
+from lm_eval_cora.variants.probes import Probe
+from lm_eval_cora.variants.randomness import draw
 
 CHECKER = EquivalenceChecker()
 """Compares written answers for all tasks of the process. Each pair is compared once."""

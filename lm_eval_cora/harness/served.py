@@ -14,6 +14,7 @@ from typing import Any
 
 from lm_eval.api.instance import Instance
 
+from lm_eval_cora.answers.reading import Response
 from lm_eval_cora.harness.back_ends import is_served
 from lm_eval_cora.harness.compat import describe_responses, heard, hidden_bars
 from lm_eval_cora.harness.failures import (
@@ -27,7 +28,6 @@ from lm_eval_cora.harness.failures import (
     status_of,
 )
 from lm_eval_cora.harness.log import logger
-from lm_eval_cora.reading import Response
 
 DELAYS = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0)
 """Seconds before each retry, a minute in total. If `max_retries` is larger, the last delay is repeated."""

@@ -13,8 +13,10 @@ from lm_eval.defaults import DEFAULT_OTHER_SEED
 from tqdm import tqdm
 
 from lm_eval_cora import metrics
+from lm_eval_cora.answers.formats import format_of
+from lm_eval_cora.answers.reading import skipped
+from lm_eval_cora.answers.records import Record
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.formats import format_of
 from lm_eval_cora.harness import docs
 from lm_eval_cora.harness.asking import AskingLM
 from lm_eval_cora.harness.back_ends import check_replicas, check_scoring, formats_chats, in_a_line, needs_seeds
@@ -66,10 +68,8 @@ from lm_eval_cora.metrics.entries import (
     is_known_early,
 )
 from lm_eval_cora.metrics.estimate import for_json
-from lm_eval_cora.question import Form
-from lm_eval_cora.reading import skipped
-from lm_eval_cora.records import Record
-from lm_eval_cora.responses import ResponseTable
+from lm_eval_cora.metrics.responses import ResponseTable
+from lm_eval_cora.questions.question import Form
 
 _RATE = 10.0
 """Assumed requests per second in a dry run. A real run reports its own rate after 20 s."""

@@ -11,15 +11,15 @@ from typing import Any
 
 import lm_eval.tasks
 
-from lm_eval_cora.benchmarks import Benchmark
-from lm_eval_cora.benchmarks.declarations import declared
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.expansion import read_templates
-from lm_eval_cora.messages import described
-from lm_eval_cora.options import Options
-from lm_eval_cora.probes import PROBES, Probe
-from lm_eval_cora.probes.prompts import SINGLE_LETTER
-from lm_eval_cora.prompting.template import Templates, make_templates, own_templates
+from lm_eval_cora.questions.benchmark import Benchmark
+from lm_eval_cora.questions.declarations import declared
+from lm_eval_cora.questions.messages import described
+from lm_eval_cora.questions.options import Options
+from lm_eval_cora.variants.expansion import read_templates
+from lm_eval_cora.variants.probes import PROBES, Probe
+from lm_eval_cora.variants.prompts import SINGLE_LETTER
+from lm_eval_cora.variants.template import Templates, make_templates, own_templates
 
 OWN_KEYS = ("class", "reader", "probe", "benchmark")
 """Keys that the harness does not know."""

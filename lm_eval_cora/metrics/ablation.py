@@ -12,8 +12,8 @@ from lm_eval_cora.metrics.accuracy import bmca, mcqa, mcqa_plus, mv
 from lm_eval_cora.metrics.consistency import ci, cora
 from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.metrics.paired import Difference, difference
-from lm_eval_cora.probes.divergent import SAME_SIZE
-from lm_eval_cora.responses import Floats, ResponseTable
+from lm_eval_cora.metrics.responses import Floats, ResponseTable
+from lm_eval_cora.variants.divergent import SAME_SIZE
 
 _TIMES = 10_000
 _DRAWS = 100
@@ -42,7 +42,7 @@ def same_size(table: ResponseTable) -> dict[str, tuple[Estimate, Difference]]:
         score on all variants, paired by question. Values are nan without questions.
 
     Example:
-        >>> from lm_eval_cora.records import Record
+        >>> from lm_eval_cora.answers.records import Record
         >>> kinds = {"original": 0, "with_nota": 0, "decoupled": 1, "decoupled_with_nota": 1}
         >>> records = [Record("q1", 4, i, kind, (0, 1), 0, picked=pick) for i, (kind, pick) in enumerate(kinds.items())]
         >>> score, change = same_size(ResponseTable.from_records(records))["mcqa_plus"]

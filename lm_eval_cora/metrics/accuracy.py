@@ -10,7 +10,7 @@ import numpy as np
 from lm_eval_cora.metrics.arrays import takes_arrays
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of, ratio_of, share_of
 from lm_eval_cora.metrics.facts import metric
-from lm_eval_cora.responses import ResponseTable
+from lm_eval_cora.metrics.responses import ResponseTable
 
 
 @metric("Share of correct answers among all variants of all questions.")
@@ -231,7 +231,7 @@ def invalid(table: ResponseTable) -> Estimate:
         A share from 0 to 1 with the standard error of a pooled share; nan without questions.
 
     Example:
-        >>> from lm_eval_cora.records import Record
+        >>> from lm_eval_cora.answers.records import Record
         >>> records = [Record("q1", 2, n, "x", (0, 1), 0, picked=pick) for n, pick in enumerate([0, None])]
         >>> invalid(ResponseTable.from_records(records)).value
         0.5
@@ -260,7 +260,7 @@ def followed(table: ResponseTable) -> Estimate:
         response. It is unknown for answers scored by likelihood, and for a table without the column `followed`.
 
     Example:
-        >>> from lm_eval_cora.records import Record
+        >>> from lm_eval_cora.answers.records import Record
         >>> records = [Record("q1", 2, n, "x", (0, 1), 0, picked=0, followed=n == 0) for n in range(2)]
         >>> followed(ResponseTable.from_records(records)).value
         0.5
@@ -286,7 +286,7 @@ def ties(table: ResponseTable) -> Estimate:
         A share from 0 to 1 with the standard error of a pooled share; nan without questions.
 
     Example:
-        >>> from lm_eval_cora.records import Record
+        >>> from lm_eval_cora.answers.records import Record
         >>> records = [Record("q1", 2, n, "x", (0, 1), 0, picked=0, tied=n == 0) for n in range(2)]
         >>> ties(ResponseTable.from_records(records)).value
         0.5

@@ -21,8 +21,8 @@ from lm_eval_cora.metrics.extremes import (
 from lm_eval_cora.metrics.facts import metric
 from lm_eval_cora.metrics.kinds import Kinds, Stratum, accuracies, influence_on, kinds_of, strata_of, trials_of
 from lm_eval_cora.metrics.ranges import acc_mean
-from lm_eval_cora.probes.prompts import SINGLE_LETTER
-from lm_eval_cora.responses import Floats, ResponseTable
+from lm_eval_cora.metrics.responses import Floats, ResponseTable
+from lm_eval_cora.variants.prompts import SINGLE_LETTER
 
 
 class Aggregated(NamedTuple):

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
-from lm_eval_cora.responses import ResponseTable
+from lm_eval_cora.metrics.responses import ResponseTable
 
 Answers = ResponseTable | NDArray[np.bool_] | NDArray[np.float64] | Sequence[Sequence[float | None]]
 """A table, or right and wrong answers: an array of shape (questions, variants), or rows of different lengths."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from lm_eval_cora.metrics.accuracy import exact_level
 from lm_eval_cora.metrics.consistency import pairs_of_picks
-from lm_eval_cora.responses import NO_PICK, Floats, Ints, ResponseTable, Sets
+from lm_eval_cora.metrics.responses import NO_PICK, Floats, Ints, ResponseTable, Sets
 
 _QUESTIONS = 5_000
 

@@ -9,8 +9,8 @@ import numpy as np
 from lm_eval_cora.metrics.estimate import Estimate, ratio_of
 from lm_eval_cora.metrics.facts import metric
 from lm_eval_cora.metrics.orders import always_right
-from lm_eval_cora.probes.alterations import TRUE_OR_FALSE_RIGHT, TRUE_OR_FALSE_WRONG
-from lm_eval_cora.responses import Floats, ResponseTable
+from lm_eval_cora.metrics.responses import Floats, ResponseTable
+from lm_eval_cora.variants.alterations import TRUE_OR_FALSE_RIGHT, TRUE_OR_FALSE_WRONG
 
 
 @metric("Mean probability of “yes” for the right option, on questions always answered correctly: C_c.")
@@ -29,7 +29,7 @@ def confidence_right(table: ResponseTable, *, normalised: bool = False) -> Estim
         probability is left out.
 
     Example:
-        >>> from lm_eval_cora.records import Record
+        >>> from lm_eval_cora.answers.records import Record
         >>> ask = dict(variants=3, answer=0)
         >>> scored = dict(**ask, picked=None, ask="yes_no", yes=np.log(0.5), no=np.log(0.25))
         >>> records = [Record("q1", ordinal=0, kind="original", printed=(0, 1), picked=0, **ask)]
@@ -117,7 +117,7 @@ def yes_no_mass(table: ResponseTable) -> Estimate:
         A probability from 0 to 1 with the standard error of a pooled share; nan without such variants.
 
     Example:
-        >>> from lm_eval_cora.records import Record
+        >>> from lm_eval_cora.answers.records import Record
         >>> scored = dict(answer=0, picked=None, ask="yes_no", selected=(0,), yes=np.log(0.5), no=np.log(0.25))
         >>> record = Record("q1", 1, 0, "true_or_false_right", printed=(0,), **scored)
         >>> yes_no_mass(ResponseTable.from_records([record])).value

@@ -8,7 +8,7 @@ from lm_eval_cora.metrics.accuracy import exact_level
 from lm_eval_cora.metrics.arrays import takes_arrays
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of, product_of, ratio_of, share_of
 from lm_eval_cora.metrics.facts import metric
-from lm_eval_cora.responses import NO_PICK, Floats, Ints, ResponseTable, Sets, contains
+from lm_eval_cora.metrics.responses import NO_PICK, Floats, Ints, ResponseTable, Sets, contains
 
 _PAIRS_AT_A_TIME = 4_000_000
 
@@ -157,7 +157,7 @@ def consistency_rate(table: ResponseTable) -> Estimate:
         A share from 0 to 1; nan if no question has a comparable pair.
 
     Example:
-        >>> from lm_eval_cora.records import Record
+        >>> from lm_eval_cora.answers.records import Record
         >>> ask = dict(question_id="q1", variants=3, printed=(0, 1), answer=0)
         >>> picks = [("original", 1), ("shuffled", 1), ("other", None)]
         >>> records = [Record(kind=kind, ordinal=i, picked=pick, **ask) for i, (kind, pick) in enumerate(picks)]

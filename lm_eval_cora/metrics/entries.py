@@ -6,17 +6,17 @@ from collections.abc import Collection, Mapping
 from functools import lru_cache, partial
 from typing import Any, get_args
 
+from lm_eval_cora.answers.formats import BOXED
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.formats import BOXED
 from lm_eval_cora.metrics.accuracy import bmca, exact_level, mcqa
 from lm_eval_cora.metrics.arrays import despite_skipped
 from lm_eval_cora.metrics.consistency import ci, cora
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.metrics.facts import facts_of
+from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.metrics.two_phase import estimate, phases_of
-from lm_eval_cora.probes.prompts import SINGLE_LETTER
-from lm_eval_cora.question import Form
-from lm_eval_cora.responses import ResponseTable
+from lm_eval_cora.questions.question import Form
+from lm_eval_cora.variants.prompts import SINGLE_LETTER
 
 Entry = Mapping[str, Any]
 

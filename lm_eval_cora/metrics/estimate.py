@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from lm_eval_cora.metrics.intervals import IN_95_PERCENT, bounded, unvaried, wilson
-from lm_eval_cora.responses import Bools, Floats
+from lm_eval_cora.metrics.responses import Bools, Floats
 
 Bend = tuple[float, Floats, Floats]
 """A product of two means in a metric: its weight, and (N,) deviations of the questions' factors from their means."""

@@ -22,8 +22,8 @@ from lm_eval_cora.metrics.kinds import (
     strata_of,
     trials_of,
 )
+from lm_eval_cora.metrics.responses import Floats, ResponseTable
 from lm_eval_cora.metrics.several import critical_value, range_by_chance
-from lm_eval_cora.responses import Floats, ResponseTable
 
 NEED_TEN = {"acc_range_p", "acc_range_by_chance", "recall_spread_by_chance", "acc_pride"}
 """Metrics that are undefined for fewer than ten questions."""

@@ -9,7 +9,7 @@ from math import isfinite, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from lm_eval_cora.responses import Floats
+from lm_eval_cora.metrics.responses import Floats
 
 IN_95_PERCENT = 1.959963984540054
 """Half the width of a 95% confidence interval, in standard errors."""

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lm_eval_cora.responses import Bools, Floats, Ints, ResponseTable
+from lm_eval_cora.metrics.responses import Bools, Floats, Ints, ResponseTable
 
 
 class Kinds(NamedTuple):

@@ -21,10 +21,10 @@ from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, mean_of, of_influ
 from lm_eval_cora.metrics.extremes import FEWEST
 from lm_eval_cora.metrics.facts import metric
 from lm_eval_cora.metrics.recalls import is_order_probe
-from lm_eval_cora.probes.order import POSITIONS
-from lm_eval_cora.question import LETTERS
-from lm_eval_cora.randomness import draw
-from lm_eval_cora.responses import Floats, Ints, ResponseTable
+from lm_eval_cora.metrics.responses import Floats, Ints, ResponseTable
+from lm_eval_cora.questions.question import LETTERS
+from lm_eval_cora.variants.order import POSITIONS
+from lm_eval_cora.variants.randomness import draw
 
 PARTS = 10
 """Number of parts of the questions. The prior for each part comes from the others."""
@@ -55,7 +55,7 @@ def acc_permuted(table: ResponseTable) -> Estimate:
 
     Example:
         >>> from lm_eval_cora.answers.likelihood import as_bytes
-        >>> from lm_eval_cora.records import Record
+        >>> from lm_eval_cora.answers.records import Record
         >>> orders = [("answer_at_A", (0, 1), [0.9, 0.1]), ("answer_at_B", (1, 0), [0.6, 0.4])]
         >>> records = [
         ...     Record(question, 2, place, kind, printed, 0, likelihoods=as_bytes(np.log(chances)))
@@ -105,7 +105,7 @@ def acc_pride(table: ResponseTable) -> Estimate:
 
     Example:
         >>> from lm_eval_cora.answers.likelihood import as_bytes
-        >>> from lm_eval_cora.records import Record
+        >>> from lm_eval_cora.answers.records import Record
         >>> orders = [("answer_at_A", (0, 1), [0.6, 0.4]), ("answer_at_B", (1, 0), [0.9, 0.1])]
         >>> records = [
         ...     Record(question, 2, place, kind, printed, 0, likelihoods=as_bytes(np.log(chances)))
@@ -152,7 +152,7 @@ def letter_prior(table: ResponseTable) -> dict[str, dict[str, Estimate]]:
 
     Example:
         >>> from lm_eval_cora.answers.likelihood import as_bytes
-        >>> from lm_eval_cora.records import Record
+        >>> from lm_eval_cora.answers.records import Record
         >>> orders = [("answer_at_A", (0, 1), [0.9, 0.1]), ("answer_at_B", (1, 0), [0.64, 0.36])]
         >>> records = [
         ...     Record(question, 2, place, kind, printed, 0, likelihoods=as_bytes(np.log(chances)))

@@ -8,9 +8,9 @@ import numpy as np
 
 from lm_eval_cora.metrics.estimate import Estimate, mean_of, ratio_of, share_of
 from lm_eval_cora.metrics.facts import metric
-from lm_eval_cora.probes.alterations import COUNTS, ORIGINAL, shuffled, with_options
-from lm_eval_cora.probes.order import POSITIONS
-from lm_eval_cora.responses import IDENTITIES, Bools, Floats, Ints, ResponseTable
+from lm_eval_cora.metrics.responses import IDENTITIES, Bools, Floats, Ints, ResponseTable
+from lm_eval_cora.variants.alterations import COUNTS, ORIGINAL, shuffled, with_options
+from lm_eval_cora.variants.order import POSITIONS
 
 OptionCount = int | Literal["original"]
 """Number of printed options, or `original` for the question's own number."""
@@ -61,7 +61,7 @@ def acc_h(table: ResponseTable, options: OptionCount) -> Estimate:
         ValueError: If `options` is neither a whole number nor `original`.
 
     Example:
-        >>> from lm_eval_cora.records import Record
+        >>> from lm_eval_cora.answers.records import Record
         >>> kinds = ["original", "shuffled"]
         >>> records = [Record("q1", 2, i, kind, (0, 1), answer=0, picked=i) for i, kind in enumerate(kinds)]
         >>> acc_h(ResponseTable.from_records(records), options="original").value
@@ -91,7 +91,7 @@ def sc(table: ResponseTable, options: OptionCount) -> Estimate:
         ValueError: If `options` is neither a whole number nor `original`.
 
     Example:
-        >>> from lm_eval_cora.records import Record
+        >>> from lm_eval_cora.answers.records import Record
         >>> kinds = ["original", "shuffled"]
         >>> records = [Record("q1", 2, i, kind, (0, 1), answer=0, picked=i) for i, kind in enumerate(kinds)]
         >>> sc(ResponseTable.from_records(records), options="original").value
@@ -121,7 +121,7 @@ def sc_buckets(table: ResponseTable) -> dict[str, dict[str, Estimate]]:
           one.
 
     Example:
-        >>> from lm_eval_cora.records import Record
+        >>> from lm_eval_cora.answers.records import Record
         >>> kinds = ["original", "shuffled"]
         >>> records = [Record("q1", 2, i, kind, (0, 1), answer=0, picked=0) for i, kind in enumerate(kinds)]
         >>> buckets = sc_buckets(ResponseTable.from_records(records))

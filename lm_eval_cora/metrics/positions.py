@@ -9,9 +9,9 @@ import numpy as np
 
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, ratio_of
 from lm_eval_cora.metrics.facts import metric
-from lm_eval_cora.probes.order import POSITIONS
-from lm_eval_cora.question import LETTERS
-from lm_eval_cora.responses import Bools, Floats, Ints, ResponseTable
+from lm_eval_cora.metrics.responses import Bools, Floats, Ints, ResponseTable
+from lm_eval_cora.questions.question import LETTERS
+from lm_eval_cora.variants.order import POSITIONS
 
 QUESTIONS_PER_LETTER = 10
 """Smallest number of questions per letter for a test."""

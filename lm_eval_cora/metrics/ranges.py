@@ -20,7 +20,7 @@ from lm_eval_cora.metrics.kinds import (
     strata_of,
     trials_of,
 )
-from lm_eval_cora.responses import Bools, ResponseTable
+from lm_eval_cora.metrics.responses import Bools, ResponseTable
 
 _WHISKER = 1.5
 """An accuracy is an outlier if it is more than this many interquartile ranges outside the quartiles."""

@@ -11,9 +11,9 @@ from lm_eval_cora.metrics.extremes import FEWEST
 from lm_eval_cora.metrics.facts import metric
 from lm_eval_cora.metrics.intervals import IN_95_PERCENT, wilson
 from lm_eval_cora.metrics.kinds import accuracies, covariance_of, influence_on, kinds_of, strata_of, trials_of
+from lm_eval_cora.metrics.responses import Floats, ResponseTable
 from lm_eval_cora.metrics.several import normal_draws
-from lm_eval_cora.probes.order import POSITIONS
-from lm_eval_cora.responses import Floats, ResponseTable
+from lm_eval_cora.variants.order import POSITIONS
 
 _LARGEST_SPREAD = 0.5
 """Largest standard deviation of numbers from 0 to 1."""
@@ -56,7 +56,7 @@ def recall_spread(table: ResponseTable) -> Estimate:
         `acc_min`: the bias differs between models, so a difference of spreads has no error.
 
     Example:
-        >>> from lm_eval_cora.records import Record
+        >>> from lm_eval_cora.answers.records import Record
         >>> kinds = ["answer_at_A", "answer_at_B"]
         >>> records = [Record("q1", 2, place, kind, (0, 1), 0, picked=place) for place, kind in enumerate(kinds)]
         >>> recall_spread(ResponseTable.from_records(records)).value  # the recall of A is 1, that of B is 0
@@ -95,7 +95,7 @@ def recall_spread_by_chance(table: ResponseTable) -> Estimate:
         A value of at least 0, without a standard error; nan with fewer than ten questions, and for other probes.
 
     Example:
-        >>> from lm_eval_cora.records import Record
+        >>> from lm_eval_cora.answers.records import Record
         >>> records = [
         ...     Record(f"q{number}", 2, place, kind, (0, 1), 0, picked=number // (1 + place) % 2)
         ...     for number in range(100)

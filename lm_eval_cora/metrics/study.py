@@ -21,7 +21,8 @@ import numpy as np
 from lm_eval_cora.metrics.estimate import Estimate, mean_of, ratio_of, share_of
 from lm_eval_cora.metrics.facts import metric
 from lm_eval_cora.metrics.orders import always_right
-from lm_eval_cora.probes.alterations import (
+from lm_eval_cora.metrics.responses import INVALID, Bools, Ints, ResponseTable, contains
+from lm_eval_cora.variants.alterations import (
     NOTA_ANSWER,
     ORIGINAL,
     REPLACED,
@@ -30,7 +31,6 @@ from lm_eval_cora.probes.alterations import (
     TRUE_OR_FALSE_WRONG,
     shuffled,
 )
-from lm_eval_cora.responses import INVALID, Bools, Ints, ResponseTable, contains
 
 Subset = Literal["all", "always_right"]
 
@@ -50,7 +50,7 @@ def nota_acc(table: ResponseTable, subset: Subset = "all") -> Estimate:
         ValueError: If `subset` is neither `all` nor `always_right`.
 
     Example:
-        >>> from lm_eval_cora.records import Record
+        >>> from lm_eval_cora.answers.records import Record
         >>> original = Record("q1", 2, 0, "original", printed=(0, 1), answer=0, picked=0)
         >>> nota = Record("q1", 2, 1, "nota_answer", printed=(1, 26), answer=26, picked=26)
         >>> nota_acc(ResponseTable.from_records([original, nota])).value
@@ -76,7 +76,7 @@ def nota_acc_h(table: ResponseTable, subset: Subset = "all") -> Estimate:
         ValueError: If `subset` is neither `all` nor `always_right`.
 
     Example:
-        >>> from lm_eval_cora.records import Record
+        >>> from lm_eval_cora.answers.records import Record
         >>> original = Record("q1", 2, 0, "original", printed=(0, 1), answer=0, picked=0)
         >>> nota = Record("q1", 2, 1, "nota_answer", printed=(1, 26), answer=26, picked=1)
         >>> nota_acc_h(ResponseTable.from_records([original, nota])).value
@@ -108,7 +108,7 @@ def nota_acc_diff(table: ResponseTable, subset: Subset = "all") -> Estimate:
         ValueError: If `subset` is neither `all` nor `always_right`.
 
     Example:
-        >>> from lm_eval_cora.records import Record
+        >>> from lm_eval_cora.answers.records import Record
         >>> original = Record("q1", 2, 0, "original", printed=(0, 1), answer=0, picked=0)
         >>> nota = Record("q1", 2, 1, "nota_answer", printed=(1, 26), answer=26, picked=1)
         >>> nota_acc_diff(ResponseTable.from_records([original, nota])).value
@@ -142,7 +142,7 @@ def nota_acc_h_diff(table: ResponseTable, subset: Subset = "all") -> Estimate:
         ValueError: If `subset` is neither `all` nor `always_right`.
 
     Example:
-        >>> from lm_eval_cora.records import Record
+        >>> from lm_eval_cora.answers.records import Record
         >>> original = Record("q1", 2, 0, "original", printed=(0, 1), answer=0, picked=0)
         >>> nota = Record("q1", 2, 1, "nota_answer", printed=(1, 26), answer=26, picked=26)
         >>> nota_acc_h_diff(ResponseTable.from_records([original, nota])).value
@@ -169,7 +169,7 @@ def tf_right(table: ResponseTable) -> Estimate:
         A share from 0 to 1; nan if there is no such question.
 
     Example:
-        >>> from lm_eval_cora.records import Record
+        >>> from lm_eval_cora.answers.records import Record
         >>> original = Record("q1", 2, 0, "original", printed=(0, 1), answer=0, picked=0)
         >>> no = Record("q1", 2, 1, "true_or_false_right", (0,), 0, picked=None, ask="yes_no", selected=())
         >>> tf_right(ResponseTable.from_records([original, no])).value
@@ -193,7 +193,7 @@ def tf_wrong(table: ResponseTable) -> Estimate:
         A share from 0 to 1 with the standard error of a pooled share; nan if there is no such question.
 
     Example:
-        >>> from lm_eval_cora.records import Record
+        >>> from lm_eval_cora.answers.records import Record
         >>> original = Record("q1", 2, 0, "original", printed=(0, 1), answer=0, picked=0)
         >>> no = Record("q1", 2, 1, "true_or_false_wrong", (1,), 0, picked=None, ask="yes_no", selected=())
         >>> tf_wrong(ResponseTable.from_records([original, no])).value
@@ -217,7 +217,7 @@ def multi_share(table: ResponseTable) -> Estimate:
         A share from 0 to 1; nan if no question is misled.
 
     Example:
-        >>> from lm_eval_cora.records import Record
+        >>> from lm_eval_cora.answers.records import Record
         >>> original = Record("q1", 2, 0, "original", printed=(0, 1), answer=0, picked=1)
         >>> both = Record("q1", 2, 1, "select_all", (0, 1), 0, picked=None, ask="select_all", selected=(0, 1))
         >>> multi_share(ResponseTable.from_records([original, both])).value
@@ -244,7 +244,7 @@ def recall_right(table: ResponseTable, *, several: bool = False) -> Estimate:
         A share from 0 to 1; nan if there is no such question.
 
     Example:
-        >>> from lm_eval_cora.records import Record
+        >>> from lm_eval_cora.answers.records import Record
         >>> original = Record("q1", 2, 0, "original", printed=(0, 1), answer=0, picked=1)
         >>> wrong = Record("q1", 2, 1, "select_all", (0, 1), 0, picked=None, ask="select_all", selected=(1,))
         >>> table = ResponseTable.from_records([original, wrong])
@@ -270,7 +270,7 @@ def recall_misleading(table: ResponseTable, *, several: bool = False) -> Estimat
         A share from 0 to 1; nan if there is no such question.
 
     Example:
-        >>> from lm_eval_cora.records import Record
+        >>> from lm_eval_cora.answers.records import Record
         >>> original = Record("q1", 2, 0, "original", printed=(0, 1), answer=0, picked=1)
         >>> both = Record("q1", 2, 1, "select_all", (0, 1), 0, picked=None, ask="select_all", selected=(0, 1))
         >>> recall_misleading(ResponseTable.from_records([original, both]), several=True).value
@@ -294,7 +294,7 @@ def replaced_acc(table: ResponseTable) -> Estimate:
         A share from 0 to 1; nan if no question is misled.
 
     Example:
-        >>> from lm_eval_cora.records import Record
+        >>> from lm_eval_cora.answers.records import Record
         >>> original = Record("q1", 2, 0, "original", printed=(0, 1), answer=0, picked=1)
         >>> replaced = Record("q1", 2, 1, "replaced", printed=(0, 28), answer=0, picked=0)
         >>> replaced_acc(ResponseTable.from_records([original, replaced])).value

@@ -19,7 +19,7 @@ import numpy as np
 
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.metrics.intervals import IN_95_PERCENT
-from lm_eval_cora.responses import Floats, ResponseTable
+from lm_eval_cora.metrics.responses import Floats, ResponseTable
 
 _ANGLES = np.linspace(0, pi / 2, 46)
 _COSINES = np.array([cos(angle) for angle in _ANGLES])

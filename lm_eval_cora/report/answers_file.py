@@ -17,17 +17,17 @@ import numpy as np
 from lm_eval_cora.answer_metrics import ENTRIES, compute_answers, notes_of, that_need, undefined_metrics
 from lm_eval_cora.answer_rows import AnswerRows, read_answers
 from lm_eval_cora.answers import Reader
-from lm_eval_cora.data import Data
+from lm_eval_cora.answers.formats import BOXED, LETTER
+from lm_eval_cora.answers.records import Record
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.formats import BOXED, LETTER
-from lm_eval_cora.messages import first_few
 from lm_eval_cora.metrics.entries import Entry
-from lm_eval_cora.probes.base import Probe, Setting
-from lm_eval_cora.question import MAX_OPTIONS
-from lm_eval_cora.records import Record
+from lm_eval_cora.metrics.responses import ResponseTable
+from lm_eval_cora.questions.data import Data
+from lm_eval_cora.questions.messages import first_few
+from lm_eval_cora.questions.question import MAX_OPTIONS
 from lm_eval_cora.report.run import Run
 from lm_eval_cora.report.samples import Samples
-from lm_eval_cora.responses import ResponseTable
+from lm_eval_cora.variants.probe import Probe, Setting
 
 _NO_PICK = "(the file has no pick)"
 """Stands for the response in a line without a pick."""

@@ -13,11 +13,11 @@ from typing import Any, Literal
 import numpy as np
 
 from lm_eval_cora.answers import Reader
-from lm_eval_cora.data import OF_THE_DATA, Data
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.messages import first_few
 from lm_eval_cora.metrics.estimate import Estimate, for_json
 from lm_eval_cora.metrics.paired import Compared, compared
+from lm_eval_cora.questions.data import OF_THE_DATA, Data
+from lm_eval_cora.questions.messages import first_few
 from lm_eval_cora.report.answers_file import AnswersRun, is_answers_file, not_the_same
 from lm_eval_cora.report.content import Cell, Number, Table, difference_and_interval
 from lm_eval_cora.report.documents import DocumentRun, read_documents

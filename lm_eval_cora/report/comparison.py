@@ -10,10 +10,10 @@ from typing import Any, Protocol, TypeVar
 
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.messages import counted, did_you_mean
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, for_json
 from lm_eval_cora.metrics.paired import Compared
 from lm_eval_cora.metrics.several import Pair, pairwise
+from lm_eval_cora.questions.messages import counted, did_you_mean
 from lm_eval_cora.report.compare import (
     Contestant,
     as_json,

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from tqdm import tqdm
 
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.lines import LONGEST, bounded_lines
+from lm_eval_cora.questions.lines import LONGEST, bounded_lines
 from lm_eval_cora.report.parts import BYTES_WORTH_A_BAR
 from lm_eval_cora.report.samples import is_ours, parsed_line
 

@@ -10,12 +10,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from lm_eval_cora.messages import counted, first_few
 from lm_eval_cora.metrics.estimate import Estimate, mean_of
-from lm_eval_cora.question import shorten
+from lm_eval_cora.metrics.responses import Floats
+from lm_eval_cora.questions.messages import counted, first_few
+from lm_eval_cora.questions.question import shorten
 from lm_eval_cora.report.document_lines import ADDRESS, Documents, Hashes, number, read_lines
 from lm_eval_cora.report.files import SamplesFile, apart, find_files, part_of, sent_with
-from lm_eval_cora.responses import Floats
 
 _ASKED = (
     *("output_type", "doc_to_text", "doc_to_target", "doc_to_choice", "description", "target_delimiter"),

@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 
 from lm_eval_cora.answers import Reader
-from lm_eval_cora.explain import around, places
-from lm_eval_cora.formats import FORMATS, format_of
+from lm_eval_cora.answers.explain import around, places
+from lm_eval_cora.answers.formats import FORMATS, format_of
+from lm_eval_cora.answers.reading import OPENING_MARK, answer_in
+from lm_eval_cora.answers.records import Record
 from lm_eval_cora.metrics.consistency import agreement
-from lm_eval_cora.question import LETTERS, shorten
-from lm_eval_cora.reading import OPENING_MARK, answer_in
-from lm_eval_cora.records import Record
+from lm_eval_cora.metrics.responses import Ints
+from lm_eval_cora.questions.question import LETTERS, shorten
 from lm_eval_cora.report.content import Answered, Cell, Example, Examples, Number, PrintedOption, Table
 from lm_eval_cora.report.run import Run
 from lm_eval_cora.report.samples import known_response, prompt_in
-from lm_eval_cora.responses import Ints
 
 BANDS = 24
 """Largest number of groups of equally hard questions."""

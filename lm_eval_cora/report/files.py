@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from lm_eval_cora.answers import Reader
-from lm_eval_cora.data import OF_THE_DATA, Data
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.lines import LARGEST, is_deep, whole_number
-from lm_eval_cora.question import shorten
+from lm_eval_cora.questions.data import OF_THE_DATA, Data
+from lm_eval_cora.questions.lines import LARGEST, is_deep, whole_number
+from lm_eval_cora.questions.question import shorten
 from lm_eval_cora.report.signature import HOW_MUCH, WHERE_IT_ENDS, is_two_phase, signature_parts
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d+)?")

@@ -8,12 +8,12 @@ from itertools import combinations
 from math import isnan, nan
 
 from lm_eval_cora import metrics
-from lm_eval_cora.messages import counted
 from lm_eval_cora.metrics.arrays import despite_skipped
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.metrics.paired import Difference
 from lm_eval_cora.metrics.several import differs, together
-from lm_eval_cora.question import shorten
+from lm_eval_cora.questions.messages import counted
+from lm_eval_cora.questions.question import shorten
 from lm_eval_cora.report.content import Cell, Dots, Headline, Number, Table
 from lm_eval_cora.report.kinds import changes_by_kind
 from lm_eval_cora.report.pictures import changes

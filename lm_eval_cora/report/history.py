@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from lm_eval_cora.answers import Reader
-from lm_eval_cora.equivalence import EquivalenceChecker
+from lm_eval_cora.answers.equivalence import EquivalenceChecker
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.messages import did_you_mean, first_few
 from lm_eval_cora.metrics.entries import is_in_table
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, for_json
 from lm_eval_cora.metrics.paired import Difference
 from lm_eval_cora.metrics.several import together
+from lm_eval_cora.questions.messages import did_you_mean, first_few
 from lm_eval_cora.report.answers_file import is_answers_file
 from lm_eval_cora.report.compare import not_comparable
 from lm_eval_cora.report.content import (

@@ -29,7 +29,7 @@ _BYTES_AT_A_TIME = 16_000_000
 _BYTES_OF_THE_HEAD = 1_000_000
 """A file whose first lines up to here are all from another task is not read further."""
 
-# As in `equivalence.workers`: plain subprocesses, which import the same package and do not run the user's script again.
+# As in `answers.workers`: plain subprocesses, which import the same package and do not run the user's script again.
 _START = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from lm_eval_cora.report.parts import serve; serve()"
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from lm_eval_cora.metrics.estimate import UNDEFINED
 from lm_eval_cora.metrics.kinds import means_by_question, original_kinds
 from lm_eval_cora.metrics.paired import difference
+from lm_eval_cora.metrics.responses import Ints, ResponseTable
 from lm_eval_cora.metrics.several import Pair, pairwise
 from lm_eval_cora.report.content import (
     Band,
@@ -27,7 +28,6 @@ from lm_eval_cora.report.kinds import NOTE as KINDS_NOTE
 from lm_eval_cora.report.kinds import by_kind, kinds_table
 from lm_eval_cora.report.run import Run
 from lm_eval_cora.report.tables import models, per_model
-from lm_eval_cora.responses import Ints, ResponseTable
 
 _MOST_PAIRS = 28
 """Largest number of pairs in a chart of differences: all pairs of eight models. More models are compared with the

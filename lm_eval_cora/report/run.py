@@ -13,19 +13,19 @@ import numpy as np
 
 from lm_eval_cora import __version__
 from lm_eval_cora.answers import FEW_FOLLOWED, Reader
-from lm_eval_cora.data import Data
+from lm_eval_cora.answers.records import Record
 from lm_eval_cora.metrics.entries import Entry, compute, is_in_table
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.metrics.kinds import note_on_small_categories
-from lm_eval_cora.packed import PackedRecords
-from lm_eval_cora.probes import Probe
-from lm_eval_cora.question import Form
-from lm_eval_cora.records import Record
+from lm_eval_cora.metrics.packed import PackedRecords
+from lm_eval_cora.metrics.responses import Ints, ResponseTable
+from lm_eval_cora.questions.data import Data
+from lm_eval_cora.questions.question import Form
 from lm_eval_cora.report.files import part_of
 from lm_eval_cora.report.samples import Samples, read_line
 from lm_eval_cora.report.signature import family_of, is_two_phase
-from lm_eval_cora.responses import Ints, ResponseTable
 from lm_eval_cora.task_files import applicable_metrics
+from lm_eval_cora.variants.probes import Probe
 
 
 @dataclass(frozen=True, eq=False)

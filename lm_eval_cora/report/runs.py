@@ -10,17 +10,17 @@ from pathlib import Path
 from typing import get_args
 
 from lm_eval_cora.answers import Reader
-from lm_eval_cora.equivalence import EquivalenceChecker
+from lm_eval_cora.answers.equivalence import EquivalenceChecker
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.messages import counted, first_few
-from lm_eval_cora.options import Options
+from lm_eval_cora.metrics.responses import ResponseTable
+from lm_eval_cora.questions.messages import counted, first_few
+from lm_eval_cora.questions.options import Options
 from lm_eval_cora.report.answers_file import is_answers_file, read_answers_file
 from lm_eval_cora.report.files import SamplesFile, find_files, grouped, not_mergeable, short_names
 from lm_eval_cora.report.parts import SamplesReaders
 from lm_eval_cora.report.run import Run
 from lm_eval_cora.report.samples import ANOTHER_TASK, Found, Samples, compared, probe_of
 from lm_eval_cora.report.signature import Asked, family_of, is_two_phase, labels, merged_signature
-from lm_eval_cora.responses import ResponseTable
 
 
 def read_runs(

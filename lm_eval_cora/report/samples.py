@@ -18,15 +18,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lm_eval_cora.answers import Reader
-from lm_eval_cora.equivalence import EquivalenceChecker
+from lm_eval_cora.answers.equivalence import EquivalenceChecker
+from lm_eval_cora.answers.formats import format_of
+from lm_eval_cora.answers.reading import SKIPPED, Response, read_likelihoods, read_response, response_of, skipped
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.formats import format_of
-from lm_eval_cora.lines import DEEPEST, LONGEST, bounded_lines, is_deep
-from lm_eval_cora.packed import PackedRecords
-from lm_eval_cora.probes import PROBES, Probe
-from lm_eval_cora.question import MAX_OPTIONS, Form
-from lm_eval_cora.reading import SKIPPED, Response, read_likelihoods, read_response, response_of, skipped
-from lm_eval_cora.responses import IDENTITIES, Ints
+from lm_eval_cora.metrics.packed import PackedRecords
+from lm_eval_cora.metrics.responses import IDENTITIES, Ints
+from lm_eval_cora.questions.lines import DEEPEST, LONGEST, bounded_lines, is_deep
+from lm_eval_cora.questions.question import MAX_OPTIONS, Form
+from lm_eval_cora.variants.probes import PROBES, Probe
 
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 

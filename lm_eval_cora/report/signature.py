@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from lm_eval_cora.answers import Reader
-from lm_eval_cora.data import Data, is_in_task_name
-from lm_eval_cora.responses import ResponseTable
+from lm_eval_cora.metrics.responses import ResponseTable
+from lm_eval_cora.questions.data import Data, is_in_task_name
 
 
 def family_of(task: str, probe: str) -> str:

@@ -11,9 +11,9 @@ import numpy as np
 from lm_eval_cora import metrics
 from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.metrics.positions import has_swapped_orders
+from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.report.content import Cell, Curve, Dots, Line, Number, Ranges, Spread, Table, difference_and_interval
 from lm_eval_cora.report.run import Run
-from lm_eval_cora.responses import ResponseTable
 
 _LEVELS = [tenths / 10 for tenths in range(11)]
 

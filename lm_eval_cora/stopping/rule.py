@@ -9,7 +9,7 @@ import numpy as np
 
 from lm_eval_cora.metrics import bmca, ci, cora
 from lm_eval_cora.metrics.entries import Entry, is_known_early
-from lm_eval_cora.responses import Bools, Ints, ResponseTable
+from lm_eval_cora.metrics.responses import Bools, Ints, ResponseTable
 
 EXACT = "exact"
 """The only stopping rule: a question ends with its first wrong answer. CoRA, CI, MCQA and BMCA(1.0) stay exact."""

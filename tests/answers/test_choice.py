@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from lm_eval_cora.answers import Answer, Reason
 from lm_eval_cora.answers.choice import find_letter
-from lm_eval_cora.formats.letter import read_letter
-from lm_eval_cora.question import LETTERS
+from lm_eval_cora.answers.letter import read_letter
+from lm_eval_cora.questions.question import LETTERS
 
 WEATHER = ["Ice", "Fog", "Dew", "Steam", "Cloud"]
 PRINTED = [3, 0, 26, 1, 4]

@@ -115,7 +115,7 @@ def test_no_report_is_left_if_a_later_one_cannot_be_written(
 
     for task in ("cora_demo_order", "cora_demo_prompts"):
         write(tmp_path / "runs", varied, task, {"questions": 2}, "org/m")
-    monkeypatch.setattr("lm_eval_cora.leaderboard.page.render", render)
+    monkeypatch.setattr("lm_eval_cora.report.board_page.render", render)
     monkeypatch.chdir(tmp_path)
     put(tmp_path / "index.html", ["before"])
     assert main(["leaderboard", "runs", "--reports", "reports"]) == 3

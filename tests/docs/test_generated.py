@@ -6,9 +6,9 @@ import doctest
 import inspect
 from pathlib import Path
 
-from lm_eval_cora.options import OPTIONS, Options
-from lm_eval_cora.probes import PROBES
+from lm_eval_cora.questions.options import OPTIONS, Options
 from lm_eval_cora.task_files import task_list
+from lm_eval_cora.variants.probes import PROBES
 from scripts import docs_api, docs_tables, write_docs
 
 ROOT = Path(__file__).parents[2]

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from lm_eval_cora import __version__
-from lm_eval_cora.data import Data
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.export.every_eval_ever import write_every_eval_ever
 from lm_eval_cora.metrics.intervals import bootstrap
+from lm_eval_cora.questions.data import Data
 from lm_eval_cora.report.run import Run
 from lm_eval_cora.report.runs import read_runs
 from tests.support.exported import HOSTILE, Exported, cut, strict, write

@@ -8,9 +8,9 @@ import pytest
 import yaml
 from huggingface_hub import ModelCard
 
-from lm_eval_cora.data import Data
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.export.model_index import model_index
+from lm_eval_cora.questions.data import Data
 from lm_eval_cora.report.run import Run
 from lm_eval_cora.report.runs import read_runs
 from tests.support.exported import cut, write

@@ -14,9 +14,9 @@ from lm_eval.api.registry import register_filter
 from lm_eval.evaluator import evaluate
 from lm_eval.tasks import TaskManager
 
+from lm_eval_cora.answers.reading import SKIPPED
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness import stop_early
-from lm_eval_cora.reading import SKIPPED
 from lm_eval_cora.report.runs import read_runs
 from tests.support.simulated import TASKS, Simulated, knows, run, scores
 

@@ -20,7 +20,7 @@ from lm_eval.utils import simple_parse_args_string
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.checks import AMBIGUOUS, check_metadata, given_metadata
 from lm_eval_cora.harness.dry_run import dry_run
-from lm_eval_cora.options import Options
+from lm_eval_cora.questions.options import Options
 from tests.support.commands import Commands, KnowsSome
 from tests.support.messages import tells
 from tests.support.pairs import pairs

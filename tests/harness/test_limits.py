@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from lm_eval_cora.answers.reading import SKIPPED, Response
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness import stop_early
 from lm_eval_cora.harness.limits import known
-from lm_eval_cora.reading import SKIPPED, Response
 from tests.support.responses import STYLES
 from tests.support.simulated import Simulated, run, scores
 from tests.support.stopping import Moody, chance

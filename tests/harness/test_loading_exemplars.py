@@ -7,8 +7,8 @@ import datasets
 import pytest
 
 from lm_eval_cora.harness.loading import load_benchmark, load_exemplars
-from lm_eval_cora.options import Options
-from lm_eval_cora.question import Question
+from lm_eval_cora.questions.options import Options
+from lm_eval_cora.questions.question import Question
 from lm_eval_cora.task_files import benchmark
 from tests.support.messages import tells
 from tests.support.rows import on_the_hub, write

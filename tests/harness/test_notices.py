@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from lm_eval.models.api_models import JsonChatStr
 
+from lm_eval_cora.answers.records import Record
 from lm_eval_cora.harness.notices import describe_cost, describe_incomplete
-from lm_eval_cora.records import Record
-from lm_eval_cora.responses import ResponseTable
+from lm_eval_cora.metrics.responses import ResponseTable
 
 
 def test_cost_on_one_of_several_ranks() -> None:

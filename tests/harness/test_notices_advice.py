@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from lm_eval_cora.answers import Reader, Reason
+from lm_eval_cora.answers.records import Record
 from lm_eval_cora.harness.notices import Conditions, advise_on_invalid
-from lm_eval_cora.records import Record
 
 
 def records(valid: int, *reasons: Reason) -> list[Record]:

@@ -17,7 +17,7 @@ import pytest
 from lm_eval.tasks import TaskManager
 
 from lm_eval_cora.cli import main
-from lm_eval_cora.probes import PROBES
+from lm_eval_cora.variants.probes import PROBES
 from tests.support.commands import NAME, Commands, KnowsSome
 from tests.support.simulated import TASKS
 

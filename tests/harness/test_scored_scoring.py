@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from lm_eval_cora.answers.records import Record
 from lm_eval_cora.harness.compat import RecordCell, RecordScore, Undefined
 from lm_eval_cora.harness.scored import metric_keys, score_response, spread
-from lm_eval_cora.records import Record
 
 DOC: dict[str, Any] = {
     "question_id": "q1",

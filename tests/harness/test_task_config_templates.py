@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from lm_eval_cora.benchmarks.agieval import AGIEVAL
-from lm_eval_cora.benchmarks.math import MATH
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.harness import templates
+from lm_eval_cora.harness import task_config as templates
 from lm_eval_cora.harness.task_config import templates_of
-from lm_eval_cora.options import Options
-from lm_eval_cora.probes.prompts import SINGLE_LETTER
-from lm_eval_cora.prompting.template import own_templates
+from lm_eval_cora.questions.agieval import AGIEVAL
+from lm_eval_cora.questions.math import MATH
+from lm_eval_cora.questions.options import Options
 from lm_eval_cora.task_files import benchmark
+from lm_eval_cora.variants.prompts import SINGLE_LETTER
+from lm_eval_cora.variants.template import own_templates
 from tests.support.building import build
 
 DEMO = benchmark("demo")

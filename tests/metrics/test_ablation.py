@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lm_eval_cora.answers.records import Record
 from lm_eval_cora.metrics import Estimate, mcqa, resampled, same_size
-from lm_eval_cora.probes.divergent import divergent
-from lm_eval_cora.question import Question
-from lm_eval_cora.records import Record
-from lm_eval_cora.responses import ResponseTable
-from lm_eval_cora.variants import Variant
+from lm_eval_cora.metrics.responses import ResponseTable
+from lm_eval_cora.questions.question import Question
+from lm_eval_cora.variants.divergent import divergent
+from lm_eval_cora.variants.variant import Variant
 from tests.support import oracles
 from tests.support import oracles_compare as compared
 from tests.support.oracles_errors import paired_interval

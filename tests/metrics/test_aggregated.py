@@ -8,7 +8,7 @@ import pytest
 
 from lm_eval_cora import metrics
 from lm_eval_cora.metrics import Estimate
-from lm_eval_cora.responses import ResponseTable
+from lm_eval_cora.metrics.responses import ResponseTable
 from tests.support.score_tables import A, B, C, asked, hits, prompted
 from tests.support.tables import table_of
 

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lm_eval_cora import metrics
+from lm_eval_cora.answers.records import Record
 from lm_eval_cora.metrics.estimate import Estimate
-from lm_eval_cora.records import Record
-from lm_eval_cora.responses import ResponseTable
+from lm_eval_cora.metrics.responses import ResponseTable
 
 METRICS = [
     metrics.acc,

@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lm_eval_cora.answers.records import Record
 from lm_eval_cora.metrics import at_least, chance_bmca, chance_consistency_rate
-from lm_eval_cora.probes.divergent import divergent
-from lm_eval_cora.question import Question
-from lm_eval_cora.records import Record
-from lm_eval_cora.responses import ResponseTable
+from lm_eval_cora.metrics.responses import ResponseTable
+from lm_eval_cora.questions.question import Question
+from lm_eval_cora.variants.divergent import divergent
 from tests.support import oracles
 from tests.support import oracles_compare as compared
 from tests.support.score_tables import A, asked, random_score_questions, random_written_questions, written

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.stats import chi2
 
 from lm_eval_cora.metrics import acc_max, acc_mean, acc_min, acc_range, acc_range_by_chance, acc_range_p, macro_acc
-from lm_eval_cora.responses import Bools, ResponseTable
+from lm_eval_cora.metrics.responses import Bools, ResponseTable
 from tests.support.score_tables import hits
 
 pytestmark = pytest.mark.filterwarnings("error")

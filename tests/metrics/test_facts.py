@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from lm_eval_cora.metrics.facts import Facts, facts_of
-from lm_eval_cora.probes import PROBES
 from lm_eval_cora.task_files import probe_metrics
+from lm_eval_cora.variants.probes import PROBES
 
 
 def test_each_metric_has_a_meaning_of_one_sentence() -> None:

@@ -23,7 +23,7 @@ from lm_eval_cora.metrics.intervals import (
     unvaried,
     wilson,
 )
-from lm_eval_cora.responses import ResponseTable
+from lm_eval_cora.metrics.responses import ResponseTable
 from tests.support import oracles_errors as slow
 from tests.support.oracles_errors import splits
 

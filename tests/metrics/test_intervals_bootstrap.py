@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lm_eval_cora.metrics.intervals import REPLICATES, bootstrap
-from lm_eval_cora.responses import Floats
+from lm_eval_cora.metrics.responses import Floats
 
 
 def test_each_stratum_has_one_draw_less_than_questions() -> None:

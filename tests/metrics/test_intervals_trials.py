@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from lm_eval_cora.metrics import acc_max, macro_acc
-from lm_eval_cora.responses import ResponseTable
+from lm_eval_cora.metrics.responses import ResponseTable
 
 
 def drawn(rng: np.random.Generator, questions: int, accuracy: float, kinds: int, variants: int) -> ResponseTable:

@@ -19,7 +19,7 @@ from lm_eval_cora.metrics.kinds import (
     strata_of,
     trials_of,
 )
-from lm_eval_cora.responses import ResponseTable
+from lm_eval_cora.metrics.responses import ResponseTable
 from tests.support.score_tables import hits
 
 

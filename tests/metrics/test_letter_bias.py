@@ -9,6 +9,8 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from lm_eval_cora.answers.reading import read_likelihoods
+from lm_eval_cora.answers.records import Record
 from lm_eval_cora.metrics import (
     Estimate,
     acc_permuted,
@@ -20,11 +22,9 @@ from lm_eval_cora.metrics import (
     recall_spread_by_chance,
 )
 from lm_eval_cora.metrics.letter_bias import has_cyclic_orders
-from lm_eval_cora.probes.order import Orders, order
-from lm_eval_cora.question import Question
-from lm_eval_cora.reading import read_likelihoods
-from lm_eval_cora.records import Record
-from lm_eval_cora.responses import ResponseTable
+from lm_eval_cora.metrics.responses import ResponseTable
+from lm_eval_cora.questions.question import Question
+from lm_eval_cora.variants.order import Orders, order
 from tests.support.letters import PRIOR, planted, scored
 
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from lm_eval_cora import metrics
+from lm_eval_cora.answers.records import Record
 from lm_eval_cora.metrics import Estimate
-from lm_eval_cora.records import Record
-from lm_eval_cora.responses import ResponseTable
+from lm_eval_cora.metrics.responses import ResponseTable
 from tests.support.score_tables import random_score_questions
 from tests.support.tables import (
     METRICS,

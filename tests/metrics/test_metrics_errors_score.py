@@ -10,7 +10,7 @@ import pytest
 
 from lm_eval_cora import metrics
 from lm_eval_cora.metrics import Estimate
-from lm_eval_cora.responses import ResponseTable
+from lm_eval_cora.metrics.responses import ResponseTable
 from tests.support.score_tables import (
     NOT_TRANSITIVE,
     Probe,

@@ -10,8 +10,8 @@ from statistics import mean, pstdev
 import pytest
 
 from lm_eval_cora import metrics
-from lm_eval_cora.records import Record
-from lm_eval_cora.responses import ResponseTable
+from lm_eval_cora.answers.records import Record
+from lm_eval_cora.metrics.responses import ResponseTable
 from tests.support.tables import METRICS, table_of
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lm_eval_cora.records import Record
+from lm_eval_cora.answers.records import Record
 from tests.support import oracles
 from tests.support.tables import (
     METRICS,

@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lm_eval_cora import metrics
+from lm_eval_cora.answers.records import Record
 from lm_eval_cora.metrics.letter_bias import has_cyclic_orders
-from lm_eval_cora.records import Record
-from lm_eval_cora.responses import ResponseTable
+from lm_eval_cora.metrics.responses import ResponseTable
 from tests.support import oracles_score as oracles
 from tests.support.score_tables import (
     NOT_TRANSITIVE,

@@ -17,10 +17,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lm_eval_cora import metrics
+from lm_eval_cora.answers.records import Record
 from lm_eval_cora.metrics import difference, mcnemar
 from lm_eval_cora.metrics.estimate import UNDEFINED, mean_of, ratio_of, share_of, standard_error
-from lm_eval_cora.records import Record
-from lm_eval_cora.responses import ResponseTable
+from lm_eval_cora.metrics.responses import ResponseTable
 from tests.support import oracles
 from tests.support import oracles_compare as compared
 from tests.support.paired import Members, changed_tables, differences, some_changed

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from lm_eval_cora import metrics
 from lm_eval_cora.metrics import Estimate, McNemar, difference, mcnemar
 from lm_eval_cora.metrics.estimate import UNDEFINED, share_of
-from lm_eval_cora.responses import ResponseTable
+from lm_eval_cora.metrics.responses import ResponseTable
 from tests.support import oracles
 from tests.support import oracles_compare as compared
 from tests.support.paired import Members, some_changed

@@ -10,13 +10,13 @@ from math import isnan, sqrt
 import numpy as np
 import pytest
 
+from lm_eval_cora.answers.records import Record
 from lm_eval_cora.metrics import position_chi_square, position_p_value
 from lm_eval_cora.metrics.positions import has_swapped_orders
-from lm_eval_cora.options import Orders
-from lm_eval_cora.probes.order import order
-from lm_eval_cora.question import Question
-from lm_eval_cora.records import Record
-from lm_eval_cora.responses import ResponseTable
+from lm_eval_cora.metrics.responses import ResponseTable
+from lm_eval_cora.questions.options import Orders
+from lm_eval_cora.questions.question import Question
+from lm_eval_cora.variants.order import order
 from tests.support import oracles_score as oracles
 from tests.support.score_tables import A, B, C, D, asked, hits
 from tests.support.tables import table_of

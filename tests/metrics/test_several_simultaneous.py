@@ -11,8 +11,8 @@ from lm_eval_cora.metrics import acc_min
 from lm_eval_cora.metrics.estimate import Estimate, share_of
 from lm_eval_cora.metrics.intervals import IN_95_PERCENT
 from lm_eval_cora.metrics.paired import difference
+from lm_eval_cora.metrics.responses import Bools
 from lm_eval_cora.metrics.several import critical_value, differences_together, range_by_chance
-from lm_eval_cora.responses import Bools
 from tests.support.score_tables import hits
 
 

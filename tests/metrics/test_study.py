@@ -7,8 +7,8 @@ from math import isnan, sqrt
 import pytest
 
 from lm_eval_cora import metrics
-from lm_eval_cora.records import Record
-from lm_eval_cora.responses import ResponseTable
+from lm_eval_cora.answers.records import Record
+from lm_eval_cora.metrics.responses import ResponseTable
 from tests.support.oracles_errors import ratio_error
 from tests.support.study_answers import (
     NOTA,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.lines import LONGEST
+from lm_eval_cora.questions.lines import LONGEST
 from lm_eval_cora.report import parts
 from lm_eval_cora.report.files import find_files
 from lm_eval_cora.report.parts import SamplesReaders

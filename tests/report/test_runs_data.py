@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from lm_eval_cora.data import Data
 from lm_eval_cora.export.every_eval_ever import write_every_eval_ever
+from lm_eval_cora.questions.data import Data
 from lm_eval_cora.report.run import Run
 from lm_eval_cora.report.runs import read_runs
 from lm_eval_cora.report.sections import make_report

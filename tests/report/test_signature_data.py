@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from lm_eval_cora.data import Data
+from lm_eval_cora.answers.records import Record
 from lm_eval_cora.harness.results_file import signature_of
-from lm_eval_cora.options import Options
-from lm_eval_cora.records import Record
+from lm_eval_cora.metrics.responses import ResponseTable
+from lm_eval_cora.questions.data import Data
+from lm_eval_cora.questions.options import Options
 from lm_eval_cora.report.signature import Asked, labels, merged_signature, signature_parts
-from lm_eval_cora.responses import ResponseTable
 
 HOSTILE = ["a|b", "a:b", "|form:generate|", "data:1|n:5", "two\nlines\r", "", "a, b", "%7C", "<b>", "\u202e"]
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from lm_eval_cora.data import Data
 from lm_eval_cora.metrics.estimate import Estimate
+from lm_eval_cora.questions.data import Data
 from lm_eval_cora.report.content import Number, Report, Section, Table
 from lm_eval_cora.report.runs import read_runs
 from lm_eval_cora.report.sections import make_report

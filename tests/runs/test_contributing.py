@@ -14,12 +14,12 @@ from typing import Any
 import datasets
 import pytest
 
-from lm_eval_cora import benchmarks, formats, probes, task_files
-from lm_eval_cora.benchmarks import declarations
+from lm_eval_cora import answers, questions, task_files, variants
+from lm_eval_cora.answers.formats import FORMATS
 from lm_eval_cora.cli import main
-from lm_eval_cora.formats import FORMATS
-from lm_eval_cora.probes import PROBES
-from lm_eval_cora.question import LETTERS
+from lm_eval_cora.questions import benchmark, declarations
+from lm_eval_cora.questions.question import LETTERS
+from lm_eval_cora.variants.probes import PROBES
 from tests.support import written
 from tests.support.simulated import TASKS, knows, run, scores
 
@@ -57,8 +57,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
     # The adapter is a module of the package; here it is in the temporary folder.
-    monkeypatch.setattr(benchmarks, "__path__", [*benchmarks.__path__, str(tmp_path / "lm_eval_cora" / "benchmarks")])
-    monkeypatch.delitem(sys.modules, "lm_eval_cora.benchmarks.rhymes", raising=False)
+    monkeypatch.setattr(questions, "__path__", [*questions.__path__, str(tmp_path / "lm_eval_cora" / "questions")])
+    monkeypatch.delitem(sys.modules, "lm_eval_cora.questions.rhymes", raising=False)
     return tmp_path
 
 
@@ -76,11 +76,13 @@ def test_one_fragment_and_the_task_files_are_enough(folder: Path) -> None:
 
 @pytest.mark.usefixtures("folder")
 def test_an_adapter_reads_rows_that_need_code() -> None:
-    rhymes = import_module("lm_eval_cora.benchmarks.rhymes").RHYMES
+    rhymes = import_module("lm_eval_cora.questions.rhymes").RHYMES
     rows = [("row 0", {"text": "moon: spoon, table, fork"}), ("row 1", {"text": "moon"})]
     found = declarations.declared({"adapter": rhymes, "hub": "somebody/rhymes", "split": "test"})
-    questions, left_out, _ = benchmarks.collect_questions(found, rows, id_prefix="test")
-    assert [(question.stem, question.choices[0]) for question in questions] == [("What rhymes with moon?", "spoon")]
+    found_questions, left_out, _ = benchmark.collect_questions(found, rows, id_prefix="test")
+    assert [(question.stem, question.choices[0]) for question in found_questions] == [
+        ("What rhymes with moon?", "spoon")
+    ]
     assert [row.where for row in left_out] == ["row 1"]
 
 
@@ -89,13 +91,13 @@ def extended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The package with the probe and the answer format of the guide, and a copy of the task files with theirs."""
     shutil.copytree(TASKS, tmp_path / "tasks")
     write(tmp_path, {**files_of_the_guide("a probe"), **files_of_the_guide("an answer format")})
-    for package, name in ((formats, "json_letter"), (probes, "backwards")):
+    for package, name in ((answers, "json_letter"), (variants, "backwards")):
         room = package.__name__.rpartition(".")[2]
         monkeypatch.setattr(package, "__path__", [*package.__path__, str(tmp_path / "lm_eval_cora" / room)])
         monkeypatch.delitem(sys.modules, f"{package.__name__}.{name}", raising=False)
     # The two registries, changed as the guide says.
-    monkeypatch.setitem(FORMATS, "json_letter", import_module("lm_eval_cora.formats.json_letter").JSON_LETTER)
-    monkeypatch.setitem(PROBES, "backwards", import_module("lm_eval_cora.probes.backwards").BACKWARDS)
+    monkeypatch.setitem(FORMATS, "json_letter", import_module("lm_eval_cora.answers.json_letter").JSON_LETTER)
+    monkeypatch.setitem(PROBES, "backwards", import_module("lm_eval_cora.variants.backwards").BACKWARDS)
     monkeypatch.setattr(task_files, "tasks_folder", lambda: tmp_path / "tasks")
     monkeypatch.setattr(written, "TASKS", tmp_path / "tasks")
     monkeypatch.setattr(written, "benchmark_of", lambda _: "demo")

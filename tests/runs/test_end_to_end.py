@@ -17,7 +17,7 @@ from lm_eval.tasks import TaskManager
 from lm_eval.utils import handle_non_serializable, make_table
 
 from lm_eval_cora import __version__, metrics
-from lm_eval_cora.responses import ResponseTable
+from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.task_files import benchmark
 from tests.support.names import METRICS
 from tests.support.simulated import TASKS, Simulated, knows, run, scores

@@ -9,7 +9,7 @@ from typing import Any
 import datasets
 import pytest
 
-from lm_eval_cora.question import FIRST_FILLER
+from lm_eval_cora.questions.question import FIRST_FILLER
 from lm_eval_cora.task_files import benchmark
 from tests.support.building import build
 from tests.support.simulated import knows, run, scores

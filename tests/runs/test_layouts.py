@@ -14,7 +14,7 @@ import pytest
 
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.loading import load_benchmark
-from lm_eval_cora.options import Options
+from lm_eval_cora.questions.options import Options
 from lm_eval_cora.task_files import benchmark
 from tests.support.messages import tells
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from lm_eval_cora.question import LETTERS
+from lm_eval_cora.questions.question import LETTERS
 from tests.support.names import METRICS
 from tests.support.simulated import Simulated, knows, prefers, run, scores
 

@@ -192,7 +192,7 @@ def test_the_command_of_its_own_reports_a_run(made: Environment, said: dict[str,
 def test_types_and_questions_are_in_the_package(made: Environment) -> None:
     package = made.site / "lm_eval_cora"
     assert (package / "py.typed").is_file()
-    assert (package / "benchmarks" / "demo.jsonl").is_file()
+    assert (package / "questions" / "demo.jsonl").is_file()
     for template in ("letter", "question"):
         assert (package / "prompting" / "templates" / f"{template}.jinja").is_file()
 

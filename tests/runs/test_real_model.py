@@ -16,9 +16,9 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
+from lm_eval_cora.answers.reading import SKIPPED
 from lm_eval_cora.harness import stop_early
 from lm_eval_cora.metrics import Estimate
-from lm_eval_cora.reading import SKIPPED
 from tests.support.names import METRICS, SCORED, SELECTIONS, printed
 from tests.support.simulated import run, scores
 

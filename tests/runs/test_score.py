@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from lm_eval_cora.harness.scored import CHECKER
-from lm_eval_cora.question import LETTERS
+from lm_eval_cora.questions.question import LETTERS
 from tests.support.messages import tells
 from tests.support.simulated import knows, run, says, scores
 from tests.support.study import four_options, study_of

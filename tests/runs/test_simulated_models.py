@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lm_eval_cora.records import Record
+from lm_eval_cora.answers.records import Record
 from tests.support import oracles
 from tests.support.messages import tells
 from tests.support.names import METRICS

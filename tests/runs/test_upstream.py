@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import datasets
 import pytest
 
-from lm_eval_cora.question import LETTERS
+from lm_eval_cora.questions.question import LETTERS
 from tests.support.building import build
 from tests.support.simulated import run, scores
 

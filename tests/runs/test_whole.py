@@ -13,16 +13,16 @@ import pytest
 import yaml
 
 from lm_eval_cora import task_files
-from lm_eval_cora.benchmarks import agieval
-from lm_eval_cora.benchmarks.columns import Columns
-from lm_eval_cora.benchmarks.declarations import KEYS
 from lm_eval_cora.discovery.location import tasks_folder
-from lm_eval_cora.exemplars import ExemplarPool
 from lm_eval_cora.harness.docs import doc_to_scored_text, process_docs
 from lm_eval_cora.harness.loading import load_benchmark, load_exemplars, to_question
-from lm_eval_cora.options import Options
-from lm_eval_cora.probes import PROBES
-from lm_eval_cora.question import OpenQuestion, Question
+from lm_eval_cora.questions import agieval
+from lm_eval_cora.questions.columns import Columns
+from lm_eval_cora.questions.declarations import KEYS
+from lm_eval_cora.questions.exemplars import ExemplarPool
+from lm_eval_cora.questions.options import Options
+from lm_eval_cora.questions.question import OpenQuestion, Question
+from lm_eval_cora.variants.probes import PROBES
 from tests.support.simulated import run, scores
 from tests.support.whole import WHOLE, Lines, mostly_knows
 
@@ -130,7 +130,7 @@ def test_answers_and_identities_are_those_of_the_published_texts(
     benchmark: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mended = questions_of(benchmark)
-    monkeypatch.setattr("lm_eval_cora.question.one_line", lambda text: text)
+    monkeypatch.setattr("lm_eval_cora.questions.question.one_line", lambda text: text)
     unmended = task_files.benchmark(benchmark)
     if isinstance(unmended.reader, Columns):
         unmended = replace(unmended, reader=replace(unmended.reader, repairs=()))

@@ -20,7 +20,7 @@ from lm_eval.tasks import TaskManager
 from lm_eval_cora import metrics
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness import stop_early
-from lm_eval_cora.responses import ResponseTable
+from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.stopping.rounds import (
     FIRST_LOOK,
     Observed,

@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from lm_eval_cora import metrics
-from lm_eval_cora.probes import PROBES
+from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.report.content import Number, Table
 from lm_eval_cora.report.runs import Run, read_runs
-from lm_eval_cora.responses import ResponseTable
+from lm_eval_cora.variants.probes import PROBES
 
 HOSTILE_NAMES = {
     "line breaks": "two\nlines\r\n\u2028and\x85more",

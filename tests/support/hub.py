@@ -9,8 +9,8 @@ from typing import Any
 
 import datasets
 
-from lm_eval_cora.benchmarks.agieval import SUBSETS
-from lm_eval_cora.question import LETTERS
+from lm_eval_cora.questions.agieval import SUBSETS
+from lm_eval_cora.questions.question import LETTERS
 
 Row = dict[str, Any]
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from lm_eval_cora.probes.order import answer_at, order
-from lm_eval_cora.question import LETTERS, Question
-from lm_eval_cora.reading import read_likelihoods
-from lm_eval_cora.records import Record
-from lm_eval_cora.responses import ResponseTable
-from lm_eval_cora.variants import Variant
+from lm_eval_cora.answers.reading import read_likelihoods
+from lm_eval_cora.answers.records import Record
+from lm_eval_cora.metrics.responses import ResponseTable
+from lm_eval_cora.questions.question import LETTERS, Question
+from lm_eval_cora.variants.order import answer_at, order
+from lm_eval_cora.variants.variant import Variant
 from tests.support.simulated import Simulated
 
 PRIOR = (0.55, 0.2, 0.15, 0.1)

@@ -14,7 +14,7 @@ from itertools import combinations, pairwise
 from operator import eq
 from statistics import mean
 
-from lm_eval_cora.records import Record
+from lm_eval_cora.answers.records import Record
 
 Questions = Sequence[Sequence[Record]]
 Same = Callable[[str, str], bool | None]

@@ -13,7 +13,7 @@ from itertools import combinations, product
 from math import comb
 from statistics import mean, stdev
 
-from lm_eval_cora.records import Record
+from lm_eval_cora.answers.records import Record
 from tests.support import oracles
 
 Questions = Sequence[Sequence[Record]]

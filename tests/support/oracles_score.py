@@ -11,7 +11,7 @@ from itertools import combinations
 from operator import eq
 from statistics import mean
 
-from lm_eval_cora.records import Record
+from lm_eval_cora.answers.records import Record
 from tests.support.oracles import (
     Questions,
     Same,

@@ -6,7 +6,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from lm_eval_cora.responses import ResponseTable
+from lm_eval_cora.metrics.responses import ResponseTable
 
 RIGHT = np.array([[1, 1], [1, 0], [0, 0]])
 """The original and another variant of a question with each outcome: always right, right at first, never right."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
+from lm_eval_cora.answers.records import Record
 from lm_eval_cora.metrics import Difference, difference
-from lm_eval_cora.records import Record
-from lm_eval_cora.responses import ResponseTable
+from lm_eval_cora.metrics.responses import ResponseTable
 from tests.support.tables import Metrics, estimates, table_of
 
 Members = list[list[Record]]

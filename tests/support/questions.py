@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from hypothesis import strategies as st
 
-from lm_eval_cora.question import FIRST_FILLER, NOTA, Question
-from lm_eval_cora.variants import Variant
+from lm_eval_cora.questions.question import FIRST_FILLER, NOTA, Question
+from lm_eval_cora.variants.variant import Variant
 
 COUNTS = (2, 3, 6, 8, 10)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Sequence
 
-from lm_eval_cora.question import LETTERS
+from lm_eval_cora.questions.question import LETTERS
 
 STYLES: dict[str, Callable[[str, str], str]] = {
     "the letter": lambda letter, _: letter,

@@ -12,14 +12,14 @@ from typing import Literal
 from hypothesis import strategies as st
 
 from lm_eval_cora.answers.likelihood import as_bytes
-from lm_eval_cora.probes.order import Orders, order
-from lm_eval_cora.probes.prompts import SINGLE_LETTER, prompts
-from lm_eval_cora.probes.sampling import sampling
-from lm_eval_cora.prompting.template import Template, Templates
-from lm_eval_cora.question import OpenQuestion, Question
-from lm_eval_cora.records import Record
-from lm_eval_cora.responses import ResponseTable
-from lm_eval_cora.variants import Variant
+from lm_eval_cora.answers.records import Record
+from lm_eval_cora.metrics.responses import ResponseTable
+from lm_eval_cora.questions.question import OpenQuestion, Question
+from lm_eval_cora.variants.order import Orders, order
+from lm_eval_cora.variants.prompts import SINGLE_LETTER, prompts
+from lm_eval_cora.variants.sampling import sampling
+from lm_eval_cora.variants.template import Template, Templates
+from lm_eval_cora.variants.variant import Variant
 
 Probe = Literal["prompts", "order", "sampling"]
 

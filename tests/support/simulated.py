@@ -12,7 +12,7 @@ from lm_eval import simple_evaluate
 from lm_eval.api.model import LM
 from lm_eval.tasks import TaskManager
 
-from lm_eval_cora.question import LETTERS
+from lm_eval_cora.questions.question import LETTERS
 
 TASKS = Path(__file__).parents[2] / "tasks"
 

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from lm_eval_cora.question import LETTERS
+from lm_eval_cora.questions.question import LETTERS
 
 
 def study_of(results: dict[str, Any], task: str) -> dict[str, Any]:

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from lm_eval_cora.answers.records import Record
 from lm_eval_cora.metrics import Estimate
-from lm_eval_cora.records import Record
-from lm_eval_cora.responses import ResponseTable
+from lm_eval_cora.metrics.responses import ResponseTable
 from tests.support.tables import table_of
 
 Part = list[dict[str, Any]]

@@ -17,15 +17,15 @@ import numpy as np
 from hypothesis import strategies as st
 from lm_eval.tasks._yaml_loader import load_yaml
 
-from lm_eval_cora.formats import FORMATS
+from lm_eval_cora.answers.formats import FORMATS
+from lm_eval_cora.answers.records import Record
 from lm_eval_cora.metrics import Estimate
 from lm_eval_cora.metrics.entries import compute
-from lm_eval_cora.probes.plus import plus
-from lm_eval_cora.probes.revas import revas
-from lm_eval_cora.question import Question
-from lm_eval_cora.records import Record
-from lm_eval_cora.responses import _COLUMNS, ResponseTable
-from lm_eval_cora.variants import Variant
+from lm_eval_cora.metrics.responses import _COLUMNS, ResponseTable
+from lm_eval_cora.questions.question import Question
+from lm_eval_cora.variants.plus import plus
+from lm_eval_cora.variants.revas import revas
+from lm_eval_cora.variants.variant import Variant
 
 _PROBES = Path(__file__).parents[2] / "tasks" / "_probes"
 

@@ -46,7 +46,7 @@ HEADERS = [
 
 def mostly_knows(doc: dict[str, Any]) -> str:
     """The right answer in seven of ten variants, chosen by a hash of the variant, and a wrong one in the others."""
-    from lm_eval_cora.question import LETTERS
+    from lm_eval_cora.questions.question import LETTERS
 
     right = crc32(f"{doc['question_id']} {doc['ordinal']}".encode()) % 10 < 7
     if doc["ask"] == "yes_no":

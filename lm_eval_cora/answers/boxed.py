@@ -1,0 +1,204 @@
+r"""The format of MATH in SCORE, which asks for an answer in a box: "\boxed{\frac{1}{2}}"."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from lm_eval_cora.answers import Answer, Reason
+from lm_eval_cora.answers.format import AnswerFormat, Doc
+from lm_eval_cora.answers.head import after_reasoning, is_reasoning, why_nothing
+from lm_eval_cora.answers.plain import both_ends
+
+if TYPE_CHECKING:
+    from lm_eval_cora.answers.records import Record
+
+_LONGEST = 1_000
+"""Maximum number of characters of an answer. The longest one of MATH has fewer than 200."""
+
+_BOX = re.compile(r"\\(?:boxed|fbox)(?![a-zA-Z])\s*")
+_BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
+_WITHOUT_BRACES = re.compile(r"-?\d+(?:\.\d+)?|\\(?!boxed|fbox)[a-zA-Z]+(?:\{[^{}]*\})*|[a-zA-Z](?![a-zA-Z])")
+_PLACEHOLDER = re.compile(r"(?:\\(?:text|mathrm|textbf)\{)?\s*[\[<{]?\s*answer\s*[\]>}]?\s*\}?|\.\.\.|…", re.IGNORECASE)
+_HEAD = 200
+_NEAR = 40
+_MOST_ANNOUNCEMENTS = 20
+
+_ANNOUNCED = re.compile(
+    r"\banswer(?: (?:to|of|for)\b[^.:\n]{0,60}?)?(?: is\b| (?:must|should) be\b| equals\b|[*_]{0,2} ?[:：])"
+    r"[*_ :]{0,4}\n{0,2} {0,4}"
+    r"(?:(?:therefore|thus|then|clearly|simply|just|equal to|exactly|approximately|about),? ){0,2}",
+    re.IGNORECASE,
+)
+_FORMULA = re.compile(r"\$\$?\s?((?:\\\$|[^$\n]){1,1000}?)\s?\$|\\[(\[]\s?([^\n]{1,1000}?)\s?\\[)\]]")
+_PHRASE = re.compile(r"(?!(?:the )?(?:final )?answer\b)[^\s$\\](?:[^\n.!;]|[.](?=\d)|[!](?=\w)){0,200}", re.IGNORECASE)
+_GOES_ON = re.compile(r",\s|\s(?:because|since|which|where|so|as|but|and therefore)\b", re.IGNORECASE)
+_NO_ANSWER = re.compile(
+    r"(?:not|correct|incorrect|right|wrong|true|false|yes|no|found|given|obtained|clear|unclear|unknown|that|to|we|i|"
+    r"what|in|by|divide|multiply|add|subtract|first|let)\b",
+    re.IGNORECASE,
+)
+_LEAVES_OPEN = re.compile(r"\b(?:if|whether|hope|suppose|find|assume|not)\b[^.\n]{0,30}$", re.IGNORECASE)
+
+_DEPTHS = {"{": 1, "}": -1}
+"""Change of nesting depth at each brace; an escaped brace does not change it."""
+
+
+def read_boxed(response: str) -> Answer:
+    r"""Read the answer in the last \boxed or \fbox of a response.
+
+    Braces inside the box must be balanced; escaped braces (\{) do not count. Braces may be missing as TeX allows:
+    "\boxed 5" is 5. In any other case, \boxed without a brace is a word and not a box. "\boxed{answer}", which repeats
+    the prompt, is not an answer. If the last box is not closed, the response was cut off and is invalid, even if it has
+    earlier boxes. Text before the last "</think>", or another model's equivalent, is reasoning and is ignored.
+
+    Args:
+        response: The response, of any length. It is read in linear time.
+
+    Returns:
+        The answer as the model wrote it, or the reason why there is none. An answer of more than 1,000 characters is
+        invalid.
+
+    Example:
+        >>> read_boxed(r"So $\boxed{2}$ halves make $\boxed{\frac{2}{2}}$.").written
+        '\\frac{2}{2}'
+        >>> read_boxed(r"It is $\boxed{\frac{2").reason.value
+        'box not closed'
+
+    Source: SCORE, appendix B (MATH).
+    """
+    said = after_reasoning(response)
+    ends = [] if is_reasoning(said[:_HEAD]) else [box.end() for box in _BOX.finditer(said)]
+    start = next((end for end in reversed(ends) if _begins(said, end)), None)
+    if start is None:
+        return Answer(reason=why_nothing(said[:_HEAD], Reason.NO_BOX))
+    content = _content(said, start)
+    if content is None:
+        return Answer(reason=Reason.UNCLOSED_BOX)
+    written = content.strip()
+    if not written:
+        return Answer(reason=Reason.EMPTY_BOX)
+    if _PLACEHOLDER.fullmatch(written):
+        return Answer(reason=Reason.PLACEHOLDER)
+    return Answer(written=written) if len(written) <= _LONGEST else Answer(reason=Reason.TOO_LONG)
+
+
+def find_boxed(response: str) -> Answer:
+    r"""Find the answer of a response: in its last box, or after "answer is".
+
+    If the response has no box, the answer follows the last "answer is" or "answer:". It is the formula there ("$5$"),
+    or the words up to a comma or the end of the sentence.
+
+    Args:
+        response: The response, of any length. It is read in linear time.
+
+    Returns:
+        The answer as the model wrote it, or the reason why there is none.
+
+    Example:
+        >>> find_boxed(r"So $\boxed{2}$ it is.").written
+        '2'
+        >>> find_boxed(r"Therefore, the final answer is $\frac{1}{2}$. I hope it is right.").written
+        '\\frac{1}{2}'
+
+    Source: our own rules. `read_boxed` applies those of the paper.
+    """
+    boxed = read_boxed(response)
+    if boxed.reason is not Reason.NO_BOX:
+        return boxed
+    said = both_ends(after_reasoning(response))
+    starts = [
+        announced.end()
+        for announced in _ANNOUNCED.finditer(said)
+        if not _LEAVES_OPEN.search(said[max(0, announced.start() - _NEAR) : announced.start()])
+    ]
+    for start in reversed(starts[-_MOST_ANNOUNCEMENTS:]):
+        if (written := _announced(said, start)) and not _PLACEHOLDER.fullmatch(written):
+            return Answer(written=written)
+    return boxed
+
+
+def _announced(said: str, start: int) -> str:
+    """Return the formula or phrase at a place where an answer is announced; empty if there is none."""
+    formula = _FORMULA.match(said, start)
+    if formula:
+        return (formula[1] or formula[2]).strip()
+    phrase = _PHRASE.match(said, start)
+    if phrase is None or _NO_ANSWER.match(phrase.group()):
+        return ""
+    return _GOES_ON.split(phrase.group())[0].strip().rstrip(".").strip("*_` ")
+
+
+def boxes(text: str) -> list[str]:
+    r"""Return the contents of all closed boxes of a text, in order; a nested box is part of the outer one.
+
+    Example:
+        >>> boxes(r"Either $\boxed{-2}$ or $\boxed{1}$.")
+        ['-2', '1']
+    """
+    contents = []
+    end = 0
+    for box in _BOX.finditer(text):
+        if box.start() >= end and (content := _content(text, box.end())) is not None:
+            contents.append(content.strip())
+            end = box.end() + len(content)
+    return contents
+
+
+def _begins(text: str, start: int) -> bool:
+    return text.startswith("{", start) or _WITHOUT_BRACES.match(text, start) is not None
+
+
+def _content(text: str, start: int) -> str | None:
+    """Return the content of the box that begins at a place; None if the box is not closed."""
+    if not text.startswith("{", start):
+        without = _WITHOUT_BRACES.match(text, start)
+        return without.group() if without else ""
+    depth = 0
+    for brace in _BRACE.finditer(text, start):
+        depth += _DEPTHS.get(brace.group(), 0)
+        if depth == 0:
+            return text[start + 1 : brace.start()]
+    return None
+
+
+class Boxed(AnswerFormat):
+    """The model's own answer in a box at the end of the response, compared with the reference answer.
+
+    Source: SCORE, section 3.2 and appendix B (MATH).
+    """
+
+    name = "boxed"
+    description = "a boxed answer"
+    instruction = "End with the final answer in a box."
+    answer_first = False
+    is_open = True
+    shows = (0, 0)
+    uses_templates = True
+
+    def target(self, doc: Doc) -> str:
+        """Return the final sentence with the reference answer in a box."""
+        return f"The final answer is: $\\boxed{{{doc['answer']}}}$"
+
+    def strict(self, response: str, doc: Doc) -> Answer:
+        """See `read_boxed`."""
+        return read_boxed(response)
+
+    def flexible(self, response: str, doc: Doc) -> Answer:
+        """See `find_boxed`."""
+        return find_boxed(response)
+
+    def is_correct(self, record: Record) -> bool:
+        """Whether the written answer is equivalent to the reference."""
+        return record.written is not None and record.matches is True
+
+    def said(self, record: Record, *, letters: bool) -> str | None:
+        """Return the written answer."""
+        return record.written
+
+    def reference(self, doc: Doc) -> list[str]:
+        """Return the reference answer."""
+        return [str(doc["answer"])]
+
+
+BOXED = Boxed()

@@ -1,0 +1,151 @@
+"""Base class of the answer formats."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from lm_eval_cora.answers import CHOOSES_NOTHING, Answer, Reader, Reason
+from lm_eval_cora.answers.likelihood import most_likely
+from lm_eval_cora.questions.question import LETTERS, OpenQuestion, Question
+from lm_eval_cora.variants.prompting import render
+
+if TYPE_CHECKING:
+    from lm_eval_cora.answers.records import Record
+
+Doc = Mapping[str, Any]
+"""A Variant as a mapping, as the harness passes it to its hooks and writes it to the samples file."""
+
+
+class AnswerFormat(ABC):
+    """Which answer a variant asks for, and how that answer is read, scored and shown.
+
+    The defaults fit a format that asks for the letter of one option. A response may contain anything, so the methods
+    that read responses never raise.
+
+    Attributes:
+        name: Name of the format in docs, samples files and task files.
+        description: Noun phrase for the answer, which completes "where ... was asked for".
+        instruction: System instruction that makes models follow the format.
+        answer_first: Whether the prompt asks for the answer at the beginning of the response, not at the end.
+        picks_one: Whether the answer is one of the printed options.
+        is_open: Whether the question has no options and the answer is compared with a reference answer.
+        uses_templates: Whether the prompt is rendered with a template of the benchmark.
+        instructs: Name of the format's template with an instruction, for variants without a template of their own.
+        asks: Name of the template without the instruction.
+        shows: Smallest and largest number of options that the prompt prints.
+    """
+
+    name: ClassVar[str]
+    description: ClassVar[str]
+    instruction: ClassVar[str]
+    answer_first: ClassVar[bool] = True
+    picks_one: ClassVar[bool] = False
+    is_open: ClassVar[bool] = False
+    uses_templates: ClassVar[bool] = False
+    instructs: ClassVar[str] = "letter"
+    asks: ClassVar[str] = "question"
+    shows: ClassVar[tuple[int, int]] = (2, len(LETTERS))
+
+    # ---- the prompt
+
+    def prompt(self, doc: Doc) -> str:
+        """Return the prompt of the generate form: the template of the variant or of the format, with the question."""
+        return self._render(doc, self.instructs)
+
+    def context(self, doc: Doc) -> str:
+        """Return the prompt for exemplars and for the loglikelihood form, without the instruction of the format."""
+        return self._render(doc, self.asks)
+
+    def _render(self, doc: Doc, template: str) -> str:
+        own = doc.get("template")
+        if own is None:
+            return render(template, doc["question"], doc["choices"])
+        prompt: str = own.render(doc["question"], doc["choices"], doc["category"])
+        return prompt
+
+    def scored(self, doc: Doc) -> list[str]:
+        """Return the answers whose log-likelihoods are scored."""
+        return list(LETTERS[: len(doc["printed"])])
+
+    def target(self, doc: Doc) -> str:
+        """Return the right answer as the model should write it; exemplars end with it."""
+        return LETTERS[doc["printed"].index(doc["answer"])]
+
+    def tokens(self, doc: Doc) -> int:
+        """Return how many tokens an answer needs; 0 if the limit in the task file is enough."""
+        return 0
+
+    def exemplar(self, question: Question | OpenQuestion, like: Doc, claimed: int = 0) -> dict[str, Any]:
+        """Make the doc of an exemplar. Its text is rendered once, for all variants that it precedes.
+
+        Args:
+            question: The exemplar, in its original form.
+            like: A variant that the exemplar precedes; both use the same template.
+            claimed: Position of the proposed option in a true-or-false exemplar.
+        """
+        return self._exemplar(question, like, slice(None))
+
+    def _exemplar(self, question: Question | OpenQuestion, like: Doc, shown: slice) -> dict[str, Any]:
+        doc = {
+            "question": question.stem,
+            "category": question.category,
+            "ask": self.name,
+            "choices": question.choices[shown],
+            "printed": question.identities[shown],
+            "answer": question.answer,
+            "template": like.get("template"),
+        }
+        return {"text": self.context(doc), **doc}
+
+    # ---- how the answer is read
+
+    def read(self, response: str, doc: Doc, reader: Reader, *, cut_off: bool = False) -> Answer:
+        """Parse a response with one of the readers.
+
+        Args:
+            response: The response.
+            doc: The variant.
+            reader: The reader.
+            cut_off: Whether the token limit ended the response. Its answer then counts only if it was complete.
+        """
+        answer = self.strict(response, doc) if reader == "strict" else self.flexible(response, doc)
+        if not cut_off or self.is_complete(response, answer, doc) or answer.reason in CHOOSES_NOTHING:
+            return answer
+        return Answer(reason=Reason.CUT_OFF, found=answer.found)
+
+    def is_complete(self, response: str, answer: Answer, doc: Doc) -> bool:
+        """Whether a response that the token limit ended has its answer in full, in the format that was asked for."""
+        return answer.reason is None and (answer.at_front or self.strict(response, doc).reason is None)
+
+    @abstractmethod
+    def strict(self, response: str, doc: Doc) -> Answer:
+        """Parse a response by the rules of the papers."""
+
+    @abstractmethod
+    def flexible(self, response: str, doc: Doc) -> Answer:
+        """Parse a response as a careful person would read it."""
+
+    def pick(self, loglikelihoods: Sequence[Any], doc: Doc) -> Answer:
+        """Pick the most likely of the scored answers."""
+        return most_likely(loglikelihoods, doc["printed"])
+
+    def is_correct(self, record: Record) -> bool:
+        """Whether the answer is right, compared by identity. An invalid answer is never right."""
+        return record.picked == record.answer
+
+    # ---- how the answer is shown
+
+    def said(self, record: Record, *, letters: bool) -> str | None:
+        """Return the answer as text: as letters (for readers) or as identities (in a samples file); None if invalid."""
+        if letters:
+            return None if record.position is None else LETTERS[record.position]
+        return None if record.picked is None else str(record.picked)
+
+    def reference(self, doc: Doc) -> list[str]:
+        """Return the letter and the text of the right option; empty if it is not printed."""
+        if doc["answer"] not in doc["printed"]:
+            return []
+        position = doc["printed"].index(doc["answer"])
+        return [LETTERS[position], str(doc["choices"][position])]

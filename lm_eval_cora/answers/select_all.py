@@ -1,0 +1,302 @@
+"""The format of multi-selection in REVAS and MCQA+, which asks for the letters of all right options."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from lm_eval_cora.answers import Answer, Reason
+from lm_eval_cora.answers.format import AnswerFormat, Doc
+from lm_eval_cora.answers.head import LABEL, after_reasoning, head_of, is_reasoning, why_nothing
+from lm_eval_cora.answers.places import text_of_option
+from lm_eval_cora.answers.plain import both_ends, lowered, plain
+from lm_eval_cora.questions.question import LETTERS
+
+if TYPE_CHECKING:
+    from lm_eval_cora.answers.records import Record
+
+_HEAD = 4096
+
+_TOKENS_AROUND, _TOKENS_OF_A_LETTER, _BYTES_OF_A_TOKEN = 8, 4, 3
+"""Estimated length of an answer that names several letters, with or without the texts of their options."""
+
+_STEP_OF_ROOM, _MOST_ROOM = 32, 128
+"""In tokens. A limit is a multiple of the step, because back ends batch requests with the same limit. The maximum is
+low, because back ends cut that many tokens off a long prompt."""
+
+# Text between letters. Without a dash, because "A-C" may mean three letters.
+_BETWEEN = re.compile(
+    r"(?:[\s,;/\\&+|·，、.:)(\[\]{}*_\"'`$#>!]"
+    r"|\b(?:and|plus|both|as well as|options?|choices?)\b"
+    r"|^\s*(?:[-•–]|\d+[.)])\s)*",
+    re.IGNORECASE | re.MULTILINE,
+)
+_LETTER = re.compile(r"([A-Za-z])(?![^\W_]|['’][^\W_])")
+_GLUED_LETTER = re.compile(r"([A-Z])(?=[.):]+[^\W_])")
+_BEFORE_TEXT = re.compile(r"[ \t.:)(\]}*_\"'`–—-]*")
+_TAG = re.compile(r"</?[\w|]{1,30}>")
+_IN_ONE_WORD = re.compile(r"\W*([A-Z]{2,})\W*")
+
+_ALONE = re.compile(r"(?<![\w'’])(?![AI] [a-z])([A-Z])(?![\w'’])")
+_CONFIRMS = re.compile(
+    r"because\b|since\b|as\b|due to\b|(?:is|are)(?: the| both| all)*(?: only)? (?:right|correct|true)\b"
+)
+_DENIES = re.compile(r"\b(?:not|wrong|incorrect|false|neither|isn['’]t|aren['’]t)\b", re.IGNORECASE)
+
+
+_ANNOUNCED = re.compile(
+    r"\b(?:options|choices|choose|select|pick)\b(?= [\"'(]?[a-z]\b)|"
+    r"\b(?:answers?|choices|options?|letters|selections?)\b(?: (?!not\b)[\w'’]{1,20}){0,8}?"
+    r"(?:[*_]{0,2} ?[:：]| (?:is|are)\b(?! not))",
+    re.IGNORECASE,
+)
+_MOST_ANNOUNCEMENTS = 20
+_NEAR = 60
+_NOT_SELECTED = re.compile(
+    r"\b(?:not|\w{1,8}n['’]t|cannot|incorrect|wrong|false|exclud\w{1,4}|eliminat\w{1,4}|rule out|other|between|if|"
+    r"whether|discard\w{0,3}|reject\w{0,3})\b[^.\n]*$|\bthe options are$",
+    re.IGNORECASE,
+)
+
+
+class _Named(NamedTuple):
+    """A letter that a response names; `start` and `end` include the text of its option if that follows."""
+
+    letter: str
+    start: int
+    end: int
+    with_text: bool
+
+
+class _Unclear(Exception):
+    """The response names letters, but it is not clear which of them it selects."""
+
+
+def read_selection(response: str, printed: Sequence[int], choices: Sequence[str]) -> Answer:
+    r"""Read the selected options, one or more, at the beginning of a response.
+
+    The response must begin with the letters, each alone or with the text of its option: "A", "A and C", "A, C",
+    "(A) (C)", "ACD", "A\nC", "B. Fog, C. Dew", "- B (Fog)\n- C (Dew)". A label before them ("The right answers are:
+    A, C") and reasoning that ends with "</think>" or similar are skipped. As in `read_letter`, a bare "A" or "I" before
+    a lower-case word is the English word, and a bare lower-case letter before other words does not count.
+
+    Letters in an explanation do not count. If it is unclear whether a letter on the same line is part of the selection,
+    the answer is invalid: "A-C", "A, B or D", "C (A and B are wrong)", "A: Yes, B: No". "All of the above" is invalid,
+    too, because it does not name a letter.
+
+    Args:
+        response: The response, of any length. Only its first 4,096 characters after leading white space are read.
+        printed: Identity of each printed option, in printed order.
+        choices: Text of each printed option, in the same order.
+
+    Returns:
+        The identities of the selected options, in printed order, or the reason why there are none. A letter that is
+        not printed makes the whole answer invalid.
+
+    Example:
+        >>> read_selection("A and C", [0, 4, 2], ["Ice", "Fog", "Dew"]).selected
+        (0, 2)
+        >>> read_selection("All of the above", [0, 4, 2], ["Ice", "Fog", "Dew"]).reason.value
+        'no letter'
+        >>> read_selection("A-C", [0, 4, 2], ["Ice", "Fog", "Dew"]).reason.value
+        'unclear selection'
+
+    Source: REVAS, section 4 (multi-selection). The rules are our own.
+    """
+    head = head_of(response, _HEAD)
+    if is_reasoning(head):
+        return Answer(reason=Reason.CUT_OFF)
+    try:
+        letters = _letters(_TAG.sub("", head), choices)
+    except _Unclear:
+        return Answer(reason=Reason.UNCLEAR)
+    if not letters:
+        return Answer(reason=why_nothing(head, Reason.NO_LETTER))
+    positions = sorted({LETTERS.index(letter) for letter in letters})
+    if positions[-1] >= len(printed):
+        return Answer(reason=Reason.OUT_OF_RANGE)
+    return Answer(selected=tuple(dict.fromkeys(printed[position] for position in positions)))
+
+
+def find_selection(response: str, printed: Sequence[int], choices: Sequence[str]) -> Answer:
+    r"""Find the selected options anywhere in a response.
+
+    If `read_selection` finds no letter at the beginning, the last announced selection counts: "Based on the text, the
+    right answers are A and C." If there is none, and each line is the text of an option, these options are selected.
+
+    Args:
+        response: The response, of any length.
+        printed: Identity of each printed option, in printed order.
+        choices: Text of each printed option, in the same order.
+
+    Returns:
+        The identities of the selected options, in printed order, or the reason why there are none.
+
+    Example:
+        >>> find_selection("After some thought, the answers are A and C.", [0, 4, 2], ["Ice", "Fog", "Dew"]).selected
+        (0, 2)
+        >>> find_selection("Ice\nDew", [0, 4, 2], ["Ice", "Fog", "Dew"]).selected
+        (0, 2)
+
+    Source: our own rules.
+    """
+    strict = read_selection(response, printed, choices)
+    if strict.reason not in (Reason.NO_LETTER, Reason.REFUSED):
+        return strict
+    said = both_ends(after_reasoning(response))
+    starts = [
+        announced.end()
+        for announced in _ANNOUNCED.finditer(said)
+        if not _NOT_SELECTED.search(said[max(0, announced.start() - _NEAR) : announced.end()])
+    ]
+    for start in reversed(starts[-_MOST_ANNOUNCEMENTS:]):
+        answer = read_selection(said[start : start + _HEAD], printed, choices)
+        if answer.reason not in (Reason.NO_LETTER, Reason.EMPTY):
+            return answer
+    options = {text_of_option(choice): identity for choice, identity in zip(choices, printed, strict=True)}
+    lines = [line.strip(" .,;-•\"'") for line in lowered(plain(said)).split("\n")]
+    chosen = {options[line] for line in lines if line} if all(line in options for line in lines if line) else set()
+    return Answer(selected=tuple(dict.fromkeys(one for one in printed if one in chosen))) if chosen else strict
+
+
+def _letters(text: str, choices: Sequence[str]) -> list[str]:
+    """Return the letters at the beginning of a text, or after the last label that has letters."""
+    parts: list[tuple[str, list[_Named]]] = []
+    while True:
+        named = _named(text, choices)
+        parts.append((text, named))
+        label = LABEL.match(text, named[-1].end if named else 0)
+        if label is None:
+            break
+        text = text[label.end() :]
+    selections = (_in_one_word(part) or _selected(part, named, choices) for part, named in reversed(parts))
+    return next(filter(None, selections), [])
+
+
+def _in_one_word(text: str) -> list[str]:
+    """Return the letters of a first line such as "ACD"; empty if it is not such a line."""
+    word = _IN_ONE_WORD.fullmatch(text.strip().partition("\n")[0])
+    letters = list(word.group(1)) if word else []
+    return letters if letters == sorted(set(letters)) else []
+
+
+def _named(text: str, choices: Sequence[str]) -> list[_Named]:
+    """Return the successive letters at the beginning of a text; later lines must have the style of the first one."""
+    named: list[_Named] = []
+    position = 0
+    while True:
+        start = _skip(_BETWEEN, text, position)
+        match = _LETTER.match(text, start) or _GLUED_LETTER.match(text, start)
+        if match is None or (match.group().islower() and _place(match) >= len(choices)):
+            return named
+        end = _text_of(match, text, choices)
+        if not end and _LETTER.match(text, start) is None:
+            return named
+        if named and bool(end) != named[0].with_text and "\n" in text[position:start]:
+            if named[0].with_text and text[match.end() : match.end() + 1] in (".", ")", ":"):
+                raise _Unclear  # "A. Steam\nB. vapour": not the text of the option, or a remark on it
+            return named  # "A\nA. Steam ...": the explanation
+        position = end or match.end()
+        named.append(_Named(match.group(1), start, position, bool(end)))
+
+
+def _text_of(match: re.Match[str], text: str, choices: Sequence[str]) -> int:
+    """Return the end of the option text that follows a letter; 0 if it does not follow."""
+    if _place(match) >= len(choices):
+        return 0
+    wanted = choices[_place(match)].strip().rstrip(".")
+    start = _skip(_BEFORE_TEXT, text, match.end())
+    found = text[start : start + len(wanted)]
+    end = start + len(found)
+    cut_off = end == len(text) and len(found) < len(wanted)
+    if not found or found.casefold() != wanted[: len(found) if cut_off else None].casefold():
+        return 0
+    in_a_word = found[-1].isalnum() and text[end : end + 1].isalnum()
+    return 0 if in_a_word else end
+
+
+def _place(letter: re.Match[str]) -> int:
+    return LETTERS.index(letter.group(1).upper())
+
+
+def _selected(text: str, named: list[_Named], choices: Sequence[str]) -> list[str]:
+    """Return the named letters that are selected, judging by the text after them."""
+    if not named:
+        return []
+    letters = [one.letter.upper() for one in named]
+    last = named[-1]
+    start = _skip(_BETWEEN, text, last.end)
+    gap = text[last.end : start]
+    if start == len(text) or "\n" in gap:
+        return letters
+    line_start = text.rfind("\n", 0, last.end) + 1
+    if above := [letter for letter, one in zip(letters, named, strict=True) if one.start < line_start]:
+        return above  # the last line explains
+    rest, _, below = text[start:].partition("\n")
+    bare = not gap.strip() and last.end == last.start + 1
+    if bare and len(named) == 1 and (last.letter.islower() or (last.letter in "AI" and rest[0].islower())):
+        return []  # a word
+    confirmed = _CONFIRMS.match(rest) is not None
+    denied = not confirmed and _DENIES.search(rest) is not None
+    # If other words than the option text follow, this may be a remark, and more letters with remarks may follow.
+    several = bool(_named(below, choices)) if not bare else len(named) > 1 and not confirmed
+    if denied or several or any(LETTERS.index(letter) < len(choices) for letter in _ALONE.findall(rest)):
+        raise _Unclear
+    return letters
+
+
+def _skip(pattern: re.Pattern[str], text: str, position: int) -> int:
+    match = pattern.match(text, position)
+    return match.end() if match else position
+
+
+class SelectAll(AnswerFormat):
+    """The letters of all right options, then an explanation.
+
+    Source: REVAS, section 4 (multi-selection). The wording is our own.
+    """
+
+    name = "select_all"
+    description = "all right letters"
+    instruction = "Reply with the letters first."
+    instructs = "select_all"
+
+    def tokens(self, doc: Doc) -> int:
+        """Return the number of tokens that name every letter with the text of its option, at most 128.
+
+        Example:
+            >>> SELECT_ALL.tokens({"choices": ["Ice", "Fog"]}), SELECT_ALL.tokens({"choices": ["Ice" * 500]})
+            (32, 128)
+        """
+        texts = sum(len(choice.encode()) for choice in doc["choices"])
+        tokens = _TOKENS_AROUND + _TOKENS_OF_A_LETTER * len(doc["choices"]) + texts // _BYTES_OF_A_TOKEN
+        return min(_MOST_ROOM, -(-tokens // _STEP_OF_ROOM) * _STEP_OF_ROOM)
+
+    def strict(self, response: str, doc: Doc) -> Answer:
+        """See `read_selection`."""
+        return read_selection(response, doc["printed"], doc["choices"])
+
+    def flexible(self, response: str, doc: Doc) -> Answer:
+        """See `find_selection`."""
+        return find_selection(response, doc["printed"], doc["choices"])
+
+    def is_complete(self, response: str, answer: Answer, doc: Doc) -> bool:
+        """Whether the line of the selection is complete."""
+        return super().is_complete(response, answer, doc) and "\n" in after_reasoning(response).rstrip()
+
+    def is_correct(self, record: Record) -> bool:
+        """Whether exactly the right option is selected, or nothing if the right option is not printed."""
+        return record.selected is not None and set(record.selected) == {record.answer}.intersection(record.printed)
+
+    def said(self, record: Record, *, letters: bool) -> str | None:
+        """Return the selected letters or identities."""
+        if record.selected is None:
+            return None
+        if not letters:
+            return " ".join(map(str, record.selected))
+        chosen = [LETTERS[place] for place, identity in enumerate(record.printed) if identity in record.selected]
+        return ", ".join(chosen) or "none"
+
+
+SELECT_ALL = SelectAll()

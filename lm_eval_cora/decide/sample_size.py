@@ -1,0 +1,252 @@
+"""The number of questions with which an interval excludes a value, found with the interval that will be printed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import copysign, hypot, inf, isfinite, isnan, nan, sqrt
+from statistics import NormalDist
+from typing import Protocol
+
+import numpy as np
+
+from lm_eval_cora.metrics.estimate import Estimate
+from lm_eval_cora.metrics.intervals import IN_95_PERCENT, clopper_pearson, trials_with_error, unvaried, wilson
+from lm_eval_cora.metrics.paired import change_of, interval_of_shares, mcnemar
+from lm_eval_cora.metrics.responses import Floats
+
+POWER = 0.8
+"""The usual probability of finding a difference that exists."""
+
+LEVEL = 0.95
+"""The usual confidence level of an interval."""
+
+_MOST = 10**9
+"""Plans with more questions do not exist."""
+
+_HALVINGS = 40
+
+
+class Sample(Protocol):
+    """What a sample of any number of questions would show, if its questions are like those of a run."""
+
+    @property
+    def spread(self) -> float:
+        """Standard deviation of what a question contributes to the value."""
+
+    def interval(
+        self, value: float, questions: float, z: float = IN_95_PERCENT, step: float = 0.0
+    ) -> tuple[float, float]:
+        """The interval of so many questions, if the value of the sample is a step away from the true one."""
+
+
+@dataclass(frozen=True)
+class Level:
+    """A metric of one model.
+
+    Attributes:
+        estimate: The metric in a run.
+        questions: Number of questions of the run.
+    """
+
+    estimate: Estimate
+    questions: int
+
+    @property
+    def spread(self) -> float:
+        """Standard deviation of what a question contributes; 0 if all questions of the run are alike."""
+        influence = self.estimate.influence
+        if influence is not None and not influence.any() and self.estimate.ends is not None:
+            return 0.0
+        return self.estimate.stderr * sqrt(self.questions)
+
+    def interval(
+        self, value: float, questions: float, z: float = IN_95_PERCENT, step: float = 0.0
+    ) -> tuple[float, float]:
+        """The interval of a requirement: that of the report, or Clopper and Pearson's where it is wider.
+
+        Wilson's interval of a share near 0 or 1 is wrong at one end with up to 17%, Clopper and Pearson's with at most
+        2.5%. The two are computed with the number of trials that has the error of the value.
+        """
+        value += step
+        found, part = self.estimate, questions / self.questions
+        if isnan(found.stderr):
+            return nan, nan
+        low, high = found.between
+        if found.influence is None or not isfinite(high - low) or (found.ends and self.spread):
+            ends = [value + (end - found.value) / sqrt(part) * z / IN_95_PERCENT for end in found.interval]
+            return max(low, ends[0]), min(high, ends[1])
+        size = high - low
+        share, own = (min(1.0, max(0.0, (each - low) / size)) for each in (value, found.value))
+        if found.outcomes is not None:
+            trials = part * float(np.count_nonzero(~np.isnan(found.outcomes)))
+        elif found.ends:  # no question differs: the width is z^2 / (n + z^2) of the range
+            rare = (found.ends[1] - found.ends[0]) / size
+            trials = part * IN_95_PERCENT**2 * (1 - rare) / rare
+        else:
+            far = max(found.farthest, _farthest(np.abs(found.influence), questions))
+            trials = trials_with_error(own, hypot(found.stderr / sqrt(part), far / questions) / size)
+        tail = NormalDist().cdf(-z)
+        pairs = wilson(share * trials, trials, z), clopper_pearson(share * trials, trials, tail)
+        return low + size * min(pair[0] for pair in pairs), low + size * max(pair[1] for pair in pairs)
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """A metric of two models on the same questions.
+
+    Attributes:
+        spread: Standard deviation of the difference that a question contributes; 0 if no question differs.
+        influence: What the questions of the run contribute, as deviations from the mean.
+        least: How far the farthest question of a sample is at least.
+        changed: Share of the questions that count for one model only, if the metric is a share of questions; else nan.
+        between: The smallest and the largest difference.
+    """
+
+    spread: float
+    influence: Floats
+    least: float = 0.0
+    changed: float = nan
+    between: tuple[float, float] = (-1.0, 1.0)
+
+    @classmethod
+    def of(cls, before: Estimate, after: Estimate) -> Contrast:
+        """The contrast of two models in runs of the same questions.
+
+        Example:
+            >>> from lm_eval_cora.metrics.estimate import share_of
+            >>> contrast = Contrast.of(*(share_of(np.arange(100) < right) for right in (50, 60)))
+            >>> round(contrast.spread, 3), contrast.changed
+            (0.302, 0.1)
+        """
+        change, test = change_of(before, after), mcnemar(before, after)
+        assert change.influence is not None
+        changed = nan
+        if test is not None and before.outcomes is not None:
+            changed = (test.lost + test.gained) / float(np.count_nonzero(~np.isnan(before.outcomes)))
+        spread = 0.0 if change.ends else spread_of(change.stderr, len(change.influence))
+        return cls(spread, change.influence, change.farthest, changed, change.between)
+
+    def interval(
+        self, value: float, questions: float, z: float = IN_95_PERCENT, step: float = 0.0
+    ) -> tuple[float, float]:
+        """The interval of `difference` in a sample of so many questions.
+
+        A sample whose difference is a step away from the true one has the same kinds of questions in other shares, see
+        `spread_at`.
+        """
+        low, high = self.between
+        found = min(high, max(low, value + step))
+        if not isnan(self.changed):
+            changed = max(self.changed, abs(value))
+            if changed > value**2:  # of 1, 0 and -1, the covariance of |d| and d is d (1 - changed)
+                changed += step * value * (1 - changed) / (changed - value**2)
+            if step:  # the next number of questions beyond the step
+                found = min(high, max(low, found + copysign(0.5 / questions, step)))
+            changed = min(1.0, max(changed, abs(found)))
+            return interval_of_shares(
+                questions * (changed - found) / 2, questions * (changed + found) / 2, questions, z
+            )
+        if not self.spread:
+            return unvaried(found, questions, self.between, z)
+        far = max(self.least, _farthest(np.abs(self.influence), questions))
+        half = z * hypot(spread_at(self.spread, self.influence, step) / sqrt(questions), far / questions)
+        return max(low, found - half), min(high, found + half)
+
+
+def _farthest(distances: Floats, questions: float) -> float:
+    """The distance that one of so many questions exceeds."""
+    return float(np.quantile(distances, 1 - 1 / questions, method="higher"))
+
+
+def questions_needed(
+    sample: Sample, value: float, bound: float, power: float = POWER, level: float = LEVEL
+) -> int | None:
+    """Number of questions with which the interval of a value excludes a bound with a given probability.
+
+    With N questions the value is nearer to the bound than value -+ z_power s / sqrt(N) with the probability 1 - power,
+    where s is the spread. N is the smallest number with which the interval of such a sample excludes the bound. The
+    interval is the one that the command will print.
+    """
+    if value == bound:
+        return None
+    high = 2
+    while not _excludes(sample, value, bound, high, power, level):
+        high *= 2
+        if high > _MOST:
+            return None
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if _excludes(sample, value, bound, middle, power, level) else (middle, high)
+    return high
+
+
+def _excludes(sample: Sample, value: float, bound: float, questions: int, power: float, level: float) -> bool:
+    """Whether so many questions exclude a bound with a probability."""
+    normal = NormalDist()
+    z, step = normal.inv_cdf((1 + level) / 2), normal.inv_cdf(power) * sample.spread / sqrt(questions)
+    low, high = sample.interval(value, questions, z, -step if value > bound else step)
+    return low >= bound if value > bound else high <= bound
+
+
+def smallest_difference(sample: Contrast, questions: int, power: float = POWER, level: float = LEVEL) -> float:
+    """The smallest difference that N questions find with a given probability; inf if they find none."""
+    low, high = 0.0, min(sample.between[1], 100 * (sample.spread or 1.0))
+    if not _excludes(sample, high, 0.0, questions, power, level):
+        return inf
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if _excludes(sample, middle, 0.0, questions, power, level) else (middle, high)
+    return high
+
+
+def spread_of(stderr: float, questions: int) -> float:
+    """Standard deviation of what a question contributes to a value: stderr * sqrt(N).
+
+    It is 1/sqrt(N) times the standard error that other samples of N questions would have.
+    """
+    return stderr * sqrt(questions)
+
+
+def spread_at(spread: float, influence: Floats, change: float) -> float:
+    """Spread of a model whose value is higher by a given change, from the answers of one model.
+
+    The other model is taken to have the same kinds of questions in other shares: those with the influence l have the
+    weight 1 + t l, where t gives the change c. With the spread s and the third moment m3 of the influences, its squared
+    spread is s^2 + c m3 / s^2 - c^2. For a share of questions this is exact: p (1 - p) becomes (p + c)(1 - p - c).
+    """
+    square = float((influence**2).mean())
+    if not square:
+        return spread
+    return sqrt(max(0.0, spread**2 + change * float((influence**3).mean()) / square - change**2))
+
+
+def spread_of_difference(one: float, other: float, correlation: float) -> float:
+    """Spread of the paired difference of two models: sqrt(s1^2 + s2^2 - 2 r s1 s2)."""
+    return sqrt(max(0.0, one**2 + other**2 - 2 * correlation * one * other))
+
+
+def with_another(estimate: Estimate, questions: int, difference: float, correlation: float) -> Contrast:
+    """The contrast of a model and of another one whose value differs by a given difference.
+
+    The value of the other model may be higher or lower. The larger spread of the two counts, and at least that of the
+    model itself.
+    """
+    spread = spread_of(estimate.stderr, questions)
+    assert estimate.influence is not None
+    others = [spread_at(spread, estimate.influence, change) for change in (difference, -difference)]
+    found = spread_of_difference(spread, max(spread, *others), correlation)
+    changed = nan if estimate.outcomes is None else min(1.0, found**2 + difference**2)
+    size = estimate.between[1] - estimate.between[0]
+    influence = estimate.influence * (found / spread)
+    both_ways = np.concatenate([influence, -influence])
+    return Contrast(found, both_ways, estimate.farthest, changed, (-size, size))
+
+
+def correlation_of(before: Estimate, after: Estimate) -> float:
+    """Correlation of the influences of the questions on the values of two models."""
+    one, other = before.influence, after.influence
+    if one is None or other is None or isnan(before.stderr) or isnan(after.stderr):
+        return nan
+    spreads = one.std() * other.std()
+    return float(((one - one.mean()) * (other - other.mean())).mean() / spreads) if spreads else nan

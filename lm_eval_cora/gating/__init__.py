@@ -1,1 +1,0 @@
-"""Whether a run meets requirements: pass, fail, or undecided."""

@@ -1,1 +1,0 @@
-"""How many questions a comparison of two models needs, and how many requests they cost."""

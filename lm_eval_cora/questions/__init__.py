@@ -1,0 +1,1 @@
+"""A row of a source -> Question: files, columns, right option, repairs, options of the user, exemplars."""

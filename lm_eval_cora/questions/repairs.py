@@ -1,0 +1,225 @@
+r"""Repair damage that file formats and encodings did to published texts, by rules that do not change the meaning.
+
+A defect in only some options of a question can reveal the answer. Each rule was tested on all rows of the benchmarks
+that use it; the READMEs of the tasks list the defects that remain. Ids and answers never change. A declaration names
+the repairs that its source needs, out of `REPAIRS`.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lm_eval_cora.questions.question import LETTERS
+
+Rule = tuple[re.Pattern[str], "str | Callable[[re.Match[str]], str]"]
+"""A pattern and its replacement."""
+
+
+def repaired(text: Any, rules: Sequence[Rule]) -> Any:
+    r"""Apply the rules in order. Values that are not text are returned unchanged."""
+    if isinstance(text, str):
+        for pattern, replacement in rules:
+            text = pattern.sub(replacement, text)
+    return text
+
+
+def _unquoted(found: re.Match[str]) -> str:
+    inside = found[1]
+    if '""' in inside and '"' not in inside.replace('""', ""):
+        return inside.replace('""', '"')
+    return found[0]
+
+
+CSV_QUOTING: Rule = (re.compile(r'\A\s*"(.*)"\s*\Z', re.DOTALL), _unquoted)
+"""Text quoted as in a csv file: enclosed in quotation marks, with doubled quotation marks inside."""
+
+DOUBLED_QUOTES: Rule = (re.compile(r'"{2,}'), '"')
+"""Doubled quotation marks, as in a csv file."""
+
+LIGATURES: Rule = (re.compile("[\ufb00-\ufb04]"), lambda found: unicodedata.normalize("NFKC", found[0]))
+"""ff, fi, fl, ffi, ffl as one character."""
+
+ENCODING: tuple[Rule, ...] = (
+    # UTF-8 decoded as Latin-1: two characters instead of one.
+    (re.compile("[\u00c2\u00c3][\x80-\xbf]"), lambda found: found[0].encode("latin-1").decode("utf-8", "replace")),
+    # A space replaced the first of three bytes: dashes, quotation marks, bullets.
+    (re.compile("\x80([\x80-\xbf])"), lambda found: chr(0x2000 + ord(found[1]) - 0x80)),
+    (re.compile("[\x80-\x84\x86-\x9f\ufeff]"), ""),
+)
+"""Wrongly decoded characters outside ASCII, and the control characters that remain of such characters."""
+
+
+def without_own_letters(options: Sequence[Any]) -> tuple[Any, ...]:
+    """Remove letters such as "A." from the option texts, because the prompt prints its own letters.
+
+    Capital letters are removed if each option starts with its own letter, because "B. F. Skinner" is a name. Otherwise
+    small letters are removed from any option that starts with its own letter.
+    """
+    if not all(isinstance(option, str) for option in options):
+        return tuple(options)
+    pairs = list(zip(LETTERS, options, strict=False))
+    plain = [re.sub(rf"\A\(?{letter}[.)]\s*(?=\S)", "", option) for letter, option in pairs]
+    if any(shorter == option for shorter, option in zip(plain, options, strict=False)):
+        plain = [re.sub(rf"\A{letter.lower()}[.)]\s*(?=[A-Z])", "", option) for letter, option in pairs]
+    return (*plain, *options[len(pairs) :])
+
+
+_LABELS = [re.compile(rf"\s*\(?{letter}[.):]\s*(?=\S)", re.IGNORECASE) for letter in LETTERS]
+
+
+def without_labels(options: Sequence[str]) -> tuple[str, ...] | None:
+    """Remove the label of its place, such as "(A)" or "b.", from each option; None unless every option has one.
+
+    Example:
+        >>> without_labels(["A)Ice", "b. Fog"]), without_labels(["A)Ice", "Fog"])
+        (('Ice', 'Fog'), None)
+    """
+    found = [label.match(option) for label, option in zip(_LABELS, options, strict=False)]
+    if len(found) < len(options) or not all(found):
+        return None
+    plain = tuple(option[label.end() :] for label, option in zip(found, options, strict=True) if label)
+    return without_labels(plain) or plain  # some sources have each label twice
+
+
+_LOOKALIKES = str.maketrans("АОНаеіорсухѕк", "AOHaeiopcyxsκ")
+
+LOOKALIKES: Rule = (re.compile("[АОНаеіорсухѕк]"), lambda found: found[0].translate(_LOOKALIKES))
+"""Cyrillic letters in place of Latin and Greek ones: in one question only the right answer had the Greek letter."""
+
+TABLES: tuple[Rule, ...] = (
+    (re.compile(r"(?<![ \t])[ \t]*\$\$\$[ \t]*"), ""),
+    (re.compile(r"(?<!\s)\s*%%%\s*"), " | "),
+)
+"""Markup of the rows and columns of a table."""
+
+_ESCAPED = {"\a": "a", "\b": "b", "\v": "v", "\t": "t", "\n": "r"}
+
+ESCAPES: Rule = (
+    re.compile("[\a\b\v](?=[A-Za-z])|\t(?=[a-z])|\n(?=ho(?:[^a-z]|[ad])|ceil|floor|ight)"),
+    lambda found: "\\" + _ESCAPED[found[0]],
+)
+"""LaTeX commands whose backslash and first letter became a control character, such as a tab in place of "\\t"."""
+
+_MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+
+DATES: Rule = (
+    re.compile(rf"\A\s*(\d{{1,2}})-({'|'.join(_MONTHS)})\s*\Z"),
+    lambda found: f"{_MONTHS.index(found[2]) + 1}-{found[1]}",
+)
+"""A range such as 1-10 that a spreadsheet converted to a date ("10-Jan")."""
+
+
+def without_lone_mark(stem: str) -> str:
+    """Remove a quotation mark at the end of a question if the number of quotation marks is odd.
+
+    Example:
+        >>> without_lone_mark('Which drug?"'), without_lone_mark('Why does he say "no"')
+        ('Which drug?', 'Why does he say "no"')
+    """
+    text = stem.rstrip()
+    return text[:-1] if text.endswith('"') and text.count('"') % 2 else stem
+
+
+def without_marks_on_lines(options: Sequence[str]) -> tuple[str, ...]:
+    r"""Remove the last line of an option if it is only a quotation mark.
+
+    Example:
+        >>> without_marks_on_lines(['Propranolol\n"', 'the "word"'])
+        ('Propranolol', 'the "word"')
+    """
+    return tuple(map(_without_mark_on_a_line, options))
+
+
+def _without_mark_on_a_line(option: str) -> str:
+    text = option.rstrip()
+    if not text.endswith('"'):
+        return option
+    before = text[:-1].rstrip()
+    return before if "\n" in text[len(before) : -1] else option
+
+
+_LINE_END = re.compile(r"(?<=[a-z])rn\Z")
+_FEWEST_LINE_ENDS = 3
+"""If fewer options of a question end in "rn", they are not repaired: words such as "pattern" end in it, too."""
+
+
+def without_line_ends(options: Sequence[str]) -> tuple[str, ...]:
+    r"""Remove the "rn" that remains of "\r\n" at the end of options.
+
+    Example:
+        >>> without_line_ends(["Doxorubicinrn", "Bleomycinrn", "Vincristinern", "Imatinib"])
+        ('Doxorubicin', 'Bleomycin', 'Vincristine', 'Imatinib')
+    """
+    if sum(bool(_LINE_END.search(option)) for option in options) < _FEWEST_LINE_ENDS:
+        return tuple(options)
+    return tuple(_LINE_END.sub("", option) for option in options)
+
+
+@dataclass(frozen=True)
+class Repair:
+    """The rules and functions of a repair.
+
+    Attributes:
+        stem: Rules for the stem.
+        each: Rules for each option.
+        whole: Function that repairs a stem, for defects that a rule cannot describe.
+        together: Function that repairs all options of a question together.
+    """
+
+    stem: tuple[Rule, ...] = ()
+    each: tuple[Rule, ...] = ()
+    whole: Callable[[str], str] | None = None
+    together: Callable[[Sequence[str]], tuple[str, ...]] | None = None
+
+
+def _everywhere(*rules: Rule) -> Repair:
+    return Repair(stem=rules, each=rules)
+
+
+REPAIRS: dict[str, Repair] = {
+    "csv_quoting": _everywhere(CSV_QUOTING),
+    "doubled_quotes": _everywhere(DOUBLED_QUOTES),
+    "encoding": _everywhere(*ENCODING),
+    "ligatures": _everywhere(LIGATURES),
+    "escapes": _everywhere(ESCAPES),
+    "lookalikes": _everywhere(LOOKALIKES),
+    "lone_marks": Repair(whole=without_lone_mark, together=without_marks_on_lines),
+    "line_ends": Repair(together=without_line_ends),
+    "own_letters": Repair(together=without_own_letters),
+    "dates": Repair(each=(DATES,)),
+    "tables": Repair(stem=TABLES),
+    "line_breaks": Repair(stem=((re.compile(r"\s+"), " "),)),  # inside sentences
+    "question_numbers": Repair(stem=((re.compile(r"\A\s*(?:\d{1,3}[.)]|\.)\s+(?=[A-Z])"), ""),)),  # from a book
+    "soft_hyphens": Repair(stem=((re.compile("(?<=[a-z])!(?=[a-z])"), ""),)),  # stored as "!"
+    "backslashes": Repair(stem=((re.compile(r"\\'"), "'"),)),  # before an apostrophe
+}
+"""The repairs that a declaration may name, by name."""
+
+
+class Repairer:
+    """Applies several repairs, in the given order."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        repairs = [REPAIRS[name] for name in names]
+        self._stem = tuple(rule for repair in repairs for rule in repair.stem)
+        self._each = tuple(rule for repair in repairs for rule in repair.each)
+        self._whole = [repair.whole for repair in repairs if repair.whole]
+        self._together = [repair.together for repair in repairs if repair.together]
+
+    def stem(self, text: str) -> str:
+        """Repair a stem: apply the rules, then the functions."""
+        text = repaired(text, self._stem)
+        for repair in self._whole:
+            text = repair(text)
+        return text
+
+    def options(self, texts: Sequence[str]) -> tuple[str, ...]:
+        """Repair the options: apply the rules to each option, then the functions to all options together."""
+        options = tuple(repaired(text, self._each) for text in texts) if self._each else tuple(texts)
+        for repair in self._together:
+            options = repair(options)
+        return options

@@ -1,0 +1,260 @@
+"""Find the right option from the answer column: a label, a letter, an index, the option's text, or a list of 0 and 1.
+
+A single row may be ambiguous: for the options 1, 2, 3 the answer "1" is either a text or an index. The answers of all
+rows therefore decide together.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, NoReturn, get_args
+
+from lm_eval_cora.errors import UserError
+from lm_eval_cora.questions.cells import parse_cell
+from lm_eval_cora.questions.question import LETTERS, UnusableQuestion, one_line, shorten
+
+Reading = Literal["label", "letter", "index", "text", "first"]
+"""How to interpret an answer. With "first" the first option is right, and the answer is ignored."""
+
+LABEL: Reading = "label"
+LETTER: Reading = "letter"
+INDEX: Reading = "index"
+TEXT: Reading = "text"
+FIRST: Reading = "first"
+READINGS: tuple[Reading, ...] = get_args(Reading)
+
+_FRAME = " \t\r\n()[]{}.:"
+_NUMBER = re.compile(r"-?[0-9]{1,9}(?:\.0+)?")
+_DECIMAL = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,15})?")
+_ENOUGH = 10
+"""With this many rows or more, it is suspicious if the first option is never right."""
+
+Meanings = Mapping[Reading, int]
+"""The index of the option for each possible reading of an answer."""
+
+
+class Draft(NamedTuple):
+    """A question whose answer has not been read yet.
+
+    Attributes:
+        id: Id of the question.
+        stem: Text before the options.
+        options: The options, unchanged; at least one.
+        labels: The labels of the options in the source; None if there are none.
+        answer: The cell that names the right option.
+        check: A second cell that must name the same option; None if there is none.
+        category: Category of the question.
+        where: The place of the row, for messages.
+    """
+
+    id: str
+    stem: Any
+    options: tuple[str, ...]
+    labels: tuple[str, ...] | None
+    answer: Any
+    check: Any
+    category: str
+    where: str
+
+
+def meanings(answer: Any, draft: Draft, first: int = 0) -> Meanings:
+    """Return every option that an answer may mean.
+
+    Case and the punctuation in "(C)" and "C." are ignored. A number may be a float without a fractional part.
+    """
+    options, labels = draft.options, draft.labels
+    answer = parse_cell(answer) if isinstance(answer, str) and answer[:1] in "[{" else answer
+    if isinstance(answer, list | tuple):
+        if len(answer) == len(options) and all(one in (0, 1) for one in answer) and sum(answer) == 1:
+            return {INDEX: list(answer).index(1)}
+        if len(answer) != 1:
+            return {}
+        answer = answer[0]
+    if isinstance(answer, bool) or not isinstance(answer, str | int | float):
+        return {}
+    text = str(answer).strip()
+    bare = text.strip(_FRAME)
+    found: dict[Reading, int] = {}
+    if labels is not None and (place := _only(text, labels, bare)) is not None:
+        found[LABEL] = place
+    if len(bare) == 1 and bare.isascii() and (upper := bare.upper()) in LETTERS[: len(options)]:
+        found[LETTER] = LETTERS.index(upper)
+    if _NUMBER.fullmatch(bare) and 0 <= (index := int(float(bare)) - first) < len(options):
+        found[INDEX] = index
+    if (place := _only(text, options)) is not None:
+        found[TEXT] = place
+    return found
+
+
+def _only(text: str, texts: Sequence[str], bare: str | None = None) -> int | None:
+    """Return the index of a text among others.
+
+    An exact match comes first. Otherwise case, white space and surrounding punctuation are ignored, if only one text
+    then matches. Numbers are compared by value: 2 equals 2.0.
+    """
+    exact = [place for place, other in enumerate(texts) if other.strip() == text]
+    if exact:
+        return exact[0]
+    plain = _plain(text if bare is None else bare)
+    alike = [
+        place for place, other in enumerate(texts) if _plain(other if bare is None else other.strip(_FRAME)) == plain
+    ]
+    return alike[0] if len(alike) == 1 else None
+
+
+def _plain(text: str) -> str | float:
+    """Normalise a text for comparison: its value if it is a number, otherwise its words without case."""
+    plain = one_line(text).casefold()
+    return float(plain) if _DECIMAL.fullmatch(plain) else plain
+
+
+@dataclass(frozen=True)
+class AnswerKey:
+    """The way in which the answers of a source name the right option.
+
+    Attributes:
+        first: The number that the source uses for the first option, if declared. Answers are then indices or letters.
+        reading: The kind of the answers, if declared. By default it is determined from the answers.
+    """
+
+    first: int | None = None
+    reading: Reading | None = None
+
+    def settle(self, drafts: Sequence[Draft], name: str) -> tuple[list[int | UnusableQuestion], list[str]]:
+        """Determine how to read the answers of all rows, and read them.
+
+        If one answer is a label, all must be labels. Otherwise the readings that are possible in every row count.
+        """
+        found = [self._meanings(draft.answer, draft) for draft in drafts]
+        readable = [one for one in found if one]
+        if any(LABEL in one for one in readable):
+            _check_labels(drafts, found, name)
+            allowed = frozenset([LABEL])
+        else:
+            allowed = frozenset(reading for reading in READINGS if readable and all(reading in one for one in readable))
+        notes = self._suspicious_numbers(drafts, allowed, name)
+        if readable and not allowed:
+            _raise_for_mixture(drafts, found, name)
+        try:
+            return [self._settled(draft, one, allowed) for draft, one in zip(drafts, found, strict=True)], notes
+        except UserError as error:
+            raise UserError(f"{name}: {error}") from None
+
+    def _settled(self, draft: Draft, found: Meanings, allowed: frozenset[Reading]) -> int | UnusableQuestion:
+        try:
+            place = self._choose(found, allowed, draft)
+            if draft.check not in (None, "") and place not in self._meanings(draft.check, draft, check=True).values():
+                raise UnusableQuestion(
+                    "two answers that contradict each other",
+                    f"{shorten(repr(draft.answer))} is {shorten(repr(draft.options[place]))}, but 'answer_check' is "
+                    f"{shorten(repr(draft.check))}",
+                )
+        except UnusableQuestion as error:
+            return error
+        return place
+
+    def _meanings(self, answer: Any, draft: Draft, *, check: bool = False) -> Meanings:
+        if type(answer) is int and self.first is not None and not check:  # most rows of large benchmarks
+            index = answer - self.first
+            return {INDEX: index} if 0 <= index < len(draft.options) else {}
+        every = meanings(answer, draft, self.first or 0)
+        if check:
+            return every
+        if self.reading is not None:
+            return {reading: place for reading, place in every.items() if reading == self.reading}
+        if self.first is not None:
+            return {reading: place for reading, place in every.items() if reading in (INDEX, LETTER)}
+        return every
+
+    def _choose(self, found: Meanings, allowed: frozenset[Reading], draft: Draft) -> int:
+        if self.reading == FIRST:
+            return 0
+        if allowed == {LABEL}:
+            found = {reading: place for reading, place in found.items() if reading == LABEL}
+        places = set(found.values())
+        if len(places) > 1:
+            places = {place for reading, place in found.items() if reading in allowed}
+        if len(places) > 1:
+            readings = " and ".join(f"{reading} of option {place}" for reading, place in found.items())
+            raise UserError(
+                f"{draft.where}: an answer with two meanings: {shorten(repr(draft.answer))} is the {readings}. Set "
+                f"'answer_is': {' or '.join(map(repr, found))}"
+            )
+        if not places:
+            raise UnusableQuestion(
+                "an answer outside the options",
+                f"{shorten(repr(draft.answer))} is not {self._expected(draft)} of one of the {len(draft.options)} "
+                "options",
+            )
+        return places.pop()
+
+    def _expected(self, draft: Draft) -> str:
+        if self.reading:
+            return f"the {self.reading}"
+        first = self.first or 0
+        index = f"an index from {first} to {first + len(draft.options) - 1}"
+        if self.first is not None:
+            return f"{index} or the letter"
+        if draft.labels:
+            return f"the label ({shorten(', '.join(draft.labels), 80)})"
+        return f"{index}, the letter or the text"
+
+    def _suspicious_numbers(self, drafts: Sequence[Draft], allowed: frozenset[Reading], name: str) -> list[str]:
+        """Check for indices that count from another number than expected.
+
+        They do if more answers lie just beyond one end of the range than at the opposite end. A few answers beyond the
+        end are defects of single rows.
+        """
+        if allowed & {LABEL, TEXT, LETTER} or self.reading not in (None, INDEX):
+            return []
+        first = self.first or 0
+        numbers = [(number, len(draft.options)) for draft in drafts if (number := _index(draft.answer)) is not None]
+        lowest = sum(number == first for number, _ in numbers)
+        above = sum(number == first + size for number, size in numbers)
+        below = sum(number == first - 1 for number, _ in numbers) if first else 0
+        if above > lowest or below > sum(number == first + size - 1 for number, size in numbers):
+            begin = first + 1 if above > lowest else first - 1
+            raise UserError(
+                f"{name}: expected answers that count the options from {first}, got numbers that seem to count from "
+                f"{begin}. If they do, set 'answer_from': {begin}"
+            )
+        if self.first is None and not lowest and len(numbers) >= _ENOUGH:
+            return ["no answer is 0. If the answers count from 1, set 'answer_from': 1; otherwise set 'answer_from': 0"]
+        return []
+
+
+def _raise_for_mixture(drafts: Sequence[Draft], found: Sequence[Meanings], name: str) -> NoReturn:
+    """Raise an error because no reading fits all answers, such as a letter in one row and an index in another."""
+    kinds: dict[Reading, str] = {}
+    for draft, one in zip(drafts, found, strict=True):
+        for reading in one:
+            kinds.setdefault(reading, f"{draft.where}: {shorten(repr(draft.answer))}")
+    listed = ", ".join(f"{reading} ({example})" for reading, example in kinds.items())
+    raise UserError(
+        f"{name}: the answers are of different kinds: {listed}. Write all answers in the same way, or set 'answer_is' "
+        f"to the kind to read: {' or '.join(map(repr, kinds))}"
+    )
+
+
+def _check_labels(drafts: Sequence[Draft], found: Sequence[Meanings], name: str) -> None:
+    """Raise an error if some answers are labels and others are not.
+
+    With the labels 1 to 4 and indices from 0, three of four answers would wrongly be read as labels.
+    """
+    for draft, one in zip(drafts, found, strict=True):
+        if one and LABEL not in one:
+            raise UserError(
+                f"{name}: {draft.where}: expected a label ({shorten(', '.join(draft.labels or ()), 80)}), as in other "
+                f"rows, got {shorten(repr(draft.answer))}, the {next(iter(one))} of an option. Set 'answer_is' to the "
+                f"kind of the answers: {' or '.join(map(repr, (LABEL, *one)))}"
+            )
+
+
+def _index(answer: Any) -> int | None:
+    """Return the number that an answer contains, or None."""
+    if isinstance(answer, bool) or not isinstance(answer, str | int | float):
+        return None
+    bare = str(answer).strip().strip(_FRAME)
+    return int(float(bare)) if _NUMBER.fullmatch(bare) else None

@@ -1,0 +1,155 @@
+"""Read many runs and records, one after another, and make the boards of each task."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from tqdm import tqdm
+
+from lm_eval_cora.answers import Reader
+from lm_eval_cora.answers.equivalence import EquivalenceChecker
+from lm_eval_cora.errors import UserError
+from lm_eval_cora.report.answers_file import TASK, is_answers_file, read_answers_file
+from lm_eval_cora.report.board_entries import Entry, entry_of, find_records
+from lm_eval_cora.report.boards import Board, boards_of, one_per_model
+from lm_eval_cora.report.compare import how_asked
+from lm_eval_cora.report.files import SamplesFile, files_in, find_files, grouped, part_of, read_json, short_names
+from lm_eval_cora.report.parts import SamplesReaders
+from lm_eval_cora.report.run import Run
+from lm_eval_cora.report.runs import check_label, runs_of
+from lm_eval_cora.report.signature import Asked, labels
+
+REPORT = "report.html"
+"""Name of a page beside the files of a run, to which the leaderboard links."""
+
+
+class Sources:
+    """The runs and records below some paths.
+
+    Attributes:
+        notes: Messages about the files, such as those that cannot be used.
+    """
+
+    def __init__(self, paths: Sequence[Path], reader: Reader | None, named: Mapping[Path, str]) -> None:
+        self._reader = reader
+        self._checker = EquivalenceChecker()
+        self._files: list[SamplesFile] = []
+        self._records: list[Entry] = []
+        self._answers: list[tuple[Path, str]] = []
+        self.notes: list[str] = []
+        for path in paths:
+            self._add(path, named)
+        self._nothing = (
+            f"{', '.join(map(str, paths))}: there are no samples of lm-eval-cora tasks and no records. Pass a folder "
+            "with the --output_path of runs with --log_samples, or with records of lm-eval-cora export "
+            "--format every-eval-ever"
+        )
+        if not (self._files or self._records or self._answers):
+            raise UserError(f"{self._nothing}{''.join(f'. {note[:1].upper()}{note[1:]}' for note in self.notes[:1])}")
+        models = [*(file.model for file in self._files), *(entry.model for entry in self._records)]
+        names = short_names([*models, *(name for _, name in self._answers)])
+        self._files = [replace(file, model=names[file.model]) for file in self._files]
+        self._records = [replace(entry, model=names[entry.model]) for entry in self._records]
+        self._roots = {path.resolve() for path in paths}
+
+    def _add(self, path: Path, named: Mapping[Path, str]) -> None:
+        if is_answers_file(path):
+            self._answers.append((path, named.get(path, path.stem)))
+            return
+        found = find_files(path)
+        files = [file for file in found if not file.unchecked]  # without a results file the settings are unknown
+        records, notes = find_records(path)
+        self.notes += [f"left out {file.path}: {file.unchecked}" for file in found if file.unchecked]
+        self.notes += [*_results_alone(path, found), *notes]
+        if path in named:
+            check_label(path, named[path], [*(file.model for file in files), *(entry.model for entry in records)])
+            files = [replace(file, model=named[path]) for file in files]
+            records = [replace(entry, model=named[path]) for entry in records]
+        known = {file.path.resolve() for file in self._files}
+        self._files += [file for file in files if file.path.resolve() not in known]
+        self._records += records
+
+    @property
+    def left_out(self) -> list[str]:
+        """The notes on files and lines that were left out."""
+        return [note for note in self.notes if "left out " in note]
+
+    def boards(self, use: Callable[[Run], Path | None] = lambda run: None) -> list[Board]:
+        """Read everything, one task after another, so that the memory holds the answers of one run at a time."""
+        tasks = sorted({*(file.task for file in self._files), *(entry.name for entry in self._records)})
+        boards: list[Board] = []
+        found = 0
+        # disable=None hides the bar unless stderr is a terminal.
+        with SamplesReaders() as readers, tqdm(total=len(self._files), unit="file", disable=None, leave=False) as bar:
+            for task in dict.fromkeys([*tasks, *([TASK] if self._answers else [])]):
+                entries = [
+                    replace(entry, report=use(run) or self._page_beside(entry.source))
+                    for run, entry in self._runs(task, readers, bar.update)
+                ]
+                entries += [entry for entry in self._records if entry.name == task]
+                found += len(entries)
+                boards += self._boards(entries)
+        if not (found or self.notes):  # all samples are of other tasks
+            raise UserError(self._nothing)
+        if not boards:
+            raise UserError(f"no run has a score{f': {self.notes[0]}' if self.notes else ''}")
+        most: dict[str, int] = {}
+        for board in boards:
+            most[board.task] = max(most.get(board.task, 0), len(board.rows))
+        return sorted(boards, key=lambda board: (-most[board.task], board.task))
+
+    def _runs(self, task: str, readers: SamplesReaders, done: Callable[[int], object]) -> Iterator[tuple[Run, Entry]]:
+        """Yield the runs of a task, the newest one of each model and setting."""
+        for group in grouped(file for file in self._files if file.task == task):
+            by_settings: dict[str, list[SamplesFile]] = {}
+            for file in group:
+                asked = how_asked(file.signature, known_data=bool(file.data.digest))
+                by_settings.setdefault(repr(asked), []).append(file)
+            for files in by_settings.values():
+                runs, notes = runs_of(files, self._checker, self._reader, readers)
+                done(len(files))
+                told = runs[0].notes if runs else notes
+                self.notes += [f"{files[0].model}, {task}: {note}" for note in told]
+                for run in runs:
+                    yield run, entry_of(run, files[0].date)
+        for path, name in self._answers if task == TASK else []:
+            run = replace(read_answers_file(path, self._reader), model=name)
+            self.notes += [f"{name}: {note}" for note in run.notes]
+            yield run, entry_of(run, "")
+
+    def _boards(self, entries: Sequence[Entry]) -> Iterator[Board]:
+        """Yield the boards of a task, separately for each filter."""
+        kept, notes = one_per_model(entries)
+        self.notes += notes
+        by_part: dict[str, list[Entry]] = {}
+        for entry in kept:
+            by_part.setdefault(entry.part, []).append(entry)
+        for part, own in by_part.items():
+            names = {label for label in labels([Asked(entry.name, entry.name, entry.data) for entry in own]) if label}
+            details = ", ".join([*(names if len(names) == 1 else ()), *([part] if part else [])])
+            yield from boards_of(f"{own[0].name} ({details})" if details else own[0].name, own)
+
+    def _page_beside(self, source: Path) -> Path | None:
+        """The page in the folder of a samples file, or in the folder above if that is inside one of the paths."""
+        folders = [source.parent]
+        if self._roots & set(source.resolve().parents[2:]):
+            folders.append(source.parent.parent)
+        return next((page for folder in folders if (page := folder / REPORT).is_file()), None)
+
+
+def _results_alone(path: Path, files: Sequence[SamplesFile]) -> Iterator[str]:
+    """Yield a note for each results file that has no samples beside it, and is broken or has tasks of lm-eval-cora."""
+    runs = {(file.path.parent, file.date) for file in files}
+    for results in files_in(path, lambda name: name.endswith(".json")) if path.is_dir() else [path]:
+        name, date = results.stem[:8], results.stem[8:]
+        if name != "results_" or results.suffix != ".json" or (results.parent, date) in runs:
+            continue
+        found = read_json(results)
+        configs = part_of(found, "configs")
+        tasks = [task for task in configs if part_of(part_of(configs, task), "metadata").get("signature")]
+        if not found:
+            yield f"left out {results}: it cannot be read as a results file"
+        elif tasks:
+            yield f"left out {results}: there are no samples of {', '.join(tasks)} beside it. Run with --log_samples"

@@ -1,0 +1,1 @@
+"""Question -> Variants: one file for each probe, randomness, templates around a question, expansion."""

@@ -1,0 +1,106 @@
+"""The divergent probe of CoRA (section 5): questions with their options reordered, removed, or replaced by NOTA."""
+
+from __future__ import annotations
+
+from lm_eval_cora.answers.formats import LETTER
+from lm_eval_cora.questions.question import NOTA, Question
+from lm_eval_cora.variants.alterations import KINDS, ORIGINAL, Option, letters, shuffled, source_options
+from lm_eval_cora.variants.probe import Probe, Setting
+from lm_eval_cora.variants.randomness import reordering
+from lm_eval_cora.variants.variant import Altered, Variant, variants_of
+
+NAME = "divergent"
+
+WITH_NOTA = "with_nota"
+DECOUPLED = "decoupled"
+
+SAME_SIZE = (ORIGINAL, shuffled(ORIGINAL), WITH_NOTA, shuffled(WITH_NOTA))
+"""The kinds with as many options as the question."""
+
+
+def divergent(question: Question, *, seed: int = 0, nota_text: str = "None of the above") -> list[Variant]:
+    """Make the divergence set of a question: 2 + 6(A - 1) variants for A options.
+
+    The kinds, in this order:
+
+    - original and shuffled: all options; one variant each.
+    - with_nota and with_nota_shuffled: NOTA replaces one distractor, in its place; one variant per distractor.
+    - decoupled and decoupled_shuffled: the answer and one distractor, in the question's order; one per distractor.
+    - decoupled_with_nota and decoupled_with_nota_shuffled: the same, followed by NOTA; one per distractor.
+
+    A shuffled variant never has the order of the variant that it shuffles. In the paper it may, which asks the same
+    prompt twice.
+
+    A source option with the same words as `nota_text` gets the identity NOTA, so that both are the same answer. If it
+    is the right option, a variant may print NOTA twice, and both are right. With the usual wordings of NOTA, the option
+    `skip_option_references` skips such questions.
+
+    Args:
+        question: A question with 2 to 26 options.
+        seed: Seed of the reorderings.
+        nota_text: Text of NOTA.
+
+    Returns:
+        The variants, numbered from 0 by `ordinal`. The first one is the original.
+
+    Example:
+        >>> question = Question("q1", "What is frozen water?", ("Steam", "Ice", "Fog"), 1)
+        >>> variants = divergent(question)
+        >>> len(variants)
+        14
+        >>> [variants[2].choices, variants[6].choices, variants[10].choices]
+        [('None of the above', 'Ice', 'Fog'), ('Steam', 'Ice'), ('Steam', 'Ice', 'None of the above')]
+
+    Source: CoRA, section 5; 26 variants for five options.
+    """
+    nota: Option = (NOTA, nota_text)
+    options = source_options(question, nota_text)
+    right = options[question.answer][0]
+    distractors = [position for position in range(len(options)) if position != question.answer]
+    with_nota = [[nota if p == d else option for p, option in enumerate(options)] for d in distractors]
+    decoupled = [[options[p] for p in sorted((question.answer, d))] for d in distractors]
+    arrangements = {
+        ORIGINAL: [options],
+        WITH_NOTA: with_nota,
+        DECOUPLED: decoupled,
+        f"{DECOUPLED}_{WITH_NOTA}": [[*pair, nota] for pair in decoupled],
+    }
+    altered: list[Altered] = []
+    for kind, members in arrangements.items():
+        altered += [letters(kind, member, right) for member in members]
+        for member in members:
+            order = reordering(member, seed, question.id, NAME, shuffled(kind), len(altered))
+            altered.append(letters(shuffled(kind), order, right))
+    return variants_of(question, altered)
+
+
+def _expand(question: Question, setting: Setting) -> list[Variant]:
+    return divergent(question, seed=setting.options.seed, nota_text=setting.options.nota_text)
+
+
+DIVERGENT = Probe(
+    name=NAME,
+    study="CoRA",
+    summary="each question with its options reordered, removed or replaced by “None of the above” (CoRA)",
+    expand=_expand,
+    formats={"generate": LETTER.name, "loglikelihood": LETTER.name},
+    kinds={
+        ORIGINAL: KINDS[ORIGINAL],
+        shuffled(ORIGINAL): KINDS[shuffled(ORIGINAL)],
+        WITH_NOTA: "“None of the above” replaces one of the wrong options, in its place.",
+        shuffled(WITH_NOTA): f"The options of {WITH_NOTA} in another order.",
+        DECOUPLED: "Only the right option and one wrong option, in their original order.",
+        shuffled(DECOUPLED): f"The options of {DECOUPLED} in another order.",
+        f"{DECOUPLED}_{WITH_NOTA}": "Only the right option and one wrong option, followed by “None of the above”.",
+        shuffled(f"{DECOUPLED}_{WITH_NOTA}"): f"The options of {DECOUPLED}_{WITH_NOTA} in another order.",
+    },
+    # docs/cost.md: SmolLM2-135M got 74 to 97% of each shuffled kind wrong, and at most 4% of each other kind. Among
+    # similar kinds, those with as many options as the original come first, because four larger models got these wrong
+    # 1.4 to 1.9 times as often (from CoRA, tables 1 and 5).
+    hardest_first=(
+        *(shuffled(ORIGINAL), shuffled(WITH_NOTA), shuffled(DECOUPLED), shuffled(f"{DECOUPLED}_{WITH_NOTA}")),
+        *(WITH_NOTA, DECOUPLED, f"{DECOUPLED}_{WITH_NOTA}"),
+    ),
+    charts=("changes", "bmca_curve", "by_kind", "accuracy_ranges", "heat_maps"),
+    tables=("by_category", "same_size", "resampled", "with_references"),
+)

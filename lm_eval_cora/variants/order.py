@@ -1,0 +1,122 @@
+"""The order probe of SCORE (section 3.2): questions with the right option at each position."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import permutations
+
+from lm_eval_cora.answers.formats import BEST_ANSWER, LETTER
+from lm_eval_cora.errors import UserError
+from lm_eval_cora.questions.options import Orders
+from lm_eval_cora.questions.question import LETTERS, Question
+from lm_eval_cora.variants.probe import Probe, Setting
+from lm_eval_cora.variants.template import Template
+from lm_eval_cora.variants.variant import Altered, Variant, variants_of
+
+NAME = "order"
+
+MOST_OPTIONS_FOR_ALL = 5
+"""Maximum number of options with `orders: all`. Five options have 120 orders, six have 720."""
+
+
+def answer_at(position: int) -> str:
+    """Return the kind of a variant with the right option at a position.
+
+    Example:
+        >>> answer_at(2)
+        'answer_at_C'
+    """
+    return f"answer_at_{LETTERS[position]}"
+
+
+POSITIONS = tuple(map(answer_at, range(len(LETTERS))))
+"""The kinds of this probe, by position of the right option."""
+
+
+def order(question: Question, *, orders: Orders = "swap", template: Template | None = None) -> list[Variant]:
+    """Ask a question with its options in several orders. The variant with the question's own order is the original.
+
+    Args:
+        question: A question with A options.
+        orders: `swap`: the right option swaps places with the option at each position; A variants in the order of the
+            positions. `cyclic`: the A rotations (CircularEval), starting with the question's own order. `all`: the A!
+            permutations, starting with the question's own order.
+        template: The template of the prompt. None asks for a letter, for the loglikelihood form.
+
+    Returns:
+        The variants. Their kinds name the position of the right option.
+
+    Raises:
+        UserError: If `orders` is `all` and the question has more than five options.
+
+    Example:
+        >>> question = Question("q1", "What is frozen water?", ("Steam", "Ice", "Fog"), 1)
+        >>> [(variant.kind, variant.choices) for variant in order(question) if not variant.original]
+        [('answer_at_A', ('Ice', 'Steam', 'Fog')), ('answer_at_C', ('Steam', 'Fog', 'Ice'))]
+        >>> [variant.choices[0] for variant in order(question, orders="cyclic")]
+        ['Steam', 'Ice', 'Fog']
+
+    Source: SCORE, section 3.2 (choice order robustness). The harness' own task repeats a question with fewer than ten
+    options unchanged, for the letters that it does not have, and never puts the right answer of five options at E.
+    """
+    ask = LETTER if template is None else BEST_ANSWER
+    return variants_of(
+        question,
+        (
+            Altered(
+                answer_at(places.index(question.answer)),
+                [(question.identities[place], question.choices[place]) for place in places],
+                question.answer,
+                ask.name,
+                original=places == tuple(range(len(places))),
+                template=template,
+            )
+            for places in _arrangements(question, orders)
+        ),
+    )
+
+
+def _arrangements(question: Question, orders: Orders) -> Sequence[tuple[int, ...]]:
+    """Return the orders, as the source option at each position."""
+    count = len(question.choices)
+    source = tuple(range(count))
+    if orders == "cyclic":
+        return [source[start:] + source[:start] for start in source]
+    if orders == "all":
+        if count > MOST_OPTIONS_FOR_ALL:
+            raise UserError(
+                f"question {question.id!r} has {count} options, but 'orders: all' expects at most "
+                f"{MOST_OPTIONS_FOR_ALL} (120 orders). Set the option 'orders' to swap or cyclic."
+            )
+        return list(permutations(source))
+    return [_swapped(source, question.answer, position) for position in source]
+
+
+def _swapped(places: tuple[int, ...], one: int, other: int) -> tuple[int, ...]:
+    change = {one: other, other: one}
+    return tuple(change.get(place, place) for place in places)
+
+
+def _expand(question: Question, setting: Setting) -> list[Variant]:
+    template = setting.templates.fixed if setting.form == "generate" else None
+    return order(question, orders=setting.options.orders, template=template)
+
+
+ORDER = Probe(
+    name=NAME,
+    study="SCORE",
+    summary="each question with the right option moved to each position (SCORE)",
+    expand=_expand,
+    formats={"generate": BEST_ANSWER.name, "loglikelihood": LETTER.name},
+    kinds={
+        answer_at(position): f"The right option has the letter {LETTERS[position]}." for position in range(len(LETTERS))
+    },
+    options=("orders", "templates"),
+    one="position of the right option",
+    several="positions of the right option",
+    note="If not all questions have a position, its accuracy is adjusted for the difficulty of those that do.",
+    by_position=True,
+    in_aggregate=True,
+    charts=("letter_bias", "picks_by_letter", "changes", "accuracy_ranges", "by_kind", "heat_maps"),
+    tables=("letter_priors", "by_category", "with_references"),
+)

@@ -1,0 +1,125 @@
+"""The probe of the REVAS study (sections 3 and 4; MCQA+, sections 2 and 3), with all variants for its tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lm_eval_cora.answers import formats
+from lm_eval_cora.questions.question import NOTA, Question
+from lm_eval_cora.variants.alterations import (
+    COUNTS,
+    KINDS,
+    NOTA_ANSWER,
+    ORIGINAL,
+    REPLACED,
+    SELECT_ALL,
+    TRUE_OR_FALSE_RIGHT,
+    filler_options,
+    fillers,
+    in_orders,
+    letters,
+    nota_as_answer,
+    once_each,
+    resized,
+    shuffled,
+    source_options,
+    true_or_false,
+    with_options,
+)
+from lm_eval_cora.variants.probe import Probe, Setting
+from lm_eval_cora.variants.variant import Altered, Variant, variants_of
+
+NAME = "revas"
+
+_NOTA_ORDERS = 4
+
+
+def revas(
+    question: Question, *, seed: int = 0, nota_text: str = "None of the above", select_all: bool = True
+) -> list[Variant]:
+    """Make the variants of a question for the REVAS study: 45 for four options.
+
+    The kinds, in this order, for A options:
+
+    - original and shuffled: A orders in total.
+    - options_n and options_n_shuffled for n = 2, 3, 6, 8 and 10, without the question's own number: distractors are
+      removed at random once, or fillers are added at the end, and the result is printed in n orders. The first order is
+      the question's own.
+    - nota_answer and nota_answer_shuffled: the right option is removed and NOTA, which is then right, is added, in
+      min(4, A!) orders. The first order has NOTA at the end.
+    - true_or_false_right and true_or_false_wrong: for each option, whether it is right.
+    - select_all.
+    - replaced: for each distractor, the original with a filler in its place.
+
+    Equal distractors count as one option, so there are fewer orders and only one true-or-false question for them, and
+    they are replaced together.
+
+    Args:
+        question: A question with 2 to 26 options.
+        seed: Seed of the orders, removed distractors and fillers.
+        nota_text: Text of NOTA.
+        select_all: Whether to ask for all right letters. The loglikelihood form cannot ask for them.
+
+    Returns:
+        The variants, numbered from 0 by `ordinal`. The first one is the original.
+
+    Example:
+        >>> variants = revas(Question("q1", "What is frozen water?", ("Steam", "Ice", "Fog", "Dew"), 1))
+        >>> from collections import Counter
+        >>> len(variants), Counter(variant.ask for variant in variants)
+        (45, Counter({'letter': 40, 'yes_no': 4, 'select_all': 1}))
+
+    Source: REVAS, sections 3.3, 3.4 and 4. Its 37 variants are 33 orders and four true-or-false questions. It does not
+    count the variants with NOTA, select_all and replaced.
+    """
+    return variants_of(question, _altered(question, seed, nota_text, select_all))
+
+
+def _altered(question: Question, seed: int, nota_text: str, select_all: bool) -> Iterator[Altered]:
+    options = source_options(question, nota_text)
+    right = options[question.answer][0]
+    words = fillers(max(*COUNTS, len(options)), (question.stem, nota_text, *question.choices), seed, question.id)
+    key = (seed, question.id, NAME)
+
+    arrangements = {ORIGINAL: options, **resized(options, question.answer, words, *key)}
+    for kind, arrangement in arrangements.items():
+        yield from in_orders(kind, arrangement, right, len(arrangement), *key)
+    with_nota = nota_as_answer(options, question.answer, nota_text)
+    yield from in_orders(NOTA_ANSWER, with_nota, NOTA, _NOTA_ORDERS, *key)
+    yield from true_or_false(options, right)
+    if select_all:
+        yield Altered(SELECT_ALL, options, right, formats.SELECT_ALL.name)
+    in_place = filler_options(words)
+    for distractor, _ in once_each(options):
+        if distractor != right:
+            replaced = [in_place[p] if option[0] == distractor else option for p, option in enumerate(options)]
+            yield letters(REPLACED, replaced, right)
+
+
+_IN_ORDERS = (*map(with_options, COUNTS), NOTA_ANSWER)
+
+
+def _expand(question: Question, setting: Setting) -> list[Variant]:
+    return revas(
+        question,
+        seed=setting.options.seed,
+        nota_text=setting.options.nota_text,
+        select_all=setting.form == "generate",
+    )
+
+
+REVAS = Probe(
+    name=NAME,
+    study="REVAS",
+    summary="each question reordered, with more or fewer options, with “None of the above” as the right answer, as "
+    "true-or-false questions and as a select-all question (REVAS and MCQA+)",
+    expand=_expand,
+    formats={"generate": formats.LETTER.name, "loglikelihood": formats.LETTER.name},
+    kinds={
+        **KINDS,
+        **{shuffled(kind): f"The options of {kind} in another order." for kind in _IN_ORDERS},
+    },
+    hardest_first=(TRUE_OR_FALSE_RIGHT, NOTA_ANSWER, shuffled(ORIGINAL)),
+    leads=("acc_h@original", "acc"),
+    tables=("study_tables", "by_category", "with_references"),
+)

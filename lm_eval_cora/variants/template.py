@@ -1,0 +1,198 @@
+"""Prompt templates for the probes that vary the wording of the prompt or keep one wording for all variants."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from string import Formatter
+from typing import Any, NamedTuple
+
+from jinja2 import StrictUndefined
+from jinja2 import Template as JinjaTemplate
+from jinja2 import TemplateError as JinjaError
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from lm_eval_cora.errors import UserError
+from lm_eval_cora.questions.question import LETTERS, is_encodable, lettered, shorten
+
+_OPTION = "\n{letter}. {option}"
+_FIELDS = {"question", "options", "letters", "category"}
+_OPTION_FIELDS = {"letter", "option"}
+_KEYS = {"name", "prompt", "options_format", "fixed"}
+
+
+_SANDBOX = ImmutableSandboxedEnvironment(undefined=StrictUndefined)
+
+
+@dataclass(frozen=True)
+class Template:
+    """One wording of the prompt.
+
+    Attributes:
+        name: Name of the template. The prompts probe uses it as the kind of the variant.
+        prompt: Text with {question} and, as needed, {options}, {letters} ("A, B or C") and {category}.
+        options_format: Format of each option, with {letter} and {option}. Options are joined without a separator.
+    """
+
+    name: str
+    prompt: str
+    options_format: str = _OPTION
+
+    def render(self, stem: str, choices: Sequence[str], category: str = "") -> str:
+        r"""Render the prompt for a question."""
+        letters = LETTERS[: len(choices)]
+        return self.prompt.format(
+            question=stem,
+            options="".join(
+                self.options_format.format(letter=letter, option=choice) for letter, choice in lettered(choices)
+            ),
+            letters=" or ".join(filter(None, (", ".join(letters[:-1]), letters[-1:]))),
+            category=category,
+        )
+
+    def __str__(self) -> str:
+        """Return the name, which replaces the template in the samples file."""
+        return self.name
+
+
+@dataclass(frozen=True)
+class OwnPrompt(Template):
+    """The user's prompt for all variants, as a Jinja template.
+
+    Its variables are `question`, `options` (pairs of letter and text), `letters`, `category` and `ask`. White space
+    around the rendered text is removed.
+
+    Attributes:
+        ask: Name of the answer format. `yes_no` prints one option; `select_all` asks for all right letters.
+    """
+
+    ask: str = "letter"
+
+    def render(self, stem: str, choices: Sequence[str], category: str = "") -> str:
+        r"""Render the prompt for a question."""
+        letters = LETTERS[: len(choices)]
+        values = {"question": stem, "options": list(lettered(choices)), "letters": letters, "category": category}
+        return _compiled(self.prompt).render(values, ask=self.ask).strip()
+
+
+@cache
+def _compiled(text: str) -> JinjaTemplate:
+    return _SANDBOX.from_string(text)
+
+
+def check_own_prompt(text: str, examples: Mapping[str, tuple[str, Sequence[str]]]) -> None:
+    """Check the user's prompt with a question for each answer format."""
+    for ask, (stem, choices) in examples.items():
+        try:
+            rendered, *others = (
+                OwnPrompt("own", text, ask=other).render(stem, choices) for other in {ask: 1, **examples}
+            )
+        except (JinjaError, TypeError, ValueError, ArithmeticError, LookupError) as error:
+            raise UserError(
+                f"{str(error).rstrip('.')}. The variables are question, options, letters, category and ask"
+            ) from None
+        if missing := [part for part in (stem, *choices) if part.strip() not in rendered]:
+            raise UserError(f"expected the question and each option in the prompt, {shorten(missing[0])!r} is missing")
+        if rendered in others:
+            listed = ", ".join(repr(name) for name in examples)
+            raise UserError(
+                f"expected other words if the variable `ask` is {ask!r}. It is one of {listed} in this task, as in "
+                "{% if ask == 'yes_no' %}...{% endif %}"
+            )
+
+
+class Templates(NamedTuple):
+    """The templates of a benchmark, and the fixed one, which the order and sampling probes use."""
+
+    all: tuple[Template, ...]
+    fixed: Template
+
+
+def make_templates(entries: object, *, has_options: bool) -> Templates:
+    """Check templates, and name those without a name."""
+    if not isinstance(entries, list) or not entries:
+        raise UserError(f"expected a list of templates, got {shorten(repr(entries))}")
+    templates, fixed = [], []
+    for number, entry in enumerate(entries, 1):
+        try:
+            template = _make(entry, number, has_options)
+        except (TypeError, ValueError) as error:
+            raise UserError(f"template {number}: {error}") from None
+        templates.append(template)
+        if entry.get("fixed"):
+            fixed.append(template)
+    names = [template.name for template in templates]
+    if len(set(names)) < len(names):
+        raise UserError(f"two templates have the same name: {', '.join(names)}")
+    if len(fixed) > 1:
+        raise UserError(f"expected at most one template with 'fixed': true, got {len(fixed)}")
+    return Templates(tuple(templates), (fixed or templates)[0])
+
+
+def _make(entry: Any, number: int, has_options: bool) -> Template:
+    if not isinstance(entry, Mapping) or not isinstance(entry.get("prompt"), str):
+        raise ValueError(f"expected an object with a string 'prompt', got {shorten(repr(entry))}")
+    if unknown := sorted(map(str, entry.keys() - _KEYS)):
+        raise ValueError(f"unknown key {unknown[0]!r}; expected {', '.join(sorted(_KEYS))}")
+    prompt, option = entry["prompt"], entry.get("options_format", _OPTION)
+    name = entry.get("name", f"{number}_{place_of_question(prompt)}")
+    if not isinstance(name, str) or not name.strip() or not isinstance(option, str):
+        raise ValueError(
+            "expected a non-empty string 'name' and a string 'options_format', got "
+            f"{shorten(repr(name))} and {shorten(repr(option))}"
+        )
+    if not all(map(is_encodable, (prompt, option, name))):
+        raise ValueError("text that is not valid Unicode")
+    fields = _fields(prompt, _FIELDS)
+    needed = ["question", "options"] if has_options else ["question"]
+    for field in ("question", "options"):
+        if fields.count(field) != needed.count(field):
+            raise ValueError(f"expected {{{field}}} {needed.count(field)} times, it stands there {fields.count(field)}")
+    if has_options and sorted(_fields(option, _OPTION_FIELDS)) != sorted(_OPTION_FIELDS):
+        raise ValueError(f"'options_format': expected {{letter}} and {{option}} once each, got {shorten(repr(option))}")
+    return Template(name.strip(), prompt, option)
+
+
+def _fields(text: str, allowed: set[str]) -> list[str]:
+    """Return the names of the fields of a template.
+
+    Only bare names are allowed, because Python would look up the attribute in `{question.__class__}`.
+    """
+    fields = []
+    names = ", ".join(f"{{{name}}}" for name in sorted(allowed))
+    try:
+        parts = list(Formatter().parse(text))
+    except ValueError as error:
+        raise ValueError(f"{error}; expected {names}. Double all other braces.") from None
+    for _, field, form, conversion in parts:
+        if field is None:
+            continue
+        if field not in allowed or form or conversion:
+            written = field + (f"!{conversion}" if conversion else "") + (f":{form}" if form else "")
+            raise ValueError(f"unknown field {{{written}}}; expected {names}. Double all other braces.")
+        fields.append(field)
+    return fields
+
+
+def place_of_question(prompt: str) -> str:
+    """Return a readable name for a prompt: where the question is, and whether it asks to think step by step."""
+    before, _, after = prompt.partition("{question}")
+    after = after.replace("{options}", "")
+    place = "middle" if before.strip() and after.strip() else "first" if after.strip() else "last"
+    # One or two words before the question are a label, not an instruction.
+    if place == "middle" and len(before.split()) <= 2:
+        place = "first"
+    return f"question_{place}" + "_step_by_step" * ("step by step" in prompt.lower().replace("-", " "))
+
+
+@cache
+def own_templates() -> Templates:
+    """Return our own ten templates, for benchmarks without templates in SCORE.
+
+    The question comes first, in the middle or last.
+    """
+    text = (files("lm_eval_cora.variants") / "templates" / "ten.json").read_text(encoding="utf-8")
+    return make_templates(json.loads(text), has_options=True)

@@ -1,0 +1,306 @@
+from __future__ import annotations
+
+from fractions import Fraction
+from time import process_time
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from lm_eval_cora.answers.notation import canonical, same_number, same_words
+
+
+@pytest.mark.parametrize(
+    ("written", "text"),
+    [
+        ("5", "5"),
+        (" 5 ", "5"),
+        ("5.", "5"),
+        ("$5$", "5"),
+        ("$5$.", "5"),
+        ("$$5$$", "5"),
+        (r"\$5", "5"),
+        (r"50\%", "50%"),
+        (r"50 \%", "50%"),
+        (r"\dfrac{1}{2}", r"\frac{1}{2}"),
+        (r"\tfrac12", r"\frac12"),
+        (r"\cfrac{1}{2}", r"\frac{1}{2}"),
+        (r"\displaystyle\frac{1}{2}", r"\frac{1}{2}"),
+        (r"\left( 3,\, \dfrac{1}{2} \right)", r"(3,\frac{1}{2})"),
+        (r"\left[0,1\right)", "[0,1)"),
+        (r"10,\!000", "10000"),
+        ("10{,}000", "10000"),
+        ("1,000", "1000"),
+        ("-1,234,567.5", "-1234567.5"),
+        ("(1,000)", "(1,000)"),
+        ("100, 200", "100, 200"),
+        ("1 , 2", "1,2"),
+        (r"3 \text{ or } 5", "3,5"),
+        ("3 and -5", "3,-5"),
+        ("x ** 2", "x^2"),
+        ("x\n+  1", "x+1"),
+        ("x~+~1", "x+1"),
+        (r"x \quad + \qquad 1", "x+1"),
+        ("−5", "-5"),
+        # Notation with meaning is kept.
+        ("2 1/2", "2 1/2"),
+        (r"\text{no solution}", r"\text{no solution}"),
+        (r"a\\b", r"a\\b"),
+        (r"\begin{pmatrix} 1 \\ 2 \end{pmatrix}", r"\begin{pmatrix}1 \\ 2 \end{pmatrix}"),
+        (r"x \le 2", r"x \le 2"),
+        (r"a \leftarrow b", r"a \leftarrow b"),
+        (r"\limits_a", "_a"),
+        ("-.5", "-.5"),
+        ("(A)", "(A)"),
+        ("Evelyn", "Evelyn"),
+        # Empty answers.
+        ("", ""),
+        (" ", ""),
+        ("$.$", ""),
+        (r"\,", ""),
+        ("...", ""),
+    ],
+)
+def test_notation_without_meaning_is_removed(written: str, text: str) -> None:
+    assert canonical(written) == text
+
+
+PARTS = [r"\left", r"\right", r"\dfrac", r"\frac", r"\,", r"\!", r"\ ", r"\quad", r"\%", r"\$", r"\\", r"\text", r"\{"]
+SOME_TEXT = st.one_of(
+    st.text(alphabet=st.characters(), max_size=50),
+    st.lists(st.sampled_from([*PARTS, *"{},.;:~$%*!−- \n()^_x12/"]), max_size=12).map("".join),
+)
+
+
+WHOLE = [
+    r"\left(",
+    r"\right)",
+    r"\left\{",
+    r"\dfrac{1}{2}",
+    r"\tfrac12",
+    r"\,",
+    r"\!",
+    r"\ ",
+    r"\quad ",
+    r"\%",
+    r"\$",
+    "{,}",
+    "**",
+]
+"""Parts of LaTeX that adjacent text cannot turn into another command."""
+
+
+@given(st.lists(st.sampled_from([*WHOLE, *".,;:~$ \n()+-−=<^_x12/", "text", "é"]), max_size=12).map("".join))
+def test_canonical_notation_is_idempotent(written: str) -> None:
+    assert canonical(canonical(written)) == canonical(written)
+
+
+@pytest.mark.parametrize("written", [r"5\\%", "10{ , }000", "10{, }000", "x * * 2", "x \\\n+ 1", r"1\~2"])
+def test_a_removal_does_not_create_text_that_would_be_removed(written: str) -> None:
+    assert canonical(canonical(written)) == canonical(written)
+
+
+@given(SOME_TEXT, SOME_TEXT)
+def test_any_texts_can_be_compared_in_both_directions(one: str, other: str) -> None:
+    one, other = canonical(one), canonical(other)
+    for same in (same_number, same_words):
+        assert same(one, other) in (True, False, None)
+        assert same(one, other) is same(other, one)
+    assert same_words(one, one) in (True, None)
+    assert same_number(one, one) in (True, None)
+
+
+@pytest.mark.parametrize(
+    "unit", ["1", "9,", ",000", "x", "a ", " ", "~", "{", "$", "\\", r"\left", r"\text{a}", ". ", "١"]
+)
+def test_a_hundred_thousand_characters_are_compared_in_linear_time(unit: str) -> None:
+    start = process_time()
+    text = canonical(unit * (100_000 // len(unit)))
+    for other in (text, "1", "one"):
+        assert same_number(text, other) in (True, False, None)
+        assert same_words(text, other) in (True, False, None)
+    assert process_time() - start < 5
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "9" * 4_301,
+        "0." + "1" * 4_301,
+        r"\frac{%s}{7}" % ("1" * 5_000),
+        r"0.\overline{%s}" % ("3" * 5_000),
+        "1_{%s}" % ("9" * 5_000),
+        "%s_7" % ("1" * 5_000),
+    ],
+)
+def test_more_digits_than_python_reads_do_not_raise(text: str) -> None:
+    # int() refuses more than 4,300.
+    assert same_number(text, "2") in (False, None)
+    assert same_number("2", text) in (False, None)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("5", "5.0"),
+        ("5", "5."),
+        ("5", "+5"),
+        ("5", "05"),
+        ("0", "-0"),
+        ("0.5", ".5"),
+        ("-0.5", "-.5"),
+        ("2 1/2", "2.5"),
+        (r"2\frac{1}{2}", "2.5"),
+        (r"-2\frac12", "-2.5"),
+        (r"\frac{1}{2}", "0.5"),
+        (r"\frac{2}{4}", r"\frac{1}{2}"),
+        (r"\frac12", "1/2"),
+        (r"-\frac{1}{2}", r"\frac{-1}{2}"),
+        (r"\frac{6}{3}", "2"),
+        # Six places.
+        (r"\frac{1}{3}", "0.333333"),
+        (r"\frac{2}{3}", "0.6666667"),
+        ("3.1415927", "3.141593"),
+        # Repeating: 0.1666... = 1/10 + 6/90.
+        (r"0.\overline{3}", r"\frac{1}{3}"),
+        (r"0.1\overline{6}", r"\frac{1}{6}"),
+        (r"0.\overline{9}", "1"),
+        (r"-1.\overline{27}", "-14/11"),
+        (r".\overline{3}", "1/3"),
+        # 1202 in base 3 is 27 + 18 + 2 = 47.
+        ("1202_3", "1202_{3}"),
+        ("1202_3", "1202"),
+        ("1202_3", "47_{10}"),
+        ("101_2", "5_{10}"),
+        ("10_{11}", "11_{10}"),
+    ],
+)
+def test_equal_numbers(one: str, other: str) -> None:
+    assert same_number(one, other) is True
+    assert same_number(other, one) is True
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("5", "6"),
+        ("5", "-5"),
+        ("2 1/2", "1"),
+        ("12 1/2", "1 21/2"),
+        ("0.5", "0.51"),
+        (r"\frac{1}{3}", "0.33"),
+        (r"\frac{1}{3}", "0.3333"),
+        (r"\frac{1}{1000000}", r"\frac{1}{1000001}"),
+        ("1000000", "1000001"),
+        ("0.333333", "0.333334"),
+        (r"0.\overline{3}", "0.3"),
+        (r"0.\overline{12}", r"0.1\overline{2}"),
+        ("1202_3", "1202_4"),
+        ("1202_3", "47"),
+        ("12_2", "12_3"),  # no 2 in base 2
+        ("12_{1}", "12_{37}"),  # no such bases
+    ],
+)
+def test_other_numbers(one: str, other: str) -> None:
+    assert same_number(one, other) is False
+    assert same_number(other, one) is False
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "x", "5x", "1,00", "1,0000", "1.2.3", "--5", "1e3", r"\frac{1}{0}", "1/0", r"\frac{x}{2}", r"\sqrt{4}"),
+        *("5%", "2 1/0", r"2\frac{-1}{2}", "1_000", "0x10", "inf", "nan", "½", "²", "(5)", "[5]", "5,6", r"5\text{cm}"),
+    ],
+)
+def test_what_is_no_plain_number(text: str) -> None:
+    assert same_number(text, "5") is None
+    assert same_number("5", text) is None
+
+
+def test_numbers_after_a_comma_and_a_space_are_a_list() -> None:
+    # "100,200" is one number; "100, 200" and "200, 100" are the same two.
+    assert same_number(canonical("100,200"), canonical("100200")) is True
+    assert same_number(canonical("100, 200"), canonical("200, 100")) is None
+
+
+@given(st.integers(-(10**9), 10**9), st.integers(1, 10**6))
+def test_fractions_are_equal_if_their_values_are(over: int, under: int) -> None:
+    value = Fraction(over, under)
+    written = rf"\frac{{{over}}}{{{under}}}"
+    assert same_number(written, f"{value.numerator}/{value.denominator}") is True
+    assert same_number(written, rf"\frac{{{over + 1}}}{{{under}}}") is False
+    assert same_number(written, str(over)) is (value == over)
+
+
+@given(st.integers(-(10**12), 10**12), st.integers(-(10**12), 10**12), st.integers(0, 6))
+def test_decimals_of_six_places_are_equal_if_their_values_are(one: int, other: int, places: int) -> None:
+    def decimal(number: int) -> str:
+        digits = str(abs(number)).rjust(places + 1, "0")
+        return "-" * (number < 0) + (f"{digits[:-places]}.{digits[-places:]}" if places else digits)
+
+    shift = 10**places
+    assert same_number(decimal(one), decimal(other)) is (one == other)
+    assert same_number(decimal(one), f"{one}/{shift}") is True
+    assert same_number(decimal(one), f"{one + 1}/{shift}") is False
+    assert same_number(canonical(f"{one:,}"), str(one)) is True
+
+
+@given(st.integers(0, 10**6), st.integers(2, 9), st.integers(2, 9))
+def test_numbers_in_two_bases_are_equal_if_their_values_are(number: int, one: int, other: int) -> None:
+    def digits(value: int, base: int) -> str:
+        return (digits(value // base, base) if value >= base else "") + str(value % base)
+
+    assert same_number(f"{digits(number, one)}_{one}", f"{digits(number, other)}_{{{other}}}") is True
+    assert same_number(f"{digits(number, one)}_{one}", f"{digits(number + 1, other)}_{other}") is False
+
+
+@given(
+    st.text("0123456789", max_size=3), st.text("0123456789", max_size=4), st.text("0123456789", min_size=1, max_size=4)
+)
+def test_a_repeating_decimal_equals_its_fraction(whole: str, before: str, period: str) -> None:
+    # Twenty periods are enough: further digits do not change the rounded value.
+    text = whole + "." + before + period * 20
+    value = Fraction(text if text[0] != "." else "0" + text)
+    assert same_number(rf"{whole}.{before}\overline{{{period}}}", f"{float(value):.9f}") in (True, False)
+    exact = Fraction(
+        int(whole + before + period or 0) - int(whole + before or 0), 10 ** len(before) * (10 ** len(period) - 1)
+    )
+    written = f"{exact.numerator}/{exact.denominator}"
+    assert same_number(rf"{whole}.{before}\overline{{{period}}}", written) is True
+    assume(exact.numerator)
+    assert same_number(rf"{whole}.{before}\overline{{{period}}}", "-" + written) is False
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("east", "east", True),
+        ("East", "east", True),
+        (r"\text{east}", "east", True),
+        (r"\text{East}", r"\textbf{east}", True),
+        (r"\text{ east }", "east", True),
+        (r"\mbox{no solution}", "No solution", True),
+        (r"\text{no}\text{ solution}", "no solution", True),
+        (r"\text{I}", r"\mathrm{i}", True),
+        ("Straße", "STRASSE", True),
+        ("восток", "Восток", True),
+        ("East", "seat", False),
+        (r"\text{dog}", r"\text{god}", False),
+        (r"\text{no}", r"\text{on}", False),
+        (r"\text{Evelyn}", r"\text{Angela}", False),
+        ("no solution", "nosolution", False),
+        # Not certainly words: a product of letters, a number, an expression.
+        ("abc", "acb", None),
+        ("east", "5", None),
+        ("east", "x+1", None),
+        ("east", "", None),
+        (r"\text{5 cm}", "east", None),
+        (r"5\text{ inches}", "inches", None),
+        (r"\alpha", "alpha", None),
+        ("east1", "east", None),
+    ],
+)
+def test_words(one: str, other: str, same: bool | None) -> None:
+    assert same_words(canonical(one), canonical(other)) is same
+    assert same_words(canonical(other), canonical(one)) is same

@@ -1,0 +1,190 @@
+"""Verdicts: each outcome, each direction, several tasks, a baseline, and the number of questions that would decide."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import comb, isnan, nan
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lm_eval_cora.decide.requirements import policy_of
+from lm_eval_cora.decide.sample_size import Contrast, Level, questions_needed
+from lm_eval_cora.decide.verdicts import Verdict, decide, overall, remarks, verdicts_of
+from lm_eval_cora.errors import UserError
+from lm_eval_cora.metrics.estimate import share_of
+from lm_eval_cora.metrics.intervals import clopper_pearson
+from lm_eval_cora.metrics.paired import difference
+from lm_eval_cora.report.run import Run
+from lm_eval_cora.report.runs import read_runs
+from tests.support.answers_files import answers, write_answers
+from tests.support.by_hand import Answers, run_by_hand, runs_by_hand
+from tests.support.messages import tells
+
+GOOD: Answers = {"original": "1111111100" * 10, "x": "1111110100" * 10}
+WORSE: Answers = {"original": "1111111000" * 10, "x": "1110010100" * 10}
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Run]:
+    return runs_by_hand(tmp_path_factory.mktemp("runs"), {"good": GOOD, "worse": WORSE})
+
+
+def verdict_on(run: Run, requirement: str) -> Verdict:
+    (verdict,) = verdicts_of([run], [], policy_of([requirement], []))
+    return verdict
+
+
+def test_the_ends_of_the_interval_decide() -> None:
+    assert decide(0.45, 0.6, 0.45) == "pass"
+    assert decide(0.3, 0.45, 0.45) == "undecided"
+    assert decide(0.3, 0.4499, 0.45) == "fail"
+    assert decide(nan, nan, 0.45) == "undecided"
+
+
+@pytest.mark.parametrize("requirement", ["acc<=5", "cora>=30", "mcqa>=-0.1"])
+def test_a_bound_outside_the_range_of_the_metric_is_refused(runs: list[Run], requirement: str) -> None:
+    with pytest.raises(UserError, match="expected a bound from 0 to 1, the range of the metric"):
+        verdict_on(runs[0], requirement)
+
+
+# mcqa is 0.8 of 100 questions: Clopper and Pearson's interval is from 0.708 to 0.873, Wilson's inside of it.
+@pytest.mark.parametrize(
+    ("requirement", "outcome"),
+    [
+        *(("mcqa>=0.70", "pass"), ("mcqa>=0.72", "undecided"), ("mcqa>=0.86", "undecided"), ("mcqa>=0.88", "fail")),
+        *(("mcqa<=0.88", "pass"), ("mcqa<=0.86", "undecided"), ("mcqa<=0.72", "undecided"), ("mcqa<=0.70", "fail")),
+    ],
+)
+def test_outcomes_by_the_interval(requirement: str, outcome: str, runs: list[Run]) -> None:
+    found = verdict_on(runs[0], requirement)
+    assert found.outcome == outcome
+    assert (found.low, found.high) == pytest.approx(clopper_pearson(80, 100))
+    assert (found.value, found.questions, found.task, found.metric) == (0.8, 100, "answers", "mcqa")
+    assert (found.needed is not None) == (outcome == "undecided")
+
+
+def test_the_intervals_contain_those_of_the_report(runs: list[Run]) -> None:
+    for name in ("cora", "ci", "bmca@1.0", "acc", "acc_min"):
+        found, (low, high) = verdict_on(runs[0], f"{name}>=0.5"), runs[0].estimates[name].interval
+        assert low - 0.01 <= found.low <= low + 1e-9
+        assert high - 1e-9 <= found.high <= high + 0.01
+
+
+def test_the_number_of_questions_that_would_decide(runs: list[Run]) -> None:
+    found = verdict_on(runs[0], "mcqa>=0.75")
+    assert found.needed == 574
+    assert tells(found.reason, "0.8000 with the 95% interval 0.7082 to 0.8733", "574 questions would decide it", "0.8")
+    assert verdict_on(runs[0], "mcqa>=0.8").needed is None  # the value is the bound
+    assert verdict_on(runs[0], "mcqa>=0.708").needed is None  # decided
+
+
+def test_so_many_questions_decide_with_the_probability_that_is_promised() -> None:
+    # A share of 0.8, and a bound of 0.75.
+    needed = questions_needed(Level(share_of(np.arange(1_000) < 800), 1_000), 0.8, 0.75)
+    assert needed is not None
+    passes = [right for right in range(needed + 1) if clopper_pearson(right, needed)[0] >= 0.75]
+    assert sum(comb(needed, right) * 0.8**right * 0.2 ** (needed - right) for right in passes) == pytest.approx(
+        0.8, abs=0.03
+    )
+
+
+def test_the_overall_outcome(runs: list[Run]) -> None:
+    passed, undecided, failed = (verdict_on(runs[0], text) for text in ("mcqa>=0.5", "mcqa>=0.8", "mcqa>=0.9"))
+    assert overall([passed, passed]) == "pass"
+    assert overall([passed, undecided]) == "undecided"
+    assert overall([undecided, failed, passed]) == "fail"
+
+
+def test_one_question_has_no_interval(tmp_path: Path) -> None:
+    found = verdict_on(run_by_hand(tmp_path, {"original": "1", "x": "1"}), "cora>=0.1")
+    assert (found.outcome, found.needed) == ("undecided", None)
+    assert isnan(found.low)
+    assert found.reason == "1.0000 has no interval"
+
+
+# ---- a baseline
+
+
+def test_losses_within_the_margin(runs: list[Run]) -> None:
+    good, worse = runs
+    change = difference(good.estimates["mcqa"], worse.estimates["mcqa"])
+    # 30 of 100 questions change: 10 are lost in the original, none is gained.
+    assert change.value == pytest.approx(-0.1)
+    for margin, outcome in ((-change.low + 0.001, "pass"), (0.1, "undecided"), (-change.high - 0.001, "fail")):
+        (found,) = verdicts_of([worse], [good], policy_of([], [f"mcqa:{margin}"]))
+        assert found.outcome == outcome
+        assert (found.value, found.low, found.high) == (change.value, change.low, change.high)
+    (found,) = verdicts_of([worse], [good], policy_of([], ["mcqa:0.15"]))
+    contrast = Contrast.of(good.estimates["mcqa"], worse.estimates["mcqa"])
+    assert found.needed == max(101, questions_needed(contrast, -0.1, -0.15))
+    (found,) = verdicts_of([good], [worse], policy_of([], ["mcqa:0"]))
+    assert (found.outcome, found.is_difference) == ("pass", True)
+
+
+def test_a_metric_that_should_be_low(tmp_path: Path) -> None:
+    few, many = (
+        read_runs([write_answers(tmp_path / f"{name}.csv", answers("m", knows, 100))])[0]
+        for name, knows in (("few", 0.95), ("many", 0.2))
+    )
+    assert few.estimates["invalid"].value < many.estimates["invalid"].value
+    (better,) = verdicts_of([few], [many], policy_of([], ["invalid:0.01"]))
+    (worse,) = verdicts_of([many], [few], policy_of([], ["invalid:0.01"]))
+    assert (better.outcome, worse.outcome) == ("pass", "fail")
+
+
+def test_a_run_is_not_worse_than_itself(runs: list[Run]) -> None:
+    (found,) = verdicts_of(runs[:1], runs[:1], policy_of([], ["cora:0.05"]))
+    assert (found.outcome, found.value) == ("pass", 0.0)
+
+
+def test_a_baseline_on_other_questions(runs: list[Run], tmp_path: Path) -> None:
+    short = run_by_hand(tmp_path, {kind: marks[:50] for kind, marks in GOOD.items()})
+    with pytest.raises(UserError) as refused:
+        verdicts_of([runs[0]], [short], policy_of([], ["cora:0.05"]))
+    assert tells(str(refused.value), "cora no worse by 0.05: answers", "cannot be compared", "50 of 100 questions")
+
+
+# ---- what does not exist
+
+
+@pytest.mark.parametrize(
+    ("requirement", "parts"),
+    [
+        ("coora>=0.5", ("coora >= 0.5: answers has no metric 'coora'", "Did you mean 'cora'", "mcqa")),
+        ("answer:cora>=0.5", ("answer:cora >= 0.5: there is no such task", "Did you mean 'answers'")),
+    ],
+)
+def test_names_that_do_not_exist(requirement: str, parts: tuple[str, ...], runs: list[Run]) -> None:
+    with pytest.raises(UserError) as refused:
+        verdicts_of([runs[0]], [], policy_of([requirement], []))
+    assert tells(str(refused.value), *parts)
+
+
+def test_metrics_without_a_better_direction(runs: list[Run], monkeypatch: pytest.MonkeyPatch) -> None:
+    entries = [{key: value for key, value in entry.items() if key != "higher_is_better"} for entry in runs[0].entries]
+    run = replace(runs[0])
+    run.__dict__["entries"] = entries
+    with pytest.raises(UserError, match="neither a high nor a low cora is better"):
+        verdicts_of([run], [runs[1]], policy_of([], ["cora:0.05"]))
+
+
+def test_each_task_of_the_run_has_a_verdict(runs: list[Run]) -> None:
+    one, other = (replace(run, model="m", label=label) for run, label in zip(runs, ("a", "b"), strict=True))
+    found = verdicts_of([one, other], [], policy_of(["mcqa>=0.7", "answers (b):mcqa>=0.9"], []))
+    assert [(each.task, each.outcome) for each in found] == [
+        ("answers (a)", "pass"),
+        ("answers (b)", "undecided"),
+        ("answers (b)", "fail"),
+    ]
+    assert len(verdicts_of([one, other], [], policy_of(["answers:mcqa>=0.7"], []))) == 2  # the name without the data
+
+
+def test_a_benchmark_with_too_few_questions(runs: list[Run]) -> None:
+    found = verdict_on(runs[0], "mcqa>=0.75")
+    assert (found.outcome, found.needed, found.available) == ("undecided", 574, None)
+    assert remarks([found, replace(found, available=574), replace(found, needed=None, available=1)]) == []
+    assert remarks([replace(found, available=573)]) == [
+        "answers: mcqa >= 0.75 needs 574 questions to be decided, but the benchmark has 573"
+    ]

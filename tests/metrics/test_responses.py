@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import pickle
+import random
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from lm_eval_cora.answers.records import Record
+from lm_eval_cora.metrics.responses import INVALID, ResponseTable
+
+
+def record(question_id: object = "q1", ordinal: int = 0, variants: int = 2, picked: int | None = 0) -> Record:
+    kind = "shuffled" if ordinal else "original"
+    return Record(question_id, variants, ordinal, kind, (0, 1), 0, picked=picked, original=kind == "original")  # type: ignore[arg-type]
+
+
+def columns(table: ResponseTable) -> list[object]:
+    return [
+        table.question_ids,
+        table.categories,
+        table.sizes.tolist(),
+        [table.kinds[kind] for kind in table.kind],
+        table.picked.tolist(),
+        table.correct.tolist(),
+        table.printed.tolist(),
+        table.incomplete,
+    ]
+
+
+def test_columns() -> None:
+    table = ResponseTable.from_records([record(), record(ordinal=1, picked=None), record("q2", variants=1, picked=1)])
+    assert columns(table) == [
+        ("q1", "q2"),
+        ("", ""),
+        [2, 1],
+        ["original", "shuffled", "original"],
+        [0, INVALID, 1],
+        [True, False, False],
+        [0b11, 0b11, 0b11],
+        0,
+    ]
+    assert table.hits.tolist() == [1, 0]
+    assert table.original_correct is not None
+    assert table.original_correct.tolist() == [True, False]
+
+
+def test_the_order_of_the_records_does_not_matter() -> None:
+    records = [
+        record(f"q{q}", o, 5, random.Random(q * 5 + o).choice([0, 1, None])) for q in range(20) for o in range(5)
+    ]
+    shuffled = records.copy()
+    random.Random(1).shuffle(shuffled)
+    assert columns(ResponseTable.from_records(shuffled)) == columns(ResponseTable.from_records(records))
+
+
+def test_records_gathered_from_two_ranks() -> None:
+    records = [record(f"q{q}", o) for q in range(7) for o in range(2)]
+    ranks = [pickle.loads(pickle.dumps(records[rank::2])) for rank in range(2)]
+    gathered = [one for rank in ranks for one in rank]
+    assert columns(ResponseTable.from_records(gathered)) == columns(ResponseTable.from_records(records))
+
+
+def test_an_incomplete_question_is_left_out_and_counted() -> None:
+    table = ResponseTable.from_records([record("q1"), record("q1", 1), record("q2"), record("q3", 1)])
+    assert table.question_ids == ("q1",)
+    assert table.incomplete == 2
+
+
+@pytest.mark.parametrize("odd", [record(ordinal=1, variants=3), record(ordinal=5), record(ordinal=-1)])
+def test_records_that_contradict_each_other_are_an_incomplete_question(odd: Record) -> None:
+    table = ResponseTable.from_records([record(), odd])
+    assert table.question_ids == ()
+    assert table.incomplete == 1
+
+
+def test_the_first_of_two_records_of_a_variant_counts() -> None:
+    table = ResponseTable.from_records([record(), record(ordinal=1), replace(record(), picked=1)])
+    assert table.picked.tolist() == [0, 0]
+    assert table.duplicates == 1
+
+
+def test_a_question_id_as_number_and_as_text_is_the_same_question() -> None:
+    table = ResponseTable.from_records([record(7), record("7", ordinal=1), record("x", variants=1)])
+    assert table.question_ids == ("7", "x")
+
+
+def test_a_table_without_records() -> None:
+    table = ResponseTable.from_records([])
+    assert table.question_ids == ()
+    assert table.hits.tolist() == []
+    assert table.original_correct is None
+    assert table.printed.dtype == np.uint64
+
+
+def test_all_identities_fit_into_the_bit_set() -> None:
+    # 26 source options, NOTA and up to 33 fillers have the identities 0 to 59; the bit set has 64 bits.
+    table = ResponseTable.from_records([Record("q", 1, 0, "original", (0, 59), 0, picked=59)])
+    assert table.printed.tolist() == [(1 << 59) + 1]

@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from lm_eval_cora.errors import UserError
+from lm_eval_cora.questions.agieval import AGIEVAL
+from lm_eval_cora.questions.benchmark import Source
+from lm_eval_cora.questions.declarations import KEYS, declared
+from lm_eval_cora.questions.options import Options
+from lm_eval_cora.task_files import benchmark
+from tests.support.messages import tells
+
+ON_THE_HUB = {"hub": "somebody/riddles", "config": "short", "split": "test"}
+
+
+@pytest.mark.parametrize(
+    ("given", "changes", "files", "name"),
+    [
+        (ON_THE_HUB, {}, (), "riddles_short"),
+        ({**ON_THE_HUB, "name": "mine"}, {}, (), "mine"),
+        ({"name": "hub", "open": True}, {"hub": ("somebody/riddles",), "split": "test"}, (), "riddles"),
+        ({"name": "hub", "open": True}, {"hub": ("a/b",), "split": "test", "name": "mine"}, (), "mine"),
+        ({"name": "local", "open": True}, {}, ("~/exams/anatomy.csv",), "anatomy"),
+        ({"name": "local", "open": True}, {}, ("a.csv", "b.csv", "c.csv"), "a and 2 more"),
+        ({"name": "local", "open": True}, {}, (), "local"),
+        ({"name": "riddles", **ON_THE_HUB}, {}, ("my.jsonl",), "riddles"),
+        ({"data_files": "my.jsonl"}, {}, (), "my"),
+    ],
+)
+def test_names(given: dict[str, Any], changes: dict[str, Any], files: tuple[str, ...], name: str) -> None:
+    assert declared(given, changes, files).name == name
+
+
+def test_what_is_declared() -> None:
+    source = declared(
+        {**ON_THE_HUB, "fewshot_split": "train", "revision": "abc", "question": "riddle", "options": [2, 4]}
+        | {"published_rows": 6, "exemplars_within_category": True, "macro_average": True}
+    )
+    assert source.source == Source(("somebody/riddles",), ("short",), "test", "train", "abc")
+    assert (source.options, source.published_rows, source.macro_average) == ((2, 4), 6, True)
+    assert source.exemplars_within_category
+    assert source.columns == ("riddle",)
+    assert not source.strict
+    assert declared({"data_files": "my.jsonl"}).strict
+
+
+def test_an_adapter_takes_its_source_from_the_declaration() -> None:
+    found = declared({"adapter": AGIEVAL, "hub": ["a/sat-en", "a/sat-math"], "split": "test"})
+    assert (found.name, found.source.hub) == ("agieval", ("a/sat-en", "a/sat-math"))
+    assert found.reader is AGIEVAL.reader
+
+
+@pytest.mark.parametrize(
+    ("given", "parts"),
+    [
+        ({**ON_THE_HUB, "qestion": "x"}, ("'qestion'", "'question'")),
+        ({**ON_THE_HUB, "question": 5}, ("'question' is 5", "a column", "Jinja")),
+        ({**ON_THE_HUB, "choices": ["a"]}, ("'choices' is ['a']", "a list of at least two")),
+        ({**ON_THE_HUB, "choices": []}, ("'choices' is []",)),
+        ({**ON_THE_HUB, "answer_from": "1"}, ("'answer_from' is '1'", "whole number")),
+        ({**ON_THE_HUB, "answer_is": "number"}, ("'answer_is' is 'number'", "'label' or 'letter'")),
+        ({**ON_THE_HUB, "repairs": ["everything"]}, ("'repairs'", "'ligatures'")),
+        ({**ON_THE_HUB, "keep": "ok"}, ("'keep' is 'ok'", "column")),
+        ({**ON_THE_HUB, "shuffle": "yes"}, ("'shuffle' is 'yes'", "true or false")),
+        ({**ON_THE_HUB, "options": [4]}, ("'options' is [4]",)),
+        ({**ON_THE_HUB, "adapter": "agieval"}, ("'adapter' is 'agieval'",)),
+        ({"hub": "somebody/riddles"}, ("'hub'", "'split'")),
+        ({**ON_THE_HUB, "data_files": "my.jsonl"}, ("'hub'", "'data_files'")),
+        ({**ON_THE_HUB, "answer": "key", "answer_is": "first"}, ("'first'", "'answer'")),
+        ({**ON_THE_HUB, "answer_from": 1, "answer_is": "letter"}, ("'answer_from'", "'letter'")),
+        ({**ON_THE_HUB, "question": "{{ riddle"}, ("riddles", "template", "{{ riddle")),
+        ("somebody/riddles", ("'hub'", "'somebody/riddles'")),
+        (None, ("None",)),
+    ],
+)
+def test_a_wrong_declaration_says_what_was_expected(given: Any, parts: tuple[str, ...]) -> None:
+    with pytest.raises(UserError) as error:
+        declared(given)
+    assert tells(str(error.value), *parts)
+
+
+def test_a_user_gives_the_same_keys() -> None:
+    options = Options.from_metadata("cora_hub", {**ON_THE_HUB, "seed": 3, "choices": ["a", "b"]})
+    assert (options.seed, options.declared["hub"], options.declared["choices"]) == (
+        3,
+        ("somebody/riddles",),
+        ("a", "b"),
+    )
+    assert options.changed() == {"seed": 3}
+    assert Options.names() >= set(KEYS)
+    with pytest.raises(UserError, match="cora_hub: option 'choices' is 5, expected a column"):
+        Options.from_metadata("cora_hub", {"choices": 5})
+
+
+@pytest.mark.parametrize("key", ["question", "hub", "split", "config"])
+def test_a_benchmark_with_columns_of_its_own_refuses_others(key: str) -> None:
+    with pytest.raises(UserError) as error:
+        benchmark("medqa", {key: "x"})
+    assert tells(str(error.value), f"'{key}'", "medqa", "cora_local", "cora_hub")
+
+
+def test_any_benchmark_takes_a_revision_and_one_with_parts_some_of_them() -> None:
+    assert benchmark("medqa", {"revision": "abc"}).source.revision == "abc"
+    assert benchmark("mmlu_redux", {"config": ("anatomy",)}).source.config == ("anatomy",)
+    assert len(benchmark("mmlu_redux").source.config) == 57
+    with pytest.raises(UserError, match=r"mmlu_redux has no configuration 'anatomi'\. Did you mean 'anatomy'"):
+        benchmark("mmlu_redux", {"config": ("anatomi",)})
+
+
+def test_a_language_is_chosen_and_brings_its_text() -> None:
+    german = benchmark("global_mmlu", {"config": ("de",)})
+    assert (german.name, german.source.config) == ("global_mmlu_de", ("de",))
+    assert german.nota_text == "Keine der oben genannten Antworten"
+    for several in ({}, {"config": ("de", "fr")}):
+        with pytest.raises(UserError) as error:
+            benchmark("global_mmlu", several)
+        assert tells(str(error.value), "global_mmlu", "am, ar, bn", """--metadata '{"cora": {"config": "am"}}'""")
+    with pytest.raises(UserError, match="no configuration 'xx'"):
+        benchmark("global_mmlu", {"config": ("xx",)})
+
+
+def test_a_file_and_a_dataset_are_two_sources() -> None:
+    with pytest.raises(UserError, match="'hub' and 'data_files'"):
+        benchmark("local", {"hub": ("a/b",), "split": "test"}, ("my.jsonl",))
+    assert benchmark("medqa", None, ("my.jsonl",)).name == "medqa"  # a copy of a published benchmark
+
+
+def test_the_columns_of_a_template_are_its_variables() -> None:
+    assert set(benchmark("sciq").columns) == {
+        *("support", "question", "correct_answer", "distractor1", "distractor2", "distractor3")
+    }

@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+from collections import Counter
+from math import sqrt
+
+import pytest
+
+from lm_eval_cora.errors import UserError
+from lm_eval_cora.questions.exemplars import ExemplarPool
+from lm_eval_cora.questions.question import Question
+from tests.support.messages import tells
+
+
+def question(number: int, category: str = "") -> Question:
+    return Question(f"q{number}", f"What follows {number}?", (str(number + 1), "0"), 0, category)
+
+
+QUESTIONS = [question(number, ("law", "physics")[number % 2]) for number in range(12)]
+
+
+def pool(questions: list[Question] = QUESTIONS, within_category: bool = False) -> ExemplarPool:
+    return ExemplarPool(questions, source="the dev split", within_category=within_category)
+
+
+def test_exemplars_depend_only_on_question_and_seeds() -> None:
+    drawn = pool().draw(QUESTIONS[0], 5, 0, 1234)
+    assert drawn == pool().draw(QUESTIONS[0], 5, 0, 1234)
+    assert drawn == pool().draw(QUESTIONS[0], 11, 0, 1234)[:5]
+    others = [
+        pool().draw(QUESTIONS[1], 5, 0, 1234),
+        pool().draw(QUESTIONS[0], 5, 1, 1234),
+        pool().draw(QUESTIONS[0], 5, 0, 1),
+    ]
+    assert drawn not in others
+    # Stored values, because other exemplars would change scores.
+    assert [one.id for one in drawn] == ["q11", "q10", "q9", "q2", "q1"]
+
+
+def test_the_question_itself_is_never_drawn() -> None:
+    # The twin is a test question in the train set, with another id, order of options and white space.
+    twin = Question("train-77", " What follows 3? ", ("0", "4 "), 1, "physics")
+    for seed in range(50):
+        drawn = pool([*QUESTIONS, twin]).draw(question(3), 11, seed)
+        assert not {"q3", "train-77"} & {one.id for one in drawn}
+
+
+def test_questions_with_the_same_stem_but_other_options_are_drawn() -> None:
+    same_stem = [Question(f"q{n}", "Which is true?", (f"fact {n}", "none"), 0) for n in range(4)]
+    assert len(pool(same_stem).draw(same_stem[0], 3, 0)) == 3
+
+
+def test_exemplars_do_not_repeat() -> None:
+    doubled = [*QUESTIONS, *(Question(f"again {q.id}", q.stem, q.choices, q.answer, q.category) for q in QUESTIONS)]
+    for seed in range(20):
+        drawn = pool(doubled).draw(QUESTIONS[0], 11, seed)
+        assert len({one.stem for one in drawn}) == 11
+
+
+def test_exemplars_within_the_category() -> None:
+    drawn = pool(within_category=True).draw(QUESTIONS[0], 5, 0)
+    assert {one.category for one in drawn} == {"law"}
+    assert {one.category for one in pool().draw(QUESTIONS[0], 11, 0)} == {"law", "physics"}
+
+
+def test_every_question_of_the_pool_is_drawn_equally_often_at_every_place() -> None:
+    places: list[Counter[str]] = [Counter() for _ in range(3)]
+    for seed in range(2200):
+        for place, one in enumerate(pool().draw(QUESTIONS[0], 3, seed)):
+            places[place][one.id] += 1
+    for counter in places:
+        # Each expected 2,200 / 11 = 200 times, with standard deviation sqrt(2200 * 1/11 * 10/11) = 13.5.
+        assert len(counter) == 11
+        assert all(abs(count - 200) < 4.5 * sqrt(2200 * 10 / 121) for count in counter.values())
+
+
+def test_too_few_exemplars_are_an_error() -> None:
+    assert len(pool(within_category=True).draw(QUESTIONS[0], 6, 0)) == 5
+    with pytest.raises(UserError) as error:
+        pool(within_category=True).check(QUESTIONS[:1], 6)
+    assert tells(str(error.value), "'q0'", "5 exemplars", "'law'", "dev split", "--num_fewshot 5")
+    with pytest.raises(UserError, match=r"'q0' .*11 exemplars.*dev split"):
+        pool().check(QUESTIONS[:1], 12)
+
+
+def test_questions_with_too_few_exemplars_are_found() -> None:
+    uneven = [*(question(number, "law") for number in range(5)), *(question(number, "arts") for number in (7, 8))]
+    of_both = pool(uneven, within_category=True)
+    assert of_both.fewer(uneven, 1) == {}
+    assert of_both.fewer(uneven, 3) == {"q7": 1, "q8": 1}
+    assert of_both.fewer([question(20, "chemistry")], 3) == {"q20": 0}
+
+
+def published(questions: list[Question]) -> ExemplarPool:
+    return ExemplarPool(questions, source="the dev split", within_category=True, as_published=True)
+
+
+def test_a_split_made_for_exemplars_is_used_as_published() -> None:
+    # MMLU's dev split has a repeated question in college_physics, and a question with two equal distractors.
+    again = Question("dev-3", QUESTIONS[0].stem, QUESTIONS[0].choices, 0, "law")
+    equal = Question("dev-4", "Which?", ("Fog", "Ice", "Fog"), 1, "law")
+    split = [QUESTIONS[0], QUESTIONS[1], again, equal, QUESTIONS[2]]
+    asked = Question("test-0", "Which is law?", ("this", "that"), 0, "law")
+    for seed in range(5):
+        assert published(split).draw(asked, 5, seed) == [QUESTIONS[0], again, equal, QUESTIONS[2]]
+        assert published(split).draw(asked, 2, seed) == [QUESTIONS[0], again]
+
+
+def test_all_copies_of_the_question_are_skipped_in_a_published_split() -> None:
+    again = Question("dev-3", QUESTIONS[0].stem, QUESTIONS[0].choices[::-1], 1, "law")
+    split = [QUESTIONS[0], again, QUESTIONS[2]]
+    asked = Question("test-0", f" {QUESTIONS[0].stem}", QUESTIONS[0].choices, 0, "law")
+    assert published(split).draw(asked, 5, 0) == [QUESTIONS[2]]
+
+
+def test_the_suggested_number_of_shots_works_for_every_question() -> None:
+    # A question has four others in the category with five questions, and one in the category with two.
+    uneven = [*(question(number, "law") for number in range(5)), *(question(number, "arts") for number in (7, 8))]
+    of_both = pool(uneven, within_category=True)
+    for shots in (4, 5):
+        with pytest.raises(UserError, match=r"'q7' .*1 exemplars .*--num_fewshot 1"):
+            of_both.check(uneven, shots)
+    of_both.check(uneven, 1)
+
+
+def test_no_shots_and_an_unknown_category() -> None:
+    assert pool().draw(QUESTIONS[0], 0, 0) == []
+    with pytest.raises(UserError, match="0 exemplars at most"):
+        pool(within_category=True).check([question(20, "chemistry")], 1)

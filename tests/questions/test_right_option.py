@@ -1,0 +1,251 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import event, given
+from hypothesis import strategies as st
+
+from lm_eval_cora.errors import UserError
+from lm_eval_cora.questions.benchmark import collect_questions
+from lm_eval_cora.questions.declarations import declared
+from lm_eval_cora.questions.question import UnusableQuestion
+from lm_eval_cora.questions.right_option import AnswerKey, Draft, meanings
+from tests.support.messages import tells
+from tests.support.rows import LOCAL, question_of
+
+
+def right(answer: object, choices: list[str], key: AnswerKey | None = None, labels: list[str] | None = None) -> int:
+    draft = Draft("q", "?", tuple(choices), None if labels is None else tuple(labels), answer, None, "", "row 0")
+    ((place,), _) = (key or AnswerKey()).settle([draft], "mine")
+    if isinstance(place, UnusableQuestion):
+        raise place
+    return place
+
+
+def answers_of(answers: list[Any], choices: list[str], **declaration: Any) -> list[int]:
+    """Return the right options of a file in which all questions have the same options."""
+    mine = declared({"name": "mine", "open": True}, declaration, ("mine.jsonl",))
+    rows = [
+        (f"line {number}", {"question": f"{number}?", "choices": choices, "answer": answer})
+        for number, answer in enumerate(answers, start=1)
+    ]
+    questions, _, _ = collect_questions(mine, rows, id_prefix="row")
+    return [int(question.answer) for question in questions]
+
+
+@pytest.mark.parametrize(
+    ("answer", "choices", "index"),
+    [
+        (0, ["Ice", "Fog"], 0),
+        ("B", ["Ice", "Fog"], 1),
+        ("b", ["Ice", "Fog"], 1),
+        ("(B)", ["Ice", "Fog"], 1),
+        ("B.", ["Ice", "Fog"], 1),
+        (" b) ", ["Ice", "Fog"], 1),
+        (" Fog ", ["Ice", "Fog"], 1),
+        ("FOG", ["Ice", "Fog"], 1),
+        ("dense  fog", ["Ice", "Dense fog"], 1),
+        ("fog", ["Fog", "fog"], 1),
+        ("1", ["Ice", "Fog"], 1),
+        ("1.0", ["Ice", "Fog"], 1),
+        (1.0, ["Ice", "Fog"], 1),
+        ("A", ["A", "B"], 0),
+        ("4", ["3", "4"], 1),
+        ("1", ["0", "1"], 1),
+        (2, ["0", "1", "2"], 2),
+        (4, ["3", "4"], 1),
+        ([0, 1], ["Ice", "Fog"], 1),
+        ("[0, 1]", ["Ice", "Fog"], 1),
+        ([1], ["Ice", "Fog"], 1),
+        (["Fog"], ["Ice", "Fog"], 1),
+    ],
+)
+def test_what_an_answer_means(answer: object, choices: list[str], index: int) -> None:
+    assert right(answer, choices) == index
+
+
+@pytest.mark.parametrize(
+    ("answer", "choices", "message"),
+    [
+        (
+            3,
+            ["Ice", "Fog"],
+            "3 is not an index from 0 to 1, the letter or the text of one of the 2 options",
+        ),
+        (-1, ["Ice", "Fog"], "-1 is not an index"),
+        ("C", ["Ice", "Fog"], "'C' is not an index"),
+        ("", ["Ice", "Fog"], "'' is not an index"),
+        (None, ["Ice", "Fog"], "None is not an index"),
+        (True, ["Ice", "Fog"], "True is not an index"),
+        (0.5, ["Ice", "Fog"], "0.5 is not an index"),
+        (float("nan"), ["Ice", "Fog"], "nan is not an index"),
+        ([1, 1], ["Ice", "Fog"], "is not an index"),
+        ([0, 0], ["Ice", "Fog"], "is not an index"),
+        ([], ["Ice", "Fog"], "is not an index"),
+        ([[1], [0]], ["Ice", "Fog"], "is not an index"),
+        ([{}, {}], ["Ice", "Fog"], "is not an index"),
+        ({"a": 1}, ["Ice", "Fog"], "is not an index"),
+        ("\ufb06", [f"option {n}" for n in range(26)], "is not an index"),  # its upper case is "ST"
+        ("fog", ["FOG", "Fog"], "is not an index"),
+        ("A", ["B", "A"], "an answer with two meanings: 'A' is the letter of option 0 and text of option 1"),
+        ("1", ["1", "2"], "an answer with two meanings: '1' is the index of option 1 and text of option 0"),
+        (2, ["1", "2", "3"], "an answer with two meanings: 2 "),
+        ("1" * 5000, ["Ice", "Fog"], "is not an index from 0 to 1"),
+        ("²", ["Ice", "Fog"], "'²' is not an index"),
+    ],
+)
+def test_an_answer_that_is_none_or_two(answer: object, choices: list[str], message: str) -> None:
+    kind = UserError if "two meanings" in message else UnusableQuestion
+    with pytest.raises(kind) as error:
+        right(answer, choices)
+    assert message in str(error.value)
+
+
+def test_labels_are_what_the_source_calls_the_options() -> None:
+    # "3" is the option with the label 3, not the option with index 3 or with the text "3".
+    assert right("3", ["5", "4", "8", "3"], labels=["1", "2", "3", "4"]) == 2
+    assert right("(c)", ["Ice", "Fog", "Dew"], labels=["A", "B", "C"]) == 2
+    assert right("Fog", ["Ice", "Fog"], labels=["A", "B"]) == 1
+    with pytest.raises(UnusableQuestion, match=r"'5' .* label \(1, 2\)"):
+        right("5", ["Ice", "Fog"], labels=["1", "2"])
+
+
+def test_answers_that_are_labels_in_some_rows_only_are_an_error() -> None:
+    # With indices from 0 and the labels 1 to 4, three of four indices would be read as labels.
+    rows = [
+        (f"row {n}", {"question": f"{n}?", "choices": {"text": list("wxyz"), "label": list("1234")}, "answer": n})
+        for n in range(4)
+    ]
+    source = declared({"open": True}, {"hub": ("a/mine",), "split": "test"})
+    with pytest.raises(UserError) as error:
+        collect_questions(source, rows, id_prefix="row")
+    assert tells(
+        str(error.value), "mine: row 0: ", "label (1, 2, 3, 4)", "got 0", "index", "'answer_is'", "'label' or 'index'"
+    )
+    indices = declared({"open": True}, {"hub": ("a/mine",), "split": "test", "answer_is": "index"})
+    assert [question.answer for question in collect_questions(indices, rows, id_prefix="row")[0]] == [0, 1, 2, 3]
+
+
+def test_a_label_that_two_options_have_means_the_first_and_is_not_guessed_regardless_of_case() -> None:
+    draft = Draft("q", "?", ("Ice", "Fog"), ("a", "A"), None, None, "", "row 0")
+    assert meanings("A", draft)["label"] == 1
+    assert meanings("a", draft)["label"] == 0
+
+
+def test_all_rows_decide_what_one_row_leaves_open() -> None:
+    digits = ["1", "2", "3"]
+    assert answers_of(["1", "2", "3"], digits) == [0, 1, 2]  # "3" is not an index
+    assert answers_of(["0", "1", "2"], digits) == [0, 1, 2]  # "0" is not a text
+    assert answers_of(["B", "A", "C"], ["A", "B", "x"]) == [1, 0, 2]  # "C" is not a text
+    assert answers_of(["B", "A", "x"], ["A", "B", "x"]) == [1, 0, 2]  # "x" is not a letter
+    with pytest.raises(UserError) as error:
+        answers_of(["1", "2"], digits)
+    assert tells(str(error.value), "mine: ", "line 1: ", "'1'", "index", "text", "'answer_is'")
+    assert answers_of(["1", "2"], digits, answer_is="index") == [1, 2]
+    assert answers_of(["1", "2"], digits, answer_is="text") == [0, 1]
+    assert answers_of(["1", "2"], digits, answer_from=1) == [0, 1]
+
+
+def test_answers_of_different_kinds_are_an_error() -> None:
+    # "1" may be an index from 0, an index from 1, or an undeclared label.
+    with pytest.raises(UserError) as error:
+        answers_of(["A", "B", "1", "2"], ["Ice", "Fog", "Dew", "Sun"])
+    assert tells(str(error.value), "mine: ", "letter (line 1: 'A')", "index (line 3: '1')", "'answer_is'")
+    with pytest.raises(UserError, match="different kinds"):
+        answers_of(["Ice", "Fog", "2"], ["Ice", "Fog", "Dew"])
+    with pytest.raises(UserError, match=r"1 of 3 rows .*:\n  line 3: .*'2' is not the text of one"):
+        answers_of(["Ice", "Fog", "2"], ["Ice", "Fog", "Dew"], answer_is="text")
+
+
+def test_numbers_are_compared_as_numbers() -> None:
+    assert answers_of([1.5, 2.0, 3.5], [1.5, 2.0, 3.5]) == [0, 1, 2]  # type: ignore[list-item]
+    assert answers_of([2, 4, 8], [2.0, 4.0, 8.0]) == [0, 1, 2]  # type: ignore[list-item]
+    assert right(2, ["Ice", "Fog", "Dew"], labels=["1.0", "2.0", "3.0"]) == 1
+
+
+@pytest.mark.parametrize("answers", [[1, 3, 2], ["1", "3"], [1.0, 3.0], [3]])
+def test_answers_that_seem_to_count_from_1(answers: list[Any]) -> None:
+    with pytest.raises(UserError, match=r"mine: .* from 1\. .*'answer_from': 1"):
+        answers_of(answers, ["Ice", "Fog", "Dew"])
+    # A declared first number, as in the package's own benchmarks, is checked in the same way.
+    with pytest.raises(UserError, match=r"mine: .* from 1\. "):
+        answers_of(answers, ["Ice", "Fog", "Dew"], answer_from=0)
+    assert answers_of(answers, ["Ice", "Fog", "Dew"], answer_from=1) == [int(float(answer)) - 1 for answer in answers]
+
+
+def test_a_few_zeros_or_missing_answers_do_not_hide_answers_from_1() -> None:
+    choices = list("wxyz")
+    for answers in ([1, 2, 3, 4, 4, -1], [1, 2, 3, 4, 4, 0]):
+        with pytest.raises(UserError, match="from 1"):
+            answers_of(answers, choices)
+    # With many zeros, a few answers that are too large are defects of single rows.
+    source = declared({"open": True}, {"hub": ("a/mine",), "split": "test"})
+    rows = [(f"row {n}", {"question": f"{n}?", "choices": choices, "answer": n % 4}) for n in range(8)]
+    questions, left_out, _ = collect_questions(source, [*rows, ("row 8", {**rows[0][1], "answer": 4})], id_prefix="t")
+    assert (len(questions), [row.where for row in left_out]) == (8, ["row 8"])
+
+
+def test_answers_from_0_although_declared_from_1() -> None:
+    with pytest.raises(UserError, match=r"mine: .* from 0\. .*'answer_from': 0"):
+        answers_of([0, 1, 2, 0], ["Ice", "Fog", "Dew"], answer_from=1)
+
+
+def test_a_0_among_the_answers_settles_where_they_begin() -> None:
+    with pytest.raises(UserError, match=r"1 of 3 rows .*:\n  line 3: .* 3 is not an index"):
+        answers_of([0, 1, 3], ["Ice", "Fog", "Dew"])
+
+
+def test_a_note_where_the_first_option_is_never_right() -> None:
+    rows = [(f"line {n}", {"question": f"{n}?", "choices": list("wxyz"), "answer": 1 + n % 2}) for n in range(10)]
+    _, _, notes = collect_questions(LOCAL, rows, id_prefix="row")
+    assert tells(notes[0], "no answer is 0", "'answer_from': 1", "'answer_from': 0")
+    _, _, notes = collect_questions(LOCAL, rows[:9], id_prefix="row")
+    assert not notes
+    told = declared({"open": True}, {"answer_from": 0}, ("mine.jsonl",))
+    assert not collect_questions(told, rows, id_prefix="row")[2]
+
+
+def test_a_second_answer_must_name_the_same_option() -> None:
+    checked = declared({"open": True}, {"answer_check": "text"}, ("mine.jsonl",))
+    row = {"question": "?", "choices": ["Ice", "Fog"], "answer": "B", "text": "Fog"}
+    assert question_of(checked, row).answer == 1
+    assert question_of(checked, {**row, "text": None}).answer == 1
+    with pytest.raises(UnusableQuestion, match=r"two answers that contradict each other: 'B' is 'Fog', .* 'Ice'"):
+        question_of(checked, {**row, "text": "Ice"})
+
+
+WRITTEN = {
+    "index": lambda right, options, labels: right,
+    "digits": lambda right, options, labels: str(right),
+    "float": lambda right, options, labels: float(right),
+    "letter": lambda right, options, labels: "ABCDEF"[right],
+    "framed": lambda right, options, labels: f"({'abcdef'[right]})",
+    "text": lambda right, options, labels: options[right],
+    "label": lambda right, options, labels: labels[right],
+    "one": lambda right, options, labels: [int(place == right) for place in range(len(options))],
+}
+"""Ways in which a source may name the right option."""
+
+TEXTS = st.lists(
+    st.sampled_from([*"0123", *"ABCab", "Ice", "ICE", "fog", "1.0", "(a)"]), min_size=2, max_size=6, unique=True
+)
+
+
+@given(rows=st.lists(st.tuples(TEXTS, st.integers(0, 5)), min_size=1, max_size=6), how=st.sampled_from(sorted(WRITTEN)))
+def test_an_answer_is_read_as_it_was_written_or_not_at_all(rows: list[tuple[list[str], int]], how: str) -> None:
+    """All rows write the answer in the same way. Ambiguous options may cause an error, but never a wrong answer."""
+    located = []
+    for number, (options, place) in enumerate(rows):
+        right, labels = place % len(options), "123456"[: len(options)]
+        choices: Any = dict(zip(labels, options, strict=True)) if how == "label" else options
+        answer = WRITTEN[how](right, options, labels)
+        located.append((f"row {number}", {"question": "?", "choices": choices, "answer": answer, "right": right}))
+    try:
+        questions, left_out, _ = collect_questions(LOCAL, located, id_prefix="row")
+    except UserError:
+        event(f"{how}: error")
+        return
+    event(f"{how}: read")
+    assert not left_out
+    assert [question.answer for question in questions] == [row["right"] for _, row in located]

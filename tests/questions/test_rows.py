@@ -1,0 +1,394 @@
+from __future__ import annotations
+
+import codecs
+import logging
+import subprocess
+import sys
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import datasets
+import numpy
+import pandas
+import pyarrow
+import pyarrow.parquet
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lm_eval_cora.errors import UserError
+from lm_eval_cora.questions.rows import read_rows, source_name
+from tests.support.messages import tells
+
+ROWS = [{"question": "2 + 2?", "answer": "B"}, {"question": 'He said: "שלום"\nWhy?', "answer": "A"}]
+
+LINES = '{"question": "2 + 2?", "answer": "B"}\n\n{"question": "He said: \\"שלום\\"\\nWhy?", "answer": "A"}\n'
+LIST = '[\n  {"question": "2 + 2?", "answer": "B"},\n  {"question": "He said: \\"שלום\\"\\nWhy?", "answer": "A"}\n]\n'
+CSV = 'question,answer\n2 + 2?,B\n\n"He said: ""שלום""\nWhy?",A\n'
+CONTENTS = {".jsonl": LINES, ".ndjson": LINES, ".json": LIST, ".csv": CSV, ".tsv": CSV.replace(",", "\t")}
+PLACES = {".json": ("item 0", "item 1"), ".csv": ("line 2", "line 4"), ".tsv": ("line 2", "line 4")}
+
+
+def rows_of(path: Path, content: str | bytes) -> list[Any]:
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return [row for _, row in read_rows(path)]
+
+
+def error_of(source: Any) -> str:
+    with pytest.raises(UserError) as error:
+        list(read_rows(source))
+    assert str(error.value).startswith("data_files: ")
+    return str(error.value)
+
+
+@pytest.mark.parametrize("suffix", CONTENTS)
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+def test_rows_and_where_they_stand(suffix: str, encoding: str, line_end: str, tmp_path: Path) -> None:
+    mark = {"utf-16-le": codecs.BOM_UTF16_LE, "utf-16-be": codecs.BOM_UTF16_BE}.get(encoding, b"")
+    path = tmp_path / f"my{suffix}"
+    path.write_bytes(mark + CONTENTS[suffix].replace("\n", line_end).encode(encoding))
+    rows = [{**row, "question": row["question"].replace("\n", line_end)} for row in ROWS] if "sv" in suffix else ROWS
+    places = [f"my{suffix} {place}" for place in PLACES.get(suffix, ("line 1", "line 3"))]
+    assert list(read_rows(path)) == list(zip(places, rows, strict=True))
+
+
+@pytest.mark.parametrize("name", ["my.parquet", "MY.PARQUET"])
+def test_a_parquet_file(name: str, tmp_path: Path) -> None:
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(ROWS), tmp_path / name)
+    assert list(read_rows(tmp_path / name)) == [(f"{name} row 0", ROWS[0]), (f"{name} row 1", ROWS[1])]
+
+
+@pytest.mark.parametrize("suffix", CONTENTS)
+@pytest.mark.parametrize("content", ["", "\ufeff", "\n\n", "\r\n"])
+def test_an_empty_file_has_no_rows(suffix: str, content: str, tmp_path: Path) -> None:
+    assert rows_of(tmp_path / f"my{suffix}", content) == []
+
+
+@pytest.mark.parametrize(("name", "content"), [("my.csv", "a,b\n"), ("my.tsv", "a\tb"), ("my.json", '{"data": []}')])
+def test_a_file_without_rows(name: str, content: str, tmp_path: Path) -> None:
+    assert rows_of(tmp_path / name, content) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "parts"),
+    [
+        ("my.jsonl", '{"a": 1}\n{"a": \n', ["my.jsonl line 2", "JSON", "column"]),
+        ("my.jsonl", '{"a":' * 100_000, ["my.jsonl line 1", "JSON", "deep"]),
+        ("my.jsonl", '{"a": ' + "1" * 5_000 + "}", ["my.jsonl line 1", "JSON", "5000 digits"]),
+        ("my.jsonl", '{"a": 1, "b": [{"c": 1}]}\n', ["my.jsonl", "single object", ".json"]),
+        ("my.jsonl", "3\n", ["my.jsonl line 1", "expected a JSON object", "got int"]),
+        ("my.jsonl", "\n[1]\n", ["my.jsonl line 2", "expected a JSON object", "got a list", ".json"]),
+        ("my.jsonl", "[" * 100_000, ["my.jsonl line 1", "got a list"]),
+        ("my.jsonl", '{"a": 1}\n{"a": 1, "b": 2, "a": 3}\n', ["my.jsonl line 2", "'a' twice"]),
+        ("my.jsonl", '{"a": [[{"b": {"c": 1, "d": 1, "c": 1}}]]}', ["my.jsonl line 1", "'c' twice"]),
+        ("my.json", "3", ["my.json", "expected a JSON object", "got int"]),
+        ("my.json", '{\n"a": 1,\n"b": {}}', ["my.json", "list of objects", "keys a, b", "records"]),
+        ("my.json", '{\n"a": "Ice"}', ["my.json", "list of objects", "keys a"]),
+        ("my.json", '[{"a": 1},\n {"a": 1,}]', ["my.json line 2", "JSON"]),
+        ("my.json", '{"a": 1}\n{"a": 1,}', ["my.json line 2", "JSON"]),
+        ("my.json", "[" * 100_000, ["my.json line 1", "JSON", "deep"]),
+        ("my.json", '[{"a": 1}, [2]]', ["my.json item 1", "expected a JSON object", "got list"]),
+        ("my.json", '{"data": [{"a": 1}, null]}', ["my.json item 1", "expected a JSON object", "got NoneType"]),
+        ("my.json", '[{"a": 1}, {"a": 1, "a": 2}]', ["my.json item 1", "'a' twice"]),
+        ("my.json", '{"data": [{"a": 1}, {"b": [{"c": 1, "c": 2}]}]}', ["my.json item 1", "'c' twice"]),
+        ("my.json", '{\n"data": [],\n"data": []}', ["my.json", "'data' twice"]),
+        ("my.json", '{"a": 1}\n{"b": 1, "b": 2}', ["my.json line 2", "'b' twice"]),
+        ("my.csv", "a,b\n1\n", ["my.csv line 2", "header", "expected 2", "got 1"]),
+        ("my.csv", "a,b\n1,2\n\n1,2,3\n", ["my.csv line 4", "header", "expected 2", "got 3"]),
+        ("my.tsv", "a\tb\n1\n", ["my.tsv line 2", "header", "expected 2", "got 1"]),
+        ("my.csv", "a,b,a ,c,b\n", ["my.csv line 1", "'a', 'b'", "'a', 'b', 'a', 'c', 'b'"]),
+        ("my.csv", "a,,c\n", ["my.csv line 1", "''", "'a', '', 'c'"]),
+        ("my.csv", "a,b,\n1,2,\n", ["my.csv line 1", "''", "'a', 'b', ''"]),
+        ("my.csv", ",,c\n", ["my.csv line 1", "''"]),
+        ("my.csv", 'a,b\n1,"2\n3,4\n', ["my.csv line 2", "quote"]),
+        ("my.tsv", "x" * 999 + "\ta\ta\n", ["my.tsv line 1", "'a'", "x" * 79 + "…'", "no header"]),
+        ("my.csv", 'a,b\n1,"2"3\n', ["my.csv line 2", "quote"]),
+        ("my.parquet", "PAR1", ["cannot read", "my.parquet"]),
+        ("my.parquet", "PAR1" * 100, ["cannot read", "my.parquet"]),
+        ("my.txt", "", ["my.txt", "'.txt'", "expected .jsonl, .ndjson, .json, .csv, .tsv, .parquet", "unpack"]),
+        ("my", "", ["my", "''", "expected .jsonl, "]),
+    ],
+    ids=lambda part: repr(part)[:40],
+)
+def test_broken_files(name: str, content: str, parts: list[str], tmp_path: Path) -> None:
+    (tmp_path / name).write_text(content, encoding="utf-8")
+    assert tells(error_of(tmp_path / name), *parts)
+
+
+@pytest.mark.parametrize("suffix", CONTENTS)
+@pytest.mark.parametrize(
+    ("content", "parts"),
+    [
+        (b'{"a": "\xe9"}\n', ["UTF-8", "0xe9", "position 7", "line 1"]),
+        (b"\xef\xbb\xbfa,b\nIce,\n\xff", ["UTF-8", "0xff", "position 12", "line 3"]),
+        ("a,b\nIce,é".encode("cp1252"), ["UTF-8", "0xe9", "position 8", "line 2"]),
+        ("a,b".encode("utf-16-le"), ["UTF-8", "0x00", "position 1", "line 1"]),
+        ("a,b".encode("utf-32"), ["UTF-8", "0xff", "position 0", "line 1"]),
+        ("a,b\n".encode("utf-16") + b"x", ["UTF-16", "0x78", "position 10", "line 2"]),
+        ("a,b\n\0".encode("utf-16"), ["UTF-16", "0x00", "position 10", "line 2"]),
+        (b'{"a": 1}\n{"a": "\0"}', ["UTF-8", "0x00", "position 16", "line 2"]),
+    ],
+    ids=lambda part: repr(part)[:40],
+)
+def test_other_encodings(suffix: str, content: bytes, parts: list[str], tmp_path: Path) -> None:
+    path = tmp_path / f"my{suffix}"
+    path.write_bytes(content)
+    assert tells(error_of(path), str(path), *parts, "Save the file as UTF-8")
+
+
+@pytest.mark.parametrize("content", ['{"data": [{"a": 1}, {"a": 2}]}', '{"version": 1,\n"data": [{"a": 1}, {"a": 2}]}'])
+def test_the_only_list_of_an_object_contains_the_rows(content: str, tmp_path: Path) -> None:
+    (tmp_path / "my.json").write_text(content)
+    assert list(read_rows(tmp_path / "my.json")) == [("my.json item 0", {"a": 1}), ("my.json item 1", {"a": 2})]
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ('{"a": 1, "b": 2}\n\n{"a": 3, "b": 4}\n', [("line 1", {"a": 1, "b": 2}), ("line 3", {"a": 3, "b": 4})]),
+        ('\n{"a": 1, "b": 2}', [("line 2", {"a": 1, "b": 2})]),
+        ('{"a": 1, "b": [{"key": "A", "value": "Ice"}]}', [("line 1", {"a": 1, "b": [{"key": "A", "value": "Ice"}]})]),
+        ('{"a": 1}\r{"a": 2}\r', [("line 1", {"a": 1}), ("line 2", {"a": 2})]),
+    ],
+)
+def test_json_lines_in_a_json_file(
+    content: str, expected: list[tuple[str, Any]], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "lm_eval.cora")
+    (tmp_path / "my.json").write_bytes(content.encode())
+    assert list(read_rows(tmp_path / "my.json")) == [(f"my.json {place}", row) for place, row in expected]
+    (record,) = caplog.records
+    assert (record.name, record.levelname) == ("lm_eval.cora", "INFO")
+    assert tells(record.getMessage(), "data_files", "my.json", "JSON lines")
+
+
+def test_what_python_reads_as_json(tmp_path: Path) -> None:
+    (row,) = rows_of(tmp_path / "my.jsonl", '{"a": NaN, "b": -Infinity, "c": "\\ud800", "d": "x\u2028y"}')
+    assert repr(row) == r"{'a': nan, 'b': -inf, 'c': '\ud800', 'd': 'x\u2028y'}"
+
+
+@pytest.mark.parametrize(
+    ("name", "header", "expected", "found"),
+    [
+        ("my.csv", "a,b", ["a", "b"], ""),
+        ("my.csv", "a\tb", ["a", "b"], "tab"),
+        ("my.csv", "a;b", ["a", "b"], "semicolon"),
+        ("my.csv", "\ta\tb", ["a", "b"], "tab"),
+        ("my.csv", "a;b,c\td", ["a;b", "c\td"], ""),
+        ("my.csv", "a;b\tc", ["a;b\tc"], ""),
+        ("my.csv", "a", ["a"], ""),
+        ("my.csv", '"a;b"', ["a;b"], ""),
+        ("my.csv", '"a\t""b""\n",c', ['a\t"b"', "c"], ""),
+        ("my.csv", 'a;"b,c\n"', ["a", "b,c"], "semicolon"),
+        ("my.csv", ' a , "b"', ["a", '"b"'], ""),
+        ("my.tsv", "a\tb", ["a", "b"], ""),
+        ("my.tsv", "a\tb,c;d", ["a", "b,c;d"], ""),
+        ("my.tsv", "a,b", ["a", "b"], "comma"),
+        ("my.tsv", "a;b", ["a", "b"], "semicolon"),
+        ("my.tsv", "a;b,c", ["a;b,c"], ""),
+        ("MY.TSV", "a;b", ["a", "b"], "semicolon"),
+    ],
+)
+def test_the_header_line_decides_on_the_separator(
+    name: str, header: str, expected: list[str], found: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    separator = {"": "," if name == "my.csv" else "\t", "tab": "\t", "semicolon": ";", "comma": ","}[found]
+    cells = ["x", *expected] if header.startswith("\t") else expected
+    path = tmp_path / name
+    (row,) = rows_of(path, f"\n{header}\n" + separator.join(f'"{number};,"' for number, _ in enumerate(cells)))
+    assert list(row) == expected
+    warnings = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert len(warnings) == bool(found)
+    assert all(tells(line, "data_files", name, found) for line in warnings)
+
+
+@pytest.mark.parametrize("index", ["", "Unnamed: 0", '""', " "])
+def test_the_index_that_pandas_writes_is_left_out(index: str, tmp_path: Path) -> None:
+    assert rows_of(tmp_path / "my.csv", f"{index},a,b\n0,x,y\n1,,\n") == [{"a": "x", "b": "y"}, {"a": "", "b": ""}]
+
+
+def test_what_pandas_writes(tmp_path: Path) -> None:
+    frame = pandas.DataFrame({"a": ["x", 'y, "z"\n'], "b": ["1", "2"]})
+    rows = frame.to_dict(orient="records")
+    frame.to_csv(tmp_path / "my.csv")
+    frame.to_csv(tmp_path / "my.tsv", sep="\t", encoding="utf-16")
+    frame.to_json(tmp_path / "my.json", orient="records")
+    frame.to_json(tmp_path / "my.jsonl", orient="records", lines=True)
+    frame.to_parquet(tmp_path / "my.parquet")
+    for path in tmp_path.iterdir():
+        assert [row for _, row in read_rows(path)] == rows
+    frame.to_json(tmp_path / "my.json", orient="split", indent=1)
+    assert tells(error_of(tmp_path / "my.json"), "my.json", "records")
+
+
+def test_decimals_and_maps_in_a_parquet_file(tmp_path: Path) -> None:
+    columns = {
+        "whole": pyarrow.array([Decimal(1)]),
+        "part": pyarrow.array([Decimal("2.50")]),
+        "map": pyarrow.array([[("A", "Ice"), ("B", "Fog")]], pyarrow.map_(pyarrow.string(), pyarrow.string())),
+    }
+    pyarrow.parquet.write_table(pyarrow.table(columns), tmp_path / "my.parquet")
+    ((_, row),) = read_rows(tmp_path / "my.parquet")
+    assert repr(row) == repr({"whole": 1, "part": 2.5, "map": {"A": "Ice", "B": "Fog"}})
+
+
+def test_a_parquet_file_with_a_name_twice(tmp_path: Path) -> None:
+    columns = [pyarrow.array(["x"]), pyarrow.array(["y"])]
+    pyarrow.parquet.write_table(pyarrow.Table.from_arrays(columns, ["a", "a"]), tmp_path / "my.parquet")
+    assert tells(error_of(tmp_path / "my.parquet"), "my.parquet", "'a'")
+
+
+def test_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("question.jsonl", "nowhere/question.jsonl", "question.jsonl\0", f"{'x' * 300}.jsonl"):
+        message = error_of(name)
+        assert tells(message, name)
+        assert not tells(message, "Did you mean")
+    assert tells(error_of("question.jsonl"), "no file question.jsonl", str(tmp_path))
+    Path("folder.jsonl").mkdir()
+    assert tells(error_of("folder.jsonl"), "no file folder.jsonl")
+
+
+@pytest.mark.parametrize("name", ["question.jsonl", "questions.json", "questions.jsnl", "quetsions.csv"])
+def test_a_file_with_a_similar_name(name: str, tmp_path: Path) -> None:
+    for other in ("questions.jsonl", "questions.jsonl.bak", "zebras.csv"):
+        (tmp_path / other).touch()
+    assert tells(error_of(tmp_path / name), name, "Did you mean 'questions.jsonl'?")
+
+
+def test_a_file_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: Path) -> bytes:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    (tmp_path / "my.jsonl").touch()
+    assert tells(error_of(tmp_path / "my.jsonl"), "cannot read", "my.jsonl", "Permission denied", "permissions")
+
+
+def test_the_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "my.jsonl").write_text(LINES, encoding="utf-8")
+    assert len(list(read_rows("~/my.jsonl"))) == 2
+    assert tells(error_of("~nobody-of-this-name/my.jsonl"), "~nobody-of-this-name/my.jsonl", "home")
+
+
+def test_a_long_passage_in_a_csv_file(tmp_path: Path) -> None:
+    (row,) = rows_of(tmp_path / "my.csv", "question\n" + "x" * 200_000 + "\n")
+    assert len(row["question"]) == 200_000
+
+
+@given(content=st.binary() | st.text(alphabet='[]{}",:;\t\n\ra0 ').map(str.encode))
+@pytest.mark.parametrize("suffix", [*CONTENTS, ".parquet"])
+def test_any_content_gives_rows_or_an_error(
+    suffix: str, content: bytes, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.getbasetemp() / f"any{suffix}"
+    path.write_bytes(content)
+    try:
+        assert all(isinstance(row, dict) for _, row in read_rows(path))
+    except UserError as error:
+        assert tells(str(error), "data_files: ", path.name)  # noqa: PT017
+
+
+@given(rows=st.lists(st.lists(st.text().filter(lambda text: "\0" not in text), min_size=2, max_size=2)))
+def test_any_texts_survive_in_a_csv_file(rows: list[list[str]], tmp_path_factory: pytest.TempPathFactory) -> None:
+    path = tmp_path_factory.getbasetemp() / "texts.csv"
+    lines = [["a", "b"], *rows]
+    quoted = "".join(",".join('"' + cell.replace('"', '""') + '"' for cell in line) + "\r\n" for line in lines)
+    path.write_bytes(quoted.encode("utf-8"))
+    assert [list(row.values()) for _, row in read_rows(path)] == rows
+
+
+FRAME = pandas.DataFrame(
+    {
+        "question": ["Ice?", pandas.NA],
+        "number": numpy.array([1, 2], dtype="int32"),
+        "score": [0.5, float("nan")],
+        "when": [pandas.NaT, pandas.NaT],
+        "choices": [numpy.array(["Ice", None], dtype=object), {"text": numpy.array([1.0, float("nan")])}],
+        7: [None, (numpy.str_("Ice"), numpy.float32("nan"), [numpy.bool_(True)])],
+    }
+)
+IN_FRAME = [
+    {"question": "Ice?", "number": 1, "score": 0.5, "when": None, "choices": ["Ice", None], "7": None},
+    {
+        "question": None,
+        "number": 2,
+        "score": None,
+        "when": None,
+        "choices": {"text": [1.0, None]},
+        "7": ["Ice", None, [True]],
+    },
+]
+
+
+def test_a_data_frame() -> None:
+    rows = list(read_rows(FRAME.set_index(pandas.Index(["x", "x"]))))
+    assert rows == [("row 0", IN_FRAME[0]), ("row 1", IN_FRAME[1])]
+    assert repr(rows[1][1]) == repr(IN_FRAME[1])  # numpy scalars are equal to Python's
+
+
+@pytest.mark.parametrize("output", [None, "numpy", "pandas"])
+@pytest.mark.parametrize("wrap", [lambda data: data, lambda data: datasets.DatasetDict(test=data)])
+def test_a_dataset(output: str | None, wrap: Callable[[Any], Any]) -> None:
+    rows = [{"question": "Ice?", "choices": ["Ice", "Fog"], "answer": 1, "score": float("nan")}]
+    located = list(read_rows(wrap(datasets.Dataset.from_list(rows).with_format(output))))
+    assert located == [("row 0", {**rows[0], "score": None})]
+    assert repr(located[0][1]) == repr({**rows[0], "score": None})
+
+
+def test_an_empty_table_has_no_rows() -> None:
+    assert list(read_rows(pandas.DataFrame({"a": []}))) == []
+    assert list(read_rows(datasets.Dataset.from_dict({"a": []}))) == []
+
+
+def endless() -> list[Any]:
+    loop: list[Any] = []
+    loop.append(loop)
+    return loop
+
+
+DATASET = datasets.Dataset.from_list([{"a": 1}])
+
+
+@pytest.mark.parametrize(
+    ("source", "parts"),
+    [
+        (None, ["path", "DataFrame", "Dataset", "NoneType"]),
+        (["Ice?"], ["path", "DataFrame", "Dataset", "list of dicts", "got list"]),
+        (b"my.jsonl", ["path", "bytes"]),
+        (pandas.Series(["Ice?"]), ["DataFrame", "Series"]),
+        (pandas.DataFrame([[1, 2]], columns=["a", "a"]), ["DataFrame", "'a'"]),
+        (pandas.DataFrame({"a": [endless()]}), ["DataFrame", "RecursionError"]),
+        (datasets.DatasetDict(), ["one split"]),
+        (datasets.DatasetDict(train=DATASET, test=DATASET), ["one split", "'train', 'test'"]),
+    ],
+    ids=lambda part: type(part).__name__,
+)
+def test_other_objects(source: Any, parts: list[str]) -> None:
+    assert tells(error_of(source), *parts)
+
+
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [
+        ("my.jsonl", "my"),
+        (Path("~/exams/my.part.csv"), "my.part"),
+        (FRAME, "DataFrame"),
+        (DATASET, "Dataset"),
+        (datasets.DatasetDict(), "Dataset"),
+        (3, "int"),
+    ],
+)
+def test_names_of_sources(source: Any, name: str) -> None:
+    assert source_name(source) == name
+
+
+def test_pandas_and_datasets_are_not_imported() -> None:
+    code = "import sys; from lm_eval_cora.questions import rows; list(rows.read_rows(sys.argv[1]))"
+    check = "; assert not {'pandas', 'datasets', 'numpy', 'pyarrow'} & set(sys.modules)"
+    path = Path(__file__).parents[2] / "lm_eval_cora" / "questions" / "demo.jsonl"
+    subprocess.run([sys.executable, "-c", code + check, path], check=True)

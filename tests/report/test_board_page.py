@@ -1,0 +1,171 @@
+"""The leaderboard in a real browser, opened from a file, with hostile names."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from math import nan
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lm_eval_cora.report.board_page import COLUMNS, as_csv, href, leaderboard_page
+from lm_eval_cora.report.boards import Board, boards_of
+from lm_eval_cora.report.content import Number
+from tests.support.leaderboards import HOSTILE, entry
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+LONG = "an-organisation/a-model-with-a-name-of-more-than-sixty-characters-70b-instruct-v0.3"
+PHONE, DESK = 400, 1280
+
+
+def boards(folder: Path) -> list[Board]:
+    page = folder / "a b #1" / "report.html"
+    first = [entry("org/high", 0.7, report=page), entry("org/low", 0.2), entry(LONG, 0.65), entry(HOSTILE, 0.3)]
+    second = [entry("org/low", 0.5, task="cora_y"), entry("org/other", 0.4, task="cora_y")]
+    return [
+        *boards_of("cora_x", [*first, entry("org/five", 0.9, shots=5)]),
+        *boards_of("cora_y", second),
+    ]
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("page")
+    (folder / "a b #1").mkdir()
+    (folder / "a b #1" / "report.html").write_text("<title>The report</title>", encoding="utf-8")
+    path = folder / "index.html"
+    notes = [f"{HOSTILE}: left out 1 line"]
+    path.write_text(leaderboard_page(boards(folder), HOSTILE, folder, notes), encoding="utf-8")
+    return path
+
+
+@contextmanager
+def opened(browser: Browser, file: Path, width: int, scheme: str = "light") -> Iterator[Page]:
+    """Open the page; fail if it logs anything, runs an injected script or requests another file."""
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)  # type: ignore[arg-type]
+    page = context.new_page()
+    page.set_default_timeout(600_000)
+    complaints: list[str] = []
+    requests: list[str] = []
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("request", lambda request: requests.append(request.url))
+    page.goto(file.as_uri())
+    yield page
+    assert page.evaluate("typeof window.hacked") == "undefined"
+    assert complaints == []
+    assert {url for url in requests if not url.startswith("data:")} == {file.as_uri()}
+    context.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [PHONE, DESK])
+def test_only_tables_scroll_sideways_and_the_scores_are_visible(
+    width: int, scheme: str, browser: Browser, file: Path
+) -> None:
+    with opened(browser, file, width, scheme) as page:
+        page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        for table in page.locator("table").all():
+            for cell in table.locator("tbody tr").first.locator("th, td").all()[:2]:
+                box = cell.bounding_box()
+                assert box is not None
+                assert box["x"] >= 0
+                assert box["x"] + box["width"] <= width
+        dark = page.evaluate("getComputedStyle(document.body).backgroundColor") != "rgb(255, 255, 255)"
+        assert dark == (scheme == "dark")
+
+
+def visible(page: Page, selector: str) -> list[str]:
+    return [(each.text_content() or "").strip() for each in page.locator(selector).all() if each.is_visible()]
+
+
+def test_filters(browser: Browser, file: Path) -> None:
+    with opened(browser, file, DESK) as page:
+        assert len(visible(page, ".board h2")) == 3
+        assert page.locator("#count").text_content() == "6 models"
+        page.locator("#search").fill(" ORG/LOW")
+        assert set(visible(page, "tbody th")) == {"org/low"}
+        assert visible(page, ".board h2") == ["cora_x (shots 0)", "cora_y"]
+        assert page.locator("#count").text_content() == "1 model"
+        page.locator("#search").fill("")
+        page.locator("#task").select_option("cora_y")
+        assert visible(page, ".board h2") == ["cora_y"]
+        assert visible(page, "#overview tbody th") == ["org/low", "org/other"]
+        assert len(visible(page, "#overview thead th")) == 2
+        page.locator("#task").select_option("")
+        page.locator("#settings").select_option("probe divergent, form generate, shots 5, reader flexible")
+        assert visible(page, ".board h2") == ["cora_x (shots 5)"]
+        page.locator("#search").fill("no such model")
+        assert visible(page, "tbody th") == []
+        assert page.locator("#count").text_content() == "0 models"
+
+
+def test_a_heading_sorts_by_value_and_empty_cells_come_last(browser: Browser, file: Path) -> None:
+    with opened(browser, file, DESK) as page:
+        page.locator("#overview thead button").nth(1).click()
+        found = visible(page, "#overview tbody th")
+        assert found[:4] == ["org/low", HOSTILE, LONG, "org/high"]
+        assert set(found[4:]) == {"org/five", "org/other"}
+
+
+def test_links_and_the_download(browser: Browser, file: Path, tmp_path: Path) -> None:
+    with opened(browser, file, DESK) as page:
+        with page.expect_download() as found:
+            page.get_by_text("Download CSV").click()
+        found.value.save_as(tmp_path / "saved.csv")
+        assert found.value.suggested_filename == "leaderboard.csv"
+        assert (tmp_path / "saved.csv").read_text(encoding="utf-8") == as_csv(boards(file.parent))
+        (link,) = page.locator("td a").all()
+        assert link.get_attribute("href") == "a%20b%20%231/report.html"
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(file.as_uri())
+    page.locator("td a").first.click()
+    page.wait_for_url("**/report.html")
+    assert page.title() == "The report"
+    context.close()
+
+
+def test_names_are_escaped(file: Path) -> None:
+    text = file.read_text(encoding="utf-8")
+    assert "<img" not in text
+    assert text.count("<script>") == 1
+
+
+def test_csv_has_all_digits_and_no_formula(tmp_path: Path) -> None:
+    rows = list(csv.DictReader(as_csv(boards(tmp_path)).splitlines()))
+    assert tuple(rows[0]) == COLUMNS
+    assert [row["model"] for row in rows] == [
+        "org/high",
+        LONG,
+        f"'{HOSTILE}",
+        "org/low",
+        "org/five",
+        "org/low",
+        "org/other",
+    ]
+    assert float(rows[0]["value"]) == 0.7
+    assert rows[0]["group"] == "1"
+    assert rows[0]["invalid"] == ""
+    assert rows[4]["table"] == "cora_x (shots 5)"
+
+
+def test_one_board_needs_no_overview_and_unknown_errors_no_interval() -> None:
+    (board,) = boards_of("cora_x", [entry("a", 0.5)])
+    row = replace(board.rows[0], lead=Number(0.5), mcqa=Number(nan), group=0)
+    page = leaderboard_page([replace(board, rows=[row])], "Title", Path())
+    assert "Models by benchmark" not in page
+    assert page.count(">0.500<") == 1
+    assert "1 model<" in page
+
+
+def test_a_link_is_relative_to_the_page() -> None:
+    assert href(Path("out/a/report.html"), Path("site")) == "../out/a/report.html"
+    assert href(Path("javascript:x/report.html"), Path()) == "javascript%3Ax/report.html"

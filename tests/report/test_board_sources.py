@@ -1,0 +1,184 @@
+"""Leaderboards of real runs, of their records, and of both."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from shutil import copytree
+
+import pytest
+
+from lm_eval_cora.errors import UserError
+from lm_eval_cora.export.every_eval_ever import write_every_eval_ever
+from lm_eval_cora.report.board_entries import entry_of
+from lm_eval_cora.report.board_sources import REPORT, Sources
+from lm_eval_cora.report.boards import PAIRED, UNPAIRED, Board
+from lm_eval_cora.report.runs import read_runs
+from tests.support.leaderboards import put_record
+from tests.support.messages import tells
+from tests.support.written import otherwise, put, varied, write
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two models on two tasks, and a third one with another seed."""
+    folder = tmp_path_factory.mktemp("runs")
+    for task in ("cora_demo", "cora_demo_prompts"):
+        write(folder / "one", varied, task, {"questions": 4}, "org/one")
+        write(folder / "two", otherwise, task, {"questions": 4}, "org/two")
+    write(folder / "three", varied, "cora_demo", {"questions": 4, "seed": 1}, "org/three")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def records(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("records")
+    write_every_eval_ever(read_runs([runs]), folder)
+    return folder
+
+
+def read(*paths: Path) -> tuple[list[Board], list[str]]:
+    sources = Sources(paths, None, {})
+    return sources.boards(), sources.notes
+
+
+def shape(boards: list[Board]) -> list[tuple[str, str, list[str]]]:
+    return [(board.title, board.metric, sorted(row.model for row in board.rows)) for board in boards]
+
+
+SHAPE = [
+    ("cora_demo (seed 0)", "cora", ["org/one", "org/two"]),
+    ("cora_demo (seed 1)", "cora", ["org/three"]),
+    ("cora_demo_prompts", "cora", ["org/one", "org/two"]),
+]
+
+
+def test_the_values_are_those_of_a_report(runs: Path) -> None:
+    boards, notes = read(runs)
+    assert shape(boards) == SHAPE
+    assert notes == []
+    estimates = {(run.task, run.model): run.estimates for run in read_runs([runs])}
+    for board in boards:
+        for row in board.rows:
+            known = estimates[board.task, row.model]
+            assert (row.lead.value, row.lead.stderr) == tuple(known["cora"])
+            assert row.lead.ends == known["cora"].interval
+            assert row.mcqa.value == known["mcqa"].value
+            assert row.invalid.value == known["invalid"].value
+    assert [board.basis for board in boards] == [PAIRED, "", PAIRED]
+
+
+def test_records_give_the_same_values_but_an_unpaired_comparison(runs: Path, records: Path) -> None:
+    of_runs, _ = read(runs)
+    of_records, notes = read(records)
+    assert shape(of_records) == SHAPE
+    assert notes == []
+    for one, other in zip(of_runs, of_records, strict=True):
+        assert [row.lead for row in one.rows] == [row.lead for row in other.rows] or one.basis == PAIRED
+        assert {str(row.lead) for row in one.rows} == {str(row.lead) for row in other.rows}
+        assert [row.signature for row in one.rows] == [row.signature for row in other.rows]
+    assert [board.basis for board in of_records] == [UNPAIRED, "", UNPAIRED]
+
+
+def test_a_run_and_its_record_count_once(runs: Path, records: Path) -> None:
+    boards, notes = read(records, runs)
+    assert shape(boards) == SHAPE
+    assert notes == []
+    assert [board.basis for board in boards] == [PAIRED, "", PAIRED]
+
+
+def test_pages_beside_the_runs_are_linked(runs: Path, tmp_path: Path) -> None:
+    folder = copytree(runs, tmp_path / "copy")
+    (folder / "one" / REPORT).write_text("")
+    (folder / "two" / "org__two" / REPORT).write_text("")
+    (folder / REPORT).write_text("")  # of all models together
+    boards, _ = read(folder)
+    found = {row.model: row.report for board in boards for row in board.rows}
+    assert found["org/one"] == folder / "one" / REPORT
+    assert found["org/two"] == folder / "two" / "org__two" / REPORT
+    assert found["org/three"] is None
+
+
+def test_damaged_files_are_named_and_left_out(runs: Path, tmp_path: Path) -> None:
+    folder = copytree(runs, tmp_path / "copy")
+    (samples,) = (folder / "one").rglob("samples_cora_demo_2*.jsonl")
+    put(samples, ["{", "{}"])
+    record = put_record(folder, 1, "{")
+    boards, notes = read(folder)
+    assert {board.title: [row.model for row in board.rows] for board in boards}["cora_demo (seed 0)"] == ["org/two"]
+    assert notes[0] == f"left out {record}: it is not a JSON object"
+    assert notes[1].startswith(f"org/one, cora_demo: left out {samples}")
+
+
+@pytest.mark.parametrize(("suffix", "told"), [("json", "cannot be read as a results file"), ("jsonl", "no samples of")])
+def test_a_run_with_a_broken_or_missing_file_changes_no_board(
+    suffix: str, told: str, runs: Path, tmp_path: Path
+) -> None:
+    folder = copytree(runs, tmp_path / "copy")
+    written = write(folder / "new", varied, "cora_demo", {"questions": 4}, "org/new")
+    if suffix == "json":
+        written.results.write_text('{"results":')
+    else:
+        written.samples.unlink()
+    boards, (note,) = read(folder)
+    assert shape(boards) == SHAPE
+    assert tells(note, f"left out {written.samples if suffix == 'json' else written.results}: ", told)
+
+
+def test_results_files_without_samples(runs: Path, tmp_path: Path) -> None:
+    folder = copytree(runs, tmp_path / "copy")
+    put(
+        folder / "results_other.json",
+        [{"results": {"gsm8k": {}}, "configs": {"gsm8k": {"metadata": {"version": 3}}}}],
+    )
+    assert read(folder)[1] == []
+    put(folder / "results_broken.json", ["{"])
+    (samples,) = (folder / "three").rglob("samples_*.jsonl")
+    results = samples.with_name(samples.name.replace("samples_cora_demo", "results")).with_suffix(".json")
+    results.unlink()
+    boards, notes = read(folder)
+    assert [board.title for board in boards] == ["cora_demo", "cora_demo_prompts"]
+    assert notes == [
+        f"left out {samples}: there is no results file beside the samples",
+        f"left out {folder / 'results_broken.json'}: it cannot be read as a results file",
+    ]
+
+
+def test_a_label_names_the_model_of_a_path(runs: Path) -> None:
+    sources = Sources([runs / "one", runs / "two"], None, {runs / "one": "First"})
+    assert {row.model for board in sources.boards() for row in board.rows} == {"First", "org/two"}
+    with pytest.raises(UserError, match="expected one model in"):
+        Sources([runs], None, {runs: "All"})
+
+
+def test_a_file_of_answers_is_a_model(tmp_path: Path) -> None:
+    lines = ["question,variant,picked,answer", "q1,original,Ice,Ice", "q1,shuffled,Fog,Ice", "q2,original,6,6"]
+    for name in ("a", "b"):
+        put(tmp_path / f"{name}.csv", [*lines, "q2,shuffled,6,6"])
+    (board,), _ = read(tmp_path / "a.csv", tmp_path / "b.csv")
+    assert [row.model for row in board.rows] == ["a", "b"]
+    assert (board.task, board.basis, board.rows[0].lead.value) == ("answers", PAIRED, 0.5)
+
+
+def test_nothing_to_show(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="there are no samples of lm-eval-cora tasks and no records"):
+        read(tmp_path)
+    with pytest.raises(UserError, match="there is no such file or folder"):
+        read(tmp_path / "missing")
+    put(tmp_path / "samples_gsm8k_2026-01-01T00-00-00.000000.jsonl", [{"doc": {}}])
+    with pytest.raises(UserError, match="there are no samples of lm-eval-cora tasks and no records"):
+        read(tmp_path)
+    written = write(tmp_path, varied, "cora_demo", {"questions": 4})
+    put(written.samples, ["{"])
+    with pytest.raises(UserError, match=r"no run has a score: .*left out"):
+        read(tmp_path)
+    written.samples.unlink()
+    with pytest.raises(UserError, match=r"Left out .*there are no samples of cora_demo beside it"):
+        read(written.results)
+
+
+def test_an_entry_does_not_keep_the_answers(runs: Path) -> None:
+    (run,) = read_runs([runs / "three"])
+    entry = entry_of(run, "2026-01-01")
+    assert set(entry.scores) == {"cora", "acc", "mcqa", "bmca@1.0", "invalid"}
+    assert all(len(each.influence) == 4 for each in entry.scores.values() if each.influence is not None)
+    assert entry.settings["seed"] == "1"

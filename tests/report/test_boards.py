@@ -1,0 +1,77 @@
+"""Boards: which models are in one table, how they are grouped, and what is said about other tables."""
+
+from __future__ import annotations
+
+from math import nan
+
+import numpy as np
+
+from lm_eval_cora.metrics.estimate import Estimate, share_of
+from lm_eval_cora.report.boards import PAIRED, UNPAIRED, UNRANKED, boards_of, comparable, one_per_model
+from tests.support.leaderboards import entry
+
+
+def test_models_are_sorted_and_grouped_by_their_errors() -> None:
+    """The errors are 0.046, 0.049 and 0.04. 0.7 - 0.6 is 1.5 of its errors (0.067), 0.7 - 0.2 is 8 (0.061)."""
+    (board,) = boards_of("cora_x", [entry("low", 0.2), entry("high", 0.7), entry("middle", 0.6)])
+    assert [(row.model, row.group) for row in board.rows] == [("high", 1), ("middle", 1), ("low", 2)]
+    assert [row.lead.best for row in board.rows] == [True, True, False]
+    assert (board.title, board.basis, board.apart) == ("cora_x", UNPAIRED, "")
+
+
+def test_paired_answers_tell_more_models_apart() -> None:
+    """All questions of the second are right in the first, too: 12 lost, none gained. Unpaired that is 1.7 errors."""
+    questions = np.arange(100)
+    for is_paired, groups, basis in ((True, [1, 2], PAIRED), (False, [1, 1], UNPAIRED)):
+        scores = [{"cora": share_of(questions < right)} for right in (60, 48)]
+        own = [
+            entry(name, 0.5, scores=each, is_paired=is_paired, asked="1")
+            for name, each in zip("ab", scores, strict=True)
+        ]
+        (board,) = boards_of("cora_x", own)
+        assert [row.group for row in board.rows] == groups
+        assert board.basis == basis
+
+
+def test_incompatible_settings_are_never_in_one_table() -> None:
+    boards = boards_of("cora_x", [entry("a", 0.9), entry("b", 0.8), entry("c", 0.7, shots=5)])
+    assert [[row.model for row in board.rows] for board in boards] == [["a", "b"], ["c"]]
+    assert [board.title for board in boards] == ["cora_x (shots 0)", "cora_x (shots 5)"]
+    assert boards[1].apart == (
+        "Not ranked together with other models of cora_x: shots is 5 here, 0 in “cora_x (shots 0)”."
+    )
+    assert boards[0].settings != boards[1].settings
+
+
+def test_other_questions_are_another_table() -> None:
+    boards = boards_of("cora_x", [entry("a", 0.9, asked="1"), entry("b", 0.8, asked="2")])
+    assert [board.title for board in boards] == ["cora_x (table 1)", "cora_x (table 2)"]
+    assert "the questions or their variants differ from those in “cora_x (table 2)”" in boards[0].apart
+
+
+def test_many_other_tables_are_counted() -> None:
+    boards = boards_of("cora_x", [entry("a", 0.9, shots=shots) for shots in range(6)])
+    assert boards[0].apart.endswith("; and 2 more tables.")
+
+
+def test_a_record_joins_the_runs_with_its_settings() -> None:
+    runs = [entry("a", 0.9, asked="1"), entry("b", 0.8, asked="1"), entry("c", 0.8, asked="2")]
+    groups = comparable([*runs, entry("d", 0.7), entry("e", 0.7, shots=5)])
+    assert sorted("".join(each.model for each in own) for own in groups) == ["abd", "c", "e"]
+
+
+def test_one_entry_per_model_the_run_before_its_record() -> None:
+    run, newer = entry("a", 0.9, asked="1"), entry("a", 0.8, asked="1", date="2026-02-01", signature="other")
+    kept, notes = one_per_model([run, entry("a", 0.7, date="2027-01-01"), newer])
+    assert kept == [newer]
+    assert notes == ["a, cora_x: left out a.json, older than a.json"] * 2
+    kept, notes = one_per_model([run, entry("a", 0.9)])
+    assert (kept, notes) == ([run], [])
+
+
+def test_scores_without_an_error_are_not_grouped() -> None:
+    own = [entry("a", 0.9, scores={"cora": Estimate(0.9, nan)}), entry("b", 0.8), entry("c", nan, scores={})]
+    (board,) = boards_of("cora_x", own)
+    assert [(row.model, row.group, row.lead.best) for row in board.rows] == [("a", 0, False), ("b", 0, False)]
+    assert board.basis == UNRANKED
+    assert boards_of("cora_x", [entry("c", nan, scores={})]) == []

@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lm_eval_cora.questions.question import NOTA, Question
+from lm_eval_cora.variants.divergent import divergent
+
+WATER = Question("q1", "What is frozen water?", ("Steam", "Ice", "Fog", "Dew", "Rain"), 1)
+
+questions = st.integers(2, 26).flatmap(
+    lambda size: st.builds(
+        Question,
+        st.text(min_size=1, alphabet="abc123"),
+        st.just("Which?"),
+        st.just(tuple(f"option {k}" for k in range(size))),
+        st.integers(0, size - 1),
+    )
+)
+
+
+@pytest.mark.parametrize(("options", "variants"), [(2, 8), (3, 14), (4, 20), (5, 26), (13, 74), (26, 152)])
+def test_number_of_variants(options: int, variants: int) -> None:
+    question = Question("q", "Which?", tuple(map(str, range(options))), 0)
+    assert len(divergent(question)) == variants == 2 + 6 * (options - 1)
+
+
+def test_kinds_are_in_the_documented_order() -> None:
+    kinds = [variant.kind for variant in divergent(WATER)]
+    assert kinds == (
+        ["original", "shuffled"]
+        + ["with_nota"] * 4
+        + ["with_nota_shuffled"] * 4
+        + ["decoupled"] * 4
+        + ["decoupled_shuffled"] * 4
+        + ["decoupled_with_nota"] * 4
+        + ["decoupled_with_nota_shuffled"] * 4
+    )
+
+
+def test_printed_options_before_any_reordering() -> None:
+    printed = {}
+    for variant in divergent(WATER):
+        printed.setdefault(variant.kind, []).append(variant.printed)
+    assert printed["original"] == [(0, 1, 2, 3, 4)]
+    # NOTA replaces each distractor in turn, in its place.
+    assert printed["with_nota"] == [
+        (NOTA, 1, 2, 3, 4),
+        (0, 1, NOTA, 3, 4),
+        (0, 1, 2, NOTA, 4),
+        (0, 1, 2, 3, NOTA),
+    ]
+    # The answer (option 1) and one distractor, in the question's order.
+    assert printed["decoupled"] == [(0, 1), (1, 2), (1, 3), (1, 4)]
+    assert printed["decoupled_with_nota"] == [(0, 1, NOTA), (1, 2, NOTA), (1, 3, NOTA), (1, 4, NOTA)]
+
+
+@given(questions, st.integers(0, 5))
+def test_every_variant_has_the_answer_and_shuffled_ones_have_another_order(question: Question, seed: int) -> None:
+    variants = divergent(question, seed=seed)
+    assert [variant.ordinal for variant in variants] == list(range(len(variants)))
+    for variant in variants:
+        assert variant.answer == question.answer
+        assert variant.choices[variant.printed.index(variant.answer)] == question.choices[question.answer]
+        assert len(set(variant.printed)) == len(variant.printed)
+    by_kind: dict[str, list[tuple[int, ...]]] = {}
+    for variant in variants:
+        by_kind.setdefault(variant.kind, []).append(variant.printed)
+    for kind, shuffled in [("original", "shuffled")] + [
+        (kind, f"{kind}_shuffled") for kind in ("with_nota", "decoupled", "decoupled_with_nota")
+    ]:
+        for before, after in zip(by_kind[kind], by_kind[shuffled], strict=True):
+            assert before != after
+            assert sorted(before) == sorted(after)
+
+
+def test_a_variant_depends_only_on_its_question_and_seed() -> None:
+    assert divergent(WATER, seed=3) == divergent(WATER, seed=3)
+    assert divergent(WATER, seed=3) != divergent(WATER, seed=4)
+    other = Question("q2", WATER.stem, WATER.choices, WATER.answer)
+    assert [v.printed for v in divergent(WATER)] != [v.printed for v in divergent(other)]
+
+
+def test_nota_text_is_printed() -> None:
+    texts = {choice for variant in divergent(WATER, nota_text="None of these") for choice in variant.choices}
+    assert texts == {*WATER.choices, "None of these"}
+
+
+def test_a_source_option_that_reads_like_nota_is_the_same_answer() -> None:
+    question = Question("q", "Which?", ("Ice", "Fog", " none of the above."), 0)
+    variants = divergent(question)
+    assert variants[0].printed == (0, 1, NOTA)
+    assert len(variants) == 14
+
+
+def test_a_right_option_that_reads_like_nota_is_right_wherever_it_is_printed() -> None:
+    variants = divergent(Question("q", "Which?", ("None of the above", "Fog"), 0))
+    assert len(variants) == 8
+    assert all(variant.answer == NOTA and NOTA in variant.printed for variant in variants)
+
+
+def test_equal_distractors_share_an_identity_and_each_has_its_variants() -> None:
+    variants = divergent(Question("q", "Which?", ("Fog", "Ice", "Fog"), 1))
+    assert len(variants) == 14
+    assert variants[0].printed == (0, 1, 0)

@@ -1,0 +1,150 @@
+"""Variants for users who query a model themselves: the same as in the task `cora_local`, from any kind of table."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import lm_eval_cora as cora
+from lm_eval_cora.answers.formats import FORMATS
+from lm_eval_cora.errors import UserError
+from lm_eval_cora.harness.docs import doc_to_text, process_docs
+from lm_eval_cora.harness.loading import load_benchmark
+from lm_eval_cora.questions.options import Options
+from lm_eval_cora.questions.question import Question
+from lm_eval_cora.task_files import benchmark
+from lm_eval_cora.variants.probes import PROBES
+
+ROWS = [
+    {"id": "ice", "question": "What is frozen water?", "choices": ["Ice", "Fog", "Steam"], "answer": "A"},
+    {"id": "dew", "question": "What lies on grass in the morning?", "choices": ["Sand", "Dew"], "answer": "B"},
+    {"id": "sea", "question": "What is salty?", "choices": ["Sea", "Rain", "Dew", "Snow"], "answer": "A"},
+]
+
+
+@pytest.mark.parametrize("probe", PROBES)
+@pytest.mark.parametrize("options", [{}, {"seed": 3, "questions": 2}])
+def test_the_variants_are_those_of_the_task(probe: str, options: dict[str, Any], tmp_path: Path) -> None:
+    path = tmp_path / "questions.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    chosen = Options(data_files=(str(path),), **options)
+    rows = load_benchmark(options=chosen, benchmark=benchmark("local", {}, chosen.data_files))["test"]
+    docs = process_docs(rows, PROBES[probe], chosen)
+    for source in (path, str(path), ROWS, pd.DataFrame(ROWS)):
+        variants = cora.expand(source, probe=probe, **options)
+        assert [vars(variant) for variant in variants] == list(docs)
+        assert [variant.prompt for variant in variants] == [doc_to_text(doc) for doc in docs]
+
+
+def test_columns_with_other_names() -> None:
+    rows = [{"stem": "Frozen water?", "a": "Fog", "b": "Ice", "key": 1}]
+    (first, *_) = cora.expand(rows, question="stem", choices=["a", "b"], answer="key", answer_is="index")
+    assert (first.question, first.choices, first.answer) == ("Frozen water?", ("Fog", "Ice"), 1)
+
+
+def test_user_templates(tmp_path: Path) -> None:
+    path = tmp_path / "templates.json"
+    path.write_text(json.dumps([{"name": "brief", "prompt": "{question}{options}\nThe best answer is:"}]))
+    with pytest.raises(UserError, match="template"):
+        cora.expand(ROWS, probe="prompts", templates=str(path))
+    assert cora.expand(ROWS, probe="sampling", templates=str(path))[0].prompt.endswith("The best answer is:")
+
+
+OWN = """{% if ask == "yes_no" %}Vrai ?{% elif ask == "select_all" %}Toutes :{% else %}Une seule :{% endif %}
+{{ question }}
+{% for letter, text in options -%}
+{{ letter }}) {{ text }}
+{% endfor %}Réponse :
+"""
+
+
+@pytest.mark.parametrize("probe", [name for name in PROBES if name != "prompts"])
+def test_a_prompt_of_ones_own(probe: str) -> None:
+    begins = {"yes_no": "Vrai ?", "select_all": "Toutes :"}
+    for variant in cora.expand(ROWS, probe=probe, prompt=OWN):
+        options = "".join(f"{letter}) {text}\n" for letter, text in zip("ABCDEFGHIJ", variant.choices, strict=False))
+        begin = begins.get(variant.ask, "Une seule :")
+        assert variant.prompt == f"{begin}\n{variant.question}\n{options}Réponse :"
+        assert FORMATS[variant.ask].context(vars(variant)) == variant.prompt, "also if letters are scored"
+        exemplar = FORMATS[variant.ask].exemplar(Question("q", "Dry?", ("Sand", "Sea"), 0), vars(variant))
+        assert exemplar["text"].startswith(f"{begin}\nDry?\nA) Sand\n")
+
+
+@pytest.mark.parametrize(
+    ("probe", "prompt", "told"),
+    [
+        ("divergent", "{{ question", "unexpected end of template"),
+        ("divergent", "{{ stem }}", "'stem' is undefined. The variables are question, options"),
+        ("divergent", "{{ question.__class__ }}", "unsafe"),
+        ("divergent", "{{ 1 / 0 }}", "division by zero"),
+        ("divergent", "{{ letters }}", "'What is frozen water?' is missing"),
+        ("order", "{{ question }}", "'Ice' is missing"),
+        ("plus", "{{ question }} {{ options }}", "expected other words if the variable `ask` is 'letter'"),
+        ("prompts", OWN, "the probe 'prompts' compares several prompts"),
+        ("order", "", "expected a Jinja template"),
+    ],
+)
+def test_a_prompt_is_checked(probe: str, prompt: str, told: str) -> None:
+    with pytest.raises(UserError) as caught:
+        cora.expand(ROWS, probe=probe, prompt=prompt)
+    assert told in str(caught.value)
+
+
+def test_a_prompt_beside_templates_is_refused() -> None:
+    with pytest.raises(UserError, match="'templates' is set, too"):
+        cora.expand(ROWS, probe="order", prompt=OWN, templates="mine.json")
+
+
+def test_a_prompt_without_the_words_before_the_answer_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:
+    cora.expand(ROWS, probe="order", prompt=OWN)
+    assert "option 'prompt': best_answer: expected 'best answer is' in the template" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"probe": ["plus"]}, UserError, "expected one of divergent"),
+        ({"probe": "divergnt"}, UserError, "Did you mean 'divergent'"),
+        ({"sed": 1}, UserError, "unknown option 'sed'.* Did you mean 'seed'"),
+        ({"seed": "one"}, UserError, "'seed'"),
+        ({"orders": "cyclic"}, UserError, "'orders'.* 'divergent' ignores it"),
+        ({"answer": "key"}, UserError, "'key'"),
+        ({"hub": "ORG/NAME", "split": "test"}, UserError, "expected one source"),
+    ],
+)
+def test_wrong_arguments(arguments: dict[str, Any], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        cora.expand(ROWS, **arguments)
+
+
+@pytest.mark.parametrize("rows", [[], [{"question": "?"}], [{"question": "?", "choices": ["a"], "answer": "a"}]])
+def test_rows_that_are_not_questions(rows: list[dict[str, Any]]) -> None:
+    with pytest.raises(UserError):
+        cora.expand(rows)
+
+
+def test_shuffled_options_do_not_depend_on_the_name_of_the_data(tmp_path: Path) -> None:
+    for name in ("one", "other"):
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    sources = [tmp_path / "one.jsonl", tmp_path / "other.jsonl", ROWS, pd.DataFrame(ROWS)]
+    first, *others = ([vars(one) for one in cora.expand(source, shuffle=True)] for source in sources)
+    assert all(other == first for other in others)
+
+
+def test_data_files_beside_questions() -> None:
+    with pytest.raises(UserError, match="got questions and data_files"):
+        cora.expand(ROWS, data_files="other.csv")
+
+
+def test_a_missing_file() -> None:
+    with pytest.raises(UserError, match=r"^there is no file missing\.csv"):
+        cora.expand("missing.csv")
+
+
+def test_no_questions_at_all() -> None:
+    with pytest.raises(UserError, match="expected questions, or a dataset"):
+        cora.expand()

@@ -1,0 +1,184 @@
+from __future__ import annotations
+
+from collections import Counter
+from math import factorial
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lm_eval_cora.questions.question import FIRST_FILLER, NOTA, Question
+from lm_eval_cora.variants.alterations import fillers
+from lm_eval_cora.variants.plus import plus
+from tests.support.questions import (
+    COUNTS,
+    WATER,
+    check_what_holds_for_every_variant,
+    fillers_of,
+    kinds_of,
+    printed_by_kind,
+    question_with,
+    questions,
+)
+
+
+@pytest.mark.parametrize(
+    ("options", "variants"), [(2, 9), (3, 12), (4, 14), (5, 15), (6, 15), (8, 17), (10, 19), (13, 23), (26, 36)]
+)
+def test_number_of_variants(options: int, variants: int) -> None:
+    # original + reorderings + other counts + NOTA + one true-or-false question per option
+    other_counts = len([count for count in COUNTS if count != options])
+    assert variants == 1 + min(3, factorial(options) - 1) + other_counts + 1 + options
+    assert len(plus(question_with(options))) == variants
+
+
+def test_kinds_are_in_the_documented_order() -> None:
+    assert kinds_of(plus(WATER)) == (
+        ["original"]
+        + ["shuffled"] * 3
+        + ["options_2", "options_3", "options_6", "options_8", "options_10"]
+        + ["nota_answer"]
+        + ["true_or_false_wrong", "true_or_false_right", "true_or_false_wrong", "true_or_false_wrong"]
+    )
+
+
+@pytest.mark.parametrize("options", COUNTS)
+def test_the_question_s_own_number_of_options_is_left_out(options: int) -> None:
+    kinds = set(kinds_of(plus(question_with(options))))
+    assert f"options_{options}" not in kinds
+    assert {f"options_{count}" for count in COUNTS if count != options} < kinds
+
+
+def test_printed_options() -> None:
+    printed = printed_by_kind(plus(WATER))
+    assert printed["original"] == [(0, 1, 2, 3)]
+    # With fewer options the order is kept. With more options the fillers come last, always in the same order.
+    assert printed["options_2"][0] in [(0, 1), (1, 2), (1, 3)]
+    assert printed["options_3"][0] in [(0, 1, 2), (0, 1, 3), (1, 2, 3)]
+    assert printed["options_6"] == [(0, 1, 2, 3, 27, 28)]
+    assert printed["options_8"] == [(0, 1, 2, 3, 27, 28, 29, 30)]
+    assert printed["options_10"] == [(0, 1, 2, 3, 27, 28, 29, 30, 31, 32)]
+    assert printed["nota_answer"] == [(0, 2, 3, NOTA)]
+    # One question per option, in the source's order.
+    assert [v.printed for v in plus(WATER) if v.ask == "yes_no"] == [(0,), (1,), (2,), (3,)]
+    assert printed["true_or_false_right"] == [(1,)]
+
+
+def test_the_draws_never_change() -> None:
+    # Stored values: a released task must always draw the same variants. If you change them, raise its version.
+    variants = plus(WATER)
+    printed = printed_by_kind(variants)
+    assert printed["shuffled"] == [(3, 2, 1, 0), (3, 2, 0, 1), (2, 1, 3, 0)]
+    assert printed["options_2"] == [(1, 3)]
+    assert printed["options_3"] == [(1, 2, 3)]
+    assert variants[8].choices[4:] == ("Muvubip", "Tuvozur", "Devupok", "Luvupit", "Gavukan", "Suvufun")
+
+
+@settings(max_examples=60)
+@given(questions, st.integers(0, 5), st.sampled_from(["None of the above", "None of these"]))
+def test_properties_of_the_variants_of_any_question(question: Question, seed: int, nota_text: str) -> None:
+    variants = plus(question, seed=seed, nota_text=nota_text)
+    check_what_holds_for_every_variant(question, variants, nota_text)
+    options = len(question.choices)
+    source = tuple(range(options))
+    printed = printed_by_kind(variants)
+    orders = [*printed["original"], *printed["shuffled"]]
+    assert len(set(orders)) == len(orders) == min(4, factorial(options))
+    assert all(sorted(order) == list(source) for order in orders)
+    for count in COUNTS:
+        if count < options:
+            (few,) = printed[f"options_{count}"]
+            assert len(few) == count
+            assert list(few) == sorted(set(few) & set(source))
+        elif count > options:
+            assert printed[f"options_{count}"] == [(*source, *range(FIRST_FILLER, FIRST_FILLER + count - options))]
+    assert printed["nota_answer"] == [(*(k for k in source if k != question.answer), NOTA)]
+    assert [v.printed for v in variants if v.ask == "yes_no"] == [(k,) for k in source]
+    assert all(variant.ask != "select_all" for variant in variants)
+
+
+def test_fillers_are_those_of_the_question() -> None:
+    for options in (2, 5, 13):
+        question = question_with(options)
+        printed = fillers_of(plus(question, seed=3))
+        words = fillers(10, [], 3, question.id)
+        assert printed == {FIRST_FILLER + k: words[k] for k in range(max(0, 10 - options))}
+
+
+def test_a_filler_in_the_text_of_the_question_is_not_printed() -> None:
+    first, second, third = fillers(3, [], 0, "q")
+    question = Question("q", f"What is a {first.lower()}?", ("Ice", second.upper(), "Fog"), 0)
+    texts = [text for variant in plus(question) for text in variant.choices]
+    assert first not in texts
+    assert second not in texts
+    assert third in texts
+    assert third not in [text for variant in plus(question, nota_text=f"no {third}") for text in variant.choices]
+
+
+def test_all_distractors_are_removed_equally_often() -> None:
+    question = question_with(4, answer=2)
+    kept = Counter(printed_by_kind(plus(question, seed=seed))["options_2"][0] for seed in range(600))
+    assert set(kept) == {(0, 2), (1, 2), (2, 3)}
+    # 3 distractors, each expected 200 times. Chi-square with 2 degrees of freedom exceeds 13.8 with probability 0.001.
+    assert sum((count - 200) ** 2 / 200 for count in kept.values()) < 13.8
+
+
+def test_a_variant_depends_only_on_its_question_and_seed() -> None:
+    alone = plus(WATER, seed=3)
+    plus(question_with(7, id="other"), seed=4)
+    assert plus(WATER, seed=3) == alone
+    # Category and right answer do not change the orders.
+    shuffles = printed_by_kind(alone)["shuffled"]
+    moved = Question(WATER.id, WATER.stem, WATER.choices, 3, "weather")
+    assert printed_by_kind(plus(moved, seed=3))["shuffled"] == shuffles
+    assert printed_by_kind(plus(Question("q2", WATER.stem, WATER.choices, 1), seed=3))["shuffled"] != shuffles
+    assert printed_by_kind(plus(WATER, seed=4))["shuffled"] != shuffles
+    assert fillers_of(plus(WATER, seed=4)) != fillers_of(alone)
+    few = {seed: printed_by_kind(plus(WATER, seed=seed))["options_2"] for seed in range(9)}
+    assert len(set(map(tuple, few.values()))) == 3
+
+
+def test_nota_text_is_printed() -> None:
+    variants = plus(WATER, nota_text="None of these")
+    assert [v.choices[-1] for v in variants if v.kind == "nota_answer"] == ["None of these"]
+    assert not any("None of the above" in variant.choices for variant in variants)
+
+
+def test_equal_distractors_are_one_option() -> None:
+    question = Question("q", "Which?", ("Fog", "Ice", "Fog"), 1)
+    variants = plus(question)
+    printed = printed_by_kind(variants)
+    # Three options with two equal ones have three orders, so there are two reorderings.
+    assert sorted([*printed["original"], *printed["shuffled"]]) == [(0, 0, 1), (0, 1, 0), (1, 0, 0)]
+    assert printed["options_6"] == [(0, 1, 0, 27, 28, 29)]
+    assert printed["nota_answer"] == [(0, 0, NOTA)]
+    # There is one true-or-false question for both.
+    assert (printed["true_or_false_wrong"], printed["true_or_false_right"]) == ([(0,)], [(1,)])
+    assert len(variants) == 10
+
+
+def test_distractors_that_differ_in_white_space_only_are_equal() -> None:
+    question = Question("q", "Which?", ("Fog", "Ice", "Fog "), 1)
+    assert question.identities == (0, 1, 0)
+    printed = printed_by_kind(plus(question))
+    orders = [*printed["original"], *printed["shuffled"]]
+    assert len(set(orders)) == len(orders)
+
+
+def test_a_source_option_that_reads_like_nota_is_the_same_answer() -> None:
+    variants = plus(Question("q", "Which?", ("Ice", "Fog", " none of the above."), 0))
+    assert variants[0].printed == (0, 1, NOTA)
+    assert variants[0].answer == 0
+    nota = next(variant for variant in variants if variant.kind == "nota_answer")
+    # NOTA is printed once, and right.
+    assert (nota.printed, nota.answer) == ((1, NOTA), NOTA)
+    assert [v.kind for v in variants if v.printed == (NOTA,)] == ["true_or_false_wrong"]
+
+
+def test_a_right_option_that_reads_like_nota_is_right_wherever_it_is_printed() -> None:
+    variants = plus(Question("q", "Which?", ("None of the above", "Fog", "Dew"), 0))
+    assert len(variants) == 12
+    assert all(variant.answer == NOTA for variant in variants)
+    assert all(NOTA in variant.printed for variant in variants if variant.ask == "letter")
+    assert [v.printed for v in variants if v.kind == "true_or_false_right"] == [(NOTA,)]
+    assert [v.printed for v in variants if v.kind == "nota_answer"] == [(1, 2, NOTA)]

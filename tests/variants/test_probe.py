@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+import pytest
+
+from lm_eval_cora.answers.formats import FORMATS
+from lm_eval_cora.errors import UserError
+from lm_eval_cora.questions.options import Options
+from lm_eval_cora.questions.question import Form, OpenQuestion, Question
+from lm_eval_cora.report.sections import BLOCKS
+from lm_eval_cora.variants.probes import PROBES, Probe, Setting
+
+FIVE = Question("q1", "What is frozen water?", ("Steam", "Ice", "Fog", "Dew", "Rain"), 1, "physics")
+HALF = OpenQuestion("q2", "What is half of a half?", "1/4", "Level 1")
+EACH = [(probe, form) for probe in PROBES.values() for form in probe.formats]
+
+
+@pytest.mark.parametrize(("probe", "form"), EACH, ids=[f"{probe.name} {form}" for probe, form in EACH])
+def test_variants_agree_with_the_declaration_of_the_probe(probe: Probe, form: Form) -> None:
+    for question in (FIVE, *[HALF] * probe.open_questions):
+        variants = probe.expand(question, Setting(form=form))
+        assert [variant.ordinal for variant in variants] == list(range(len(variants)))
+        assert {variant.variants for variant in variants} == {len(variants)}
+        assert {(one.question_id, one.question, one.category) for one in variants} == {
+            (question.id, question.stem, question.category)
+        }
+        assert sum(variant.original for variant in variants) <= 1
+        kinds = {variant.kind for variant in variants}
+        assert kinds <= probe.kinds.keys() or not probe.kinds
+        assert set(probe.hardest_first) <= kinds
+        if question is FIVE:
+            assert probe.formats[form] in {variant.ask for variant in variants}
+        # A variant has a template exactly if its answer format uses one.
+        assert all((one.template is not None) is FORMATS[one.ask].uses_templates for one in variants)
+        prompts = {FORMATS[one.ask].prompt(vars(one)) for one in variants if form == "generate"}
+        assert len(prompts) == 1 or not probe.samples
+
+
+@pytest.mark.parametrize("probe", PROBES.values(), ids=PROBES)
+def test_names_in_the_declaration_of_a_probe_exist(probe: Probe) -> None:
+    assert {*probe.charts, *probe.tables} <= BLOCKS.keys()
+    assert set(probe.options) <= Options.names()
+    assert all(name in FORMATS for name in probe.formats.values())
+    assert all(meaning.endswith(".") for meaning in probe.kinds.values())
+
+
+def test_the_prompts_probe_needs_two_templates() -> None:
+    setting = Setting()
+    one = setting.templates._replace(all=setting.templates.all[:1])
+    with pytest.raises(UserError, match="'templates': expected at least two"):
+        PROBES["prompts"].expand(FIVE, Setting(templates=one))

@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lm_eval_cora.questions.question import OpenQuestion, Question
+from lm_eval_cora.variants.prompts import prompts, unaltered
+from lm_eval_cora.variants.sampling import sampling
+from lm_eval_cora.variants.template import Template, Templates, own_templates
+
+WATER = Question("q1", "What is frozen water?", ("Steam", "Ice", "Fog", "Steam "), 1)
+HALF = OpenQuestion("q2", "What is half of a half?", r"\frac14", "Level 1")
+
+TEN = own_templates()
+NAMES = [template.name for template in TEN.all]
+
+questions = st.integers(2, 26).flatmap(
+    lambda size: st.builds(
+        Question,
+        st.just("q"),
+        st.text(min_size=1, alphabet="abc{}"),
+        st.just(tuple(f"option {k}" for k in range(size))),
+        st.integers(0, size - 1),
+    )
+)
+
+
+@given(questions)
+def test_question_and_options_are_unchanged(question: Question) -> None:
+    for variants in (prompts(question, TEN), sampling(question, TEN.fixed)):
+        assert [variant.ordinal for variant in variants] == list(range(len(variants)))
+        for variant in variants:
+            assert (variant.choices, variant.printed) == (question.choices, question.identities)
+            assert (variant.answer, variant.ask) == (question.answer, "best_answer")
+
+
+def test_a_variant_for_each_template() -> None:
+    variants = prompts(WATER, TEN)
+    assert [variant.kind for variant in variants] == NAMES
+    assert [variant.template for variant in variants] == list(TEN.all)
+    assert [variant.kind for variant in variants if variant.original] == ["question_middle"]
+    assert {variant.printed for variant in variants} == {(0, 1, 2, 0)}
+
+
+@pytest.mark.parametrize("fixed", TEN.all, ids=str)
+def test_the_fixed_template_is_the_original(fixed: Template) -> None:
+    variants = prompts(WATER, Templates(TEN.all, fixed))
+    assert [variant.kind for variant in variants if variant.original] == [fixed.name]
+
+
+def test_there_are_five_samples_and_no_original() -> None:
+    variants = sampling(WATER, TEN.fixed)
+    assert {variant.template for variant in variants} == {TEN.fixed}
+    assert [variant.kind for variant in variants] == [f"sample_{number}" for number in (1, 2, 3, 4, 5)]
+    assert not any(variant.original for variant in variants)
+
+
+def test_questions_without_options() -> None:
+    for variants in (prompts(HALF, TEN), sampling(HALF, TEN.fixed)):
+        for variant in variants:
+            assert (variant.choices, variant.printed, variant.answer, variant.ask) == ((), (), HALF.answer, "boxed")
+    assert len(prompts(HALF, TEN)) == 10
+
+
+def test_a_variant_is_not_the_original_by_default() -> None:
+    assert not unaltered(WATER, "a", TEN.fixed).original
+    assert unaltered(WATER, "a", TEN.fixed, original=True).original

@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+from collections import Counter
+from itertools import permutations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lm_eval_cora.variants.randomness import distinct_orders, draw, reordering
+
+
+def test_a_draw_never_changes() -> None:
+    # Stored values: a released task must always draw the same variants, on every machine and version of Python.
+    assert draw(10**9, 0, "question 1", "divergent", "shuffled", 1) == 948_792_998
+    assert reordering("abcdef", 0, "question 1") == ("e", "b", "d", "f", "c", "a")
+
+
+def test_reorderings_are_uniform_over_the_other_orders() -> None:
+    counts = Counter(reordering("abc", seed) for seed in range(6_000))
+    assert set(counts) == set(permutations("abc")) - {("a", "b", "c")}
+    # 5 orders, each expected 1200 times. Chi-square with 4 degrees of freedom exceeds 18.5 with probability 0.001.
+    assert sum((count - 1200) ** 2 / 1200 for count in counts.values()) < 18.5
+
+
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=8), st.integers(), st.text())
+def test_a_reordering_differs_and_has_the_same_items(items: list[int], seed: int, key: str) -> None:
+    drawn = reordering(items, seed, key)
+    assert sorted(drawn) == sorted(items)
+    assert drawn != tuple(items) or len(set(items)) == 1
+
+
+def test_distinct_orders_never_change() -> None:
+    assert distinct_orders("abcdef", 4, 0, "question 1") == [
+        ("a", "b", "c", "d", "e", "f"),
+        ("e", "b", "d", "f", "c", "a"),
+        ("d", "f", "b", "c", "a", "e"),
+        ("f", "b", "d", "a", "e", "c"),
+    ]
+
+
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=6), st.integers(1, 9), st.integers(), st.text())
+def test_distinct_orders_differ_and_have_the_same_items(items: list[int], count: int, seed: int, key: str) -> None:
+    orders = distinct_orders(items, count, seed, key)
+    assert orders[0] == tuple(items)
+    assert len(set(orders)) == len(orders) == min(count, len(set(permutations(items))))
+    assert all(sorted(order) == sorted(items) for order in orders)
+    # The first orders do not depend on the count, and a reordering is the second order.
+    assert distinct_orders(items, 2, seed, key) == orders[:2] or count == 1
+    assert reordering(items, seed, key) == distinct_orders(items, 2, seed, key)[-1]
+
+
+def test_all_orders_are_returned_if_the_count_is_larger() -> None:
+    assert set(distinct_orders("abc", 100, 0)) == set(permutations("abc"))
+    assert set(distinct_orders("aab", 100, 0)) == {("a", "a", "b"), ("a", "b", "a"), ("b", "a", "a")}
+    assert distinct_orders("aaa", 100, 0) == [("a", "a", "a")]
+    assert distinct_orders("a", 2, 0) == [("a",)]
+    assert distinct_orders("abc", 1, 0) == [("a", "b", "c")]
+
+
+def test_distinct_orders_are_uniform_over_the_other_orders() -> None:
+    # Each of the 5 other orders is equally often the second and the third one, and each pair is equally often drawn.
+    drawn = [distinct_orders("abc", 3, seed)[1:] for seed in range(6_000)]
+    others = set(permutations("abc")) - {("a", "b", "c")}
+    for place in (0, 1):
+        counts = Counter(orders[place] for orders in drawn)
+        assert set(counts) == others
+        # Each expected 1200 times. Chi-square with 4 degrees of freedom exceeds 18.5 with probability 0.001.
+        assert sum((count - 1200) ** 2 / 1200 for count in counts.values()) < 18.5
+    pairs = Counter(map(tuple, drawn))
+    assert set(pairs) == set(permutations(others, 2))
+    # 20 pairs, each expected 300 times; with 19 degrees of freedom the limit is 43.8.
+    assert sum((count - 300) ** 2 / 300 for count in pairs.values()) < 43.8
+
+
+def test_distinct_orders_of_partly_equal_items_are_uniform() -> None:
+    counts = Counter(distinct_orders("aabc", 2, seed)[1] for seed in range(5_500))
+    assert set(counts) == set(permutations("aabc")) - {("a", "a", "b", "c")}
+    # 11 orders, each expected 500 times; with 10 degrees of freedom the limit is 29.6.
+    assert sum((count - 500) ** 2 / 500 for count in counts.values()) < 29.6

@@ -1,0 +1,270 @@
+from __future__ import annotations
+
+from collections import Counter
+from math import factorial
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lm_eval_cora.questions.question import FIRST_FILLER, NOTA, Question
+from lm_eval_cora.variants.alterations import fillers
+from lm_eval_cora.variants.plus import plus
+from lm_eval_cora.variants.revas import revas
+from tests.support.questions import (
+    COUNTS,
+    WATER,
+    check_what_holds_for_every_variant,
+    fillers_of,
+    kinds_of,
+    printed_by_kind,
+    question_with,
+    questions,
+)
+
+
+def is_an_order(kind: str) -> bool:
+    """Whether a kind is one of the orders that `acc@n` and `sc@n` are computed from."""
+    return kind in ("original", "shuffled") or kind.startswith("options_")
+
+
+@pytest.mark.parametrize(
+    ("options", "orders", "nota", "variants"),
+    [
+        (2, 29, 2, 35),
+        (3, 29, 4, 39),
+        (4, 33, 4, 45),
+        (5, 34, 4, 48),
+        (10, 29, 4, 53),
+        (13, 42, 4, 72),
+        (26, 55, 4, 111),
+    ],
+)
+def test_number_of_variants(options: int, orders: int, nota: int, variants: int) -> None:
+    question = question_with(options)
+    kinds = Counter(
+        "orders" if is_an_order(kind) else kind.removesuffix("_shuffled") for kind in kinds_of(revas(question))
+    )
+    assert kinds == {
+        "orders": orders,
+        "nota_answer": nota,
+        "true_or_false_right": 1,
+        "true_or_false_wrong": options - 1,
+        "select_all": 1,
+        "replaced": options - 1,
+    }
+    assert nota == min(4, factorial(options))
+    assert sum(kinds.values()) == variants
+    without = revas(question, select_all=False)
+    assert len(without) == variants - 1
+    assert "select_all" not in kinds_of(without)
+
+
+def test_kinds_are_in_the_documented_order() -> None:
+    kinds = kinds_of(revas(WATER))
+    assert kinds == (
+        ["original"]
+        + ["shuffled"] * 3
+        + ["options_2", "options_2_shuffled"]
+        + ["options_3"]
+        + ["options_3_shuffled"] * 2
+        + ["options_6"]
+        + ["options_6_shuffled"] * 5
+        + ["options_8"]
+        + ["options_8_shuffled"] * 7
+        + ["options_10"]
+        + ["options_10_shuffled"] * 9
+        + ["nota_answer"]
+        + ["nota_answer_shuffled"] * 3
+        + ["true_or_false_wrong", "true_or_false_right", "true_or_false_wrong", "true_or_false_wrong"]
+        + ["select_all"]
+        + ["replaced"] * 3
+    )
+    assert kinds_of(revas(WATER, select_all=False)) == [kind for kind in kinds if kind != "select_all"]
+
+
+def test_without_select_all_the_other_variants_are_the_same() -> None:
+    written = [(v.kind, v.choices) for v in revas(WATER) if v.kind != "select_all"]
+    assert [(v.kind, v.choices) for v in revas(WATER, select_all=False)] == written
+
+
+@pytest.mark.parametrize("options", COUNTS)
+def test_the_question_s_own_number_of_options_is_the_original(options: int) -> None:
+    kinds = Counter(kinds_of(revas(question_with(options))))
+    assert f"options_{options}" not in kinds
+    assert kinds["original"] + kinds["shuffled"] == options
+    for count in COUNTS:
+        if count != options:
+            assert kinds[f"options_{count}"] + kinds[f"options_{count}_shuffled"] == count
+
+
+def test_printed_options_before_any_reordering() -> None:
+    printed = printed_by_kind(revas(WATER))
+    assert printed["original"] == [(0, 1, 2, 3)]
+    assert printed["options_2"][0] in [(0, 1), (1, 2), (1, 3)]
+    assert printed["options_3"][0] in [(0, 1, 2), (0, 1, 3), (1, 2, 3)]
+    assert printed["options_6"] == [(0, 1, 2, 3, 27, 28)]
+    assert printed["options_8"] == [(0, 1, 2, 3, 27, 28, 29, 30)]
+    assert printed["options_10"] == [(0, 1, 2, 3, 27, 28, 29, 30, 31, 32)]
+    assert printed["nota_answer"] == [(0, 2, 3, NOTA)]
+    assert [v.printed for v in revas(WATER) if v.ask == "yes_no"] == [(0,), (1,), (2,), (3,)]
+    assert printed["true_or_false_right"] == [(1,)]
+    assert printed["select_all"] == [(0, 1, 2, 3)]
+    # Each distractor in turn is replaced in its place, each by another filler.
+    assert printed["replaced"] == [(27, 1, 2, 3), (0, 1, 29, 3), (0, 1, 2, 30)]
+
+
+def test_the_draws_never_change() -> None:
+    # Stored values: a released task must always draw the same variants. If you change them, raise its version.
+    variants = revas(WATER)
+    printed = printed_by_kind(variants)
+    assert printed["shuffled"] == [(2, 1, 0, 3), (2, 0, 1, 3), (1, 2, 3, 0)]
+    assert (printed["options_2"], printed["options_3"]) == ([(0, 1)], [(1, 2, 3)])
+    assert printed["options_3_shuffled"] == [(2, 3, 1), (1, 3, 2)]
+    assert printed["options_10_shuffled"][8] == (28, 30, 2, 1, 0, 27, 3, 29, 32, 31)
+    assert printed["nota_answer_shuffled"] == [(2, NOTA, 0, 3), (NOTA, 3, 0, 2), (3, 0, NOTA, 2)]
+    assert variants[-3].choices == ("Muvubip", "Ice", "Fog", "Dew")
+    assert variants[-1].choices == ("Steam", "Ice", "Fog", "Luvupit")
+
+
+@settings(max_examples=60)
+@given(questions, st.integers(0, 5), st.sampled_from(["None of the above", "None of these"]))
+def test_properties_of_the_variants_of_any_question(question: Question, seed: int, nota_text: str) -> None:
+    variants = revas(question, seed=seed, nota_text=nota_text)
+    check_what_holds_for_every_variant(question, variants, nota_text)
+    options = len(question.choices)
+    source = tuple(range(options))
+    distractors = [k for k in source if k != question.answer]
+    printed = printed_by_kind(variants)
+    first_orders = {"original": (source, "shuffled")}
+    for count in COUNTS:
+        kind = f"options_{count}"
+        if count < options:
+            (few,) = printed[kind]
+            assert list(few) == sorted(set(few) & set(source))
+            assert len(few) == count
+            first_orders[kind] = (few, f"{kind}_shuffled")
+        elif count > options:
+            first_orders[kind] = ((*source, *range(FIRST_FILLER, FIRST_FILLER + count - options)), f"{kind}_shuffled")
+    for kind, (first, shuffled) in first_orders.items():
+        orders = [*printed[kind], *printed[shuffled]]
+        assert orders[0] == first
+        assert len(set(orders)) == len(orders) == len(first)
+        # The options are drawn once, so all orders of a number have the same options.
+        assert all(sorted(order) == sorted(first) for order in orders)
+    nota_orders = [*printed["nota_answer"], *printed["nota_answer_shuffled"]]
+    assert nota_orders[0] == (*distractors, NOTA)
+    assert len(set(nota_orders)) == len(nota_orders) == min(4, factorial(options))
+    assert all(sorted(order) == [*distractors, NOTA] for order in nota_orders)
+    assert [v.printed for v in variants if v.ask == "yes_no"] == [(k,) for k in source]
+    assert printed["select_all"] == [source]
+    assert [v.answer for v in variants if v.ask == "select_all"] == [question.answer]
+    assert len(printed["replaced"]) == options - 1
+    for distractor, replaced in zip(distractors, printed["replaced"], strict=True):
+        assert replaced[distractor] >= FIRST_FILLER
+        assert [k for k in replaced if k < FIRST_FILLER] == [k for k in source if k != distractor]
+    # A filler has the same identity and text in both probes, so that their runs can be compared.
+    here, there = fillers_of(variants), fillers_of(plus(question, seed=seed, nota_text=nota_text))
+    assert all(here[identity] == there[identity] for identity in here.keys() & there.keys())
+    assert options >= 10 or here.keys() & there.keys()
+
+
+def test_nota_is_shuffled_like_other_options() -> None:
+    places = Counter(
+        order.index(NOTA)
+        for seed in range(200)
+        for order in printed_by_kind(revas(WATER, seed=seed))["nota_answer_shuffled"]
+    )
+    # Of the 23 other orders, 5 have NOTA at the end and 6 have it at each other place.
+    expected = [600 * share / 23 for share in (6, 6, 6, 5)]
+    assert sum((places[place] - n) ** 2 / n for place, n in enumerate(expected)) < 16.3
+
+
+def test_each_probe_has_its_own_draws() -> None:
+    # Otherwise a question would have the same reorderings in both probes.
+    many = [question_with(5, id=str(number)) for number in range(20)]
+    same = [printed_by_kind(plus(q))["shuffled"] == printed_by_kind(revas(q))["shuffled"][:3] for q in many]
+    assert not any(same)
+
+
+def test_a_filler_in_the_text_of_the_question_is_not_printed() -> None:
+    first, second, third = fillers(3, [], 0, "q")
+    question = Question("q", f"What is a {first.lower()}?", ("Ice", second.upper(), "Fog"), 0)
+    texts = [text for variant in revas(question) for text in variant.choices]
+    assert first not in texts
+    assert second not in texts
+    assert third in texts
+    assert third not in [text for variant in revas(question, nota_text=f"no {third}") for text in variant.choices]
+
+
+def test_a_variant_depends_only_on_its_question_and_seed() -> None:
+    alone = revas(WATER, seed=3)
+    revas(question_with(7, id="other"), seed=4)
+    assert revas(WATER, seed=3) == alone
+    for other in (
+        revas(WATER, seed=4),
+        revas(Question("q2", WATER.stem, WATER.choices, 1), seed=3),
+    ):
+        for kind in ("shuffled", "options_6_shuffled", "nota_answer_shuffled"):
+            assert printed_by_kind(other)[kind] != printed_by_kind(alone)[kind]
+        assert fillers_of(other) != fillers_of(alone)
+    few = {printed_by_kind(revas(WATER, seed=seed))["options_3"][0] for seed in range(9)}
+    assert few == {(0, 1, 2), (0, 1, 3), (1, 2, 3)}
+
+
+def test_nota_text_is_printed() -> None:
+    variants = revas(WATER, nota_text="None of these")
+    assert len([v for v in variants if "None of these" in v.choices]) == 4
+    assert not any("None of the above" in variant.choices for variant in variants)
+
+
+def test_equal_distractors_are_one_option() -> None:
+    question = Question("q", "Which?", ("Fog", "Ice", "Fog"), 1)
+    variants = revas(question)
+    printed = printed_by_kind(variants)
+    # Three orders exist, as many as the probe asks for three options.
+    assert sorted([*printed["original"], *printed["shuffled"]]) == [(0, 0, 1), (0, 1, 0), (1, 0, 0)]
+    # Three orders exist, which differ in the place of NOTA.
+    nota = [*printed["nota_answer"], *printed["nota_answer_shuffled"]]
+    assert (nota[0], sorted(nota)) == ((0, 0, NOTA), [(0, 0, NOTA), (0, NOTA, 0), (NOTA, 0, 0)])
+    # There is one true-or-false question for both, and two different fillers replace them together.
+    assert (printed["true_or_false_wrong"], printed["true_or_false_right"]) == ([(0,)], [(1,)])
+    assert printed["replaced"] == [(27, 1, 29)]
+    assert len(set(next(v.choices for v in variants if v.kind == "replaced"))) == 3
+    assert printed["select_all"] == [(0, 1, 0)]
+
+
+def test_options_with_several_equal_distractors() -> None:
+    question = Question("q", "Which?", ("Fog", "Fog", "Fog", "Fog", "Ice"), 4)
+    printed = printed_by_kind(revas(question))
+    assert len(printed["original"]) + len(printed["shuffled"]) == 5
+    # n - 1 equal distractors and the answer have n orders.
+    assert sorted([*printed["options_3"], *printed["options_3_shuffled"]]) == [(0, 0, 4), (0, 4, 0), (4, 0, 0)]
+    assert len(printed["nota_answer"]) + len(printed["nota_answer_shuffled"]) == 4
+    assert printed["replaced"] == [(27, 28, 29, 30, 4)]
+
+
+def test_distractors_that_differ_in_white_space_only_are_equal() -> None:
+    printed = printed_by_kind(revas(Question("q", "Which?", ("Fog", "Ice", "Fog "), 1)))
+    orders = [*printed["nota_answer"], *printed["nota_answer_shuffled"]]
+    assert len(set(orders)) == len(orders)
+
+
+def test_a_source_option_that_reads_like_nota_is_the_same_answer() -> None:
+    variants = revas(Question("q", "Which?", ("Ice", "Fog", " none of the above."), 0))
+    assert len(variants) == 37  # two orders of Fog and NOTA, not four
+    printed = printed_by_kind(variants)
+    assert printed["original"] == [(0, 1, NOTA)]
+    assert printed["nota_answer"] == [(1, NOTA)]
+    assert printed["true_or_false_wrong"] == [(1,), (NOTA,)]
+    assert printed["replaced"] == [(0, 28, NOTA), (0, 1, 29)]
+    assert {v.answer for v in variants if not v.kind.startswith("nota_answer")} == {0}
+
+
+def test_a_right_option_that_reads_like_nota_is_right_wherever_it_is_printed() -> None:
+    variants = revas(Question("q", "Which?", ("None of the above", "Fog", "Dew"), 0))
+    assert len(variants) == 39
+    assert all(variant.answer == NOTA for variant in variants)
+    assert all(NOTA in variant.printed for variant in variants if variant.ask != "yes_no")
+    assert [v.printed for v in variants if v.kind == "true_or_false_right"] == [(NOTA,)]
+    assert printed_by_kind(variants)["replaced"] == [(NOTA, 28, 2), (NOTA, 1, 29)]
