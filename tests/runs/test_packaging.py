@@ -194,7 +194,7 @@ def test_types_and_questions_are_in_the_package(made: Environment) -> None:
     assert (package / "py.typed").is_file()
     assert (package / "questions" / "demo.jsonl").is_file()
     for template in ("letter", "question"):
-        assert (package / "prompting" / "templates" / f"{template}.jinja").is_file()
+        assert (package / "variants" / "templates" / f"{template}.jinja").is_file()
 
 
 def test_removing_the_package_leaves_nothing_behind(made: Environment) -> None:
