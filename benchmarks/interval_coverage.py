@@ -21,7 +21,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the checkout, not an installed version
 
-from lm_eval_cora.stopping.rounds import (
+from lm_eval_cora.harness.rounds import (
     Observed,
     Outcomes,
     Planned,
@@ -31,7 +31,7 @@ from lm_eval_cora.stopping.rounds import (
     until_precise,
     within_budget,
 )
-from lm_eval_cora.stopping.rule import Moments, bias_of_budget
+from lm_eval_cora.metrics.stopping import Moments, bias_of_budget
 
 QUESTIONS = 5_000
 VARIANTS = 26

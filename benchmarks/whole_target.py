@@ -28,10 +28,10 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the checkout, not an installed version
 
 from benchmarks.request_counts import MODELS, outcomes
+from lm_eval_cora.harness.rounds import FIRST_LOOK, Observed, Outcomes, Planned, cora_error, send, until_precise
+from lm_eval_cora.harness.whole import Costs, first_sizes, is_narrow, next_sizes, possible_sizes
 from lm_eval_cora.metrics.intervals import IN_95_PERCENT
 from lm_eval_cora.metrics.two_phase import Phases, estimate
-from lm_eval_cora.stopping.rounds import FIRST_LOOK, Observed, Outcomes, Planned, cora_error, send, until_precise
-from lm_eval_cora.stopping.whole import Costs, first_sizes, is_narrow, next_sizes, possible_sizes
 
 TASK = "cora"
 

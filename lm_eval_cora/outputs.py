@@ -12,10 +12,10 @@ from lm_eval_cora.cli.output import check_file
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.export.every_eval_ever import Relationship, write_every_eval_ever
 from lm_eval_cora.report.page import render
-from lm_eval_cora.report.run import Run
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.report.text import as_markdown
 from lm_eval_cora.report.writing import replace_file
+from lm_eval_cora.runs.run import Run
 from lm_eval_cora.scores import Scores
 
 

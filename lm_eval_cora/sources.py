@@ -15,21 +15,21 @@ from tempfile import mkdtemp
 from typing import Any, get_args
 from weakref import finalize
 
-from lm_eval_cora.answer_metrics import ENTRIES, compute_answers, left_out, notes_of, undefined_metrics
-from lm_eval_cora.answer_rows import AnswerRows, read_answers
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.answers.reading import read_response, skipped
+from lm_eval_cora.discovery.task_files import applicable_metrics
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.entries import compute, is_in_table
 from lm_eval_cora.metrics.packed import PackedRecords
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.questions.messages import first_few
 from lm_eval_cora.questions.question import shorten
-from lm_eval_cora.report import runs as harness_runs
-from lm_eval_cora.report.files import part_of
-from lm_eval_cora.report.samples import is_ours, probe_of
+from lm_eval_cora.runs import grouping as harness_runs
+from lm_eval_cora.runs.answer_metrics import ENTRIES, compute_answers, left_out, notes_of, undefined_metrics
+from lm_eval_cora.runs.answer_rows import AnswerRows, read_answers
+from lm_eval_cora.runs.files import part_of
+from lm_eval_cora.runs.samples import is_ours, probe_of
 from lm_eval_cora.scores import Scores
-from lm_eval_cora.task_files import applicable_metrics
 from lm_eval_cora.variants.variant import Variant
 
 

@@ -4,6 +4,7 @@ import gc
 import os
 import sys
 from pathlib import Path
+from shutil import copytree
 
 # No test uses the Hub. Set this before huggingface_hub is imported, because it reads the variable once.
 os.environ["HF_HUB_OFFLINE"] = "1"
@@ -27,8 +28,10 @@ import hypothesis
 import pytest
 
 from tests.support.browser import launched
+from tests.support.documents import Models, run_models
 from tests.support.hub import make_hub
 from tests.support.index import reading_task_files_once
+from tests.support.written import DEMO, Written, otherwise, varied, write
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -44,8 +47,8 @@ hypothesis.settings.load_profile("same")
 
 
 SLOWEST = (
-    *("runs/test_real_model.py", "runs/test_packaging.py", "runs/test_several_processes.py", "test_benchmarks_run.py"),
-    *("runs/test_whole.py", "runs/test_hub_samples.py", "docs/test_commands.py"),
+    *("whole_runs/test_real_model.py", "whole_runs/test_packaging.py", "whole_runs/test_several_processes.py"),
+    *("test_benchmarks_run.py", "whole_runs/test_whole.py", "whole_runs/test_hub_samples.py", "docs/test_commands.py"),
 )
 """Files that take a quarter of a minute or more."""
 
@@ -90,3 +93,28 @@ def index_of_task_files() -> Iterator[None]:
 def browser() -> Iterator[Browser]:
     with launched() as found:
         yield found
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Written]:
+    """One run per demo task, all by one model."""
+    return {task: write(tmp_path_factory.mktemp(task), varied, task, {"questions": 12}) for task in DEMO}
+
+
+@pytest.fixture(scope="session")
+def other(tmp_path_factory: pytest.TempPathFactory) -> Written:
+    """A run of the first demo task by another model."""
+    folder = tmp_path_factory.mktemp("other")
+    return write(folder, otherwise, "cora_demo", {"questions": 12}, "another-org/another-model")
+
+
+@pytest.fixture(scope="session")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Models:
+    """Runs of other tasks of the harness."""
+    return run_models(tmp_path_factory.mktemp("documents"))
+
+
+@pytest.fixture
+def copy(models: Models, tmp_path: Path) -> Path:
+    """A copy of the first model's folder, to damage it."""
+    return copytree(models.one, tmp_path / "copy")

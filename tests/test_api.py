@@ -10,7 +10,7 @@ import sys
 import pytest
 
 import lm_eval_cora as cora
-from lm_eval_cora.answer_columns import COLUMNS
+from lm_eval_cora.runs.answer_columns import COLUMNS
 
 
 def test_importing_the_package_imports_nothing_else() -> None:

@@ -17,7 +17,7 @@ NO_MODULE = {
     "test_api.py",  # of the package itself
     *("docs/test_commands.py", "docs/test_generated.py", "docs/test_site.py", "docs/test_workflow.py"),
 }
-"""Test files that do not test a module of the package. Tests of whole runs are in `tests/runs/`."""
+"""Test files that do not test a module of the package. Tests of whole runs are in `tests/whole_runs/`."""
 
 
 def imported(path: Path) -> set[str]:
@@ -59,7 +59,7 @@ def prefixes(path: Path) -> set[Path]:
 
 def test_a_test_file_is_named_after_the_module_that_it_tests() -> None:
     """The name is `test_<module>.py` or `test_<module>_<aspect>.py`."""
-    files = {path.relative_to(TESTS) for path in TESTS.rglob("test_*.py") if TESTS / "runs" not in path.parents}
+    files = {path.relative_to(TESTS) for path in TESTS.rglob("test_*.py") if TESTS / "whole_runs" not in path.parents}
     known = modules()
     assert {str(path) for path in files if not prefixes(path) & known} <= NO_MODULE
 

@@ -11,8 +11,8 @@ from lm_eval_cora.cli.output import print_json, say
 from lm_eval_cora.decide.plan import Goal, as_json, as_table, plan_runs, plan_typical, remarks
 from lm_eval_cora.decide.sample_size import LEVEL, POWER
 from lm_eval_cora.decide.typical import CORRELATION
-from lm_eval_cora.report.runs import read_runs
 from lm_eval_cora.report.text import one_line, table_as_text
+from lm_eval_cora.runs.grouping import read_runs
 
 
 def add(commands: Any) -> None:

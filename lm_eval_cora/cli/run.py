@@ -14,9 +14,9 @@ import yaml
 from lm_eval_cora.cli.arguments import add_command, between
 from lm_eval_cora.cli.output import say
 from lm_eval_cora.errors import UserError
+from lm_eval_cora.harness.whole import parse_target
+from lm_eval_cora.metrics.stopping import EXACT
 from lm_eval_cora.questions.messages import did_you_mean
-from lm_eval_cora.stopping.rule import EXACT
-from lm_eval_cora.stopping.whole import parse_target
 
 
 def add(commands: Any) -> None:

@@ -7,12 +7,12 @@ from math import isnan
 from pathlib import Path
 from typing import Any
 
-from lm_eval_cora.answer_columns import COLUMNS
-from lm_eval_cora.answer_rows import read_answers
 from lm_eval_cora.cli.arguments import add_command, add_json
 from lm_eval_cora.cli.output import print_json, say
 from lm_eval_cora.metrics.estimate import Estimate, for_json
 from lm_eval_cora.report.text import table_as_text
+from lm_eval_cora.runs.answer_columns import COLUMNS
+from lm_eval_cora.runs.answer_rows import read_answers
 from lm_eval_cora.sources import scores_of_rows
 
 

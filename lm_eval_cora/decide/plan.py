@@ -20,19 +20,19 @@ from lm_eval_cora.decide.sample_size import (
     with_another,
 )
 from lm_eval_cora.decide.typical import CORRELATION, METRICS, QUESTIONS, chosen, estimate_of
+from lm_eval_cora.discovery.task_files import published_questions
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.entries import is_known_early
 from lm_eval_cora.metrics.estimate import UNDEFINED, for_json
 from lm_eval_cora.metrics.intervals import IN_95_PERCENT
 from lm_eval_cora.metrics.responses import Ints
+from lm_eval_cora.metrics.stopping import requests_until_wrong, saves_requests
 from lm_eval_cora.questions.messages import counted, did_you_mean, first_few
 from lm_eval_cora.questions.question import shorten
 from lm_eval_cora.report.compare import not_comparable
 from lm_eval_cora.report.content import Cell, Table
 from lm_eval_cora.report.headline import lead_of
-from lm_eval_cora.report.run import Run
-from lm_eval_cora.stopping.rule import requests_until_wrong, saves_requests
-from lm_eval_cora.task_files import published_questions
+from lm_eval_cora.runs.run import Run
 
 _FEW_IN_A_RUN = 200
 """Runs with fewer questions get a note about the precision of their plan."""

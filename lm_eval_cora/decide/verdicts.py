@@ -9,15 +9,15 @@ from typing import Literal
 
 from lm_eval_cora.decide.requirements import NoWorse, Policy, Requirement
 from lm_eval_cora.decide.sample_size import POWER, Contrast, Level, Sample, questions_needed
+from lm_eval_cora.discovery.task_files import published_questions
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.estimate import UNDEFINED
 from lm_eval_cora.metrics.facts import facts_of
 from lm_eval_cora.metrics.paired import Difference, difference
 from lm_eval_cora.questions.messages import did_you_mean
 from lm_eval_cora.report.compare import not_comparable
-from lm_eval_cora.report.run import Run
-from lm_eval_cora.report.signature import is_two_phase
-from lm_eval_cora.task_files import published_questions
+from lm_eval_cora.runs.run import Run
+from lm_eval_cora.runs.signature import is_two_phase
 
 Outcome = Literal["pass", "fail", "undecided"]
 

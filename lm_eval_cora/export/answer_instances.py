@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from lm_eval_cora.export.provenance import as_texts, evaluation_name
-from lm_eval_cora.report.answers_file import AnswersRun
+from lm_eval_cora.runs.answers_file import AnswersRun
 
 
 def answer_rows(run: AnswersRun, result_id: str | None) -> Iterator[dict[str, Any]]:

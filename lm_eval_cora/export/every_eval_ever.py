@@ -30,10 +30,10 @@ from lm_eval_cora.metrics.entries import parameters_of
 from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.metrics.facts import facts_of
 from lm_eval_cora.metrics.intervals import REPLICATES
-from lm_eval_cora.report.answers_file import AnswersRun
-from lm_eval_cora.report.files import chat_template_of
-from lm_eval_cora.report.run import Run
 from lm_eval_cora.report.writing import replace_file, temporary_file
+from lm_eval_cora.runs.answers_file import AnswersRun
+from lm_eval_cora.runs.files import chat_template_of
+from lm_eval_cora.runs.run import Run
 
 _SCHEMA = "0.3.0"
 

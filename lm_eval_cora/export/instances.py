@@ -13,9 +13,9 @@ from lm_eval_cora.answers.formats import FORMATS, format_of
 from lm_eval_cora.answers.records import Record
 from lm_eval_cora.export.provenance import as_texts, evaluation_name
 from lm_eval_cora.questions.question import LETTERS
-from lm_eval_cora.report.parts import BYTES_WORTH_A_BAR
-from lm_eval_cora.report.run import Run
-from lm_eval_cora.report.samples import parsed_line
+from lm_eval_cora.runs.parts import BYTES_WORTH_A_BAR
+from lm_eval_cora.runs.run import Run
+from lm_eval_cora.runs.samples import parsed_line
 
 
 def rows(run: Run, result_id: str | None) -> Iterator[dict[str, Any]]:

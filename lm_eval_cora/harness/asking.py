@@ -28,7 +28,7 @@ from lm_eval_cora.harness.questions import (
     tally,
     task_of,
 )
-from lm_eval_cora.stopping.rounds import (
+from lm_eval_cora.harness.rounds import (
     Answered,
     Observed,
     Part,
@@ -42,8 +42,8 @@ from lm_eval_cora.stopping.rounds import (
     until_precise,
     within_budget,
 )
-from lm_eval_cora.stopping.rule import EXACT
-from lm_eval_cora.stopping.whole import parse_target, until_whole
+from lm_eval_cora.harness.whole import parse_target, until_whole
+from lm_eval_cora.metrics.stopping import EXACT
 
 
 class AskingLM(ForwardingLM):

@@ -12,10 +12,10 @@ from lm_eval_cora.answers.formats import FORMATS, AnswerFormat
 from lm_eval_cora.answers.reading import Skipped
 from lm_eval_cora.answers.records import Record
 from lm_eval_cora.harness.progress import duration
+from lm_eval_cora.harness.rounds import Planned, shares_of_budget
 from lm_eval_cora.metrics.responses import ResponseTable
+from lm_eval_cora.metrics.stopping import ENOUGH, Moments, bias_of_budget
 from lm_eval_cora.metrics.two_phase import Phases, estimate
-from lm_eval_cora.stopping.rounds import Planned, shares_of_budget
-from lm_eval_cora.stopping.rule import ENOUGH, Moments, bias_of_budget
 
 OTHER_QUESTIONS = "standard errors are about other questions of the same kind"
 """What the standard errors of a random sample of questions are about."""

@@ -9,8 +9,8 @@ from typing import Any, Protocol
 
 from lm_eval.api.instance import Instance
 
-from lm_eval_cora.stopping.rounds import Answered, Observed, Outcomes, Part, Planned
-from lm_eval_cora.stopping.rule import Moments, place_of
+from lm_eval_cora.harness.rounds import Answered, Observed, Outcomes, Part, Planned
+from lm_eval_cora.metrics.stopping import Moments, place_of
 from lm_eval_cora.variants.probes import Probe
 
 Requests = tuple[Instance, ...]

@@ -53,13 +53,13 @@ from lm_eval_cora.harness.notices import (
 )
 from lm_eval_cora.harness.questions import Requests
 from lm_eval_cora.harness.requests import encodable
+from lm_eval_cora.harness.rounds import Planned
 from lm_eval_cora.metrics.entries import compute
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.metrics.responses import ResponseTable
+from lm_eval_cora.metrics.stopping import saves_requests
 from lm_eval_cora.metrics.two_phase import phases_of
 from lm_eval_cora.questions.options import Options
-from lm_eval_cora.stopping.rounds import Planned
-from lm_eval_cora.stopping.rule import saves_requests
 from lm_eval_cora.variants.probes import Probe
 from lm_eval_cora.variants.randomness import draw
 

@@ -38,7 +38,7 @@ def load_questions(benchmark: Benchmark, options: Options) -> LoadedQuestions:
     """Load the questions of a benchmark. Warnings name the rows that are left out.
 
     Example:
-        >>> from lm_eval_cora.task_files import benchmark
+        >>> from lm_eval_cora.discovery.task_files import benchmark
         >>> loaded = load_questions(benchmark("demo"), Options(questions=20))
         >>> len(loaded.chosen), len(loaded.all)
         (20, 120)

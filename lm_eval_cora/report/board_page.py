@@ -17,9 +17,9 @@ from urllib.parse import quote
 from lm_eval_cora.report.boards import Board, Row
 from lm_eval_cora.report.figures import free_name
 from lm_eval_cora.report.page import framed, render
-from lm_eval_cora.report.run import Run
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.report.text import without_formula
+from lm_eval_cora.runs.run import Run
 
 
 class RunReports:

@@ -18,13 +18,13 @@ from lm_eval_cora.metrics.estimate import Estimate, for_json
 from lm_eval_cora.metrics.paired import Compared, compared
 from lm_eval_cora.questions.data import OF_THE_DATA, Data
 from lm_eval_cora.questions.messages import first_few
-from lm_eval_cora.report.answers_file import AnswersRun, is_answers_file, not_the_same
 from lm_eval_cora.report.content import Cell, Number, Table, difference_and_interval
-from lm_eval_cora.report.documents import DocumentRun, read_documents
-from lm_eval_cora.report.files import sent_apart, sent_with, short_names
-from lm_eval_cora.report.run import Run
-from lm_eval_cora.report.runs import check_label, labelled, runs_in, with_labels
-from lm_eval_cora.report.signature import HOW_MUCH, WHERE_IT_ENDS, signature_parts
+from lm_eval_cora.runs.answers_file import AnswersRun, is_answers_file, not_the_same
+from lm_eval_cora.runs.documents import DocumentRun, read_documents
+from lm_eval_cora.runs.files import sent_apart, sent_with, short_names
+from lm_eval_cora.runs.grouping import check_label, labelled, runs_in, with_labels
+from lm_eval_cora.runs.run import Run
+from lm_eval_cora.runs.signature import HOW_MUCH, WHERE_IT_ENDS, signature_parts
 
 _MAY_DIFFER = (*HOW_MUCH, *OF_THE_DATA, *WHERE_IT_ENDS, "math-verify", "reader")
 """Parts of a signature that do not describe how a question was asked."""

@@ -29,14 +29,14 @@ from lm_eval_cora.report.compare import (
     told_apart,
 )
 from lm_eval_cora.report.content import Cell, Number, Table
-from lm_eval_cora.report.documents import DocumentRun, documents_differ
-from lm_eval_cora.report.files import sent_apart
 from lm_eval_cora.report.headline import lead_of
 from lm_eval_cora.report.kinds import NOTE as NOTE_ON_KINDS
 from lm_eval_cora.report.kinds import by_kind, kinds_as_json, kinds_table
 from lm_eval_cora.report.pictures import pairs_table
-from lm_eval_cora.report.run import Run
 from lm_eval_cora.report.scores import score_table
+from lm_eval_cora.runs.documents import DocumentRun, documents_differ
+from lm_eval_cora.runs.files import sent_apart
+from lm_eval_cora.runs.run import Run
 
 NOTE = (
     "Differences are new minus old, paired by question: the second run minus the first, or the other run minus the "

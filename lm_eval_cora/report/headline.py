@@ -17,8 +17,8 @@ from lm_eval_cora.questions.question import shorten
 from lm_eval_cora.report.content import Cell, Dots, Headline, Number, Table
 from lm_eval_cora.report.kinds import changes_by_kind
 from lm_eval_cora.report.pictures import changes
-from lm_eval_cora.report.run import Run
 from lm_eval_cora.report.tables import kinds_of
+from lm_eval_cora.runs.run import Run
 
 _SPOKEN = {
     "cora": "CoRA",

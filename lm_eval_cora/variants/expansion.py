@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from lm_eval_cora.answers.formats import FORMATS
+from lm_eval_cora.discovery.task_files import benchmark
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.loading import load_questions
 from lm_eval_cora.questions.messages import did_you_mean
 from lm_eval_cora.questions.options import Options
 from lm_eval_cora.questions.question import Form, OpenQuestion, Question
-from lm_eval_cora.task_files import benchmark
 from lm_eval_cora.variants.probes import PROBES, Probe, Setting
 from lm_eval_cora.variants.template import (
     OwnPrompt,

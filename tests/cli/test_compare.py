@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from lm_eval_cora.cli import main
-from lm_eval_cora.report.runs import read_runs
 from lm_eval_cora.report.sections import charts_of, make_report
+from lm_eval_cora.runs.grouping import read_runs
 from tests.support.answers_files import answers, write_answers
 from tests.support.by_hand import HOSTILE_NAMES
 from tests.support.documents import run_models

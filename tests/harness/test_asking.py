@@ -19,8 +19,8 @@ from lm_eval_cora.answers.reading import SKIPPED, Skipped
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness import stop_early
 from lm_eval_cora.harness.asking import AskingLM
+from lm_eval_cora.metrics.stopping import place_of
 from lm_eval_cora.questions.question import LETTERS
-from lm_eval_cora.stopping.rule import place_of
 from lm_eval_cora.variants.probes import PROBES
 from tests.support.simulated import TASKS, knows, run, scores
 from tests.support.stopping import Moody, chance, known

@@ -9,12 +9,12 @@ from typing import Any
 import datasets
 import pytest
 
+from lm_eval_cora.discovery.task_files import benchmark
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.docs import doc_to_text, process_docs
 from lm_eval_cora.harness.loading import load_benchmark
 from lm_eval_cora.questions.benchmark import Benchmark
 from lm_eval_cora.questions.options import Options
-from lm_eval_cora.task_files import benchmark
 from lm_eval_cora.variants.probes import PROBES
 from tests.support.messages import tells
 from tests.support.rows import LOCAL, on_the_hub, write

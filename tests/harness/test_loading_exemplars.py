@@ -6,10 +6,10 @@ from pathlib import Path
 import datasets
 import pytest
 
+from lm_eval_cora.discovery.task_files import benchmark
 from lm_eval_cora.harness.loading import load_benchmark, load_exemplars
 from lm_eval_cora.questions.options import Options
 from lm_eval_cora.questions.question import Question
-from lm_eval_cora.task_files import benchmark
 from tests.support.messages import tells
 from tests.support.rows import on_the_hub, write
 

@@ -13,7 +13,7 @@ import pytest
 from lm_eval_cora.harness.results_file import data_of, in_signature, questions_digest
 from lm_eval_cora.questions.benchmark import Benchmark
 from lm_eval_cora.questions.data import Data
-from lm_eval_cora.report.signature import signature_parts
+from lm_eval_cora.runs.signature import signature_parts
 from tests.support.building import build
 from tests.support.simulated import knows, run
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
+from lm_eval_cora.discovery.task_files import benchmark
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness import task_config as templates
 from lm_eval_cora.harness.task_config import templates_of
 from lm_eval_cora.questions.agieval import AGIEVAL
 from lm_eval_cora.questions.math import MATH
 from lm_eval_cora.questions.options import Options
-from lm_eval_cora.task_files import benchmark
 from lm_eval_cora.variants.prompts import SINGLE_LETTER
 from lm_eval_cora.variants.template import own_templates
 from tests.support.building import build

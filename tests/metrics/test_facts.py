@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from lm_eval_cora.discovery.task_files import probe_metrics
 from lm_eval_cora.metrics.facts import Facts, facts_of
-from lm_eval_cora.task_files import probe_metrics
 from lm_eval_cora.variants.probes import PROBES
 
 

@@ -14,10 +14,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lm_eval_cora.answers.records import Record
+from lm_eval_cora.discovery.task_files import probe_metrics
 from lm_eval_cora.metrics import Estimate
 from lm_eval_cora.metrics.entries import compute
 from lm_eval_cora.metrics.responses import ResponseTable
-from lm_eval_cora.task_files import probe_metrics
 from tests.support.tables import KINDS
 
 ENTRIES = probe_metrics("divergent")

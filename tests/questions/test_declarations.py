@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
+from lm_eval_cora.discovery.task_files import benchmark
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.agieval import AGIEVAL
 from lm_eval_cora.questions.benchmark import Source
 from lm_eval_cora.questions.declarations import KEYS, declared
 from lm_eval_cora.questions.options import Options
-from lm_eval_cora.task_files import benchmark
 from tests.support.messages import tells
 
 ON_THE_HUB = {"hub": "somebody/riddles", "config": "short", "split": "test"}

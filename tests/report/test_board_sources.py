@@ -12,7 +12,7 @@ from lm_eval_cora.export.every_eval_ever import write_every_eval_ever
 from lm_eval_cora.report.board_entries import entry_of
 from lm_eval_cora.report.board_sources import REPORT, Sources
 from lm_eval_cora.report.boards import PAIRED, UNPAIRED, Board
-from lm_eval_cora.report.runs import read_runs
+from lm_eval_cora.runs.grouping import read_runs
 from tests.support.leaderboards import put_record
 from tests.support.messages import tells
 from tests.support.written import otherwise, put, varied, write

@@ -12,9 +12,9 @@ import pytest
 from lm_eval_cora.report.content import Examples, HeatMap, Report
 from lm_eval_cora.report.examples import anchor, asked, bands_of, example_of, from_easy_to_hard
 from lm_eval_cora.report.page import render
-from lm_eval_cora.report.runs import Run, read_runs
-from lm_eval_cora.report.samples import prompt_in
 from lm_eval_cora.report.sections import make_report
+from lm_eval_cora.runs.grouping import Run, read_runs
+from lm_eval_cora.runs.samples import prompt_in
 from tests.support.by_hand import HOSTILE_NAMES, run_by_hand, runs_by_hand, widths
 from tests.support.written import DEMO, Written, the_run, varied, write
 

@@ -17,7 +17,7 @@ from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.metrics.several import differs, pairwise
 from lm_eval_cora.report.content import Dots, Headline, Number
 from lm_eval_cora.report.headline import _digits, _percent, _with_error, headline, kept_share, lead_of, spoken
-from lm_eval_cora.report.runs import Run
+from lm_eval_cora.runs.grouping import Run
 from lm_eval_cora.variants.probes import PROBES
 from tests.support.by_hand import (
     HOSTILE_NAMES,

@@ -14,8 +14,8 @@ from lm_eval_cora.report.comparison import compare_models
 from lm_eval_cora.report.content import Headline, HeatMap
 from lm_eval_cora.report.headline import headline
 from lm_eval_cora.report.page import render
-from lm_eval_cora.report.runs import Run, read_runs
 from lm_eval_cora.report.sections import make_report
+from lm_eval_cora.runs.grouping import Run, read_runs
 from tests.support.commands import Commands
 from tests.support.messages import tells
 

@@ -9,8 +9,8 @@ import pytest
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics import difference
 from lm_eval_cora.report.history import TaskHistory, as_json, chart_of, read_history, report_of, tables_of
-from lm_eval_cora.report.runs import read_runs
 from lm_eval_cora.report.text import as_markdown
+from lm_eval_cora.runs.grouping import read_runs
 from tests.support.simulated import knows
 from tests.support.written import Doc, otherwise, varied, write
 

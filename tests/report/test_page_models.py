@@ -12,8 +12,8 @@ import pytest
 
 from lm_eval_cora.report.content import Report
 from lm_eval_cora.report.page import render
-from lm_eval_cora.report.runs import read_runs
 from lm_eval_cora.report.sections import make_report
+from lm_eval_cora.runs.grouping import read_runs
 from tests.support.browser import as_opened
 from tests.support.simulated import knows, says
 from tests.support.written import Doc, write

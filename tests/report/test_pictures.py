@@ -12,7 +12,7 @@ from lm_eval_cora.metrics.paired import difference
 from lm_eval_cora.report.content import Change, Changes, Dots, HeatMap
 from lm_eval_cora.report.kinds import by_kind, changes_by_kind, kinds_as_json, kinds_table
 from lm_eval_cora.report.pictures import changes, heat_map, heat_maps, paired, paired_by_kind
-from lm_eval_cora.report.runs import Run, read_runs
+from lm_eval_cora.runs.grouping import Run, read_runs
 from tests.support.by_hand import HOSTILE_NAMES, run_by_hand, runs_by_hand, value_in, widths
 from tests.support.written import DEMO, Written, the_run, varied, write
 

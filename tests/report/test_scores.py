@@ -12,9 +12,9 @@ from lm_eval_cora.metrics.paired import difference
 from lm_eval_cora.metrics.several import leading
 from lm_eval_cora.report.content import Number
 from lm_eval_cora.report.headline import lead_of
-from lm_eval_cora.report.runs import Run, read_runs
 from lm_eval_cora.report.scores import MAIN, differences, model_table, number_of_questions, overviews, score_table
 from lm_eval_cora.report.sections import make_report
+from lm_eval_cora.runs.grouping import Run, read_runs
 from tests.support.answers_files import answers, write_answers
 from tests.support.by_hand import marked, run_by_hand, runs_by_hand, value_in, widths
 from tests.support.written import DEMO, Written, otherwise, the_run, write

@@ -10,10 +10,10 @@ import pytest
 from lm_eval_cora.metrics.estimate import share_of
 from lm_eval_cora.report.compare import compared_metrics
 from lm_eval_cora.report.content import Dots, Number, Section, Table
-from lm_eval_cora.report.runs import read_runs
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.report.tables import picks_by_letter
 from lm_eval_cora.report.text import table_as_text
+from lm_eval_cora.runs.grouping import read_runs
 from tests.support.messages import tells
 from tests.support.simulated import knows
 from tests.support.written import Doc, lines_of, put, the_run, varied, write

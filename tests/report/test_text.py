@@ -15,9 +15,9 @@ import pytest
 from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.questions.data import Data
 from lm_eval_cora.report.content import Number, Report, Section, Table
-from lm_eval_cora.report.runs import read_runs
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.report.text import as_csv, as_json, as_markdown, table_as_text
+from lm_eval_cora.runs.grouping import read_runs
 from tests.support.written import DEMO, Written, copied, edit, strict, the_run
 
 HOSTILE = ["a|b", "a\nb", "a\r\nb", "|", "\t| x |\n|---|", "a\u2028b\u2029c\x85d\x0be", "`x`|`y`"]

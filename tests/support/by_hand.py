@@ -15,7 +15,7 @@ import numpy.typing as npt
 from lm_eval_cora import metrics
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.report.content import Number, Table
-from lm_eval_cora.report.runs import Run, read_runs
+from lm_eval_cora.runs.grouping import Run, read_runs
 from lm_eval_cora.variants.probes import PROBES
 
 HOSTILE_NAMES = {

@@ -13,7 +13,7 @@ from lm_eval import simple_evaluate
 from lm_eval.loggers import EvaluationTracker
 from lm_eval.tasks import TaskManager
 
-from lm_eval_cora.report.documents import DocumentRun, read_documents
+from lm_eval_cora.runs.documents import DocumentRun, read_documents
 from tests.support.simulated import Simulated
 from tests.support.written import lines_of
 

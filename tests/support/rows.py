@@ -7,10 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from lm_eval_cora.discovery.task_files import benchmark
 from lm_eval_cora.questions.benchmark import Benchmark
 from lm_eval_cora.questions.declarations import declared
 from lm_eval_cora.questions.question import Question, UnusableQuestion
-from lm_eval_cora.task_files import benchmark
 
 LOCAL = declared({"open": True}, data_files=("local.jsonl",))
 """A user's file."""

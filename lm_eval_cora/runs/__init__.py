@@ -1,0 +1,1 @@
+"""Files of the harness, of answers and of other tasks -> runs, grouped by model and task."""

@@ -1,0 +1,307 @@
+"""Find the samples files of the harness and the results file of each."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, NoReturn
+
+from lm_eval_cora.answers import Reader
+from lm_eval_cora.errors import UserError
+from lm_eval_cora.questions.data import OF_THE_DATA, Data
+from lm_eval_cora.questions.lines import LARGEST, is_deep, whole_number
+from lm_eval_cora.questions.question import shorten
+from lm_eval_cora.runs.signature import HOW_MUCH, WHERE_IT_ENDS, is_two_phase, signature_parts
+
+_DATE = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d+)?")
+_SNAPSHOT = re.compile(r".*models--(.+?)(?:/|__)snapshots(?:/|__)([0-9a-f]{40})/?")
+"""A model in the cache of the Hub. The harness replaces slashes in the names of its folders."""
+
+_NAME = re.compile(rf"samples_(?P<task>.+)_(?P<date>{_DATE.pattern})\.jsonl")
+
+
+@dataclass(frozen=True)
+class SamplesFile:
+    """A samples file and the results file of the same run.
+
+    Attributes:
+        path: Path of the samples file.
+        task: Name of the task.
+        date: Date of the run; empty if the file name has none.
+        model: Name of the model, from the results file, from another results file in the folder, or from the folder.
+        results: Content of the results file; empty without one.
+        unchecked: Reason why there is no results file; empty if there is one.
+    """
+
+    path: Path
+    task: str
+    date: str
+    model: str
+    results: Mapping[str, Any]
+    unchecked: str = ""
+
+    @property
+    def config(self) -> Mapping[str, Any]:
+        """Configuration of the task in the results file; empty without one."""
+        return part_of(part_of(self.results, "configs"), self.task)
+
+    @property
+    def data(self) -> Data:
+        """Identity of the questions, as far as the results file has it."""
+        return Data.of(part_of(self.config, "metadata"))
+
+    @property
+    def signature(self) -> str:
+        """The signature of the scores; empty without a results file."""
+        return str(part_of(self.config, "metadata").get("signature") or "")
+
+    @property
+    def reader(self) -> str:
+        """Reader of written answers; empty without a results file and for scored answers."""
+        return signature_parts(self.signature).get("reader", "")
+
+    @property
+    def settings(self) -> Any:
+        """Settings of the run, to compare with those of another run; None without a signature."""
+        if not self.signature:
+            return None
+        # The digest identifies the user's files better than their names do.
+        left_out = (*HOW_MUCH, *OF_THE_DATA, "reader", *(["data_files"] if self.data.digest else []))
+        parts = {name: value for name, value in signature_parts(self.signature).items() if name not in left_out}
+        return parts, part_of(self.results, "config").get("model_args"), sent_with(self.results, self.task)
+
+
+def sent_with(results: Mapping[str, Any], task: str) -> dict[str, Any]:
+    """Settings for sending prompts, beside the task itself. They may differ between models."""
+    return {
+        "generation_kwargs": part_of(part_of(results, "configs"), task).get("generation_kwargs"),
+        "chat_template_sha": chat_template_of(results),
+        "system_instruction": results.get("system_instruction") or results.get("system_instruction_sha"),
+        "fewshot_as_multiturn": results.get("fewshot_as_multiturn"),
+    }
+
+
+def sent_apart(one: Mapping[str, Any] | None, other: Mapping[str, Any] | None) -> list[str]:
+    """Differences in generation and prompt settings; such runs can still be compared."""
+    return [
+        apart(name, value, other[name])
+        for name, value in (one or {}).items()
+        # Two models usually have different chat templates.
+        if other and value != other[name] and not (name == "chat_template_sha" and value and other[name])
+    ]
+
+
+def apart(name: str, one: Any, other: Any) -> str:
+    """A difference between two runs as text."""
+    first, second = shorten(repr(one), 90), shorten(repr(other), 90)
+    return f"{name} is {first} in the first, {second} in the second" if first != second else f"{name} differs"
+
+
+_CHAT_APIS = (
+    *("local-chat-completions", "openai-chat-completions", "azure-openai-chat-completions"),
+    *("anthropic-chat", "anthropic-chat-completions", "litellm", "litellm-chat", "litellm-chat-completions"),
+    # Runs started from Python have the name of the class.
+    *("LocalChatCompletion", "OpenAIChatCompletion", "AzureOpenaiChatCompletionsLM", "AnthropicChat"),
+    "LiteLLMChatCompletion",
+)
+"""Back ends of the harness that send chat turns."""
+
+
+def chat_template_of(results: Mapping[str, Any]) -> str | None:
+    """Return the digest of the chat template in a results file; None if no template was applied.
+
+    For a back end that sends chat turns, the server applies the template and the results file has no digest.
+
+    Example:
+        >>> chat_template_of({"config": {"model": "local-chat-completions"}})
+        'applied by the server'
+    """
+    sha = results.get("chat_template_sha")
+    if sha is None and part_of(results, "config").get("model") in _CHAT_APIS:
+        return "applied by the server"
+    return None if sha is None else str(sha)
+
+
+def part_of(whole: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """Return a mapping inside a results file; empty if it is missing or not a mapping."""
+    part = whole.get(name)
+    return part if isinstance(part, Mapping) else {}
+
+
+def find_files(path: Path) -> list[SamplesFile]:
+    """Find the samples files for a path."""
+    try:
+        path.stat()
+    except FileNotFoundError:
+        raise UserError(f"{path}: there is no such file or folder") from None
+    except (OSError, ValueError) as error:  # ValueError: a null character
+        raise UserError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    if path.is_dir():
+        found = files_in(path, _is_samples)
+    elif path.suffix == ".json":
+        date = _DATE.search(path.stem)
+        found = sorted(path.parent.glob(f"samples_*_{date[0]}.jsonl")) if date else []
+    else:
+        found = [path]
+    read = cache(_read)  # the samples files of a run share their results file
+    return [_file(samples, read) for samples in found]
+
+
+def files_in(path: Path, wanted: Callable[[str], bool]) -> list[Path]:
+    """Find the files in a folder, also through symbolic links, whose name is wanted."""
+    return _once(Path(folder, name) for folder, names in _walk(path) for name in names if wanted(name))
+
+
+def _is_samples(name: str) -> bool:
+    return name.startswith("samples_") and name.endswith(".jsonl")
+
+
+def _walk(path: Path) -> Iterator[tuple[str, list[str]]]:
+    """Yield each folder in a folder with the names of its files. A folder that is reached again is left out."""
+    seen = set()
+    for folder, inside, names in os.walk(path, onerror=_refuse, followlinks=True):
+        try:
+            status = os.stat(folder)
+        except OSError as error:
+            _refuse(error)
+        identity = (status.st_dev, status.st_ino)
+        if identity in seen:  # a link to a folder above it, or to one beside it
+            inside.clear()
+            continue
+        seen.add(identity)
+        # Folders come before links, so that files have the paths that the harness wrote.
+        inside.sort(key=lambda name: (os.path.islink(os.path.join(folder, name)), name))
+        yield folder, names
+
+
+def _refuse(error: OSError) -> NoReturn:
+    raise UserError(
+        f"{error.filename}: cannot be read: {error.strerror}. Change its permissions, or pass only the folders inside "
+        "that you can read"
+    ) from None
+
+
+def _once(paths: Iterable[Path]) -> list[Path]:
+    """Sort paths, and keep one of those that lead to the same file: the one that is not a link, if there is one."""
+    links_last = sorted(paths, key=lambda path: (path.is_symlink(), path))
+    return sorted({os.path.realpath(path): path for path in reversed(links_last)}.values())
+
+
+def grouped(files: Iterable[SamplesFile]) -> list[list[SamplesFile]]:
+    """Group the files that can belong to one run: files of one model, one task and the same questions.
+
+    A file without a digest of its questions joins the group of the newest file of its task that has a digest. It is
+    never merged: if it is the newest file of the group it replaces the others, else it is left out. Groups of other
+    data sets are not affected.
+    """
+    by_task: dict[tuple[str, str], list[SamplesFile]] = {}
+    for file in files:
+        by_task.setdefault((file.model, file.task), []).append(file)
+    groups: list[list[SamplesFile]] = []
+    for _, own in sorted(by_task.items()):
+        own.sort(key=lambda file: file.date, reverse=True)
+        newest = next((file.data for file in own if file.data.digest), Data())
+        by_data: dict[Data, list[SamplesFile]] = {}
+        for file in own:
+            by_data.setdefault(file.data if file.data.digest else newest, []).append(file)
+        groups += [by_data[data] for data in sorted(by_data)]
+    return groups
+
+
+def not_mergeable(newest: SamplesFile, older: SamplesFile, reader: Reader | None) -> str:
+    """Reason why two files cannot be merged, by their results files; empty if they can."""
+    if newest.settings is None or older.settings is None:
+        return "without both results files the settings of the two cannot be compared"
+    if bool(newest.data.digest) != bool(older.data.digest):
+        which = "it" if newest.data.digest else "the newer file"
+        return f"{which} has no digest of its questions, so the questions of the two cannot be compared"
+    if is_two_phase(newest.signature):
+        return "samples of --target cannot be merged: each one estimates the scores of its own questions"
+    if newest.settings == older.settings:
+        return "" if reader or newest.reader == older.reader else f"its reader was {older.reader}, not {newest.reader}"
+    (parts, *_), (others, *_) = newest.settings, older.settings
+    stopped = any(parts.get(name) != others.get(name) for name in WHERE_IT_ENDS)
+    return "its --stop, --budget, --target-stderr or --target differs" if stopped else "its settings differ"
+
+
+def _file(path: Path, read: Callable[[Path], Mapping[str, Any]]) -> SamplesFile:
+    match = _NAME.fullmatch(path.name)
+    task, date = (match["task"], match["date"]) if match else (path.stem.removeprefix("samples_"), "")
+    beside = sorted(path.parent.glob(f"*_{date}.json")) if date else []
+    results = next(filter(None, map(read, beside)), {})
+    unchecked = "" if results else "there is no results file beside the samples"
+    if beside and not results:
+        unchecked = f"{beside[0].name} cannot be read as a results file"
+    # An interrupted run has no results file, but earlier runs of the model in the same folder may have one.
+    others = [results] if results else list(filter(None, map(read, path.parent.glob("results_*.json"))))
+    models = {_model(other) for other in others} - {""}
+    model = models.pop() if len(models) == 1 else path.parent.name
+    return SamplesFile(path, task, date, model, results, unchecked)
+
+
+def _model(results: Mapping[str, Any]) -> str:
+    """The name of the model, or of the back end for models without a name such as the harness' dummy."""
+    return str(results.get("model_name") or part_of(results, "config").get("model") or "")
+
+
+def _read(path: Path) -> Mapping[str, Any]:
+    """Read a results file; empty if the file cannot be read or is not a results file."""
+    results = read_json(path)
+    return results if isinstance(results.get("results"), dict) else {}
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Read a file with a JSON object; empty if the file cannot be read, or has another value or deep nesting."""
+    try:
+        if path.stat().st_size > LARGEST:
+            return {}
+        found = json.loads(path.read_text(encoding="utf-8"), parse_int=whole_number)
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) and not is_deep(found) else {}
+
+
+def hub_name(model: str, *, revision: bool = False) -> str:
+    """The repository of a snapshot in the cache of the Hub; any other name stays unchanged.
+
+    Example:
+        >>> hub_name("/hub/models--ORG--NAME/snapshots/" + "4e" * 20)
+        'ORG/NAME'
+        >>> hub_name("/hub/models--ORG--NAME/snapshots/" + "4e" * 20, revision=True)
+        'ORG/NAME@4e4e4e4'
+    """
+    found = _SNAPSHOT.fullmatch(model)
+    if found is None:
+        return model
+    return found[1].replace("--", "/") + f"@{found[2][:7]}" * revision
+
+
+def short_names(models: Iterable[str]) -> dict[str, str]:
+    """Shorten the paths of local models as far as the names stay different.
+
+    Example:
+        >>> short_names(["/a/x/model", "/b/y/model", "ORG/other"])
+        {'/a/x/model': 'x/model', '/b/y/model': 'y/model', 'ORG/other': 'ORG/other'}
+    """
+    names = {model: hub_name(model) for model in models}
+    if len(set(names.values())) < len(names):
+        names = {model: hub_name(model, revision=True) for model in names}
+    for count in range(1, max((len(Path(name).parts) for name in names), default=0)):
+        short = {model: _ending(name, count) for model, name in names.items()}
+        if len(set(short.values())) == len(names):
+            return short
+    return names if len(set(names.values())) == len(names) else {model: model for model in names}
+
+
+def _ending(model: str, count: int) -> str:
+    """The last parts of a path, with … for those in the middle; ids on the Hub stay unchanged."""
+    path = Path(model)
+    if not path.is_absolute() and not model.startswith("."):
+        return model
+    parts = [part for part in path.parts if part != path.anchor][-count:]
+    return "/".join(parts if count < 3 else [parts[0], "…", parts[-1]])

@@ -1,0 +1,93 @@
+"""The descriptions of the tasks, read without the harness, agree with the runs of the tasks."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from lm_eval_cora.discovery.location import tasks_folder
+from lm_eval_cora.discovery.task_files import probe_metrics, task_list
+from lm_eval_cora.variants import probes
+from tests.support.names import NAMES, ONE_FORM, PROBES, benchmark_of, probe_of
+from tests.support.simulated import TASKS as TASK_FILES
+from tests.support.simulated import knows, run
+
+TASKS = {task.name: task for task in task_list()}
+
+
+@pytest.fixture(autouse=True)
+def _no_inventory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Skip the list of installed packages that the harness requests from pip: it takes longer than our runs."""
+    monkeypatch.setattr("lm_eval.evaluator.add_env_info", lambda results: None)
+
+
+def test_the_tasks() -> None:
+    assert sorted(TASKS) == NAMES
+    assert set(probes.PROBES) == set(PROBES) == {path.stem for path in (tasks_folder() / "_probes").iterdir()}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_a_task_is(name: str) -> None:
+    task = TASKS[name]
+    language = "_am" if "global_mmlu" in name else ""
+    assert (task.benchmark.name, task.probe) == (f"{benchmark_of(name)}{language}", probe_of(name))
+    assert task.form == ("loglikelihood" if name.endswith("_mc") else "generate")
+    assert task.form == "generate" or task.probe not in ONE_FORM
+
+
+def test_divergent_has_two_and_six_for_each_distractor() -> None:
+    options = {
+        "medqa": (5, 5),
+        "demo": (5, 5),
+        "mmlu": (4, 4),
+        "medmcqa": (4, 4),
+        "arc_challenge": (3, 5),
+        "truthfulqa": (2, 13),
+        "mmlu_pro": (3, 10),
+        "agieval": (4, 5),
+        "local": (2, 26),
+    }
+    for benchmark, (fewest, most) in options.items():
+        for form in ("", "_mc"):
+            counts = TASKS[f"cora_{benchmark}{form}"].docs_per_question()
+            assert counts == (2 + 6 * (fewest - 1), 2 + 6 * (most - 1))
+    assert TASKS["cora_medqa"].docs_per_question() == (26, 26)
+    assert TASKS["cora_truthfulqa"].docs_per_question() == (8, 74)
+
+
+@pytest.mark.parametrize(
+    "name", ["cora_demo", *(f"cora_demo{ending}" for ending in PROBES.values() if ending), "cora_demo_revas_mc"]
+)
+def test_the_docs_that_are_built(name: str) -> None:
+    results = run(knows, name, {"questions": 2}, TASK_FILES / "demo")
+    counts = Counter(sample["doc"]["question_id"] for sample in results["samples"][name])
+    assert {*counts.values()} == {*TASKS[name].docs_per_question()}
+
+
+@pytest.mark.usefixtures("hub")
+@pytest.mark.parametrize(
+    "name",
+    ["cora_truthfulqa", "cora_mmlu_pro_revas", "cora_arc_challenge_plus", "cora_mmlu_pro_order", "cora_agieval_mc"],
+)
+def test_the_docs_of_questions_of_many_sizes(name: str) -> None:
+    results = run(knows, name, {}, TASK_FILES / benchmark_of(name), num_fewshot=0)
+    counts = Counter(sample["doc"]["question_id"] for sample in results["samples"][name]).values()
+    fewest, most = TASKS[name].docs_per_question()
+    assert fewest <= min(counts) <= max(counts) <= most
+    if benchmark_of(name) == "truthfulqa":
+        assert (min(counts), max(counts)) == (8, 74)
+
+
+@pytest.mark.usefixtures("hub")
+def test_the_docs_of_maths() -> None:
+    pytest.importorskip("math_verify")
+    results = run(knows, "cora_math_prompts", {"questions": 1})
+    assert TASKS["cora_math_prompts"].docs_per_question() == (len(results["samples"]["cora_math_prompts"]),) * 2
+
+
+@pytest.mark.parametrize("probe", [*PROBES])
+def test_the_metrics_of_a_probe_can_be_called(probe: str) -> None:
+    entries = probe_metrics(probe)
+    assert all(callable(entry["aggregation"]) for entry in entries)
+    assert len({entry["metric"] for entry in entries}) == len(entries)

@@ -1,0 +1,311 @@
+"""Files of answers collected without the harness: the same scores as in the harness, or one clear error."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from math import nan
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lm_eval_cora.answers.records import Record
+from lm_eval_cora.errors import UserError
+from lm_eval_cora.runs.answer_rows import read_answers
+from lm_eval_cora.scores import Scores
+from lm_eval_cora.sources import score
+from tests.support import oracles, oracles_score
+from tests.support.written import put
+
+ORIGINAL_NEEDED = {"mcqa", "mcqa_plus_diff", "ci", "cora"}
+
+
+def line(question: str, ordinal: int, picked: Any, answer: Any = "a", **more: Any) -> dict[str, Any]:
+    kind = more.pop("kind", "shuffled" if ordinal else "original")
+    return {"question_id": question, "kind": kind, "ordinal": ordinal, "picked": picked, "answer": answer, **more}
+
+
+def scored(path: Path, lines: Sequence[Any]) -> Scores:
+    return score(put(path, lines))
+
+
+def values(scores: Scores) -> dict[str, float]:
+    return {name: estimate.value for name, estimate in scores.items() if name not in scores.undefined}
+
+
+def test_every_pair_is_comparable_without_options(tmp_path: Path) -> None:
+    lines = [
+        *(line("q1", ordinal, picked) for ordinal, picked in enumerate(["a", "a", "b", None])),
+        *(line("q2", ordinal, picked, "é") for ordinal, picked in enumerate(["é", "é", "é", "é"])),
+    ]
+    found = values(scored(tmp_path / "answers.jsonl", lines))
+    # q1: one of six pairs agrees. q2: all six agree.
+    assert found["consistency_rate"] == pytest.approx((1 / 6 + 1) / 2)
+    assert found["acc"] == found["mcqa_plus"] == pytest.approx(6 / 8)
+    assert (found["mcqa"], found["bmca@1.0"], found["ci"], found["cora"]) == (1.0, 0.5, 0.5, 0.5)
+    assert (found["mv"], found["bmca@0.5"], found["invalid"]) == (0.5, 1.0, 1 / 8)
+    assert found["all_equal"] == 0.5
+    assert found["sc"] == pytest.approx((2 / 4 + 1) / 2)
+    assert found["mcqa_plus_diff"] == pytest.approx(-0.25)
+
+
+def test_options_say_which_pairs_are_comparable(tmp_path: Path) -> None:
+    """All variants print a and b; one also prints c."""
+    lines = [
+        line("q1", 0, "c", options=["a", "b", "c"]),
+        line("q1", 1, "a", options=["a", "b"]),
+        line("q1", 2, "a", options=["b", "a"]),
+        line("q1", 3, None, options=["a", "b"]),
+    ]
+    # Pairs of c and a are not comparable. The pair of a and a agrees. Three pairs have an invalid answer: 1 of 4.
+    assert values(scored(tmp_path / "with.jsonl", lines))["consistency_rate"] == pytest.approx(1 / 4)
+    for one in lines:
+        del one["options"]
+    assert values(scored(tmp_path / "without.jsonl", lines))["consistency_rate"] == pytest.approx(1 / 6)
+
+
+def test_without_an_original(tmp_path: Path) -> None:
+    lines = [line("q1", ordinal, "a", kind="shuffled", options=["a", "b"]) for ordinal in range(3)]
+    scores = scored(tmp_path / "answers.jsonl", [*lines, line("q2", 0, "b"), line("q2", 1, "a")])
+    undefined = set(scores.undefined)
+    assert undefined >= ORIGINAL_NEEDED
+    assert undefined & {"acc", "mcqa_plus", "mv", "bmca@1.0", "core", "consistency_rate", "invalid"} == set()
+    assert "'q1'" in scores.undefined["cora"]
+    assert values(scores)["mcqa_plus"] == 0.75
+
+
+def test_two_originals_leave_mcqa_undefined(tmp_path: Path) -> None:
+    lines = [line("q1", 0, "a"), line("q1", 1, "a", kind="original")]
+    assert "one original" in scored(tmp_path / "answers.jsonl", lines).undefined["mcqa"]
+
+
+@pytest.mark.parametrize("identity", ["None", "null", " ", "選択", "\u2028", "😀", 7, -1, 10**30, "x" * 10_000, "\x00"])
+def test_identities_are_any_text(identity: Any, tmp_path: Path) -> None:
+    for options in ({}, {"options": ["wrong", identity]}):
+        lines = [line("q1", 0, identity, identity, **options), line("q1", 1, "", identity, **options)]
+        lines.append(line("q1", 2, "wrong", identity, **options))
+        found = values(scored(tmp_path / "answers.jsonl", lines))
+        assert (found["acc"], found["invalid"]) == (pytest.approx(1 / 3), pytest.approx(1 / 3))
+
+
+def test_a_number_is_its_text(tmp_path: Path) -> None:
+    found = values(scored(tmp_path / "answers.jsonl", [line(7, 0, 7, "7"), line("7", 1, "7", 7, options=[7, "8"])]))
+    assert (found["acc"], found["consistency_rate"]) == (1.0, 1.0)
+
+
+@pytest.mark.parametrize("ordinals", [(0, 1, 2), (5, 70, 1000), (-3, 0, 3), (2, 1, 0), (10**30, 0, 1)])
+def test_ordinals_may_have_gaps(ordinals: tuple[int, ...], tmp_path: Path) -> None:
+    lines = [line("q1", n, "a", kind="original" if not place else "x") for place, n in enumerate(ordinals)]
+    assert values(scored(tmp_path / "answers.jsonl", lines))["cora"] == 1.0
+
+
+@pytest.mark.parametrize("count", [2, 64, 65, 200])
+def test_many_identities(count: int, tmp_path: Path) -> None:
+    texts = [f"option {number}" for number in range(count)]
+    lines = [line("q1", place, text, texts[0], options=texts) for place, text in enumerate(texts)]
+    if count > 64:
+        with pytest.raises(UserError, match=rf"line 1: the question has {count} different options, .* at most 64"):
+            scored(tmp_path / "answers.jsonl", lines)
+        for one in lines:
+            del one["options"]
+    found = values(scored(tmp_path / "answers.jsonl", lines))
+    assert (found["acc"], found["consistency_rate"]) == (pytest.approx(1 / count), 0.0)
+
+
+GOOD = line("q1", 0, "a")
+BAD: dict[str, tuple[Any, str]] = {
+    "no JSON": ("{", "not valid JSON"),
+    "words": ("hello", "not valid JSON"),
+    "deep": ("[" * 200_000, "got a list"),
+    "long number": ("1" * 5_000, "not valid JSON"),
+    "list": ("[1]", "expected a JSON object .* got a list"),
+    "null": ("null", "expected a JSON object .* got NoneType"),
+    "text": ('"x"', "expected a JSON object .* got str"),
+    **{
+        f"{name} missing": ({key: GOOD[key] for key in GOOD if key != name}, f"'{name}' is missing")
+        for name in ("question_id", "kind", "ordinal", "picked", "answer")
+    },
+    "ordinal yes": ({**GOOD, "ordinal": True}, "'ordinal': expected a text or a number, got True"),
+    "ordinal null": ({**GOOD, "ordinal": None}, "'ordinal': expected a text or a number, got None"),
+    "ordinal a list": ({**GOOD, "ordinal": [1]}, r"'ordinal': expected a text or a number, got \[1\]"),
+    "picked a list": ({**GOOD, "picked": ["a"]}, r"'picked': expected a text or a number, got \['a'\]"),
+    "picked yes": ({**GOOD, "picked": True}, "'picked': expected a text or a number, got True"),
+    "answer null": ({**GOOD, "answer": None}, "'answer': expected a text or a number, got None"),
+    "question null": ({**GOOD, "question_id": None}, "'question_id': expected a text or a number, got None"),
+    "kind a list": ({**GOOD, "kind": []}, r"'kind': expected a text or a number, got \[\]"),
+    "category a list": ({**GOOD, "category": [1]}, r"'category': expected a text or a number, got \[1\]"),
+    "options text": ({**GOOD, "options": "ab"}, "'options': expected a list of options, got 'ab'"),
+    "options an object": ({**GOOD, "options": {"a": 1}}, "'options': expected a list of options"),
+    "options with null": ({**GOOD, "options": ["a", None]}, "'options': expected a text or a number"),
+    "followed a word": ({**GOOD, "followed": "maybe"}, "'followed': expected True or False .* got 'maybe'"),
+    "picked not printed": ({**GOOD, "options": ["b", "c"]}, r"'picked': .* \['b', 'c'\], .* got 'a'"),
+    "picked from nothing": ({**GOOD, "options": []}, "'picked': .* got 'a'"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_line_is_one_clear_error(name: str, tmp_path: Path) -> None:
+    bad, message = BAD[name]
+    full = line("q0", 0, "a", category="", followed=True, options=["a"])
+    path = put(tmp_path / "answers.jsonl", [full, "", bad, line("q2", 0, "a")])
+    with pytest.raises(UserError, match=message) as caught:
+        read_answers(path)
+    assert str(caught.value).startswith("answers.jsonl line 3")
+    assert "\n" not in str(caught.value)
+
+
+def test_long_values_are_cut_in_errors(tmp_path: Path) -> None:
+    long = "x" * 100_000
+    for bad in (
+        {**GOOD, "options": long},
+        {**GOOD, "picked": [long]},
+        {**GOOD, "picked": long, "options": [f"{long}y"]},
+        [long],
+    ):
+        with pytest.raises(UserError) as caught:
+            read_answers(put(tmp_path / "answers.jsonl", [bad]))
+        assert len(str(caught.value)) < 2_000
+
+
+def test_two_answers_to_one_variant(tmp_path: Path) -> None:
+    path = put(tmp_path / "answers.jsonl", [line("q1", 0, "a"), line("q1", 1, "a"), line("q1", 0, "b")])
+    with pytest.raises(UserError, match=r"line 3: question 'q1' .* variant '0', after .* line 1"):
+        read_answers(path)
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    for content in (b"", b"\n\n  \n", b"\xef\xbb\xbf"):
+        path = tmp_path / "empty.jsonl"
+        path.write_bytes(content)
+        with pytest.raises(UserError, match=r"empty\.jsonl: expected at least one answer"):
+            read_answers(path)
+    with pytest.raises(UserError, match=r"there is no file .*missing\.jsonl"):
+        read_answers(tmp_path / "missing.jsonl")
+    with pytest.raises(UserError, match=r"expected \.jsonl"):
+        read_answers(tmp_path)
+    with pytest.raises(UserError, match="expected UTF-8 text, got the byte 0xe9"):
+        read_answers(put(tmp_path / "latin.jsonl", [json.dumps(GOOD), b'{"question_id": "caf\xe9"}']))
+
+
+def test_a_file_from_windows(tmp_path: Path) -> None:
+    path = tmp_path / "answers.jsonl"
+    path.write_bytes(b"\xef\xbb\xbf" + json.dumps(GOOD).encode() + b"\r\n" + json.dumps(line("q1", 1, "b")).encode())
+    assert values(score(path))["acc"] == 0.5
+
+
+def test_a_single_answer(tmp_path: Path) -> None:
+    scores = scored(tmp_path / "answers.jsonl", [GOOD])
+    assert values(scores)["cora"] == 1.0
+    assert "comparable" in scores.undefined["consistency_rate"]
+
+
+# ---- names of variants as kinds
+
+NAMES_OF_VARIANTS: dict[str, tuple[list[Any], set[str] | None]] = {
+    "shared names": (["original", "shuffled", "original", "shuffled"], {"original", "shuffled"}),
+    "a kind that one question has": (["original", "x", "original", "y", "original", "x"], {"original", "x", "y"}),
+    "numbers": ([0, 1, 0, 1], None),
+    "numbers as text": (["0", "1", "0", "1"], None),
+    "a number among names": (["original", 1, "original", 1], {"original", "1"}),
+    "different names": (["a", "b", "c", "d"], None),
+    "one question": (["original", "shuffled"], None),
+}
+
+
+@pytest.mark.parametrize("name", NAMES_OF_VARIANTS)
+def test_names_that_questions_share_are_kinds(name: str) -> None:
+    variants, kinds = NAMES_OF_VARIANTS[name]
+    rows = [{"question": place // 2, "variant": one, "correct": True} for place, one in enumerate(variants)]
+    found = read_answers(rows)
+    assert ("kind" in found.known) == (kinds is not None)
+    assert set(found.table.kinds) == (kinds or {"variant"})
+    assert ("original" in found.known) == ("original" in variants)
+    assert found.table.original.sum() == variants.count("original")
+
+
+@pytest.mark.parametrize(("count", "are_kinds"), [(60, True), (61, False)])
+def test_at_most_sixty_names_are_kinds(count: int, are_kinds: bool) -> None:
+    rows = [{"question": q, "variant": f"v{n}", "correct": True} for q in range(2) for n in range(count)]
+    assert ("kind" in read_answers(rows).known) == are_kinds
+
+
+def test_a_column_of_kinds_goes_first() -> None:
+    rows = [
+        {"question": q, "variant": ["original", "x"][n], "kind": "k", "correct": not n} for q in "ab" for n in (0, 1)
+    ]
+    found = read_answers(rows)
+    assert found.table.kinds == ("k",)
+    assert score(rows)["mcqa"].value == 1.0  # the variant of this name is the original
+
+
+def test_a_column_of_originals_goes_before_names() -> None:
+    rows = [
+        {"question": q, "variant": ["original", "x"][n], "original": n == 1, "correct": n == 1}
+        for q in "ab"
+        for n in (0, 1)
+    ]
+    assert score(rows)["mcqa"].value == 1.0
+
+
+# ---- any small file
+
+IDENTITIES = "abcd"
+
+
+@st.composite
+def questions(draw: st.DrawFn, printed: bool) -> list[list[Record]]:
+    found = []
+    for number in range(draw(st.integers(1, 4))):
+        count = draw(st.integers(1, 5))
+        records = []
+        for ordinal in range(count):
+            options = draw(st.permutations(range(4)))[: draw(st.integers(1, 4))]
+            picked = draw(st.none() | st.sampled_from(options))
+            kind = draw(st.sampled_from(["x", "y"])) if ordinal else "original"
+            category = draw(st.sampled_from(["", "c"])) if not ordinal else records[0].category
+            answer = draw(st.integers(0, 3))
+            common = (f"q{number}", count, ordinal, kind)
+            if printed:
+                records.append(
+                    Record(*common, tuple(options), answer, picked=picked, category=category, original=not ordinal)
+                )
+                continue
+            written = None if picked is None else IDENTITIES[picked]
+            same = picked is not None and picked == answer
+            more = {"ask": "boxed", "written": written, "matches": same, "original": not ordinal}
+            records.append(Record(*common, (), answer, category=category, **more))
+        found.append(records)
+    return found
+
+
+def as_lines(records: Sequence[Record]) -> list[dict[str, Any]]:
+    return [
+        {
+            "question_id": record.question_id,
+            "kind": record.kind,
+            "ordinal": record.ordinal,
+            "picked": record.written if record.picked is None else IDENTITIES[record.picked],
+            "answer": IDENTITIES[record.answer],
+            **({"options": [IDENTITIES[identity] for identity in record.printed]} if record.printed else {}),
+            **({"category": record.category} if record.category else {}),
+        }
+        for record in records
+    ]
+
+
+@given(st.booleans().flatmap(questions), st.randoms())
+@settings(max_examples=150, deadline=None)
+def test_any_file(tmp_path_factory: pytest.TempPathFactory, asked: list[list[Record]], dice: Any) -> None:
+    lines = [one for records in asked for one in as_lines(records)]
+    dice.shuffle(lines)
+    scores = scored(tmp_path_factory.getbasetemp() / "any.jsonl", lines)
+    expected = oracles.all_metrics(asked)
+    expected |= {"mcqa_plus_diff": oracles.mcqa_plus_diff(asked), "all_equal": oracles_score.all_equal(asked)}
+    del expected["ties"]
+    for name, value in expected.items():
+        found = scores[name].value
+        assert (nan if value is None else value) == pytest.approx(found, nan_ok=True), name
+        assert (value is None) == (name in scores.undefined), name

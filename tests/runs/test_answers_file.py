@@ -1,0 +1,250 @@
+"""Files of answers that were collected without the harness, in reports and comparisons."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import lm_eval_cora as cora
+from lm_eval_cora.errors import UserError
+from lm_eval_cora.report.compare import compared_metrics, matched, not_comparable, read_contestants
+from lm_eval_cora.report.comparison import compare_models
+from lm_eval_cora.report.examples import invalid_answers, least_consistent
+from lm_eval_cora.report.sections import BLOCKS
+from lm_eval_cora.report.text import as_csv, as_json
+from lm_eval_cora.runs.answers_file import is_answers_file
+from lm_eval_cora.runs.grouping import read_runs
+from lm_eval_cora.runs.run import Run
+from tests.support.answers_files import WRITERS, Row, answers, write_answers
+from tests.support.messages import tells
+from tests.support.written import Written, put, strict, the_run
+
+RIGHT = [
+    {"question": q, "variant": n, "correct": (q + n) % 3 > 0, "original": n == 0} for q in range(6) for n in range(3)
+]
+
+
+def changed(rows: list[Row], change: Callable[[Row], Any]) -> list[Row]:
+    copies = [dict(row) for row in rows]
+    for row in copies:
+        change(row)
+    return copies
+
+
+@pytest.mark.parametrize("suffix", WRITERS)
+def test_the_numbers_are_those_of_score(suffix: str, tmp_path: Path) -> None:
+    path = write_answers(tmp_path / f"small{suffix}", answers())
+    scores, run = cora.score(path), the_run(path)
+    defined = [name for name in scores if name not in scores.undefined]
+    assert list(run.estimates) == defined
+    assert {"cora", "consistency_rate", "acc_min", "macro_acc", "followed", "sc"} <= set(defined)
+    for name in defined:
+        assert (*run.estimates[name], *run.estimates[name].interval) == pytest.approx(
+            (*scores[name], *scores[name].interval), rel=0, abs=0, nan_ok=True
+        ), name
+    assert (run.model, run.task, run.form, run.reader) == ("small", "answers", None, None)
+
+
+def test_all_formats_are_the_same_run(tmp_path: Path) -> None:
+    paths = [write_answers(tmp_path / f"a{suffix}", answers()) for suffix in WRITERS]
+    runs = read_runs([*paths, write_answers(tmp_path / "reversed.jsonl", answers()[::-1])])
+    assert len({run.data for run in runs}) == 1
+    assert len({tuple(map(str, run.estimates.values())) for run in runs}) == 1
+    assert {run.task for run in runs} == {"answers"}
+
+
+def test_skipped_variants(tmp_path: Path) -> None:
+    rows = changed(RIGHT, lambda row: row.update(correct=None) if (row["question"], row["variant"]) == (1, 2) else None)
+    assert rows[4]["correct"]
+    assert rows[3]["correct"]
+    path = put(tmp_path / "a.jsonl", rows)
+    scores, run = cora.score(path), the_run(path)
+    assert not run.table.is_whole
+    assert {name: str(value) for name, value in run.estimates.items()} == {
+        name: str(scores[name]) for name in run.estimates
+    }
+    assert tells("; ".join(run.warnings), "1 of 18 variants were skipped")
+
+
+def test_every_output(tmp_path: Path) -> None:
+    paths = [write_answers(tmp_path / f"{name}.csv", answers(name, knows)) for name, knows in (("a", 0.4), ("b", 0.9))]
+    runs = read_runs(paths)
+    one, other = strict(as_json(runs))
+    assert (one["model"], one["task"], one["probe"], one["form"], one["reader"]) == (
+        *("a", "answers", "answers"),
+        *(None, None),
+    )
+    assert one["data"] == other["data"]
+    assert one["metrics"].keys() == runs[0].estimates.keys()
+    assert as_csv(runs).count("\n") == 1 + sum(len(run.estimates) for run in runs)
+
+
+COLUMNS: dict[str, tuple[list[Row], set[str]]] = {
+    "right and wrong": (RIGHT, {"bmca_curve"}),
+    "kinds": (
+        [{"question": q, "variant": n, "correct": True, "kind": "xy"[n]} for q in range(3) for n in range(2)],
+        {"bmca_curve", "by_kind", "changes", "heat_maps"},
+    ),
+    "picks": (answers(), {"bmca_curve", "accuracy_ranges", "by_kind", "by_category", "changes", "heat_maps"}),
+    "all orders": (
+        [
+            {"question": q, "variant": n, "picked": "a", "answer": "a", "printed": ["ab", "ba"][n]}
+            for q in range(3)
+            for n in range(2)
+        ],
+        {"bmca_curve", "picks_by_letter"},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_charts_and_tables_are_those_that_the_columns_define(name: str, tmp_path: Path) -> None:
+    rows, expected = COLUMNS[name]
+    rows = changed(rows, lambda row: row.update(printed=list(row["printed"])) if "printed" in row else None)
+    probe = the_run(put(tmp_path / "a.jsonl", rows)).probe
+    assert {*probe.charts, *probe.tables} == expected
+    assert expected <= BLOCKS.keys()
+
+
+def test_examples_show_picks_and_options(tmp_path: Path) -> None:
+    run = the_run(write_answers(tmp_path / "a.csv", answers()))
+    examples = least_consistent(run, 10)
+    assert examples is not None
+    first = examples.examples[0]
+    kinds = {answered.kind: answered for answered in first.answers}
+    rows = {row["variant"]: row for row in answers() if row["question_id"] == first.question_id}
+    assert kinds.keys() == rows.keys()
+    for kind, row in rows.items():
+        shown = kinds[kind]
+        verdict = "invalid" if row["picked"] is None else "right" if row["picked"] == row["answer"] else "wrong"
+        assert shown.verdict == verdict
+        assert [option.text for option in shown.options] == row["printed"]
+        assert [option.text for option in shown.options if option.right] == ["Ice"]
+        assert [option.text for option in shown.options if option.picked] == [row["picked"]] * (
+            row["picked"] is not None
+        )
+    assert invalid_answers([run]) is None
+
+
+@pytest.mark.parametrize("columns", [("picked", "answer"), ("correct",)])
+def test_answers_without_options(columns: tuple[str, ...], tmp_path: Path) -> None:
+    rows = [{**row, "correct": row["picked"] == "Ice"} for row in answers()]
+    kept = ("question_id", "variant", *columns)
+    run = the_run(put(tmp_path / "a.jsonl", [{name: row[name] for name in kept} for row in rows]))
+    records = [record for question in run.table.question_ids for record in run.answers_to(question)]
+    assert [record.correct for record in records] == run.table.correct.tolist()
+    assert [record.invalid for record in records] == run.table.invalid.tolist()
+    assert [record.original for record in records] == run.table.original.tolist()
+    assert [record.kind for record in records] == [run.table.kinds[code] for code in run.table.kind]
+    assert (least_consistent(run, 10) is None) == (columns == ("correct",))
+
+
+# ---- which files are answers
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "expected"),
+    [
+        ("a.jsonl", {"question": 1, "variant": 0, "correct": True}, True),
+        ("a.jsonl", {"doc_id": 0, "doc": {"question_id": "q"}}, False),
+        ("samples_cora_demo_2026-01-01T00-00-00.jsonl", {"question": 1}, False),
+        ("scores_2026-01-01T00-00-00.json", {"results": {}}, False),
+        ("results.json", {"results": {}}, False),
+        ("a.CSV", "question,variant", True),
+        ("a.txt", {"question": 1}, False),
+    ],
+)
+def test_files_of_answers(name: str, line: Any, expected: bool, tmp_path: Path) -> None:
+    assert is_answers_file(put(tmp_path / name, [line])) == expected
+    assert not is_answers_file(tmp_path)
+
+
+def test_a_samples_file_of_another_name_is_still_one(demo: dict[str, Written], tmp_path: Path) -> None:
+    path = tmp_path / "mine.jsonl"
+    path.write_bytes(demo["cora_demo"].samples.read_bytes())
+    assert the_run(path).probe.name == "divergent"
+
+
+@pytest.mark.parametrize("suffix", WRITERS)
+def test_missing_columns_are_one_line(suffix: str, tmp_path: Path) -> None:
+    path = write_answers(tmp_path / f"a{suffix}", [{"id": 1, "form": 0, "ok": True}])
+    with pytest.raises(UserError) as caught:
+        read_runs([path])
+    assert "\n" not in str(caught.value)
+    assert tells(str(caught.value), str(path), "'question', 'variant', 'correct'", "'id', 'form', 'ok'", "Rename yours")
+    assert "variant or ordinal" in str(caught.value)
+
+
+def test_a_file_and_a_run(demo: dict[str, Written], tmp_path: Path) -> None:
+    path = put(tmp_path / "a.jsonl", RIGHT)
+    runs = read_runs([path, demo["cora_demo"].folder, path], reader="flexible")
+    assert [run.task for run in runs] == ["answers", "cora_demo"]
+    assert tells("; ".join(runs[0].warnings), "--reader flexible does not apply")
+    with pytest.raises(UserError, match=r"no task in common: .* has answers; .* has cora_demo"):
+        compare_models([path, demo["cora_demo"].folder])
+    for pair in (runs, runs[::-1]):
+        assert "file of answers" in not_comparable(*pair)
+
+
+# ---- comparison
+
+
+def pair_of(*paths: Path) -> tuple[Run, Run]:
+    ((one, other),), alone = matched([contestant.runs for contestant in read_contestants(paths)])
+    assert not alone
+    return one, other
+
+
+def test_two_files_are_compared_like_their_scores(tmp_path: Path) -> None:
+    paths = [write_answers(tmp_path / f"{name}.csv", answers(name, knows)) for name, knows in (("a", 0.4), ("b", 0.9))]
+    one, other = pair_of(*paths)
+    assert not_comparable(one, other) == ""
+    found, expected = compared_metrics(one.estimates, other.estimates), cora.compare(*map(cora.score, paths))
+    assert {"cora", "ci", "consistency_rate"} <= found.keys()
+    for name, row in found.items():
+        assert (row.value, str(row.p_value)) == (expected[name].value, str(expected[name].p_value))
+    scored = [cora.read_runs(path)[0] for path in paths]
+    assert cora.compare(*scored)["cora"].value == expected["cora"].value
+
+
+UNLIKE: dict[str, tuple[Callable[[list[Row]], list[Row]], str]] = {
+    "fewer questions": (lambda rows: rows[:-4], "1 of 20 questions are only in the first ('q19')"),
+    "fewer variants": (lambda rows: rows[:-1], "1 of 20 questions were asked differently ('q19')"),
+    "other options": (
+        lambda rows: [{**rows[0], "printed": ["Ice", "Fog", "Rain", "Hail"]}, *rows[1:]],
+        "1 of 20 questions were asked differently ('q0')",
+    ),
+    "another right answer": (
+        lambda rows: changed(rows, lambda row: row.update(answer="Fog")),
+        "20 of 20 questions were asked differently ('q0', 'q1', 'q10', …)",
+    ),
+    "no options": (
+        lambda rows: changed(rows, lambda row: row.pop("printed")),
+        "only the first has the column 'printed'",
+    ),
+    "all skipped": (
+        lambda rows: [
+            {
+                **row,
+                "picked": None if place < 4 else row["picked"],
+                "correct": None if place < 4 else row["picked"] == "Ice",
+            }
+            for place, row in enumerate(rows)
+        ],
+        "all variants of 1 of 20 questions were skipped ('q0')",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UNLIKE)
+def test_different_questions_are_refused(name: str, tmp_path: Path) -> None:
+    change, message = UNLIKE[name]
+    paths = [put(tmp_path / "a.jsonl", answers()), put(tmp_path / "b.jsonl", change(answers()))]
+    one, other = pair_of(*paths)
+    assert message in not_comparable(one, other)
+    assert (one.task != other.task) == (name != "all skipped")  # the reports show different questions apart
+    assert not_comparable(one, replace(one, model="x")) == ""

@@ -1,0 +1,278 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lm_eval_cora.errors import UserError
+from lm_eval_cora.metrics.paired import compared
+from lm_eval_cora.report.compare import read_contestants
+from lm_eval_cora.runs.documents import documents_differ, estimate_of, read_documents
+from lm_eval_cora.runs.files import sent_apart
+from tests.support.documents import DOCUMENTS, Models, change_results, results_of, run_of, samples_of, told, values_of
+from tests.support.written import Line, edit, lines_of, put
+
+
+def test_the_means_are_those_of_the_results_file(models: Models) -> None:
+    printed = json.loads(results_of(models.one).read_text(encoding="utf-8"))["results"]
+    runs = read_documents(models.one)
+    assert [run.task for run in runs] == ["tiny_choice", "tiny_written (strict)", "tiny_written (letter)"]
+    for run in runs:
+        assert run.questions == DOCUMENTS
+        assert run.model == "org/one"
+        for metric, estimate in run.estimates.items():
+            assert estimate.value == pytest.approx(printed[run.name][f"{metric},{run.filter}"], abs=1e-12)
+    assert list(runs[0].estimates) == ["acc", "acc_norm"]
+    assert list(runs[1].estimates) == ["exact_match", "length", "likeness", "short"]
+
+
+def test_metrics_that_are_not_means_are_left_out_and_named(models: Models) -> None:
+    choice, written, _ = read_documents(models.one)
+    assert choice.notes == ("left out metrics that are not a mean over documents: mcc (values of the type list)",)
+    longest = max(values_of(models.one, "length"))
+    assert f"longest (the results file has {longest}, the mean over documents is" in told(written)
+    assert "words (values of the type list)" in told(written)
+
+
+def test_a_document_without_a_value_does_not_count(models: Models) -> None:
+    run = run_of(models.one)
+    assert "short: only 16 of 24 documents have a value" in run.notes
+    outcomes = run.estimates["short"].outcomes
+    assert outcomes is not None
+    assert [key for key, value in zip(run.ids, outcomes, strict=True) if np.isnan(value)] == list(range(0, 24, 3))
+
+
+def test_shares_are_compared_by_mcnemars_test(models: Models) -> None:
+    one, two = run_of(models.one), run_of(models.two)
+    before, after = values_of(models.one, "exact_match"), values_of(models.two, "exact_match")
+    found = compared(one.estimates["exact_match"], two.estimates["exact_match"])
+    assert found.test is not None
+    assert found.test.lost == sum(b and not a for b, a in zip(before, after, strict=True)) > 0
+    assert found.test.gained == sum(a and not b for b, a in zip(before, after, strict=True)) > 0
+
+
+@pytest.mark.parametrize("metric", ["likeness", "length"])
+def test_means_are_compared_in_pairs(models: Models, metric: str) -> None:
+    """The error is that of the differences within documents: sd / sqrt(N)."""
+    pair = [run_of(folder).estimates[metric] for folder in (models.one, models.two)]
+    changes = np.subtract(values_of(models.two, metric), values_of(models.one, metric))
+    found = compared(*pair)
+    assert found.test is None
+    assert found.value == pytest.approx(changes.mean())
+    assert found.stderr == pytest.approx(changes.std(ddof=1) / np.sqrt(DOCUMENTS))
+    assert found.change.low < found.value < found.change.high
+
+
+def test_the_order_of_the_lines_makes_no_difference(models: Models, copy: Path) -> None:
+    put(samples_of(copy), lines_of(samples_of(copy))[::-1])
+    one, other = run_of(models.one), run_of(copy)
+    assert other.ids == one.ids
+    for metric, estimate in one.estimates.items():
+        assert estimate.influence is not None
+        np.testing.assert_allclose(other.estimates[metric].influence, estimate.influence, atol=1e-12)
+
+
+def test_runs_of_two_models_can_be_compared(models: Models) -> None:
+    for one, two in zip(read_documents(models.one), read_documents(models.two), strict=True):
+        assert documents_differ(one, two) == documents_differ(two, one) == ""
+        assert sent_apart(one.sent, two.sent) == []
+
+
+def test_another_task_or_filter_is_refused(models: Models) -> None:
+    choice, written, letter = read_documents(models.one)
+    assert documents_differ(written, letter) == (
+        "the first is tiny_written with the filter 'strict', the second is tiny_written with the filter 'letter'"
+    )
+    assert "the first is tiny_choice" in documents_differ(choice, written)
+
+
+def test_other_documents_are_refused(models: Models) -> None:
+    assert documents_differ(run_of(models.one), run_of(models.limited)) == (
+        "14 of 24 documents are only in the first (10, 11, 12, …). --limit is None in the first, 10 in the second. "
+        "Run both on the same documents"
+    )
+
+
+def test_lost_lines_are_other_documents(models: Models, copy: Path) -> None:
+    path = samples_of(copy)
+    put(path, [line for line in lines_of(path) if line["doc_id"] not in (3, 5)])
+    run = run_of(copy)
+    assert "the results file has 24 documents, the samples have 22, so the means are not checked" in told(run)
+    assert documents_differ(run, run_of(models.one)) == (
+        "2 of 24 documents are only in the second (3, 5). Run both on the same documents"
+    )
+
+
+@pytest.mark.parametrize(("limit", "original"), [(None, DOCUMENTS), (DOCUMENTS, 100), (0.24, 98)])
+def test_a_harness_that_counts_the_values_of_the_last_metric(copy: Path, limit: float | None, original: int) -> None:
+    """lm-eval 0.4.12 writes their number as that of the documents."""
+    path = results_of(copy)
+    results = json.loads(path.read_text(encoding="utf-8"))
+    results["n-samples"]["tiny_written"] = {"original": original, "effective": DOCUMENTS - 8}
+    results["config"]["limit"] = limit
+    path.write_text(json.dumps(results), encoding="utf-8")
+    _, written, _ = read_documents(copy)
+    assert "longest" not in written.estimates
+    assert "the means are not checked" not in told(written)
+
+
+def test_other_exemplars_are_refused(models: Models) -> None:
+    one, shots, others = (run_of(folder) for folder in (models.one, models.shots, models.other_shots))
+    assert documents_differ(one, shots) == ("their settings differ: num_fewshot is 0 in the first, 2 in the second")
+    reason = documents_differ(shots, others)
+    assert "prompts differ" in reason
+    assert "fewshot_seed, which draws the exemplars, is 1234 in the first, 7 in the second" in reason
+    assert documents_differ(shots, replace(shots, seed=7)) == ""  # the same prompts in spite of another seed
+
+
+@pytest.mark.parametrize(
+    ("keys", "value", "reason"),
+    [
+        (("versions", "tiny_written"), 3, "version is 1 in the first, 3 in the second"),
+        (
+            ("configs", "tiny_written", "doc_to_text"),
+            "{{row}}",
+            "doc_to_text is '{{question}}' in the first, '{{row}}'",
+        ),
+        (("configs", "tiny_written", "process_results"), "def f(): ...", "process_results is"),
+        (("configs", "tiny_written", "repeats"), 1, "repeats is 2 in the first, 1 in the second"),
+    ],
+)
+def test_another_version_of_the_task_is_refused(
+    models: Models, copy: Path, keys: tuple[str, ...], value: Any, reason: str
+) -> None:
+    change_results(copy, *keys, value=value)
+    assert reason in documents_differ(run_of(models.one), run_of(copy))
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        (
+            "doc_hash",
+            "4 of 24 documents differ (2, 4, 6, …). Run both on the same version of the task and its data",
+        ),
+        ("target_hash", "the targets of 4 of 24 documents differ (2, 4, 6, …)"),
+        ("prompt_hash", "4 of 24 prompts differ (2, 4, 6, …), although the settings are the same"),
+    ],
+)
+def test_documents_are_compared_by_hash(models: Models, copy: Path, name: str, reason: str) -> None:
+    def alter(line: Line) -> None:
+        if line["doc_id"] in (2, 4, 6, 9):
+            line[name] = "0" * 64
+
+    edit(samples_of(copy), alter)
+    assert documents_differ(run_of(models.one), run_of(copy)) == reason
+
+
+def test_prompts_may_differ_with_a_chat_template_or_a_system_instruction(models: Models, copy: Path) -> None:
+    edit(samples_of(copy), lambda line: line.update(prompt_hash="0" * 64))
+    change_results(copy, "system_instruction", value="Be brief.")
+    one, other = run_of(models.one), run_of(copy)
+    assert documents_differ(one, other) == ""
+    assert sent_apart(one.sent, other.sent) == ["system_instruction is None in the first, 'Be brief.' in the second"]
+    change_results(copy, "chat_template_sha", value="abc")
+    other = run_of(copy)
+    assert documents_differ(one, other) == ""
+    assert "chat_template_sha is None in the first, 'abc' in the second" in sent_apart(one.sent, other.sent)
+
+
+def test_without_a_results_file_the_prompts_decide(models: Models, copy: Path) -> None:
+    results_of(copy).unlink()
+    one, other = run_of(models.one), run_of(copy)
+    assert "there is no results file beside the samples, so it is not known whether each metric" in told(other)
+    assert "longest" in other.estimates
+    assert documents_differ(one, other) == ""
+    edit(samples_of(copy), lambda line: line.update(prompt_hash="0" * 64))
+    assert "24 of 24 prompts differ (0, 1, 2, …). Only the results files" in documents_differ(one, run_of(copy))
+
+
+def test_the_newest_run_counts(copy: Path) -> None:
+    newest, old = samples_of(copy), copy / "samples_tiny_written_2020-01-01T00-00-00.000000.jsonl"
+    put(old, lines_of(newest)[:6])
+    change_results(copy, "model_name", value="org/one")
+    old_results = results_of(copy).read_text(encoding="utf-8")
+    (copy / "results_2020-01-01T00-00-00.000000.json").write_text(old_results, encoding="utf-8")
+    run = run_of(copy)
+    assert run.files == (newest,)
+    assert f"left out {old}, older than {newest}" in run.notes
+
+
+def test_a_newest_run_without_answers_does_not_count(copy: Path) -> None:
+    answered, empty = samples_of(copy), copy / "samples_tiny_written_2099-01-01T00-00-00.000000.jsonl"
+    put(empty, ["{"])
+    run = run_of(copy)
+    assert run.files == (answered,)
+    assert f"left out {empty}: it has no answers (1 not JSON)" in run.notes
+
+
+def test_a_task_without_answers_is_a_note_of_another(copy: Path) -> None:
+    put(copy / "samples_another_2099-01-01T00-00-00.000000.jsonl", ["{", "[]"])
+    first, *_ = read_documents(copy)
+    assert "it has no answers (1 not JSON, 1 incomplete or altered)" in told(first)
+
+
+def test_a_file_can_be_named_instead_of_a_folder(models: Models) -> None:
+    assert [run.task for run in read_documents(samples_of(models.one, "tiny_choice"))] == ["tiny_choice"]
+    assert len(read_documents(results_of(models.one))) == len(read_documents(models.one.parent)) / 5 == 3
+
+
+def test_a_path_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="there is no such file or folder"):
+        read_documents(tmp_path / "nothing")
+
+
+def test_very_large_values_have_an_error() -> None:
+    assert estimate_of(np.array([1e300, 0.0, 3.0])).stderr == pytest.approx(1e300 / 3)
+
+
+def test_values_whose_sum_is_infinite_are_left_out(copy: Path) -> None:
+    edit(samples_of(copy), lambda line: line.update(length=1e308 if line["doc_id"] else 0.5))
+    run = run_of(copy)
+    assert "length (its values are too large)" in told(run)
+    assert "length" not in run.estimates
+
+
+def test_metrics_that_the_results_file_does_not_have_are_named(copy: Path) -> None:
+    edit(samples_of(copy), lambda line: line.update(metrics=[*line["metrics"], "added"], added=1))
+    run = run_of(copy)
+    assert run.estimates["added"].value == 1
+    assert "not checked, because the results file does not have them: added" in run.notes
+
+
+@pytest.mark.parametrize("name", ["results", "configs", "versions", "n-shot", "n-samples", "config"])
+@pytest.mark.parametrize("value", [None, [], "text", {"tiny_written": 7}])
+def test_a_damaged_results_file_is_not_a_traceback(copy: Path, name: str, value: Any) -> None:
+    change_results(copy, name, value=value)
+    assert run_of(copy).estimates["exact_match"].value == pytest.approx(np.mean(values_of(copy, "exact_match")))
+
+
+@pytest.mark.parametrize(
+    ("values", "is_share"),
+    [([0, 1, 1], True), ([0.5, 1, 0], False), ([30, 2, 17.5], False), ([-3, -1, -2.5], False)],
+)
+def test_estimate_of_is_the_mean_with_its_error(values: list[float], is_share: bool) -> None:
+    estimate = estimate_of(np.array(values, dtype=float))
+    assert estimate.value == pytest.approx(np.mean(values))
+    assert estimate.stderr == pytest.approx(np.std(values, ddof=1) / np.sqrt(len(values)), rel=1e-6)
+    assert (estimate.outcomes is not None) == is_share
+    low, high = estimate.interval
+    assert low < estimate.value < high
+
+
+def test_the_error_of_equal_values_without_limits_is_unknown() -> None:
+    estimate = estimate_of(np.array([7.0, 7.0, 7.0]))
+    assert estimate.value == 7
+    assert np.isnan(estimate.stderr)
+    assert estimate_of(np.array([0.5, 0.5, 0.5])).stderr > 0  # others could differ, within 0 and 1
+
+
+def test_a_label_is_for_one_model(models: Models) -> None:
+    folder = models.one.parent
+    with pytest.raises(UserError) as caught:
+        read_contestants([folder], labels={folder: "Both"})
+    assert f"--label {folder}=Both: expected one model in {folder}, got" in str(caught.value)

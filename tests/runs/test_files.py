@@ -1,0 +1,101 @@
+"""Samples files are found through links, once each, an unreadable folder is named, and settings are compared."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lm_eval_cora.cli import main
+from lm_eval_cora.errors import UserError
+from lm_eval_cora.runs.files import find_files, grouped, sent_apart
+
+NAME = "samples_cora_demo_2026-01-01T00-00-00.000000.jsonl"
+
+
+def put(folder: Path, name: str = NAME) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text("{}\n")
+    return folder / name
+
+
+def found(path: Path) -> list[Path]:
+    return [file.path for file in find_files(path)]
+
+
+def test_symbolic_links_are_followed(tmp_path: Path) -> None:
+    put(tmp_path / "elsewhere" / "model")
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "link").symlink_to(tmp_path / "elsewhere")
+    assert found(out) == [out / "link" / "model" / NAME]
+    (tmp_path / "whole").symlink_to(out)
+    assert found(tmp_path / "whole") == [tmp_path / "whole" / "link" / "model" / NAME]
+
+
+def test_loops_end_and_a_folder_is_read_once(tmp_path: Path) -> None:
+    file = put(tmp_path / "m" / "model")
+    (tmp_path / "m" / "model" / "up").symlink_to(tmp_path)
+    (tmp_path / "m" / "model" / "itself").symlink_to(".")
+    (tmp_path / "a-link").symlink_to("m")
+    (tmp_path / "z-link").symlink_to("m")
+    (tmp_path / "one").symlink_to("other")
+    (tmp_path / "other").symlink_to("one")
+    assert found(tmp_path) == [file]
+
+
+def test_a_link_to_a_file_is_the_same_file(tmp_path: Path) -> None:
+    file = put(tmp_path / "model")
+    (tmp_path / "a-newest").mkdir()
+    (tmp_path / "a-newest" / NAME).symlink_to(file)
+    assert found(tmp_path) == [file]
+    file.rename(tmp_path / "moved.jsonl")
+    assert found(tmp_path / "model") == []
+
+
+def test_a_folder_with_the_name_of_a_file_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / NAME).mkdir()
+    file = put(tmp_path / NAME)
+    assert found(tmp_path) == [file]
+    assert len(grouped(find_files(tmp_path))) == 1
+
+
+def test_an_unreadable_folder_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    put(tmp_path / "model")
+    (tmp_path / "secret").mkdir()
+    scandir = os.scandir
+
+    def denied(path: Any) -> Any:  # root may read everything
+        if str(path).endswith("secret"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", denied)
+    with pytest.raises(UserError, match=f"^{re.escape(str(tmp_path))}/secret: cannot be read: Permission denied"):
+        find_files(tmp_path)
+    assert main(["report", str(tmp_path)]) == 1
+    error = capsys.readouterr().err
+    assert f"lm-eval-cora report: {tmp_path / 'secret'}: cannot be read: Permission denied. Change its perm" in error
+    assert error.count("\n") == 1
+
+
+def test_a_path_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="too long"):
+        find_files(tmp_path / ("x" * 5_000))
+    with pytest.raises(UserError, match="null"):
+        find_files(tmp_path / "a\0b")
+    with pytest.raises(UserError, match="there is no such file or folder"):
+        find_files(tmp_path / "missing")
+    (tmp_path / "loop").symlink_to("loop")
+    with pytest.raises(UserError, match=r"loop: cannot be read: Too many levels"):
+        find_files(tmp_path / "loop")
+
+
+def test_two_models_may_have_different_chat_templates() -> None:
+    assert sent_apart({"chat_template_sha": "abc"}, {"chat_template_sha": "def"}) == []
+    assert sent_apart(None, {"chat_template_sha": "def"}) == []

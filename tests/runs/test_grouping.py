@@ -1,0 +1,333 @@
+"""Metrics recomputed from samples equal those of the harness, and files are grouped into runs."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lm_eval_cora.errors import UserError
+from lm_eval_cora.report.sections import make_report
+from lm_eval_cora.report.text import as_markdown
+from lm_eval_cora.runs.grouping import read_runs
+from tests.support.names import PROBES, probe_of
+from tests.support.written import (
+    DEMO,
+    Written,
+    check_numbers,
+    copied,
+    everything,
+    lines_of,
+    put,
+    the_run,
+    varied,
+    write,
+)
+
+
+@pytest.mark.parametrize("task", DEMO)
+def test_the_numbers_are_those_of_the_harness(task: str, demo: dict[str, Written]) -> None:
+    run = the_run(demo[task].folder)
+    assert (run.task, run.probe.name) == (task, probe_of(task))
+    assert run.form == ("loglikelihood" if task.endswith("_mc") else "generate")
+    check_numbers(run, demo[task], task)
+    assert not run.notes
+    raised = any(f"_{probe}" in task for probe in ("plus", "revas", "order"))  # new fillers, another letter statistic
+    raised += "_order" in task  # recall_spread
+    assert f"task:{task}@{(1 if task.endswith('_mc') else 4) + raised}|" in run.signature
+
+
+MADE_UP = [
+    *("cora_truthfulqa", "cora_arc_challenge_order", "cora_arc_challenge_revas_mc", "cora_mmlu_pro_prompts"),
+    *("cora_agieval_order_mc", "cora_agieval_prompts", "cora_mmlu_pro_sampling"),
+]
+
+
+@pytest.mark.usefixtures("hub")
+@pytest.mark.parametrize("task", MADE_UP)
+def test_the_numbers_of_questions_of_many_sizes_and_categories(task: str, tmp_path: Path) -> None:
+    written = write(tmp_path, varied, task, {}, num_fewshot=0)
+    run = the_run(tmp_path)
+    check_numbers(run, written, task)
+    written.results.unlink()
+    alone = the_run(tmp_path)
+    assert (alone.probe.name, alone.form) == (run.probe.name, run.form)
+    check_numbers(alone, written, task)
+
+
+@pytest.mark.usefixtures("hub")
+def test_the_numbers_of_answers_of_the_models_own(tmp_path: Path) -> None:
+    pytest.importorskip("math_verify")
+    tasks = ("cora_math_prompts", "cora_math_sampling")
+    written = {task: write(tmp_path, varied, task, {"questions": 6}) for task in tasks}
+    for run in read_runs([tmp_path]):
+        check_numbers(run, written[run.task], run.task)
+    for one in written.values():
+        one.results.unlink()
+    alone = read_runs([tmp_path])
+    assert [run.probe.name for run in alone] == ["prompts", "sampling"]
+    for run in alone:
+        check_numbers(run, written[run.task], run.task)
+    as_markdown(make_report(alone))
+
+
+@pytest.mark.parametrize("task", DEMO)
+def test_samples_without_a_results_file(task: str, demo: dict[str, Written], tmp_path: Path) -> None:
+    path = put(tmp_path / "samples.jsonl", lines_of(demo[task].samples))
+    run = the_run(path)
+    assert (run.probe.name, run.form) == (probe_of(task), "loglikelihood" if task.endswith("_mc") else "generate")
+    check_numbers(run, demo[task], task)
+    assert run.signature == ""
+    assert "no results file" in everything(path)
+
+
+@pytest.mark.parametrize("form", ["", "_mc"])
+@pytest.mark.parametrize("questions", [1, 4])
+def test_one_variant_of_each_question(form: str, questions: int, tmp_path: Path) -> None:
+    task = f"cora_demo_plus{form}"
+    written = write(tmp_path, varied, task, {"questions": questions, "variants": 1})
+    run = the_run(tmp_path)
+    assert "mcqa_plus_sampled" in run.estimates
+    assert run.differences == []
+    written.results.unlink()
+    alone = the_run(tmp_path)
+    assert alone.probe.name == "plus"
+    assert list(alone.estimates) == list(run.estimates)
+    everything(tmp_path)
+
+
+def test_the_probe_of_a_single_question_without_a_results_file(demo: dict[str, Written], tmp_path: Path) -> None:
+    for task in DEMO:
+        lines = lines_of(demo[task].samples)
+        question = lines[0]["doc"]["question_id"]
+        path = put(tmp_path / task / "one.jsonl", [line for line in lines if line["doc"]["question_id"] == question])
+        assert the_run(path).probe.name == probe_of(task)
+
+
+@pytest.mark.parametrize(("metric", "ending"), [("cora", ""), ("cora", "_stderr"), ("acc_min", ""), ("invalid", "")])
+@pytest.mark.parametrize("value", [0.123, "nan", "N/A", "?", [1], {}, 7])
+def test_an_edited_results_file_is_named(
+    metric: str, ending: str, value: Any, demo: dict[str, Written], tmp_path: Path
+) -> None:
+    written = copied(demo["cora_demo"], tmp_path)
+    results = json.loads(written.results.read_text())
+    results["results"]["cora_demo"][f"{metric}{ending},none"] = value
+    written.results.write_text(json.dumps(results))
+    (told,) = the_run(tmp_path).differences
+    assert told.startswith(f"{metric}: ")
+    assert str(value) in told
+    if value == 7:
+        assert "the results file differs" in everything(tmp_path)
+
+
+def test_errors_of_another_version_are_not_compared(demo: dict[str, Written], tmp_path: Path) -> None:
+    written = copied(demo["cora_demo"], tmp_path)
+    results = json.loads(written.results.read_text())
+    results["results"]["cora_demo"]["cora_stderr,none"] = 0.123
+    metadata = results["configs"]["cora_demo"]["metadata"]
+    metadata["signature"] = metadata["signature"].rpartition("|v")[0] + "|v0.2.0"
+    written.results.write_text(json.dumps(results))
+    assert the_run(tmp_path).differences == []
+
+
+def test_every_probe_is_among_the_tasks() -> None:
+    assert Counter(map(probe_of, DEMO)).keys() == PROBES.keys()
+
+
+def test_the_probe_of_a_single_kind_of_variant(demo: dict[str, Written], tmp_path: Path) -> None:
+    """A run of `_plus` with the option `variants: 1` may have a single kind."""
+    lines = {line["doc"]["kind"]: line for line in lines_of(demo["cora_demo_plus"].samples)}
+    found = {}
+    for kind, line in lines.items():
+        line["doc"].update(variants=1, ordinal=0)
+        found[kind] = the_run(put(tmp_path / "samples.jsonl", [line])).probe.name
+    assert found == dict.fromkeys(lines, "plus")
+
+
+# ---- which files are a run
+
+
+def test_a_folder_with_two_models(demo: dict[str, Written], other: Written, tmp_path: Path) -> None:
+    copied(demo["cora_demo"], tmp_path)
+    copied(demo["cora_demo_order"], tmp_path)
+    copied(other, tmp_path)
+    runs = read_runs([tmp_path])
+    assert [(run.model, run.task) for run in runs] == [
+        ("another-org/another-model", "cora_demo"),
+        ("some-org/some-model", "cora_demo"),
+        ("some-org/some-model", "cora_demo_order"),
+    ]
+    check_numbers(runs[0], other, "cora_demo")
+    check_numbers(runs[1], demo["cora_demo"], "cora_demo")
+    assert not any(run.notes for run in runs)
+
+
+def test_two_folders_with_models_of_one_name(demo: dict[str, Written], other: Written, tmp_path: Path) -> None:
+    copied(demo["cora_demo"], tmp_path / "before")
+    copied(demo["cora_demo"], tmp_path / "after")
+    copied(other, tmp_path / "after")
+    runs = read_runs([tmp_path / "before", tmp_path / "after"])
+    labels = [run.model for run in runs]
+    assert labels == [
+        f"some-org/some-model ({tmp_path / 'before'})",
+        "another-org/another-model",
+        f"some-org/some-model ({tmp_path / 'after'})",
+    ]
+    page = as_markdown(make_report(runs))
+    assert all(label in page for label in labels)
+
+
+def test_models_in_local_folders(demo: dict[str, Written], tmp_path: Path) -> None:
+    snapshots = [f"/hub/models--ORG--{name}/snapshots/{digit * 40}" for name, digit in (("one", "1"), ("one", "2"))]
+    for number, model in enumerate(["/a/x/model", "/b/y/model", "ORG/name", *snapshots]):
+        written = copied(demo["cora_demo_order"], tmp_path / str(number))
+        results = json.loads(written.results.read_text())
+        written.results.write_text(json.dumps({**results, "model_name": model}))
+    assert [run.model for run in read_runs([tmp_path])] == [
+        *("x/model", "y/model", "ORG/one@1111111", "ORG/one@2222222", "ORG/name")
+    ]
+
+
+@pytest.mark.parametrize("model", [None, 5, ["a"], {"b": 1}, "", "|\n`x`", "/", ".", "../..", "\u202e"])
+def test_strange_names_of_models(model: Any, demo: dict[str, Written], tmp_path: Path) -> None:
+    written = copied(demo["cora_demo_order"], tmp_path)
+    results = json.loads(written.results.read_text())
+    written.results.write_text(json.dumps({**results, "model_name": model}))
+    assert len(the_run(tmp_path).table.sizes) == 12
+    everything(tmp_path)
+
+
+SPOILT: dict[str, Any] = {
+    "cut": '{"results": {"cora_demo_order": {"acc',
+    "empty": "",
+    "list": "[]",
+    "null": "null",
+    "results a list": '{"results": [1]}',
+    "task a list": '{"results": {"cora_demo_order": [1]}}',
+    "task a text": '{"results": {"cora_demo_order": "x"}}',
+    "configs a list": '{"results": {}, "configs": [1]}',
+    "configuration a text": '{"results": {}, "configs": {"cora_demo_order": "x"}}',
+    "metadata a text": '{"results": {}, "configs": {"cora_demo_order": {"metadata": "x"}}}',
+    "config a list": '{"results": {}, "config": [1], "configs": {"cora_demo_order": {"metadata": {"signature": 5}}}}',
+    "deep": "[" * 100_000,
+    "bytes": b"\xff\xfe",
+}
+
+
+@pytest.mark.parametrize("name", SPOILT)
+def test_spoilt_results_files(name: str, demo: dict[str, Written], tmp_path: Path) -> None:
+    """The samples are still read."""
+    written = copied(demo["cora_demo_order"], tmp_path)
+    again = copied(demo["cora_demo_order"], tmp_path / "again")
+    for one in (written, again):
+        text = SPOILT[name]
+        one.results.write_bytes(text if isinstance(text, bytes) else text.encode())
+    run = the_run(tmp_path)
+    assert (run.probe.name, len(run.table.sizes)) == ("order", 12)
+    everything(tmp_path)
+
+
+def test_runs_with_no_variant_in_common_are_merged(tmp_path: Path) -> None:
+    first = write(tmp_path, varied, "cora_demo", {"categories": ["astronomy"]})
+    second = write(tmp_path, varied, "cora_demo", {"categories": ["biology"]})
+    run = the_run(tmp_path)
+    assert run.files == (second.samples, first.samples)
+    (note,) = run.notes
+    assert note.startswith("merged 2 runs of one task")
+    assert first.samples.name in note
+    assert second.samples.name in note
+    both = write(tmp_path / "both", varied, "cora_demo", {"categories": ["astronomy", "biology"]})
+    assert run.estimates == the_run(both.folder).estimates
+    assert run.differences == []
+    check_numbers(the_run(first.samples), first, "cora_demo")
+
+
+def test_the_newest_of_runs_with_the_same_variants_is_used(tmp_path: Path) -> None:
+    older = write(tmp_path, lambda doc: "A", "cora_demo", {"questions": 3})
+    newer = write(tmp_path, varied, "cora_demo", {"questions": 3})
+    run = the_run(tmp_path)
+    assert run.files == (newer.samples,)
+    check_numbers(run, newer, "cora_demo")
+    (note,) = run.notes
+    assert note.startswith(f"left out {older.samples}, older than {newer.samples}: ")
+    assert note in everything(tmp_path)
+
+
+def test_runs_that_overlap_are_not_merged(tmp_path: Path) -> None:
+    older = write(tmp_path, varied, "cora_demo", {"questions": 3})
+    newer = write(tmp_path, varied, "cora_demo", {"questions": 2})  # samples are nested
+    run = the_run(tmp_path)
+    assert run.files == (newer.samples,)
+    assert older.samples.name in run.notes[0]
+
+
+OTHERWISE: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "seed": ({"seed": 1}, {}),
+    "words": ({"nota_text": "Something else"}, {}),
+    "shots": ({}, {"num_fewshot": 1}),
+    "system instruction": ({}, {"system_instruction": "Be brief."}),
+    "generation": ({}, {"gen_kwargs": {"max_gen_toks": 99}}),
+}
+
+
+@pytest.mark.parametrize("name", OTHERWISE)
+def test_runs_with_other_settings_are_not_merged(name: str, tmp_path: Path) -> None:
+    options, arguments = OTHERWISE[name]
+    older = write(tmp_path, varied, "cora_demo_order", {"categories": ["astronomy"]})
+    newer = write(tmp_path, varied, "cora_demo_order", {"categories": ["biology"], **options}, **arguments)
+    if name == "system instruction":  # the command line of the harness writes it to the file
+        results = json.loads(newer.results.read_text())
+        newer.results.write_text(json.dumps({**results, "system_instruction_sha": "5a"}))
+    run = the_run(tmp_path)
+    assert run.files == (newer.samples,)
+    (note,) = run.notes
+    assert note.startswith(f"left out {older.samples}, older than {newer.samples}: ")
+
+
+def test_another_chat_template_is_not_merged(tmp_path: Path) -> None:
+    older = write(tmp_path, varied, "cora_demo_order", {"categories": ["astronomy"]})
+    newer = write(tmp_path, varied, "cora_demo_order", {"categories": ["biology"]})
+    for written, template in ((older, "aa"), (newer, "bb")):
+        results = json.loads(written.results.read_text())
+        written.results.write_text(json.dumps({**results, "chat_template_sha": template}))
+    assert the_run(tmp_path).files == (newer.samples,)
+
+
+def test_a_results_file_instead_of_its_folder(demo: dict[str, Written], tmp_path: Path) -> None:
+    written = copied(demo["cora_demo"], tmp_path)
+    copied(demo["cora_demo_order"], tmp_path)
+    check_numbers(the_run(written.results), written, "cora_demo")
+    check_numbers(the_run(written.samples), written, "cora_demo")
+
+
+def test_an_output_path_that_names_a_file(demo: dict[str, Written], tmp_path: Path) -> None:
+    """With --output_path my_scores.json the harness writes my_scores_<date>.json, and the samples beside it."""
+    written = demo["cora_demo"]
+    date = written.results.stem.removeprefix("results_")
+    results = tmp_path / f"my_scores_{date}.json"
+    results.write_text(written.results.read_text())
+    (tmp_path / written.samples.name).write_text(written.samples.read_text())
+    check_numbers(the_run(tmp_path), written, "cora_demo")
+    assert the_run(tmp_path).signature
+    check_numbers(the_run(results), written, "cora_demo")
+
+
+def test_paths_without_samples(tmp_path: Path, demo: dict[str, Written]) -> None:
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    with pytest.raises(UserError, match=r"empty: there are no samples .* --log_samples"):
+        read_runs([empty])
+    with pytest.raises(UserError, match="missing: there is no such file or folder"):
+        read_runs([tmp_path / "missing"])
+    with pytest.raises(UserError, match="empty: there are no samples"):
+        read_runs([demo["cora_demo"].folder, empty])
+    written = copied(demo["cora_demo"], tmp_path / "results alone")
+    written.samples.unlink()
+    for path in (written.folder, written.results):
+        with pytest.raises(UserError, match=r"there are no samples .* --log_samples"):
+            read_runs([path])
+    with pytest.raises(UserError, match="there are no samples"):
+        read_runs([put(tmp_path / "samples.jsonl", [])])

@@ -1,0 +1,196 @@
+"""Which models, files and runs belong together, and the messages about it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lm_eval_cora.export.every_eval_ever import write_every_eval_ever
+from lm_eval_cora.report.compare import not_comparable, told_apart
+from lm_eval_cora.report.content import Number, Table
+from lm_eval_cora.report.sections import make_report
+from lm_eval_cora.runs.grouping import read_runs
+from tests.support.messages import tells
+from tests.support.written import Written, copied, lines_of, otherwise, put, the_run, varied, write
+
+
+def test_two_checkpoints_with_one_folder_name_are_two_models(tmp_path: Path) -> None:
+    """Each path has one checkpoint, and the probes differ. Nothing is mixed."""
+    one = write(tmp_path / "1", varied, "cora_demo_order", {"questions": 2}, "/ckpt/100/hf")
+    other = write(tmp_path / "2", varied, "cora_demo_sampling", {"questions": 2}, "/ckpt/200/hf")
+    runs = read_runs([one.folder, other.folder])
+    assert [run.model for run in runs] == ["100/hf", "200/hf"]
+    assert not [section for section in make_report(runs).sections if "SCORE" in section.title]
+    records = [path for path in write_every_eval_ever(runs, tmp_path / "records") if path.suffix == ".json"]
+    assert [json.loads(path.read_text())["model_info"]["id"] for path in records] == ["100_hf", "200_hf"]
+
+
+def test_a_path_given_twice_counts_once(tmp_path: Path) -> None:
+    written = write(tmp_path, varied, "cora_demo_order", {"questions": 2})
+    for paths in ([written.folder, written.folder, written.samples], [written.samples, written.folder]):
+        assert [run.model for run in read_runs(paths)] == ["some-org/some-model"]
+    put(newer(written).with_name("samples_cora_demo_order_2001-01-01T00-00-00.jsonl"), lines_of(written.samples))
+    # The newer file is used, although it was passed before the older one.
+    assert [run.files for run in read_runs([written.samples, written.folder])] == [(written.samples,)]
+
+
+def test_a_task_without_valid_lines_is_reported(tmp_path: Path) -> None:
+    write(tmp_path, varied, "cora_demo_order", {"questions": 2})
+    lost = write(tmp_path, varied, "cora_demo_sampling", {"questions": 2})
+    put(lost.samples, ['{"a"', "{}"])
+    run = the_run(tmp_path)
+    assert any(tells(line, f"left out {lost.samples}: ", "1 not JSON", "1 from another task") for line in run.warnings)
+
+
+def test_no_name_is_guessed_among_several(tmp_path: Path) -> None:
+    one = write(tmp_path / "1", varied, "cora_demo_order", {"questions": 2}, "a/x")
+    other = write(tmp_path / "2", varied, "cora_demo_sampling", {"questions": 2}, "b/y")
+    flat = tmp_path / "flat"
+    flat.mkdir()
+    for path in (one.results, other.results, one.samples):
+        (flat / path.name).write_bytes(path.read_bytes())
+    put(flat / newer(one).name, lines_of(other.samples))
+    assert {run.model for run in read_runs([flat])} == {"a/x", "flat"}
+
+
+def test_probes_of_a_model_in_several_paths_are_one_model(tmp_path: Path) -> None:
+    paths = [
+        write(tmp_path / probe, varied, f"cora_demo_{probe}", {"questions": 3}).folder
+        for probe in ("order", "sampling")
+    ]
+    runs = read_runs(paths)
+    assert {run.model for run in runs} == {"some-org/some-model"}
+    assert [section.title for section in make_report(runs).sections][-1] == "cora_demo: SCORE"
+
+
+def newer(written: Written) -> Path:
+    """A later samples file of the same task."""
+    return written.samples.with_name("samples_cora_demo_order_2099-01-01T00-00-00.000000.jsonl")
+
+
+def test_an_empty_newest_file_does_not_hide_the_one_before(tmp_path: Path) -> None:
+    written = write(tmp_path, varied, "cora_demo_order", {"questions": 2})
+    put(newer(written), [])
+    run = the_run(tmp_path)
+    assert run.files == (written.samples,)
+    (note,) = run.notes
+    assert tells(note, f"left out {newer(written)}: ", "no answers")
+
+
+def test_lines_of_a_file_that_is_not_used_are_not_counted(tmp_path: Path) -> None:
+    older = write(tmp_path, varied, "cora_demo_order", {"questions": 2})
+    put(older.samples, ["{", *lines_of(older.samples)])
+    latest = write(tmp_path, varied, "cora_demo_order", {"questions": 2})
+    run = the_run(tmp_path)
+    assert run.files == (latest.samples,)
+    assert "not JSON" not in " ".join(run.warnings)
+
+
+def test_runs_without_results_files_are_not_merged(tmp_path: Path) -> None:
+    written = write(tmp_path, varied, "cora_demo_order", {"questions": 4})
+    lines = lines_of(written.samples)
+    written.results.unlink()
+    put(written.samples, lines[:10])
+    put(newer(written), lines[10:])
+    (note,) = the_run(tmp_path).notes
+    assert "without both results files" in note
+
+
+def test_merged_categories_are_in_the_signature(tmp_path: Path) -> None:
+    for category in ("astronomy", "biology"):
+        write(tmp_path, lambda doc: "", "cora_demo_order", {"categories": [category]})
+    run = the_run(tmp_path)
+    parts = run.signature.split("|")
+    assert "categories:astronomy,biology" in parts
+    assert "invalid:100.0%" in parts
+    assert f"n:{len(run.table.sizes)}x5" in parts
+    assert any(tells(line, "merged", "results file") for line in run.warnings)
+    # A single run on the same questions.
+    whole = write(tmp_path / "whole", varied, "cora_demo_order", {"categories": ["biology", "astronomy"]})
+    assert not_comparable(run, the_run(whole.folder)) == ""
+
+
+def test_a_truncated_results_file_is_reported(tmp_path: Path) -> None:
+    written = write(tmp_path, varied, "cora_demo_order", {"questions": 2})
+    text = written.results.read_text()
+    written.results.write_text(text[: len(text) // 2])
+    (told,) = the_run(tmp_path).warnings
+    assert tells(told, written.results.name, "not checked")
+
+
+def test_a_lone_samples_file_has_the_model_of_the_folder(tmp_path: Path) -> None:
+    written = write(tmp_path, varied, "cora_demo_order", {"questions": 2})
+    newer(written).with_name("samples_cora_demo_2099-01-01T00-00-00.0.jsonl").write_bytes(written.samples.read_bytes())
+    assert {run.model for run in read_runs([tmp_path])} == {"some-org/some-model"}
+
+
+@pytest.mark.parametrize("change", [{"generation_kwargs": {"temperature": 1.5}}, {"system_instruction": "Be brief."}])
+def test_other_differences_are_reported(tmp_path: Path, change: dict[str, Any]) -> None:
+    one = write(tmp_path / "1", varied, "cora_demo_order", {"questions": 2})
+    other = copied(one, tmp_path / "2")
+    results = json.loads(other.results.read_text())
+    (results["configs"]["cora_demo_order"] if "generation_kwargs" in change else results).update(change)
+    other.results.write_text(json.dumps(results))
+    first, second = the_run(one.folder), the_run(other.folder)
+    assert not_comparable(first, second) == ""
+    (told,) = told_apart(first, second)
+    assert told.startswith(next(iter(change)))
+
+
+def test_a_template_applied_by_the_server_is_not_missing(tmp_path: Path) -> None:
+    one = write(tmp_path / "1", varied, "cora_demo_order", {"questions": 2})
+    other = copied(one, tmp_path / "2")
+    results = json.loads(other.results.read_text())
+    results["config"]["model"] = "local-chat-completions"
+    other.results.write_text(json.dumps(results))
+    first, second = the_run(one.folder), the_run(other.folder)
+    (told,) = told_apart(first, second)
+    assert tells(told, "chat_template_sha", "None", "first", "'applied by the server'", "second")
+    assert told_apart(second, second) == []
+    # Runs started from Python may have the name of the model here, which is not the name of a back end.
+    results["config"]["model"] = "org/llama-2-7b-chat-hf"
+    other.results.write_text(json.dumps(results))
+    assert told_apart(first, the_run(other.folder)) == []
+
+
+def test_a_task_with_a_blank_in_its_name_is_checked(tmp_path: Path) -> None:
+    written = write(tmp_path, varied, "cora_demo_order", {"questions": 2})
+    results = json.loads(written.results.read_text().replace("cora_demo_order", "my own"))
+    results["results"]["my own"]["mcqa,none"] = 0.123
+    written.results.write_text(json.dumps(results))
+    written.samples.rename(written.samples.with_name(written.samples.name.replace("cora_demo_order", "my own")))
+    run = the_run(tmp_path)
+    assert run.signature
+    assert run.differences[0].startswith("mcqa: 0.123")
+
+
+def test_metrics_of_the_user_are_reported_as_not_shown(tmp_path: Path) -> None:
+    written = write(tmp_path, varied, "cora_demo_order", {"questions": 2})
+    put(written.samples, [{**line, "metrics": [*line["metrics"], "bmca@0.75"]} for line in lines_of(written.samples)])
+    (told,) = the_run(tmp_path).warnings
+    assert told.endswith("are not shown: bmca@0.75")
+
+
+def test_incomparable_runs_have_no_marks_but_a_note(tmp_path: Path) -> None:
+    one = write(tmp_path / "1", varied, "cora_demo_order", {"questions": 2}, "a/one")
+    other = write(tmp_path / "2", otherwise, "cora_demo_order", {"questions": 3}, "a/other")
+    (section,) = make_report(read_runs([one.folder, other.folder])).sections
+    assert isinstance(section.blocks[0], Table)
+    assert not any(cell.best for row in section.blocks[0].rows for cell in row if isinstance(cell, Number))
+    told = [note for model, note in section.notes if model == "a/other"]
+    assert any(tells(note, "not comparable with a/one", "no model is marked", "1 of 3 questions") for note in told)
+    assert not [block for block in section.blocks if block.title.startswith("Differences")]
+
+
+def test_runs_with_an_invalid_signature_are_merged(tmp_path: Path) -> None:
+    for category in ("astronomy", "biology"):
+        written = write(tmp_path, varied, "cora_demo_order", {"categories": [category]})
+        results = json.loads(written.results.read_text())
+        results["configs"]["cora_demo_order"]["metadata"]["signature"] = "none"
+        written.results.write_text(json.dumps(results))
+    run = the_run(tmp_path)
+    assert len(run.files) == 2
+    assert run.signature == "none"

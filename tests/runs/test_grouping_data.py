@@ -1,0 +1,182 @@
+"""Runs of one task on different data are different runs with different names."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lm_eval_cora.export.every_eval_ever import write_every_eval_ever
+from lm_eval_cora.questions.data import Data
+from lm_eval_cora.report.sections import make_report
+from lm_eval_cora.report.text import as_csv, as_json, as_markdown
+from lm_eval_cora.runs.grouping import read_runs
+from lm_eval_cora.runs.run import Run
+from tests.support.messages import tells
+from tests.support.written import Written, check_numbers, everything, otherwise, strict, the_run, varied, write
+
+TASK = "cora_demo_order"
+
+
+def named(written: Written, name: str | None, digest: str | None) -> Written:
+    """Change the identity of the data of a run; None removes it, as in results of older versions."""
+    results = json.loads(written.results.read_text())
+    for task, config in results["configs"].items():
+        metadata = config["metadata"]
+        former = metadata.pop("benchmark")
+        if name is not None:
+            metadata["benchmark"] = {"name": name, "questions": digest}
+        part = f"benchmark:{name}|data:{digest}|" if name is not None else ""
+        metadata["signature"] = metadata["signature"].replace(f"data:{former['questions']}|", part)
+        assert task in written.samples.name
+    written.results.write_text(json.dumps(results))
+    return written
+
+
+def on_file(folder: Path, path: Path, options: Mapping[str, Any] | None = None, **arguments: Any) -> Written:
+    return write(folder, varied, "cora_local_order", {"data_files": str(path), **(options or {})}, **arguments)
+
+
+def file(path: Path, *stems: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    rows = [{"question": stem, "choices": ["Ice", "Fog", "Steam"], "answer": 0} for stem in stems]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def test_two_files_of_the_user_are_two_runs(tmp_path: Path) -> None:
+    one = on_file(tmp_path / "out", file(tmp_path / "one.jsonl", "Frozen water?", "Cold?"))
+    two = on_file(tmp_path / "out", file(tmp_path / "two.jsonl", "Frozen rain?"))
+    runs = read_runs([tmp_path / "out"])
+    assert {run.files for run in runs} == {(one.samples,), (two.samples,)}
+    assert len({run.task for run in runs}) == len({run.data.digest for run in runs}) == 2
+    for run in runs:
+        check_numbers(run, one if run.files == (one.samples,) else two, "cora_local_order")
+        assert run.task == f"cora_local_order ({run.label})"
+        assert run.model == "some-org/some-model"
+        assert not run.notes
+        assert f"|data:{run.data.digest}|" in run.signature
+    titles = [section.title for section in make_report(runs).sections]
+    assert titles == [run.task for run in runs]
+    assert all(f"## {run.task}" in everything(tmp_path / "out") for run in runs)
+
+
+def test_one_file_twice_is_one_run(tmp_path: Path) -> None:
+    path = file(tmp_path / "my.jsonl", "Frozen water?", "Cold?")
+    older, newer = (on_file(tmp_path / "out", path) for _ in range(2))
+    run = the_run(tmp_path / "out")
+    assert run.files == (newer.samples,)
+    (note,) = run.notes
+    assert tells(note, "left out", older.samples.name, newer.samples.name)
+
+
+def test_parts_of_one_file_are_merged(tmp_path: Path) -> None:
+    """The digest covers all questions of the file, including those that a run does not ask."""
+    path = file(tmp_path / "my.jsonl", *(f"Question {number}?" for number in range(6)))
+    first = on_file(tmp_path / "out", path, samples={"cora_local_order": [0, 1]})
+    second = on_file(tmp_path / "out", path, samples={"cora_local_order": [2, 3, 4, 5]})
+    run = the_run(tmp_path / "out")
+    assert run.files == (second.samples, first.samples)
+    assert tells(run.notes[0], "merged 2 runs")
+    assert run.table.question_ids == the_run(on_file(tmp_path / "whole", path).folder).table.question_ids
+
+
+def runs_named(tmp_path: Path, *names: tuple[str | None, str | None]) -> list[Run]:
+    """Write runs of the demo to one folder, the oldest first, and give each the data of a name and digest."""
+    for number, (name, digest) in enumerate(names):
+        named(write(tmp_path, varied if number % 2 else otherwise, TASK, {"questions": 3}), name, digest)
+    return read_runs([tmp_path])
+
+
+def test_runs_are_shown_under_the_names_of_their_data(tmp_path: Path) -> None:
+    runs = runs_named(tmp_path, ("two", "5e6f7a8b"), ("my", "1a2b3c4d"))
+    assert [run.task for run in runs] == [f"{TASK} (my)", f"{TASK} (two)"]
+    page = as_markdown(make_report(runs))
+    assert [line for line in page.splitlines() if line.startswith("## cora")] == [f"## {run.task}" for run in runs]
+    assert [(row["benchmark"], row["data"]) for row in strict(as_json(runs))] == [run.data for run in runs]
+    for run in runs:
+        assert f"some-org/some-model,{run.task},acc," in as_csv(runs)
+
+
+def test_data_of_one_name_are_told_apart_by_their_digests(tmp_path: Path) -> None:
+    runs = runs_named(tmp_path, ("my", "1a2b3c4d"), ("my", "5e6f7a8b"))
+    assert [run.task for run in runs] == [f"{TASK} (my 1a2b3c4d)", f"{TASK} (my 5e6f7a8b)"]
+
+
+def test_one_file_under_two_names_hides_nothing(tmp_path: Path) -> None:
+    runs = runs_named(tmp_path, ("my", "1a2b3c4d"), ("copy", "1a2b3c4d"))
+    assert [run.task for run in runs] == [f"{TASK} (copy)", f"{TASK} (my)"]
+
+
+def test_the_data_of_two_folders_are_told_apart_without_the_paths(tmp_path: Path) -> None:
+    for name, digest in (("one", "1a2b3c4d"), ("two", "5e6f7a8b")):
+        named(write(tmp_path / name, varied, TASK, {"questions": 3}), name, digest)
+    runs = read_runs([tmp_path / "one", tmp_path / "two"])
+    assert [(run.model, run.task) for run in runs] == [
+        ("some-org/some-model", f"{TASK} (one)"),
+        ("some-org/some-model", f"{TASK} (two)"),
+    ]
+
+
+def test_results_of_older_versions_are_as_before(tmp_path: Path) -> None:
+    (run,) = runs_named(tmp_path, (None, None), (None, None))
+    assert (run.task, run.data) == (TASK, Data())
+    assert tells(run.notes[0], "left out", "some of its variants")
+
+
+def test_an_old_result_is_left_out_beside_a_new_one(tmp_path: Path) -> None:
+    """The categories differ, so without digests the two would be merged."""
+    old = named(write(tmp_path, varied, TASK, {"categories": ["astronomy"]}), None, None)
+    new = write(tmp_path, varied, TASK, {"categories": ["biology"]})
+    run = the_run(tmp_path)
+    assert (run.task, run.files) == (TASK, (new.samples,))
+    (note,) = run.notes
+    assert tells(note, f"left out {old.samples}", str(new.samples), "digest")
+
+
+def test_an_unknown_result_joins_the_newest_data_only(tmp_path: Path) -> None:
+    runs = runs_named(tmp_path, ("one", "1a2b3c4d"), ("two", "5e6f7a8b"), (None, None))
+    assert [run.task for run in runs] == [f"{TASK} (one)", TASK]
+    assert [len(run.notes) for run in runs] == [0, 1]
+    assert tells(runs[1].notes[0], "left out", "the newer file has no digest")
+
+
+def test_a_new_run_and_an_old_one_of_two_models_stand_in_one_section(tmp_path: Path) -> None:
+    named(write(tmp_path, varied, TASK, {"questions": 3}, "a/old"), None, None)
+    write(tmp_path, otherwise, TASK, {"questions": 3}, "a/new")
+    (section,) = make_report(read_runs([tmp_path])).sections
+    assert section.title == TASK
+    assert [block.title for block in section.blocks if "Differences" in block.title]
+
+
+@pytest.mark.parametrize("name", ["a|b", "## x\n| y |", "<script>", "a, (b)", "\u202e", "x" * 300])
+def test_hostile_names_of_data(name: str, tmp_path: Path) -> None:
+    runs = runs_named(tmp_path, (name, "1a2b3c4d"), ("plain", "5e6f7a8b"))
+    assert len(runs) == 2
+    everything(tmp_path)
+    write_every_eval_ever(runs, tmp_path / "records")
+
+
+def test_scores_row_does_not_mix_data(tmp_path: Path) -> None:
+    for name, digest in (("x_order", "1a2b3c4d"), ("two", "5e6f7a8b")):
+        for probe in ("order", "sampling"):
+            named(write(tmp_path, varied, f"cora_demo_{probe}", {"questions": 2}), name, digest)
+    titles = [section.title for section in make_report(read_runs([tmp_path])).sections if "SCORE" in section.title]
+    assert titles == ["cora_demo (two): SCORE", "cora_demo (x_order): SCORE"]
+    named(write(tmp_path / "other", varied, "cora_demo_order", {"questions": 2}), "one", "1a2b3c4d")
+    named(write(tmp_path / "other", varied, "cora_demo_sampling", {"questions": 2}), "one", "5e6f7a8b")
+    assert len(make_report(read_runs([tmp_path / "other"])).sections) == 2
+
+
+def test_the_records_of_two_data_have_different_names(tmp_path: Path) -> None:
+    runs = runs_named(tmp_path, ("my", "1a2b3c4d"), ("my", "5e6f7a8b"))
+    record, rows = write_every_eval_ever(runs, tmp_path / "records")
+    results = strict(record.read_text())["evaluation_results"]
+    names = {result["evaluation_name"]: result["score_details"]["details"]["data"] for result in results}
+    assert names == {f"{TASK}/my {digest}": digest for digest in ("1a2b3c4d", "5e6f7a8b")}
+    assert len({result["evaluation_result_id"] for result in results}) == len(results)
+    lines = [strict(line) for line in rows.read_text().splitlines()]
+    assert len({line["sample_id"] for line in lines}) == len(lines)

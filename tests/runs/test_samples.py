@@ -1,0 +1,309 @@
+"""Broken, altered and hostile samples files: unreadable lines are counted, all others are read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from math import inf, isnan, log, nan
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lm_eval_cora.errors import UserError
+from lm_eval_cora.runs.grouping import read_runs
+from tests.support.written import DEMO, Line, Written, check_numbers, copied, edit, everything, lines_of, put, the_run
+
+M = 26
+ORDERS = 5
+"""Variants per question of the probe `order`, which most of these tests use because it has the fewest."""
+
+
+# ---- lines that are not samples
+
+
+def hellaswag(number: int) -> Line:
+    return {
+        "doc_id": number,
+        "doc": {"ind": number, "query": "A man", "choices": ["sits", "runs"], "gold": 0},
+        "target": "0",
+        "arguments": {"gen_args_0": {"arg_0": "A man", "arg_1": " sits"}},
+        "resps": [[["-1.5", "False"]]],
+        "filtered_resps": [["-1.5", "False"]],
+        "filter": "none",
+        "metrics": ["acc"],
+        "acc": 1.0,
+    }
+
+
+NO_JSON = [
+    b"\xff\xfe\x00garbage",
+    b"{",
+    b"nothing",
+    b"[" * 200_000,
+    b'{"a":' * 200_000,
+    b"1" * 5_000,
+    b'{"doc": {"question_id": "\xff"}}',
+]
+OF_ANOTHER_TASK = [hellaswag(1), [], [1, 2], "text", 7, None, {}, {"doc": None}, {"doc": []}, {"doc": "question_id"}]
+
+
+def as_line(value: Any) -> Any:
+    return value if isinstance(value, bytes) else json.dumps(value)
+
+
+def test_invalid_lines_are_counted_and_ignored(demo: dict[str, Written], tmp_path: Path) -> None:
+    written = copied(demo["cora_demo"], tmp_path)
+    lines: list[Any] = lines_of(written.samples)
+    for place, broken in enumerate([*NO_JSON, *map(as_line, OF_ANOTHER_TASK), b"", b"   ", b"\r"]):
+        lines.insert(place * 7, broken)
+    put(written.samples, [*lines, b"\x00", json.dumps(lines[-1])[:-30]])
+    run = the_run(tmp_path)
+    check_numbers(run, written, "cora_demo")
+    (note,) = run.notes
+    total = len(NO_JSON) + 2 + len(OF_ANOTHER_TASK)
+    assert f"left out {total} lines" in note
+    assert f"{len(NO_JSON) + 2} not JSON" in note
+    assert f"{len(OF_ANOTHER_TASK)} from another task" in note
+    assert note in everything(tmp_path)
+
+
+def test_a_file_cut_in_the_middle(demo: dict[str, Written], tmp_path: Path) -> None:
+    written = copied(demo["cora_demo"], tmp_path)
+    text = written.samples.read_bytes()
+    written.samples.write_bytes(text[: len(text) // 2])
+    run = the_run(tmp_path)
+    whole = text[: len(text) // 2].count(b"\n")
+    assert len(run.table.sizes) == whole // M
+    assert any("1 not JSON" in note for note in run.notes)
+    assert any(note.startswith("left out 1 question") for note in run.notes)
+    assert run.differences  # the results file covers all questions
+    everything(tmp_path)
+
+
+def of_doc(name: str, value: Any) -> Callable[[Line], None]:
+    return lambda line: line["doc"].__setitem__(name, value)
+
+
+def without(name: str) -> Callable[[Line], None]:
+    return lambda line: line["doc"].pop(name)
+
+
+def of_line(name: str, value: Any) -> Callable[[Line], None]:
+    return lambda line: line.__setitem__(name, value)
+
+
+ALTERED: dict[str, Callable[[Line], Any]] = {
+    "identity too large": of_doc("printed", [999]),
+    "identity below zero": of_doc("printed", [-1, 0]),
+    "printed is text": of_doc("printed", "01234"),
+    "printed is a number": of_doc("printed", 5),
+    "printed is nested": of_doc("printed", [[0], [1]]),
+    "printed is an object": of_doc("printed", {"0": 1}),
+    "printed in floats": of_doc("printed", [0.0, 1.0]),
+    "answer missing": without("answer"),
+    "answer is text": of_doc("answer", "A"),
+    "answer is NaN": of_doc("answer", nan),
+    "answer is null": of_doc("answer", None),
+    "answer is yes": of_doc("answer", True),
+    "ordinal is text": of_doc("ordinal", "x"),
+    "ordinal is Infinity": of_doc("ordinal", inf),
+    "variants is text": of_doc("variants", "26"),
+    "variants is null": of_doc("variants", None),
+    "ask unknown": of_doc("ask", "sing"),
+    "ask is a list": of_doc("ask", ["letter"]),
+    "ask missing": without("ask"),
+    "kind missing": without("kind"),
+    "category missing": without("category"),
+    "original missing": without("original"),
+    "original is text": of_doc("original", "yes"),
+    "arguments missing": lambda line: line.pop("arguments"),
+    "arguments empty": of_line("arguments", {}),
+    "arguments a list": of_line("arguments", []),
+    "arguments nested": of_line("arguments", {"gen_args_0": {"arg_0": 1}}),
+    "arguments short": of_line("arguments", {"gen_args_0": []}),
+    "arguments null": of_line("arguments", {"gen_args_0": None}),
+    "responses missing": lambda line: line.pop("filtered_resps"),
+    "responses a number": of_line("filtered_resps", 5),
+    "responses an object": of_line("filtered_resps", {"0": "A"}),
+}
+
+
+@pytest.mark.parametrize("name", ALTERED)
+def test_an_altered_line_removes_only_its_question(name: str, demo: dict[str, Written], tmp_path: Path) -> None:
+    """Two lines are altered: the first of the file and one in the middle."""
+    lines = lines_of(demo["cora_demo_order"].samples)
+    ids = list(dict.fromkeys(line["doc"]["question_id"] for line in lines))
+    for place in (0, 5 * ORDERS + 3):
+        ALTERED[name](lines[place])
+    run = the_run(put(tmp_path / "samples.jsonl", lines))
+    assert set(run.table.question_ids) == {*ids} - {ids[0], ids[5]}
+    assert "left out 2 lines: 2 incomplete or altered" in run.notes
+    assert "left out 2 questions: variants are missing" in run.notes
+
+
+@pytest.mark.parametrize("name", ALTERED)
+def test_a_file_of_altered_lines_only(name: str, demo: dict[str, Written], tmp_path: Path) -> None:
+    lines = lines_of(demo["cora_demo_order"].samples)[: 2 * ORDERS]
+    for line in lines:
+        ALTERED[name](line)
+    with pytest.raises(UserError, match=r"samples\.jsonl: there are no samples"):
+        read_runs([put(tmp_path / "samples.jsonl", lines)])
+
+
+BORNE: dict[str, Callable[[Line], Any]] = {
+    "response a list": of_line("filtered_resps", [["A"]]),
+    "response of 1 MB": of_line("filtered_resps", ["x" * 1_000_000]),
+    "response a number": of_line("filtered_resps", [1.5]),
+    "response NaN": of_line("filtered_resps", [nan]),
+    "response null": of_line("filtered_resps", [None]),
+    "response nested": of_line("filtered_resps", [{"a": [[[]]]}]),
+    "responses empty": of_line("filtered_resps", []),
+    "responses text": of_line("filtered_resps", "A"),
+    "response half an emoji": of_line("filtered_resps", ["\ud83d"]),
+    "response control characters": of_line("filtered_resps", ["\x00\x1b[31m\u2028|\n| a | b |"]),
+    "choices a number": of_doc("choices", 5),
+    "choices an object": of_doc("choices", {"a": 1}),
+    "choices null": of_doc("choices", None),
+    "choices too few": of_doc("choices", ["a"]),
+    "choices missing": without("choices"),
+    "question a number": of_doc("question", 5),
+    "question missing": without("question"),
+    "question half an emoji": of_doc("question", "\ud83d"),
+    "printed none": of_doc("printed", []),
+    "printed forty": lambda line: line["doc"].update(printed=list(range(40)), choices=list(map(str, range(40)))),
+    "arguments deep": of_line("arguments", {"gen_args_0": [[], []]}),
+    "hash a list": of_line("doc_hash", [1]),
+    "hash null": of_line("doc_hash", None),
+    "category nested": of_doc("category", {"a": [1, "|\n"]}),
+    "category half an emoji": of_doc("category", "\ud83d"),
+    "kind a number": of_doc("kind", 7),
+}
+
+
+@pytest.mark.parametrize("name", BORNE)
+def test_a_strange_line_affects_only_its_question(name: str, demo: dict[str, Written], tmp_path: Path) -> None:
+    """A strange line may be read or left out. All other questions are kept, and every output can be written."""
+    lines = lines_of(demo["cora_demo_order"].samples)[: 8 * ORDERS]  # the report shows all of these questions
+    ids = {line["doc"]["question_id"] for line in lines}
+    for line in lines[:ORDERS:2]:
+        BORNE[name](line)
+    path = put(tmp_path / "samples.jsonl", lines)
+    assert {*the_run(path).table.question_ids} >= ids - {lines[1]["doc"]["question_id"]}
+    everything(path).encode("utf-8")
+
+
+@pytest.mark.parametrize("metrics", [5, None, [["acc"], {}]])
+def test_lines_without_names_of_metrics(metrics: Any, demo: dict[str, Written], tmp_path: Path) -> None:
+    lines = lines_of(demo["cora_demo_order"].samples)
+    for line in lines:
+        line["metrics"] = metrics
+    path = put(tmp_path / "samples.jsonl", lines)
+    try:
+        runs = read_runs([path])
+    except UserError:
+        return
+    assert len(runs[0].table.sizes) == len(lines) // ORDERS
+    everything(path)
+
+
+# ---- scored answers, which the harness writes as text
+
+
+@pytest.mark.parametrize(
+    ("scores", "picked", "reason"),
+    [
+        (["-1.5", "-2.5", "-0.5", "-9", "-3"], 2, None),
+        ([-1.5, -2.5, -0.5, -9, -3], 2, None),
+        (["-inf", "-1e300", "-inf", "-inf", "-inf"], 1, None),
+        (["nan", "-1", "-2", "-3", "-4"], None, "likelihood"),
+        (["inf", "-1", "-2", "-3", "-4"], 0, None),
+        (["-1", "-2", "what", "-3", "-4"], None, "likelihood"),
+        (["-1", "-2", None, "-3", "-4"], None, "likelihood"),
+        (["-1", "-2", [], "-3", "-4"], None, "likelihood"),
+        (["-1", "-2"], None, "likelihood"),
+        ([], None, "likelihood"),
+        ([10**400, "-1", "-2", "-3", "-4"], None, "likelihood"),
+    ],
+)
+def test_log_likelihoods(
+    scores: list[Any], picked: int | None, reason: str | None, demo: dict[str, Written], tmp_path: Path
+) -> None:
+    lines = lines_of(demo["cora_demo_mc"].samples)
+    assert lines[0]["doc"]["kind"] == "original"
+    lines[0]["filtered_resps"] = [[score, "False"] for score in scores]
+    path = put(tmp_path / "samples.jsonl", lines)
+    run = the_run(path)
+    assert len(run.table.sizes) == len(the_run(demo["cora_demo_mc"].folder).table.sizes)
+    record = run.records[0]
+    assert record.picked == picked
+    assert (record.reason is None) == (reason is None)
+    assert reason is None or reason in str(record.reason)
+    everything(path)
+
+
+def test_the_likelihoods_of_yes_and_no(demo: dict[str, Written]) -> None:
+    run = the_run(demo["cora_demo_plus_mc"].folder)
+    asked = [record for record in run.records if record.ask == "yes_no"]
+    assert asked
+    for record in asked:
+        assert {record.yes, record.no} <= {log(1 / 2), log(1 / 4), log(1 / 8)}
+
+
+# ---- incomplete questions
+
+
+@pytest.mark.parametrize("task", DEMO)
+def test_questions_with_a_missing_variant_are_left_out_and_counted(
+    task: str, demo: dict[str, Written], tmp_path: Path
+) -> None:
+    lines = lines_of(demo[task].samples)
+    ids = list(dict.fromkeys(line["doc"]["question_id"] for line in lines))
+    first, second = ids[0], ids[3]
+    gone = {(first, 1), (second, 0), (second, 2)}
+    kept = [line for line in lines if (line["doc"]["question_id"], line["doc"]["ordinal"]) not in gone]
+    path = put(tmp_path / "samples.jsonl", kept)
+    run = the_run(path)
+    assert set(run.table.question_ids) == set(ids) - {first, second}
+    assert "left out 2 questions: variants are missing" in run.notes
+    assert "2 questions: variants are missing" in everything(path)
+
+
+@pytest.mark.parametrize("task", DEMO)
+def test_no_whole_question_is_left(task: str, demo: dict[str, Written], tmp_path: Path) -> None:
+    lines = [line for line in lines_of(demo[task].samples) if line["doc"]["ordinal"]]
+    path = put(tmp_path / "samples.jsonl", lines)
+    run = the_run(path)
+    assert len(run.table.sizes) == 0
+    assert all(isnan(estimate.value) for estimate in run.estimates.values())
+    everything(path)
+
+
+def test_of_two_answers_to_a_variant_the_first_counts(demo: dict[str, Written], tmp_path: Path) -> None:
+    lines = lines_of(demo["cora_demo"].samples)
+    path = put(tmp_path / "samples.jsonl", [*lines, *({**line, "filtered_resps": ["E"]} for line in lines[:5])])
+    run = the_run(path)
+    check_numbers(run, demo["cora_demo"], "cora_demo")
+    assert "left out 5 repeated answers to a variant" in run.notes
+
+
+def test_lines_in_any_order(demo: dict[str, Written], tmp_path: Path) -> None:
+    path = put(tmp_path / "samples.jsonl", lines_of(demo["cora_demo_revas"].samples)[::-1])
+    check_numbers(the_run(path), demo["cora_demo_revas"], "cora_demo_revas")
+
+
+def test_a_byte_order_mark_does_not_hide_the_first_line(demo: dict[str, Written], tmp_path: Path) -> None:
+    written = copied(demo["cora_demo"], tmp_path)
+    written.samples.write_bytes(b"\xef\xbb\xbf" + written.samples.read_bytes())
+    check_numbers(the_run(tmp_path), written, "cora_demo")
+    assert the_run(tmp_path).notes == ()
+
+
+def test_each_line_is_found_again(demo: dict[str, Written], tmp_path: Path) -> None:
+    written = copied(demo["cora_demo"], tmp_path)
+    edit(written.samples, lambda line: line["doc"].update(question=f"é{line['doc']['question']}😀"))
+    lines = lines_of(written.samples)
+    put(written.samples, ["", *[json.dumps(line, ensure_ascii=False) + "\n\r" for line in lines]])
+    run = the_run(tmp_path)
+    for record, line in zip(run.records, lines, strict=True):
+        assert run.line(record) == line

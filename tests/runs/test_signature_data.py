@@ -1,0 +1,84 @@
+"""The identity of the data in metadata and signature, and its name in reports."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from lm_eval_cora.answers.records import Record
+from lm_eval_cora.harness.results_file import signature_of
+from lm_eval_cora.metrics.responses import ResponseTable
+from lm_eval_cora.questions.data import Data
+from lm_eval_cora.questions.options import Options
+from lm_eval_cora.runs.signature import Asked, labels, merged_signature, signature_parts
+
+HOSTILE = ["a|b", "a:b", "|form:generate|", "data:1|n:5", "two\nlines\r", "", "a, b", "%7C", "<b>", "\u202e"]
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_name_breaks_neither_metadata_nor_signature(name: str) -> None:
+    data = Data(name, "1a2b3c4d")
+    assert Data.of(data.in_metadata()) == data
+    records = [record()]
+    table = ResponseTable.from_records(records)
+    about: dict[str, Any] = {
+        "task": "cora_local@3",
+        **data.in_signature("cora_local"),
+        "probe": "p",
+        "form": "generate",
+    }
+    signature = signature_of(table, about, Options(data_files=(f"/x/{name}.csv",)), records, {}, alone=True)
+    parts = signature_parts(signature)
+    assert list(parts) == [
+        *("task", *["benchmark"] * bool(name), "data", "probe", "form", "seed", "data_files", "n", "invalid")
+    ]
+    assert (parts["data"], parts["form"], parts["n"]) == ("1a2b3c4d", "generate", "1x1")
+    assert len(signature.splitlines()) == 1
+    again = merged_signature([signature, signature], table, "flexible", "flexible")
+    assert signature_parts(again) == parts
+
+
+def test_different_names_are_different_in_the_signature() -> None:
+    names = ["a|b", "a/b", "a b", "a\nb"]
+    assert len({signature_of_name(name) for name in names}) == len(names)
+
+
+def signature_of_name(name: str) -> str:
+    return signature_of(ResponseTable.from_records(()), {"benchmark": name}, Options(), [record()], {}, alone=True)
+
+
+def record() -> Record:
+    return Record("q", kind="k", ordinal=0, variants=1, printed=(0, 1), answer=0, picked=0, original=True)
+
+
+@pytest.mark.parametrize("entry", [None, "mine", 5, ["a"], {"name": 5, "questions": ["x"]}, {"other": "x"}])
+def test_an_entry_that_is_not_ours_is_unknown_data(entry: Any) -> None:
+    assert Data.of({"benchmark": entry}) == Data()
+    assert Data.of({}) == Data()
+
+
+def test_the_name_of_a_task_that_names_its_benchmark_is_not_repeated() -> None:
+    mmlu = Data("mmlu", "1a2b3c4d")
+    assert mmlu.in_signature("cora_mmlu_order_mc") == {"data": "1a2b3c4d"}
+    assert mmlu.in_signature("mine") == {"benchmark": "mmlu", "data": "1a2b3c4d"}
+    assert Data("mmlu").in_signature("cora_mmlu") == {}
+    assert labels([Asked("cora_mmlu", "cora_mmlu", mmlu), Asked("cora_mmlu_order", "cora_mmlu", mmlu)]) == ["", ""]
+
+
+def test_two_revisions_of_a_benchmark_have_their_digests() -> None:
+    one, other, unknown = Data("mmlu", "1a2b3c4d"), Data("mmlu", "5e6f7a8b"), Data()
+    asked = [Asked("cora_mmlu", "cora_mmlu", data) for data in (one, other, unknown)]
+    assert labels(asked) == ["1a2b3c4d", "5e6f7a8b", ""]
+    # Two probes on different revisions have different labels, because SCORE's row must not mix them.
+    probes = [Asked("cora_mmlu_order", "cora_mmlu", one), Asked("cora_mmlu_prompts", "cora_mmlu", other)]
+    assert labels(probes) == ["1a2b3c4d", "5e6f7a8b"]
+    assert labels([*asked[:1], Asked("mine", "mine", other)]) == ["", "mmlu"]
+
+
+def test_only_known_digests_differ() -> None:
+    one, other = Data("my", "1a2b3c4d"), Data("my", "5e6f7a8b")
+    assert one.differs_from(other)
+    assert not one.differs_from(Data("copy", "1a2b3c4d"))
+    assert not one.differs_from(Data("my"))
+    assert not Data().differs_from(Data())

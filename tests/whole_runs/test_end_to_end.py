@@ -1,0 +1,215 @@
+"""Whole runs with the harness: their output, their files, and errors that do not end them."""
+
+from __future__ import annotations
+
+import json
+import logging
+import random
+from functools import partial
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+from lm_eval import simple_evaluate
+from lm_eval.loggers import EvaluationTracker
+from lm_eval.tasks import TaskManager
+from lm_eval.utils import handle_non_serializable, make_table
+
+from lm_eval_cora import __version__, metrics
+from lm_eval_cora.discovery.task_files import benchmark
+from lm_eval_cora.metrics.responses import ResponseTable
+from tests.support.names import METRICS
+from tests.support.simulated import TASKS, Simulated, knows, run, scores
+from tests.support.tables import without_variation
+
+M = 26
+
+
+def test_the_results_file_and_the_table() -> None:
+    results = run(knows, options={"questions": 3, "seed": 2})
+    table = make_table(results)
+    for metric in METRICS:
+        assert f"|{metric} " in table.replace("|consistency_rate|", "|consistency_rate |")
+    assert f"|cora            |↑  |    1|±  |{without_variation(3):.4f}|" in table
+    config = results["configs"]["cora_demo"]
+    assert set(config["metadata"]["accuracy_by_kind"].values()) == {1.0}
+    assert len(config["metadata"]["accuracy_by_kind"]) == 8
+    data = config["metadata"]["benchmark"]
+    assert data["name"] == "demo"
+    assert config["metadata"]["signature"] == (
+        f"cora|task:cora_demo@4|data:{data['questions']}|probe:divergent|form:generate|reader:flexible|shots:0|seed:2"
+        f"|questions:3|n:3x26|invalid:0.0%|v{__version__}"
+    )
+    assert config["benchmark"]["name"] == "demo"
+    assert config["process_docs"] == "lm_eval_cora.harness.docs.process_docs"
+    assert config["probe"] == "divergent"
+    assert config["metric_list"][6] == {
+        "metric": "bmca@0.5",
+        "aggregation": "lm_eval_cora.metrics.accuracy.bmca",
+        "level": 0.5,
+        "higher_is_better": True,
+    }
+    results.pop("samples")
+    dumped = json.dumps(results, default=handle_non_serializable)
+    json.loads(dumped, parse_constant=lambda name: pytest.fail(f"a bare {name} in the results file"))
+
+
+def test_a_line_before_the_first_request_says_what_the_run_costs(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, logger="lm_eval.cora")
+    model = Simulated(knows)
+    run(model, options={"questions": 2})
+    tokens = sum(len(prompt.encode()) for prompt in model.prompts) // 4
+    assert f"cora_demo: 2 questions, 52 requests, about {tokens:,} prompt tokens" in caplog.text
+    assert "invalid" not in caplog.text
+
+
+def test_incomplete_questions_are_left_out(caplog: pytest.LogCaptureFixture) -> None:
+    with patch("lm_eval_cora.harness.task.chosen_docs", return_value=list(range(M + 5))):
+        values = scores(run(knows))
+    assert values["cora"] == 1.0
+    assert values["cora_stderr"] == "N/A"  # one question
+    assert caplog.text.count("cora_demo: 1 of 2 questions are incomplete and left out") == 1  # not once per metric
+
+
+def test_a_run_without_a_complete_question(caplog: pytest.LogCaptureFixture) -> None:
+    with patch("lm_eval_cora.harness.task.chosen_docs", return_value=list(range(5))):
+        results = run(knows)
+    values = scores(results)
+    assert {values[name] for name in METRICS} == {"nan"}
+    assert {values[f"{name}_stderr"] for name in METRICS} == {"N/A"}
+    assert "so no metric is defined" in caplog.text
+    assert "|cora            |↑  |NaN  |±  |   N/A|" in make_table(results)
+    results.pop("samples")
+    assert "NaN" not in json.dumps(results, default=handle_non_serializable)
+
+
+def test_several_filters(tmp_path: Path) -> None:
+    (tmp_path / "filtered.yaml").write_text(
+        f"task: cora_filtered\ninclude: {TASKS}/demo/cora_demo.yaml\nmetadata: {{version: 1}}\n"
+        "filter_list:\n"
+        "  - {name: raw, filter: [{function: take_first}]}\n"
+        "  - {name: upper, filter: [{function: uppercase}, {function: take_first}]}\n"
+        "  - {name: lists, filter: [{function: take_first_k, k: 1}]}\n"
+    )
+    results = run(
+        lambda doc: f"the answer is {knows(doc).lower()} of them", "cora_filtered", {"questions": 3}, tmp_path
+    )
+    # "is b of them" names no letter, "IS B OF THEM" says B; a filter that hands on lists is read too.
+    by_filter = {name: scores(results, "cora_filtered", name) for name in ("raw", "upper", "lists")}
+    assert (by_filter["raw"]["cora"], by_filter["raw"]["invalid"]) == (0.0, 1.0)
+    assert (by_filter["upper"]["cora"], by_filter["upper"]["invalid"]) == (1.0, 0.0)
+    assert by_filter["lists"]["invalid"] == 1.0
+    # All filters have the same signature, with what they have in common.
+    metadata = results["configs"]["cora_filtered"]["metadata"]
+    assert metadata["signature"].split("|")[-2:] == ["n:3x26", f"v{__version__}"]
+    assert "accuracy_by_kind" not in metadata
+
+
+def test_hostile_responses_cost_nothing() -> None:
+    hostile = ["", "x" * 10_000_000, "\ud83d", "__import__('os')", "A and B", "选B", "\x00", "<think>", "{{ 7 * 7 }}"]
+    rng = random.Random(0)
+    values = scores(run(lambda _: rng.choice(hostile), options={"questions": 2}))
+    assert values["invalid"] == 1.0
+
+
+def test_half_an_emoji_does_not_cost_the_samples_file(tmp_path: Path) -> None:
+    # A token limit cuts an emoji in two. An API sends the half as an escape, which UTF-8 cannot encode.
+    results = run(lambda doc: f"{knows(doc)} \ud83d", options={"questions": 1})
+    assert scores(results)["cora"] == 1.0
+    tracker = EvaluationTracker(output_path=str(tmp_path))
+    tracker.general_config_tracker.model_name_sanitized = "simulated"
+    samples = results.pop("samples")
+    tracker.save_results_aggregated(results, samples)
+    tracker.save_results_samples("cora_demo", samples["cora_demo"])
+    (file,) = tmp_path.glob("simulated/samples_*.jsonl")
+    lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    assert len(lines) == M
+    assert lines[0]["resps"][0][0].endswith(" \\ud83d")
+
+
+def test_a_live_model_among_the_model_arguments() -> None:
+    # The harness puts every model argument into the metadata; an object that can be called has no name.
+    class Callable:
+        def __call__(self) -> None: ...
+
+    manager = TaskManager(
+        include_path=TASKS,
+        include_defaults=False,
+        metadata={"pretrained": Callable(), "loader": partial(print), "cora": {"questions": 1}},
+    )
+    results = simple_evaluate(model=Simulated(knows), tasks=["cora_demo"], task_manager=manager)
+    assert results["configs"]["cora_demo"]["metadata"]["signature"].startswith("cora|task:cora_demo@4|")
+
+
+@pytest.mark.parametrize("weighted", [True, False])
+def test_a_group_that_averages_over_an_undefined_value(tmp_path: Path, weighted: bool) -> None:
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.yaml").write_text(
+            f"task: {name}\ninclude: {TASKS}/demo/cora_demo.yaml\nmetadata: {{version: 1}}\n"
+        )
+    (tmp_path / "both.yaml").write_text(
+        "group: both\ntask: [one, two]\naggregate_metric_list:\n"
+        f"  - {{metric: cora, aggregation: mean, weight_by_size: {str(weighted).lower()}}}\n"
+    )
+    with patch("lm_eval_cora.harness.task.chosen_docs", return_value=list(range(5))):
+        results = run(knows, "both", {"questions": 2}, tmp_path)
+    results.pop("samples")
+    assert results["groups"]["both"]["cora,none"] == "nan"
+    assert "NaN" not in json.dumps(results, default=handle_non_serializable)
+    assert run(knows, "both", {"questions": 2}, tmp_path)["groups"]["both"]["cora,none"] == 1.0
+
+
+@pytest.mark.parametrize("multiturn", [False, True])
+def test_chat_template_and_system_instruction(multiturn: bool) -> None:
+    model = Simulated(knows)
+    results = run(
+        model,
+        options={"questions": 1},
+        apply_chat_template=True,
+        fewshot_as_multiturn=multiturn,
+        system_instruction="Be brief.",
+    )
+    assert scores(results)["cora"] == 1.0
+    assert model.prompts[0].startswith("<system>Be brief.</system><user>Answer the multiple choice question below.")
+    assert model.prompts[0].endswith("Answer:</user><assistant>")
+
+
+def test_raw_prompts() -> None:
+    model = Simulated(knows)
+    run(model, options={"questions": 1}, system_instruction="Be brief.")
+    assert model.prompts[0].startswith("Be brief.\n\nAnswer the multiple choice question below.")
+    assert model.prompts[0].endswith("\nAnswer:")
+
+
+def test_a_metric_that_fails_does_not_cost_the_run(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(table: ResponseTable) -> metrics.Estimate:
+        return metrics.Estimate([0.5][len(table.question_ids)], 0.0)  # fails with two questions
+
+    monkeypatch.setattr("lm_eval_cora.metrics.core", broken)
+    values = scores(run(knows, options={"questions": 2}))
+    assert values["core"] == "nan"
+    assert values["cora"] == 1.0
+    assert "cora_demo: core could not be computed" in caplog.text
+
+
+def test_a_users_own_file_with_options_of_every_number(tmp_path: Path) -> None:
+    path = tmp_path / "my.jsonl"
+    sizes = [2, 3, 5, 13, 26]
+    rows = [{"question": f"Which, {n}?", "choices": [f"option {k}" for k in range(n)], "answer": n - 1} for n in sizes]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    results = run(knows, "cora_local", {"data_files": str(path)})
+    assert scores(results, "cora_local")["cora"] == 1.0
+    assert results["n-samples"]["cora_local"]["original"] == sum(2 + 6 * (n - 1) for n in sizes)
+    assert "n:5x8-152|" in results["configs"]["cora_local"]["metadata"]["signature"]
+
+
+def test_the_demo_as_a_users_own_file_gives_the_same_docs() -> None:
+    def asked(task: str, options: dict[str, Any]) -> list[str]:
+        model = Simulated(knows)
+        run(model, task, options)
+        return model.prompts
+
+    assert asked("cora_local", {"data_files": str(benchmark("demo").package_file)}) == asked("cora_demo", {})

@@ -1,0 +1,165 @@
+"""Real rows in the layout of the Hub; skipped without the folder of samples beside the checkout."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import datasets
+import pytest
+
+from lm_eval_cora.discovery.task_files import benchmark
+from lm_eval_cora.questions.question import FIRST_FILLER
+from tests.support.building import build
+from tests.support.simulated import knows, run, scores
+
+HUB = Path(__file__).parents[3] / "shared" / "hub"
+
+pytestmark = pytest.mark.skipif(not HUB.is_dir(), reason=f"no samples in {HUB}")
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture(autouse=True)
+def _in_the_folder(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # load_dataset("owner/name") finds a local folder of that name.
+    monkeypatch.chdir(HUB)
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", cache)
+
+
+def docs_of(results: dict[str, Any], task: str) -> list[dict[str, Any]]:
+    return [sample["doc"] for sample in results["samples"][task]]
+
+
+def agieval_answer(row: dict[str, Any]) -> str:
+    return str(row["choices"][row["gold"][0]][3:].lstrip())
+
+
+RIGHT = {
+    "mmlu": lambda row: row["choices"][row["answer"]],
+    "arc_challenge": lambda row: dict(zip(row["choices"]["label"], row["choices"]["text"], strict=True))[
+        row["answerKey"]
+    ],
+    "truthfulqa": lambda row: row["mc1_targets"]["choices"][0],
+    "medqa": lambda row: row["answer"],
+    "medmcqa": lambda row: row[("opa", "opb", "opc", "opd")[row["cop"]]],
+    "mmlu_pro": lambda row: row["options"]["ABCDEFGHIJ".index(row["answer"])],
+    "agieval": agieval_answer,
+}
+"""The right answer's text, read from the row itself."""
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_the_right_answer_is_the_sources(name: str) -> None:
+    task = build(f"cora_{name}")
+    source = benchmark(name).source
+    rows = [
+        row for path in source.hub for row in datasets.load_dataset(path, *source.config, split=source.split).to_list()
+    ]
+    originals = [doc for doc in task.eval_docs if doc["kind"] == "original"]
+    assert len(originals) == len(rows)
+    for doc, row in zip(originals, rows, strict=True):
+        on_one_line = " ".join(RIGHT[name](row).split())
+        assert doc["choices"][doc["printed"].index(doc["answer"])] == on_one_line
+
+
+@pytest.mark.parametrize(
+    "form", ["", "_mc", "_plus", "_plus_mc", "_revas", "_revas_mc", "_prompts", "_order", "_order_mc", "_sampling"]
+)
+@pytest.mark.parametrize(
+    ("benchmark", "rows", "sizes"),
+    [
+        ("mmlu", 96, {4}),
+        ("arc_challenge", 60, {3, 4}),
+        ("truthfulqa", 60, set(range(2, 12))),
+        ("medqa", 60, {5}),
+        ("medmcqa", 60, {4}),
+        ("mmlu_pro", 84, {4, 5, 8, 9, 10}),
+        ("agieval", 150, {4, 5}),
+    ],
+)
+def test_every_row_can_be_asked(
+    benchmark: str, rows: int, sizes: set[int], form: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    task = f"cora_{benchmark}{form}"
+    results = run(knows, task)
+    values = scores(results, task)
+    assert values["acc"] == values.get("mcqa", 1.0) == 1.0
+    # Samples have no original, and all have the same prompt.
+    originals = [doc for doc in docs_of(results, task) if doc["original"] or doc["kind"] == "sample_1"]
+    left_out = sum(int(count) for count in re.findall(rf"{benchmark}: left out (\d+) of", caplog.text))
+    assert len(originals) + left_out == rows
+    assert left_out <= 1
+    assert {len(doc["choices"]) for doc in originals} == sizes
+    assert f"{benchmark}: got {rows} rows from" in caplog.text
+    for sample in results["samples"][task]:
+        prompt, doc = sample["arguments"][0][0], sample["doc"]
+        # The prompt contains every text unchanged.
+        assert doc["question"] in prompt
+        assert all(choice in prompt for choice in doc["choices"])
+        fillers = [
+            choice for choice, identity in zip(doc["choices"], doc["printed"], strict=True) if identity >= FIRST_FILLER
+        ]
+        assert not [word for word in fillers if word.casefold() in doc["question"].casefold()]
+
+
+def test_medqa() -> None:
+    docs = docs_of(run(knows, "cora_medqa", {"questions": 60}), "cora_medqa")
+    assert docs[0]["question_id"] == "test-0"
+    assert list(docs[0]["choices"]) == [
+        "Erythromycin ointment",
+        "Ketotifen eye drops",
+        "Warm compresses",
+        "Fluorometholone eye drops",
+        "Latanoprost eye drops",
+    ]
+    assert docs[0]["answer"] == 1
+
+
+def test_medqa_by_category() -> None:
+    docs = docs_of(run(knows, "cora_medqa", {"categories": "step1", "questions": 5}), "cora_medqa")
+    assert {doc["category"] for doc in docs} == {"step1"}
+    assert len(docs) == 5 * 26
+
+
+def test_agieval_passages_and_options() -> None:
+    docs = docs_of(run(knows, "cora_agieval"), "cora_agieval")
+    stems = {doc["question_id"]: doc["question"] for doc in docs if doc["kind"] == "original"}
+    assert stems["aqua-rat-test-0"] == "Add: +45 and -30"
+    assert stems["logiqa-en-test-1"].endswith("The bus did not take the tunnel today.\nWhat follows?")
+    assert not [stem for stem in stems.values() if "Answer Choices" in stem or stem.startswith("Q:")]
+    assert not [choice for doc in docs for choice in doc["choices"] if re.match(r"\([A-E]\)", choice)]
+
+
+def test_shots_of_the_papers_number() -> None:
+    for task, shots in (("cora_mmlu", 5), ("cora_arc_challenge", 25)):
+        results = run(knows, task, {"questions": 3})
+        assert all(sample["arguments"][0][0].count("\nAnswer: ") == shots for sample in results["samples"][task])
+
+
+def test_every_problem_of_math_can_be_asked() -> None:
+    pytest.importorskip("math_verify")
+    for task, variants in (("cora_math_prompts", 10), ("cora_math_sampling", 5)):
+        results = run(knows, task)
+        values = scores(results, task)
+        # The reference is equivalent to itself, so math-verify or the notation can read it.
+        assert (values["acc"], values["consistency_rate"], values["timeouts"]) == (1.0, 1.0, 0.0)
+        assert len(results["samples"][task]) == 84 * variants
+    answers = {sample["doc"]["question_id"]: sample["doc"]["answer"] for sample in results["samples"][task]}
+    assert answers["algebra-test-9"] == r"100\%"
+    assert r"3, \frac{2}{5}" in answers.values()
+
+
+def test_other_answers_than_the_right_ones_are_told_apart() -> None:
+    pytest.importorskip("math_verify")
+    task = "cora_math_sampling"
+    references = [doc["answer"] for doc in build(task).eval_docs if doc["ordinal"] == 0]
+    distinct = list(dict.fromkeys(references))
+    following = dict(zip(distinct, [*distinct[1:], distinct[0]], strict=True))
+    values = scores(run(lambda doc: rf"\boxed{{{following[doc['answer']]}}}", task), task)
+    assert values["acc"] == 0.0
+    assert values["consistency_rate"] == 1.0

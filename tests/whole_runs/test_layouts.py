@@ -1,0 +1,263 @@
+"""Common file layouts, and how a task reads each of them. docs/data.md lists them in a table."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import datasets
+import pandas as pd
+import pytest
+
+from lm_eval_cora.discovery.task_files import benchmark
+from lm_eval_cora.errors import UserError
+from lm_eval_cora.harness.loading import load_benchmark
+from lm_eval_cora.questions.options import Options
+from tests.support.messages import tells
+
+QUESTIONS = [
+    ("Which is frozen water?", ["Ice", "Fog", "Dew", "Hail, or sleet"], 0),
+    ("Which hangs in the air?", ["Ice", "Fog", "Dew", "Hail, or sleet"], 1),
+    ("Which lies on grass?", ["Ice", "Fog", "Dew", "Hail, or sleet"], 2),
+    ('Which falls in "lumps"?', ["Ice", "Fog", "Dew", "Hail, or sleet"], 3),
+]
+LETTERS = "ABCD"
+ROWS = [{"question": stem, "choices": choices, "answer": right} for stem, choices, right in QUESTIONS]
+LETTERED = [{"question": stem, "choices": choices, "answer": LETTERS[right]} for stem, choices, right in QUESTIONS]
+COLUMNS = [
+    {"question": stem, **dict(zip(LETTERS, choices, strict=True)), "answer": LETTERS[right]}
+    for stem, choices, right in QUESTIONS
+]
+
+Make = Callable[[Path], Any]
+
+
+def with_choices(change: Callable[[list[str]], Any], rows: list[dict[str, Any]] = LETTERED) -> list[dict[str, Any]]:
+    return [{**row, "choices": change(row["choices"])} for row in rows]
+
+
+def with_answers(change: Callable[[int], Any], rows: list[dict[str, Any]] = ROWS) -> list[dict[str, Any]]:
+    return [{**row, "answer": change(right)} for row, (_, _, right) in zip(rows, QUESTIONS, strict=True)]
+
+
+def text(name: str, content: str, encoding: str = "utf-8") -> Make:
+    def make(folder: Path) -> str:
+        (folder / name).write_bytes(content.encode(encoding))
+        return str(folder / name)
+
+    return make
+
+
+def jsonl(rows: list[dict[str, Any]], encoding: str = "utf-8") -> Make:
+    return text("my.jsonl", "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding)
+
+
+def csv(rows: list[dict[str, Any]], separator: str = ",", name: str = "my.csv", **options: Any) -> Make:
+    return text(name, pd.DataFrame(rows).to_csv(index=False, sep=separator, **options))
+
+
+def parquet(rows: list[dict[str, Any]]) -> Make:
+    def make(folder: Path) -> str:
+        datasets.Dataset.from_list(rows).to_parquet(folder / "my.parquet")
+        return str(folder / "my.parquet")
+
+    return make
+
+
+class Layout(NamedTuple):
+    """A file layout and its outcome.
+
+    Attributes:
+        what: Description in docs/data.md.
+        make: Writes the file into a folder, and returns the value of `data_files`.
+        options: Other options that the user sets.
+        error: Parts of the error message, in order; empty if the file is read.
+        notes: Parts of the warning, in order; empty without a warning.
+    """
+
+    what: str
+    make: Make
+    options: dict[str, Any] = {}  # noqa: RUF012  # a NamedTuple's
+    error: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def arc(choices: list[str]) -> dict[str, list[str]]:
+    return {"text": choices, "label": list("1234")}
+
+
+LAYOUTS = [
+    Layout("jsonl: `choices` is a list, `answer` an index from 0", jsonl(ROWS)),
+    Layout("`answer` is a letter", jsonl(LETTERED)),
+    Layout(
+        "`answer` is a letter such as `(C)`, `C.` or `c`", jsonl(with_answers(lambda n: ("(A)", "B.", "c", " [d] ")[n]))
+    ),
+    Layout("`answer` is the text of the option", jsonl(with_answers(lambda n: QUESTIONS[n][1][n].upper()))),
+    Layout("`answer` is a number such as `2.0`", csv(with_answers(float, with_choices(json.dumps)))),
+    Layout("`answer` is a list of 0 and 1", jsonl(with_answers(lambda n: [int(n == place) for place in range(4)]))),
+    Layout(
+        "`choices` is a mapping from label to text", jsonl(with_choices(lambda c: dict(zip(LETTERS, c, strict=True))))
+    ),
+    Layout(
+        "`choices` is `{text, label}`, `answer` a label", jsonl(with_answers(lambda n: str(n + 1), with_choices(arc)))
+    ),
+    Layout(
+        "`choices` is a list of `{key, value}`",
+        jsonl(with_choices(lambda c: [{"key": key, "value": one} for key, one in zip(LETTERS, c, strict=True)])),
+    ),
+    Layout("jsonl with a byte order mark", jsonl(ROWS, "utf-8-sig")),
+    Layout("jsonl in UTF-16", jsonl(ROWS, "utf-16")),
+    Layout("json: a list of objects", text("my.json", json.dumps(ROWS, indent=1))),
+    Layout("json: an object with one list", text("my.json", json.dumps({"data": ROWS}))),
+    Layout("csv: a JSON list in a cell", csv(with_choices(json.dumps))),
+    Layout("csv: a Python list in a cell, as pandas writes it", csv(LETTERED)),
+    Layout("csv: a numpy array in a cell", csv(with_choices(lambda c: str(pd.Series(c).to_numpy())))),
+    Layout(
+        "csv: `{'text': array([...]), 'label': array([...])}` in a cell",
+        csv(
+            with_answers(
+                lambda n: str(n + 1),
+                with_choices(lambda c: repr({key: pd.Series(of).to_numpy() for key, of in arc(c).items()})),
+            )
+        ),
+    ),
+    Layout("csv: columns `A`, `B`, `C`, `D`", csv(COLUMNS)),
+    Layout(
+        "csv: headers in any case",
+        text("my.csv", pd.DataFrame(COLUMNS).to_csv(index=False).replace("question,A", "Question,a")),
+    ),
+    Layout(
+        "csv: columns `option_a`, `option_b`, ...",
+        csv(
+            [
+                {(f"Option_{key.lower()}" if len(key) == 1 else key): value for key, value in row.items()}
+                for row in COLUMNS
+            ]
+        ),
+    ),
+    Layout(
+        "csv: empty cells in the last columns", csv([{**row, "E": "" if n else None} for n, row in enumerate(COLUMNS)])
+    ),
+    Layout("csv: options in one cell, with a separator", csv(with_choices(" | ".join)), {"separator": "|"}),
+    Layout("csv: the row numbers of pandas", text("my.csv", pd.DataFrame(COLUMNS).to_csv())),
+    Layout("csv: separated by semicolons", csv(COLUMNS, ";"), notes=("semicolon",)),
+    Layout("csv: separated by tabs", csv(COLUMNS, "\t"), notes=("tab",)),
+    Layout("tsv", csv(COLUMNS, "\t", "my.tsv")),
+    Layout("parquet with lists", parquet(LETTERED)),
+    Layout("a pandas DataFrame", lambda _: pd.DataFrame(COLUMNS)),
+    Layout(
+        "a `datasets.Dataset`",
+        lambda _: datasets.Dataset.from_list(with_choices(arc, with_answers(lambda n: str(n + 1)))),
+    ),
+    Layout(
+        "nested: paths such as `data.options`",
+        jsonl([{"data": {"q": r["question"], "options": r["choices"]}, "key": r["answer"]} for r in LETTERED]),
+        {"question": "data.q", "choices": "data.options", "answer": "key"},
+    ),
+    Layout(
+        "the question in two columns, joined by a template",
+        jsonl([{**row, "question": row["question"][5:], "intro": "Which"} for row in ROWS]),
+        {"question": "{{ intro }}{{ question }}"},
+    ),
+    Layout("answers from 1", jsonl(with_answers(lambda n: n + 1)), error=("my: ", "from 1", "'answer_from': 1")),
+    Layout("answers from 1, with `answer_from`", jsonl(with_answers(lambda n: n + 1)), {"answer_from": 1}),
+    Layout(
+        "an answer with two meanings",
+        jsonl([{"question": "2 + 1?", "choices": ["1", "3", "2"], "answer": 1}]),
+        error=("line 1", "two meanings", "'answer_is'"),
+    ),
+    Layout(
+        "an empty option",
+        jsonl(with_choices(lambda c: [*c[:2], " ", c[3]])),
+        error=("4 of 4 rows", "line 1", "empty option"),
+    ),
+    Layout(
+        "an option equal to the right one",
+        jsonl(
+            [
+                {**row, "choices": [*row["choices"], row["choices"][right]]}
+                for row, (_, _, right) in zip(ROWS, QUESTIONS, strict=True)
+            ]
+        ),
+        error=("4 of 4 rows", "line 1", "'Ice'"),
+    ),
+    Layout(
+        "options that differ in case alone",
+        jsonl([{**row, "choices": [*row["choices"], "ICE"]} for row in ROWS]),
+        notes=("4 of 4 questions", "case", "line 1"),
+    ),
+    Layout(
+        "options with labels of their own, such as `A)Ice`",
+        jsonl(with_choices(lambda c: [f"{key}){one}" for key, one in zip(LETTERS, c, strict=True)])),
+        notes=("labels", "'A)Ice'"),
+    ),
+    Layout(
+        "another name for a column",
+        csv([{("Frage" if key == "question" else key): value for key, value in row.items()} for row in COLUMNS]),
+        error=("my", "'question'", "Frage, A, B, C, D, answer"),
+    ),
+    Layout(
+        "another name for a column, declared",
+        csv([{("Frage" if key == "question" else key): value for key, value in row.items()} for row in COLUMNS]),
+        {"question": "Frage"},
+    ),
+    Layout(
+        "csv without a header",
+        text("my.csv", pd.DataFrame(COLUMNS).to_csv(index=False, header=False)),
+        error=("my.csv line 2", "'question'", "Which is frozen water?"),
+    ),
+    Layout(
+        "csv with too few cells in a row",
+        text("my.csv", "question,A,B,answer\nWhich?,Ice,Fog\n"),
+        error=("my.csv line 2", "header"),
+    ),
+    Layout(
+        "Latin-1",
+        jsonl([{**row, "question": "Où?"} for row in ROWS], "latin-1"),
+        error=("my.jsonl", "Save the file as UTF-8"),
+    ),
+    Layout(
+        "a key twice in a line",
+        text("my.jsonl", '{"question": "?", "choices": ["a", "b"], "answer": 0, "answer": 1}\n'),
+        error=("my.jsonl line 1", "'answer'"),
+    ),
+    Layout("an id twice", jsonl([{**row, "id": 7} for row in ROWS]), error=("line 2", "'7'", "line 1")),
+    Layout("another kind of file", text("my.xlsx", ""), error=("my.xlsx", ".jsonl", ".csv")),
+]
+
+
+def load(layout: Layout, folder: Path) -> list[dict[str, Any]]:
+    options = Options.from_metadata("cora_local", {"data_files": layout.make(folder), **layout.options})
+    source = benchmark("local", options.declared, options.data_files)
+    rows: list[dict[str, Any]] = load_benchmark(options=options, benchmark=source)["test"].to_list()
+    return rows
+
+
+@pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: re.sub(r"\W+", " ", layout.what).strip())
+def test_outcome_of_a_layout(layout: Layout, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    if layout.error:
+        with pytest.raises(UserError) as error:
+            load(layout, tmp_path)
+        assert tells(str(error.value), *layout.error)
+        return
+    rows = load(layout, tmp_path)
+    assert [row["question"] for row in rows] == [stem for stem, _, _ in QUESTIONS]
+    assert [row["choices"][:4] for row in rows] == [choices for _, choices, _ in QUESTIONS]
+    assert [row["answer"] for row in rows] == [right for _, _, right in QUESTIONS]
+    assert [len(row["choices"]) for row in rows] == [5 if layout.notes[:1] == ("4 of 4 questions",) else 4] * 4
+    warnings = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert len(warnings) == bool(layout.notes)
+    assert tells(" ".join(warnings), *layout.notes)
+
+
+def test_the_table_in_the_documentation() -> None:
+    """The table has a row for each layout, with its outcome: read, read with a warning, or error."""
+    page = (Path(__file__).parents[2] / "docs" / "data.md").read_text(encoding="utf-8")
+    documented = dict(
+        re.findall(r"^\| (.+?) \| (read|read, with a warning|error) \|", page.replace("\\|", "|"), re.MULTILINE)
+    )
+    outcomes = {one.what: "error" if one.error else "read, with a warning" if one.notes else "read" for one in LAYOUTS}
+    assert documented == outcomes

@@ -1,0 +1,220 @@
+"""The whole public benchmarks; skipped without their folder. `nox -s whole` runs every task."""
+
+from __future__ import annotations
+
+import json
+import logging
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import datasets
+import pytest
+import yaml
+
+from lm_eval_cora.discovery import task_files
+from lm_eval_cora.discovery.location import tasks_folder
+from lm_eval_cora.harness.docs import doc_to_scored_text, process_docs
+from lm_eval_cora.harness.loading import load_benchmark, load_exemplars, to_question
+from lm_eval_cora.questions import agieval
+from lm_eval_cora.questions.columns import Columns
+from lm_eval_cora.questions.declarations import KEYS
+from lm_eval_cora.questions.exemplars import ExemplarPool
+from lm_eval_cora.questions.options import Options
+from lm_eval_cora.questions.question import OpenQuestion, Question
+from lm_eval_cora.variants.probes import PROBES
+from tests.support.simulated import run, scores
+from tests.support.whole import WHOLE, Lines, mostly_knows
+
+pytestmark = pytest.mark.skipif(not WHOLE.is_dir(), reason=f"no benchmarks in {WHOLE}")
+
+QUESTIONS = {
+    "medqa": 1273,
+    "mmlu": 14038,
+    "arc_challenge": 1172,
+    "truthfulqa": 817,
+    "medmcqa": 4179,
+    "mmlu_pro": 12031,
+    "agieval": 1691,  # of logiqa-en there is a sample of six
+    "math": 5000,
+}
+
+LEFT_OUT = {
+    # 8.75 is C and A; 6 kmph is E and B; 59:91 is B and D; "L(x,y) < R(x,y)" is D and C.
+    "agieval": [f"aqua-rat row {row}" for row in (117, 124, 126, 193)],
+    # 687 is A and B; "Increase, Increase" is D and A; "... are appointed by the parties" is A and B; "debt repayments
+    # ..." is C and D.
+    "mmlu": ["row 2178", "row 4021", "row 6494", "row 13601"],
+    # "It mostly affects the matrix protein" is D and C; all four are the same; "Petechial rash" is B and D; "Goitres
+    # are classified ..." is D and C.
+    "medmcqa": ["row 988", "row 1341", "row 1406", "row 2733"],
+    # The letter of the right answer is C, its index 1, which is B.
+    "mmlu_pro": ["row 3859"],
+}
+"""Rows that are left out, checked by hand."""
+
+REPAIRED = {
+    "medqa": (70, 71),
+    "mmlu": (323, 81),
+    "arc_challenge": (0, 1),
+    "truthfulqa": (2, 0),
+    "medmcqa": (45, 167),
+    "mmlu_pro": (1019, 48),
+    "agieval": (18, 90),
+}
+"""Number of options and stems that are not printed as published, apart from white space around stems."""
+
+
+@pytest.fixture(scope="module")
+def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture(autouse=True)
+def _in_the_folder(cache_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # load_dataset("owner/name") finds a local folder of that name.
+    monkeypatch.chdir(WHOLE)
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", cache_folder)
+
+
+@cache
+def loaded(benchmark: str) -> tuple[list[Question | OpenQuestion], list[str]]:
+    """The questions of a benchmark, and the messages about rows that were left out."""
+    lines = Lines()
+    logger = logging.getLogger("lm_eval.cora")
+    logger.addHandler(lines)
+    try:
+        rows = load_benchmark(options=Options(), benchmark=task_files.benchmark(benchmark))["test"]
+    finally:
+        logger.removeHandler(lines)
+    return [to_question(row) for row in rows], lines.left_out
+
+
+def questions_of(benchmark: str) -> list[Question | OpenQuestion]:
+    return loaded(benchmark)[0]
+
+
+@pytest.mark.parametrize("benchmark", QUESTIONS)
+def test_every_row_is_read(benchmark: str) -> None:
+    questions = questions_of(benchmark)
+    assert len(questions) == len({question.id for question in questions}) == QUESTIONS[benchmark]
+    for question in questions:
+        assert question.stem == question.stem.strip() != ""
+        for option in question.choices:
+            assert option == " ".join(option.split())
+
+
+@pytest.mark.parametrize("benchmark", QUESTIONS)
+def test_the_rows_left_out_are_the_known_ones(benchmark: str) -> None:
+    rows = LEFT_OUT.get(benchmark, [])
+    reason = "two answers that contradict each other" if benchmark == "mmlu_pro" else "an option equal to the right one"
+    assert loaded(benchmark)[1] == ([f"{len(rows)} with {reason} ({', '.join(rows)})"] if rows else [])
+
+
+@pytest.mark.parametrize("name", [name for name in QUESTIONS if name not in ("agieval", "math")])
+def test_the_same_docs_come_through_cora_hub(name: str) -> None:
+    fragment = yaml.safe_load((tasks_folder() / "_benchmarks" / f"{name}.yaml").read_text(encoding="utf-8"))[
+        "benchmark"
+    ]
+    given = json.loads(json.dumps({key: value for key, value in fragment.items() if key in KEYS}))  # as --metadata
+    options = Options.from_metadata("cora_hub", given)
+    found = load_benchmark(options=options, benchmark=task_files.benchmark("hub", options.declared))["test"]
+    own = load_benchmark(options=Options(), benchmark=task_files.benchmark(name))["test"]
+    assert found.to_list() == own.to_list()
+    for probe in PROBES.values():  # of each 200th question, because all docs are made of the question alone
+        assert process_docs(found.to_list()[::200], probe) == process_docs(own.to_list()[::200], probe)
+
+
+@pytest.mark.parametrize("benchmark", REPAIRED)
+def test_answers_and_identities_are_those_of_the_published_texts(
+    benchmark: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mended = questions_of(benchmark)
+    monkeypatch.setattr("lm_eval_cora.questions.question.one_line", lambda text: text)
+    unmended = task_files.benchmark(benchmark)
+    if isinstance(unmended.reader, Columns):
+        unmended = replace(unmended, reader=replace(unmended.reader, repairs=()))
+    else:
+        for name in ("repaired", "without_own_letters"):
+            monkeypatch.setattr(agieval, name, lambda texts, *_: texts)
+    published = [to_question(row) for row in load_benchmark(options=Options(), benchmark=unmended)["test"]]
+    assert [(q.id, q.answer, q.category) for q in published] == [(q.id, q.answer, q.category) for q in mended]
+    options = stems = 0
+    for before, after in zip(published, mended, strict=True):
+        assert isinstance(after, Question)
+        texts = [text.strip() for text in before.choices]
+        assert after.identities == tuple(map(texts.index, texts))
+        options += sum(map(str.__ne__, before.choices, after.choices))
+        stems += before.stem != after.stem
+    assert (options, stems) == REPAIRED[benchmark]
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "row", "printed"),
+    [
+        ("medqa", "test-7", "E. Propranolol\nAnswer:"),
+        ("medqa", "test-226", "A. Doxorubicin\nB. Bleomycin\nC. Imatinib\n"),
+        ("medqa", "test-262", "?\nSerum osmolality | Urine sodium | Serum aldosterone\nChoices:"),
+        ("medqa", "test-468", "D. μ, κ, and ẟ receptor agonist\n"),
+        ("mmlu", "test-3859", "A. Falls Falls No change Falls\n"),
+        ("mmlu", "test-12648", 'Question: The basic premise of the “Zeigarnik effect" is that:\n'),
+        ("mmlu", "test-10644", "business basis – but"),
+        ("mmlu", "test-12025", "résumé"),
+        ("mmlu_pro", "10095", "A. v^2 = (\\rho - x^2) (k/m)\n"),
+        ("mmlu_pro", "11429", "400\\texttheta + 5000"),
+        ("medmcqa", "row-3755", "A. To balance the denture\n"),
+        ("medmcqa", "row-3576", "4-16\n"),
+        ("medmcqa", "row-3807", "Carcinoma cervix"),
+        ("agieval", "aqua-rat-test-29", "\nA. 59\n"),
+        ("agieval", "sat-en-test-122", "suggests that although industrialized nations"),
+        ("agieval", "sat-en-test-5", "DNA.\\begin"),
+        ("arc_challenge", "NAEP_2005_4_S14+3", '"Quickgrow" and "Supergrow."'),
+    ],
+)
+def test_texts_that_were_damaged(benchmark: str, row: str, printed: str) -> None:
+    (question,) = [question for question in questions_of(benchmark) if question.id == row]
+    fields = {"choices": list(question.choices), "answer": question.answer, "category": question.category}
+    (doc, *_) = process_docs([{"id": question.id, "question": question.stem, **fields}], PROBES["divergent"])
+    assert printed in doc_to_scored_text(doc)
+
+
+def test_the_five_shots_of_mmlu_are_the_published_rows() -> None:
+    pool = load_exemplars(options=Options(), benchmark=task_files.benchmark("mmlu"))
+    by_subject: dict[str, list[int]] = {}
+    for number, row in enumerate(datasets.load_dataset("cais/mmlu", "all", split="dev")):
+        by_subject.setdefault(row["subject"], []).append(number)
+    for question in questions_of("mmlu"):
+        drawn = [one.id for one in pool.draw(question, 5, 0, 1234)]
+        assert drawn == [f"dev-{number}" for number in by_subject[question.category]]
+    assert pool.fewer(questions_of("mmlu"), 5) == {}
+    assert len(pool.fewer(questions_of("mmlu"), 6)) == QUESTIONS["mmlu"]
+
+
+def test_the_shots_of_arc_do_not_repeat() -> None:
+    pool: ExemplarPool = load_exemplars(options=Options(), benchmark=task_files.benchmark("arc_challenge"))
+    for question in questions_of("arc_challenge")[::50]:
+        drawn = pool.draw(question, 25, 0, 1234)
+        assert len({(one.stem, one.choices) for one in drawn}) == 25
+        assert question.stem not in {one.stem for one in drawn}
+
+
+@pytest.mark.parametrize(
+    ("task", "variants"),
+    [
+        ("cora_truthfulqa", 21_416),
+        ("cora_truthfulqa_plus", 11_885),
+        ("cora_truthfulqa_revas", 37_673),
+        ("cora_truthfulqa_prompts", 8_170),
+        ("cora_truthfulqa_order", 4_114),
+        ("cora_truthfulqa_sampling", 4_085),
+    ],
+)
+def test_a_task_of_each_probe_on_the_smallest_whole_benchmark(task: str, variants: int) -> None:
+    results = run(mostly_knows, task, log_samples=False)
+    assert results["n-samples"][task]["effective"] == variants
+    values = scores(results, task)
+    assert [name for name, value in values.items() if value == "nan"] == []
+    # Seven in ten of 4,085 or more, chosen by a hash: the standard deviation is 0.007 at most.
+    if "revas" not in task:  # there a wrong answer can be right for a true-or-false question
+        assert values["acc"] == pytest.approx(0.7, abs=0.03)
+    assert "|n:817x" in results["configs"][task]["metadata"]["signature"]
