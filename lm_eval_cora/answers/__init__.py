@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import Literal
 
-Reader = Literal["flexible", "strict"]
-"""How responses are parsed: `flexible` reads them as a careful person would, `strict` applies the papers' rules."""
+from lm_eval_cora.questions.question import Reader as Reader
 
 FEW_FOLLOWED = 0.9
 """Below this share of responses that follow the format, the scores depend strongly on the reader."""

@@ -9,6 +9,7 @@ from lm_eval_cora.answers import Answer, Reason
 from lm_eval_cora.answers.format import AnswerFormat, Doc
 from lm_eval_cora.answers.head import after_reasoning, is_reasoning, why_nothing
 from lm_eval_cora.answers.plain import both_ends
+from lm_eval_cora.questions.math import BOX, box_content, is_box
 
 if TYPE_CHECKING:
     from lm_eval_cora.answers.records import Record
@@ -16,9 +17,6 @@ if TYPE_CHECKING:
 _LONGEST = 1_000
 """Maximum number of characters of an answer. The longest one of MATH has fewer than 200."""
 
-_BOX = re.compile(r"\\(?:boxed|fbox)(?![a-zA-Z])\s*")
-_BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
-_WITHOUT_BRACES = re.compile(r"-?\d+(?:\.\d+)?|\\(?!boxed|fbox)[a-zA-Z]+(?:\{[^{}]*\})*|[a-zA-Z](?![a-zA-Z])")
 _PLACEHOLDER = re.compile(r"(?:\\(?:text|mathrm|textbf)\{)?\s*[\[<{]?\s*answer\s*[\]>}]?\s*\}?|\.\.\.|…", re.IGNORECASE)
 _HEAD = 200
 _NEAR = 40
@@ -39,9 +37,6 @@ _NO_ANSWER = re.compile(
     re.IGNORECASE,
 )
 _LEAVES_OPEN = re.compile(r"\b(?:if|whether|hope|suppose|find|assume|not)\b[^.\n]{0,30}$", re.IGNORECASE)
-
-_DEPTHS = {"{": 1, "}": -1}
-"""Change of nesting depth at each brace; an escaped brace does not change it."""
 
 
 def read_boxed(response: str) -> Answer:
@@ -68,11 +63,11 @@ def read_boxed(response: str) -> Answer:
     Source: SCORE, appendix B (MATH).
     """
     said = after_reasoning(response)
-    ends = [] if is_reasoning(said[:_HEAD]) else [box.end() for box in _BOX.finditer(said)]
-    start = next((end for end in reversed(ends) if _begins(said, end)), None)
+    ends = [] if is_reasoning(said[:_HEAD]) else [box.end() for box in BOX.finditer(said)]
+    start = next((end for end in reversed(ends) if is_box(said, end)), None)
     if start is None:
         return Answer(reason=why_nothing(said[:_HEAD], Reason.NO_BOX))
-    content = _content(said, start)
+    content = box_content(said, start)
     if content is None:
         return Answer(reason=Reason.UNCLOSED_BOX)
     written = content.strip()
@@ -127,39 +122,6 @@ def _announced(said: str, start: int) -> str:
     if phrase is None or _NO_ANSWER.match(phrase.group()):
         return ""
     return _GOES_ON.split(phrase.group())[0].strip().rstrip(".").strip("*_` ")
-
-
-def boxes(text: str) -> list[str]:
-    r"""Return the contents of all closed boxes of a text, in order; a nested box is part of the outer one.
-
-    Example:
-        >>> boxes(r"Either $\boxed{-2}$ or $\boxed{1}$.")
-        ['-2', '1']
-    """
-    contents = []
-    end = 0
-    for box in _BOX.finditer(text):
-        if box.start() >= end and (content := _content(text, box.end())) is not None:
-            contents.append(content.strip())
-            end = box.end() + len(content)
-    return contents
-
-
-def _begins(text: str, start: int) -> bool:
-    return text.startswith("{", start) or _WITHOUT_BRACES.match(text, start) is not None
-
-
-def _content(text: str, start: int) -> str | None:
-    """Return the content of the box that begins at a place; None if the box is not closed."""
-    if not text.startswith("{", start):
-        without = _WITHOUT_BRACES.match(text, start)
-        return without.group() if without else ""
-    depth = 0
-    for brace in _BRACE.finditer(text, start):
-        depth += _DEPTHS.get(brace.group(), 0)
-        if depth == 0:
-            return text[start + 1 : brace.start()]
-    return None
 
 
 class Boxed(AnswerFormat):

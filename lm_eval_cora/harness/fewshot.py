@@ -14,7 +14,7 @@ from lm_eval_cora.questions.benchmark import Benchmark
 from lm_eval_cora.questions.exemplars import ExemplarPool
 from lm_eval_cora.questions.options import Options
 from lm_eval_cora.questions.question import OpenQuestion, Question
-from lm_eval_cora.variants.randomness import draw, in_random_order
+from lm_eval_cora.questions.randomness import draw, in_random_order
 
 
 class ExemplarSampler:

@@ -60,8 +60,8 @@ from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.metrics.stopping import saves_requests
 from lm_eval_cora.metrics.two_phase import phases_of
 from lm_eval_cora.questions.options import Options
+from lm_eval_cora.questions.randomness import draw
 from lm_eval_cora.variants.probes import Probe
-from lm_eval_cora.variants.randomness import draw
 
 CHECKER = EquivalenceChecker()
 """Compares written answers for all tasks of the process. Each pair is compared once."""

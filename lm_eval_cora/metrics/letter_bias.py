@@ -23,8 +23,8 @@ from lm_eval_cora.metrics.facts import metric
 from lm_eval_cora.metrics.recalls import is_order_probe
 from lm_eval_cora.metrics.responses import Floats, Ints, ResponseTable
 from lm_eval_cora.questions.question import LETTERS
+from lm_eval_cora.questions.randomness import draw
 from lm_eval_cora.variants.order import POSITIONS
-from lm_eval_cora.variants.randomness import draw
 
 PARTS = 10
 """Number of parts of the questions. The prior for each part comes from the others."""

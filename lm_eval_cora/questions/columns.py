@@ -13,9 +13,9 @@ from lm_eval_cora.questions.cells import Options, option_text, read_options
 from lm_eval_cora.questions.fields import Field, Getter, find_column
 from lm_eval_cora.questions.messages import did_you_mean, first_few
 from lm_eval_cora.questions.question import LETTERS, Question, UnusableQuestion, shorten
+from lm_eval_cora.questions.randomness import in_random_order
 from lm_eval_cora.questions.repairs import Repairer, without_labels
 from lm_eval_cora.questions.right_option import FIRST, AnswerKey, Draft
-from lm_eval_cora.variants.randomness import in_random_order
 
 _QUESTIONS = ("question", "question_stem", "stem")
 _CHOICES = ("choices", "options")

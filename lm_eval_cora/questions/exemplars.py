@@ -7,7 +7,7 @@ from itertools import islice
 
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.question import OpenQuestion, Question
-from lm_eval_cora.variants.randomness import in_random_order
+from lm_eval_cora.questions.randomness import in_random_order
 
 
 class ExemplarPool:

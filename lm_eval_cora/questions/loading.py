@@ -16,8 +16,8 @@ from lm_eval_cora.questions.declarations import tail
 from lm_eval_cora.questions.messages import described
 from lm_eval_cora.questions.options import Options
 from lm_eval_cora.questions.question import OpenQuestion, Question, refers_to_options, shorten
+from lm_eval_cora.questions.randomness import draw
 from lm_eval_cora.questions.rows import read_rows, source_name
-from lm_eval_cora.variants.randomness import draw
 
 _logger = logging.getLogger("lm_eval.cora")  # the logger of lm_eval_cora.harness.log, without importing the harness
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from lm_eval_cora.answers.boxed import boxes
 from lm_eval_cora.questions.benchmark import Benchmark, OneByOne, Row
 from lm_eval_cora.questions.question import OpenQuestion, UnusableQuestion, shorten
 
@@ -28,6 +27,47 @@ _ONE_OF_SEVERAL = {
 In all other solutions, several boxes are a list of answers. The harness' SCORE task corrects the same problems except
 for the arithmetic series.
 """
+
+BOX = re.compile(r"\\(?:boxed|fbox)(?![a-zA-Z])\s*")
+_BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
+_WITHOUT_BRACES = re.compile(r"-?\d+(?:\.\d+)?|\\(?!boxed|fbox)[a-zA-Z]+(?:\{[^{}]*\})*|[a-zA-Z](?![a-zA-Z])")
+
+_DEPTHS = {"{": 1, "}": -1}
+"""Change of nesting depth at each brace; an escaped brace does not change it."""
+
+
+def boxes(text: str) -> list[str]:
+    r"""Return the contents of all closed boxes of a text, in order; a nested box is part of the outer one.
+
+    Example:
+        >>> boxes(r"Either $\boxed{-2}$ or $\boxed{1}$.")
+        ['-2', '1']
+    """
+    contents = []
+    end = 0
+    for box in BOX.finditer(text):
+        if box.start() >= end and (content := box_content(text, box.end())) is not None:
+            contents.append(content.strip())
+            end = box.end() + len(content)
+    return contents
+
+
+def is_box(text: str, start: int) -> bool:
+    """Whether a box begins at an index: with a brace, or without one as TeX allows."""
+    return text.startswith("{", start) or _WITHOUT_BRACES.match(text, start) is not None
+
+
+def box_content(text: str, start: int) -> str | None:
+    """Return the content of the box that begins at an index; None if the box is not closed."""
+    if not text.startswith("{", start):
+        without = _WITHOUT_BRACES.match(text, start)
+        return without.group() if without else ""
+    depth = 0
+    for brace in _BRACE.finditer(text, start):
+        depth += _DEPTHS.get(brace.group(), 0)
+        if depth == 0:
+            return text[start + 1 : brace.start()]
+    return None
 
 
 def to_question(row: Row, default_id: str) -> OpenQuestion:

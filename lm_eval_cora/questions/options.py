@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, fields
 from os import PathLike, fspath
 from typing import Any, Literal, NamedTuple, get_args
 
-from lm_eval_cora.answers import Reader
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions import values
 from lm_eval_cora.questions.declarations import KEYS
 from lm_eval_cora.questions.messages import did_you_mean
+from lm_eval_cora.questions.question import Reader
 from lm_eval_cora.questions.values import Check
 
 Orders = Literal["swap", "cyclic", "all"]

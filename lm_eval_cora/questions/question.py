@@ -23,6 +23,9 @@ FIRST_FILLER = NOTA + 1
 Form = Literal["generate", "loglikelihood"]
 """How the model is asked: it writes an answer (`generate`), or the possible answers are scored (`loglikelihood`)."""
 
+Reader = Literal["flexible", "strict"]
+"""How responses are parsed: `flexible` reads them as a careful person would, `strict` applies the papers' rules."""
+
 
 class UnusableQuestion(ValueError):
     """A row that cannot be asked as a question.

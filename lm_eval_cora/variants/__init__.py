@@ -1,1 +1,1 @@
-"""Question -> Variants: one file for each probe, randomness, templates around a question, expansion."""
+"""Question -> Variants: one file for each probe, templates around a question, expansion."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from lm_eval_cora.answers.formats import LETTER, YES_NO
 from lm_eval_cora.questions.question import FIRST_FILLER, NOTA, Question
-from lm_eval_cora.variants.randomness import distinct_orders, draw, in_random_order
+from lm_eval_cora.questions.randomness import distinct_orders, draw, in_random_order
 from lm_eval_cora.variants.variant import Altered
 
 _CONSONANTS = "bdgklmnprst"

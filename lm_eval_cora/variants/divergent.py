@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from lm_eval_cora.answers.formats import LETTER
 from lm_eval_cora.questions.question import NOTA, Question
+from lm_eval_cora.questions.randomness import reordering
 from lm_eval_cora.variants.alterations import KINDS, ORIGINAL, Option, letters, shuffled, source_options
 from lm_eval_cora.variants.probe import Probe, Setting
-from lm_eval_cora.variants.randomness import reordering
 from lm_eval_cora.variants.variant import Altered, Variant, variants_of
 
 NAME = "divergent"

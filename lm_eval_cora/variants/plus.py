@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from lm_eval_cora.answers.formats import LETTER
 from lm_eval_cora.questions.question import NOTA, Question
+from lm_eval_cora.questions.randomness import draw
 from lm_eval_cora.variants.alterations import (
     COUNTS,
     KINDS,
@@ -25,7 +26,6 @@ from lm_eval_cora.variants.alterations import (
     with_options,
 )
 from lm_eval_cora.variants.probe import Probe, Setting
-from lm_eval_cora.variants.randomness import draw
 from lm_eval_cora.variants.variant import Altered, Variant, variants_of
 
 NAME = "plus"

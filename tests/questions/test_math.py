@@ -6,12 +6,28 @@ import pytest
 
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.benchmark import collect_questions
-from lm_eval_cora.questions.math import MATH, subject_of, to_question
+from lm_eval_cora.questions.math import MATH, boxes, subject_of, to_question
 from lm_eval_cora.questions.question import OpenQuestion, UnusableQuestion
 
 
 def row(solution: Any, problem: Any = "What is $1 + 1$?", **more: Any) -> dict[str, Any]:
     return {"problem": problem, "level": "Level 2", "type": "Intermediate Algebra", "solution": solution, **more}
+
+
+@pytest.mark.parametrize(
+    ("text", "contents"),
+    [
+        ("", []),
+        ("no box", []),
+        (r"$\boxed{-2}$ or $\boxed{1}$", ["-2", "1"]),
+        (r"\fbox{1} \boxed 2", ["1", "2"]),
+        (r"\boxed{\boxed{1} and 2} \boxed{3}", [r"\boxed{1} and 2", "3"]),
+        (r"\boxed{1} \boxed{2", ["1"]),
+        (r"\boxed{} \boxed{3}", ["", "3"]),
+    ],
+)
+def test_all_boxes(text: str, contents: list[str]) -> None:
+    assert boxes(text) == contents
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from statistics import mean, pstdev
 
 from lm_eval_cora.answers.records import Record
 from lm_eval_cora.questions.question import LETTERS
-from lm_eval_cora.variants.randomness import draw
+from lm_eval_cora.questions.randomness import draw
 from tests.support.oracles import Questions
 
 Chances = list[list[float]]

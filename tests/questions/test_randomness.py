@@ -6,7 +6,7 @@ from itertools import permutations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lm_eval_cora.variants.randomness import distinct_orders, draw, reordering
+from lm_eval_cora.questions.randomness import distinct_orders, draw, reordering
 
 
 def test_a_draw_never_changes() -> None:
