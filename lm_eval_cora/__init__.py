@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from lm_eval_cora.answers import Answer as Answer
     from lm_eval_cora.answers.explain import read_answer as read_answer
     from lm_eval_cora.discovery.location import tasks_folder as tasks_folder
-    from lm_eval_cora.harness import stop_early as stop_early
+    from lm_eval_cora.harness.asking import stop_early as stop_early
     from lm_eval_cora.metrics.estimate import Estimate as Estimate
     from lm_eval_cora.outputs import write_records as write_records
     from lm_eval_cora.outputs import write_report as write_report
@@ -59,7 +59,7 @@ _MODULES = {
     "read": "sources",
     "read_answer": "answers.explain",
     "metrics": "metrics",
-    "stop_early": "harness",
+    "stop_early": "harness.asking",
     "tasks_folder": "discovery.location",
     "Scores": "scores",
     "Comparison": "scores",

@@ -17,8 +17,7 @@ from lm_eval.tasks import TaskManager
 
 from lm_eval_cora.answers.reading import SKIPPED, Skipped
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.harness import stop_early
-from lm_eval_cora.harness.asking import AskingLM
+from lm_eval_cora.harness.asking import AskingLM, stop_early
 from lm_eval_cora.metrics.stopping import place_of
 from lm_eval_cora.questions.question import LETTERS
 from lm_eval_cora.variants.probes import PROBES

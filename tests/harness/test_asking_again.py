@@ -16,7 +16,7 @@ from lm_eval.tasks import TaskManager
 
 from lm_eval_cora.answers.reading import SKIPPED
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.harness import stop_early
+from lm_eval_cora.harness.asking import stop_early
 from lm_eval_cora.runs.grouping import read_runs
 from tests.support.simulated import TASKS, Simulated, knows, run, scores
 

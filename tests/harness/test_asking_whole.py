@@ -14,8 +14,7 @@ from lm_eval.tasks import TaskManager
 
 import lm_eval_cora as cora
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.harness import stop_early
-from lm_eval_cora.harness.asking import AskingLM
+from lm_eval_cora.harness.asking import AskingLM, stop_early
 from lm_eval_cora.metrics.two_phase import Phases, estimate
 from lm_eval_cora.report.comparison import compare_models
 from tests.support.simulated import TASKS, Simulated, knows, run, scores

@@ -10,7 +10,7 @@ import pytest
 
 from lm_eval_cora.answers.reading import SKIPPED, Response
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.harness import stop_early
+from lm_eval_cora.harness.asking import stop_early
 from lm_eval_cora.harness.limits import known
 from tests.support.responses import STYLES
 from tests.support.simulated import Simulated, run, scores

@@ -19,7 +19,7 @@ from lm_eval.tasks import TaskManager
 
 from lm_eval_cora import metrics
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.harness import stop_early
+from lm_eval_cora.harness.asking import stop_early
 from lm_eval_cora.harness.rounds import (
     FIRST_LOOK,
     Observed,
