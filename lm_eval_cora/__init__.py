@@ -41,10 +41,10 @@ if TYPE_CHECKING:
     from lm_eval_cora.scores import Comparison as Comparison
     from lm_eval_cora.scores import Scores as Scores
     from lm_eval_cora.scores import compare as compare
+    from lm_eval_cora.sources import expand as expand
     from lm_eval_cora.sources import read as read
     from lm_eval_cora.sources import read_runs as read_runs
     from lm_eval_cora.sources import score as score
-    from lm_eval_cora.variants.expansion import expand as expand
     from lm_eval_cora.variants.variant import Variant as Variant
 
 __version__ = "0.3.0.dev0"
@@ -55,7 +55,7 @@ _MODULES = {
     "read_runs": "sources",
     "write_report": "outputs",
     "write_records": "outputs",
-    "expand": "variants.expansion",
+    "expand": "sources",
     "read": "sources",
     "read_answer": "answers.explain",
     "metrics": "metrics",

@@ -1,4 +1,4 @@
-"""Sources of scores: tables and files of answers, responses to prompts, and runs of the harness."""
+"""Sources of scores: tables and files of answers, prompts and the responses to them, and runs of the harness."""
 
 from __future__ import annotations
 
@@ -17,12 +17,14 @@ from weakref import finalize
 
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.answers.reading import read_response, skipped
-from lm_eval_cora.discovery.task_files import applicable_metrics
+from lm_eval_cora.discovery.task_files import applicable_metrics, benchmark
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.entries import compute, is_in_table
 from lm_eval_cora.metrics.packed import PackedRecords
 from lm_eval_cora.metrics.responses import ResponseTable
-from lm_eval_cora.questions.messages import first_few
+from lm_eval_cora.questions.loading import load_questions
+from lm_eval_cora.questions.messages import did_you_mean, first_few
+from lm_eval_cora.questions.options import Options
 from lm_eval_cora.questions.question import shorten
 from lm_eval_cora.runs import grouping as harness_runs
 from lm_eval_cora.runs.answer_metrics import ENTRIES, compute_answers, left_out, notes_of, undefined_metrics
@@ -30,6 +32,8 @@ from lm_eval_cora.runs.answer_rows import AnswerRows, read_answers
 from lm_eval_cora.runs.files import part_of
 from lm_eval_cora.runs.samples import is_ours, probe_of
 from lm_eval_cora.scores import Scores
+from lm_eval_cora.variants.expansion import variants_of_all
+from lm_eval_cora.variants.probes import PROBES
 from lm_eval_cora.variants.variant import Variant
 
 
@@ -101,6 +105,61 @@ def scores_of_rows(rows: AnswerRows) -> Scores:
     """The scores of answers in a table or file; see `score`."""
     functions = {entry["metric"]: partial(compute_answers, entry) for entry in ENTRIES}
     return Scores(rows.table, functions, reasons=undefined_metrics(rows.table, rows.known), notes=notes_of(rows))
+
+
+def expand(questions: Any = None, /, probe: str = "divergent", **options: Any) -> list[Variant]:
+    r"""Make the variants of questions, with prompts that you send to a model yourself.
+
+    The variants are the same as in the task `cora_local` with the same data, options and seed. Equal arguments give
+    equal variants, so you can call this function again instead of storing them. Pass the variants and the model's
+    responses to `read`.
+
+    Args:
+        questions: A path (json, jsonl, csv, tsv or parquet), a pandas DataFrame, a `datasets.Dataset` or a list of
+            dicts. The columns `question`, `choices` and `answer` are found under these and other common names. None if
+            the option `hub` names a dataset.
+        probe: `divergent`, `plus`, `revas`, `prompts`, `order` or `sampling`.
+        **options: The options of `--metadata '{"cora": {...}}'`. For example: `seed`, `nota_text` and `orders`; the
+            names of your columns, as `question`, `choices`, `answer`, `id` and `category`; `questions`, the size of a
+            random sample; `hub` and `split` for a dataset on the Hub.
+
+    Returns:
+        The variants; those of one question are consecutive. `variant.prompt` is the text to send.
+
+    Raises:
+        UserError: If the probe or an option does not exist or has a wrong value, or the questions cannot be read. The
+            message names the row.
+
+    Example:
+        >>> rows = [{"question": "What is frozen water?", "choices": ["Ice", "Fog", "Steam"], "answer": "Ice"}]
+        >>> variants = expand(rows)
+        >>> len(variants), variants[0].kind, variants[2].choices
+        (14, 'original', ('Ice', 'None of the above', 'Steam'))
+        >>> print(variants[0].prompt.partition("\n\n")[2])
+        Question: What is frozen water?
+        Choices:
+        A. Ice
+        B. Fog
+        C. Steam
+        Answer:
+    """
+    if not isinstance(probe, str) or probe not in PROBES:
+        raise UserError(
+            f"expand: probe: expected one of {', '.join(PROBES)}, got {probe!r}.{did_you_mean(str(probe), PROBES)}"
+        )
+    chosen = Options.from_metadata("expand", options)
+    if questions is None and not ("hub" in options or "data_files" in options):
+        raise UserError("expand: expected questions, or a dataset on the Hub: expand(hub='ORG/NAME', split='test')")
+    if questions is not None and "data_files" in options:
+        raise UserError("expand: expected one source, got questions and data_files. Remove one of them")
+    if questions is not None:
+        chosen = replace(chosen, data_files=(questions,))
+    try:
+        source = benchmark("local", chosen.declared, chosen.data_files)
+        chosen_questions = load_questions(source, chosen).chosen
+    except UserError as error:
+        raise UserError(str(error).removeprefix("data_files: ")) from None
+    return variants_of_all(chosen_questions, PROBES[probe], chosen)
 
 
 def read(variants: Sequence[Variant], responses: Iterable[str | None], *, reader: Reader = "flexible") -> Scores:

@@ -115,7 +115,6 @@ class BestAnswer(AnswerFormat):
     instruction = "End with: The best answer is <letter>."
     answer_first = False
     picks_one = True
-    uses_templates = True
 
     def target(self, doc: Doc) -> str:
         """Return the final sentence with the right letter."""

@@ -136,7 +136,6 @@ class Boxed(AnswerFormat):
     answer_first = False
     is_open = True
     shows = (0, 0)
-    uses_templates = True
 
     def target(self, doc: Doc) -> str:
         """Return the final sentence with the reference answer in a box."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from lm_eval_cora.answers import CHOOSES_NOTHING, Answer, Reader, Reason
 from lm_eval_cora.answers.likelihood import most_likely
 from lm_eval_cora.questions.question import LETTERS, OpenQuestion, Question
-from lm_eval_cora.variants.prompting import render
+from lm_eval_cora.variants.template import prompt_of
 
 if TYPE_CHECKING:
     from lm_eval_cora.answers.records import Record
@@ -31,9 +31,6 @@ class AnswerFormat(ABC):
         answer_first: Whether the prompt asks for the answer at the beginning of the response, not at the end.
         picks_one: Whether the answer is one of the printed options.
         is_open: Whether the question has no options and the answer is compared with a reference answer.
-        uses_templates: Whether the prompt is rendered with a template of the benchmark.
-        instructs: Name of the format's template with an instruction, for variants without a template of their own.
-        asks: Name of the template without the instruction.
         shows: Smallest and largest number of options that the prompt prints.
     """
 
@@ -43,27 +40,9 @@ class AnswerFormat(ABC):
     answer_first: ClassVar[bool] = True
     picks_one: ClassVar[bool] = False
     is_open: ClassVar[bool] = False
-    uses_templates: ClassVar[bool] = False
-    instructs: ClassVar[str] = "letter"
-    asks: ClassVar[str] = "question"
     shows: ClassVar[tuple[int, int]] = (2, len(LETTERS))
 
     # ---- the prompt
-
-    def prompt(self, doc: Doc) -> str:
-        """Return the prompt of the generate form: the template of the variant or of the format, with the question."""
-        return self._render(doc, self.instructs)
-
-    def context(self, doc: Doc) -> str:
-        """Return the prompt for exemplars and for the loglikelihood form, without the instruction of the format."""
-        return self._render(doc, self.asks)
-
-    def _render(self, doc: Doc, template: str) -> str:
-        own = doc.get("template")
-        if own is None:
-            return render(template, doc["question"], doc["choices"])
-        prompt: str = own.render(doc["question"], doc["choices"], doc["category"])
-        return prompt
 
     def scored(self, doc: Doc) -> list[str]:
         """Return the answers whose log-likelihoods are scored."""
@@ -97,7 +76,7 @@ class AnswerFormat(ABC):
             "answer": question.answer,
             "template": like.get("template"),
         }
-        return {"text": self.context(doc), **doc}
+        return {"text": prompt_of(doc, instruct=False), **doc}
 
     # ---- how the answer is read
 

@@ -260,7 +260,6 @@ class SelectAll(AnswerFormat):
     name = "select_all"
     description = "all right letters"
     instruction = "Reply with the letters first."
-    instructs = "select_all"
 
     def tokens(self, doc: Doc) -> int:
         """Return the number of tokens that name every letter with the text of its option, at most 128.

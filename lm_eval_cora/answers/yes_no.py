@@ -156,8 +156,6 @@ class YesNo(AnswerFormat):
     name = "yes_no"
     description = "yes or no"
     instruction = "Reply with yes or no first."
-    instructs = "yes_no"
-    asks = "claim"
     shows = (1, 1)
 
     def scored(self, doc: Doc) -> list[str]:

@@ -13,6 +13,7 @@ from lm_eval_cora.questions.options import Options
 from lm_eval_cora.questions.question import Form
 from lm_eval_cora.variants.expansion import uses_templates, variants_of_all
 from lm_eval_cora.variants.probes import Probe
+from lm_eval_cora.variants.template import prompt_of
 
 Doc = dict[str, Any]
 
@@ -45,12 +46,12 @@ def process_docs(
 
 def doc_to_text(doc: Doc) -> str:
     """The prompt of a doc if the answer is written."""
-    return format_of(doc).prompt(doc)
+    return prompt_of(doc)
 
 
 def doc_to_scored_text(doc: Doc) -> str:
     """The prompt of a doc if answers are scored."""
-    return format_of(doc).context(doc)
+    return prompt_of(doc, instruct=False)
 
 
 def exemplar_to_text(doc: Doc) -> str:

@@ -27,7 +27,7 @@ from lm_eval_cora.runs.answer_metrics import ENTRIES, compute_answers, notes_of,
 from lm_eval_cora.runs.answer_rows import AnswerRows, read_answers
 from lm_eval_cora.runs.run import Run
 from lm_eval_cora.runs.samples import Samples
-from lm_eval_cora.variants.probe import Probe, Setting
+from lm_eval_cora.variants.probes import Probe, Setting
 
 _NO_PICK = "(the file has no pick)"
 """Stands for the response in a line without a pick."""

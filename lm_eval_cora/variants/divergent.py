@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from lm_eval_cora.answers.formats import LETTER
 from lm_eval_cora.questions.question import NOTA, Question
 from lm_eval_cora.questions.randomness import reordering
-from lm_eval_cora.variants.alterations import KINDS, ORIGINAL, Option, letters, shuffled, source_options
-from lm_eval_cora.variants.probe import Probe, Setting
-from lm_eval_cora.variants.variant import Altered, Variant, variants_of
+from lm_eval_cora.variants.alterations import KINDS, ORIGINAL, letters, shuffled, source_options
+from lm_eval_cora.variants.template import LETTER
+from lm_eval_cora.variants.variant import Altered, Option, Probe, Variant, variants_of
 
 NAME = "divergent"
 
@@ -74,16 +73,14 @@ def divergent(question: Question, *, seed: int = 0, nota_text: str = "None of th
     return variants_of(question, altered)
 
 
-def _expand(question: Question, setting: Setting) -> list[Variant]:
-    return divergent(question, seed=setting.options.seed, nota_text=setting.options.nota_text)
-
-
 DIVERGENT = Probe(
     name=NAME,
     study="CoRA",
     summary="each question with its options reordered, removed or replaced by “None of the above” (CoRA)",
-    expand=_expand,
-    formats={"generate": LETTER.name, "loglikelihood": LETTER.name},
+    expand=lambda question, setting: divergent(
+        question, seed=setting.options.seed, nota_text=setting.options.nota_text
+    ),
+    formats={"generate": LETTER, "loglikelihood": LETTER},
     kinds={
         ORIGINAL: KINDS[ORIGINAL],
         shuffled(ORIGINAL): KINDS[shuffled(ORIGINAL)],

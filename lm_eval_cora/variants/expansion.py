@@ -1,23 +1,21 @@
-"""Questions -> variants, for the harness' tasks and for users who query a model themselves."""
+"""Questions -> variants, with the user's options, prompt and templates."""
 
 from __future__ import annotations
 
 import json
 import logging
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from lm_eval_cora.answers.formats import FORMATS
-from lm_eval_cora.discovery.task_files import benchmark
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.questions.loading import load_questions
-from lm_eval_cora.questions.messages import did_you_mean
 from lm_eval_cora.questions.options import Options
 from lm_eval_cora.questions.question import Form, OpenQuestion, Question
 from lm_eval_cora.variants.probes import PROBES, Probe, Setting
 from lm_eval_cora.variants.template import (
+    BEST_ANSWER,
+    BOXED,
+    READ_AFTER,
     OwnPrompt,
     Template,
     Templates,
@@ -34,63 +32,6 @@ _EXAMPLE = {
     False: r"""[{"name": "brief", "prompt": "{question}\nEnd with: The answer is $\\boxed{{answer}}$"}]""",
 }
 """Example of a template file, for questions with and without options."""
-
-_READ_FROM = {True: "best answer is", False: r"\boxed"}
-
-
-def expand(questions: Any = None, /, probe: str = "divergent", **options: Any) -> list[Variant]:
-    r"""Make the variants of questions, with prompts that you send to a model yourself.
-
-    The variants are the same as in the task `cora_local` with the same data, options and seed. Equal arguments give
-    equal variants, so you can call this function again instead of storing them. Pass the variants and the model's
-    responses to `read`.
-
-    Args:
-        questions: A path (json, jsonl, csv, tsv or parquet), a pandas DataFrame, a `datasets.Dataset` or a list of
-            dicts. The columns `question`, `choices` and `answer` are found under these and other common names. None if
-            the option `hub` names a dataset.
-        probe: `divergent`, `plus`, `revas`, `prompts`, `order` or `sampling`.
-        **options: The options of `--metadata '{"cora": {...}}'`. For example: `seed`, `nota_text` and `orders`; the
-            names of your columns, as `question`, `choices`, `answer`, `id` and `category`; `questions`, the size of a
-            random sample; `hub` and `split` for a dataset on the Hub.
-
-    Returns:
-        The variants; those of one question are consecutive. `variant.prompt` is the text to send.
-
-    Raises:
-        UserError: If the probe or an option does not exist or has a wrong value, or the questions cannot be read. The
-            message names the row.
-
-    Example:
-        >>> rows = [{"question": "What is frozen water?", "choices": ["Ice", "Fog", "Steam"], "answer": "Ice"}]
-        >>> variants = expand(rows)
-        >>> len(variants), variants[0].kind, variants[2].choices
-        (14, 'original', ('Ice', 'None of the above', 'Steam'))
-        >>> print(variants[0].prompt.partition("\n\n")[2])
-        Question: What is frozen water?
-        Choices:
-        A. Ice
-        B. Fog
-        C. Steam
-        Answer:
-    """
-    if not isinstance(probe, str) or probe not in PROBES:
-        raise UserError(
-            f"expand: probe: expected one of {', '.join(PROBES)}, got {probe!r}.{did_you_mean(str(probe), PROBES)}"
-        )
-    chosen = Options.from_metadata("expand", options)
-    if questions is None and not ("hub" in options or "data_files" in options):
-        raise UserError("expand: expected questions, or a dataset on the Hub: expand(hub='ORG/NAME', split='test')")
-    if questions is not None and "data_files" in options:
-        raise UserError("expand: expected one source, got questions and data_files. Remove one of them")
-    if questions is not None:
-        chosen = replace(chosen, data_files=(questions,))
-    try:
-        source = benchmark("local", chosen.declared, chosen.data_files)
-        chosen_questions = load_questions(source, chosen).chosen
-    except UserError as error:
-        raise UserError(str(error).removeprefix("data_files: ")) from None
-    return variants_of_all(chosen_questions, PROBES[probe], chosen)
 
 
 def variants_of_all(
@@ -131,17 +72,14 @@ def _ask_with(prompt: str, variants: Iterable[Variant]) -> None:
     for variant in variants:
         examples.setdefault(variant.ask, (variant.question, variant.choices))
         variant.template = OwnPrompt("own", prompt, ask=variant.ask)
-    try:
-        check_own_prompt(prompt, examples)
-    except UserError as error:
-        raise UserError(f"option 'prompt': {error}") from None
-    if at_end := [ask for ask in examples if FORMATS[ask].uses_templates]:
-        _warn_if_silent("option 'prompt'", [OwnPrompt(at_end[0], prompt)], _READ_FROM[not FORMATS[at_end[0]].is_open])
+    check_own_prompt(prompt, examples)
+    if at_end := [ask for ask in examples if ask in READ_AFTER]:
+        _warn_if_silent("option 'prompt'", [OwnPrompt(at_end[0], prompt)], at_end[0])
 
 
 def uses_templates(probe: Probe, form: Form) -> bool:
     """Whether a probe asks with the templates of a benchmark."""
-    return form in probe.formats and FORMATS[probe.formats[form]].uses_templates
+    return probe.formats.get(form) in READ_AFTER
 
 
 def check_options(probe: Probe, options: Options, form: Form) -> None:
@@ -170,10 +108,7 @@ def check_options(probe: Probe, options: Options, form: Form) -> None:
 
 
 def read_templates(path: Path, *, has_options: bool) -> Templates:
-    """Read the user's templates.
-
-    A warning names templates without the words after which the reader looks for the answer.
-    """
+    """Read the user's templates."""
     try:
         entries: Any = json.loads(path.read_text(encoding="utf-8"))
         templates = make_templates(entries, has_options=has_options)
@@ -182,12 +117,13 @@ def read_templates(path: Path, *, has_options: bool) -> Templates:
             f"option 'templates': {path}: {error}. Expected a JSON file with a list such as {_EXAMPLE[has_options]}. "
             "Questions with options and MATH need different files, so run them separately"
         ) from None
-    _warn_if_silent(f"option 'templates': {path}", templates.all, _READ_FROM[has_options])
+    _warn_if_silent(f"option 'templates': {path}", templates.all, BEST_ANSWER if has_options else BOXED)
     return templates
 
 
-def _warn_if_silent(where: str, templates: Iterable[Template], expected: str) -> None:
+def _warn_if_silent(where: str, templates: Iterable[Template], ask: str) -> None:
     """Warn of templates without the words after which the reader looks for the answer."""
+    expected = READ_AFTER[ask]
     if silent := [template.name for template in templates if expected not in template.prompt.lower()]:
         _logger.warning(
             "%s: %s: expected %r in the template, because the reader looks for the answer after it",

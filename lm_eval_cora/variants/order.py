@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import permutations
 
-from lm_eval_cora.answers.formats import BEST_ANSWER, LETTER
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.options import Orders
 from lm_eval_cora.questions.question import LETTERS, Question
-from lm_eval_cora.variants.probe import Probe, Setting
-from lm_eval_cora.variants.template import Template
-from lm_eval_cora.variants.variant import Altered, Variant, variants_of
+from lm_eval_cora.variants.template import BEST_ANSWER, LETTER, Template
+from lm_eval_cora.variants.variant import Altered, Probe, Variant, variants_of
 
 NAME = "order"
 
@@ -20,12 +18,7 @@ MOST_OPTIONS_FOR_ALL = 5
 
 
 def answer_at(position: int) -> str:
-    """Return the kind of a variant with the right option at a position.
-
-    Example:
-        >>> answer_at(2)
-        'answer_at_C'
-    """
+    """Return the kind of a variant with the right option at a position, such as `answer_at_C`."""
     return f"answer_at_{LETTERS[position]}"
 
 
@@ -59,7 +52,6 @@ def order(question: Question, *, orders: Orders = "swap", template: Template | N
     Source: SCORE, section 3.2 (choice order robustness). The harness' own task repeats a question with fewer than ten
     options unchanged, for the letters that it does not have, and never puts the right answer of five options at E.
     """
-    ask = LETTER if template is None else BEST_ANSWER
     return variants_of(
         question,
         (
@@ -67,7 +59,7 @@ def order(question: Question, *, orders: Orders = "swap", template: Template | N
                 answer_at(places.index(question.answer)),
                 [(question.identities[place], question.choices[place]) for place in places],
                 question.answer,
-                ask.name,
+                LETTER if template is None else BEST_ANSWER,
                 original=places == tuple(range(len(places))),
                 template=template,
             )
@@ -89,28 +81,21 @@ def _arrangements(question: Question, orders: Orders) -> Sequence[tuple[int, ...
                 f"{MOST_OPTIONS_FOR_ALL} (120 orders). Set the option 'orders' to swap or cyclic."
             )
         return list(permutations(source))
-    return [_swapped(source, question.answer, position) for position in source]
-
-
-def _swapped(places: tuple[int, ...], one: int, other: int) -> tuple[int, ...]:
-    change = {one: other, other: one}
-    return tuple(change.get(place, place) for place in places)
-
-
-def _expand(question: Question, setting: Setting) -> list[Variant]:
-    template = setting.templates.fixed if setting.form == "generate" else None
-    return order(question, orders=setting.options.orders, template=template)
+    swaps = [{question.answer: position, position: question.answer} for position in source]
+    return [tuple(swap.get(place, place) for place in source) for swap in swaps]
 
 
 ORDER = Probe(
     name=NAME,
     study="SCORE",
     summary="each question with the right option moved to each position (SCORE)",
-    expand=_expand,
-    formats={"generate": BEST_ANSWER.name, "loglikelihood": LETTER.name},
-    kinds={
-        answer_at(position): f"The right option has the letter {LETTERS[position]}." for position in range(len(LETTERS))
-    },
+    expand=lambda question, setting: order(
+        question,
+        orders=setting.options.orders,
+        template=setting.templates.fixed if setting.form == "generate" else None,
+    ),
+    formats={"generate": BEST_ANSWER, "loglikelihood": LETTER},
+    kinds={kind: f"The right option has the letter {letter}." for kind, letter in zip(POSITIONS, LETTERS, strict=True)},
     options=("orders", "templates"),
     one="position of the right option",
     several="positions of the right option",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from lm_eval_cora.answers.formats import LETTER
 from lm_eval_cora.questions.question import NOTA, Question
 from lm_eval_cora.questions.randomness import draw
 from lm_eval_cora.variants.alterations import (
@@ -25,8 +24,8 @@ from lm_eval_cora.variants.alterations import (
     true_or_false,
     with_options,
 )
-from lm_eval_cora.variants.probe import Probe, Setting
-from lm_eval_cora.variants.variant import Altered, Variant, variants_of
+from lm_eval_cora.variants.template import LETTER
+from lm_eval_cora.variants.variant import Altered, Probe, Setting, Variant, variants_of
 
 NAME = "plus"
 
@@ -102,7 +101,7 @@ PLUS = Probe(
     summary="each question with more or fewer options, with “None of the above” as the right answer, and as "
     "true-or-false questions (MCQA+)",
     expand=_expand,
-    formats={"generate": LETTER.name, "loglikelihood": LETTER.name},
+    formats={"generate": LETTER, "loglikelihood": LETTER},
     kinds={kind: KINDS[kind] for kind in _KINDS},
     options=("variants",),
     # docs/cost.md: SmolLM2-135M got nearly all variants of the first two kinds wrong, 82% of `shuffled`, and none of

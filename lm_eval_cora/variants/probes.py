@@ -5,10 +5,9 @@ from __future__ import annotations
 from lm_eval_cora.variants.divergent import DIVERGENT
 from lm_eval_cora.variants.order import ORDER
 from lm_eval_cora.variants.plus import PLUS
-from lm_eval_cora.variants.probe import Probe, Setting
-from lm_eval_cora.variants.prompts import PROMPTS
+from lm_eval_cora.variants.prompts import PROMPTS, SAMPLING
 from lm_eval_cora.variants.revas import REVAS
-from lm_eval_cora.variants.sampling import SAMPLING
+from lm_eval_cora.variants.variant import Probe, Setting
 
 __all__ = ["PROBES", "Probe", "Setting"]
 

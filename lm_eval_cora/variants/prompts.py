@@ -1,39 +1,23 @@
-"""The prompts probe of SCORE (section 3.2): questions in differently worded prompts."""
+"""The prompts probe of SCORE (section 3.2), and its sampling probe: the same prompt five times, at random."""
 
 from __future__ import annotations
 
-from lm_eval_cora.answers.formats import BEST_ANSWER, BOXED
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.question import OpenQuestion, Question
-from lm_eval_cora.variants.probe import Probe, Setting
-from lm_eval_cora.variants.template import Template, Templates
-from lm_eval_cora.variants.variant import Altered, Variant, variants_of
+from lm_eval_cora.variants.template import BEST_ANSWER, BOXED, Template, Templates
+from lm_eval_cora.variants.variant import Altered, Probe, Setting, Variant, variants_of
+
+SINGLE_LETTER = "single_letter_only"
+"""A template that SCORE's paper drops, because it asks for a single letter only and then for a sentence."""
 
 
 def unaltered(
     question: Question | OpenQuestion, kind: str, template: Template | None, *, original: bool = False
 ) -> Altered:
-    r"""Make a variant that asks for the best answer, or for a boxed answer if there are no options.
-
-    Args:
-        question: A question, with or without options.
-        kind: Kind of the variant.
-        template: The template of the prompt.
-        original: Whether the variant is the original.
-
-    Example:
-        >>> unaltered(OpenQuestion("q1", "What is half of a half?", r"\frac14"), "sample_1", None).ask
-        'boxed'
-    """
+    """Make a variant that asks for the best answer, or for a boxed answer if there are no options."""
     ask = BOXED if isinstance(question, OpenQuestion) else BEST_ANSWER
     options = list(zip(question.identities, question.choices, strict=True))
-    return Altered(kind, options, question.answer, ask.name, original=original, template=template)
-
-
-NAME = "prompts"
-
-SINGLE_LETTER = "single_letter_only"
-"""A template that SCORE's paper drops, because it asks for a single letter only and then for a sentence."""
+    return Altered(kind, options, question.answer, ask, original=original, template=template)
 
 
 def prompts(question: Question | OpenQuestion, templates: Templates) -> list[Variant]:
@@ -70,11 +54,11 @@ def _expand(question: Question | OpenQuestion, setting: Setting) -> list[Variant
 
 
 PROMPTS = Probe(
-    name=NAME,
+    name="prompts",
     study="SCORE",
     summary="each question in differently worded prompts (SCORE)",
     expand=_expand,
-    formats={"generate": BEST_ANSWER.name},
+    formats={"generate": BEST_ANSWER},
     options=("templates",),
     open_questions=True,
     one="template",
@@ -82,5 +66,46 @@ PROMPTS = Probe(
     note="The table marks a template as an outlier if its accuracy is more than 1.5 interquartile ranges below the "
     "first or above the third quartile.",
     marks_outliers=True,
+    in_aggregate=True,
+)
+
+
+_KINDS = {f"sample_{number}": f"Random sample {number} of 5 with the same prompt." for number in range(1, 6)}
+
+
+def sampling(question: Question | OpenQuestion, template: Template) -> list[Variant]:
+    """Ask a question five times. None of the five variants is the original.
+
+    Args:
+        question: A question, with or without options.
+        template: The template of the prompt.
+
+    Returns:
+        Five variants that differ only in their kinds.
+
+    Example:
+        >>> question = Question("q1", "What is frozen water?", ("Steam", "Ice"), 1)
+        >>> [variant.kind for variant in sampling(question, Template("brief", "{question}{options}"))]
+        ['sample_1', 'sample_2', 'sample_3', 'sample_4', 'sample_5']
+
+    Source: SCORE, section 3.2 (non-greedy inference): five seeds at a temperature of 0.7.
+    """
+    return variants_of(question, (unaltered(question, kind, template) for kind in _KINDS))
+
+
+SAMPLING = Probe(
+    name="sampling",
+    study="SCORE",
+    summary="each question five times with the same prompt and random sampling (SCORE)",
+    expand=lambda question, setting: sampling(question, setting.templates.fixed),
+    formats={"generate": BEST_ANSWER},
+    kinds=_KINDS,
+    options=("templates", "request_seeds"),
+    open_questions=True,
+    samples=True,
+    one="sample",
+    several="samples",
+    note="",
+    leads=("acc_mean", "acc"),
     in_aggregate=True,
 )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lm_eval_cora.answers import formats
 from lm_eval_cora.questions.question import NOTA, Question
+from lm_eval_cora.variants import template
 from lm_eval_cora.variants.alterations import (
     COUNTS,
     KINDS,
@@ -26,8 +26,7 @@ from lm_eval_cora.variants.alterations import (
     true_or_false,
     with_options,
 )
-from lm_eval_cora.variants.probe import Probe, Setting
-from lm_eval_cora.variants.variant import Altered, Variant, variants_of
+from lm_eval_cora.variants.variant import Altered, Probe, Variant, variants_of
 
 NAME = "revas"
 
@@ -88,7 +87,7 @@ def _altered(question: Question, seed: int, nota_text: str, select_all: bool) ->
     yield from in_orders(NOTA_ANSWER, with_nota, NOTA, _NOTA_ORDERS, *key)
     yield from true_or_false(options, right)
     if select_all:
-        yield Altered(SELECT_ALL, options, right, formats.SELECT_ALL.name)
+        yield Altered(SELECT_ALL, options, right, template.SELECT_ALL)
     in_place = filler_options(words)
     for distractor, _ in once_each(options):
         if distractor != right:
@@ -99,26 +98,19 @@ def _altered(question: Question, seed: int, nota_text: str, select_all: bool) ->
 _IN_ORDERS = (*map(with_options, COUNTS), NOTA_ANSWER)
 
 
-def _expand(question: Question, setting: Setting) -> list[Variant]:
-    return revas(
-        question,
-        seed=setting.options.seed,
-        nota_text=setting.options.nota_text,
-        select_all=setting.form == "generate",
-    )
-
-
 REVAS = Probe(
     name=NAME,
     study="REVAS",
     summary="each question reordered, with more or fewer options, with “None of the above” as the right answer, as "
     "true-or-false questions and as a select-all question (REVAS and MCQA+)",
-    expand=_expand,
-    formats={"generate": formats.LETTER.name, "loglikelihood": formats.LETTER.name},
-    kinds={
-        **KINDS,
-        **{shuffled(kind): f"The options of {kind} in another order." for kind in _IN_ORDERS},
-    },
+    expand=lambda question, setting: revas(
+        question,
+        seed=setting.options.seed,
+        nota_text=setting.options.nota_text,
+        select_all=setting.form == "generate",
+    ),
+    formats={"generate": template.LETTER, "loglikelihood": template.LETTER},
+    kinds={**KINDS, **{shuffled(kind): f"The options of {kind} in another order." for kind in _IN_ORDERS}},
     hardest_first=(TRUE_OR_FALSE_RIGHT, NOTA_ANSWER, shuffled(ORIGINAL)),
     leads=("acc_h@original", "acc"),
     tables=("study_tables", "by_category", "with_references"),

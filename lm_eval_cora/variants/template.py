@@ -1,16 +1,16 @@
-"""Prompt templates for the probes that vary the wording of the prompt or keep one wording for all variants."""
+"""The prompts of the answer formats, and the templates of benchmarks and users that replace them."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from string import Formatter
 from typing import Any, NamedTuple
 
-from jinja2 import StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined
 from jinja2 import Template as JinjaTemplate
 from jinja2 import TemplateError as JinjaError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
@@ -18,13 +18,51 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.question import LETTERS, is_encodable, lettered, shorten
 
+LETTER, BEST_ANSWER, YES_NO, SELECT_ALL, BOXED = "letter", "best_answer", "yes_no", "select_all", "boxed"
+"""Names of the answer formats. The prompt of a format is the file in `templates` with its name."""
+
+READ_AFTER = {BEST_ANSWER: "best answer is", BOXED: r"\boxed"}
+"""The formats whose prompts are templates of the benchmark, and the words after which the reader finds the answer."""
+
+_WITHOUT_INSTRUCTION = {YES_NO: "claim"}
+"""Names of the prompts of formats without their instructions; otherwise "question"."""
+
+# No escaping: a prompt is plain text, and the question must reach the model unchanged.
+_environment = Environment(
+    loader=PackageLoader("lm_eval_cora.variants", "templates"),
+    undefined=StrictUndefined,
+    autoescape=False,
+    trim_blocks=True,
+    lstrip_blocks=True,
+    auto_reload=False,  # otherwise Jinja checks the included templates for changes at each prompt
+)
+_environment.globals.clear()  # our templates use none, and Jinja would copy them for each prompt
+PROMPTS = {
+    name.removesuffix(".jinja"): _environment.get_template(name)
+    for name in _environment.list_templates(extensions=["jinja"])
+}
+"""The prompts, compiled once. Their variables are `stem`, `letters`, `options` (pairs of letter and text) and `choice`
+(the first option)."""
+
+_SANDBOX = ImmutableSandboxedEnvironment(undefined=StrictUndefined)
 _OPTION = "\n{letter}. {option}"
 _FIELDS = {"question", "options", "letters", "category"}
 _OPTION_FIELDS = {"letter", "option"}
 _KEYS = {"name", "prompt", "options_format", "fixed"}
 
 
-_SANDBOX = ImmutableSandboxedEnvironment(undefined=StrictUndefined)
+def prompt_of(doc: Mapping[str, Any], *, instruct: bool = True) -> str:
+    """Render the prompt of a variant (as a mapping) with its own template or with that of its answer format.
+
+    For exemplars and for the loglikelihood form, the instruction of the format is left out.
+    """
+    own: Template | None = doc.get("template")
+    stem, choices = doc["question"], doc["choices"]
+    if own is not None:
+        return own.render(stem, choices, doc["category"])
+    name = doc["ask"] if instruct else _WITHOUT_INSTRUCTION.get(doc["ask"], "question")
+    letters = LETTERS[: len(choices)]
+    return PROMPTS[name].render({"stem": stem, "options": lettered(choices), "letters": letters, "choice": choices[0]})
 
 
 @dataclass(frozen=True)
@@ -42,7 +80,7 @@ class Template:
     options_format: str = _OPTION
 
     def render(self, stem: str, choices: Sequence[str], category: str = "") -> str:
-        r"""Render the prompt for a question."""
+        """Render the prompt for a question."""
         letters = LETTERS[: len(choices)]
         return self.prompt.format(
             question=stem,
@@ -60,19 +98,16 @@ class Template:
 
 @dataclass(frozen=True)
 class OwnPrompt(Template):
-    """The user's prompt for all variants, as a Jinja template.
+    """The user's prompt for all variants, as a Jinja template; white space around the rendered text is removed.
 
-    Its variables are `question`, `options` (pairs of letter and text), `letters`, `category` and `ask`. White space
-    around the rendered text is removed.
-
-    Attributes:
-        ask: Name of the answer format. `yes_no` prints one option; `select_all` asks for all right letters.
+    Its variables are `question`, `options` (pairs of letter and text), `letters`, `category` and `ask`, the name of the
+    answer format: `yes_no` prints one option; `select_all` asks for all right letters.
     """
 
-    ask: str = "letter"
+    ask: str = LETTER
 
     def render(self, stem: str, choices: Sequence[str], category: str = "") -> str:
-        r"""Render the prompt for a question."""
+        """Render the prompt for a question."""
         letters = LETTERS[: len(choices)]
         values = {"question": stem, "options": list(lettered(choices)), "letters": letters, "category": category}
         return _compiled(self.prompt).render(values, ask=self.ask).strip()
@@ -92,15 +127,19 @@ def check_own_prompt(text: str, examples: Mapping[str, tuple[str, Sequence[str]]
             )
         except (JinjaError, TypeError, ValueError, ArithmeticError, LookupError) as error:
             raise UserError(
-                f"{str(error).rstrip('.')}. The variables are question, options, letters, category and ask"
+                f"option 'prompt': {str(error).rstrip('.')}. The variables are question, options, letters, category "
+                "and ask"
             ) from None
         if missing := [part for part in (stem, *choices) if part.strip() not in rendered]:
-            raise UserError(f"expected the question and each option in the prompt, {shorten(missing[0])!r} is missing")
+            raise UserError(
+                "option 'prompt': expected the question and each option in the prompt, "
+                f"{shorten(missing[0])!r} is missing"
+            )
         if rendered in others:
             listed = ", ".join(repr(name) for name in examples)
             raise UserError(
-                f"expected other words if the variable `ask` is {ask!r}. It is one of {listed} in this task, as in "
-                "{% if ask == 'yes_no' %}...{% endif %}"
+                f"option 'prompt': expected other words if the variable `ask` is {ask!r}. It is one of {listed} in "
+                "this task, as in {% if ask == 'yes_no' %}...{% endif %}"
             )
 
 
@@ -147,32 +186,31 @@ def _make(entry: Any, number: int, has_options: bool) -> Template:
     if not all(map(is_encodable, (prompt, option, name))):
         raise ValueError("text that is not valid Unicode")
     fields = _fields(prompt, _FIELDS)
-    needed = ["question", "options"] if has_options else ["question"]
-    for field in ("question", "options"):
-        if fields.count(field) != needed.count(field):
-            raise ValueError(f"expected {{{field}}} {needed.count(field)} times, it stands there {fields.count(field)}")
+    for field, times in (("question", 1), ("options", int(has_options))):
+        if fields.count(field) != times:
+            raise ValueError(f"expected {{{field}}} {times} times, it stands there {fields.count(field)}")
     if has_options and sorted(_fields(option, _OPTION_FIELDS)) != sorted(_OPTION_FIELDS):
         raise ValueError(f"'options_format': expected {{letter}} and {{option}} once each, got {shorten(repr(option))}")
     return Template(name.strip(), prompt, option)
 
 
-def _fields(text: str, allowed: set[str]) -> list[str]:
+def _fields(text: str, allowed: Iterable[str]) -> list[str]:
     """Return the names of the fields of a template.
 
     Only bare names are allowed, because Python would look up the attribute in `{question.__class__}`.
     """
     fields = []
-    names = ", ".join(f"{{{name}}}" for name in sorted(allowed))
+    expected = f"expected {', '.join(f'{{{name}}}' for name in sorted(allowed))}. Double all other braces."
     try:
         parts = list(Formatter().parse(text))
     except ValueError as error:
-        raise ValueError(f"{error}; expected {names}. Double all other braces.") from None
+        raise ValueError(f"{error}; {expected}") from None
     for _, field, form, conversion in parts:
         if field is None:
             continue
         if field not in allowed or form or conversion:
             written = field + (f"!{conversion}" if conversion else "") + (f":{form}" if form else "")
-            raise ValueError(f"unknown field {{{written}}}; expected {names}. Double all other braces.")
+            raise ValueError(f"unknown field {{{written}}}; {expected}")
         fields.append(field)
     return fields
 
@@ -190,9 +228,6 @@ def place_of_question(prompt: str) -> str:
 
 @cache
 def own_templates() -> Templates:
-    """Return our own ten templates, for benchmarks without templates in SCORE.
-
-    The question comes first, in the middle or last.
-    """
+    """Return our own ten templates, for benchmarks without templates in SCORE."""
     text = (files("lm_eval_cora.variants") / "templates" / "ten.json").read_text(encoding="utf-8")
     return make_templates(json.loads(text), has_options=True)

@@ -1,14 +1,18 @@
-"""Variants: altered forms of a question, with the same fields from the probe to the samples file."""
+"""Variants: altered forms of a question, with the same fields from the probe to the samples file. Probes make them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Any, NamedTuple
 
-from lm_eval_cora.answers.formats import FORMATS
-from lm_eval_cora.questions.question import OpenQuestion, Question, refers_to_options
-from lm_eval_cora.variants.template import Template
+from lm_eval_cora.questions.options import Options
+from lm_eval_cora.questions.question import Form, OpenQuestion, Question, refers_to_options
+from lm_eval_cora.variants.template import LETTER, Template, Templates, own_templates, prompt_of
+
+Option = tuple[int, str]
+"""Identity and text of an option."""
 
 
 # Not frozen, because creating a frozen object takes six times as long. The harness gets `vars(variant)` as a doc and
@@ -42,7 +46,7 @@ class Variant:
     ordinal: int
     kind: str
     original: bool = field(default=False, kw_only=True)
-    ask: str = field(default="letter", kw_only=True)
+    ask: str = field(default=LETTER, kw_only=True)
     choices: tuple[str, ...] = field(default=(), kw_only=True)
     printed: tuple[int, ...]
     answer: int | str
@@ -51,24 +55,14 @@ class Variant:
     @property
     def prompt(self) -> str:
         """The text to send to the model."""
-        return FORMATS[self.ask].prompt(vars(self))
+        return prompt_of(vars(self))
 
 
-@dataclass(frozen=True)
-class Altered:
-    """A variant as a probe returns it, without the fields that all variants of a question share.
-
-    Attributes:
-        kind: How the question was altered.
-        options: Identity and text of each printed option, in printed order.
-        answer: Identity of the right option, or the reference answer.
-        ask: Name of the answer format.
-        original: Whether this is the unchanged question of the benchmark.
-        template: The template of the prompt; None if the answer format has its own prompt.
-    """
+class Altered(NamedTuple):
+    """A variant as a probe returns it, without the fields that all variants of a question share."""
 
     kind: str
-    options: Sequence[tuple[int, str]]
+    options: Sequence[Option]
     answer: int | str
     ask: str
     original: bool = False
@@ -105,3 +99,59 @@ def variants_of(question: Question | OpenQuestion, altered: Iterable[Altered]) -
 def _one_object(identities: tuple[int, ...]) -> tuple[int, ...]:
     """Return the same object for equal tuples, to save memory: many variants print the same few orders."""
     return identities
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Settings on which the variants of a question depend."""
+
+    options: Options = field(default_factory=Options)
+    form: Form = "generate"
+    templates: Templates = field(default_factory=own_templates)
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A rule that makes variants of a question, with all that tasks, reports and exports need to know about it.
+
+    Attributes:
+        name: Name of the probe in task files and in the signature.
+        study: The paper of the probe. Probes of the same study run together and accept each other's options.
+        summary: A short description for the report.
+        expand: Function that makes the variants of a question. It raises an UserError if it cannot.
+        formats: Name of the answer format for each form of the probe. Some kinds may use another format.
+        kinds: A sentence about each kind of variant, for the report. Empty if the kinds are names of templates.
+        options: Names of the options that change its variants, except those that all probes share.
+        open_questions: Whether the probe also accepts questions without options.
+        samples: Whether all variants of a question have the same prompt and differ only by random sampling.
+        hardest_first: The kinds to ask directly after the original, hardest first.
+        one: Name for one kind in titles of the report.
+        several: The same in the plural.
+        note: A sentence below the accuracy by kind in the report.
+        by_position: Whether the kinds are positions of the right option.
+        marks_outliers: Whether the report marks kinds whose accuracy is an outlier.
+        in_aggregate: Whether the probe is part of SCORE's aggregated row.
+        leads: The metric that the report puts first and ranks models by; the next one if a run does not define it.
+        charts: Names of the charts in its report, in order. `report.sections.BLOCKS` defines them.
+        tables: Names of the folded tables in its report, in order.
+    """
+
+    name: str
+    study: str
+    summary: str
+    expand: Callable[[Any, Setting], list[Variant]]
+    formats: Mapping[Form, str]
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    options: tuple[str, ...] = ()
+    open_questions: bool = False
+    samples: bool = False
+    hardest_first: tuple[str, ...] = ()
+    one: str = "kind of variant"
+    several: str = "kinds of variants"
+    note: str = "Kinds with fewer options are easier to guess."
+    by_position: bool = False
+    marks_outliers: bool = False
+    in_aggregate: bool = False
+    leads: tuple[str, ...] = ("cora", "acc")
+    charts: tuple[str, ...] = ("changes", "accuracy_ranges", "by_kind", "heat_maps")
+    tables: tuple[str, ...] = ("by_category", "with_references")

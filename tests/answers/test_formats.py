@@ -1,135 +1,17 @@
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
 from typing import get_args
 
 import pytest
 
 from lm_eval_cora.answers import Answer, Reader, Reason
-from lm_eval_cora.answers.formats import FORMATS, LETTER, SELECT_ALL, YES_NO, format_of
+from lm_eval_cora.answers.formats import FORMATS
 from lm_eval_cora.answers.records import Record
 from lm_eval_cora.questions.question import OpenQuestion, Question
-from lm_eval_cora.variants.divergent import divergent
-from lm_eval_cora.variants.plus import plus
-from lm_eval_cora.variants.revas import revas
-from lm_eval_cora.variants.template import Template, own_templates
-from lm_eval_cora.variants.variant import Variant
+from lm_eval_cora.variants.template import READ_AFTER, Template, prompt_of
 
-KEPT = Path(__file__).parents[1] / "prompts"
 QUESTION = Question("water-1", "What is the name for frozen water?", ("Steam", "Ice", "Fog", "Dew"), 1)
 SOURCE = {"question_id": "q1", "kind": "x", "ordinal": 0, "variants": 1, "category": "", "original": False}
-PROBES = {"plus": plus(QUESTION), "revas": revas(QUESTION)}
-OF_FIVE = Question("water-1", "What is the name for frozen water?", ("Steam", "Ice", "Fog", "Dew", "Rain"), 1)
-FIRST_OF_KIND = {variant.kind: variant for variant in reversed(divergent(OF_FIVE))}
-
-
-def kept(name: str) -> str:
-    return (KEPT / f"{name}.txt").read_text(encoding="utf-8")
-
-
-def prompt_of(variant: Variant) -> str:
-    return format_of(vars(variant)).prompt(vars(variant))
-
-
-def doc_of(text: str, choices: list[str]) -> dict[str, object]:
-    return {"question": text, "choices": choices}
-
-
-def first_of(probe: str, kind: str) -> Variant:
-    return next(variant for variant in PROBES[probe] if variant.kind == kind)
-
-
-@pytest.mark.parametrize("kind", FIRST_OF_KIND)
-def test_prompt_of_each_kind_of_the_divergent_probe(kind: str) -> None:
-    # A changed prompt changes scores: if you change it on purpose, raise the version in the task files.
-    assert prompt_of(FIRST_OF_KIND[kind]) == kept(f"divergent_{kind}")
-
-
-@pytest.mark.parametrize(
-    ("probe", "kind"),
-    [
-        ("plus", "shuffled"),
-        ("plus", "options_2"),
-        ("plus", "options_6"),
-        ("plus", "nota_answer"),
-        ("revas", "options_10_shuffled"),
-        ("revas", "nota_answer"),
-        ("revas", "nota_answer_shuffled"),
-        ("revas", "replaced"),
-    ],
-)
-def test_prompts_that_ask_for_one_letter(probe: str, kind: str) -> None:
-    # A changed prompt changes scores: if you change it on purpose, raise the version in the task files.
-    assert prompt_of(first_of(probe, kind)) == kept(f"{probe}_{kind}")
-
-
-@pytest.mark.parametrize("kind", ["true_or_false_right", "true_or_false_wrong"])
-def test_prompts_that_ask_whether_an_option_is_right(kind: str) -> None:
-    assert prompt_of(first_of("revas", kind)) == kept(f"revas_{kind}")
-
-
-def test_prompt_that_asks_for_all_right_letters() -> None:
-    assert prompt_of(first_of("revas", "select_all")) == kept("revas_select_all")
-
-
-def test_text_before_scored_answers() -> None:
-    assert YES_NO.context(vars(first_of("revas", "true_or_false_right"))) == kept("scored_true_or_false")
-    assert LETTER.context(vars(first_of("plus", "options_6"))) == kept("scored_options_6")
-
-
-@pytest.mark.parametrize("template", own_templates().all, ids=str)
-def test_our_own_ten_templates(template: Template) -> None:
-    # The templates of SCORE are not kept here, because they are read from the installed harness.
-    assert template.render(QUESTION.stem, QUESTION.choices) == kept(f"prompts_{template.name}")
-
-
-def test_the_instruction_names_the_printed_letters() -> None:
-    assert "(A, B or C)" in LETTER.prompt(doc_of("Which?", ["1", "2", "3"]))
-    assert "Y or Z)" in LETTER.prompt(doc_of("Which?", list(map(str, range(26)))))
-    assert "(one or more of A and B)" in SELECT_ALL.prompt(doc_of("Which?", ["1", "2"]))
-    assert "(one or more of A, B and C)" in SELECT_ALL.prompt(doc_of("Which?", ["1", "2", "3"]))
-    assert "Y and Z)" in SELECT_ALL.prompt(doc_of("Which?", list(map(str, range(26)))))
-
-
-@pytest.mark.parametrize("text", ["{{ 7 * 7 }}", "Which?"])
-def test_an_instruction_does_not_depend_on_the_question(text: str) -> None:
-    def instruction(prompt: str) -> str:
-        return prompt.partition("\n\n")[0]
-
-    assert instruction(YES_NO.prompt(doc_of(text, [text]))) == instruction(kept("revas_true_or_false_wrong"))
-    assert instruction(SELECT_ALL.prompt(doc_of(text, ["", text, "", ""]))) == instruction(kept("revas_select_all"))
-
-
-@pytest.mark.parametrize("render", [LETTER.prompt, LETTER.context, SELECT_ALL.prompt])
-def test_more_options_than_letters_are_an_error(render: Callable[[dict[str, object]], str]) -> None:
-    with pytest.raises(ValueError, match="longer"):
-        render(doc_of("Which?", list(map(str, range(27)))))
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "$\\frac{1}{2}$ {{ 7 * 7 }}",
-        "{% raw %}",
-        "{# gone? #}",
-        "<b>&amp;</b>",
-        "\"quoted\" 'text'",
-        "two\nlines ",
-        " \t indented",
-        "שלום",
-        "",
-        "x" * 30_000,
-    ],
-)
-def test_question_and_options_reach_the_model_unchanged(text: str) -> None:
-    claim = f"Question: {text}\nProposed answer: {text}\nIs this the right answer to the question, yes or no?\nAnswer:"
-    assert YES_NO.context(doc_of(text, [text])) == claim
-    assert YES_NO.prompt(doc_of(text, [text])).endswith(f"\n\n{claim}")
-    block = f"Question: {text}\nChoices:\nA. {text}\nB. other\nAnswer:"
-    assert LETTER.context(doc_of(text, [text, "other"])) == block
-    assert LETTER.prompt(doc_of(text, [text, "other"])).endswith(f"\n\n{block}")
-    assert SELECT_ALL.prompt(doc_of(text, [text, "other"])).endswith(f"\n\n{block}")
 
 
 def test_each_format_has_its_own_description_and_an_instruction() -> None:
@@ -142,12 +24,12 @@ def test_each_format_has_its_own_description_and_an_instruction() -> None:
 def test_each_reader_reads_the_target_of_an_exemplar(name: str, reader: Reader) -> None:
     answer_format = FORMATS[name]
     question = OpenQuestion("q1", "One half?", "0.5") if answer_format.is_open else QUESTION
-    like = {"template": Template("brief", "{question}")} if answer_format.uses_templates else {}
+    like = {"template": Template("brief", "{question}")} if name in READ_AFTER else {}
     doc = answer_format.exemplar(question, like, claimed=1)
     answer = answer_format.read(answer_format.target(doc), doc, reader)
     record = Record.of({**SOURCE, **doc, "ask": name}, answer, matches=answer.written == "0.5")
     assert record.correct
-    assert doc["text"] == answer_format.context(doc)
+    assert doc["text"] == prompt_of(doc, instruct=False)
 
 
 @pytest.mark.parametrize("name", FORMATS)

@@ -16,8 +16,7 @@ from lm_eval_cora.answers.records import Record
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.questions.question import OpenQuestion, Question
 from lm_eval_cora.variants.order import Orders, order
-from lm_eval_cora.variants.prompts import SINGLE_LETTER, prompts
-from lm_eval_cora.variants.sampling import sampling
+from lm_eval_cora.variants.prompts import SINGLE_LETTER, prompts, sampling
 from lm_eval_cora.variants.template import Template, Templates
 from lm_eval_cora.variants.variant import Variant
 

@@ -18,6 +18,7 @@ from lm_eval_cora.harness.loading import load_benchmark
 from lm_eval_cora.questions.options import Options
 from lm_eval_cora.questions.question import Question
 from lm_eval_cora.variants.probes import PROBES
+from lm_eval_cora.variants.template import prompt_of
 
 ROWS = [
     {"id": "ice", "question": "What is frozen water?", "choices": ["Ice", "Fog", "Steam"], "answer": "A"},
@@ -69,7 +70,7 @@ def test_a_prompt_of_ones_own(probe: str) -> None:
         options = "".join(f"{letter}) {text}\n" for letter, text in zip("ABCDEFGHIJ", variant.choices, strict=False))
         begin = begins.get(variant.ask, "Une seule :")
         assert variant.prompt == f"{begin}\n{variant.question}\n{options}Réponse :"
-        assert FORMATS[variant.ask].context(vars(variant)) == variant.prompt, "also if letters are scored"
+        assert prompt_of(vars(variant), instruct=False) == variant.prompt, "also if letters are scored"
         exemplar = FORMATS[variant.ask].exemplar(Question("q", "Dry?", ("Sand", "Sea"), 0), vars(variant))
         assert exemplar["text"].startswith(f"{begin}\nDry?\nA) Sand\n")
 

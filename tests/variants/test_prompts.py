@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lm_eval_cora.questions.question import OpenQuestion, Question
-from lm_eval_cora.variants.prompts import prompts, unaltered
-from lm_eval_cora.variants.sampling import sampling
+from lm_eval_cora.variants.prompts import prompts, sampling, unaltered
 from lm_eval_cora.variants.template import Template, Templates, own_templates
 
 WATER = Question("q1", "What is frozen water?", ("Steam", "Ice", "Fog", "Steam "), 1)

@@ -20,6 +20,7 @@ from lm_eval_cora.cli import main
 from lm_eval_cora.discovery import task_files
 from lm_eval_cora.questions import benchmark, declarations
 from lm_eval_cora.questions.question import LETTERS
+from lm_eval_cora.variants import template
 from lm_eval_cora.variants.probes import PROBES
 from tests.support import written
 from tests.support.simulated import TASKS, knows, run, scores
@@ -96,6 +97,9 @@ def extended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         room = package.__name__.rpartition(".")[2]
         monkeypatch.setattr(package, "__path__", [*package.__path__, str(tmp_path / "lm_eval_cora" / room)])
         monkeypatch.delitem(sys.modules, f"{package.__name__}.{name}", raising=False)
+    prompt = tmp_path / "lm_eval_cora" / "variants" / "templates" / "json_letter.jinja"
+    environment = template.PROMPTS["question"].environment
+    monkeypatch.setitem(template.PROMPTS, "json_letter", environment.from_string(prompt.read_text(encoding="utf-8")))
     # The two registries, changed as the guide says.
     monkeypatch.setitem(FORMATS, "json_letter", import_module("lm_eval_cora.answers.json_letter").JSON_LETTER)
     monkeypatch.setitem(PROBES, "backwards", import_module("lm_eval_cora.variants.backwards").BACKWARDS)

@@ -8,6 +8,7 @@ from lm_eval_cora.questions.options import Options
 from lm_eval_cora.questions.question import Form, OpenQuestion, Question
 from lm_eval_cora.report.sections import BLOCKS
 from lm_eval_cora.variants.probes import PROBES, Probe, Setting
+from lm_eval_cora.variants.template import READ_AFTER
 
 FIVE = Question("q1", "What is frozen water?", ("Steam", "Ice", "Fog", "Dew", "Rain"), 1, "physics")
 HALF = OpenQuestion("q2", "What is half of a half?", "1/4", "Level 1")
@@ -30,8 +31,8 @@ def test_variants_agree_with_the_declaration_of_the_probe(probe: Probe, form: Fo
         if question is FIVE:
             assert probe.formats[form] in {variant.ask for variant in variants}
         # A variant has a template exactly if its answer format uses one.
-        assert all((one.template is not None) is FORMATS[one.ask].uses_templates for one in variants)
-        prompts = {FORMATS[one.ask].prompt(vars(one)) for one in variants if form == "generate"}
+        assert all((one.template is not None) is (one.ask in READ_AFTER) for one in variants)
+        prompts = {one.prompt for one in variants if form == "generate"}
         assert len(prompts) == 1 or not probe.samples
 
 
