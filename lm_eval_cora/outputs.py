@@ -15,7 +15,7 @@ from lm_eval_cora.report.page import render
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.report.text import as_markdown
 from lm_eval_cora.report.writing import replace_file
-from lm_eval_cora.runs.run import Run
+from lm_eval_cora.runs.model_run import Run
 from lm_eval_cora.scores import Scores
 
 

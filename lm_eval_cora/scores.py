@@ -17,9 +17,9 @@ from lm_eval_cora.metrics.extremes import FEWEST, NEED_TEN
 from lm_eval_cora.metrics.paired import Compared, compared
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.questions.messages import did_you_mean
-from lm_eval_cora.report.compare import not_comparable
 from lm_eval_cora.report.text import table_as_text
-from lm_eval_cora.runs.run import Run
+from lm_eval_cora.runs.comparable import not_comparable
+from lm_eval_cora.runs.model_run import Run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,7 +11,7 @@ import pytest
 
 import lm_eval_cora as cora
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.runs.run import Run
+from lm_eval_cora.runs.model_run import Run
 from tests.support.exported import write
 from tests.support.simulated import knows, prefers, run
 

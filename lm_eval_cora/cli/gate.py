@@ -21,7 +21,7 @@ from lm_eval_cora.questions.question import shorten
 from lm_eval_cora.report.content import Table
 from lm_eval_cora.report.text import one_line, table_as_text
 from lm_eval_cora.runs.grouping import read_runs
-from lm_eval_cora.runs.run import Run
+from lm_eval_cora.runs.model_run import Run
 
 
 def add(commands: Any) -> None:

@@ -12,7 +12,7 @@ from lm_eval_cora.cli.arguments import labels_of
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.report.writing import replace_file
 from lm_eval_cora.runs.grouping import read_runs
-from lm_eval_cora.runs.run import Run
+from lm_eval_cora.runs.model_run import Run
 
 EXPORTS = ["eval-results", "eval-yaml", "every-eval-ever", "model-index", "latex", "markdown", "csv"]
 """The formats of `export`."""

@@ -29,10 +29,10 @@ from lm_eval_cora.metrics.responses import Ints
 from lm_eval_cora.metrics.stopping import requests_until_wrong, saves_requests
 from lm_eval_cora.questions.messages import counted, did_you_mean, first_few
 from lm_eval_cora.questions.question import shorten
-from lm_eval_cora.report.compare import not_comparable
 from lm_eval_cora.report.content import Cell, Table
 from lm_eval_cora.report.headline import lead_of
-from lm_eval_cora.runs.run import Run
+from lm_eval_cora.runs.comparable import not_comparable
+from lm_eval_cora.runs.model_run import Run
 
 _FEW_IN_A_RUN = 200
 """Runs with fewer questions get a note about the precision of their plan."""

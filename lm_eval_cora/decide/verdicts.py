@@ -15,8 +15,8 @@ from lm_eval_cora.metrics.estimate import UNDEFINED
 from lm_eval_cora.metrics.facts import facts_of
 from lm_eval_cora.metrics.paired import Difference, difference
 from lm_eval_cora.questions.messages import did_you_mean
-from lm_eval_cora.report.compare import not_comparable
-from lm_eval_cora.runs.run import Run
+from lm_eval_cora.runs.comparable import not_comparable
+from lm_eval_cora.runs.model_run import Run
 from lm_eval_cora.runs.signature import is_two_phase
 
 Outcome = Literal["pass", "fail", "undecided"]

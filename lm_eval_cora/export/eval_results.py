@@ -17,7 +17,7 @@ from lm_eval_cora.metrics.facts import facts_of
 from lm_eval_cora.questions.messages import counted, did_you_mean
 from lm_eval_cora.report.comparison import check_metrics
 from lm_eval_cora.report.headline import lead_of
-from lm_eval_cora.runs.run import Run
+from lm_eval_cora.runs.model_run import Run
 
 
 class _Quoted(str):

@@ -9,7 +9,7 @@ from lm_eval_cora.errors import UserError
 from lm_eval_cora.export.eval_results import as_yaml, check_dataset_id, metric_of, on_one_line
 from lm_eval_cora.export.provenance import dataset_of, evaluation_name
 from lm_eval_cora.metrics.facts import facts_of
-from lm_eval_cora.runs.run import Run
+from lm_eval_cora.runs.model_run import Run
 
 FRAMEWORK = "lm-evaluation-harness"
 """The harness as the evaluation framework of the tasks."""

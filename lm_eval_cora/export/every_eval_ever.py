@@ -33,7 +33,7 @@ from lm_eval_cora.metrics.intervals import REPLICATES
 from lm_eval_cora.report.writing import replace_file, temporary_file
 from lm_eval_cora.runs.answers_file import AnswersRun
 from lm_eval_cora.runs.files import chat_template_of
-from lm_eval_cora.runs.run import Run
+from lm_eval_cora.runs.model_run import Run
 
 _SCHEMA = "0.3.0"
 

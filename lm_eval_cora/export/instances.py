@@ -13,8 +13,8 @@ from lm_eval_cora.answers.formats import FORMATS, format_of
 from lm_eval_cora.answers.records import Record
 from lm_eval_cora.export.provenance import as_texts, evaluation_name
 from lm_eval_cora.questions.question import LETTERS
+from lm_eval_cora.runs.model_run import Run
 from lm_eval_cora.runs.parts import BYTES_WORTH_A_BAR
-from lm_eval_cora.runs.run import Run
 from lm_eval_cora.runs.samples import parsed_line
 
 

@@ -10,7 +10,7 @@ from huggingface_hub import EvalResult, ModelCardData
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.export.provenance import Dataset, check_one_model, dataset_of, evaluation_name
 from lm_eval_cora.metrics.estimate import Estimate
-from lm_eval_cora.runs.run import Run
+from lm_eval_cora.runs.model_run import Run
 
 
 def model_index(runs: Sequence[Run]) -> str:

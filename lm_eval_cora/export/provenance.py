@@ -11,7 +11,7 @@ from typing import Any
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.runs.answers_file import AnswersRun
 from lm_eval_cora.runs.files import hub_name, part_of
-from lm_eval_cora.runs.run import Run
+from lm_eval_cora.runs.model_run import Run
 
 _PUBLISHED = (
     *("pretrained", "model", "engine", "revision", "subfolder", "tokenizer", "dtype", "quantization", "gguf_file"),

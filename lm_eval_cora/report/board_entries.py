@@ -13,11 +13,10 @@ from typing import Any
 
 from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.questions.data import Data
-from lm_eval_cora.report.compare import how_asked
 from lm_eval_cora.runs.answers_file import AnswersRun
 from lm_eval_cora.runs.files import files_in, part_of, read_json
-from lm_eval_cora.runs.run import Run
-from lm_eval_cora.runs.signature import is_two_phase, signature_parts
+from lm_eval_cora.runs.model_run import Run
+from lm_eval_cora.runs.signature import how_asked, is_two_phase, signature_parts
 from lm_eval_cora.variants.probes import PROBES, Probe
 
 _NAME = re.compile(r"[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}\.json")

@@ -19,7 +19,7 @@ from lm_eval_cora.report.figures import free_name
 from lm_eval_cora.report.page import framed, render
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.report.text import without_formula
-from lm_eval_cora.runs.run import Run
+from lm_eval_cora.runs.model_run import Run
 
 
 class RunReports:

@@ -13,13 +13,12 @@ from lm_eval_cora.answers.equivalence import EquivalenceChecker
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.report.board_entries import Entry, entry_of, find_records
 from lm_eval_cora.report.boards import Board, boards_of, one_per_model
-from lm_eval_cora.report.compare import how_asked
 from lm_eval_cora.runs.answers_file import TASK, is_answers_file, read_answers_file
 from lm_eval_cora.runs.files import SamplesFile, files_in, find_files, grouped, part_of, read_json, short_names
 from lm_eval_cora.runs.grouping import check_label, runs_of
+from lm_eval_cora.runs.model_run import Run
 from lm_eval_cora.runs.parts import SamplesReaders
-from lm_eval_cora.runs.run import Run
-from lm_eval_cora.runs.signature import Asked, labels
+from lm_eval_cora.runs.signature import Asked, how_asked, labels
 
 REPORT = "report.html"
 """Name of a page beside the files of a run, to which the leaderboard links."""

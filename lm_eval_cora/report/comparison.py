@@ -15,7 +15,6 @@ from lm_eval_cora.metrics.paired import Compared
 from lm_eval_cora.metrics.several import Pair, pairwise
 from lm_eval_cora.questions.messages import counted, did_you_mean
 from lm_eval_cora.report.compare import (
-    Contestant,
     as_json,
     as_table,
     compared_metrics,
@@ -23,10 +22,7 @@ from lm_eval_cora.report.compare import (
     matched,
     matched_documents,
     metrics_as_json,
-    not_comparable,
-    read_contestants,
     run_as_json,
-    told_apart,
 )
 from lm_eval_cora.report.content import Cell, Number, Table
 from lm_eval_cora.report.headline import lead_of
@@ -34,9 +30,10 @@ from lm_eval_cora.report.kinds import NOTE as NOTE_ON_KINDS
 from lm_eval_cora.report.kinds import by_kind, kinds_as_json, kinds_table
 from lm_eval_cora.report.pictures import pairs_table
 from lm_eval_cora.report.scores import score_table
+from lm_eval_cora.runs.comparable import not_comparable, sent_apart, told_apart
 from lm_eval_cora.runs.documents import DocumentRun, documents_differ
-from lm_eval_cora.runs.files import sent_apart
-from lm_eval_cora.runs.run import Run
+from lm_eval_cora.runs.grouping import Contestant, read_contestants
+from lm_eval_cora.runs.model_run import Run
 
 NOTE = (
     "Differences are new minus old, paired by question: the second run minus the first, or the other run minus the "

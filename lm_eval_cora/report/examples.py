@@ -18,7 +18,7 @@ from lm_eval_cora.metrics.consistency import agreement
 from lm_eval_cora.metrics.responses import Ints
 from lm_eval_cora.questions.question import LETTERS, shorten
 from lm_eval_cora.report.content import Answered, Cell, Example, Examples, Number, PrintedOption, Table
-from lm_eval_cora.runs.run import Run
+from lm_eval_cora.runs.model_run import Run
 from lm_eval_cora.runs.samples import known_response, prompt_in
 
 BANDS = 24

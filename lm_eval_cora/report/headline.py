@@ -18,7 +18,7 @@ from lm_eval_cora.report.content import Cell, Dots, Headline, Number, Table
 from lm_eval_cora.report.kinds import changes_by_kind
 from lm_eval_cora.report.pictures import changes
 from lm_eval_cora.report.tables import kinds_of
-from lm_eval_cora.runs.run import Run
+from lm_eval_cora.runs.model_run import Run
 
 _SPOKEN = {
     "cora": "CoRA",

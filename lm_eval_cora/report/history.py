@@ -17,7 +17,6 @@ from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, for_json
 from lm_eval_cora.metrics.paired import Difference
 from lm_eval_cora.metrics.several import together
 from lm_eval_cora.questions.messages import did_you_mean, first_few
-from lm_eval_cora.report.compare import not_comparable
 from lm_eval_cora.report.content import (
     Cell,
     History,
@@ -30,10 +29,11 @@ from lm_eval_cora.report.content import (
 )
 from lm_eval_cora.report.headline import spoken
 from lm_eval_cora.runs.answers_file import is_answers_file
+from lm_eval_cora.runs.comparable import not_comparable
 from lm_eval_cora.runs.files import SamplesFile, find_files, short_names
 from lm_eval_cora.runs.grouping import check_label, runs_of, with_labels
+from lm_eval_cora.runs.model_run import Run
 from lm_eval_cora.runs.parts import SamplesReaders
-from lm_eval_cora.runs.run import Run
 
 NOTE = (
     "The versions are sorted by the date of the run. Differences are new minus old, paired by question: a version "

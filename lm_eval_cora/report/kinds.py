@@ -12,7 +12,7 @@ from lm_eval_cora.metrics.paired import Difference
 from lm_eval_cora.metrics.several import differences_together
 from lm_eval_cora.report.content import Cell, Table, difference_and_interval
 from lm_eval_cora.report.tables import kinds_of
-from lm_eval_cora.runs.run import Run
+from lm_eval_cora.runs.model_run import Run
 
 NOTE = (
     "The intervals by kind hold for all kinds together in 95% of the samples. So look here, and not at acc_min or "

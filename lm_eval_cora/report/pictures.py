@@ -27,7 +27,7 @@ from lm_eval_cora.report.examples import anchor, bands_of, example_of
 from lm_eval_cora.report.kinds import NOTE as KINDS_NOTE
 from lm_eval_cora.report.kinds import by_kind, kinds_table
 from lm_eval_cora.report.tables import models, per_model
-from lm_eval_cora.runs.run import Run
+from lm_eval_cora.runs.model_run import Run
 
 _MOST_PAIRS = 28
 """Largest number of pairs in a chart of differences: all pairs of eight models. More models are compared with the

@@ -11,7 +11,7 @@ from lm_eval_cora.metrics.estimate import UNDEFINED
 from lm_eval_cora.metrics.paired import difference
 from lm_eval_cora.report.content import Cell, Number, Table, difference_and_interval
 from lm_eval_cora.report.tables import with_intervals
-from lm_eval_cora.runs.run import Run
+from lm_eval_cora.runs.model_run import Run
 
 MAIN = ("mcqa", "bmca@1.0", "consistency_rate", "acc", "invalid")
 """Metrics of the table of models, after the one that leads."""

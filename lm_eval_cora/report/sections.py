@@ -12,10 +12,10 @@ from tqdm import tqdm
 from lm_eval_cora.answers import TOO_MANY_INVALID
 from lm_eval_cora.metrics.facts import facts_of
 from lm_eval_cora.report import examples, pictures, scores, study, tables
-from lm_eval_cora.report.compare import not_comparable, told_apart
 from lm_eval_cora.report.content import Block, Chart, Examples, HeatMap, Report, Section, Table
 from lm_eval_cora.report.headline import headline, lead_of
-from lm_eval_cora.runs.run import Run
+from lm_eval_cora.runs.comparable import not_comparable, told_apart
+from lm_eval_cora.runs.model_run import Run
 from lm_eval_cora.variants.probes import Probe
 
 BLOCKS: dict[str, Callable[[Sequence[Run]], Block | Sequence[Block] | None]] = {

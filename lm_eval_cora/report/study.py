@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from lm_eval_cora import metrics
 from lm_eval_cora.metrics.estimate import UNDEFINED
 from lm_eval_cora.metrics.responses import ResponseTable
-from lm_eval_cora.report.compare import not_comparable
 from lm_eval_cora.report.content import Cell, Number, Section, Table
 from lm_eval_cora.report.tables import models, per_model, with_intervals
-from lm_eval_cora.runs.run import Run
+from lm_eval_cora.runs.comparable import not_comparable
+from lm_eval_cora.runs.model_run import Run
 from lm_eval_cora.variants.alterations import COUNTS
 
 _COUNTS = (*COUNTS, "original")

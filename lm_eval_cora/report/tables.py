@@ -13,7 +13,7 @@ from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.metrics.positions import has_swapped_orders
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.report.content import Cell, Curve, Dots, Line, Number, Ranges, Spread, Table, difference_and_interval
-from lm_eval_cora.runs.run import Run
+from lm_eval_cora.runs.model_run import Run
 
 _LEVELS = [tenths / 10 for tenths in range(11)]
 

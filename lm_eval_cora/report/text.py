@@ -14,7 +14,7 @@ from tabulate import tabulate
 from lm_eval_cora import __version__
 from lm_eval_cora.metrics.estimate import for_json
 from lm_eval_cora.report.content import Cell, Examples, Number, Report, Section, Table
-from lm_eval_cora.runs.run import Run
+from lm_eval_cora.runs.model_run import Run
 
 
 def table_as_text(columns: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:

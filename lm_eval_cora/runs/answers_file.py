@@ -25,7 +25,7 @@ from lm_eval_cora.questions.messages import first_few
 from lm_eval_cora.questions.question import MAX_OPTIONS
 from lm_eval_cora.runs.answer_metrics import ENTRIES, compute_answers, notes_of, that_need, undefined_metrics
 from lm_eval_cora.runs.answer_rows import AnswerRows, read_answers
-from lm_eval_cora.runs.run import Run
+from lm_eval_cora.runs.model_run import Run
 from lm_eval_cora.runs.samples import Samples
 from lm_eval_cora.variants.probes import Probe, Setting
 

@@ -14,8 +14,9 @@ from lm_eval_cora.metrics.estimate import Estimate, mean_of
 from lm_eval_cora.metrics.responses import Floats
 from lm_eval_cora.questions.messages import counted, first_few
 from lm_eval_cora.questions.question import shorten
+from lm_eval_cora.runs.comparable import apart
 from lm_eval_cora.runs.document_lines import ADDRESS, Documents, Hashes, number, read_lines
-from lm_eval_cora.runs.files import SamplesFile, apart, find_files, part_of, sent_with
+from lm_eval_cora.runs.files import SamplesFile, find_files, part_of, sent_with
 
 _ASKED = (
     *("output_type", "doc_to_text", "doc_to_target", "doc_to_choice", "description", "target_delimiter"),
@@ -96,7 +97,7 @@ def documents_differ(one: DocumentRun, other: DocumentRun) -> str:
     """Reason why two runs cannot be compared document by document; empty if they can.
 
     The task, its version, its number of exemplars, its prompts and scoring, and all documents must be the same. Chat
-    templates, system instructions and generation settings may differ; see `files.sent_apart`.
+    templates, system instructions and generation settings may differ; see `comparable.sent_apart`.
     """
     if (one.name, one.filter) != (other.name, other.filter):
         return f"the first is {_full_name(one)}, the second is {_full_name(other)}"

@@ -15,7 +15,6 @@ from lm_eval_cora.answers import Reader
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.data import OF_THE_DATA, Data
 from lm_eval_cora.questions.lines import LARGEST, is_deep, whole_number
-from lm_eval_cora.questions.question import shorten
 from lm_eval_cora.runs.signature import HOW_MUCH, WHERE_IT_ENDS, is_two_phase, signature_parts
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d+)?")
@@ -84,22 +83,6 @@ def sent_with(results: Mapping[str, Any], task: str) -> dict[str, Any]:
         "system_instruction": results.get("system_instruction") or results.get("system_instruction_sha"),
         "fewshot_as_multiturn": results.get("fewshot_as_multiturn"),
     }
-
-
-def sent_apart(one: Mapping[str, Any] | None, other: Mapping[str, Any] | None) -> list[str]:
-    """Differences in generation and prompt settings; such runs can still be compared."""
-    return [
-        apart(name, value, other[name])
-        for name, value in (one or {}).items()
-        # Two models usually have different chat templates.
-        if other and value != other[name] and not (name == "chat_template_sha" and value and other[name])
-    ]
-
-
-def apart(name: str, one: Any, other: Any) -> str:
-    """A difference between two runs as text."""
-    first, second = shorten(repr(one), 90), shorten(repr(other), 90)
-    return f"{name} is {first} in the first, {second} in the second" if first != second else f"{name} differs"
 
 
 _CHAT_APIS = (

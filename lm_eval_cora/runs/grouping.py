@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import get_args
 
@@ -16,9 +16,10 @@ from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.questions.messages import counted, first_few
 from lm_eval_cora.questions.options import Options
 from lm_eval_cora.runs.answers_file import is_answers_file, read_answers_file
+from lm_eval_cora.runs.documents import DocumentRun, read_documents
 from lm_eval_cora.runs.files import SamplesFile, find_files, grouped, not_mergeable, short_names
+from lm_eval_cora.runs.model_run import Run
 from lm_eval_cora.runs.parts import SamplesReaders
-from lm_eval_cora.runs.run import Run
 from lm_eval_cora.runs.samples import ANOTHER_TASK, Found, Samples, compared, probe_of
 from lm_eval_cora.runs.signature import Asked, family_of, is_two_phase, labels, merged_signature
 
@@ -251,3 +252,98 @@ def with_labels(runs: Sequence[Run]) -> list[Run]:
     """Label the runs so that different data of a task have different names."""
     asked = [Asked(run.name, family_of(run.name, run.probe.name), run.data) for run in runs]
     return [replace(run, label=label) for run, label in zip(runs, labels(asked), strict=True)]
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """The runs of one model in one of the paths.
+
+    Attributes:
+        name: Name of the model, different for each contestant.
+        path: The path.
+        runs: Its runs of tasks of lm-eval-cora, or its file of answers.
+        documents: Its runs of other tasks of the harness.
+    """
+
+    name: str
+    path: Path
+    runs: Sequence[Run]
+    documents: Sequence[DocumentRun]
+
+    @property
+    def tasks(self) -> list[str]:
+        """Names of the tasks of all runs, sorted."""
+        return sorted([*(run.task for run in self.runs), *(run.task for run in self.documents)])
+
+
+def read_contestants(
+    paths: Sequence[Path], reader: Reader | None = None, labels: Mapping[Path, str] | None = None
+) -> list[Contestant]:
+    """Read the models to compare."""
+    found = [contestant for path in paths for contestant in _of_path(path, reader, labels or {})]
+    if len(found) < 2:
+        only = f" of {found[0].name}" if found else ""
+        raise UserError(
+            f"expected two or more models, got one: {', '.join(map(str, paths))} has only runs{only}. "
+            "Name the folder of another model, too"
+        )
+    names = _distinct([(contestant.name, contestant.path) for contestant in found])
+    runs = iter(with_labels([run for contestant in found for run in contestant.runs]))
+    return [
+        replace(
+            contestant,
+            name=name,
+            runs=[replace(next(runs), model=name) for _ in contestant.runs],
+            documents=[replace(run, model=name) for run in contestant.documents],
+        )
+        for contestant, name in zip(found, names, strict=True)
+    ]
+
+
+def _of_path(path: Path, reader: Reader | None, labels: Mapping[Path, str]) -> list[Contestant]:
+    runs = runs_in(path, reader=reader)
+    documents = [] if is_answers_file(path) else read_documents(path)
+    if path in labels:
+        check_label(path, labels[path], [*(run.model for run in runs), *(run.model for run in documents)])
+        runs = [labelled(run, labels[path]) for run in runs]
+        documents = [replace(run, model=labels[path]) for run in documents]
+    models = dict.fromkeys([*(run.model for run in runs), *(run.model for run in documents)])
+    if not models:
+        raise UserError(
+            f"{path}: there are no samples (samples_<task>_<date>.jsonl). Run the harness with --output_path FOLDER "
+            "--log_samples, and pass that FOLDER. Or pass a file of answers itself"
+        )
+    names = short_names(models)
+    return [
+        Contestant(
+            names[model],
+            path,
+            [run for run in runs if run.model == model],
+            [run for run in documents if run.model == model],
+        )
+        for model in models
+    ]
+
+
+def _distinct(named: Sequence[tuple[str, Path]]) -> list[str]:
+    """Names that differ: with the path if two models have the same name, and a number if they have the same path, too.
+
+    Example:
+        >>> _distinct([("m", Path("a")), ("m", Path("b")), ("n", Path("c")), ("n", Path("c"))])
+        ['m (a)', 'm (b)', 'n (first)', 'n (second)']
+    """
+    counts = Counter(name for name, _ in named)
+    same = Counter(named)
+    seen: Counter[tuple[str, Path]] = Counter()
+    names = []
+    for name, path in named:
+        seen[name, path] += 1
+        if same[name, path] > 1:
+            place = seen[name, path]
+            names.append(f"{name} ({_ORDINALS[place - 1] if place <= len(_ORDINALS) else place})")
+        else:
+            names.append(f"{name} ({path})" if counts[name] > 1 else name)
+    return names
+
+
+_ORDINALS = ("first", "second", "third", "fourth", "fifth")

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.metrics.responses import ResponseTable
-from lm_eval_cora.questions.data import Data, is_in_task_name
+from lm_eval_cora.questions.data import OF_THE_DATA, Data, is_in_task_name
 
 
 def family_of(task: str, probe: str) -> str:
@@ -66,6 +66,21 @@ def signature_parts(signature: str) -> dict[str, str]:
     """Split a signature into its named parts; the version at the end has no name."""
     found = (part.partition(":") for part in signature.split("|"))
     return {name: value for name, separator, value in found if separator}
+
+
+_MAY_DIFFER = (*HOW_MUCH, *OF_THE_DATA, *WHERE_IT_ENDS, "math-verify", "reader")
+"""Parts of a signature that do not describe how a question was asked."""
+
+
+def how_asked(signature: str, *, known_data: bool) -> dict[str, str]:
+    """The parts of a signature that describe how the questions were asked. They are equal for comparable runs.
+
+    Example:
+        >>> how_asked("cora|task:cora_demo@3|seed:0|n:25x20|invalid:2.9%|v0.2.0", known_data=True)
+        {'task': 'cora_demo@3', 'seed': '0'}
+    """
+    may_differ = (*_MAY_DIFFER, "data_files") if known_data else _MAY_DIFFER
+    return {name: value for name, value in signature_parts(signature).items() if name not in may_differ}
 
 
 def is_two_phase(signature: str) -> bool:

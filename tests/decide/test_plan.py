@@ -11,7 +11,7 @@ import pytest
 from lm_eval_cora.decide.plan import Goal, as_json, as_table, plan_runs, plan_typical, remarks
 from lm_eval_cora.decide.sample_size import Contrast, questions_needed
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.runs.run import Run
+from lm_eval_cora.runs.model_run import Run
 from tests.support.by_hand import Answers, runs_by_hand
 from tests.support.messages import tells
 

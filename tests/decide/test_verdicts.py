@@ -17,7 +17,7 @@ from lm_eval_cora.metrics.estimate import share_of
 from lm_eval_cora.metrics.intervals import clopper_pearson
 from lm_eval_cora.metrics.paired import difference
 from lm_eval_cora.runs.grouping import read_runs
-from lm_eval_cora.runs.run import Run
+from lm_eval_cora.runs.model_run import Run
 from tests.support.answers_files import answers, write_answers
 from tests.support.by_hand import Answers, run_by_hand, runs_by_hand
 from tests.support.messages import tells

@@ -8,7 +8,7 @@ import pytest
 
 from lm_eval_cora.export.every_eval_ever import write_every_eval_ever
 from lm_eval_cora.runs.grouping import read_runs
-from lm_eval_cora.runs.run import Run
+from lm_eval_cora.runs.model_run import Run
 from tests.support.exported import Exported, KnowsOne, strict, write
 from tests.support.simulated import knows, run
 

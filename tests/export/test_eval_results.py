@@ -16,7 +16,7 @@ from lm_eval_cora.export.eval_results import Filing, eval_results, metric_of, ot
 from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.questions.data import Data
 from lm_eval_cora.runs.grouping import read_runs
-from lm_eval_cora.runs.run import Run
+from lm_eval_cora.runs.model_run import Run
 from tests.support.answers_files import answers
 from tests.support.exported import HOSTILE, asked_from
 from tests.support.messages import tells

@@ -16,7 +16,7 @@ from lm_eval_cora.export.every_eval_ever import write_every_eval_ever
 from lm_eval_cora.metrics.intervals import bootstrap
 from lm_eval_cora.questions.data import Data
 from lm_eval_cora.runs.grouping import read_runs
-from lm_eval_cora.runs.run import Run
+from lm_eval_cora.runs.model_run import Run
 from tests.support.exported import HOSTILE, Exported, cut, strict, write
 from tests.support.facts import RECORD, ROW, ROWS_PATH
 from tests.support.simulated import knows, run

@@ -12,7 +12,7 @@ from lm_eval_cora.errors import UserError
 from lm_eval_cora.export.model_index import model_index
 from lm_eval_cora.questions.data import Data
 from lm_eval_cora.runs.grouping import read_runs
-from lm_eval_cora.runs.run import Run
+from lm_eval_cora.runs.model_run import Run
 from tests.support.exported import cut, write
 from tests.support.simulated import knows, run
 

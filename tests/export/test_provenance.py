@@ -9,7 +9,7 @@ import pytest
 
 from lm_eval_cora.export.provenance import Dataset, dataset_of, evaluation_name
 from lm_eval_cora.questions.data import Data
-from lm_eval_cora.runs.run import Run
+from lm_eval_cora.runs.model_run import Run
 
 MMLU = {"name": "mmlu", "hub": "cais/mmlu", "config": "all", "split": "test"}
 ON_THE_HUB = Dataset("mmlu", hub=("cais/mmlu",), configs=("all",), split="test")

@@ -13,11 +13,12 @@ import pytest
 
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.paired import Compared
-from lm_eval_cora.report.compare import as_json, as_table, compared_metrics, matched, not_comparable, read_contestants
+from lm_eval_cora.report.compare import as_json, as_table, compared_metrics, matched
 from lm_eval_cora.report.comparison import compare_models
 from lm_eval_cora.report.text import table_as_text
-from lm_eval_cora.runs.grouping import read_runs
-from lm_eval_cora.runs.run import Run
+from lm_eval_cora.runs.comparable import not_comparable
+from lm_eval_cora.runs.grouping import read_contestants, read_runs
+from lm_eval_cora.runs.model_run import Run
 from tests.support.messages import tells
 from tests.support.simulated import knows, says
 from tests.support.written import (

@@ -17,7 +17,7 @@ from lm_eval_cora.metrics.several import leading
 from lm_eval_cora.report.content import Block, Dots, Examples, Number, Report, Section, Table
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.runs.grouping import read_runs
-from lm_eval_cora.runs.run import Run
+from lm_eval_cora.runs.model_run import Run
 from tests.support.answers_files import answers, write_answers
 from tests.support.written import DEMO, Written, copied, edit, the_run, varied, write
 

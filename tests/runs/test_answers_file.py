@@ -11,14 +11,15 @@ import pytest
 
 import lm_eval_cora as cora
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.report.compare import compared_metrics, matched, not_comparable, read_contestants
+from lm_eval_cora.report.compare import compared_metrics, matched
 from lm_eval_cora.report.comparison import compare_models
 from lm_eval_cora.report.examples import invalid_answers, least_consistent
 from lm_eval_cora.report.sections import BLOCKS
 from lm_eval_cora.report.text import as_csv, as_json
 from lm_eval_cora.runs.answers_file import is_answers_file
-from lm_eval_cora.runs.grouping import read_runs
-from lm_eval_cora.runs.run import Run
+from lm_eval_cora.runs.comparable import not_comparable
+from lm_eval_cora.runs.grouping import read_contestants, read_runs
+from lm_eval_cora.runs.model_run import Run
 from tests.support.answers_files import WRITERS, Row, answers, write_answers
 from tests.support.messages import tells
 from tests.support.written import Written, put, strict, the_run

@@ -11,7 +11,8 @@ import pytest
 
 from lm_eval_cora.cli import main
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.runs.files import find_files, grouped, sent_apart
+from lm_eval_cora.runs.comparable import sent_apart
+from lm_eval_cora.runs.files import find_files, grouped
 
 NAME = "samples_cora_demo_2026-01-01T00-00-00.000000.jsonl"
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from lm_eval_cora.export.every_eval_ever import write_every_eval_ever
-from lm_eval_cora.report.compare import not_comparable, told_apart
 from lm_eval_cora.report.content import Number, Table
 from lm_eval_cora.report.sections import make_report
+from lm_eval_cora.runs.comparable import not_comparable, told_apart
 from lm_eval_cora.runs.grouping import read_runs
 from tests.support.messages import tells
 from tests.support.written import Written, copied, lines_of, otherwise, put, the_run, varied, write

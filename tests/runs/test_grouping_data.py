@@ -14,7 +14,7 @@ from lm_eval_cora.questions.data import Data
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.report.text import as_csv, as_json, as_markdown
 from lm_eval_cora.runs.grouping import read_runs
-from lm_eval_cora.runs.run import Run
+from lm_eval_cora.runs.model_run import Run
 from tests.support.messages import tells
 from tests.support.written import Written, check_numbers, everything, otherwise, strict, the_run, varied, write
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 from lm_eval.loggers import EvaluationTracker
 
-from lm_eval_cora.runs.run import Run
+from lm_eval_cora.runs.model_run import Run
 from tests.support.simulated import knows
 
 HOSTILE = [

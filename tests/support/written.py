@@ -18,7 +18,7 @@ from lm_eval_cora.metrics.estimate import for_json
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.report.text import as_csv, as_json, as_markdown
 from lm_eval_cora.runs.grouping import read_runs
-from lm_eval_cora.runs.run import Run
+from lm_eval_cora.runs.model_run import Run
 from tests.support.names import benchmark_of, printed
 from tests.support.simulated import TASKS, knows, run, says
 

@@ -1,0 +1,116 @@
+"""Whether two runs can be compared question by question: they must have been asked the same."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from lm_eval_cora.questions.messages import first_few
+from lm_eval_cora.questions.question import shorten
+from lm_eval_cora.runs.answers_file import AnswersRun, not_the_same
+from lm_eval_cora.runs.files import sent_with
+from lm_eval_cora.runs.model_run import Run
+from lm_eval_cora.runs.signature import how_asked, signature_parts
+
+_FORMS = {"generate": "written", "loglikelihood": "scored"}
+
+
+def not_comparable(before: Run, after: Run) -> str:
+    """Reason why two runs of a task cannot be compared; empty if they can."""
+    if isinstance(before, AnswersRun) or isinstance(after, AnswersRun):
+        return not_the_same(before, after)
+    if before.data.differs_from(after.data):
+        return (
+            f"they ran on different questions: {before.data} in the first, {after.data} in the second. "
+            "Run both on the same file or data set"
+        )
+    if sampled := [which for which, run in (("first", before), ("second", after)) if run.is_two_phase]:
+        return (
+            f"--target followed only a sample of the questions in the {' and the '.join(sampled)}, so the answers "
+            "cannot be paired. Run both with --stop exact, and with the same option 'questions' if that costs too much"
+        )
+    if before.signature and after.signature:
+        same_data = bool(before.data.digest and after.data.digest)
+        one, other = (how_asked(run.signature, known_data=same_data) for run in (before, after))
+        if differing := [name for name in dict.fromkeys((*one, *other)) if one.get(name) != other.get(name)]:
+            told = [
+                f"{name} is {one.get(name, 'not given')} in the first, {other.get(name, 'not given')} in the second"
+                for name in differing
+            ]
+            return f"their settings differ: {'; '.join(told)}"
+    if before.reader and after.reader and before.reader != after.reader:
+        return (
+            f"the {before.reader} reader read the responses of the first, the {after.reader} reader those of the "
+            f"second. Use one reader for both: --reader {before.reader}, or --reader {after.reader}"
+        )
+    if before.form and after.form and before.form != after.form:
+        return f"the first has {_FORMS[before.form]} answers, the second has {_FORMS[after.form]} answers"
+    if only := only_in_one(before.table.question_ids, after.table.question_ids, "questions"):
+        ended = any({"budget", "target-stderr"} & signature_parts(run.signature).keys() for run in (before, after))
+        told_ended = " A budget or target ends each run at another question." if ended else ""
+        return f"{only}.{told_ended} Run both on the same questions (option 'questions' or 'categories')"
+    most = int(np.maximum(before.table.sizes, after.table.sizes).sum())
+    if unlike := _unlike(before, after, 0):
+        return (
+            f"{len(unlike):,} of {most:,} variants differ ({first_few(unlike)}). The runs have different seeds, "
+            "different options or different versions of the task"
+        )
+    if not (before.signature and after.signature) and (unlike := _unlike(before, after, 1)):
+        return (
+            f"{len(unlike):,} of {most:,} prompts differ ({first_few(unlike)}). Only the results files of both runs "
+            "can show whether the chat template or the exemplars differ. Put each results_<date>.json beside its "
+            "samples"
+        )
+    return ""
+
+
+def only_in_one(before: Sequence[Any], after: Sequence[Any], what: str) -> str:
+    """Say how many ids only one of two runs has; empty if both have the same."""
+    told = []
+    for which, ids, others in (("first", before, after), ("second", after, before)):
+        if only := sorted(set(ids) - set(others)):
+            told.append(f"{len(only):,} of {len(ids):,} {what} are only in the {which} ({first_few(only)})")
+    return "; ".join(told)
+
+
+def _unlike(before: Run, after: Run, part: Literal[0, 1]) -> list[str]:
+    """The variants whose digest (0) or whose prompt's digest (1) differs between the runs or is missing in one of them.
+
+    The runs have the same questions.
+    """
+    one, other = (run.samples.digests_of(run.rows)[part] for run in (before, after))
+    if np.array_equal(before.table.sizes, after.table.sizes) and np.array_equal(one, other):
+        return []
+    of_one, of_other = (dict(zip(_variants(run), own, strict=True)) for run, own in ((before, one), (after, other)))
+    unlike = sorted(key for key in of_one.keys() | of_other.keys() if of_one.get(key) != of_other.get(key))
+    return [f"{question} variant {ordinal}" for question, ordinal in unlike]
+
+
+def _variants(run: Run) -> list[tuple[str, int]]:
+    sizes = zip(run.table.question_ids, run.table.sizes.tolist(), strict=True)
+    return [(question, ordinal) for question, size in sizes for ordinal in range(size)]
+
+
+def told_apart(before: Run, after: Run) -> list[str]:
+    """Differences in generation and prompt settings; such runs can still be compared."""
+    if not before.results or not after.results:
+        return []
+    return sent_apart(sent_with(before.results, before.name), sent_with(after.results, after.name))
+
+
+def sent_apart(one: Mapping[str, Any] | None, other: Mapping[str, Any] | None) -> list[str]:
+    """Differences in generation and prompt settings; such runs can still be compared."""
+    return [
+        apart(name, value, other[name])
+        for name, value in (one or {}).items()
+        # Two models usually have different chat templates.
+        if other and value != other[name] and not (name == "chat_template_sha" and value and other[name])
+    ]
+
+
+def apart(name: str, one: Any, other: Any) -> str:
+    """A difference between two runs as text."""
+    first, second = shorten(repr(one), 90), shorten(repr(other), 90)
+    return f"{name} is {first} in the first, {second} in the second" if first != second else f"{name} differs"
