@@ -14,8 +14,7 @@ import yaml
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.export.provenance import begin_of, check_one_model, dataset_of
 from lm_eval_cora.metrics.facts import facts_of
-from lm_eval_cora.questions.messages import counted, did_you_mean
-from lm_eval_cora.report.comparison import check_metrics
+from lm_eval_cora.questions.messages import check_metric, counted, did_you_mean
 from lm_eval_cora.report.headline import lead_of
 from lm_eval_cora.runs.model_run import Run
 
@@ -130,7 +129,7 @@ def eval_results(run: Run, filing: Filing, *, metric: str = "", percent: bool = 
 def metric_of(run: Run, metric: str) -> str:
     """The metric to publish: the requested one, or the leading metric of the task."""
     if metric:
-        check_metrics([metric], [[run]])
+        check_metric(metric, run.estimates)
     name = metric or lead_of([run])
     if not name or isnan(run.estimates[name].value):
         raise UserError(f"{on_one_line(run.task)}: {name or 'the leading metric'} is undefined (nan)")

@@ -167,6 +167,11 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
+def printable(text: str) -> str:
+    """Put a text on one line, without control characters and characters that change the text's direction."""
+    return "".join(character if character.isprintable() else "\ufffd" for character in one_line(text))
+
+
 def shorten(text: object, width: int = 40) -> str:
     """Shorten a text for an error message.
 

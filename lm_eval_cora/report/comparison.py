@@ -13,7 +13,7 @@ from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, for_json
 from lm_eval_cora.metrics.paired import Compared
 from lm_eval_cora.metrics.several import Pair, pairwise
-from lm_eval_cora.questions.messages import counted, did_you_mean
+from lm_eval_cora.questions.messages import check_metric, counted, did_you_mean
 from lm_eval_cora.report.compare import (
     as_json,
     as_table,
@@ -105,7 +105,10 @@ def compare_models(
     if not groups and not others:
         tasks = [f"{c.name} has {', '.join(c.tasks)}" for c in contestants]
         raise UserError(f"there is no task in common: {'; '.join(tasks)}")
-    check_metrics(metrics, [*groups, *others])
+    all_groups: list[Sequence[_Compares]] = [*groups, *others]
+    known = [name for group in all_groups for run in group for name in run.estimates]
+    for metric in metrics:
+        check_metric(metric, known)
     found = Comparisons()
     for group in _with(order[0], groups, found, baseline):
         found.notes += [f"{run.model}, {run.task}: {note}" for run in group for note in run.warnings]
@@ -148,17 +151,6 @@ def _with(
             yield group
         else:
             found.notes.append(f"{group[0].task}: not compared, because the baseline {first.name} does not have it")
-
-
-def check_metrics(metrics: Sequence[str], groups: Sequence[Sequence[_Compares]]) -> None:
-    """Raise a UserError if a metric that the user names is in none of the runs."""
-    known = list(dict.fromkeys(name for group in groups for run in group for name in run.estimates))
-    for name in metrics:
-        if name not in known:
-            raise UserError(
-                f"--metric {name}: there is no such metric.{did_you_mean(name, known)} The metrics are "
-                f"{', '.join(known)}"
-            )
 
 
 def _comparable(

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 from lm_eval_cora.errors import UserError
+from lm_eval_cora.questions.question import printable
 from lm_eval_cora.report.content import Chart
-from lm_eval_cora.report.drawing.canvas import PAGE, SERIES, TIP, Medium, for_the_page, light_colours, printable
+from lm_eval_cora.report.drawing.canvas import PAGE, SERIES, TIP, Medium, for_the_page, light_colours
 from lm_eval_cora.report.drawing.charts import drawn
-from lm_eval_cora.report.writing import replace_file
+from lm_eval_cora.report.writing import RESERVED, replace_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -137,8 +138,6 @@ _OTHER_SCRIPTS = (
 )
 """TrueType fonts for characters that matplotlib's own font lacks. They are used if the machine has them."""
 
-_RESERVED = re.compile(r"con|prn|aux|nul|com\d|lpt\d", re.IGNORECASE)
-
 
 def write_figures(charts: Sequence[tuple[str, Chart]], folder: Path, width: float | None = None) -> list[Path]:
     """Write charts as files for a paper.
@@ -187,7 +186,7 @@ def file_names(names: Iterable[str]) -> list[str]:
 def free_name(name: str, taken: set[str]) -> str:
     """Turn a name into a file name as `file_names` does, different from those in `taken`, and add it to them."""
     safe = re.sub(r"[^A-Za-z0-9_]+", "-", name)[:80].strip("-") or "figure"
-    safe = f"{safe}-figure" if _RESERVED.fullmatch(safe) else safe
+    safe = f"{safe}-figure" if RESERVED.fullmatch(safe) else safe
     number, unique = 1, safe
     while unique.lower() in taken:  # some systems do not distinguish upper and lower case
         number += 1

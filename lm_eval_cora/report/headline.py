@@ -13,7 +13,7 @@ from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.metrics.paired import Difference
 from lm_eval_cora.metrics.several import differs, together
 from lm_eval_cora.questions.messages import counted
-from lm_eval_cora.questions.question import shorten
+from lm_eval_cora.questions.question import printable, shorten
 from lm_eval_cora.report.content import Cell, Dots, Headline, Number, Table
 from lm_eval_cora.report.kinds import changes_by_kind
 from lm_eval_cora.report.pictures import changes
@@ -281,5 +281,4 @@ def _percent(share: float) -> str:
 
 
 def _plain(text: str) -> str:
-    """A name in a sentence: shortened, without line breaks and without characters that change the text's direction."""
-    return "".join(character if character.isprintable() else "\ufffd" for character in shorten(text, 60))
+    return printable(shorten(text, 60))

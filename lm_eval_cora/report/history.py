@@ -16,7 +16,7 @@ from lm_eval_cora.metrics.entries import is_in_table
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, for_json
 from lm_eval_cora.metrics.paired import Difference
 from lm_eval_cora.metrics.several import together
-from lm_eval_cora.questions.messages import did_you_mean, first_few
+from lm_eval_cora.questions.messages import check_metric, first_few
 from lm_eval_cora.report.content import (
     Cell,
     History,
@@ -97,11 +97,7 @@ def read_history(
             runs = _runs([file for file in files if file.task == task], names, reader, readers, notes)
             histories += _histories(runs, metrics, notes, known)
     for name in metrics:
-        if name not in known:
-            raise UserError(
-                f"--metric {name}: there is no such metric.{did_you_mean(name, known)} The metrics are "
-                f"{', '.join(known)}"
-            )
+        check_metric(name, known)
     if not any(len(history.versions) > 1 for history in histories):
         found = [f"one of {history.task} ({history.versions[0].label})" for history in histories]
         others = sorted({file.task for file in files} - {history.task for history in histories})

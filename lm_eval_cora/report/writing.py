@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from errno import EACCES
@@ -10,6 +11,9 @@ from pathlib import Path
 from secrets import token_hex
 from stat import S_IMODE
 from typing import BinaryIO
+
+RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
+"""File names that Windows reserves."""
 
 
 def replace_file(path: Path, data: bytes) -> None:

@@ -14,6 +14,7 @@ from urllib.parse import quote
 
 import numpy as np
 
+from lm_eval_cora.questions.question import printable
 from lm_eval_cora.report.content import Number
 
 if TYPE_CHECKING:
@@ -24,14 +25,6 @@ if TYPE_CHECKING:
 def columns(text: str) -> int:
     """Return the width of a text in characters of the usual width."""
     return sum(2 if east_asian_width(character) in "WF" else 1 for character in text)
-
-
-def printable(text: str) -> str:
-    r"""Replace unprintable characters, and put the text on one line.
-
-    XML does not allow control characters, and a text-direction character would affect the whole chart.
-    """
-    return "".join(character if character.isprintable() else "\ufffd" for character in " ".join(text.split()))
 
 
 def wrapped(text: str, width: int, lines: int | None = None) -> str:
