@@ -32,8 +32,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # the checkout, not an insta
 
 from lm_eval_cora.answers import Answer
 from lm_eval_cora.answers.choice import find_letter
-from lm_eval_cora.answers.explain import read_answer
 from lm_eval_cora.answers.letter import read_letter
+from lm_eval_cora.answers.records import read_answer
 from lm_eval_cora.questions.question import LETTERS
 
 LEFT_OUT = ("I do not know", "Refused")

@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from lm_eval_cora import metrics as metrics
     from lm_eval_cora.answers import Answer as Answer
-    from lm_eval_cora.answers.explain import read_answer as read_answer
+    from lm_eval_cora.answers.records import read_answer as read_answer
     from lm_eval_cora.discovery.location import tasks_folder as tasks_folder
     from lm_eval_cora.harness.asking import stop_early as stop_early
     from lm_eval_cora.metrics.estimate import Estimate as Estimate
@@ -57,7 +57,7 @@ _MODULES = {
     "write_records": "outputs",
     "expand": "sources",
     "read": "sources",
-    "read_answer": "answers.explain",
+    "read_answer": "answers.records",
     "metrics": "metrics",
     "stop_early": "harness.asking",
     "tasks_folder": "discovery.location",

@@ -16,7 +16,7 @@ from typing import Any, get_args
 from weakref import finalize
 
 from lm_eval_cora.answers import Reader
-from lm_eval_cora.answers.reading import read_response, skipped
+from lm_eval_cora.answers.records import read_response, skipped
 from lm_eval_cora.discovery.task_files import applicable_metrics, benchmark
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.entries import compute, is_in_table

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from lm_eval_cora.answers import Answer, Reason
 from lm_eval_cora.answers.choice import find_letter
 from lm_eval_cora.answers.format import AnswerFormat, Doc
-from lm_eval_cora.answers.head import after_reasoning, is_reasoning, last_match, why_nothing
+from lm_eval_cora.answers.plain import after_reasoning, is_reasoning, last_match, why_nothing
 from lm_eval_cora.questions.question import LETTERS
 
 _ANNOUNCEMENT = re.compile(r"best\s+answer\s+is", re.IGNORECASE)

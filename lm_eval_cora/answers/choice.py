@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from lm_eval_cora.answers import Answer, Reason, objects, rules
-from lm_eval_cora.answers.head import (
+from lm_eval_cora.answers.places import AT_THE_END, Place, Text
+from lm_eval_cora.answers.plain import (
     before_next_question,
     is_reasoning,
+    plain,
     start_of_answer,
     why_nothing,
     without_later_reasoning,
 )
-from lm_eval_cora.answers.places import AT_THE_END, Place, Text
-from lm_eval_cora.answers.plain import plain
 from lm_eval_cora.answers.rules import AFFIRMED, MENTIONED, ODD_ONE, STATED
 from lm_eval_cora.questions.question import LETTERS
 

@@ -9,7 +9,7 @@ from string import ascii_letters
 from lm_eval_cora.answers import Answer, Reason
 from lm_eval_cora.answers.choice import find_letter
 from lm_eval_cora.answers.format import AnswerFormat, Doc
-from lm_eval_cora.answers.head import head_of, why_nothing
+from lm_eval_cora.answers.plain import head_of, why_nothing
 from lm_eval_cora.questions.question import LETTERS
 
 _HEAD = 256

@@ -11,8 +11,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from lm_eval_cora.answers import Found, Reason, rules
-from lm_eval_cora.answers.head import last_match
-from lm_eval_cora.answers.plain import Plain, lowered, plain
+from lm_eval_cora.answers.plain import Plain, last_match, lowered, plain
 from lm_eval_cora.answers.rules import AFFIRMED, CUES, MENTIONED, STATED, Cue, Sign, leaves_open
 from lm_eval_cora.questions.question import LETTERS
 

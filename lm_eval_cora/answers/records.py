@@ -1,12 +1,19 @@
-"""A variant and the answer to it -> Record."""
+"""Responses: what is known about one, how it is read, and the Record of a variant and the answer to it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, get_args
 
 from lm_eval_cora.answers import Answer
-from lm_eval_cora.answers.formats import FORMATS, Doc
+from lm_eval_cora.answers.format import as_bytes
+from lm_eval_cora.answers.formats import FORMATS, Doc, format_of
+from lm_eval_cora.errors import UserError
+from lm_eval_cora.questions.messages import did_you_mean
+from lm_eval_cora.questions.question import LETTERS, Reader
+from lm_eval_cora.variants.order import POSITIONS
 from lm_eval_cora.variants.variant import Variant
 
 
@@ -68,3 +75,220 @@ class Record(Variant, Answer):
     def invalid(self) -> bool:
         """Whether the response has no valid answer."""
         return not self.skipped and self.picked is None and self.selected is None and self.written is None
+
+
+_EXCERPT = 80
+"""Number of characters of an invalid response that its Record keeps."""
+
+
+class Response(str):
+    """A response with what is known about it besides its text.
+
+    Attributes:
+        cut_off: Whether the token limit ended it; None if unknown.
+        opened: Whether it begins inside reasoning, because the prompt ended in an opening mark.
+        came: What came instead of text, such as "a refusal"; empty if text came.
+    """
+
+    __slots__ = ("came", "cut_off", "opened")
+    came: str
+    cut_off: bool | None
+    opened: bool
+
+    def __new__(cls, text: str, *, cut_off: bool | None = None, opened: bool = False, came: str = "") -> Response:
+        """Attach to a text what is known about it."""
+        response = super().__new__(cls, text)
+        response.cut_off, response.opened, response.came = cut_off, opened, came
+        return response
+
+    @classmethod
+    def of(cls, response: str) -> Response:
+        """Return a response; nothing is known about one that is only a text."""
+        return response if isinstance(response, Response) else cls(response)
+
+    def saying(self, text: str) -> Response:
+        """Attach to another text what is known about this one."""
+        return Response(text, cut_off=self.cut_off, opened=self.opened, came=self.came)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpickled, (str(self), self.cut_off, self.opened, self.came)
+
+
+def _unpickled(text: str, cut_off: bool | None, opened: bool, came: str) -> Response:
+    return Response(text, cut_off=cut_off, opened=opened, came=came)
+
+
+class Skipped(str):
+    """Replaces the response to a variant that early stopping or a budget skipped.
+
+    It is a type of its own, because a model may write the same text.
+    """
+
+    __slots__ = ()
+
+
+OPENING_MARK = "<think>"
+"""Put before a response that begins inside reasoning."""
+
+SKIPPED = Skipped("[lm-eval-cora: skipped]")
+
+
+def read_response(
+    doc: Doc,
+    results: Sequence[Any],
+    same: Callable[[str, str], bool | None] | None = None,
+    *,
+    reader: Reader = "flexible",
+) -> Record:
+    """Read the response of a model, without ever raising an error: this runs after the inference."""
+    response = Response.of(response_of(results))
+    strict = answer_in(doc, response, "strict")
+    answer = strict if reader == "strict" else answer_in(doc, response, reader)
+    return Record.of(
+        doc,
+        answer,
+        matches=None if answer.written is None or same is None else same(answer.written, doc["answer"]),
+        followed=strict.reason is None,
+        cut_off=response.cut_off,
+        opened=response.opened,
+        came=response.came if answer.reason else "",
+        excerpt=response[:_EXCERPT] if answer.reason else "",
+    )
+
+
+def answer_in(doc: Doc, response: str, reader: Reader) -> Answer:
+    """Read a response with one reader, with what is known about the response besides its text."""
+    known = Response.of(response)
+    text = f"{OPENING_MARK}{known}" if known.opened else str(known)
+    return format_of(doc).read(text, doc, reader, cut_off=bool(known.cut_off))
+
+
+def is_settled(doc: Doc, response: str, reader: Reader) -> bool:
+    r"""Whether only an explicit correction later in the response could change its answer.
+
+    Example:
+        >>> doc = {"ask": "letter", "printed": [1, 0], "choices": ["Ice", "Water"]}
+        >>> is_settled(doc, "B\n\nWater boils.", "flexible"), is_settled(doc, "Let me think", "flexible")
+        (True, False)
+    """
+    return answer_in(doc, response, reader).settled
+
+
+def read_likelihoods(doc: Doc, results: Sequence[Any]) -> Record:
+    """Pick the most likely of the scored answers."""
+    found = [_first(result) for result in results]
+    keeps = doc["kind"] in POSITIONS and len(found) == len(doc["printed"])
+    return Record.of(doc, format_of(doc).pick(found, doc), likelihoods=as_bytes(found) if keeps else b"")
+
+
+def skipped(doc: Doc) -> Record:
+    """Make the Record of a skipped variant."""
+    return Record.of(doc, Answer(), skipped=True)
+
+
+def written_answer(doc: Doc, results: Sequence[Any], reader: Reader) -> str | None:
+    """Return the written answer in the first response; None if there is none."""
+    return answer_in(doc, response_of(results), reader).written
+
+
+def response_of(results: Sequence[Any]) -> str:
+    """Return the first response; an empty string if it is not text."""
+    response = results[0] if results else ""
+    if isinstance(response, list | tuple):  # a filter such as take_first_k returns a list
+        response = response[0] if response else ""
+    return response if isinstance(response, str) else ""
+
+
+def _first(result: Any) -> Any:
+    """Return the log-likelihood of a back end's result; None if there is none."""
+    try:
+        return result[0]
+    except Exception:  # nothing may raise after the inference
+        return None
+
+
+_SHOWN = 300
+"""Number of characters around the deciding ones that are shown."""
+
+
+def read_answer(
+    response: str,
+    options: Sequence[str],
+    *,
+    format: str = "letter",
+    reader: Reader = "flexible",
+    cut_off: bool = False,
+) -> Answer:
+    """Read one response, and say why it was read as it was.
+
+    Args:
+        response: The response of a model, of any length.
+        options: The texts of the options as printed, in order; the proposed one for `yes_no`, none for `boxed`.
+        format: What the prompt asks for: `letter`, `best_answer`, `yes_no`, `select_all` or `boxed`.
+        reader: `flexible`, or `strict` for the rules of the papers.
+        cut_off: Whether the token limit ended the response. It then counts only if its answer was stated in full
+            before, in the format that was asked for.
+
+    Returns:
+        The answer. `position` is an index into `options`, or None; `selected` and `written` are the answers of the
+        other formats. `reason` is why there is no answer, `rule` is the rule that decided, `span` are the start and end
+        of the characters that decided, and `found` are the places that do not count. Empty if the reader has no rules
+        to tell apart.
+
+    Raises:
+        UserError: If an argument is invalid.
+
+    Example:
+        >>> answer = read_answer("I looked at it. So the answer is B.", ["Steam", "Ice", "Fog"])
+        >>> answer.position, answer.rule, answer.span
+        (1, 'a conclusion', (33, 34))
+        >>> str(read_answer("I do not know.", ["Steam", "Ice", "Fog"]).reason)
+        'no letter'
+    """
+    if format not in FORMATS:
+        names = ", ".join(map(repr, FORMATS))
+        raise UserError(f"read_answer: format: expected {names}, got {format!r}.{did_you_mean(format, FORMATS)}")
+    if reader not in get_args(Reader):
+        raise UserError(f"read_answer: reader: expected 'flexible' or 'strict', got {reader!r}")
+    if not isinstance(response, str):
+        raise UserError(f"read_answer: response: expected text, got {type(response).__name__}")
+    if isinstance(options, str) or not all(isinstance(option, str) for option in options):
+        raise UserError(f"read_answer: options: expected a list of texts, got {options!r}")
+    least, most = FORMATS[format].shows
+    if not least <= len(options) <= most:
+        raise UserError(f"read_answer: options: expected {least} to {most} for {format}, got {len(options)}")
+    doc = {"ask": format, "printed": list(range(len(options))), "choices": list(options)}
+    return FORMATS[format].read(response, doc, reader, cut_off=cut_off)
+
+
+def said(answer: Answer, format: str, options: Sequence[str]) -> str:
+    """Return an answer as a person would write it; empty if there is none.
+
+    Example:
+        >>> said(read_answer("B", ["Steam", "Ice"]), "letter", ["Steam", "Ice"])
+        'B. Ice'
+    """
+    if answer.position is not None:
+        return f"{LETTERS[answer.position]}. {options[answer.position]}"
+    record: Any = SimpleNamespace(**vars(answer), printed=range(len(options)))
+    return FORMATS[format].said(record, letters=True) or ""
+
+
+def around(response: str, span: tuple[int, int] | None, size: int = _SHOWN) -> tuple[str, str, str]:
+    """Return the text before, in and after the deciding characters; each is cut to a number of characters."""
+    start, end = span or (0, 0)
+    before, after = response[max(0, start - size) : start], response[end : end + size]
+    return (
+        f"…{before}" if start > size else before,
+        response[start : min(end, start + size)],
+        f"{after}…" if end + size < len(response) else after,
+    )
+
+
+def places(response: str, answer: Answer, most: int = 8) -> list[str]:
+    """Describe the places of an invalid answer that were found, and why they do not count."""
+    return [
+        f"{LETTERS[found.position] if 0 <= found.position < len(LETTERS) else 'none'}, "
+        f'"{response[slice(*found.span)][:60]}" ({found.rule}): {found.void or "another option has the same weight"}'
+        for found in answer.found[:most]
+    ]

@@ -8,9 +8,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lm_eval_cora.answers import Answer, Reason
 from lm_eval_cora.answers.format import AnswerFormat, Doc
-from lm_eval_cora.answers.head import LABEL, after_reasoning, head_of, is_reasoning, why_nothing
 from lm_eval_cora.answers.places import text_of_option
-from lm_eval_cora.answers.plain import both_ends, lowered, plain
+from lm_eval_cora.answers.plain import (
+    LABEL,
+    after_reasoning,
+    both_ends,
+    head_of,
+    is_reasoning,
+    lowered,
+    plain,
+    why_nothing,
+)
 from lm_eval_cora.questions.question import LETTERS
 
 if TYPE_CHECKING:

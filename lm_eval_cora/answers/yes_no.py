@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from lm_eval_cora.answers import Answer, Reason
 from lm_eval_cora.answers.choice import last_counts
-from lm_eval_cora.answers.format import AnswerFormat, Doc
-from lm_eval_cora.answers.head import LABEL, after_reasoning, head_of, is_reasoning, why_nothing
-from lm_eval_cora.answers.likelihood import yes_or_no
+from lm_eval_cora.answers.format import AnswerFormat, Doc, number_of
 from lm_eval_cora.answers.places import text_of_option
-from lm_eval_cora.answers.plain import lowered, plain
+from lm_eval_cora.answers.plain import LABEL, after_reasoning, head_of, is_reasoning, lowered, plain, why_nothing
 from lm_eval_cora.answers.rules import leaves_open
 from lm_eval_cora.questions.question import OpenQuestion, Question
 
@@ -143,6 +142,15 @@ def _says_yes(claim: re.Match[str]) -> bool:
     groups = claim.groupdict()
     affirms = (groups["word"] or groups.get("adjective")) in _AFFIRMATIVE
     return affirms is not bool(groups["not"])
+
+
+def yes_or_no(loglikelihoods: Sequence[Any], printed: Sequence[int]) -> Answer:
+    """Compare the log-likelihoods of "yes" and "no"."""
+    values = [number_of(value) for value in loglikelihoods]
+    if len(values) != 2 or any(map(isnan, values)):
+        return Answer(reason=Reason.NO_LIKELIHOOD)
+    yes, no = values
+    return Answer(selected=tuple(printed) if yes >= no else (), tied=yes == no, yes=yes, no=no)
 
 
 class YesNo(AnswerFormat):

@@ -7,8 +7,8 @@ import sys
 from typing import Any, get_args
 
 from lm_eval_cora.answers import Reader
-from lm_eval_cora.answers.explain import around, places, read_answer, said
 from lm_eval_cora.answers.formats import FORMATS
+from lm_eval_cora.answers.records import around, places, read_answer, said
 from lm_eval_cora.cli.arguments import add_command
 
 

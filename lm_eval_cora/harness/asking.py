@@ -9,7 +9,7 @@ from typing import Any
 
 from lm_eval.api.instance import Instance
 
-from lm_eval_cora.answers.reading import SKIPPED
+from lm_eval_cora.answers.records import SKIPPED
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.forwarding import ForwardingLM, ask, behind
 from lm_eval_cora.harness.kept import key_of

@@ -8,8 +8,8 @@ from typing import Any
 
 from lm_eval.api.instance import Instance
 
-from lm_eval_cora.answers.head import opens_reasoning
-from lm_eval_cora.answers.reading import Response, Skipped
+from lm_eval_cora.answers.plain import opens_reasoning
+from lm_eval_cora.answers.records import Response, Skipped
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.forwarding import ask, behind
 from lm_eval_cora.harness.log import logger

@@ -7,7 +7,7 @@ from heapq import heapreplace
 from math import ceil, inf
 from typing import Any
 
-from lm_eval_cora.answers.reading import SKIPPED, Response, Skipped
+from lm_eval_cora.answers.records import SKIPPED, Response, Skipped
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.question import is_encodable
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from lm_eval.api.instance import Instance
 
-from lm_eval_cora.answers.reading import Response
+from lm_eval_cora.answers.records import Response
 from lm_eval_cora.harness.back_ends import is_served
 from lm_eval_cora.harness.compat import describe_responses, heard, hidden_bars
 from lm_eval_cora.harness.failures import (

@@ -14,8 +14,7 @@ from tqdm import tqdm
 
 from lm_eval_cora import metrics
 from lm_eval_cora.answers.formats import format_of
-from lm_eval_cora.answers.reading import skipped
-from lm_eval_cora.answers.records import Record
+from lm_eval_cora.answers.records import Record, skipped
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness import docs
 from lm_eval_cora.harness.asking import AskingLM

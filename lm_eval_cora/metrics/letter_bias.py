@@ -54,7 +54,7 @@ def acc_permuted(table: ResponseTable) -> Estimate:
         wrong. nan without questions, for other orders, and for written answers. The standard error is sd / sqrt(N).
 
     Example:
-        >>> from lm_eval_cora.answers.likelihood import as_bytes
+        >>> from lm_eval_cora.answers.format import as_bytes
         >>> from lm_eval_cora.answers.records import Record
         >>> orders = [("answer_at_A", (0, 1), [0.9, 0.1]), ("answer_at_B", (1, 0), [0.6, 0.4])]
         >>> records = [
@@ -104,7 +104,7 @@ def acc_pride(table: ResponseTable) -> Estimate:
         wrong. nan if no number of options has ten questions, for other orders, and for written answers.
 
     Example:
-        >>> from lm_eval_cora.answers.likelihood import as_bytes
+        >>> from lm_eval_cora.answers.format import as_bytes
         >>> from lm_eval_cora.answers.records import Record
         >>> orders = [("answer_at_A", (0, 1), [0.6, 0.4]), ("answer_at_B", (1, 0), [0.9, 0.1])]
         >>> records = [
@@ -151,7 +151,7 @@ def letter_prior(table: ResponseTable) -> dict[str, dict[str, Estimate]]:
         letter are left out. Empty without questions, for other orders, and for written answers.
 
     Example:
-        >>> from lm_eval_cora.answers.likelihood import as_bytes
+        >>> from lm_eval_cora.answers.format import as_bytes
         >>> from lm_eval_cora.answers.records import Record
         >>> orders = [("answer_at_A", (0, 1), [0.9, 0.1]), ("answer_at_B", (1, 0), [0.64, 0.36])]
         >>> records = [

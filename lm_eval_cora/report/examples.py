@@ -10,10 +10,8 @@ from typing import Any
 import numpy as np
 
 from lm_eval_cora.answers import Reader
-from lm_eval_cora.answers.explain import around, places
 from lm_eval_cora.answers.formats import FORMATS, format_of
-from lm_eval_cora.answers.reading import OPENING_MARK, answer_in
-from lm_eval_cora.answers.records import Record
+from lm_eval_cora.answers.records import OPENING_MARK, Record, answer_in, around, places
 from lm_eval_cora.metrics.consistency import agreement
 from lm_eval_cora.metrics.responses import Ints
 from lm_eval_cora.questions.question import LETTERS, shorten

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.answers.equivalence import EquivalenceChecker
 from lm_eval_cora.answers.formats import format_of
-from lm_eval_cora.answers.reading import SKIPPED, Response, read_likelihoods, read_response, response_of, skipped
+from lm_eval_cora.answers.records import SKIPPED, Response, read_likelihoods, read_response, response_of, skipped
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.packed import PackedRecords
 from lm_eval_cora.metrics.responses import IDENTITIES, Ints

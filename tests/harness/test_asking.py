@@ -15,7 +15,7 @@ from lm_eval import simple_evaluate
 from lm_eval.api.model import CachingLM
 from lm_eval.tasks import TaskManager
 
-from lm_eval_cora.answers.reading import SKIPPED, Skipped
+from lm_eval_cora.answers.records import SKIPPED, Skipped
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.asking import AskingLM, stop_early
 from lm_eval_cora.metrics.stopping import place_of

@@ -14,7 +14,7 @@ from lm_eval.api.registry import register_filter
 from lm_eval.evaluator import evaluate
 from lm_eval.tasks import TaskManager
 
-from lm_eval_cora.answers.reading import SKIPPED
+from lm_eval_cora.answers.records import SKIPPED
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.asking import stop_early
 from lm_eval_cora.runs.grouping import read_runs

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lm_eval_cora.answers.reading import SKIPPED, Response
+from lm_eval_cora.answers.records import SKIPPED, Response
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.asking import stop_early
 from lm_eval_cora.harness.limits import known

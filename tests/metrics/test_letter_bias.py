@@ -9,8 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from lm_eval_cora.answers.reading import read_likelihoods
-from lm_eval_cora.answers.records import Record
+from lm_eval_cora.answers.records import Record, read_likelihoods
 from lm_eval_cora.metrics import (
     Estimate,
     acc_permuted,

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from lm_eval_cora.answers.reading import read_likelihoods
-from lm_eval_cora.answers.records import Record
+from lm_eval_cora.answers.records import Record, read_likelihoods
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.questions.question import LETTERS, Question
 from lm_eval_cora.variants.order import answer_at, order

@@ -11,7 +11,7 @@ from typing import Literal
 
 from hypothesis import strategies as st
 
-from lm_eval_cora.answers.likelihood import as_bytes
+from lm_eval_cora.answers.format import as_bytes
 from lm_eval_cora.answers.records import Record
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.questions.question import OpenQuestion, Question

@@ -16,7 +16,7 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
-from lm_eval_cora.answers.reading import SKIPPED
+from lm_eval_cora.answers.records import SKIPPED
 from lm_eval_cora.harness import stop_early
 from lm_eval_cora.metrics import Estimate
 from tests.support.names import METRICS, SCORED, SELECTIONS, printed

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from lm_eval_cora.answers.formats import FORMATS
-from lm_eval_cora.answers.reading import read_response
+from lm_eval_cora.answers.records import read_response
 from tests.support.responses import made_up
 
 RESPONSES = int(os.environ.get("CORA_FUZZ", "200000"))

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lm_eval_cora.answers import Reason
-from lm_eval_cora.answers.likelihood import most_likely, yes_or_no
+from lm_eval_cora.answers.format import most_likely
+from lm_eval_cora.answers.yes_no import yes_or_no
 
 
 def test_the_most_likely_letter() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import lm_eval_cora as cora
-from lm_eval_cora.answers.explain import around
+from lm_eval_cora.answers.records import around
 from lm_eval_cora.cli import main
 from lm_eval_cora.errors import UserError
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from lm_eval_cora.answers.head import after_reasoning, is_reasoning, without_later_reasoning
+from lm_eval_cora.answers.plain import after_reasoning, is_reasoning, without_later_reasoning
 
 ENDS = [
     "</think>",
