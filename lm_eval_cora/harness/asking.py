@@ -14,7 +14,6 @@ from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.forwarding import ForwardingLM, ask, behind
 from lm_eval_cora.harness.kept import key_of
 from lm_eval_cora.harness.limits import check_limits, generate, generate_in_steps
-from lm_eval_cora.harness.log import logger
 from lm_eval_cora.harness.notices import describe_bias, describe_shares
 from lm_eval_cora.harness.progress import Progress, counting
 from lm_eval_cora.harness.questions import (
@@ -43,6 +42,7 @@ from lm_eval_cora.harness.rounds import (
     within_budget,
 )
 from lm_eval_cora.harness.whole import parse_target, until_whole
+from lm_eval_cora.log import logger
 from lm_eval_cora.metrics.stopping import EXACT
 
 

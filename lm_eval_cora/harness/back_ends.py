@@ -17,7 +17,7 @@ from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.compat import payload_of_a_turn
 from lm_eval_cora.harness.failures import MALFORMED, ServerError, kind_of
 from lm_eval_cora.harness.forwarding import ask, behind
-from lm_eval_cora.harness.log import logger
+from lm_eval_cora.log import logger
 from lm_eval_cora.questions.messages import described
 from lm_eval_cora.questions.question import shorten
 

@@ -18,8 +18,8 @@ from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.asking import AskingLM
 from lm_eval_cora.harness.compat import argument_of_the_run
 from lm_eval_cora.harness.forwarding import behind
-from lm_eval_cora.harness.log import logger
 from lm_eval_cora.harness.scored import CHECKER
+from lm_eval_cora.log import logger
 from lm_eval_cora.metrics import cora
 from lm_eval_cora.metrics.entries import Entry
 from lm_eval_cora.questions.options import Options

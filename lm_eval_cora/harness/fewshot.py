@@ -9,7 +9,7 @@ from lm_eval_cora.answers.formats import format_of
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.docs import Doc
 from lm_eval_cora.harness.loading import load_exemplars
-from lm_eval_cora.harness.log import logger
+from lm_eval_cora.log import logger
 from lm_eval_cora.questions.benchmark import Benchmark
 from lm_eval_cora.questions.exemplars import ExemplarPool
 from lm_eval_cora.questions.options import Options

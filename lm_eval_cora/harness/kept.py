@@ -24,8 +24,8 @@ from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.back_ends import is_served, is_vllm, listed_model, replicas_of_vllm
 from lm_eval_cora.harness.forwarding import ask
 from lm_eval_cora.harness.limits import is_sampled
-from lm_eval_cora.harness.log import logger
 from lm_eval_cora.harness.served import NoAnswer
+from lm_eval_cora.log import logger
 
 _TRANSPORT = {"num_concurrent", "max_retries", "timeout", "verify_certificate", "ca_cert_path", "auth_token", "header"}
 """Model arguments about the transport of requests, which do not change answers."""

@@ -12,8 +12,8 @@ from lm_eval_cora.answers.plain import opens_reasoning
 from lm_eval_cora.answers.records import Response, Skipped
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.forwarding import ask, behind
-from lm_eval_cora.harness.log import logger
 from lm_eval_cora.harness.questions import task_of
+from lm_eval_cora.log import logger
 
 _LEAST_ROOM, _SHARE_OF_ROOM = 4, 8
 """A response counts as complete if at least 4 tokens and an eighth of the limit are unused. The margin is for special

@@ -10,8 +10,8 @@ from typing import Any
 import datasets
 from datasets.table import InMemoryTable
 
-from lm_eval_cora.harness.log import logger
 from lm_eval_cora.harness.results_file import questions_digest
+from lm_eval_cora.log import logger
 from lm_eval_cora.questions.benchmark import Benchmark, count_left_out
 from lm_eval_cora.questions.exemplars import ExemplarPool
 from lm_eval_cora.questions.loading import QuestionSource, load_questions

@@ -12,7 +12,7 @@ from tqdm import tqdm
 
 from lm_eval_cora.harness.forwarding import behind
 from lm_eval_cora.harness.kept import AnswerCache
-from lm_eval_cora.harness.log import logger
+from lm_eval_cora.log import logger
 
 _WARM_UP = 20.0
 """Seconds before the rate of answers is reported. A server or a GPU is slower at first."""

@@ -40,8 +40,8 @@ from lm_eval_cora.harness.compat import (
 )
 from lm_eval_cora.harness.dry_run import check_tasks, silence
 from lm_eval_cora.harness.kept import AnswerCache, cache_file, check_cache, check_output, default_cache, weights_of
-from lm_eval_cora.harness.log import logger
 from lm_eval_cora.harness.served import patient
+from lm_eval_cora.log import logger
 from lm_eval_cora.questions.question import shorten
 
 

@@ -41,7 +41,6 @@ from lm_eval_cora.harness.compat import (
 from lm_eval_cora.harness.docs import Doc
 from lm_eval_cora.harness.forwarding import behind
 from lm_eval_cora.harness.limits import known
-from lm_eval_cora.harness.log import logger
 from lm_eval_cora.harness.notices import (
     Conditions,
     advise_on_invalid,
@@ -54,6 +53,7 @@ from lm_eval_cora.harness.notices import (
 from lm_eval_cora.harness.questions import Requests
 from lm_eval_cora.harness.requests import encodable
 from lm_eval_cora.harness.rounds import Planned
+from lm_eval_cora.log import logger
 from lm_eval_cora.metrics.entries import compute
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.metrics.responses import ResponseTable

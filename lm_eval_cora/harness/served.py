@@ -27,7 +27,7 @@ from lm_eval_cora.harness.failures import (
     kind_of,
     status_of,
 )
-from lm_eval_cora.harness.log import logger
+from lm_eval_cora.log import logger
 
 DELAYS = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0)
 """Seconds before each retry, a minute in total. If `max_retries` is larger, the last delay is repeated."""

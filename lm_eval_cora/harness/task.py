@@ -41,7 +41,6 @@ from lm_eval_cora.harness.docs import Doc, Docs
 from lm_eval_cora.harness.fewshot import ExemplarSampler, load_sampler
 from lm_eval_cora.harness.forwarding import behind
 from lm_eval_cora.harness.loading import SPLIT, load_benchmark, to_question
-from lm_eval_cora.harness.log import logger
 from lm_eval_cora.harness.notices import describe_cost, describe_stopping
 from lm_eval_cora.harness.requests import chosen_docs, deal, with_room_for
 from lm_eval_cora.harness.results_file import data_of, digest_of, name_callables, questions_digest, signature_of
@@ -55,6 +54,7 @@ from lm_eval_cora.harness.task_config import (
     probe_of,
     templates_of,
 )
+from lm_eval_cora.log import logger
 from lm_eval_cora.metrics import Estimate
 from lm_eval_cora.metrics.entries import (
     DROPPED_TEMPLATE,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 from collections import Counter
 from collections.abc import Iterable
 from itertools import chain, product
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lm_eval_cora.errors import UserError
+from lm_eval_cora.log import logger
 from lm_eval_cora.questions.benchmark import Benchmark, LeftOut, LocatedRow, collect_questions, count_left_out
 from lm_eval_cora.questions.declarations import tail
 from lm_eval_cora.questions.messages import described
@@ -18,8 +18,6 @@ from lm_eval_cora.questions.options import Options
 from lm_eval_cora.questions.question import OpenQuestion, Question, refers_to_options, shorten
 from lm_eval_cora.questions.randomness import draw
 from lm_eval_cora.questions.rows import read_rows, source_name
-
-_logger = logging.getLogger("lm_eval.cora")  # the logger of lm_eval_cora.harness.log, without importing the harness
 
 
 class LoadedQuestions(NamedTuple):
@@ -46,10 +44,10 @@ def load_questions(benchmark: Benchmark, options: Options) -> LoadedQuestions:
     source = QuestionSource(benchmark, options, benchmark.source.split)
     questions, left_out, notes = source.load()
     for note in notes:
-        _logger.warning("%s: %s", benchmark.name, note)
+        logger.warning("%s: %s", benchmark.name, note)
     total = len(questions) + len(left_out)
     if benchmark.published_rows not in (None, total) and not source.files:
-        _logger.warning(
+        logger.warning(
             "%s: got %d rows from %s, the published split has %d",
             benchmark.name,
             total,
@@ -57,11 +55,11 @@ def load_questions(benchmark: Benchmark, options: Options) -> LoadedQuestions:
             benchmark.published_rows,
         )
     if left_out:
-        _logger.warning(
+        logger.warning(
             "%s: left out %d of %d questions: %s", benchmark.name, len(left_out), total, count_left_out(left_out)
         )
     chosen = choose_questions(questions, options, benchmark.name)
-    _logger.info("%s: %d of %d questions from %s", benchmark.name, len(chosen), total, source)
+    logger.info("%s: %d of %d questions from %s", benchmark.name, len(chosen), total, source)
     return LoadedQuestions(chosen, questions)
 
 
@@ -241,14 +239,14 @@ def choose_questions(
         questions = [question for question in questions if question.category in options.categories]
     if options.skip_option_references:
         kept = [question for question in questions if not refers_to_options(question.choices)]
-        _logger.info("%s: skipped %d questions with option references", benchmark, len(questions) - len(kept))
+        logger.info("%s: skipped %d questions with option references", benchmark, len(questions) - len(kept))
         questions = kept
     if not questions:
         raise UserError(f"{benchmark}: no question is left by the options {options.changed()}")
     if options.questions is None:
         return questions
     if options.questions > len(questions):
-        _logger.warning(
+        logger.warning(
             "%s: option 'questions': expected at most the number of questions, got %d for %d questions. All are used",
             benchmark,
             options.questions,

@@ -6,7 +6,6 @@ import codecs
 import csv
 import io
 import json
-import logging
 import os
 import re
 import sys
@@ -17,13 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from lm_eval_cora.errors import UserError
+from lm_eval_cora.log import logger
 from lm_eval_cora.questions.benchmark import LocatedRow
 from lm_eval_cora.questions.cells import LABEL_NAMES, TEXT_NAMES
 from lm_eval_cora.questions.lines import LARGEST, LONGEST, is_deep, too_long, whole_number
 from lm_eval_cora.questions.messages import described, did_you_mean
 from lm_eval_cora.questions.question import shorten
-
-_logger = logging.getLogger("lm_eval.cora")  # the logger of lm_eval_cora.harness.log, without importing the harness
 
 _EXAMPLE = '{"question": "..."}'
 
@@ -167,7 +165,7 @@ def _lines(path: Path, text: str | None = None) -> Iterator[LocatedRow]:
 def _json(path: Path) -> Iterator[LocatedRow]:
     text = _text(path)
     if not _is_whole(text) and _first_object(text) is not None:
-        _logger.info("data_files: %s contains one object per line and is read as JSON lines", path.name)
+        logger.info("data_files: %s contains one object per line and is read as JSON lines", path.name)
         yield from _lines(path, text)
         return
     value = _parse(text, path.name) if text.strip() else []
@@ -242,7 +240,7 @@ def _separator(path: Path, text: str) -> str:
     found = [separator for separator in _SEPARATORS if separator in unquoted]
     if own in found or len(found) != 1:
         return own
-    _logger.warning(
+    logger.warning(
         "data_files: %s: expected a %s-separated header line, got a %s-separated one. The file is read with the "
         "separator of the header line",
         path.name,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from lm_eval_cora.errors import UserError
+from lm_eval_cora.log import logger
 from lm_eval_cora.questions.options import Options
 from lm_eval_cora.questions.question import Form, OpenQuestion, Question
 from lm_eval_cora.variants.probes import PROBES, Probe, Setting
@@ -24,8 +24,6 @@ from lm_eval_cora.variants.template import (
     own_templates,
 )
 from lm_eval_cora.variants.variant import Variant
-
-_logger = logging.getLogger("lm_eval.cora")  # the logger of lm_eval_cora.harness.log, without importing the harness
 
 _EXAMPLE = {
     True: r"""[{"name": "brief", "prompt": "{question}{options}\nEnd with: The best answer is <letter>."}]""",
@@ -125,7 +123,7 @@ def _warn_if_silent(where: str, templates: Iterable[Template], ask: str) -> None
     """Warn of templates without the words after which the reader looks for the answer."""
     expected = READ_AFTER[ask]
     if silent := [template.name for template in templates if expected not in template.prompt.lower()]:
-        _logger.warning(
+        logger.warning(
             "%s: %s: expected %r in the template, because the reader looks for the answer after it",
             where,
             ", ".join(silent),
