@@ -72,8 +72,7 @@ def write_inputs(folder: Path, questions: int) -> None:
     import datasets
 
     from lm_eval_cora.discovery.task_files import benchmark
-    from lm_eval_cora.harness.docs import process_docs
-    from lm_eval_cora.harness.loading import load_benchmark
+    from lm_eval_cora.harness.docs import load_benchmark, process_docs
     from lm_eval_cora.questions.options import Options
     from lm_eval_cora.variants.probes import PROBES
 

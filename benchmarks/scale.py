@@ -91,8 +91,7 @@ def our_steps(probe: str) -> None:
 
     from lm_eval_cora import metrics
     from lm_eval_cora.discovery.task_files import benchmark
-    from lm_eval_cora.harness import docs, loading, scored
-    from lm_eval_cora.harness.fewshot import ExemplarSampler
+    from lm_eval_cora.harness import docs, fewshot, scoring
     from lm_eval_cora.metrics.entries import parameters_of
     from lm_eval_cora.metrics.responses import ResponseTable
     from lm_eval_cora.questions.options import Options
@@ -108,12 +107,12 @@ def our_steps(probe: str) -> None:
 
     mmlu = benchmark("mmlu")
     with step("load"):
-        rows = loading.load_benchmark(options=Options(), benchmark=mmlu)["test"]
-        pool = loading.load_exemplars(options=Options(), benchmark=mmlu)
+        rows = docs.load_benchmark(options=Options(), benchmark=mmlu)["test"]
+        pool = fewshot.load_exemplars(options=Options(), benchmark=mmlu)
     with step("expand"):
         variants = docs.process_docs(rows, PROBES[probe])
     with step("exemplars and prompts"):
-        sampler = ExemplarSampler(pool, {row["id"]: loading.to_question(row) for row in rows}, 0, 1234)
+        sampler = fewshot.ExemplarSampler(pool, {row["id"]: docs.to_question(row) for row in rows}, 0, 1234)
         for doc in variants:
             if probe == "divergent":
                 sampler.doc = doc
@@ -122,8 +121,8 @@ def our_steps(probe: str) -> None:
             docs.doc_to_text(doc)
     entries = load_yaml(REPOSITORY / "tasks" / "_probes" / f"{probe}.yaml")["metric_list"]
     with step("read the answers"):
-        keys = scored.metric_keys(entry["metric"] for entry in entries if entry.get("table", True))
-        spread = [scored.spread(scored.score_response(doc, ["B. because"]), keys) for doc in variants]
+        keys = scoring.metric_keys(entry["metric"] for entry in entries if entry.get("table", True))
+        spread = [scoring.spread(scoring.score_response(doc, ["B. because"]), keys) for doc in variants]
     with step("regroup"):
         table = ResponseTable.from_records(row["acc"].record for row in spread)
     with step("metrics"):

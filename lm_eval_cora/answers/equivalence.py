@@ -27,12 +27,10 @@ class EquivalenceChecker:
     def __init__(
         self,
         *,
-        share: int = 1,
         cpu_seconds: int = CPU_SECONDS,
         wall_seconds: float = WALL_SECONDS,
         megabytes: int = MEGABYTES,
     ) -> None:
-        self.share = share
         self._limits = {"cpu_seconds": cpu_seconds, "wall_seconds": wall_seconds, "megabytes": megabytes}
         self._workers: Workers | None = None
         self._process = 0
@@ -45,19 +43,19 @@ class EquivalenceChecker:
             self.settle([pair])
         return self._verdicts[pair]
 
-    def settle_within(self, groups: Iterable[Iterable[str]]) -> None:
+    def settle_within(self, groups: Iterable[Iterable[str]], *, ranks: int = 1) -> None:
         """Find the verdicts on all pairs within each group of answers."""
-        self.settle(pair for answers in groups for pair in combinations(sorted(set(answers)), 2))
+        self.settle((pair for answers in groups for pair in combinations(sorted(set(answers)), 2)), ranks=ranks)
 
-    def settle(self, pairs: Iterable[Pair]) -> None:
-        """Find the verdicts on many pairs, in parallel. Each distinct pair is compared once."""
+    def settle(self, pairs: Iterable[Pair], *, ranks: int = 1) -> None:
+        """Find the verdicts on many pairs, in parallel with other ranks. Each distinct pair is compared once."""
         distinct = dict.fromkeys(_in_order(*pair) for pair in pairs)
         at_once = {pair: _at_once(pair) for pair in distinct if pair not in self._verdicts}
         self._verdicts.update({pair: verdict for pair, verdict in at_once.items() if verdict is not None})
         open_pairs = [pair for pair, verdict in at_once.items() if verdict is None]
         if not open_pairs:
             return
-        verdicts = self._pool().compare(open_pairs, max(1, min(_MOST_WORKERS, _processors() // self.share)))
+        verdicts = self._pool().compare(open_pairs, max(1, min(_MOST_WORKERS, _processors() // ranks)))
         few = len(open_pairs) < _PAIRS_WORTH_A_BAR
         bar = tqdm(verdicts, "comparing answers", len(open_pairs), unit="pair", disable=few)
         try:

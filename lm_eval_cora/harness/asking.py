@@ -2,48 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from logging import DEBUG, INFO
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lm_eval.api.instance import Instance
+from lm_eval.api.model import CacheHook
+from tqdm import tqdm
 
 from lm_eval_cora.answers.records import SKIPPED
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.harness.forwarding import ForwardingLM, ask, behind
-from lm_eval_cora.harness.kept import key_of
+from lm_eval_cora.harness.compat import ForwardingLM, ask, behind
+from lm_eval_cora.harness.kept import AnswerCache, key_of
 from lm_eval_cora.harness.limits import check_limits, generate, generate_in_steps
-from lm_eval_cora.harness.notices import describe_bias, describe_shares
-from lm_eval_cora.harness.progress import Progress, counting
-from lm_eval_cora.harness.questions import (
-    QuestionState,
-    Requests,
-    StoppableTask,
-    answered,
-    by_question,
-    moments,
-    still_open,
-    tally,
-    task_of,
-)
+from lm_eval_cora.harness.notices import describe_asked, describe_bias, describe_shares, describe_time
 from lm_eval_cora.harness.rounds import (
     Answered,
+    Key,
     Observed,
     Part,
     Planned,
+    QuestionState,
+    Requests,
     Rounds,
+    answered,
+    by_question,
     cora_error,
     everything,
     in_turn,
+    moments,
     send,
     shares_of_budget,
+    tally,
+    task_of,
     until_precise,
     within_budget,
 )
 from lm_eval_cora.harness.whole import parse_target, until_whole
 from lm_eval_cora.log import logger
 from lm_eval_cora.metrics.stopping import EXACT
+
+if TYPE_CHECKING:
+    from lm_eval_cora.harness.task import CoraTask
+
+_WARM_UP = 20.0
+"""Seconds before the rate of answers is reported. A server or a GPU is slower at first."""
 
 
 class AskingLM(ForwardingLM):
@@ -64,7 +69,6 @@ class AskingLM(ForwardingLM):
         whole: str | None = None,
         limits: Sequence[int] = (),
     ) -> None:
-        """Wrap a model."""
         super().__init__(lm)
         if isinstance(lm, AskingLM) or isinstance(getattr(lm, "lm", None), AskingLM):
             raise UserError("stop_early: the model is already wrapped by stop_early. Pass the original model")
@@ -92,7 +96,7 @@ class AskingLM(ForwardingLM):
     @property
     def leaves_out(self) -> bool:
         """Whether some requests may be skipped."""
-        return not (self.stop is None and self.budget is None and self.target is None)
+        return bool(self.settings())
 
     def settings(self) -> dict[str, object]:
         """The options that decide which requests are sent, for the signature."""
@@ -110,6 +114,11 @@ class AskingLM(ForwardingLM):
         limits = [f"--max_gen_toks {','.join(map(str, self.limits))}"] if len(self.limits) > 1 else []
         return " ".join([*(f"--{name} {value}" for name, value in self.settings().items()), *limits])
 
+    @property
+    def _plans(self) -> bool:
+        """Whether a budget or a target decides how many questions are asked."""
+        return bool(self.settings().keys() - {"stop"})
+
     def expect(self, task: str, output_type: str) -> None:
         """Register a task of a run before its first request."""
         if self._is_over:
@@ -121,7 +130,7 @@ class AskingLM(ForwardingLM):
                 "model writes its answers in one and scores answers in the other. Run these tasks separately"
             )
 
-    def check(self, tasks: Sequence[StoppableTask]) -> None:
+    def check(self, tasks: Sequence[CoraTask]) -> None:
         """Check that the budget is enough for at least one question."""
         if self.budget is not None and tasks:
             shares_of_budget(in_turn([task.agenda() for task in tasks]), self.budget)
@@ -178,13 +187,7 @@ class AskingLM(ForwardingLM):
             logger.log(level, "%d of %d requests repeat others and are not sent again", repeats, len(requests))
             if progress is not None:
                 progress.skip(repeats)
-        if asked and method == "generate_until" and len(self.limits) > 1:
-            received = generate_in_steps(self.lm, asked, self.limits, disable_tqdm=disable_tqdm)
-        elif asked and method == "generate_until":
-            received = generate(self.lm, asked, disable_tqdm=disable_tqdm)
-        else:
-            received = ask(self.lm, method, asked, disable_tqdm=disable_tqdm) if asked else []
-        fresh: Iterator[Any] = iter(received)
+        fresh = iter(self._sent(method, asked, disable_tqdm=disable_tqdm) if asked else ())
         answers = []
         for key in keys:
             if key is None:
@@ -196,6 +199,13 @@ class AskingLM(ForwardingLM):
             answers.append(self._known[key])
         return answers
 
+    def _sent(self, method: str, requests: Sequence[Instance], *, disable_tqdm: bool) -> list[Any]:
+        if method != "generate_until":
+            return ask(self.lm, method, requests, disable_tqdm=disable_tqdm)
+        if len(self.limits) > 1:
+            return generate_in_steps(self.lm, requests, self.limits, disable_tqdm=disable_tqdm)
+        return generate(self.lm, requests, disable_tqdm=disable_tqdm)
+
     # ---- early stopping, budgets and targets
 
     def _in_rounds(self, method: str, requests: Sequence[Instance]) -> dict[int, Any]:
@@ -203,26 +213,30 @@ class AskingLM(ForwardingLM):
         questions = by_question(requests, stop=self.stop is not None)
         tasks = {question.task.task_name: question.task for question in questions.values()}
         agenda = in_turn([task.agenda() for task in tasks.values()]) if self._plans else []
-        rounds = self._rounds(agenda, questions)
-        answers: dict[int, Any] = {}
-        known: dict[tuple[str, str], Answered] = {}
-        batch, observed, number = next(rounds, None), Observed(), 0
         if self.budget is not None:
             logger.info("%s", describe_shares(agenda, self.budget, stops=self.stop is not None))
+        rounds, observed, number = self._rounds(agenda, questions), Observed(), 0
+        answers: dict[int, Any] = {}
+        known: dict[Key, Answered] = {}
         progress = Progress(min(len(requests), self.budget or len(requests)), bar=self.rank == 0)
         with counting(self.lm, progress):
-            while batch is not None:
+            while (batch := send(rounds, observed if number else None)) is not None:
                 number += 1
-                members = [(state, p.part) for p in batch if (state := questions.get(p.key)) is not None]
-                self._ask(method, members, answers, f"round {number}, " if self._plans else "", progress, questions)
+                members = [(state, planned.part) for planned in batch if (state := questions.get(planned.key))]
+                which = f"round {number}, " if self._plans else ""
+                for wave, (pending, sent) in enumerate(self._waves(method, members, answers), 1):
+                    logger.debug("%swave %d: open questions: %d, requests: %d", which, wave, pending, sent)
+                    waiting = [question.waiting for question in questions.values() if question.next()]
+                    left = sum(len(variant) for variants in waiting for variant in variants)
+                    left = left if self.budget is None else min(left, self.budget - len(answers))
+                    progress.after_a_wave(len(answers), left, len(questions) - len(waiting), len(questions))
                 if self._plans:
                     known |= answered(batch, questions, self._summed) if self.whole else {}
-                    observed = replace(tally(list(tasks), questions.values(), self._summed), answered=known)
-                batch = send(rounds, observed)
+                    observed = Observed(*tally(list(tasks), questions.values(), self._summed), answered=known)
         progress.close()
         for task in tasks:
-            own = [question for question in questions.values() if question.task.task_name == task]
-            logger.info("%s: %s", task, _described(own))
+            counts = [question.requests for question in questions.values() if question.task.task_name == task]
+            logger.info("%s: %s", task, describe_asked(counts))
             if self.target is not None:
                 error = cora_error(observed.outcomes[task])
                 met = "is below" if error < self.target else "is not below"
@@ -233,12 +247,7 @@ class AskingLM(ForwardingLM):
                     logger.warning("%s: %s", task, notice)
         return answers
 
-    @property
-    def _plans(self) -> bool:
-        """Whether a budget or a target decides how many questions are asked."""
-        return bool(self.settings().keys() - {"stop"})
-
-    def _rounds(self, agenda: Sequence[Planned], questions: Mapping[tuple[str, str], QuestionState]) -> Rounds:
+    def _rounds(self, agenda: Sequence[Planned], questions: Mapping[Key, QuestionState]) -> Rounds:
         if self.budget is not None:
             return within_budget(agenda, self.budget)
         if self.target is not None:
@@ -247,46 +256,31 @@ class AskingLM(ForwardingLM):
             return until_whole(agenda, self.width)
         return everything([Planned(task, question, 0) for task, question in questions])
 
-    def _ask(
-        self,
-        method: str,
-        questions: Sequence[tuple[QuestionState, Part]],
-        answers: dict[int, Any],
-        which: str,
-        progress: Progress,
-        every: Mapping[tuple[str, str], QuestionState],
-    ) -> None:
-        """Ask questions in waves. Each wave contains the next variants of every open question."""
-        wave = 0
-        while pending := [(one, variants) for one, part in questions if (variants := one.next(part))]:
-            wave += 1
+    def _waves(
+        self, method: str, questions: Sequence[tuple[QuestionState, Part]], answers: dict[int, Any]
+    ) -> Iterator[tuple[int, int]]:
+        """Ask in waves, each with the next variants of every open question; yield the number of questions, requests."""
+        while pending := [(question, variants) for question, part in questions if (variants := question.next(part))]:
             asked = [(question, variant) for question, variants in pending for variant in variants]
             requests = [request for _, variant in asked for request in variant]
-            logger.debug("%swave %d: open questions: %d, requests: %d", which, wave, len(pending), len(requests))
             received = iter(self._once(method, requests, disable_tqdm=True))
             responses = [[next(received) for _ in variant] for _, variant in asked]
             for (_, variant), given in zip(asked, responses, strict=True):
                 answers.update((id(request), response) for request, response in zip(variant, given, strict=True))
             self._take(asked, responses)
-            open_ones, left = still_open(every.values())
-            left = left if self.budget is None else min(left, self.budget - len(answers))
-            progress.after_a_wave(len(answers), left, len(every) - open_ones, len(every))
-
-    def _needs_scores(self, question: QuestionState) -> bool:
-        """Whether its answers must be scored during the run."""
-        return question.stops or self.target is not None
+            yield len(pending), len(requests)
 
     def _take(self, asked: Sequence[tuple[QuestionState, Requests]], responses: Sequence[Sequence[Any]]) -> None:
-        """Pass the results of a wave to its questions. The answers of a task are scored together."""
+        """Pass the results of a wave to its questions. The answers of a task are scored together, if it is needed."""
         of_task: dict[str, list[int]] = {}
         for number, (question, variant) in enumerate(asked):
-            if self._needs_scores(question):
+            if question.stops or self.target is not None:
                 of_task.setdefault(question.task.task_name, []).append(number)
             else:
                 question.take(variant, None)
         for numbers in of_task.values():
-            task = asked[numbers[0]][0].task
-            verdicts = task.score_early([(asked[number][1], responses[number]) for number in numbers])
+            scoring = asked[numbers[0]][0].task.scoring
+            verdicts = scoring.score_early([(asked[number][1], responses[number]) for number in numbers])
             for number, right in zip(numbers, verdicts, strict=True):
                 question, variant = asked[number]
                 question.take(variant, right)
@@ -350,9 +344,71 @@ def stop_early(
     return named(lm, stop, budget=budget, target=target_stderr, whole=target, limits=max_gen_toks)
 
 
-def _described(questions: Sequence[QuestionState]) -> str:
-    begun = [question.requests for question in questions if question.requests]
-    return (
-        f"asked {sum(begun):,} requests for {len(begun):,} of {len(questions):,} questions, "
-        f"{sum(begun) / max(1, len(begun)):.2f} each"
-    )
+# ---- progress
+
+
+class Progress:
+    """Counts answers as soon as the back end has them, and shows a progress bar over all waves.
+
+    Attributes:
+        left: Maximum number of requests that remain.
+        answered: Number of answered requests.
+    """
+
+    def __init__(self, left: int, *, bar: bool, clock: Callable[[], float] = time.monotonic) -> None:
+        self.left, self.answered = left, 0
+        self._clock, self._start, self._has_reported = clock, clock(), False
+        self._bar = tqdm(total=left, desc="Asking", unit=" requests", disable=None if bar else True)
+
+    def count(self) -> None:
+        """Count an answer, and report the rate of answers once."""
+        self.answered += 1
+        self.left -= 1
+        self._bar.update()
+        seconds = self._clock() - self._start
+        if not self._has_reported and seconds >= _WARM_UP and self.left > 0:
+            self._has_reported = True
+            logger.info("%s", describe_time(self.answered, seconds, self.left))
+
+    def skip(self, count: int) -> None:
+        """Subtract requests whose answers are already known."""
+        self.left -= count
+
+    def after_a_wave(self, answered: int, left: int, settled: int, questions: int) -> None:
+        """Update the bar after a wave."""
+        self.answered, self.left = answered, left
+        self._bar.total, self._bar.n = answered + left, answered
+        self._bar.set_postfix_str(f"{settled:,} of {questions:,} questions settled")
+
+    def close(self) -> None:
+        """Close the bar."""
+        self._bar.close()
+
+
+@contextmanager
+def counting(lm: Any, progress: Progress) -> Iterator[None]:
+    """Count the answers of a model one by one, through its hook for caches."""
+    model = behind(lm)
+    own = getattr(model, "cache_hook", None)
+    if own is None:  # a user's own model may have no hook
+        yield
+        return
+    model.set_cache_hook(_Counting(own, progress))
+    if isinstance(lm, AnswerCache):
+        lm.when_found = progress.skip
+    try:
+        yield
+    finally:
+        model.set_cache_hook(own)
+
+
+class _Counting(CacheHook):  # type: ignore[misc]  # the harness ships no types
+    """Cache hook that counts answers and passes them on."""
+
+    def __init__(self, own: CacheHook, progress: Progress) -> None:
+        super().__init__(None)
+        self._own, self._progress = own, progress
+
+    def add_partial(self, attr: str, req: Sequence[Any], res: Any) -> None:
+        self._own.add_partial(attr, req, res)
+        self._progress.count()

@@ -1,4 +1,4 @@
-"""Checks before the first request that the back end supports what the tasks need."""
+"""Checks before the first request that the back end and its settings fit what the tasks need."""
 
 from __future__ import annotations
 
@@ -6,22 +6,24 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import isnan
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.request import Request, urlopen
-from weakref import WeakSet
 
 from lm_eval.api.instance import Instance
 from lm_eval.models.api_models import TemplateAPI
 
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.harness.compat import payload_of_a_turn
-from lm_eval_cora.harness.failures import MALFORMED, ServerError, kind_of
-from lm_eval_cora.harness.forwarding import ask, behind
+from lm_eval_cora.harness.compat import ask, behind, payload_of_a_turn
+from lm_eval_cora.harness.served import MALFORMED, ServerError, kind_of
 from lm_eval_cora.log import logger
+from lm_eval_cora.metrics import cora
+from lm_eval_cora.metrics.entries import Entry
 from lm_eval_cora.questions.messages import described
+from lm_eval_cora.questions.options import Options
 from lm_eval_cora.questions.question import shorten
 
-_SECONDS_FOR_A_LIST = 10
+if TYPE_CHECKING:
+    from lm_eval_cora.harness.asking import AskingLM
 
 _OF_A_MODEL = ("id", "root", "max_model_len", "meta")
 """Keys of an entry in a server's list of models that describe the model, not the day or the process."""
@@ -40,8 +42,8 @@ def formats_chats(model: Any) -> bool:
 def needs_seeds(model: Any) -> bool:
     """Whether identical requests return identical samples unless their seeds differ.
 
-    This is the case for APIs that get the harness' seed with each request, and for replicas of vLLM, which all start
-    with that seed. Other APIs do not have this parameter and refuse it.
+    So do APIs that get the harness' seed with each request, and replicas of vLLM, which all start with that seed. Other
+    APIs refuse this parameter.
     """
     return replicas_of_vllm(model) > 1 or "seed" in _payload(model)
 
@@ -73,7 +75,7 @@ def listed_model(model: Any) -> dict[str, Any]:
     if not found:
         return {}
     try:
-        with urlopen(Request(f"{base}/v1/models", headers=model.header), timeout=_SECONDS_FOR_A_LIST) as response:
+        with urlopen(Request(f"{base}/v1/models", headers=model.header), timeout=10) as response:
             listed = json.load(response)["data"]
         return next({key: one[key] for key in _OF_A_MODEL if key in one} for one in listed if one["id"] == model.model)
     except Exception:  # ignore all errors here; the first request reports them
@@ -88,9 +90,6 @@ _QUESTION = "Which letter comes first in the alphabet, A or B? Answer with the l
 _ROOM = 16
 """Token limit of the test request. Some servers refuse a limit of 1."""
 
-_TOO_SHORT = "model output limit"
-"""Part of OpenAI's error message if a model used all tokens for reasoning."""
-
 _THINKS = "vLLM does not score answers with enable_thinking=True"
 
 _REPLICAS = (
@@ -99,15 +98,9 @@ _REPLICAS = (
     "--model_args model=MODEL,base_url=http://localhost:8000/v1/completions,num_concurrent=64"
 )
 
-_seen_to_score: WeakSet[Any] = WeakSet()
-
 
 def _check_address(model: Any) -> None:
-    """Check the address and the key of a server: the harness reads them when it sends a request.
-
-    Raises:
-        UserError: If the address is incomplete or the key is missing.
-    """
+    """Check the address and the key of a server: the harness reads them when it sends a request."""
     if not str(model.base_url).startswith(("http://", "https://")):
         raise UserError(
             f"--model_args base_url: expected an address such as http://localhost:8000/v1/chat/completions, got "
@@ -126,7 +119,7 @@ def check_scoring(model: Any, tasks: Sequence[str]) -> None:
         return
     if is_vllm(own) and getattr(own, "enable_thinking", None):
         raise _unable("VLLM", tasks, _THINKS)
-    if not is_served(own) or own in _seen_to_score:
+    if not is_served(own) or vars(own).get("scores_answers"):
         return
     _check_address(own)
     name = type(own).__name__
@@ -148,7 +141,7 @@ def check_scoring(model: Any, tasks: Sequence[str]) -> None:
             raise _unreachable(own, error) from error
     if isnan(likelihood) or not likelihood < 0:
         raise _unable(name, tasks, "the server does not return log-probabilities of a prompt (nor does llama.cpp)")
-    _seen_to_score.add(own)
+    own.scores_answers = True
 
 
 def check_writing(model: Any, *, chat: bool, system: str | None = None, shots: bool = False) -> None:
@@ -168,7 +161,7 @@ def check_writing(model: Any, *, chat: bool, system: str | None = None, shots: b
             request = _request("generate_until", prompt, {"until": [], "max_gen_toks": _ROOM})
             ask(own, "generate_until", [request], disable_tqdm=True)
     except Exception as error:
-        if _TOO_SHORT in str(error):  # a reasoning model has answered
+        if "model output limit" in str(error):  # of OpenAI: the model used all tokens for reasoning
             return
         raise _unreachable(own, error) from error
 
@@ -189,6 +182,68 @@ def check_chat_template(name: str, arguments: Mapping[str, Any]) -> None:
         raise UserError(
             f"--apply_chat_template: the tokenizer of {tokenizer} has no chat template, so this is probably not a chat "
             "model. Leave out --apply_chat_template"
+        )
+
+
+def check_sampling(task: str, settings: Mapping[str, Any]) -> None:
+    """Check that the generation settings draw samples: greedy answers would all be the same."""
+    if "seed" in settings:
+        raise UserError(
+            f"{task}: --gen_kwargs seed={settings['seed']} would send this seed with every request, so all samples of "
+            "a question would be the same. Remove it. To send a different seed with each sample, pass "
+            """--metadata '{"cora": {"request_seeds": true}}'"""
+        )
+    temperature = settings.get("temperature", 0)
+    hot = isinstance(temperature, int | float) and temperature > 0
+    if settings.get("do_sample") is not True or not hot:
+        raise UserError(
+            f"{task}: generation settings: expected do_sample=true and a temperature above 0, because this task "
+            f"compares samples; got {dict(settings)}. Remove these settings from --gen_kwargs"
+        )
+
+
+def check_seeds(task: str, options: Options, model: Any) -> None:
+    """Check that the model accepts seeds if the option `request_seeds` is set."""
+    bases = type(behind(model)).__mro__
+    if options.request_seeds and any(base.__name__ == "HFLM" for base in bases):
+        raise UserError(
+            f"{task}: option 'request_seeds': the back end 'hf' does not accept a seed with a request. Its samples "
+            "differ without one. Remove the option; --seed makes the samples reproducible"
+        )
+
+
+def check_stopping(task: str, model: AskingLM, config: Any, entries: Sequence[Entry], *, filters: int) -> None:
+    """Check that the task and the model allow skipped requests."""
+    how = model.described
+    scored_early = model.stop is not None or model.target is not None
+    if scored_early and not callable(config.process_results):
+        raise UserError(
+            f"{task}: {how} needs scored answers, but --predict_only disables scoring. Remove one of the two"
+        )
+    if scored_early and filters > 1:
+        raise UserError(
+            f"{task}: {how}: expected one filter in filter_list, got {filters}. An answer that is settled under one "
+            "filter may still change under another. Run the task with one filter"
+        )
+    if config.repeats > 1:
+        raise UserError(f"{task}: {how}: expected repeats: 1, got {config.repeats} in the task file")
+    if model.target is not None or model.whole is not None:
+        option = "--target-stderr" if model.whole is None else "--target"
+        if not any(entry["aggregation"] is cora and "without" not in entry for entry in entries):
+            raise UserError(
+                f"{task}: {how}: {option} needs the metric cora, which this task does not have. Remove the option"
+            )
+    back_end = behind(model)
+    schedule = getattr(back_end, "batch_schedule", 1)
+    if isinstance(schedule, int | float) and schedule > 1:
+        raise UserError(
+            f"{task}: {how}: --batch_size auto:{schedule:g} adapts batches to one long list of requests, but these "
+            "options send many short lists. Set --batch_size to a number"
+        )
+    if getattr(back_end, "batch_size", None) == "auto" and back_end.world_size > 1:
+        raise UserError(
+            f"{task}: {how}: with --batch_size auto all processes measure the batch size together in each call, but "
+            "with these options they call the model a different number of times. Set --batch_size to a number"
         )
 
 
@@ -232,17 +287,9 @@ def model_error(name: str, arguments: Mapping[str, Any], error: BaseException) -
 
 
 def in_a_line(error: BaseException) -> str:
-    """Describe an error in one line, as a part of a sentence.
-
-    Example:
-        >>> in_a_line(ValueError("a  b."))
-        'ValueError: a b'
-    """
+    """Describe an error in one line, as a part of a sentence."""
     text = str(error) if isinstance(error, ServerError) else described(error)
-    return shorten(" ".join(text.split()), _MAX_LENGTH).removesuffix(".")
-
-
-_MAX_LENGTH = 400
+    return shorten(" ".join(text.split()), 400).removesuffix(".")
 
 
 def _request(kind: Any, *arguments: Any) -> Instance:

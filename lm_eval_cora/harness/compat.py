@@ -3,8 +3,8 @@
 Each docstring names the harness' code and the reason for the workaround. The sources of 0.4.12 and 0.4.13 are the same
 in all of these places.
 
-Three things are elsewhere: the import hook that makes `TaskManager` search our folder (`discovery/finder.py`, which
-must not import the harness), the wrappers of models (`forwarding.py`, `kept.py`, `served.py`), and the methods of
+Elsewhere are the import hook that makes `TaskManager` search our folder (`discovery/finder.py`, which must not import
+the harness), the wrappers of models that change answers (`asking.py`, `kept.py`, `served.py`), and the methods of
 `ConfigurableTask` that `CoraTask` overrides.
 """
 
@@ -20,6 +20,8 @@ from functools import partial
 from typing import Any
 
 from lm_eval import tasks
+from lm_eval.api.instance import Instance
+from lm_eval.api.model import LM, CachingLM
 from lm_eval.models import api_models
 from lm_eval.tasks import TaskManager
 
@@ -45,11 +47,7 @@ def limit_of_the_run(default: float | None) -> float | None:
 
 
 class DocNumbers(list[int]):
-    """The docs of the questions in --samples.
-
-    Attributes:
-        questions: The numbers of the questions, as the user gave them.
-    """
+    """The docs of the questions in --samples, and the numbers of these questions as the user gave them."""
 
     questions: Sequence[int]
 
@@ -66,30 +64,29 @@ def number_samples(task: str, docs: Iterable[int], questions: Sequence[int]) -> 
 
 
 def _local_of_the_run(name: str, default: Any) -> Any:
-    """Return a local variable of `evaluator.evaluate` by inspecting the stack.
+    """Return a local variable of `evaluator.evaluate`.
 
     `evaluate` calls `build_all_requests` and `apply_filters` of a task, and passes neither the model nor `log_samples`.
     """
-    frame = inspect.currentframe()
-    while frame is not None:
-        if frame.f_code.co_name == "evaluate" and "lm" in frame.f_locals:
-            return frame.f_locals.get(name, default)
-        frame = frame.f_back
-    return default
+    return _locals_of("evaluate", "lm").get(name, default)
 
 
 def argument_of_the_run(name: str) -> Any:
-    """Return an argument of `simple_evaluate` by its name, or None.
+    """Return an argument of `simple_evaluate` or of our own `load_tasks`, or None.
 
-    `simple_evaluate` passes neither `model_args` nor `predict_only` to the tasks that it loads. It merges `model_args`
-    into their metadata.
+    The tasks that it loads get `model_args` as a part of their metadata.
     """
+    return (_locals_of("simple_evaluate", name) or _locals_of("load_tasks", name)).get(name)
+
+
+def _locals_of(function: str, name: str) -> Mapping[str, Any]:
+    """Return the local variables of a running function that has this one, by inspecting the stack; empty if none is."""
     frame = inspect.currentframe()
     while frame is not None:
-        if frame.f_code.co_name == "simple_evaluate" and name in frame.f_locals:
-            return frame.f_locals[name]
+        if frame.f_code.co_name == function and name in frame.f_locals:
+            return frame.f_locals
         frame = frame.f_back
-    return None
+    return {}
 
 
 def seed_rank(rank: int) -> None:
@@ -159,9 +156,6 @@ class RecordCell:
     def __str__(self) -> str:
         return self.text
 
-    def __repr__(self) -> str:
-        return f"RecordCell({self.record!r}, {self.text!r})"
-
 
 class SampleRow(dict[str, Any]):
     """The values of all metrics for one variant; only a few of them are stored in the samples.
@@ -216,27 +210,16 @@ TOKEN_LIMITS = ("max_completion_tokens", "max_tokens", "max_new_tokens")
 
 
 def rename_token_limit(settings: dict[str, Any]) -> None:
-    """Rename other token limits, such as `max_new_tokens` in --gen_kwargs, to `max_gen_toks`.
-
-    Otherwise back ends would prefer the `max_gen_toks` of the task file.
-
-    Example:
-        >>> settings = {"max_gen_toks": 8, "max_new_tokens": 4096}
-        >>> rename_token_limit(settings)
-        >>> settings
-        {'max_gen_toks': 4096}
-    """
+    """Rename other token limits, as in --gen_kwargs, to `max_gen_toks`, which back ends prefer if a file sets it."""
     for name in TOKEN_LIMITS:
         if name in settings:
             settings["max_gen_toks"] = settings.pop(name)
 
 
 def slim(instances: Iterable[Any], *, prompts: bool) -> None:
-    """Free memory that answered requests no longer need.
+    """Free memory that answered requests no longer need: the prompts, and the settings that each one has a copy of.
 
-    `ConfigurableTask.construct_requests` copies the generation settings for each request, because some back ends change
-    them. After the inference, equal settings can share one object. The prompts take most of the memory of a run, and
-    the harness keeps them until its end.
+    `construct_requests` copies them because some back ends change them. The harness keeps all until the end of a run.
     """
     shared: dict[str, Any] = {}
     for instance in instances:
@@ -418,3 +401,64 @@ def heard(hear: Callable[[str], None]) -> Iterator[None]:
         yield
     finally:
         log.removeFilter(keep)
+
+
+# ---- wrappers of models
+
+
+def _passed_on(name: str) -> Any:
+    return property(lambda layer: getattr(layer.lm, name))
+
+
+class ForwardingLM(LM):  # type: ignore[misc]  # the harness ships no types
+    """Forwards every member of the harness' base class to the wrapped model.
+
+    Python does not call `__getattr__` for members of the base class: without its entry here, `rank` would be the base
+    class' 0 on every rank. `__getattr__` forwards the members that only back ends have.
+    """
+
+    rank = _passed_on("rank")
+    world_size = _passed_on("world_size")
+    device = _passed_on("device")
+    tokenizer_name = _passed_on("tokenizer_name")
+    chat_template = _passed_on("chat_template")
+    apply_chat_template = _passed_on("apply_chat_template")
+    all_gather = _passed_on("all_gather")
+    gather_object = _passed_on("gather_object")
+    barrier = _passed_on("barrier")
+    set_cache_hook = _passed_on("set_cache_hook")
+    loglikelihood = _passed_on("loglikelihood")
+    loglikelihood_rolling = _passed_on("loglikelihood_rolling")
+    generate_until = _passed_on("generate_until")
+
+    def __init__(self, lm: Any) -> None:
+        """Wrap a model."""
+        # Do not call the base class: rank and world size are the model's.
+        self.lm = lm
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "lm":  # before __init__, as when a copy is made
+            raise AttributeError(name)
+        return getattr(self.lm, name)
+
+    def get_model_info(self) -> Any:
+        """Description of the model for the results file; empty if the back end has none."""
+        info = getattr(self.lm, "get_model_info", None)
+        return {} if info is None else info()
+
+
+def behind(model: Any) -> Any:
+    """Return the model inside the harness' cache and our wrappers."""
+    while isinstance(model, ForwardingLM | CachingLM):
+        model = model.lm
+    return model
+
+
+def ask(lm: Any, method: str, requests: Sequence[Instance], *, disable_tqdm: bool = False) -> list[Any]:
+    """Send requests to a model."""
+    call = getattr(lm, method)
+    hidden = disable_tqdm and "disable_tqdm" in inspect.signature(call).parameters
+    answers: list[Any] = call(requests, disable_tqdm=True) if hidden else call(requests)
+    if len(answers) != len(requests):
+        raise ValueError(f"the model: expected {len(requests)} responses, got {len(answers)} (in {method})")
+    return answers

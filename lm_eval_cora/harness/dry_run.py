@@ -21,7 +21,6 @@ from lm_eval_cora.discovery.location import register_tag, tasks_folder, with_tas
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.asking import AskingLM
 from lm_eval_cora.harness.back_ends import in_a_line
-from lm_eval_cora.harness.checks import given_metadata
 from lm_eval_cora.harness.compat import finding_tasks_with, parsed
 from lm_eval_cora.harness.task import CoraTask
 from lm_eval_cora.questions.messages import did_you_mean
@@ -75,9 +74,13 @@ def dry_run(
     manager = TaskManager(include_path=folders, include_defaults=False, metadata=dict(metadata))
     if unknown := [name for name in names if name not in manager.all_tasks]:
         raise _not_found(unknown, manager, folders)
-    with given_metadata(metadata):
-        tasks = _loaded(manager, names)
-    return {name: _cost(task, num_fewshot, limit) for name, task in tasks.items()}
+    costs = {}
+    for name, task in load_tasks(manager, names).items():
+        if not isinstance(task, CoraTask):
+            raise UserError(f"{task.task_name}: is not a lm-eval-cora task: its class is {type(task).__name__}")
+        _set(task, num_fewshot)
+        costs[name] = task.cost(limit)
+    return costs
 
 
 def check_tasks(settings: EvaluatorConfig, model: AskingLM) -> tuple[TaskManager, list[CoraTask]]:
@@ -91,17 +94,18 @@ def check_tasks(settings: EvaluatorConfig, model: AskingLM) -> tuple[TaskManager
         register_tag()
         settings.include_path = with_tasks_folder(_listed(settings.include_path or []))  # a --config file has a list
         manager = _manager(settings, settings.include_path)
-        if not isinstance(settings.samples or {}, dict) or not all(map(_is_list, (settings.samples or {}).values())):
+        if not isinstance(settings.samples or {}, dict) or not all(
+            isinstance(numbers, list) for numbers in (settings.samples or {}).values()
+        ):
             raise UserError(
                 f"--samples {settings.samples!r}: expected an object such as '{{\"cora_demo\": [0, 1, 2]}}', or a "
                 "file that contains one"
             )
-        with given_metadata(settings.metadata, settings.model_args):
-            loaded = _loaded(manager, settings.tasks)
-            ours = [task for task in loaded.values() if isinstance(task, CoraTask)]
-            if unknown := sorted(set(settings.samples or {}) - set(names := [*loaded])):
-                meant = did_you_mean(unknown[0], names)
-                raise UserError(f"--samples: there is no task {unknown[0]!r} in this run.{meant}")
+        loaded = load_tasks(manager, settings.tasks, settings.model_args)
+        ours = [task for task in loaded.values() if isinstance(task, CoraTask)]
+        if unknown := sorted(set(settings.samples or {}) - set(names := [*loaded])):
+            meant = did_you_mean(unknown[0], names)
+            raise UserError(f"--samples: there is no task {unknown[0]!r} in this run.{meant}")
         for task in ours:
             _set(task, settings.num_fewshot)
             if task.get_config("output_type") == "generate_until" and settings.gen_kwargs:
@@ -184,13 +188,12 @@ def _why_skipped(name: str, manager: TaskManager, folders: Sequence[str | Path])
     return ""
 
 
-def _is_list(value: object) -> bool:
-    return isinstance(value, list)
-
-
-def _loaded(manager: TaskManager, names: Sequence[Any]) -> dict[str, Any]:
+def load_tasks(
+    task_manager: TaskManager, names: Sequence[Any], model_args: Mapping[str, Any] | str | None = None
+) -> dict[str, Any]:
+    """Load tasks. `argument_of_the_run` finds the arguments, as those of `simple_evaluate`."""
     try:
-        tasks: dict[str, Any] = manager.load(list(names))["tasks"]
+        tasks: dict[str, Any] = task_manager.load(list(names))["tasks"]
     except UserError:
         raise
     except Exception as error:  # loading a user's task may raise any error
@@ -209,13 +212,6 @@ def silence() -> Iterator[None]:
         yield
     finally:
         logger.setLevel(level)
-
-
-def _cost(task: Any, num_fewshot: int | None, limit: float | None) -> str:
-    if not isinstance(task, CoraTask):
-        raise UserError(f"{task.task_name}: is not a lm-eval-cora task: its class is {type(task).__name__}")
-    _set(task, num_fewshot)
-    return task.cost(limit)
 
 
 def _set(task: CoraTask, num_fewshot: int | None) -> None:

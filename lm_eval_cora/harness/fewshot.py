@@ -7,31 +7,32 @@ from typing import Any
 
 from lm_eval_cora.answers.formats import format_of
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.harness.docs import Doc
-from lm_eval_cora.harness.loading import load_exemplars
+from lm_eval_cora.harness.docs import Doc, questions_digest, to_row
 from lm_eval_cora.log import logger
-from lm_eval_cora.questions.benchmark import Benchmark
+from lm_eval_cora.questions.benchmark import Benchmark, count_left_out
 from lm_eval_cora.questions.exemplars import ExemplarPool
+from lm_eval_cora.questions.loading import QuestionSource
 from lm_eval_cora.questions.options import Options
 from lm_eval_cora.questions.question import OpenQuestion, Question
 from lm_eval_cora.questions.randomness import draw, in_random_order
 
 
 class ExemplarSampler:
-    """Few-shot sampler. The harness calls it once per variant."""
+    """Few-shot sampler. The harness calls it once per variant.
+
+    Attributes:
+        signature: The source of the exemplars, and how they are drawn.
+        fewest: The smallest number of exemplars of a question.
+        doc: The current variant. The task sets it, because the harness passes it only in some cases.
+    """
 
     def __init__(self, pool: ExemplarPool, questions: Mapping[str, Question | OpenQuestion], *seeds: int) -> None:
-        self._pool = pool
-        self._questions = questions
-        self._seeds = seeds
+        self._pool, self._questions, self._seeds = pool, questions, seeds
         self._last: object = None
         self._exemplars: list[Doc] = []
         self.signature = pool.signature
-        """The source of the exemplars, and how they are drawn."""
         self.fewest = 0
-        """The smallest number of exemplars of a question."""
         self.doc: Doc = {}
-        """The current variant. The task sets it, because the harness passes it only in some cases."""
 
     def sample(self, n: int, **_: Any) -> list[Doc]:
         """Return the exemplars of the current question. Adjacent variants reuse them."""
@@ -63,26 +64,52 @@ def load_sampler(
         raise UserError(f"{task}: --num_fewshot {shots!r}: expected a whole number from 0")
     try:
         pool = load_exemplars(options=options, benchmark=benchmark)
-        fewer = {}
         if asked_for:
             pool.check(questions.values(), shots)
-        else:
-            fewer = pool.fewer(questions.values(), shots)
+        fewer = {} if asked_for else pool.fewer(questions.values(), shots)
     except UserError as error:
         raise UserError(f"{task}: --num_fewshot {shots}: {error}") from None
     sampler = ExemplarSampler(pool, questions, *seeds)
     sampler.fewest = min(fewer.values(), default=shots)
     if fewer:
         logger.warning(
-            "%s: %s of %s questions have fewer than %d exemplars (the minimum is %d), because %s has no more for them",
-            task,
-            f"{len(fewer):,}",
-            f"{len(questions):,}",
-            shots,
-            sampler.fewest,
-            pool.source,
+            f"{task}: {len(fewer):,} of {len(questions):,} questions have fewer than {shots} exemplars (the minimum is "
+            f"{sampler.fewest}), because {pool.source} has no more for them"
         )
     return sampler
+
+
+def load_exemplars(*, options: Options, benchmark: Benchmark) -> ExemplarPool:
+    """Load the questions from which few-shot exemplars are drawn.
+
+    They come from the few-shot split. If the benchmark has none, or if the user's files replace it, they are all
+    questions of the scored source. Options that select questions do not make the pool smaller.
+    """
+    name, scored, own = benchmark.name, benchmark.source.split, benchmark.source.fewshot_split
+    split = scored if options.data_files else own or scored
+    source = QuestionSource(benchmark, options, split)
+    questions, left_out, notes = source.load()
+    if options.data_files and own:
+        logger.warning(
+            f"{name}: exemplars come from the scored questions, not from the split {own!r}, because 'data_files' "
+            "replaces both. Pass --num_fewshot 0 to ask without exemplars"
+        )
+    if split != scored:  # what was left out of the scored split, and the notes on it, were reported before
+        for note in notes:
+            logger.warning("%s: exemplars: %s", name, note)
+        if left_out:
+            logger.warning(
+                f"{name}: left out {len(left_out)} of {len(left_out) + len(questions)} possible exemplars: "
+                f"{count_left_out(left_out)}"
+            )
+    logger.info("%s: exemplars are drawn from %d questions of %s", name, len(questions), source)
+    return ExemplarPool(
+        questions,
+        source=str(source),
+        within_category=benchmark.exemplars_within_category,
+        as_published=benchmark.exemplars_as_published and not options.data_files,
+        digest=questions_digest(map(to_row, questions)),
+    )
 
 
 def claimed_options(exemplars: Sequence[Question], *key: str | int) -> list[int]:

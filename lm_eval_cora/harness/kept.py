@@ -22,7 +22,7 @@ from sqlitedict import SqliteDict
 
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.back_ends import is_served, is_vllm, listed_model, replicas_of_vllm
-from lm_eval_cora.harness.forwarding import ask
+from lm_eval_cora.harness.compat import ask
 from lm_eval_cora.harness.limits import is_sampled
 from lm_eval_cora.harness.served import NoAnswer
 from lm_eval_cora.log import logger
@@ -41,12 +41,7 @@ _MOMENT = 0.1
 
 
 def is_answer(response: Any) -> bool:
-    """Whether to store a response: a text that the server sent, or a likelihood that is a number.
-
-    Example:
-        >>> is_answer("B"), is_answer(""), is_answer(NoAnswer()), is_answer(None), is_answer((float("nan"), False))
-        (True, True, False, False, False)
-    """
+    """Whether to store a response: a text that the server sent, or a likelihood that is a number."""
     if isinstance(response, str):
         return not isinstance(response, NoAnswer)
     likelihood = response[0] if isinstance(response, Sequence) and response else None
@@ -68,13 +63,10 @@ class AnswerCache(CachingLM):  # type: ignore[misc]  # the harness ships no type
     """Variant of the harness' cache, in the same file format, that does not store samples and missing answers.
 
     Attributes:
-        found: Number of answers read from the file.
-        stored: Number of answers added by this run.
         when_found: Callback. It gets the number of requests of a call whose answers are in the file.
     """
 
     def __init__(self, lm: Any, path: str) -> None:
-        """Open the file, and make the model store each answer in it."""
         check_cache(path)
         self._lock = FileLock(f"{path}.lock")
         try:
@@ -89,7 +81,6 @@ class AnswerCache(CachingLM):  # type: ignore[misc]  # the harness ships no type
         self._keys = set(self.dbdict.keys())
         self._committed = time.monotonic()
         self._is_broken = False
-        self.found = self.stored = 0
         self.when_found: Callable[[int], None] = lambda count: None
         lm.set_cache_hook(self.get_cache_hook())
 
@@ -116,7 +107,6 @@ class AnswerCache(CachingLM):  # type: ignore[misc]  # the harness ships no type
         if not self._write(partial(setitem, self.dbdict, key, response)):
             return
         self._keys.add(key)
-        self.stored += 1
         if time.monotonic() - self._committed > _MOMENT:
             self._write(partial(self.dbdict.commit, blocking=False))
             self._committed = time.monotonic()
@@ -144,7 +134,6 @@ class AnswerCache(CachingLM):  # type: ignore[misc]  # the harness ships no type
         keys = [key_of(method, request.args) for request in requests]
         responses = [self.dbdict[key] if key in self._keys else None for key in keys]
         missing = [place for place, response in enumerate(responses) if response is None]
-        self.found += len(requests) - len(missing)
         self.when_found(len(requests) - len(missing))
         for part in self._parts(missing):
             received = ask(self.lm, method, [requests[place] for place in part], disable_tqdm=disable_tqdm)

@@ -11,8 +11,8 @@ from lm_eval.api.instance import Instance
 from lm_eval_cora.answers.plain import opens_reasoning
 from lm_eval_cora.answers.records import Response, Skipped
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.harness.forwarding import ask, behind
-from lm_eval_cora.harness.questions import task_of
+from lm_eval_cora.harness.compat import ask, behind
+from lm_eval_cora.harness.rounds import task_of
 from lm_eval_cora.log import logger
 
 _LEAST_ROOM, _SHARE_OF_ROOM = 4, 8
@@ -25,13 +25,14 @@ _DIFFERENCE = 1
 
 def check_limits(limits: Sequence[int], budget: int | None) -> None:
     """Check token limits that will be used one after the other."""
+    option = f"--max_gen_toks {','.join(map(str, limits))}"
     if any(isinstance(limit, bool) or not isinstance(limit, int) or limit < 1 for limit in limits):
-        raise UserError(f"--max_gen_toks {_listed(limits)}: expected whole numbers from 1")
+        raise UserError(f"{option}: expected whole numbers from 1")
     if list(limits) != sorted(set(limits)):
-        raise UserError(f"--max_gen_toks {_listed(limits)}: expected increasing limits, such as 32,512")
+        raise UserError(f"{option}: expected increasing limits, such as 32,512")
     if len(limits) > 1 and budget is not None:
         raise UserError(
-            f"--max_gen_toks {_listed(limits)}: several limits send some requests again, but --budget {budget} counts "
+            f"{option}: several limits send some requests again, but --budget {budget} counts "
             "each request once. Pass one limit, or --target-stderr instead of the budget"
         )
 
@@ -59,23 +60,29 @@ def generate_in_steps(
     steps: list[str] = []
     for limit in limits:
         # The last step sends requests unchanged: some have a larger limit of their own.
-        whole = limit == limits[-1]
-        sent = [requests[place] if whole else _limited(requests[place], limit) for place in pending]
+        sent = [requests[place] if limit == limits[-1] else _limited(requests[place], limit) for place in pending]
         received = generate(lm, sent, disable_tqdm=disable_tqdm)
-        shortened = sum(request is not requests[place] for place, request in zip(pending, sent, strict=True))
-        counted = f"{len(sent):,} again" if steps else f"{shortened:,} requests"
+        shortened = [request is not requests[place] for place, request in zip(pending, sent, strict=True)]
+        counted = f"{len(sent):,} again" if steps else f"{sum(shortened):,} requests"
         steps.append(f"{counted} with at most {limit:,} tokens")
         again = []
-        for place, request, response in zip(pending, sent, received, strict=True):
+        for place, request, response, is_shortened in zip(pending, sent, received, shortened, strict=True):
             responses[place] = response
-            is_shortened = request is not requests[place]
-            if is_shortened and not (_is_whole(response) or _is_settled(request, response)):
+            if is_shortened and not _is_final(request, response):
                 again.append(place)
         pending = again
         if not pending:
             break
     logger.info("sent %s", ", ".join(steps))
     return responses
+
+
+def _is_final(request: Instance, response: Any) -> bool:
+    """Whether a response is complete, or more text could not change its answer."""
+    if isinstance(response, Response) and response.cut_off is False:
+        return True
+    task = task_of(request)
+    return task is not None and isinstance(response, str) and task.scoring.is_settled(request, response)
 
 
 def is_sampled(settings: Mapping[str, Any]) -> bool:
@@ -132,16 +139,3 @@ def _is_cut_off(model: Any, text: str, limit: Any, *, hides: bool) -> bool | Non
             return True
         least = len(tokens)
     return None if hides or least > room else False
-
-
-def _is_whole(response: Any) -> bool:
-    return isinstance(response, Response) and response.cut_off is False
-
-
-def _is_settled(request: Instance, response: Any) -> bool:
-    task = task_of(request)
-    return task is not None and isinstance(response, str) and task.is_settled(request, response)
-
-
-def _listed(limits: Sequence[int]) -> str:
-    return ",".join(map(str, limits))

@@ -9,8 +9,8 @@ from typing import Any
 
 from lm_eval_cora.answers import TOO_MANY_INVALID, Reader, Reason
 from lm_eval_cora.answers.formats import FORMATS, AnswerFormat
-from lm_eval_cora.answers.records import Record, Skipped
-from lm_eval_cora.harness.progress import duration
+from lm_eval_cora.answers.reading import Skipped
+from lm_eval_cora.answers.records import Record
 from lm_eval_cora.harness.rounds import Planned, shares_of_budget
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.metrics.stopping import ENOUGH, Moments, bias_of_budget
@@ -50,6 +50,30 @@ def describe_cost(
         f"{requests:,} request{'' if requests == 1 else 's'}{per_letter}, "
         f"about {size * repeats // _BYTES_PER_TOKEN:,} prompt tokens{share}{time}"
     )
+
+
+def describe_time(requests: int, seconds: float, left: int) -> str:
+    """Describe the rate and the remaining time of a run.
+
+    Example:
+        >>> describe_time(32, 16.0, 33_066)
+        '2 requests a second, about 4 h 36 min for the other 33,066'
+    """
+    rate = requests / seconds
+    return f"{rate:.3g} requests a second, about {duration(left / rate)} for the other {left:,}"
+
+
+def duration(seconds: float) -> str:
+    """Format a time in seconds for a message.
+
+    Example:
+        >>> duration(7), duration(200), duration(16533)
+        ('7 s', '3 min', '4 h 36 min')
+    """
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
 
 
 def describe_stopping(left_out: Mapping[str, object], *, is_sample: bool) -> str:
@@ -127,6 +151,13 @@ the same kind'
     listed = f"{', '.join(shares[:-1])} and {shares[-1]}" if len(shares) > 1 else shares[0]
     more = ", and for more if they stop early" if stops else ""
     return f"the budget of {budget:,} requests pays for {listed}{more}; {OTHER_QUESTIONS}"
+
+
+def describe_asked(counts: Sequence[int]) -> str:
+    """Describe how many requests were sent for each question."""
+    begun = [count for count in counts if count]
+    mean = sum(begun) / max(1, len(begun))
+    return f"asked {sum(begun):,} requests for {len(begun):,} of {len(counts):,} questions, {mean:.2f} each"
 
 
 def describe_bias(moments: Moments, questions: int) -> str:

@@ -1,8 +1,7 @@
-"""Values for the results file: names of functions, the signature and the digest of the data."""
+"""Values for the results file: names of functions, the signature and the digest of templates."""
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
@@ -10,13 +9,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-import datasets
-
 from lm_eval_cora import __version__
 from lm_eval_cora.answers.records import Record
 from lm_eval_cora.metrics.responses import ResponseTable
-from lm_eval_cora.questions.benchmark import Benchmark
-from lm_eval_cora.questions.data import Data
 from lm_eval_cora.questions.options import Options
 from lm_eval_cora.variants.template import Template
 
@@ -83,26 +78,6 @@ def _file_name(file: object) -> str:
 
 
 def digest_of(templates: Iterable[Template]) -> str:
-    """Digest of a set of templates: SCORE's may change with the harness, and a user's file at any time.
-
-    Example:
-        >>> digest_of([Template("brief", "{question}")]) == digest_of([Template("short", "{question}")])
-        True
-    """
+    """Digest of a set of templates: SCORE's may change with the harness, and a user's file at any time."""
     texts = sorted(f"{template.prompt}\0{template.options_format}" for template in templates)
     return blake2b("\0\0".join(texts).encode(), digest_size=4).hexdigest()
-
-
-def questions_digest(rows: Iterable[Mapping[str, object]]) -> str:
-    """Digest of questions: 8 hexadecimal digits, independent of the order of the rows.
-
-    A row without an id gets its number as the id, so for such files the order matters.
-    """
-    digests = sorted(blake2b(json.dumps(row, sort_keys=True).encode(), digest_size=16).digest() for row in rows)
-    return blake2b(b"".join(digests), digest_size=4).hexdigest()
-
-
-def data_of(benchmark: Benchmark, dataset: datasets.Dataset) -> Data:
-    """Identify the data of a task by its benchmark and the digest that `load_benchmark` puts into the description."""
-    # A file name may contain lone surrogates, which cannot be written to a file.
-    return Data(benchmark.name.encode("utf-8", "replace").decode(), dataset.info.description)

@@ -1,4 +1,4 @@
-"""The number of questions to ask: all, as many as a budget allows, or until the standard error is small enough.
+"""The questions of a run: how many are asked, and the results of each so far.
 
 Each strategy is a generator: it yields the questions of a round, receives the results of all rounds so far, and ends
 when no more questions are needed. It does not depend on models or ranks, so all ranks make the same decisions.
@@ -7,16 +7,21 @@ when no more questions are needed. It does not depend on models or ranks, so all
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil, inf
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
+from lm_eval.api.instance import Instance
 
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.consistency import OUTCOMES
 from lm_eval_cora.metrics.estimate import product_of
+from lm_eval_cora.metrics.stopping import Moments, place_of
+
+if TYPE_CHECKING:
+    from lm_eval_cora.harness.task import CoraTask
 
 FIRST_LOOK = 100
 """Number of questions before the error is tested for the first time."""
@@ -30,20 +35,15 @@ _CAUTION = 4
 _REST = 0.02
 """Share of a budget that is not worth a further round, because each round ends with short waves."""
 
+Key = tuple[str, str]
+"""The name of a task and the id of one of its questions."""
 
 Part = Literal["all", "original"]
 """Which variants of a question to ask: all that remain, or only the original."""
 
 
 class Planned(NamedTuple):
-    """A question of the agenda.
-
-    Attributes:
-        task: Name of its task.
-        question: Its id.
-        requests: Number of requests for all of its variants.
-        part: The variants to ask.
-    """
+    """A question of the agenda, with the number of requests for all of its variants."""
 
     task: str
     question: str
@@ -51,7 +51,7 @@ class Planned(NamedTuple):
     part: Part = "all"
 
     @property
-    def key(self) -> tuple[str, str]:
+    def key(self) -> Key:
         """The task and the id."""
         return self.task, self.question
 
@@ -71,13 +71,7 @@ class Outcomes(NamedTuple):
 
 
 class Answered(NamedTuple):
-    """Results of a question.
-
-    Attributes:
-        right: Whether its original is right.
-        always: Whether all its variants are asked and right.
-        requests: Number of requests sent for it.
-    """
+    """Whether the original of a question is right, whether all variants are, and the number of requests for it."""
 
     right: bool = False
     always: bool = False
@@ -86,39 +80,29 @@ class Answered(NamedTuple):
 
 @dataclass(frozen=True)
 class Observed:
-    """Results of all rounds so far, on all ranks together.
-
-    Attributes:
-        requests: Number of requests sent.
-        outcomes: Outcomes by task.
-        answered: Results of each question that was asked, by task and id.
-    """
+    """Results of all rounds so far, on all ranks together: requests sent, outcomes by task, questions asked."""
 
     requests: int = 0
     outcomes: Mapping[str, Outcomes] = field(default_factory=dict)
-    answered: Mapping[tuple[str, str], Answered] = field(default_factory=dict)
+    answered: Mapping[Key, Answered] = field(default_factory=dict)
 
+
+# ---- strategies
 
 Rounds = Generator[Sequence[Planned], Observed, None]
+
+
+def send(rounds: Rounds, observed: Observed | None) -> Sequence[Planned] | None:
+    """Pass on the results so far, None before the first round; return the next round, None after the last."""
+    try:
+        return rounds.send(observed)  # type: ignore[arg-type]  # None starts a generator
+    except StopIteration:
+        return None
 
 
 def everything(agenda: Sequence[Planned]) -> Rounds:
     """All questions in one round."""
     yield agenda
-
-
-def send(rounds: Rounds, observed: Observed) -> Sequence[Planned] | None:
-    """Pass on the results so far; return the next round, None after the last.
-
-    Example:
-        >>> rounds = everything([Planned("t", "q1", 26)])
-        >>> send(rounds, next(rounds) and Observed(requests=26)) is None
-        True
-    """
-    try:
-        return rounds.send(observed)
-    except StopIteration:
-        return None
 
 
 def in_turn(agendas: Sequence[Sequence[Planned]]) -> list[Planned]:
@@ -130,10 +114,18 @@ def in_turn(agendas: Sequence[Sequence[Planned]]) -> list[Planned]:
     return [agendas[number][place] for place, number in sorted(placed)]
 
 
+def of_each_task(agenda: Sequence[Planned]) -> dict[str, list[Planned]]:
+    """The questions of each task, in the order of the agenda."""
+    of_task: dict[str, list[Planned]] = {}
+    for planned in agenda:
+        of_task.setdefault(planned.task, []).append(planned)
+    return of_task
+
+
 def shares_of_budget(agenda: Sequence[Planned], budget: int) -> dict[str, int]:
     """The number of questions of each task that a budget pays for, even if all their variants are asked."""
     counts = Counter(planned.task for planned in next(within_budget(agenda, budget)))
-    return {task: counts[task] for task in dict.fromkeys(planned.task for planned in agenda)}
+    return {task: counts[task] for task in of_each_task(agenda)}
 
 
 def within_budget(agenda: Sequence[Planned], budget: int) -> Rounds:
@@ -155,8 +147,8 @@ def within_budget(agenda: Sequence[Planned], budget: int) -> Rounds:
             )
         if end == place or budget - spent < _REST * budget:
             return
-        tally = yield agenda[place:end]
-        place, spent = end, tally.requests
+        observed = yield agenda[place:end]
+        place, spent = end, observed.requests
 
 
 def until_precise(agenda: Sequence[Planned], target: float) -> Rounds:
@@ -165,9 +157,7 @@ def until_precise(agenda: Sequence[Planned], target: float) -> Rounds:
     The error is tested on a fixed schedule: after 100 questions, and whenever their number has grown by a quarter. With
     a few dozen tests at most, an error that is small by chance rarely ends a run too early.
     """
-    of_task: dict[str, list[Planned]] = {}
-    for planned in agenda:
-        of_task.setdefault(planned.task, []).append(planned)
+    of_task = of_each_task(agenda)
     schedules = {task: looks(len(questions)) for task, questions in of_task.items()}
     asked = dict.fromkeys(of_task, 0)
     running = list(of_task)
@@ -177,11 +167,11 @@ def until_precise(agenda: Sequence[Planned], target: float) -> Rounds:
             until = next(schedules[task])
             batch += of_task[task][asked[task] : until]
             asked[task] = until
-        tally = yield batch
+        observed = yield batch
         running = [
             task
             for task in running
-            if asked[task] < len(of_task[task]) and not _is_precise(tally.outcomes.get(task, Outcomes()), target)
+            if asked[task] < len(of_task[task]) and not _is_precise(observed.outcomes.get(task, Outcomes()), target)
         ]
 
 
@@ -210,3 +200,129 @@ def cora_error(outcomes: Outcomes) -> float:
         return inf
     first, second = np.repeat(OUTCOMES, outcomes, axis=0).T
     return product_of(first, second).stderr
+
+
+# ---- the state of each question
+
+Requests = tuple[Instance, ...]
+"""The requests of a variant: one if the answer is written, one per letter if letters are scored."""
+
+
+@dataclass
+class QuestionState:
+    """State of a question on this rank: its results so far, and the variants still to ask.
+
+    Attributes:
+        stops: Whether it ends with its first wrong answer.
+        size: Number of its variants on all ranks.
+        original: Whether the original is right; None if unknown.
+    """
+
+    task: CoraTask
+    stops: bool
+    size: int
+    waiting: list[Requests] = field(default_factory=list)
+    original: bool | None = None
+    right: int = 0
+    wrong: int = 0
+    requests: int = 0
+    unscored: int = 0
+
+    def next(self, part: Part = "all") -> list[Requests]:
+        """The variants to ask now: all of them, or with early stopping the next one until an answer is wrong."""
+        if part == "original":
+            return [variant for variant in self.waiting if variant[0].doc["original"]]
+        if not self.stops:
+            return self.waiting
+        return [] if self.wrong else self.waiting[:1]
+
+    def take(self, variant: Requests, right: bool | None) -> None:
+        """Record the result of a variant. None (not scored) counts as neither right nor wrong."""
+        self.waiting = [other for other in self.waiting if other is not variant]
+        self.requests += len(variant)
+        self.right += right is True
+        self.wrong += right is False
+        self.unscored += right is None
+        if variant[0].doc["original"]:
+            self.original = right
+
+    @property
+    def not_right(self) -> int:
+        """Number of its variants on this rank that are not answered correctly, including those not asked."""
+        return len(self.waiting) + self.wrong + self.unscored
+
+    @property
+    def outcome(self) -> str:
+        """Name of its field in `Outcomes`; empty if the original has no result yet."""
+        if self.original is None:
+            return ""
+        if not self.original:
+            return "never"
+        return "always" if self.right == self.size else "once"
+
+
+def task_of(request: Instance) -> CoraTask | None:
+    """The lm-eval-cora task of a request, None if it belongs to another task."""
+    task: CoraTask | None = getattr(request, "owner", None)
+    return task
+
+
+def by_question(requests: Iterable[Instance], *, stop: bool) -> dict[Key, QuestionState]:
+    """Group requests by question, with the variants in the order of asking."""
+    variants: dict[tuple[str, Any], list[Instance]] = {}
+    for request in requests:
+        variants.setdefault((request.task_name, request.doc_id), []).append(request)
+    questions: dict[Key, QuestionState] = {}
+    for members in variants.values():
+        task, doc = members[0].owner, members[0].doc
+        key = task.task_name, doc["question_id"]
+        if key not in questions:
+            questions[key] = QuestionState(task, stop and task.can_stop, doc["variants"])
+        questions[key].waiting.append(tuple(sorted(members, key=lambda request: request.idx)))
+    for question in questions.values():
+        question.waiting.sort(key=lambda variant: place_of(variant[0].doc, question.task.probe.hardest_first))
+    return questions
+
+
+Summed = Callable[[list[int]], list[int]]
+"""Function that sums each number of a list over all ranks."""
+
+
+def tally(tasks: Sequence[str], questions: Iterable[QuestionState], summed: Summed) -> tuple[int, dict[str, Outcomes]]:
+    """Count requests, and outcomes by task, over all ranks."""
+    requests = 0
+    counts: Counter[tuple[str, str]] = Counter()
+    for question in questions:
+        requests += question.requests
+        counts[question.task.task_name, question.outcome] += 1
+    spent, *numbers = summed([requests, *(counts[task, outcome] for task in tasks for outcome in Outcomes._fields)])
+    return spent, {task: Outcomes(*row) for task, row in zip(tasks, _rows(numbers, len(Outcomes._fields)), strict=True)}
+
+
+def answered(batch: Sequence[Planned], questions: Mapping[Key, QuestionState], summed: Summed) -> dict[Key, Answered]:
+    """Collect the results of each question of a round. The variants of a question may be on several ranks."""
+    own: list[int] = []
+    for planned in batch:
+        question = questions.get(planned.key)
+        own += (0, 0, 0) if question is None else (question.original is True, question.not_right, question.requests)
+    rows = _rows(summed([int(number) for number in own]), 3)
+    return {
+        planned.key: Answered(right > 0, not_right == 0, requests)
+        for planned, (right, not_right, requests) in zip(batch, rows, strict=True)
+    }
+
+
+def moments(tasks: Sequence[str], questions: Iterable[QuestionState], summed: Summed) -> dict[str, Moments]:
+    """Sums over the questions of each task from which the bias of a budget follows."""
+    sums = {task: [0] * len(Moments._fields) for task in tasks}
+    for question in questions:
+        if question.requests:
+            right, always, cost = question.original is True, question.outcome == "always", question.requests
+            row = (1, cost, right, cost * right, always, cost * always)
+            sums[question.task.task_name] = [sum(pair) for pair in zip(sums[question.task.task_name], row, strict=True)]
+    rows = _rows(summed([number for row in sums.values() for number in row]), len(Moments._fields))
+    return {task: Moments(*row) for task, row in zip(tasks, rows, strict=True)}
+
+
+def _rows(numbers: Sequence[int], width: int) -> list[Sequence[int]]:
+    return [numbers[start : start + width] for start in range(0, len(numbers), width)]

@@ -6,7 +6,6 @@ import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
-from dataclasses import dataclass
 from functools import partial
 from io import StringIO
 from typing import Any, TextIO
@@ -53,91 +52,99 @@ _LONGEST = 255
 """Number of bytes of the longest name of a file."""
 
 
-@dataclass
-class _Run:
-    """State of a run: its settings, its cache of answers, and whether its results are written.
+class _Kept:
+    """Where the results and answers of a run are kept."""
 
-    Attributes:
-        settings: Settings of the harness.
-        keeps: Whether to keep answers in a file.
-        command: The command that the user typed.
-        cache: Cache of answers; None before the model is built.
-        finished: Whether the results are written.
-    """
-
-    settings: EvaluatorConfig
-    keeps: bool
-    command: str
-    cache: AnswerCache | None = None
-    finished: bool = False
+    def __init__(self, settings: EvaluatorConfig, *, keeps: bool, command: str) -> None:
+        self._settings, self.keeps, self._command = settings, keeps, command
+        self._cache: AnswerCache | None = None
+        self.is_finished = False
 
     def check_disk(self) -> None:
         """Check, before the model is built, that results and answers can be written."""
-        if self.settings.output_path:
-            check_output(self.settings.output_path)
-            names = (self.settings.model_args.get(key) for key in ("pretrained", "model", "path", "engine"))
+        settings = self._settings
+        if settings.output_path:
+            check_output(settings.output_path)
+            names = (settings.model_args.get(key) for key in ("pretrained", "model", "path", "engine"))
             if len((name := str(next(filter(None, names), ""))).encode()) > _LONGEST:
                 raise UserError(
                     f"--output_path: expected a name of the model with at most {_LONGEST} bytes, because the harness "
                     f"names a folder after it; got {shorten(name)!r}"
                 )
-        if self.settings.use_cache and not self.keeps:
+        if settings.use_cache and not self.keeps:
             raise UserError("--no_cache and --use_cache contradict each other. Remove one of them")
-        if self.settings.use_cache:
+        if settings.use_cache:
             with self._naming_the_option():
-                check_cache(cache_file(self.settings.use_cache))
+                check_cache(cache_file(settings.use_cache))
 
     def with_cache(self, model: Any) -> Any:
         """Wrap a model in a cache if answers are kept."""
-        settings = self.settings
-        if not self.has_a_place:
+        settings = self._settings
+        if not self._has_a_place:
             return model
         if settings.use_cache:
             with self._naming_the_option():
-                self.cache = AnswerCache(model, cache_file(settings.use_cache, model.rank))
+                self._cache = AnswerCache(model, cache_file(settings.use_cache, model.rank))
         else:
             name = default_cache(settings.output_path, settings.model, settings.model_args, weights_of(model))
             try:
-                self.cache = AnswerCache(model, cache_file(name, model.rank))
+                self._cache = AnswerCache(model, cache_file(name, model.rank))
             except UserError as error:  # the user did not ask for this file
                 logger.warning("%s. Answers will not be kept. To use another file, pass --use_cache FILE", error)
                 self.keeps = False
                 return model
-        logger.info("answers are kept in %s (%d so far)", self.cache.cache_db, self.cache.kept)
-        return self.cache
+        logger.info("answers are kept in %s (%d so far)", self._cache.cache_db, self._cache.kept)
+        return self._cache
 
     @property
-    def has_a_place(self) -> bool:
-        """Whether answers are kept, and there is a folder or file for them."""
-        return self.keeps and bool(self.settings.use_cache or self.settings.output_path)
+    def _has_a_place(self) -> bool:
+        return self.keeps and bool(self._settings.use_cache or self._settings.output_path)
 
     @contextmanager
     def _naming_the_option(self) -> Iterator[None]:
         try:
             yield
         except UserError as error:
-            raise UserError(f"--use_cache {self.settings.use_cache}: {error}. Use another file") from None
-
-    def died(self, what: str) -> RunDied:
-        """The error for a run that ended early. It says how to continue."""
-        return RunDied(f"{what}. {self._what_is_kept()}")
-
-    def _what_is_kept(self) -> str:
-        if not self.has_a_place:
-            return "No answers were kept. To keep them, pass --output_path FOLDER and do not pass --no_cache."
-        if self.cache is None:
-            return f"No request was sent. To try again, run the same command: {self.command}"
-        kept, file = self.cache.kept, self.cache.cache_db
-        return f"{kept:,} answers are kept in {file}. To continue from there, run the same command: {self.command}"
+            raise UserError(f"--use_cache {self._settings.use_cache}: {error}. Use another file") from None
 
     def finish(self) -> None:
         """Record that the results are written."""
-        self.finished = True
+        self.is_finished = True
 
-    def end(self) -> None:
-        """Close the cache, so that other runs can use its file."""
-        if self.cache is not None:
-            self.cache.close()
+    @contextmanager
+    def explaining(self) -> Iterator[None]:
+        """Turn an error that ends a run into one that says how to continue. Close the cache at the end."""
+        try:
+            yield
+        except UserError:  # before the first request
+            raise
+        except KeyboardInterrupt as error:
+            raise RunDied(f"stopped by Ctrl-C. {self._how_to_continue()}") from error
+        except Exception as error:
+            if isinstance(error, BrokenPipeError) and self.is_finished and not _is_open(sys.stdout):
+                raise  # the reader of a pipe, such as `| head`, has closed it
+            raise RunDied(f"the run ended: {in_a_line(error)}. {self._how_to_continue()}") from error
+        finally:
+            if self._cache is not None:
+                self._cache.close()
+
+    def _how_to_continue(self) -> str:
+        if not self._has_a_place:
+            return "No answers were kept. To keep them, pass --output_path FOLDER and do not pass --no_cache."
+        if self._cache is None:
+            return f"No request was sent. To try again, run the same command: {self._command}"
+        kept, file = self._cache.kept, self._cache.cache_db
+        return f"{kept:,} answers are kept in {file}. To continue from there, run the same command: {self._command}"
+
+
+def _is_open(stream: TextIO) -> bool:
+    """Whether the stream still has a reader."""
+    try:
+        stream.write("\n")
+        stream.flush()
+    except BrokenPipeError:
+        return False
+    return True
 
 
 def run(
@@ -162,8 +169,8 @@ def run(
     if limits and (given_twice := {"max_gen_toks", *TOKEN_LIMITS}.intersection(settings.gen_kwargs)):
         message = f"--max_gen_toks and --gen_kwargs {min(given_twice)} both limit the tokens. Remove one of them"
         raise UserError(message)
-    this = _Run(settings, keeps, command)
-    this.check_disk()
+    kept = _Kept(settings, keeps=keeps, command=command)
+    kept.check_disk()
     back_end = _back_end(settings.model)
     asking = AskingLM(None, stop, budget=budget, target=target, whole=whole, limits=limits)
     manager, tasks = check_tasks(settings, asking)
@@ -190,8 +197,9 @@ def run(
                 "the back end samples the answers of this model with a temperature above 0 although the tasks ask for "
                 "greedy answers. They differ from run to run and are not kept"
             )
-            this.keeps = False
-        return AskingLM(this.with_cache(model), stop, budget=budget, target=target, whole=whole, limits=limits)
+            kept.keeps = False
+        asking.lm = kept.with_cache(model)
+        return asking
 
     def process_tasks(again: EvaluatorConfig, _: Any = None) -> TaskManager:
         """Return the tasks that are already found. Drop `use_cache`: our cache is inside the wrapper."""
@@ -202,37 +210,10 @@ def run(
         leaving_out(config_keys),
         model_made_by(get_model(settings.model), partial(_maker, settings, back_end, wrap)),
         tasks_from(process_tasks),
-        after_saving(this.finish),
-        _explained(this),
+        after_saving(kept.finish),
+        kept.explaining(),
     ):
         harness.execute(given)
-
-
-@contextmanager
-def _explained(this: _Run) -> Iterator[None]:
-    """Turn an error that ends a run into one that says how to continue."""
-    try:
-        yield
-    except UserError:  # before the first request
-        raise
-    except KeyboardInterrupt as error:
-        raise this.died("stopped by Ctrl-C") from error
-    except Exception as error:
-        if isinstance(error, BrokenPipeError) and this.finished and not _is_open(sys.stdout):
-            raise  # the reader of a pipe, such as `| head`, has closed it
-        raise this.died(f"the run ended: {in_a_line(error)}") from error
-    finally:
-        this.end()
-
-
-def _is_open(stream: TextIO) -> bool:
-    """Whether the stream still has a reader."""
-    try:
-        stream.write("\n")
-        stream.flush()
-    except BrokenPipeError:
-        return False
-    return True
 
 
 def _configured(given: Namespace) -> EvaluatorConfig:

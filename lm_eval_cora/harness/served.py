@@ -5,29 +5,153 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from functools import partial
 from math import nan
 from typing import Any
 
 from lm_eval.api.instance import Instance
+from lm_eval.models.api_models import TemplateAPI
 
-from lm_eval_cora.answers.records import Response
-from lm_eval_cora.harness.back_ends import is_served
+from lm_eval_cora.answers.reading import Response
 from lm_eval_cora.harness.compat import describe_responses, heard, hidden_bars
-from lm_eval_cora.harness.failures import (
-    PATIENCE,
-    UNREACHABLE,
-    FailureCount,
-    MalformedError,
-    NoChoicesError,
-    ServerError,
-    kind_of,
-    status_of,
-)
 from lm_eval_cora.log import logger
+from lm_eval_cora.questions.question import shorten
+
+_HOPELESS = 10
+"""Number of failed attempts in a row, over at least `PATIENCE` seconds, after which no more requests are sent."""
+
+PATIENCE = 60.0
+"""Minimum time in seconds over which these attempts must fail."""
+
+_REFUSED = (401, 403, 404)
+"""Status codes that concern the server or the API key. Other codes from 400 to 499 concern a single request."""
+
+_REFUSED_AT_FIRST = (400, 422)
+"""Status codes that concern a single request, unless no request has been answered yet."""
+
+_WORTH_A_RETRY = (408, 409, 425, 429)
+"""Status codes from 400 to 499 after which the same request may succeed later."""
+
+_EXCERPT = 200
+"""Maximum length, in characters, of the server's message in an error."""
+
+
+class ServerError(Exception):
+    """Failed requests to a server, described in one sentence."""
+
+    def __init__(self, url: str, tally: FailureCount) -> None:
+        super().__init__(f"{url}: {tally.describe()}")
+        self.tally = tally
+
+
+class MalformedError(Exception):
+    """A response in a format that the API does not document."""
+
+
+class NoChoicesError(Exception):
+    """A response without a choice for each prompt."""
+
+
+@dataclass
+class FailureCount:
+    """Counts of requests to a server. A request with several prompts counts once per prompt.
+
+    Attributes:
+        failed: Number of requests that failed in all attempts, by kind of failure.
+        unsent: Number of requests that were not sent, because the server had stopped answering.
+        said: The server's message about the last failure.
+    """
+
+    answered: int = 0
+    failed: Counter[str] = field(default_factory=Counter)
+    unsent: int = 0
+    gave_up: bool = False
+    said: str = ""
+    _attempts: int = 0
+    _since: float = 0.0
+
+    @property
+    def lost(self) -> int:
+        """Number of requests without an answer."""
+        return self.failed.total() + self.unsent
+
+    def note_answer(self, size: int) -> None:
+        """Count a request that was answered."""
+        self.answered += size
+        self._attempts = 0
+
+    def hear(self, text: str) -> None:
+        """Store the server's message about a failure."""
+        self.said = shorten(text, _EXCERPT)
+
+    def concerns_all(self, status: int | None) -> bool:
+        """Whether a status code means that the server would refuse every request."""
+        return status in _REFUSED or (status in _REFUSED_AT_FIRST and not self.answered)
+
+    def note_attempt(self, now: float, patience: float) -> None:
+        """Count a failed attempt, and give up after ten in a row over at least `patience` seconds."""
+        self._since = self._since if self._attempts else now
+        self._attempts += 1
+        self.gave_up |= self._attempts >= _HOPELESS and now - self._since >= patience
+
+    def describe(self) -> str:
+        """Describe the failures in one sentence."""
+        total = self.answered + self.failed.total()
+        kinds = ", ".join(f"{kind} ({count:,} of {total:,})" for kind, count in self.failed.most_common())
+        unsent = f"; {self.unsent:,} more were not sent" if self.unsent else ""
+        return f"{self.failed.total() / max(1, total):.1%} of the requests failed: {kinds}{unsent}{self._quoted}"
+
+    def describe_first(self) -> str:
+        """Describe why the first request failed, and what to do."""
+        (kind,) = self.failed
+        hint = f". {_WHAT_TO_DO[kind]}" if kind in _WHAT_TO_DO else ""
+        return f"{kind}{hint}{self._quoted}"
+
+    @property
+    def _quoted(self) -> str:
+        return f". The server said: {self.said}" if self.said else ""
+
+
+UNREACHABLE = "no connection to the server"
+_WHAT_TO_DO = {
+    UNREACHABLE: "Start the server, and check its address",
+    **dict.fromkeys(("status 401", "status 403"), "Check the API key in the environment variable OPENAI_API_KEY"),
+    "status 404": "Check the name of the model and the address of the server",
+}
+MALFORMED = "a response in an unexpected format"
+
+
+def status_of(error: BaseException) -> int | None:
+    """The HTTP status code of an error, None if it has none. HTTP libraries store it under different names."""
+    sources = (error, getattr(error, "response", None))
+    found = [getattr(one, name, None) for one in sources for name in ("status", "status_code")]
+    return next((code for code in found if isinstance(code, int)), None)
+
+
+def kind_of(error: BaseException) -> tuple[str, bool]:
+    """Classify an error from sending a request."""
+    if isinstance(error, AssertionError | NotImplementedError):  # the harness refuses to send it
+        return "", False
+    if isinstance(error, NoChoicesError):
+        return "an empty list of choices", True
+    if (status := status_of(error)) is not None and status >= 400:
+        return f"status {status}", status >= 500 or status in _WORTH_A_RETRY
+    names = {base.__name__ for base in type(error).__mro__}
+    if names & {"TimeoutError", "Timeout"}:
+        return "a timeout", True
+    if names & {"ClientConnectionError", "ConnectionError"}:
+        return UNREACHABLE, True
+    if status is not None or names & {"MalformedError", "KeyError", "IndexError", "TypeError", "ValueError"}:
+        return MALFORMED, True
+    return type(error).__name__, True
+
+
+# ---- back ends
 
 DELAYS = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0)
 """Seconds before each retry, a minute in total. If `max_retries` is larger, the last delay is repeated."""
@@ -44,11 +168,6 @@ class NoAnswer(Response):
 
     __slots__ = ()
 
-    def __new__(cls, text: str = "", **known: Any) -> NoAnswer:
-        """Create the answer."""
-        answer: NoAnswer = super().__new__(cls, text, **known)  # type: ignore[assignment]
-        return answer
-
 
 def patient(back_end: type) -> type:
     """Make a back end retry failed requests for a minute, and raise only after all others are answered."""
@@ -61,10 +180,6 @@ class _Patient:
     The harness raises as soon as one request has failed a few times, which ends the run and loses all requests in
     progress. Here, a request that fails in all attempts is counted, the others continue, and `ServerError` is raised at
     the end. If the server stops answering, the remaining requests are not sent.
-
-    Attributes:
-        tally: Counts of answered and failed requests.
-        attempts: Maximum number of attempts for a request.
     """
 
     tally: FailureCount
@@ -116,7 +231,7 @@ class _Patient:
                 except Exception as error:
                     delay, failure = self._delay(error, number, size), error
             if delay is None and isinstance(failure, NoChoicesError):
-                return [NoAnswer() if named.get("generate", True) else (nan, False)] * size
+                return [NoAnswer("") if named.get("generate", True) else (nan, False)] * size
             if delay is None:
                 return [None] * size  # `generate_until` raises after the others are answered
             await asyncio.sleep(delay)
@@ -146,7 +261,7 @@ class _Patient:
     def parse_generations(self, outputs: Any, **named: Any) -> list[Any]:
         """The texts of a response; a missing text is `NoAnswer`."""
         if isinstance(outputs, _NoResponse):
-            return [NoAnswer()] * outputs.size
+            return [NoAnswer("")] * outputs.size
         expected = _expected.get()
         _check(outputs, expected)
         parse = partial(super().parse_generations, outputs=outputs, **named)  # type: ignore[misc]
@@ -194,7 +309,7 @@ class _Patient:
 
 def tell_how_answers_end(model: Any) -> None:
     """Let a back end of plain `lm_eval run` tell what a server says about its answers."""
-    if is_served(model) and not isinstance(model, _Patient) and "parse_generations" not in vars(model):
+    if isinstance(model, TemplateAPI) and not isinstance(model, _Patient) and "parse_generations" not in vars(model):
         describe_responses(model, partial(described, model))
 
 
@@ -205,7 +320,7 @@ def described(model: Any, outputs: Any, parse: Callable[[], list[Any]]) -> list[
     every = [response for part in parts for response in responses_in(part, token)]
     texts = parse()
     if len(every) != len(texts):
-        return [NoAnswer() if text is None else text for text in texts]
+        return [NoAnswer("") if text is None else text for text in texts]
     return [one if text is None else one.saying(text) for text, one in zip(texts, every, strict=True)]
 
 

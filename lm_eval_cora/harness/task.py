@@ -2,73 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from importlib.metadata import version
-from math import isnan
 from typing import Any
 
+from lm_eval.api.task import ConfigurableTask
 from lm_eval.defaults import DEFAULT_OTHER_SEED
 from tqdm import tqdm
 
-from lm_eval_cora import metrics
 from lm_eval_cora.answers.formats import format_of
-from lm_eval_cora.answers.records import Record, skipped
+from lm_eval_cora.answers.reading import skipped
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness import docs
 from lm_eval_cora.harness.asking import AskingLM
-from lm_eval_cora.harness.back_ends import check_replicas, check_scoring, formats_chats, in_a_line, needs_seeds
-from lm_eval_cora.harness.checks import (
-    check_comparison,
-    check_exemplar_settings,
-    check_metadata,
+from lm_eval_cora.harness.back_ends import (
+    check_replicas,
     check_sampling,
+    check_scoring,
     check_seeds,
     check_stopping,
+    formats_chats,
+    in_a_line,
+    needs_seeds,
 )
 from lm_eval_cora.harness.compat import (
+    behind,
     filters_of,
     leave_out_empty_stops,
     limit_of_the_run,
     model_of_the_run,
     number_samples,
     rename_token_limit,
+    samples_are_logged,
     seed_rank,
     set_metrics,
+    slim,
 )
-from lm_eval_cora.harness.docs import Doc, Docs
-from lm_eval_cora.harness.fewshot import ExemplarSampler, load_sampler
-from lm_eval_cora.harness.forwarding import behind
-from lm_eval_cora.harness.loading import SPLIT, load_benchmark, to_question
-from lm_eval_cora.harness.notices import describe_cost, describe_stopping
-from lm_eval_cora.harness.requests import chosen_docs, deal, with_room_for
-from lm_eval_cora.harness.results_file import data_of, digest_of, name_callables, questions_digest, signature_of
-from lm_eval_cora.harness.scored import CHECKER, ScoredTask, metric_keys
+from lm_eval_cora.harness.docs import SPLIT, Doc, Docs, chosen_docs, deal, load_benchmark, questions_digest, to_question
+from lm_eval_cora.harness.fewshot import load_sampler
+from lm_eval_cora.harness.limits import known
+from lm_eval_cora.harness.notices import Conditions, describe_cost, describe_samples, describe_stopping
+from lm_eval_cora.harness.results_file import digest_of, name_callables, signature_of
+from lm_eval_cora.harness.rounds import Planned
+from lm_eval_cora.harness.scoring import Scoring, check_comparison, encodable, score_response
 from lm_eval_cora.harness.served import tell_how_answers_end
-from lm_eval_cora.harness.task_config import (
-    OWN_KEYS,
-    benchmark_of,
-    in_the_language_of,
-    options_of,
-    probe_of,
-    templates_of,
-)
+from lm_eval_cora.harness.task_config import OWN_KEYS, declared_in, templates_of
 from lm_eval_cora.log import logger
-from lm_eval_cora.metrics import Estimate
 from lm_eval_cora.metrics.entries import (
     DROPPED_TEMPLATE,
+    Entry,
     applies_to,
     check_metrics,
-    compute,
     features_of,
     is_estimated,
     is_in_table,
     is_known_early,
 )
-from lm_eval_cora.metrics.estimate import for_json
-from lm_eval_cora.metrics.responses import ResponseTable
+from lm_eval_cora.metrics.stopping import saves_requests
+from lm_eval_cora.questions.data import Data
 from lm_eval_cora.questions.question import Form
+from lm_eval_cora.variants.randomness import draw
 
 _RATE = 10.0
 """Assumed requests per second in a dry run. A real run reports its own rate after 20 s."""
@@ -76,71 +71,64 @@ _RATE = 10.0
 _FORMS: dict[str, Form] = {"generate_until": "generate", "multiple_choice": "loglikelihood"}
 
 
-class CoraTask(ScoredTask):
+class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no types
     """A ConfigurableTask whose docs are variants and whose metrics are functions of a ResponseTable.
 
     In the YAML file, `aggregation` is the function of a metric, such as `lm_eval_cora.metrics.bmca`. Further keys of
     the entry, such as `level`, are parameters of this function. `process_results` returns a Record, and `process_docs`
     gets the options.
+
+    Attributes:
+        probe: The probe that makes the variants.
+        scoring: The answers and metrics.
     """
 
     def __init__(self, config: Mapping[str, Any]) -> None:
-        metadata = config.get("metadata") or {}
-        check_metadata(config["task"], metadata)
-        options = options_of(config)
-        self.probe = probe_of(config)
-        self._benchmark = benchmark_of(config, options)
-        self._options = in_the_language_of(self._benchmark, options)
+        task = config["task"]
+        self.probe, self._benchmark, self._options = declared_in(config)
         self._declared: Mapping[str, Any] = config["benchmark"]
         config = {key: value for key, value in config.items() if key not in OWN_KEYS}
         config |= {"process_docs": docs.process_docs, "custom_dataset": load_benchmark, "test_split": SPLIT}
-        check_exemplar_settings(config)
-        check_metrics(config["task"], config.get("metric_list"))
+        check_metrics(task, config.get("metric_list"))
         self._form = _FORMS.get(config.get("output_type", ""), "generate")
-        self._samples = self.probe.samples
-        self._sends_seeds = False
-        self._writes = not self._benchmark.has_options
+        self._writes = not self._benchmark.has_options  # answers are compared with a reference
         if self._writes:
-            check_comparison(config["task"])
-        sampled = self._options.variants is not None
-        with _naming(config["task"]):
+            check_comparison(task)
+        with _naming(task):
             features = self._features(config["metric_list"])
-        chosen = [
+        sampled = self._options.variants is not None
+        self._entries: list[Entry] = [  # of this form and this benchmark
             entry
             for entry in config["metric_list"]
             if applies_to(entry, self._form, sampled=sampled, features=features)
         ]
-        self._entries = chosen
-        config["metric_list"] = [entry for entry in chosen if is_in_table(entry)]
-        self._study: list[Any] = []
+        config["metric_list"] = [entry for entry in self._entries if is_in_table(entry)]
         self._docs: Docs | None = None
-        self._selected: dict[int, Doc] = {}
+        self._selected: dict[int, Doc] = {}  # the docs that are asked on all ranks together, by their number
         self._selection: dict[str, object] = {}
-        self._chat = False
-        self._left_out: dict[str, object] = {}
+        self._left_out: dict[str, object] = {}  # the options that decide which requests are sent
+        self._sends_seeds = self._shots_asked_for = False
         self._fewshot_seed = DEFAULT_OTHER_SEED
-        self._shots_asked_for = False
-        self._records: Sequence[Record] = ()
-        self._table = ResponseTable.from_records(())
-        self._estimates: dict[str, Estimate] = {}
         try:
             super().__init__(config=config)
-            self.construct_requests(self.task_docs[0], "", metadata=(config["task"], 0, 1))
+            self.construct_requests(self.task_docs[0], "", metadata=(task, 0, 1))
         except UserError:
             raise
         except Exception as error:
             raise UserError(
-                f"{config['task']}: the task file cannot be used: {in_a_line(error)}. If the file is your own, "
+                f"{task}: the task file cannot be used: {in_a_line(error)}. If the file is your own, "
                 "compare its settings with the fragments that it includes"
             ) from error
         if not config["metric_list"]:
             raise UserError(
-                f"{config['task']}: metric_list: expected at least one metric for the table, got none for the form "
+                f"{task}: metric_list: expected at least one metric for the table, got none for the form "
                 f"{self._form!r} with the options {self._options.changed()}. Add a metric of this form without "
                 "`table: false`, and with `sampled` if the option 'variants' is set"
             )
-        self._check_scoring()
-        self._keys = metric_keys(entry["metric"] for entry in config["metric_list"])
+        score = self.config.process_results
+        self.scoring = Scoring(task, score, self._options.reader, filters_of(self), writes=self._writes)
+        self.scoring.check(self.task_docs[0])
+        self.scoring.print_only(config["metric_list"])
         self._directions: Mapping[str, Any] = self.higher_is_better()
 
     # ---- before the first request
@@ -148,7 +136,9 @@ class CoraTask(ScoredTask):
     def download(self, *_: Any, **__: Any) -> None:
         """Load the benchmark with our options only: the metadata also contains all `--model_args`."""
         self.dataset = load_benchmark(options=self._options, benchmark=self._benchmark)
-        self._data = data_of(self._benchmark, self.dataset[SPLIT])
+        # A file name may contain lone surrogates, which cannot be written to a file.
+        name = self._benchmark.name.encode("utf-8", "replace").decode()
+        self._data = Data(name, self.dataset[SPLIT].info.description)
 
     def test_docs(self) -> Docs:
         """All variants. They are made once, because the harness calls this five times in a run."""
@@ -160,7 +150,7 @@ class CoraTask(ScoredTask):
                 )
         return self._docs
 
-    def _features(self, entries: Sequence[Mapping[str, Any]]) -> set[str]:
+    def _features(self, entries: Sequence[Entry]) -> set[str]:
         """The features of the benchmark. Templates are read only if a metric depends on them."""
         named = {feature for entry in entries for feature in str(entry.get("only", "")).split()}
         kinds: list[str] = []
@@ -190,7 +180,8 @@ class CoraTask(ScoredTask):
         """Build the requests, and log their cost in one line."""
         samples = arguments.get("samples")
         arguments["samples"] = getattr(samples, "questions", samples)
-        self.prepare(model_of_the_run(), **arguments | {"limit": limit_of_the_run(arguments.get("limit"))})
+        model, ranks = model_of_the_run(), arguments.get("world_size", 1)
+        self.prepare(model, **arguments | {"limit": limit_of_the_run(arguments.get("limit"))})
         if arguments["samples"]:
             number_samples(self.task_name, self._selected, arguments["samples"])
         arguments |= {"limit": None, "samples": None}  # they would count docs
@@ -198,19 +189,20 @@ class CoraTask(ScoredTask):
             # The cache key contains the task but not the options: a run with another seed would get these requests.
             logger.warning("%s: --cache_requests is disabled: its cache key ignores the options", self.task_name)
             arguments |= {"cache_requests": False, "rewrite_requests_cache": False}
-        if self._samples:
+        if self.probe.samples:
             seed_rank(arguments.get("rank", 0))
-        CHECKER.share = arguments.get("world_size", 1)
-        model = behind(model_of_the_run())
-        self._chat = bool(arguments.get("apply_chat_template")) or formats_chats(model)
-        if (instruction := arguments.get("system_instruction")) and not self._chat and not instruction[-1].isspace():
+        chat = bool(arguments.get("apply_chat_template")) or formats_chats(behind(model))
+        limit = (self.config.generation_kwargs or {}).get("max_gen_toks")
+        self.scoring.ranks = ranks
+        self.scoring.conditions = Conditions(chat, self._options.reader, limit if isinstance(limit, int) else None)
+        if (instruction := arguments.get("system_instruction")) and not chat and not instruction[-1].isspace():
             # The harness puts a delimiter after a description but not after an instruction: "Be brief.Answer the ..."
             arguments["system_instruction"] = instruction + self.config.fewshot_delimiter
         super().build_all_requests(**arguments)
         cost = describe_cost(
-            ((one.doc, one.args[0], self.answers_scored(one.doc)) for one in self.instances if one.idx == 0),
+            ((one.doc, one.args[0], self._answers_scored(one.doc)) for one in self.instances if one.idx == 0),
             repeats=self.config.repeats,
-            ranks=arguments.get("world_size", 1),
+            ranks=ranks,
         )
         stopping = describe_stopping(self._left_out, is_sample=self._options.questions is not None)
         logger.info("%s: %s%s%s", self.task_name, "at most " if self._left_out else "", cost, stopping)
@@ -220,36 +212,47 @@ class CoraTask(ScoredTask):
         self.prepare(None, limit=limit)
         shots = self.config.num_fewshot or 0
         asked = tqdm(self._selected.values(), self.task_name, unit="variant", disable=None, leave=False)
-        prompts = ((doc, self.fewshot_context(doc, shots), self.answers_scored(doc)) for doc in asked)
+        prompts = ((doc, self.fewshot_context(doc, shots), self._answers_scored(doc)) for doc in asked)
         return describe_cost(prompts, repeats=self.config.repeats, rate=_RATE)
 
     def prepare(self, model: Any, **arguments: Any) -> None:
         """Check that the task can run with these options, and prepare it."""
-        docs = self.test_docs()
-        self._selected = {number: docs[number] for number in chosen_docs(self.task_name, docs, **arguments)}
+        every = self.test_docs()
+        self._selected = {number: every[number] for number in chosen_docs(self.task_name, every, **arguments)}
         self._selection = {}
-        if len(self._selected) < len(docs):
+        if len(self._selected) < len(every):
             samples, limit = arguments.get("samples"), arguments.get("limit")
             numbers = questions_digest({"number": number} for number in set(samples or ()))
             self._selection = {"samples": numbers} if samples else {"limit": f"{limit or 0:g}"}
-        if callable(self.config.process_results):  # not --predict_only
+        if self._is_scored:
             table = [entry for entry in self._entries if is_in_table(entry)]
-            self._set_metrics(table, self._entries if len(table) < len(self._entries) else [])
-        if self.config.num_fewshot:
-            self.sampler = self._load_sampler({doc["question_id"] for doc in self._selected.values()})
-        if self._study and len(filters_of(self)) > 1:
+            self._print_only(table, self._entries if len(table) < len(self._entries) else [])
+        if self.config.num_fewshot:  # for the questions of all ranks, so that all ranks raise the same errors
+            asked = {doc["question_id"] for doc in self._selected.values()}
+            rows = self.dataset[self.config.test_split]
+            self.sampler = load_sampler(
+                self.task_name,
+                {row["id"]: to_question(row) for row in rows if row["id"] in asked},
+                self.config.num_fewshot,
+                *(self._options.seed, self._fewshot_seed),
+                options=self._options,
+                benchmark=self._benchmark,
+                asked_for=self._shots_asked_for,
+            )
+        if self.scoring.study and len(self.scoring.filters) > 1:
             logger.warning("%s: with several filters the results have only the metrics of the table", self.task_name)
         rename_token_limit(self.config.generation_kwargs or {})
         self._left_out = {}
         if isinstance(model, AskingLM):
-            self._leave_out(model)
+            self._prepare_stopping(model)
             if model.limits and self._form == "generate":
                 self.config.generation_kwargs["max_gen_toks"] = model.limits[-1]
-        if self._samples:
+        self.scoring.is_two_phase = "target" in self._left_out
+        if self.probe.samples:
             check_sampling(self.task_name, self.config.generation_kwargs or {})
             check_seeds(self.task_name, self._options, model)
-            own = self._options.request_seeds
-            self._sends_seeds = needs_seeds(behind(model)) if own is None else own
+            chosen = self._options.request_seeds
+            self._sends_seeds = needs_seeds(behind(model)) if chosen is None else chosen
         leave_out_empty_stops(behind(model))
         tell_how_answers_end(behind(model))
         if self._form == "loglikelihood":
@@ -257,56 +260,32 @@ class CoraTask(ScoredTask):
         if isinstance(model, AskingLM) and model.calls_often:
             check_replicas(self.task_name, model, model.described)
 
-    def doc_iterator(self, *, rank: int = 0, world_size: int = 1, **_: Any) -> Iterator[tuple[int, Doc]]:
-        """The selected docs of a rank, numbered: whole questions, so that one rank can stop and compare them."""
-        every = list(enumerate(self._selected.values()))
-        return iter(every if world_size == 1 else deal(every, world_size)[rank])
-
-    def _leave_out(self, model: AskingLM) -> None:
+    def _prepare_stopping(self, model: AskingLM) -> None:
         """Prepare for skipped requests: keep only the metrics that stay exact."""
         model.expect(self.task_name, self.OUTPUT_TYPE)
         if not model.leaves_out:
             return
-        check_stopping(
-            self.task_name,
-            model,
-            self.config,
-            self._entries,
-            filters=len(filters_of(self)),
-        )
+        check_stopping(self.task_name, model, self.config, self._entries, filters=len(self.scoring.filters))
         if model.stop is not None and self.can_stop:
             is_printed = is_known_early if model.whole is None else is_estimated
-            self._set_metrics([entry for entry in self.config.metric_list if is_printed(entry)], [])
+            self._print_only([entry for entry in self.config.metric_list if is_printed(entry)], [])
         elif model.stop is not None:
             logger.warning("%s: --stop has no effect: the metrics of this task need all answers", self.task_name)
         self._left_out = {key: value for key, value in model.settings().items() if self.can_stop or key != "stop"}
 
-    def _set_metrics(self, entries: list[Any], study: list[Any]) -> None:
-        self.config.metric_list, self._study = entries, study
-        set_metrics(
-            self,
-            {entry["metric"]: entry["aggregation"] for entry in entries},
-            {entry["metric"]: self._directions[entry["metric"]] for entry in entries},
-        )
-        self._keys = metric_keys(entry["metric"] for entry in entries)
+    def _print_only(self, entries: list[Entry], study: list[Entry]) -> None:
+        self.config.metric_list = entries
+        self.scoring.print_only(entries, study)
+        names = [entry["metric"] for entry in entries]
+        aggregations = {entry["metric"]: entry["aggregation"] for entry in entries}
+        set_metrics(self, aggregations, {name: self._directions[name] for name in names})
 
-    def _load_sampler(self, asked: set[str]) -> ExemplarSampler:
-        """Load the exemplars for the questions of all ranks, so that all ranks raise the same errors."""
-        rows = self.dataset[self.config.test_split]
-        return load_sampler(
-            self.task_name,
-            {row["id"]: to_question(row) for row in rows if row["id"] in asked},
-            self.config.num_fewshot,
-            *self._seeds,
-            options=self._options,
-            benchmark=self._benchmark,
-            asked_for=self._shots_asked_for,
-        )
+    # ---- requests
 
-    @property
-    def _seeds(self) -> tuple[int, int]:
-        """Seeds of the exemplars: the option `seed` and the last seed of the harness' --seed."""
-        return self._options.seed, self._fewshot_seed
+    def doc_iterator(self, *, rank: int = 0, world_size: int = 1, **_: Any) -> Iterator[tuple[int, Doc]]:
+        """The selected docs of a rank, numbered: whole questions, so that one rank can stop and compare them."""
+        every = list(enumerate(self._selected.values()))
+        return iter(every if world_size == 1 else deal(every, world_size)[rank])
 
     def fewshot_context(self, doc: Doc, num_fewshot: int, **arguments: Any) -> Any:
         """Build a prompt. Pass the doc to the sampler here: the harness does so only for the scored split."""
@@ -324,13 +303,72 @@ class CoraTask(ScoredTask):
         request = super().construct_requests(doc, ctx, **arguments)
         if self._form == "generate":
             prompt, settings = request.arguments
-            if self._samples and self._sends_seeds:
+            if self.probe.samples and self._sends_seeds:
                 settings = {**settings, "seed": self._options.seed * doc["variants"] + doc["ordinal"] + 1}
-            settings = with_room_for(format_of(doc).tokens(doc), settings)
+            limit, least = settings.get("max_gen_toks"), format_of(doc).tokens(doc)
+            if isinstance(limit, int) and limit < least:
+                settings = {**settings, "max_gen_toks": least}
             request.arguments = (prompt, settings)
         for one in request if isinstance(request, list) else [request]:
             one.owner = self  # AskingLM finds the task of a request here
         return request
+
+    def _answers_scored(self, doc: Doc) -> int:
+        """The number of answers to a variant that the model scores; 1 if the answer is written."""
+        return len(self.doc_to_choice(doc)) if self.OUTPUT_TYPE == "multiple_choice" else 1
+
+    @property
+    def can_stop(self) -> bool:
+        """Whether a question may end with its first wrong answer, without changes to CoRA, CI or BMCA(1.0)."""
+        return saves_requests(self._entries)
+
+    def agenda(self) -> list[Planned]:
+        """The questions of all ranks in random order. The first n are those of the option `questions: n`."""
+        costs: dict[str, int] = {}
+        for doc in self._selected.values():
+            costs[doc["question_id"]] = costs.get(doc["question_id"], 0) + self._answers_scored(doc)
+        ranked = sorted(costs, key=lambda question: draw(2**64, self._options.seed, "questions", question))
+        return [Planned(self.task_name, question, costs[question]) for question in ranked]
+
+    # ---- after the inference
+
+    @property
+    def _is_scored(self) -> bool:
+        """False with --predict_only."""
+        return callable(self.config.process_results)
+
+    def apply_filters(self) -> None:
+        """Filter the responses, after attaching to each one what is known about it besides its text."""
+        model, scoring = behind(model_of_the_run()), self.scoring
+        is_text = self.OUTPUT_TYPE == "generate_until"
+        for instance in self.instances:
+            instance.resps = [
+                encodable(known(model, instance, response) if is_text else response) for response in instance.resps
+            ]
+        scoring.attempt("freeing memory", partial(slim, self.instances, prompts=not samples_are_logged()))
+        scoring.filter(self.instances)
+        check = partial(describe_samples, self.instances, sent_seeds=self._sends_seeds)
+        if self.probe.samples and (notice := scoring.attempt("the check of the samples", check)):
+            logger.warning("%s: %s", self.task_name, notice)
+        if self._is_scored:
+            scoring.attempt("comparing answers", scoring.compare, self.instances)
+
+    def process_results(self, doc: Doc, results: Sequence[Any]) -> dict[str, Any]:
+        """Score one variant, and put its Record under every metric."""
+        if self._is_scored:
+            return self.scoring.row(doc, results)
+        outcome: dict[str, Any] = super().process_results(doc, results)
+        return outcome
+
+    def aggregation(self) -> dict[str, Callable[..., Any]]:
+        """Two aggregations of Records per metric: its value, and its standard error under `<metric>_stderr`."""
+        functions: dict[str, Callable[..., Any]] = super().aggregation()
+        if not self._is_scored:
+            return functions
+        return {
+            **{name: partial(self.scoring.value, name) for name in functions},
+            **{f"{name}_stderr": partial(self.scoring.stderr, name) for name in functions},
+        }
 
     def dump_config(self) -> dict[str, Any]:
         """The configuration for the results file, with names of callables and the signature of the scores."""
@@ -342,41 +380,26 @@ class CoraTask(ScoredTask):
         given = {**self._declared, **self._options.declared, "name": self._benchmark.name}
         config["benchmark"] = {key: getattr(value, "name", value) for key, value in given.items()}  # an adapter
         config |= {"probe": self.probe.name, "metadata": {**(config.get("metadata") or {}), **self._data.in_metadata()}}
-        if not self._selected:  # before the run
-            return config
-        ours = {"signature": self._attempt("the signature", self._signature)}
-        scored = self._records and len(filters_of(self)) == 1  # with several filters the table is the last one's
-        if scored:
-            ours["intervals"] = self._attempt("the intervals", self._intervals)
-        if scored and self._table.is_whole:
-            followed = [metrics.followed_by_kind] if self._form == "generate" else []
-            for by_kind in (metrics.accuracy_by_kind, metrics.invalid_by_kind, *followed):
-                ours[by_kind.__name__] = self._attempt(by_kind.__name__, partial(by_kind, self._table))
-            if self._study:
-                ours["study"] = {
-                    entry["metric"]: self._attempt(entry["metric"], partial(_as_json, entry, self._table))
-                    for entry in self._study
-                }
-        return {**config, "metadata": {**config["metadata"], **ours}}
-
-    def _intervals(self) -> dict[str, tuple[float, float]]:
-        """The 95% confidence interval of each metric of the table that has one."""
-        found = {entry["metric"]: self._compute(entry).interval for entry in self.config.metric_list}
-        return {name: (low, high) for name, (low, high) in found.items() if not isnan(low)}
+        if self._selected:  # else before the run
+            signature = self.scoring.attempt("the signature", self._signature)
+            config["metadata"] |= {"signature": signature, **self.scoring.summary(followed=self._form == "generate")}
+        return config
 
     def _signature(self) -> str:
         templates = {doc["template"] for doc in self.test_docs() if "template" in doc}
         revision = None if self._options.data_files else self._benchmark.source.revision
         shots = self.config.num_fewshot or 0
         fewest = f"{self.sampler.fewest}-" if shots and self.sampler.fewest < shots else ""
+        score = self.config.process_results  # after --predict_only, a report reads the answers
+        reads = score is score_response if self._is_scored else self.OUTPUT_TYPE == "generate_until"
         return signature_of(
-            self._table,
+            self.scoring.table,
             {
                 "task": f"{self.task_name}@{self.VERSION}",
                 **self._data.in_signature(self.task_name),
                 "probe": self.probe.name,
                 "form": _FORMS.get(self.OUTPUT_TYPE, self.OUTPUT_TYPE),
-                **({"reader": self._options.reader} if self.reads_answers else {}),
+                **({"reader": self._options.reader} if reads else {}),
                 "shots": f"{fewest}{shots}@{self._fewshot_seed}" if shots else 0,
                 **({"exemplars": self.sampler.signature} if shots else {}),
                 **({"revision": revision} if revision else {}),
@@ -385,14 +408,10 @@ class CoraTask(ScoredTask):
                 **self._selection,
             },
             self._options,
-            self._records or list(map(skipped, self._selected.values())),
+            self.scoring.records or list(map(skipped, self._selected.values())),
             self._left_out,
-            alone=len(filters_of(self)) == 1,
+            alone=len(self.scoring.filters) == 1,
         )
-
-
-def _as_json(entry: Mapping[str, Any], table: ResponseTable) -> Any:
-    return for_json(compute(entry, table))
 
 
 @contextmanager

@@ -1,21 +1,26 @@
-"""The keys of a task file that this package reads: probe, benchmark, reader and options."""
+"""What this package reads in a task file and in --metadata: probe, benchmark, reader and options."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import lm_eval.tasks
+from lm_eval.utils import simple_parse_args_string
 
 from lm_eval_cora.errors import UserError
+from lm_eval_cora.harness.compat import argument_of_the_run
+from lm_eval_cora.log import logger
 from lm_eval_cora.questions.benchmark import Benchmark
 from lm_eval_cora.questions.declarations import declared
 from lm_eval_cora.questions.messages import described
 from lm_eval_cora.questions.options import Options
+from lm_eval_cora.questions.question import shorten
 from lm_eval_cora.variants.expansion import read_templates
 from lm_eval_cora.variants.probes import PROBES, Probe
 from lm_eval_cora.variants.prompts import SINGLE_LETTER
@@ -28,8 +33,28 @@ _REPLACED = {"custom_dataset", "dataset_path", "dataset_name", "dataset_kwargs",
 """Keys of the harness that `benchmark` replaces."""
 
 
-def probe_of(config: Mapping[str, Any]) -> Probe:
-    """The probe of a task file."""
+def declared_in(config: Mapping[str, Any]) -> tuple[Probe, Benchmark, Options]:
+    """The probe, benchmark and options of a task, from its file and the metadata."""
+    task, metadata = config["task"], config.get("metadata") or {}
+    check_metadata(task, metadata)
+    given = metadata.get("cora")
+    if "reader" in config and (given is None or isinstance(given, Mapping)):
+        given = {"reader": config["reader"], **(given or {})}  # used if the user does not set one
+    options = Options.from_metadata(task, given)
+    probe, benchmark = _probe_of(config), _benchmark_of(config, options)
+    if benchmark.nota_text and options.nota_text == Options.nota_text:  # the language of the benchmark
+        options = replace(options, nota_text=benchmark.nota_text)
+    ignored = {"sampler", "split", "samples", "fewshot_indices"} & (config.get("fewshot_config") or {}).keys()
+    ignored |= {key for key in ("fewshot_split", "training_split", "validation_split") if config.get(key)}
+    if ignored:
+        raise UserError(
+            f"{task}: {', '.join(sorted(ignored))} in the task file would be ignored: exemplars are drawn from the "
+            "source in `benchmark`, and all variants of a question get the same ones. Remove this setting"
+        )
+    return probe, benchmark, options
+
+
+def _probe_of(config: Mapping[str, Any]) -> Probe:
     name = config.get("probe")
     if "process_docs" in config:
         raise UserError(
@@ -42,16 +67,7 @@ def probe_of(config: Mapping[str, Any]) -> Probe:
     return PROBES[name]
 
 
-def options_of(config: Mapping[str, Any]) -> Options:
-    """The options of a task. The reader in the task file is used if the user does not set one."""
-    given = (config.get("metadata") or {}).get("cora")
-    if "reader" in config and (given is None or isinstance(given, Mapping)):
-        given = {"reader": config["reader"], **(given or {})}
-    return Options.from_metadata(config["task"], given)
-
-
-def benchmark_of(config: Mapping[str, Any], options: Options) -> Benchmark:
-    """The benchmark that the task file and the options of the user declare."""
+def _benchmark_of(config: Mapping[str, Any], options: Options) -> Benchmark:
     task = config["task"]
     if "benchmark" not in config:
         raise UserError(
@@ -69,12 +85,7 @@ def benchmark_of(config: Mapping[str, Any], options: Options) -> Benchmark:
         raise UserError(f"{task}: {error}") from None
 
 
-def in_the_language_of(benchmark: Benchmark, options: Options) -> Options:
-    """Set "None of the above" in the language of the benchmark, unless the user set another text."""
-    if benchmark.nota_text and options.nota_text == Options.nota_text:
-        return replace(options, nota_text=benchmark.nota_text)
-    return options
-
+# ---- templates
 
 _SCORE = Path(lm_eval.tasks.__file__).parent / "score"
 
@@ -114,3 +125,78 @@ def score_templates(benchmark: Benchmark) -> Templates:
             f"{where}: cannot be read: {described(error)}. lm-eval 0.4.12 and 0.4.13 contain them: "
             "install one of these versions, or pass your own file with the option 'templates'"
         ) from None
+
+
+# ---- metadata
+
+AMBIGUOUS = frozenset(
+    {"answer", "category", "choices", "config", "id", "name", "question", "revision", "seed", "split"}
+)
+"""Names of options that are also common keys of a task's metadata.
+
+Back ends of the harness have the arguments `revision` and `seed`, and pass `config` to transformers. The other names
+are common in task files, whose `metadata` may contain any keys.
+"""
+
+_KEY = "cora"
+
+
+def check_metadata(task: str, metadata: Mapping[str, Any]) -> None:
+    """Refuse options outside the key `cora` of --metadata: they would be ignored."""
+    known = _known_metadata()
+    given = metadata if known is None else known
+    if text := "".join(f"{name}{value or ''}, " for name, value in given.items() if "{" in str(name)).rstrip(", "):
+        raise UserError(  # the harness takes the text of a --config file for key=value pairs
+            f"{task}: metadata: expected an object in the --config file, got the text {shorten(text)!r}. Remove the "
+            "quotes around it"
+        )
+    misplaced = [name for name, value in given.items() if _is_misplaced(name, value, task)]
+    unsure = [name for name in misplaced if known is None and name in AMBIGUOUS]
+    if wrong := [name for name in misplaced if name not in unsure]:
+        raise UserError(
+            f"{task}: {', '.join(map(repr, wrong))} in --metadata would be ignored, because options are read only "
+            f"inside of {_KEY!r}. Pass --metadata {_corrected(given, wrong, others=known is not None)}"
+        )
+    for name in unsure:
+        logger.warning(
+            "%s: %r in the metadata is not read as an option; options belong inside {'cora': {...}}", task, name
+        )
+
+
+def _known_metadata() -> Mapping[str, Any] | None:
+    """The content of --metadata, None if unknown. A key that is also a model argument is kept if its value differs."""
+    manager, args = argument_of_the_run("task_manager"), argument_of_the_run("model_args")
+    if manager is None:
+        return None
+    args = args if isinstance(args, Mapping) else simple_parse_args_string(args or "")
+    return {
+        name: value
+        for name, value in (manager.metadata or {}).items()
+        if name not in args or (isinstance(value, str | int | float) and value != args[name])
+    }
+
+
+def _is_misplaced(name: object, value: object, task: str) -> bool:
+    """Whether a key is an option, the options of one task, or a misspelled `cora`, such as `CORA` or `cora.seed`."""
+    by_task = isinstance(value, Mapping) and (name == task or str(name).startswith(f"{_KEY}_"))
+    return by_task or name in Options.names() or (name != _KEY and str(name).strip().lower().partition(".")[0] == _KEY)
+
+
+def _corrected(given: Mapping[str, Any], misplaced: Sequence[str], *, others: bool) -> str:
+    """The metadata with all options inside of `cora`, quoted for a shell."""
+    options: dict[str, Any] = dict(given[_KEY]) if isinstance(given.get(_KEY), Mapping) else {}
+    for name in misplaced:
+        for option, value in _options_of(str(name), given[name]).items():
+            options.setdefault(option, value)
+    beside = {name: value for name, value in given.items() if others and name not in (_KEY, *misplaced)}
+    return quote(json.dumps({_KEY: options or {"seed": 1}, **beside}, ensure_ascii=False, default=shorten))
+
+
+def _options_of(name: str, value: Any) -> Mapping[str, Any]:
+    """The options that the user meant by a misplaced key."""
+    if name in Options.names():
+        return {name: value}
+    part = name.strip().partition(".")[2]
+    if part:
+        return {part: value}
+    return value if isinstance(value, Mapping) else {}

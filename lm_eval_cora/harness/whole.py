@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.harness.rounds import FIRST_LOOK, Observed, Planned, Rounds, send
+from lm_eval_cora.harness.rounds import FIRST_LOOK, Observed, Planned, Rounds, of_each_task, send
 from lm_eval_cora.metrics.intervals import IN_95_PERCENT
 from lm_eval_cora.metrics.two_phase import Phases, Share, half_width, shares_of
 
@@ -50,24 +50,14 @@ def parse_target(text: str) -> float:
 
 
 class Costs(NamedTuple):
-    """Mean number of requests in each phase.
-
-    Attributes:
-        original: For an original.
-        following: For the other variants of a followed question.
-    """
+    """Mean number of requests for an original, and for the other variants of a followed question."""
 
     original: float
     following: float
 
 
 class Sizes(NamedTuple):
-    """Sizes of the samples.
-
-    Attributes:
-        asked: Number of questions whose original is asked.
-        followed: Number of questions with a right original that are followed, as far as there are so many.
-    """
+    """Number of questions whose original is asked, and of right ones that are followed, as far as there are so many."""
 
     asked: int
     followed: int
@@ -79,11 +69,10 @@ def first_sizes(questions: int) -> Sizes:
 
 
 def next_sizes(phases: Phases, costs: Costs, target: float) -> Sizes | None:
-    """Decide how far the samples grow; None if they are large enough, or everything is asked.
+    """Decide how far the samples grow; None if the interval is narrow, or everything is asked.
 
-    They are large enough if the interval is narrow (see `is_narrow`). Otherwise they grow towards the cheapest sizes
-    that reach the target according to the shares found so far. A sample grows by about a quarter at most, to one of a
-    fixed list of sizes.
+    They grow towards the cheapest sizes that reach the target according to the shares found so far, by about a quarter
+    at most, to sizes of a fixed list.
     """
     if phases.is_complete or is_narrow(phases, target):
         return None
@@ -167,15 +156,11 @@ def until_whole(agenda: Sequence[Planned], target: float) -> Rounds:
     The questions of a phase are the first ones of the agenda: the first n1 originals, and the first n2 of the right
     ones. So both are random samples.
     """
-    of_task: dict[str, list[Planned]] = {}
-    for planned in agenda:
-        of_task.setdefault(planned.task, []).append(planned)
-    running = [_of_task(questions, target) for questions in of_task.values()]
-    batches = [next(rounds) for rounds in running]
-    while running:
-        observed = yield [planned for batch in batches for planned in batch]
-        sent = [(rounds, batch) for rounds in running if (batch := send(rounds, observed)) is not None]
-        running, batches = [rounds for rounds, _ in sent], [batch for _, batch in sent]
+    running = [_of_task(questions, target) for questions in of_each_task(agenda).values()]
+    observed: Observed | None = None
+    while batches := [(rounds, batch) for rounds in running if (batch := send(rounds, observed)) is not None]:
+        running = [rounds for rounds, _ in batches]
+        observed = yield [planned for _, batch in batches for planned in batch]
 
 
 def _of_task(questions: Sequence[Planned], target: float) -> Rounds:

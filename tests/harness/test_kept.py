@@ -59,12 +59,12 @@ def test_a_second_run_asks_for_nothing_and_the_harness_reads_the_same_file(tmp_p
     path = str(tmp_path / "a.db")
     first = AnswerCache(Counting(), path)
     answers = first.generate_until(requests(30))
-    assert (first.found, first.stored, first.kept) == (0, 30, 30)
+    assert first.kept == 30
     first.close()
     again = Counting()
     second = AnswerCache(again, path)
     assert second.generate_until(requests(40)) == [*answers, *(f"answer {n}" for n in range(30, 40))]
-    assert (second.found, second.stored, again.sizes) == (30, 10, [10])
+    assert again.sizes == [10]
     second.close()
     theirs = Counting()
     assert CachingLM(theirs, path).generate_until(requests(40))[:30] == answers
@@ -86,7 +86,7 @@ def test_an_answer_is_kept_as_soon_as_the_back_end_has_it_unless_there_is_none(t
     cache = AnswerCache(model, str(tmp_path / "a.db"))
     one, other, third = requests(3)
     model.cache_hook.add_partial("generate_until", one.args, "one")
-    model.cache_hook.add_partial("generate_until", other.args, NoAnswer())
+    model.cache_hook.add_partial("generate_until", other.args, NoAnswer(""))
     model.cache_hook.add_partial("generate_until", third.args, "")  # an empty response, which the model would repeat
     assert cache.kept == 2
     assert cache.generate_until([one, other, third]) == ["one", "answer 1", ""]

@@ -10,7 +10,8 @@ from typing import Any
 import datasets
 import pytest
 
-from lm_eval_cora.harness.results_file import data_of, in_signature, questions_digest
+from lm_eval_cora.harness.docs import questions_digest
+from lm_eval_cora.harness.results_file import in_signature
 from lm_eval_cora.questions.benchmark import Benchmark
 from lm_eval_cora.questions.data import Data
 from lm_eval_cora.runs.signature import signature_parts
@@ -82,7 +83,9 @@ def test_the_data_and_the_signature_stand_in_the_results_without_scores_too(task
 def test_a_name_that_no_file_can_hold(tmp_path: Path) -> None:
     task = build("cora_demo_order")
     assert isinstance(task._benchmark, Benchmark)
-    data = data_of(replace(task._benchmark, name="my\udce9|x"), task.dataset["test"])
+    task._benchmark = replace(task._benchmark, name="my\udce9|x")
+    task.download()
+    data = task._data
     assert (data.name, data.digest) == ("my?|x", of().digest)
     (tmp_path / "results.json").write_text(json.dumps(data.in_metadata(), ensure_ascii=False), encoding="utf-8")
 

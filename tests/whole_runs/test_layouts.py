@@ -14,7 +14,7 @@ import pytest
 
 from lm_eval_cora.discovery.task_files import benchmark
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.harness.loading import load_benchmark
+from lm_eval_cora.harness.docs import load_benchmark
 from lm_eval_cora.questions.options import Options
 from tests.support.messages import tells
 

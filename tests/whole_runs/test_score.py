@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from lm_eval_cora.harness.scored import CHECKER
+from lm_eval_cora.harness.scoring import CHECKER
 from lm_eval_cora.questions.question import LETTERS
 from tests.support.messages import tells
 from tests.support.simulated import knows, run, says, scores
@@ -300,10 +300,10 @@ def test_ranks_draw_different_random_numbers() -> None:
 
 @pytest_maths
 def test_answers_that_are_not_scored_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    from lm_eval_cora.harness.scored import CHECKER
+    from lm_eval_cora.harness.scoring import CHECKER
 
     asked: list[Any] = []
-    monkeypatch.setattr(CHECKER, "settle", lambda pairs: asked.extend(pairs))
+    monkeypatch.setattr(CHECKER, "settle", lambda pairs, ranks=1: asked.extend(pairs))
     run(knows, "cora_math_sampling", {"questions": 2}, predict_only=True)
     assert asked == []
 

@@ -14,8 +14,8 @@ import yaml
 
 from lm_eval_cora.discovery import task_files
 from lm_eval_cora.discovery.location import tasks_folder
-from lm_eval_cora.harness.docs import doc_to_scored_text, process_docs
-from lm_eval_cora.harness.loading import load_benchmark, load_exemplars, to_question
+from lm_eval_cora.harness.docs import doc_to_scored_text, load_benchmark, process_docs, to_question
+from lm_eval_cora.harness.fewshot import load_exemplars
 from lm_eval_cora.questions import agieval
 from lm_eval_cora.questions.columns import Columns
 from lm_eval_cora.questions.declarations import KEYS

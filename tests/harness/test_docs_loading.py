@@ -11,8 +11,7 @@ import pytest
 
 from lm_eval_cora.discovery.task_files import benchmark
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.harness.docs import doc_to_text, process_docs
-from lm_eval_cora.harness.loading import load_benchmark
+from lm_eval_cora.harness.docs import doc_to_text, load_benchmark, process_docs
 from lm_eval_cora.questions.benchmark import Benchmark
 from lm_eval_cora.questions.options import Options
 from lm_eval_cora.variants.probes import PROBES

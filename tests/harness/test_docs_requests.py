@@ -7,7 +7,7 @@ import pytest
 
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.compat import slim
-from lm_eval_cora.harness.requests import chosen_docs
+from lm_eval_cora.harness.docs import chosen_docs
 from tests.support.simulated import Simulated, knows, run, scores
 
 

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from lm_eval_cora.harness.failures import MALFORMED, UNREACHABLE, FailureCount, NoChoicesError, kind_of
+from lm_eval_cora.harness.served import MALFORMED, UNREACHABLE, FailureCount, NoChoicesError, kind_of
 
 
 def test_a_server_is_given_up_after_ten_attempts_in_a_row_that_took_a_minute() -> None:

@@ -8,6 +8,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
@@ -18,8 +19,8 @@ from lm_eval.tasks import TaskManager
 from lm_eval.utils import simple_parse_args_string
 
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.harness.checks import AMBIGUOUS, check_metadata, given_metadata
 from lm_eval_cora.harness.dry_run import dry_run
+from lm_eval_cora.harness.task_config import AMBIGUOUS, check_metadata
 from lm_eval_cora.questions.options import Options
 from tests.support.commands import Commands, KnowsSome
 from tests.support.messages import tells
@@ -41,9 +42,12 @@ def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Commands
 def told(metadata: Mapping[str, Any], model_args: Mapping[str, Any] | str | None = None) -> str:
     """The error for a run with this metadata; empty if there is none."""
     model = metadata if isinstance(model_args, str) else {**(model_args or {}), **metadata}
+
+    def simple_evaluate(task_manager: Any, model_args: Any) -> None:  # where `check_metadata` looks for the arguments
+        check_metadata("mine", {"version": 1, **model})
+
     try:
-        with given_metadata(model, model_args):
-            check_metadata("mine", {"version": 1, **model})
+        simple_evaluate(SimpleNamespace(metadata=model), model_args)
     except UserError as error:
         return str(error)
     return ""

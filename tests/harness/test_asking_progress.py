@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from lm_eval_cora.harness.asking import stop_early
-from lm_eval_cora.harness.progress import Progress, counting
+from lm_eval_cora.harness import stop_early
+from lm_eval_cora.harness.asking import Progress, counting
 from tests.support.simulated import Simulated, knows
 from tests.support.simulated import run as run_simulated
 

@@ -10,7 +10,7 @@ import pytest
 
 from lm_eval_cora.answers.records import Record
 from lm_eval_cora.harness.compat import RecordCell, RecordScore, Undefined
-from lm_eval_cora.harness.scored import metric_keys, score_response, spread
+from lm_eval_cora.harness.scoring import metric_keys, score_response, spread
 
 DOC: dict[str, Any] = {
     "question_id": "q1",

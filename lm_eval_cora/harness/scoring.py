@@ -1,0 +1,306 @@
+"""From responses to Records, and from Records to metrics. Nothing raises after the inference."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from importlib.util import find_spec
+from math import isnan
+from operator import is_
+from typing import Any
+
+from lm_eval_cora import metrics
+from lm_eval_cora.answers import Reader
+from lm_eval_cora.answers.equivalence import EquivalenceChecker
+from lm_eval_cora.answers.formats import FORMATS
+from lm_eval_cora.answers.head import after_reasoning, is_reasoning
+from lm_eval_cora.answers.reading import (
+    OPENING_MARK,
+    SKIPPED,
+    Response,
+    Skipped,
+    is_settled,
+    read_response,
+    response_of,
+    skipped,
+    written_answer,
+)
+from lm_eval_cora.answers.records import Record
+from lm_eval_cora.answers.workers import command
+from lm_eval_cora.errors import UserError
+from lm_eval_cora.harness.compat import RecordCell, RecordScore, SampleRow, Undefined
+from lm_eval_cora.harness.docs import Doc
+from lm_eval_cora.harness.notices import (
+    Conditions,
+    advise_on_invalid,
+    describe_incomplete,
+    describe_not_begun,
+    describe_timeouts,
+    describe_whole,
+)
+from lm_eval_cora.log import logger
+from lm_eval_cora.metrics.entries import Entry, compute
+from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, for_json
+from lm_eval_cora.metrics.responses import ResponseTable
+from lm_eval_cora.metrics.two_phase import phases_of
+from lm_eval_cora.questions.question import is_encodable
+
+CHECKER = EquivalenceChecker()
+"""Compares written answers for all tasks of the process, so that each pair is compared once."""
+
+
+def check_comparison(task: str) -> None:
+    """Check that math-verify can compare answers."""
+    if find_spec("math_verify") is None:
+        raise UserError(
+            f"{task}: comparing answers needs math-verify, which is not installed. Run pip install 'lm-eval-cora[math]'"
+        )
+    if CHECKER.verdict("(x+1)^2", "x^2+2x+1") is not True:
+        printed = subprocess.run(command(), input="", capture_output=True, text=True, check=False).stderr.strip()
+        raise UserError(
+            f"{task}: a test comparison of two answers with math-verify, in a process of its own, failed"
+            f"{f': {printed.splitlines()[-1]}' if printed else ''}. Unless this message names another cause, reinstall "
+            "math-verify and the ANTLR version that it needs: pip install 'lm-eval-cora[math]'"
+        )
+
+
+def score_response(doc: Doc, results: Sequence[Any], reader: Reader = "flexible") -> Record:
+    """Read a response and return its Record."""
+    return read_response(doc, results, CHECKER.verdict, reader=reader)
+
+
+def metric_keys(names: Iterable[str]) -> list[str]:
+    """The keys of a scored variant: each metric, followed by its standard error."""
+    return [key for name in names for key in (name, f"{name}_stderr")]
+
+
+def spread(record: Record, keys: Sequence[str]) -> SampleRow:
+    """Put a Record under each key.
+
+    Four keys describe a single variant and are written to the samples file: `acc` is the score, `consistency_rate` (or
+    else `sc@original`) is the identity of the option that was picked, or yes or no, `invalid` is the reason, and `ties`
+    marks a tie. The samples file also gets the `rule` that read the answer, `cut_off` if the token limit ended the
+    response, `opened` if it begins inside reasoning, and what `came` instead of text.
+    """
+    picked = "consistency_rate" if "consistency_rate" in keys else "sc@original"
+    empty = RecordCell(record)
+    row: dict[str, RecordScore | RecordCell] = {key: empty for key in ("acc", picked, "invalid", "ties") if key in keys}
+    if "acc" in row:
+        row["acc"] = RecordScore.of(record) if not record.skipped else RecordCell(record, "skipped")
+    if picked in row and not record.skipped and not record.invalid:
+        row[picked] = RecordCell(record, FORMATS[record.ask].said(record, letters=False) or "")
+    if "invalid" in row and record.reason is not None:
+        row["invalid"] = RecordCell(record, record.reason.value)
+    if "ties" in row and record.tied:
+        row["ties"] = RecordCell(record, "tied")
+    known = {name: getattr(record, name) for name in ("rule", "cut_off", "opened", "came")}
+    return SampleRow({**row, **{name: value for name, value in known.items() if value}}, keys, empty)
+
+
+def encodable(response: Any) -> Any:
+    """Make a response encodable as UTF-8: half of an emoji that a token limit cut in two becomes an escape.
+
+    A response with the text of a skipped one gets a space at its end.
+    """
+    if isinstance(response, Skipped) or not isinstance(response, str):
+        return response
+    if isinstance(response, Response):
+        return response.saying(encodable(str(response)))
+    if response == SKIPPED:  # a model wrote it
+        return f"{response} "
+    return response if is_encodable(response) else response.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+class Scoring:
+    """The answers to a task, and the metrics computed from them.
+
+    Attributes:
+        entries: The metrics of the harness' table.
+        study: The metrics that only the results file has.
+        is_two_phase: Whether metrics are estimates for all questions, after `--target whole:E`.
+        conditions: How the model is asked, for advice on invalid answers.
+        filters: The task's filter ensembles.
+        ranks: Number of processes that score at the same time.
+        records: The Records of the current table.
+        table: The table of all answers.
+    """
+
+    def __init__(
+        self, task: str, score: Callable[..., Record], reader: Reader, filters: Sequence[Any], *, writes: bool
+    ) -> None:
+        """Prepare the scoring of a task; `writes` if answers are compared with references and with each other."""
+        self.task, self.filters = task, filters
+        self._score, self._reader, self._writes = score, reader, writes
+        self.entries: Sequence[Entry] = ()
+        self.study: Sequence[Entry] = ()
+        self.is_two_phase = False
+        self.ranks = 1
+        self.conditions = Conditions(chat=False, reader=reader)
+        self.records: Sequence[Record] = ()
+        self.table = ResponseTable.from_records(())
+        self._estimates: dict[str, Estimate] = {}
+        self._keys: list[str] = []
+
+    def print_only(self, entries: Sequence[Entry], study: Sequence[Entry] = ()) -> None:
+        """Set the metrics of the harness' table and of the results file."""
+        self.entries, self.study = entries, study
+        self._keys = metric_keys(entry["metric"] for entry in entries)
+
+    def check(self, doc: Doc) -> None:
+        """Score an empty response to a doc, because a task file may have its own `process_results`."""
+        try:
+            record: Any = self._record(doc, [""])
+        except Exception as error:
+            record = error
+        if not isinstance(record, Record):
+            raise UserError(f"{self.task}: process_results: expected a Record for an empty response, got {record!r}")
+
+    def attempt(self, name: str, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Compute something from the answers, or return None: a bug of ours must not lose hours of inference."""
+        try:
+            return function(*arguments)
+        except Exception:
+            logger.exception("%s: %s could not be computed; please report this", self.task, name)
+            return None
+
+    # ---- responses
+
+    def _record(self, doc: Doc, results: Sequence[Any]) -> Record:
+        """The Record of a variant. A user's own `process_results` gets no reader."""
+        if self._score is score_response:
+            return score_response(doc, results, self._reader)
+        return self._score(doc, results)
+
+    def filter(self, instances: Sequence[Any]) -> None:
+        """Filter the responses, except skipped ones, on which a user's own filter may fail."""
+        asked = [one for one in instances if not (one.resps and isinstance(one.resps[0], Skipped))]
+        for instance in instances:
+            instance.filtered_resps |= {ensemble.name: SKIPPED for ensemble in self.filters}
+        for ensemble in self.filters:
+            if asked:
+                ensemble.apply(asked)
+            for instance in asked:
+                _describe(instance, ensemble.name)
+
+    def row(self, doc: Doc, results: Sequence[Any]) -> SampleRow:
+        """Score a variant, and put its Record under every metric."""
+        missing = bool(results) and isinstance(results[0], Skipped)
+        return spread(skipped(doc) if missing else self._record(doc, results), self._keys)
+
+    def score_early(self, answered: Sequence[tuple[Sequence[Any], Sequence[Any]]]) -> list[bool | None]:
+        """Whether each variant (requests and responses) is right, as in the final score; None if unknown."""
+        verdicts: list[bool | None] | None = self.attempt("an answer", self._score_early, answered)
+        return [None] * len(answered) if verdicts is None else verdicts
+
+    def _score_early(self, answered: Sequence[tuple[Sequence[Any], Sequence[Any]]]) -> list[bool | None]:
+        variants = [list(map(_copied, requests, responses)) for requests, responses in answered]
+        copies = [request for requests in variants for request in requests]
+        self.filter(copies)
+        self.compare(copies)
+        (ensemble,) = self.filters
+        return [
+            self._record(requests[0].doc, [request.filtered_resps[ensemble.name] for request in requests]).correct
+            for requests in variants
+        ]
+
+    def is_settled(self, request: Any, response: str) -> bool:
+        """Whether more text after a response could not change its answer, for each filter."""
+        return bool(self.attempt("an answer", self._is_settled, request, response))
+
+    def _is_settled(self, request: Any, response: str) -> bool:
+        if self._score is not score_response:
+            return False
+        self.filter([copy := _copied(request, response)])
+        filtered = [response_of([text]) for text in copy.filtered_resps.values()]
+        return all(is_settled(copy.doc, text, self._reader) for text in filtered)
+
+    def compare(self, instances: Sequence[Any]) -> None:
+        """Compare written answers with references and each other together, before each one is scored."""
+        if not self._writes:
+            return
+        written: dict[str, set[str]] = {}
+        for instance in instances:
+            for response in instance.filtered_resps.values():
+                if (text := written_answer(instance.doc, [response], self._reader)) is not None:
+                    written.setdefault(instance.doc["question_id"], {instance.doc["answer"]}).add(text)
+        CHECKER.settle_within(written.values(), ranks=self.ranks)
+
+    # ---- metrics
+
+    def value(self, name: str, items: Sequence[RecordScore | RecordCell]) -> float | Undefined:
+        """Aggregate a metric."""
+        value = self._estimate(name, items).value
+        return Undefined() if isnan(value) else value
+
+    def stderr(self, name: str, items: Sequence[RecordScore | RecordCell]) -> float | str:
+        """Aggregate the standard error of a metric."""
+        stderr = self._estimate(name, items).stderr
+        return "N/A" if isnan(stderr) else stderr
+
+    def _estimate(self, name: str, items: Sequence[RecordScore | RecordCell]) -> Estimate:
+        return self.attempt(name, self._computed, name, [item.record for item in items]) or UNDEFINED
+
+    def _computed(self, name: str, records: Sequence[Record]) -> Estimate:
+        if len(records) != len(self.records) or not all(map(is_, records, self.records)):
+            self._regroup(records)  # not those of the previous metric
+        if name not in self._estimates:
+            self._estimates[name] = self._compute(next(entry for entry in self.entries if entry["metric"] == name))
+        return self._estimates[name]
+
+    def _compute(self, entry: Entry) -> Estimate:
+        found: Estimate = compute(entry, self.table, whole=self.is_two_phase)
+        return found
+
+    def _regroup(self, records: Sequence[Record]) -> None:
+        if self._writes:  # all ranks send their answers here, and wait
+            written: dict[str, list[str]] = {}
+            for record in records:
+                if record.written is not None:
+                    written.setdefault(record.question_id, []).append(record.written)
+            CHECKER.settle_within(written.values())
+        self.records, self._estimates = records, {}
+        self.table = ResponseTable.from_records(records, CHECKER.verdict)
+        if notice := describe_whole(phases_of(self.table)) if self.is_two_phase else describe_not_begun(self.table):
+            logger.info("%s: %s", self.task, notice)
+        asked = [record for record in records if not record.skipped]
+        advice = advise_on_invalid(asked, self.conditions) if self.table.question_ids else []
+        for notice in (describe_incomplete(self.table), describe_timeouts(self.table), *advice):
+            if notice:
+                logger.warning("%s: %s", self.task, notice)
+
+    def summary(self, *, followed: bool) -> dict[str, Any]:
+        """What the results file contains besides the metrics of the table: intervals, kinds and further metrics."""
+        if not self.records or len(self.filters) > 1:  # with several filters the table is the last one's
+            return {}
+        found: dict[str, Any] = {"intervals": self.attempt("the intervals", self._intervals)}
+        if self.table.is_whole:
+            by_kinds: list[Callable[..., Any]] = [metrics.accuracy_by_kind, metrics.invalid_by_kind]
+            for by_kind in [*by_kinds, metrics.followed_by_kind] if followed else by_kinds:
+                found[by_kind.__name__] = self.attempt(by_kind.__name__, by_kind, self.table)
+            if self.study:
+                found["study"] = {
+                    entry["metric"]: self.attempt(entry["metric"], _as_json, entry, self.table) for entry in self.study
+                }
+        return found
+
+    def _intervals(self) -> dict[str, tuple[float, float]]:
+        """The 95% confidence interval of each metric of the table that has one."""
+        found = {entry["metric"]: self._compute(entry).interval for entry in self.entries}
+        return {name: (low, high) for name, (low, high) in found.items() if not isnan(low)}
+
+
+def _as_json(entry: Mapping[str, Any], table: ResponseTable) -> Any:
+    return for_json(compute(entry, table))
+
+
+def _copied(request: Any, response: Any) -> Any:
+    return replace(request, resps=[encodable(response)], filtered_resps={})
+
+
+def _describe(instance: Any, name: str) -> None:
+    """Attach to the text that a filter made what is known about the response."""
+    response, filtered = response_of(instance.resps), instance.filtered_resps[name]
+    if isinstance(response, Response) and isinstance(filtered, str) and not isinstance(filtered, Response):
+        opened = response.opened and is_reasoning(after_reasoning(OPENING_MARK + response))
+        instance.filtered_resps[name] = Response(filtered, cut_off=response.cut_off, opened=opened, came=response.came)
