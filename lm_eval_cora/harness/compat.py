@@ -22,6 +22,8 @@ from typing import Any
 from lm_eval import tasks
 from lm_eval.api.instance import Instance
 from lm_eval.api.model import LM, CachingLM
+from lm_eval.config.evaluate_config import EvaluatorConfig
+from lm_eval.loggers import EvaluationTracker
 from lm_eval.models import api_models
 from lm_eval.tasks import TaskManager
 
@@ -30,20 +32,13 @@ from lm_eval_cora.answers.records import Record
 # ---- the evaluation that is running
 
 
-def model_of_the_run() -> Any:
-    """Return the model that the harness is about to ask, or None."""
-    return _local_of_the_run("lm", None)
+def of_the_run(name: str, default: Any = None) -> Any:
+    """Return a local variable of the `evaluate` that is running, which passes none of these to the tasks.
 
-
-def samples_are_logged() -> bool:
-    """Whether the harness will keep prompts and responses; True if unknown."""
-    return bool(_local_of_the_run("log_samples", True))
-
-
-def limit_of_the_run(default: float | None) -> float | None:
-    """Return --limit as the user gave it: `evaluate` turns a share into a number of docs (`get_sample_size`)."""
-    limit: float | None = _local_of_the_run("limit_arg", default)
-    return limit
+    `lm` is the model; `log_samples` tells whether prompts and responses are kept; `limit_arg` is --limit as the user
+    gave it, before `get_sample_size` turned a share into a number of docs.
+    """
+    return _locals_of("evaluate", "lm").get(name, default)
 
 
 class DocNumbers(list[int]):
@@ -57,18 +52,10 @@ def number_samples(task: str, docs: Iterable[int], questions: Sequence[int]) -> 
 
     The caller of `simple_evaluate` owns the dict and may use it again, so the entry remembers the questions.
     """
-    samples = _local_of_the_run("samples", None)
+    samples = of_the_run("samples")
     if samples is not None:
         samples[task] = numbers = DocNumbers(docs)
         numbers.questions = questions
-
-
-def _local_of_the_run(name: str, default: Any) -> Any:
-    """Return a local variable of `evaluator.evaluate`.
-
-    `evaluate` calls `build_all_requests` and `apply_filters` of a task, and passes neither the model nor `log_samples`.
-    """
-    return _locals_of("evaluate", "lm").get(name, default)
 
 
 def argument_of_the_run(name: str) -> Any:
@@ -100,34 +87,13 @@ def seed_rank(rank: int) -> None:
         torch.manual_seed(torch.initial_seed() + rank)
 
 
-# ---- a task
-
-
-def set_metrics(task: Any, aggregations: Mapping[str, Any], higher_is_better: Mapping[str, Any]) -> None:
-    """Replace the metrics of a task.
-
-    `ConfigurableTask.__init__` reads `metric_list` once, but the metrics that are printed depend on the run.
-    """
-    task._aggregation_list, task._higher_is_better = dict(aggregations), dict(higher_is_better)
-
-
-def filters_of(task: Any) -> list[Any]:
-    """Return the filter ensembles of a task, to apply them only to requests that were sent.
-
-    `Task.apply_filters` applies them to all requests, and a user's filter may fail on skipped ones.
-    """
-    filters: list[Any] = task._filters
-    return filters
-
-
 # ---- what a task returns
 
 
 class RecordScore(float):
-    """The score of a Record, 1.0 or 0.0, with the Record as an attribute.
+    """The score of a Record, 1.0 or 0.0, with the Record, because `evaluate` passes these values to the aggregations.
 
-    `evaluate` stores the values of `process_results` by metric and passes them to the aggregations. Result converters
-    read the value of `acc` as the sample's score.
+    Result converters read the value of `acc` as the sample's score.
     """
 
     __slots__ = ("record",)
@@ -142,16 +108,12 @@ class RecordScore(float):
 
 
 class RecordCell:
-    """A Record under the key of any metric other than `acc`.
-
-    The samples file contains its `str()`, because `EvaluationTracker` writes values that are not JSON this way.
-    """
+    """A Record under any other metric. `EvaluationTracker` writes its `str()`, as of all values that are not JSON."""
 
     __slots__ = ("record", "text")
 
     def __init__(self, record: Record, text: str = "") -> None:
-        self.record = record
-        self.text = text
+        self.record, self.text = record, text
 
     def __str__(self) -> str:
         return self.text
@@ -168,8 +130,7 @@ class SampleRow(dict[str, Any]):
 
     def __init__(self, stored: Mapping[str, Any], keys: Sequence[str], other: Any) -> None:
         super().__init__(stored)
-        self._keys = keys
-        self._other = other
+        self._keys, self._other = keys, other
 
     def keys(self) -> Any:
         """The names of all metrics."""
@@ -181,17 +142,16 @@ class SampleRow(dict[str, Any]):
 
 
 class Undefined(str):
-    """An undefined value, printed as `nan`.
+    """An undefined value, printed as `nan`: the harness writes a float nan into its JSON file, which is not valid.
 
-    The harness writes a float nan into its JSON file as a bare NaN, which is not valid JSON. For groups it computes
-    means over tasks (`aggregate_subtask_metrics`) after the inference, so sums, products and quotients with this value
-    are undefined instead of an error.
+    For groups it computes means over tasks (`aggregate_subtask_metrics`) after the inference, so sums, products and
+    quotients with this value are undefined instead of an error.
     """
 
     __slots__ = ()
 
     def __new__(cls, _: object = None) -> Undefined:
-        """Create the value. Copying and unpickling pass an argument, which is ignored."""
+        """Ignore the argument that copying and unpickling pass."""
         return super().__new__(cls, "nan")
 
     def __float__(self) -> float:
@@ -216,7 +176,7 @@ def rename_token_limit(settings: dict[str, Any]) -> None:
             settings["max_gen_toks"] = settings.pop(name)
 
 
-def slim(instances: Iterable[Any], *, prompts: bool) -> None:
+def slim(instances: Iterable[Any], prompts: bool) -> None:
     """Free memory that answered requests no longer need: the prompts, and the settings that each one has a copy of.
 
     `construct_requests` copies them because some back ends change them. The harness keeps all until the end of a run.
@@ -246,10 +206,9 @@ def _replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
 
 @contextmanager
 def model_made_by(registered: type, wrap: Callable[[str], Callable[..., Any]]) -> Iterator[None]:
-    """Replace the methods with which the harness creates its model, to wrap the model.
+    """Replace the two class methods with which `simple_evaluate` creates its model, to wrap the model.
 
-    `simple_evaluate` calls one of two class methods of the registered back end. It also accepts a finished model, but
-    then the model's name and arguments are missing from results, table and trackers.
+    It also accepts a finished model, but then its name and arguments are missing from results, table and trackers.
     """
     with ExitStack() as replaced:
         for maker in ("create_from_arg_obj", "create_from_arg_string"):
@@ -258,20 +217,15 @@ def model_made_by(registered: type, wrap: Callable[[str], Callable[..., Any]]) -
 
 
 def tasks_from(process_tasks: Callable[..., Any]) -> AbstractContextManager[None]:
-    """Replace the method with which `lm_eval run` finds the tasks (`EvaluatorConfig.process_tasks`).
+    """Replace the method with which `lm_eval run` finds the tasks: it would read all task files again, for seconds.
 
-    The method reads all task files, which takes seconds and has been done before. It is also the only place to change
-    settings between the parsing of the arguments and the run.
+    It is also the only place to change settings between the parsing of the arguments and the run.
     """
-    from lm_eval.config.evaluate_config import EvaluatorConfig
-
     return _replaced(EvaluatorConfig, "process_tasks", process_tasks)
 
 
 def leaving_out(keys: Iterable[str]) -> AbstractContextManager[None]:
     """Leave keys out of a --config file: `EvaluatorConfig` accepts only its own fields."""
-    from lm_eval.config.evaluate_config import EvaluatorConfig
-
     load = EvaluatorConfig.load_yaml_config
 
     def rest(path: Any) -> dict[str, Any]:
@@ -287,8 +241,6 @@ def finding_tasks_with(manager: TaskManager) -> AbstractContextManager[None]:
 
 def after_saving(note: Callable[[], None]) -> AbstractContextManager[None]:
     """Call a function after `lm_eval run` has saved its results and before it prints the table."""
-    from lm_eval.loggers import EvaluationTracker
-
     own = EvaluationTracker.save_results_aggregated
 
     def save(tracker: Any, *results: Any, **named: Any) -> None:
@@ -299,10 +251,7 @@ def after_saving(note: Callable[[], None]) -> AbstractContextManager[None]:
 
 
 def parsed(arguments: Sequence[str]) -> tuple[Any, Any]:
-    """Parse the arguments of `lm_eval run`; return the harness' command line and the namespace.
-
-    `HarnessCLI.parse_args` has no parameters; it reads `sys.argv`.
-    """
+    """Parse arguments as `HarnessCLI.parse_args` does, which reads `sys.argv`; return the command and the namespace."""
     from lm_eval._cli import HarnessCLI
 
     with _replaced(sys, "argv", ["lm_eval", "run", *arguments]):
@@ -314,10 +263,7 @@ def parsed(arguments: Sequence[str]) -> tuple[Any, Any]:
 
 
 def payload_of_a_turn(model: api_models.TemplateAPI) -> dict[str, Any]:
-    """Return the payload that a back end sends for a chat turn; empty if it does not accept turns.
-
-    No public attribute tells whether a back end sends turns or seeds.
-    """
+    """Return the payload of a chat turn, the only way to see if a back end sends turns or seeds; empty if it fails."""
     turns = [{"role": "user", "content": "A"}]
     try:
         settings = {"until": ["B"], "temperature": 0.0}
@@ -328,10 +274,7 @@ def payload_of_a_turn(model: api_models.TemplateAPI) -> dict[str, Any]:
 
 
 def leave_out_empty_stops(model: Any) -> None:
-    """Make a back end omit `stop` if it is an empty list, which some servers refuse.
-
-    `_create_payload` of each back end makes the payloads, and there is no hook after it.
-    """
+    """Make a back end omit `stop` if it is an empty list, which some servers refuse. There is no hook for this."""
     if not isinstance(model, api_models.TemplateAPI) or hasattr(model._create_payload, "without_stops"):
         return
     create = model._create_payload
@@ -381,10 +324,7 @@ def hidden_bars() -> Iterator[None]:
 
 @contextmanager
 def heard(hear: Callable[[str], None]) -> Iterator[None]:
-    """Collect the server's messages about failures, and hide the harness' log lines about them.
-
-    API models log the text of a failed response, but do not put it into the exception.
-    """
+    """Collect the server's messages about failures, which API models log but do not raise, and hide their log lines."""
 
     def keep(record: logging.LogRecord) -> bool:
         message = record.getMessage()
@@ -432,9 +372,7 @@ class ForwardingLM(LM):  # type: ignore[misc]  # the harness ships no types
     generate_until = _passed_on("generate_until")
 
     def __init__(self, lm: Any) -> None:
-        """Wrap a model."""
-        # Do not call the base class: rank and world size are the model's.
-        self.lm = lm
+        self.lm = lm  # without the base class' constructor: rank and world size are the model's
 
     def __getattr__(self, name: str) -> Any:
         if name == "lm":  # before __init__, as when a copy is made

@@ -15,31 +15,8 @@ from tqdm import tqdm
 from lm_eval_cora.answers.formats import format_of
 from lm_eval_cora.answers.reading import skipped
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.harness import docs
+from lm_eval_cora.harness import back_ends, compat, docs
 from lm_eval_cora.harness.asking import AskingLM
-from lm_eval_cora.harness.back_ends import (
-    check_replicas,
-    check_sampling,
-    check_scoring,
-    check_seeds,
-    check_stopping,
-    formats_chats,
-    in_a_line,
-    needs_seeds,
-)
-from lm_eval_cora.harness.compat import (
-    behind,
-    filters_of,
-    leave_out_empty_stops,
-    limit_of_the_run,
-    model_of_the_run,
-    number_samples,
-    rename_token_limit,
-    samples_are_logged,
-    seed_rank,
-    set_metrics,
-    slim,
-)
 from lm_eval_cora.harness.docs import SPLIT, Doc, Docs, chosen_docs, deal, load_benchmark, questions_digest, to_question
 from lm_eval_cora.harness.fewshot import load_sampler
 from lm_eval_cora.harness.limits import known
@@ -116,7 +93,7 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
             raise
         except Exception as error:
             raise UserError(
-                f"{task}: the task file cannot be used: {in_a_line(error)}. If the file is your own, "
+                f"{task}: the task file cannot be used: {back_ends.in_a_line(error)}. If the file is your own, "
                 "compare its settings with the fragments that it includes"
             ) from error
         if not config["metric_list"]:
@@ -126,7 +103,7 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
                 "`table: false`, and with `sampled` if the option 'variants' is set"
             )
         score = self.config.process_results
-        self.scoring = Scoring(task, score, self._options.reader, filters_of(self), writes=self._writes)
+        self.scoring = Scoring(task, score, self._options.reader, self._filters, writes=self._writes)
         self.scoring.check(self.task_docs[0])
         self.scoring.print_only(config["metric_list"])
         self._directions: Mapping[str, Any] = self.higher_is_better()
@@ -180,18 +157,18 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         """Build the requests, and log their cost in one line."""
         samples = arguments.get("samples")
         arguments["samples"] = getattr(samples, "questions", samples)
-        model, ranks = model_of_the_run(), arguments.get("world_size", 1)
-        self.prepare(model, **arguments | {"limit": limit_of_the_run(arguments.get("limit"))})
+        model, ranks = compat.of_the_run("lm"), arguments.get("world_size", 1)
+        self.prepare(model, **arguments | {"limit": compat.of_the_run("limit_arg", arguments.get("limit"))})
         if arguments["samples"]:
-            number_samples(self.task_name, self._selected, arguments["samples"])
+            compat.number_samples(self.task_name, self._selected, arguments["samples"])
         arguments |= {"limit": None, "samples": None}  # they would count docs
         if arguments.get("cache_requests"):
             # The cache key contains the task but not the options: a run with another seed would get these requests.
             logger.warning("%s: --cache_requests is disabled: its cache key ignores the options", self.task_name)
             arguments |= {"cache_requests": False, "rewrite_requests_cache": False}
         if self.probe.samples:
-            seed_rank(arguments.get("rank", 0))
-        chat = bool(arguments.get("apply_chat_template")) or formats_chats(behind(model))
+            compat.seed_rank(arguments.get("rank", 0))
+        chat = bool(arguments.get("apply_chat_template")) or back_ends.formats_chats(compat.behind(model))
         limit = (self.config.generation_kwargs or {}).get("max_gen_toks")
         self.scoring.ranks = ranks
         self.scoring.conditions = Conditions(chat, self._options.reader, limit if isinstance(limit, int) else None)
@@ -241,7 +218,7 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
             )
         if self.scoring.study and len(self.scoring.filters) > 1:
             logger.warning("%s: with several filters the results have only the metrics of the table", self.task_name)
-        rename_token_limit(self.config.generation_kwargs or {})
+        compat.rename_token_limit(self.config.generation_kwargs or {})
         self._left_out = {}
         if isinstance(model, AskingLM):
             self._prepare_stopping(model)
@@ -249,23 +226,23 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
                 self.config.generation_kwargs["max_gen_toks"] = model.limits[-1]
         self.scoring.is_two_phase = "target" in self._left_out
         if self.probe.samples:
-            check_sampling(self.task_name, self.config.generation_kwargs or {})
-            check_seeds(self.task_name, self._options, model)
+            back_ends.check_sampling(self.task_name, self.config.generation_kwargs or {})
+            back_ends.check_seeds(self.task_name, self._options, model)
             chosen = self._options.request_seeds
-            self._sends_seeds = needs_seeds(behind(model)) if chosen is None else chosen
-        leave_out_empty_stops(behind(model))
-        tell_how_answers_end(behind(model))
+            self._sends_seeds = back_ends.needs_seeds(compat.behind(model)) if chosen is None else chosen
+        compat.leave_out_empty_stops(compat.behind(model))
+        tell_how_answers_end(compat.behind(model))
         if self._form == "loglikelihood":
-            check_scoring(model, [self.task_name])
+            back_ends.check_scoring(model, [self.task_name])
         if isinstance(model, AskingLM) and model.calls_often:
-            check_replicas(self.task_name, model, model.described)
+            back_ends.check_replicas(self.task_name, model, model.described)
 
     def _prepare_stopping(self, model: AskingLM) -> None:
         """Prepare for skipped requests: keep only the metrics that stay exact."""
         model.expect(self.task_name, self.OUTPUT_TYPE)
         if not model.leaves_out:
             return
-        check_stopping(self.task_name, model, self.config, self._entries, filters=len(self.scoring.filters))
+        back_ends.check_stopping(self.task_name, model, self.config, self._entries, filters=len(self.scoring.filters))
         if model.stop is not None and self.can_stop:
             is_printed = is_known_early if model.whole is None else is_estimated
             self._print_only([entry for entry in self.config.metric_list if is_printed(entry)], [])
@@ -276,9 +253,9 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
     def _print_only(self, entries: list[Entry], study: list[Entry]) -> None:
         self.config.metric_list = entries
         self.scoring.print_only(entries, study)
-        names = [entry["metric"] for entry in entries]
-        aggregations = {entry["metric"]: entry["aggregation"] for entry in entries}
-        set_metrics(self, aggregations, {name: self._directions[name] for name in names})
+        # `ConfigurableTask.__init__` reads `metric_list` once, but the metrics that are printed depend on the run.
+        self._aggregation_list = {entry["metric"]: entry["aggregation"] for entry in entries}
+        self._higher_is_better = {name: self._directions[name] for name in self._aggregation_list}
 
     # ---- requests
 
@@ -339,13 +316,15 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
 
     def apply_filters(self) -> None:
         """Filter the responses, after attaching to each one what is known about it besides its text."""
-        model, scoring = behind(model_of_the_run()), self.scoring
+        model, scoring = compat.behind(compat.of_the_run("lm")), self.scoring
         is_text = self.OUTPUT_TYPE == "generate_until"
         for instance in self.instances:
             instance.resps = [
                 encodable(known(model, instance, response) if is_text else response) for response in instance.resps
             ]
-        scoring.attempt("freeing memory", partial(slim, self.instances, prompts=not samples_are_logged()))
+        scoring.attempt(
+            "freeing memory", partial(compat.slim, self.instances, prompts=not compat.of_the_run("log_samples", True))
+        )
         scoring.filter(self.instances)
         check = partial(describe_samples, self.instances, sent_seeds=self._sends_seeds)
         if self.probe.samples and (notice := scoring.attempt("the check of the samples", check)):

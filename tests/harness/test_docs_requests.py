@@ -13,10 +13,10 @@ from tests.support.simulated import Simulated, knows, run, scores
 
 def test_equal_settings_become_one_object_and_prompts_go_if_nobody_reads_them() -> None:
     instances = [SimpleNamespace(arguments=(f"prompt {n}", {"until": [], "limit": n // 2})) for n in range(4)]
-    slim(instances, prompts=False)
+    slim(instances, False)
     assert [instance.arguments[0] for instance in instances] == ["prompt 0", "prompt 1", "prompt 2", "prompt 3"]
     assert instances[0].arguments[1] is instances[1].arguments[1] is not instances[2].arguments[1]
-    slim(instances, prompts=True)
+    slim(instances, True)
     assert [instance.arguments for instance in instances] == [("", {"until": [], "limit": n // 2}) for n in range(4)]
 
 
