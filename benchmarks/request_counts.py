@@ -25,7 +25,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the checkout, not an installed version
 
-from lm_eval_cora.harness import stop_early
+from lm_eval_cora.harness.asking import stop_early
 from tests.support.simulated import Simulated, knows, run, says, scores
 
 ROOT = Path(__file__).parents[1]

@@ -9,8 +9,7 @@ from typing import Any
 
 from lm_eval_cora.answers import TOO_MANY_INVALID, Reader, Reason
 from lm_eval_cora.answers.formats import FORMATS, AnswerFormat
-from lm_eval_cora.answers.reading import Skipped
-from lm_eval_cora.answers.records import Record
+from lm_eval_cora.answers.records import Record, Skipped
 from lm_eval_cora.harness.rounds import Planned, shares_of_budget
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.metrics.stopping import ENOUGH, Moments, bias_of_budget

@@ -14,10 +14,11 @@ from lm_eval_cora import metrics
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.answers.equivalence import EquivalenceChecker
 from lm_eval_cora.answers.formats import FORMATS
-from lm_eval_cora.answers.head import after_reasoning, is_reasoning
-from lm_eval_cora.answers.reading import (
+from lm_eval_cora.answers.plain import after_reasoning, is_reasoning
+from lm_eval_cora.answers.records import (
     OPENING_MARK,
     SKIPPED,
+    Record,
     Response,
     Skipped,
     is_settled,
@@ -26,7 +27,6 @@ from lm_eval_cora.answers.reading import (
     skipped,
     written_answer,
 )
-from lm_eval_cora.answers.records import Record
 from lm_eval_cora.answers.workers import command
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.compat import RecordCell, RecordScore, SampleRow, Undefined

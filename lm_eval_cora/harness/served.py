@@ -17,7 +17,7 @@ from typing import Any
 from lm_eval.api.instance import Instance
 from lm_eval.models.api_models import TemplateAPI
 
-from lm_eval_cora.answers.reading import Response
+from lm_eval_cora.answers.records import Response
 from lm_eval_cora.harness.compat import describe_responses, heard, hidden_bars
 from lm_eval_cora.log import logger
 from lm_eval_cora.questions.question import shorten

@@ -13,7 +13,7 @@ from lm_eval.defaults import DEFAULT_OTHER_SEED
 from tqdm import tqdm
 
 from lm_eval_cora.answers.formats import format_of
-from lm_eval_cora.answers.reading import skipped
+from lm_eval_cora.answers.records import skipped
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness import back_ends, compat, docs
 from lm_eval_cora.harness.asking import AskingLM
@@ -40,7 +40,7 @@ from lm_eval_cora.metrics.entries import (
 from lm_eval_cora.metrics.stopping import saves_requests
 from lm_eval_cora.questions.data import Data
 from lm_eval_cora.questions.question import Form
-from lm_eval_cora.variants.randomness import draw
+from lm_eval_cora.questions.randomness import draw
 
 _RATE = 10.0
 """Assumed requests per second in a dry run. A real run reports its own rate after 20 s."""

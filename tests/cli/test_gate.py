@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import pytest
 
 from lm_eval_cora.cli import main
-from lm_eval_cora.harness import stop_early
+from lm_eval_cora.harness.asking import stop_early
 from tests.support.answers_files import answers, write_answers
 from tests.support.by_hand import HOSTILE_NAMES, Answers, write_by_hand
 from tests.support.messages import tells

@@ -8,7 +8,7 @@ import pytest
 
 from lm_eval_cora.decide.plan import Goal, Plan, plan_runs, remarks
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.harness import stop_early
+from lm_eval_cora.harness.asking import stop_early
 from lm_eval_cora.runs.grouping import read_runs
 from tests.support.messages import tells
 from tests.support.stopping import Moody

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from lm_eval_cora.harness import stop_early
-from lm_eval_cora.harness.asking import Progress, counting
+from lm_eval_cora.harness.asking import Progress, counting, stop_early
 from tests.support.simulated import Simulated, knows
 from tests.support.simulated import run as run_simulated
 

@@ -14,8 +14,7 @@ from lm_eval.api.instance import Instance
 from lm_eval.api.model import LM, CachingLM
 
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.harness import stop_early
-from lm_eval_cora.harness.asking import AskingLM
+from lm_eval_cora.harness.asking import AskingLM, stop_early
 from lm_eval_cora.harness.compat import ForwardingLM, behind
 from tests.support.simulated import Simulated, knows, run
 

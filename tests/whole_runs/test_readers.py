@@ -11,7 +11,7 @@ import pytest
 
 from lm_eval_cora.cli import main
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.harness import stop_early
+from lm_eval_cora.harness.asking import stop_early
 from lm_eval_cora.questions.question import LETTERS
 from tests.support.messages import tells
 from tests.support.responses import STYLES

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from lm_eval_cora.answers.records import SKIPPED
-from lm_eval_cora.harness import stop_early
+from lm_eval_cora.harness.asking import stop_early
 from lm_eval_cora.metrics import Estimate
 from tests.support.names import METRICS, SCORED, SELECTIONS, printed
 from tests.support.simulated import run, scores
