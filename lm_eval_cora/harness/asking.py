@@ -14,32 +14,11 @@ from tqdm import tqdm
 
 from lm_eval_cora.answers.records import SKIPPED
 from lm_eval_cora.errors import UserError
+from lm_eval_cora.harness import rounds
 from lm_eval_cora.harness.compat import ForwardingLM, ask, behind
 from lm_eval_cora.harness.kept import AnswerCache, key_of
 from lm_eval_cora.harness.limits import check_limits, generate, generate_in_steps
 from lm_eval_cora.harness.notices import describe_asked, describe_bias, describe_shares, describe_time
-from lm_eval_cora.harness.rounds import (
-    Answered,
-    Key,
-    Observed,
-    Part,
-    Planned,
-    QuestionState,
-    Requests,
-    Rounds,
-    answered,
-    by_question,
-    cora_error,
-    everything,
-    in_turn,
-    moments,
-    send,
-    shares_of_budget,
-    tally,
-    task_of,
-    until_precise,
-    within_budget,
-)
 from lm_eval_cora.harness.whole import parse_target, until_whole
 from lm_eval_cora.log import logger
 from lm_eval_cora.metrics.stopping import EXACT
@@ -133,7 +112,7 @@ class AskingLM(ForwardingLM):
     def check(self, tasks: Sequence[CoraTask]) -> None:
         """Check that the budget is enough for at least one question."""
         if self.budget is not None and tasks:
-            shares_of_budget(in_turn([task.agenda() for task in tasks]), self.budget)
+            rounds.shares_of_budget(rounds.in_turn([task.agenda() for task in tasks]), self.budget)
 
     def set_cache_hook(self, cache_hook: Any) -> None:
         """Refuse a cache around this wrapper: it would store SKIPPED, and a later run would read that as an answer."""
@@ -159,7 +138,9 @@ class AskingLM(ForwardingLM):
             progress = Progress(len(requests), bar=False)  # the back end shows its own
             with counting(self.lm, progress):
                 return self._once(method, requests, progress)
-        ours: dict[int, Instance] = {id(request): request for request in requests if task_of(request) is not None}
+        ours: dict[int, Instance] = {
+            id(request): request for request in requests if rounds.task_of(request) is not None
+        }
         others = [request for request in requests if id(request) not in ours]
         answers = self._in_rounds(method, list(ours.values())) if ours else {}
         passed = iter(self._once(method, others) if others else ())
@@ -173,7 +154,7 @@ class AskingLM(ForwardingLM):
     ) -> list[Any]:
         """Send requests, except repeated ones: they get the answer of the first."""
         # Requests of other tasks are not affected, even repeated ones.
-        keys = [None if task_of(request) is None else key_of(method, request.args) for request in requests]
+        keys = [None if rounds.task_of(request) is None else key_of(method, request.args) for request in requests]
         new: dict[str, None] = {}
         asked = []
         for key, request in zip(keys, requests, strict=True):
@@ -210,17 +191,17 @@ class AskingLM(ForwardingLM):
 
     def _in_rounds(self, method: str, requests: Sequence[Instance]) -> dict[int, Any]:
         """Send requests in rounds, each in several waves; return the answers by id of the request."""
-        questions = by_question(requests, stop=self.stop is not None)
+        questions = rounds.by_question(requests, stop=self.stop is not None)
         tasks = {question.task.task_name: question.task for question in questions.values()}
-        agenda = in_turn([task.agenda() for task in tasks.values()]) if self._plans else []
+        agenda = rounds.in_turn([task.agenda() for task in tasks.values()]) if self._plans else []
         if self.budget is not None:
             logger.info("%s", describe_shares(agenda, self.budget, stops=self.stop is not None))
-        rounds, observed, number = self._rounds(agenda, questions), Observed(), 0
+        strategy, observed, number = self._strategy(agenda, questions), rounds.Observed(), 0
         answers: dict[int, Any] = {}
-        known: dict[Key, Answered] = {}
+        known: dict[rounds.Key, rounds.Answered] = {}
         progress = Progress(min(len(requests), self.budget or len(requests)), bar=self.rank == 0)
         with counting(self.lm, progress):
-            while (batch := send(rounds, observed if number else None)) is not None:
+            while (batch := rounds.send(strategy, observed if number else None)) is not None:
                 number += 1
                 members = [(state, planned.part) for planned in batch if (state := questions.get(planned.key))]
                 which = f"round {number}, " if self._plans else ""
@@ -231,33 +212,37 @@ class AskingLM(ForwardingLM):
                     left = left if self.budget is None else min(left, self.budget - len(answers))
                     progress.after_a_wave(len(answers), left, len(questions) - len(waiting), len(questions))
                 if self._plans:
-                    known |= answered(batch, questions, self._summed) if self.whole else {}
-                    observed = Observed(*tally(list(tasks), questions.values(), self._summed), answered=known)
+                    known |= rounds.answered(batch, questions, self._summed) if self.whole else {}
+                    observed = rounds.Observed(
+                        *rounds.tally(list(tasks), questions.values(), self._summed), answered=known
+                    )
         progress.close()
         for task in tasks:
             counts = [question.requests for question in questions.values() if question.task.task_name == task]
             logger.info("%s: %s", task, describe_asked(counts))
             if self.target is not None:
-                error = cora_error(observed.outcomes[task])
+                error = rounds.cora_error(observed.outcomes[task])
                 met = "is below" if error < self.target else "is not below"
                 logger.info("%s: the standard error of cora, %.4f, %s %s", task, error, met, self.target)
         if self.budget is not None and self.stop is not None:
-            for task, sums in moments(list(tasks), questions.values(), self._summed).items():
+            for task, sums in rounds.moments(list(tasks), questions.values(), self._summed).items():
                 if notice := describe_bias(sums, len(tasks[task].agenda())):
                     logger.warning("%s: %s", task, notice)
         return answers
 
-    def _rounds(self, agenda: Sequence[Planned], questions: Mapping[Key, QuestionState]) -> Rounds:
+    def _strategy(
+        self, agenda: Sequence[rounds.Planned], questions: Mapping[rounds.Key, rounds.QuestionState]
+    ) -> rounds.Rounds:
         if self.budget is not None:
-            return within_budget(agenda, self.budget)
+            return rounds.within_budget(agenda, self.budget)
         if self.target is not None:
-            return until_precise(agenda, self.target)
+            return rounds.until_precise(agenda, self.target)
         if self.width is not None:
             return until_whole(agenda, self.width)
-        return everything([Planned(task, question, 0) for task, question in questions])
+        return rounds.everything([rounds.Planned(task, question, 0) for task, question in questions])
 
     def _waves(
-        self, method: str, questions: Sequence[tuple[QuestionState, Part]], answers: dict[int, Any]
+        self, method: str, questions: Sequence[tuple[rounds.QuestionState, rounds.Part]], answers: dict[int, Any]
     ) -> Iterator[tuple[int, int]]:
         """Ask in waves, each with the next variants of every open question; yield the number of questions, requests."""
         while pending := [(question, variants) for question, part in questions if (variants := question.next(part))]:
@@ -270,7 +255,9 @@ class AskingLM(ForwardingLM):
             self._take(asked, responses)
             yield len(pending), len(requests)
 
-    def _take(self, asked: Sequence[tuple[QuestionState, Requests]], responses: Sequence[Sequence[Any]]) -> None:
+    def _take(
+        self, asked: Sequence[tuple[rounds.QuestionState, rounds.Requests]], responses: Sequence[Sequence[Any]]
+    ) -> None:
         """Pass the results of a wave to its questions. The answers of a task are scored together, if it is needed."""
         of_task: dict[str, list[int]] = {}
         for number, (question, variant) in enumerate(asked):

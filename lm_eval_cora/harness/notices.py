@@ -52,23 +52,13 @@ def describe_cost(
 
 
 def describe_time(requests: int, seconds: float, left: int) -> str:
-    """Describe the rate and the remaining time of a run.
-
-    Example:
-        >>> describe_time(32, 16.0, 33_066)
-        '2 requests a second, about 4 h 36 min for the other 33,066'
-    """
+    """Describe the rate and the remaining time of a run."""
     rate = requests / seconds
     return f"{rate:.3g} requests a second, about {duration(left / rate)} for the other {left:,}"
 
 
 def duration(seconds: float) -> str:
-    """Format a time in seconds for a message.
-
-    Example:
-        >>> duration(7), duration(200), duration(16533)
-        ('7 s', '3 min', '4 h 36 min')
-    """
+    """Format a time in seconds for a message."""
     if seconds < 60:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)
@@ -76,16 +66,7 @@ def duration(seconds: float) -> str:
 
 
 def describe_stopping(left_out: Mapping[str, object], *, is_sample: bool) -> str:
-    """Describe when a run ends and what its standard errors are about; empty if it asks everything.
-
-    Example:
-        >>> describe_stopping({"budget": 1000}, is_sample=False)
-        '; the budget is 1,000 requests; standard errors are about other questions of the same kind'
-        >>> describe_stopping({}, is_sample=True)
-        '; standard errors are about other questions of the same kind'
-        >>> describe_stopping({"target": "whole:0.01"}, is_sample=False)
-        '; the target is a 95% interval of cora of ± 0.01 for the value of all these questions'
-    """
+    """Describe when a run ends and what its standard errors are about; empty if it asks everything."""
     about = f"; {OTHER_QUESTIONS}"
     if "target" in left_out:
         width = str(left_out["target"]).partition(":")[2]
@@ -137,14 +118,7 @@ intervals are about the values for all 1,273 questions of this run; cora is 0.30
 
 
 def describe_shares(agenda: Sequence[Planned], budget: int, *, stops: bool) -> str:
-    """Describe how the tasks of a run share a budget.
-
-    Example:
-        >>> agenda = [Planned("a", "q1", 26), Planned("b", "q1", 20), Planned("a", "q2", 26)]
-        >>> describe_shares(agenda, 80, stops=False)
-        'the budget of 80 requests pays for 2 questions of a and 1 of b; standard errors are about other questions of \
-the same kind'
-    """
+    """Describe how the tasks of a run share a budget."""
     shares = [f"{count:,} of {task}" for task, count in shares_of_budget(agenda, budget).items()]
     shares[0] = shares[0].replace(" of ", " question of " if shares[0].startswith("1 ") else " questions of ", 1)
     listed = f"{', '.join(shares[:-1])} and {shares[-1]}" if len(shares) > 1 else shares[0]

@@ -17,28 +17,9 @@ from lm_eval.tasks import TaskManager
 from lm_eval.utils import setup_logging
 
 from lm_eval_cora.errors import UserError
+from lm_eval_cora.harness import back_ends, compat, kept
 from lm_eval_cora.harness.asking import AskingLM
-from lm_eval_cora.harness.back_ends import (
-    check_chat_template,
-    check_scoring,
-    check_vllm,
-    check_writing,
-    in_a_line,
-    is_always_random,
-    model_error,
-    warn_of_small_batches,
-)
-from lm_eval_cora.harness.compat import (
-    TOKEN_LIMITS,
-    after_saving,
-    leave_out_empty_stops,
-    leaving_out,
-    model_made_by,
-    parsed,
-    tasks_from,
-)
 from lm_eval_cora.harness.dry_run import check_tasks, silence
-from lm_eval_cora.harness.kept import AnswerCache, cache_file, check_cache, check_output, default_cache, weights_of
 from lm_eval_cora.harness.served import patient
 from lm_eval_cora.log import logger
 from lm_eval_cora.questions.question import shorten
@@ -52,19 +33,19 @@ _LONGEST = 255
 """Number of bytes of the longest name of a file."""
 
 
-class _Kept:
+class _Place:
     """Where the results and answers of a run are kept."""
 
     def __init__(self, settings: EvaluatorConfig, *, keeps: bool, command: str) -> None:
         self._settings, self.keeps, self._command = settings, keeps, command
-        self._cache: AnswerCache | None = None
+        self._cache: kept.AnswerCache | None = None
         self.is_finished = False
 
     def check_disk(self) -> None:
         """Check, before the model is built, that results and answers can be written."""
         settings = self._settings
         if settings.output_path:
-            check_output(settings.output_path)
+            kept.check_output(settings.output_path)
             names = (settings.model_args.get(key) for key in ("pretrained", "model", "path", "engine"))
             if len((name := str(next(filter(None, names), ""))).encode()) > _LONGEST:
                 raise UserError(
@@ -75,20 +56,20 @@ class _Kept:
             raise UserError("--no_cache and --use_cache contradict each other. Remove one of them")
         if settings.use_cache:
             with self._naming_the_option():
-                check_cache(cache_file(settings.use_cache))
+                kept.check_cache(kept.cache_file(settings.use_cache))
 
     def with_cache(self, model: Any) -> Any:
         """Wrap a model in a cache if answers are kept."""
         settings = self._settings
-        if not self._has_a_place:
+        if not self._is_kept:
             return model
         if settings.use_cache:
             with self._naming_the_option():
-                self._cache = AnswerCache(model, cache_file(settings.use_cache, model.rank))
+                self._cache = kept.AnswerCache(model, kept.cache_file(settings.use_cache, model.rank))
         else:
-            name = default_cache(settings.output_path, settings.model, settings.model_args, weights_of(model))
+            name = kept.default_cache(settings.output_path, settings.model, settings.model_args, kept.weights_of(model))
             try:
-                self._cache = AnswerCache(model, cache_file(name, model.rank))
+                self._cache = kept.AnswerCache(model, kept.cache_file(name, model.rank))
             except UserError as error:  # the user did not ask for this file
                 logger.warning("%s. Answers will not be kept. To use another file, pass --use_cache FILE", error)
                 self.keeps = False
@@ -97,7 +78,7 @@ class _Kept:
         return self._cache
 
     @property
-    def _has_a_place(self) -> bool:
+    def _is_kept(self) -> bool:
         return self.keeps and bool(self._settings.use_cache or self._settings.output_path)
 
     @contextmanager
@@ -123,18 +104,18 @@ class _Kept:
         except Exception as error:
             if isinstance(error, BrokenPipeError) and self.is_finished and not _is_open(sys.stdout):
                 raise  # the reader of a pipe, such as `| head`, has closed it
-            raise RunDied(f"the run ended: {in_a_line(error)}. {self._how_to_continue()}") from error
+            raise RunDied(f"the run ended: {back_ends.in_a_line(error)}. {self._how_to_continue()}") from error
         finally:
             if self._cache is not None:
                 self._cache.close()
 
     def _how_to_continue(self) -> str:
-        if not self._has_a_place:
+        if not self._is_kept:
             return "No answers were kept. To keep them, pass --output_path FOLDER and do not pass --no_cache."
         if self._cache is None:
             return f"No request was sent. To try again, run the same command: {self._command}"
-        kept, file = self._cache.kept, self._cache.cache_db
-        return f"{kept:,} answers are kept in {file}. To continue from there, run the same command: {self._command}"
+        count, file = self._cache.kept, self._cache.cache_db
+        return f"{count:,} answers are kept in {file}. To continue from there, run the same command: {self._command}"
 
 
 def _is_open(stream: TextIO) -> bool:
@@ -163,42 +144,42 @@ def run(
     """Check the tasks, then do what `lm_eval run` does with these arguments, without unnecessary requests."""
     setup_logging()
     logger.setLevel("DEBUG" if verbose else "NOTSET")
-    harness, given = parsed(arguments)
-    with leaving_out(config_keys):
+    harness, given = compat.parsed(arguments)
+    with compat.leaving_out(config_keys):
         settings = _configured(given)
-    if limits and (given_twice := {"max_gen_toks", *TOKEN_LIMITS}.intersection(settings.gen_kwargs)):
+    if limits and (given_twice := {"max_gen_toks", *compat.TOKEN_LIMITS}.intersection(settings.gen_kwargs)):
         message = f"--max_gen_toks and --gen_kwargs {min(given_twice)} both limit the tokens. Remove one of them"
         raise UserError(message)
-    kept = _Kept(settings, keeps=keeps, command=command)
-    kept.check_disk()
+    place = _Place(settings, keeps=keeps, command=command)
+    place.check_disk()
     back_end = _back_end(settings.model)
     asking = AskingLM(None, stop, budget=budget, target=target, whole=whole, limits=limits)
     manager, tasks = check_tasks(settings, asking)
     scored = [task.task_name for task in tasks if task.OUTPUT_TYPE == "multiple_choice"]
     if settings.apply_chat_template:
-        check_chat_template(settings.model, settings.model_args)
-    check_vllm(settings.model, settings.model_args, scored, asking.described if asking.calls_often else "")
+        back_ends.check_chat_template(settings.model, settings.model_args)
+    back_ends.check_vllm(settings.model, settings.model_args, scored, asking.described if asking.calls_often else "")
 
     def wrap(model: Any) -> AskingLM:
         if isinstance(model, AskingLM):  # one class method called the other one, which has wrapped the model
             return model
-        leave_out_empty_stops(model)
-        check_scoring(model, scored)
+        compat.leave_out_empty_stops(model)
+        back_ends.check_scoring(model, scored)
         if len(scored) < len(tasks):
-            check_writing(
+            back_ends.check_writing(
                 model,
                 chat=bool(settings.apply_chat_template),
                 system=settings.system_instruction,
                 shots=bool(settings.fewshot_as_multiturn) and any(task.config.num_fewshot for task in tasks),
             )
-        warn_of_small_batches(model)
-        if is_always_random(model):
+        back_ends.warn_of_small_batches(model)
+        if back_ends.is_always_random(model):
             logger.warning(
                 "the back end samples the answers of this model with a temperature above 0 although the tasks ask for "
                 "greedy answers. They differ from run to run and are not kept"
             )
-            kept.keeps = False
-        asking.lm = kept.with_cache(model)
+            place.keeps = False
+        asking.lm = place.with_cache(model)
         return asking
 
     def process_tasks(again: EvaluatorConfig, _: Any = None) -> TaskManager:
@@ -207,11 +188,11 @@ def run(
         return manager
 
     with (
-        leaving_out(config_keys),
-        model_made_by(get_model(settings.model), partial(_maker, settings, back_end, wrap)),
-        tasks_from(process_tasks),
-        after_saving(kept.finish),
-        kept.explaining(),
+        compat.leaving_out(config_keys),
+        compat.model_made_by(get_model(settings.model), partial(_maker, settings, back_end, wrap)),
+        compat.tasks_from(process_tasks),
+        compat.after_saving(place.finish),
+        place.explaining(),
     ):
         harness.execute(given)
 
@@ -232,7 +213,7 @@ def _back_end(name: str) -> type:
     except ValueError as error:
         raise UserError(f"--model {name}: {error}") from None
     except Exception as error:
-        raise model_error(name, {}, error) from error
+        raise back_ends.model_error(name, {}, error) from error
     return patient(back_end) if issubclass(back_end, TemplateAPI) else back_end
 
 
@@ -248,7 +229,7 @@ def _maker(
         except UserError:  # from the other class method, which this one calls
             raise
         except (Exception, SystemExit) as error:
-            raise model_error(settings.model, settings.model_args, error) from error
+            raise back_ends.model_error(settings.model, settings.model_args, error) from error
         return wrap(model)
 
     return made

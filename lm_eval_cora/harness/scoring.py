@@ -29,16 +29,9 @@ from lm_eval_cora.answers.records import (
 )
 from lm_eval_cora.answers.workers import command
 from lm_eval_cora.errors import UserError
+from lm_eval_cora.harness import notices
 from lm_eval_cora.harness.compat import RecordCell, RecordScore, SampleRow, Undefined
 from lm_eval_cora.harness.docs import Doc
-from lm_eval_cora.harness.notices import (
-    Conditions,
-    advise_on_invalid,
-    describe_incomplete,
-    describe_not_begun,
-    describe_timeouts,
-    describe_whole,
-)
 from lm_eval_cora.log import logger
 from lm_eval_cora.metrics.entries import Entry, compute
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, for_json
@@ -136,7 +129,7 @@ class Scoring:
         self.study: Sequence[Entry] = ()
         self.is_two_phase = False
         self.ranks = 1
-        self.conditions = Conditions(chat=False, reader=reader)
+        self.conditions = notices.Conditions(chat=False, reader=reader)
         self.records: Sequence[Record] = ()
         self.table = ResponseTable.from_records(())
         self._estimates: dict[str, Estimate] = {}
@@ -261,11 +254,15 @@ class Scoring:
             CHECKER.settle_within(written.values())
         self.records, self._estimates = records, {}
         self.table = ResponseTable.from_records(records, CHECKER.verdict)
-        if notice := describe_whole(phases_of(self.table)) if self.is_two_phase else describe_not_begun(self.table):
+        if (
+            notice := notices.describe_whole(phases_of(self.table))
+            if self.is_two_phase
+            else notices.describe_not_begun(self.table)
+        ):
             logger.info("%s: %s", self.task, notice)
         asked = [record for record in records if not record.skipped]
-        advice = advise_on_invalid(asked, self.conditions) if self.table.question_ids else []
-        for notice in (describe_incomplete(self.table), describe_timeouts(self.table), *advice):
+        advice = notices.advise_on_invalid(asked, self.conditions) if self.table.question_ids else []
+        for notice in (notices.describe_incomplete(self.table), notices.describe_timeouts(self.table), *advice):
             if notice:
                 logger.warning("%s: %s", self.task, notice)
 

@@ -22,23 +22,36 @@ from lm_eval_cora.harness.compat import describe_responses, heard, hidden_bars
 from lm_eval_cora.log import logger
 from lm_eval_cora.questions.question import shorten
 
-_HOPELESS = 10
-"""Number of failed attempts in a row, over at least `PATIENCE` seconds, after which no more requests are sent."""
+DELAYS = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0)
+"""Seconds before each retry, a minute in total. If `max_retries` is larger, the last delay is repeated."""
 
-PATIENCE = 60.0
-"""Minimum time in seconds over which these attempts must fail."""
+_HOPELESS, _PATIENCE = 10, 60.0
+"""No more requests are sent after this number of failed attempts in a row, over at least this number of seconds."""
 
-_REFUSED = (401, 403, 404)
-"""Status codes that concern the server or the API key. Other codes from 400 to 499 concern a single request."""
+_EMPTY_AT_MOST = 3
+"""Maximum number of attempts if the response has no choices. After that the answer counts as empty."""
 
-_REFUSED_AT_FIRST = (400, 422)
-"""Status codes that concern a single request, unless no request has been answered yet."""
+# Of the status codes from 400 to 499, the first ones concern the server or the API key. The second ones concern one
+# request, unless no request has been answered yet. After the third ones the same request may succeed later.
+_REFUSED, _REFUSED_AT_FIRST, _WORTH_A_RETRY = (401, 403, 404), (400, 422), (408, 409, 425, 429)
 
-_WORTH_A_RETRY = (408, 409, 425, 429)
-"""Status codes from 400 to 499 after which the same request may succeed later."""
+UNREACHABLE, MALFORMED = "no connection to the server", "a response in an unexpected format"
 
-_EXCERPT = 200
-"""Maximum length, in characters, of the server's message in an error."""
+_WHAT_TO_DO = {
+    UNREACHABLE: "Start the server, and check its address",
+    **dict.fromkeys(("status 401", "status 403"), "Check the API key in the environment variable OPENAI_API_KEY"),
+    "status 404": "Check the name of the model and the address of the server",
+}
+
+_expected: ContextVar[int | None] = ContextVar("_expected", default=None)
+"""Number of prompts in the request whose response is being parsed: the harness passes only the response to the parser.
+Each asyncio task has its own value."""
+
+
+class NoAnswer(Response):
+    """The answer if a server sent no text. It counts as empty, and a later run asks again."""
+
+    __slots__ = ()
 
 
 class ServerError(Exception):
@@ -87,13 +100,13 @@ class FailureCount:
 
     def hear(self, text: str) -> None:
         """Store the server's message about a failure."""
-        self.said = shorten(text, _EXCERPT)
+        self.said = shorten(text, 200)
 
     def concerns_all(self, status: int | None) -> bool:
         """Whether a status code means that the server would refuse every request."""
         return status in _REFUSED or (status in _REFUSED_AT_FIRST and not self.answered)
 
-    def note_attempt(self, now: float, patience: float) -> None:
+    def note_attempt(self, now: float, patience: float = _PATIENCE) -> None:
         """Count a failed attempt, and give up after ten in a row over at least `patience` seconds."""
         self._since = self._since if self._attempts else now
         self._attempts += 1
@@ -115,15 +128,6 @@ class FailureCount:
     @property
     def _quoted(self) -> str:
         return f". The server said: {self.said}" if self.said else ""
-
-
-UNREACHABLE = "no connection to the server"
-_WHAT_TO_DO = {
-    UNREACHABLE: "Start the server, and check its address",
-    **dict.fromkeys(("status 401", "status 403"), "Check the API key in the environment variable OPENAI_API_KEY"),
-    "status 404": "Check the name of the model and the address of the server",
-}
-MALFORMED = "a response in an unexpected format"
 
 
 def status_of(error: BaseException) -> int | None:
@@ -153,25 +157,24 @@ def kind_of(error: BaseException) -> tuple[str, bool]:
 
 # ---- back ends
 
-DELAYS = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0)
-"""Seconds before each retry, a minute in total. If `max_retries` is larger, the last delay is repeated."""
-
-_EMPTY_AT_MOST = 3
-"""Maximum number of attempts if the response has no choices. After that the answer counts as empty."""
-
-_expected: ContextVar[int | None] = ContextVar("_expected", default=None)
-"""Number of prompts in the request whose response is being parsed. Each asyncio task has its own value."""
-
-
-class NoAnswer(Response):
-    """The answer if a server sent no text. It counts as empty, and a later run asks again."""
-
-    __slots__ = ()
-
 
 def patient(back_end: type) -> type:
     """Make a back end retry failed requests for a minute, and raise only after all others are answered."""
     return type(back_end.__name__, (_Patient, back_end), {"__module__": back_end.__module__})
+
+
+def _patiently(method: str) -> Any:
+    """Make a method that sends requests to a back end, and raises at the end if some have no answer."""
+
+    def send(self: Any, requests: Sequence[Instance], disable_tqdm: bool = False) -> list[Any]:
+        lost_before = self.tally.lost
+        with hidden_bars() if disable_tqdm else nullcontext(), heard(self.tally.hear):
+            responses = list(getattr(super(_Patient, self), method)(requests))
+        if self.tally.lost > lost_before:
+            raise ServerError(self.base_url, self.tally)
+        return responses
+
+    return send
 
 
 class _Patient:
@@ -182,9 +185,6 @@ class _Patient:
     the end. If the server stops answering, the remaining requests are not sent.
     """
 
-    tally: FailureCount
-    attempts: int
-
     def __init__(self, *arguments: Any, max_retries: int = len(DELAYS) + 1, **named: Any) -> None:
         super().__init__(*arguments, max_retries=max_retries, **named)  # type: ignore[call-arg]
         self.tally = FailureCount()
@@ -192,25 +192,9 @@ class _Patient:
         self.attempts = max(1, int(max_retries))
         self.max_retries = 1  # disables the harness' own retries
 
-    def generate_until(self, requests: Sequence[Instance], disable_tqdm: bool = False) -> list[Any]:
-        """Generate answers."""
-        return self._all_answered(super().generate_until, requests, disable_tqdm)  # type: ignore[misc]
-
-    def loglikelihood(self, requests: Sequence[Instance], disable_tqdm: bool = False) -> list[Any]:
-        """Compute log-likelihoods of answers."""
-        return self._all_answered(super().loglikelihood, requests, disable_tqdm)  # type: ignore[misc]
-
-    def loglikelihood_rolling(self, requests: Sequence[Instance], disable_tqdm: bool = False) -> list[Any]:
-        """Compute log-likelihoods of whole texts."""
-        return self._all_answered(super().loglikelihood_rolling, requests, disable_tqdm)  # type: ignore[misc]
-
-    def _all_answered(self, ask: Callable[..., Any], requests: Sequence[Instance], disable_tqdm: bool) -> list[Any]:
-        lost_before = self.tally.lost
-        with hidden_bars() if disable_tqdm else nullcontext(), heard(self.tally.hear):
-            responses = list(ask(requests))
-        if self.tally.lost > lost_before:
-            raise ServerError(self.base_url, self.tally)  # type: ignore[attr-defined]
-        return responses
+    generate_until = _patiently("generate_until")
+    loglikelihood = _patiently("loglikelihood")
+    loglikelihood_rolling = _patiently("loglikelihood_rolling")
 
     # ---- one request
 
@@ -292,7 +276,7 @@ class _Patient:
         if is_empty:
             self.tally.note_answer(0)
         elif again:
-            self.tally.note_attempt(time.monotonic(), PATIENCE)
+            self.tally.note_attempt(time.monotonic())
         elif self.tally.concerns_all(status_of(error)):
             self.tally.note_attempt(time.monotonic(), 0)
         if again and number + 1 < at_most and not self.tally.gave_up:
@@ -324,10 +308,6 @@ def described(model: Any, outputs: Any, parse: Callable[[], list[Any]]) -> list[
     return [one if text is None else one.saying(text) for text, one in zip(texts, every, strict=True)]
 
 
-_CUT_OFF = ("length", "max_tokens", "max_output_tokens", "model_length")
-"""Finish reasons that name a token limit."""
-
-
 def responses_in(output: Any, think_end_token: str | None = None) -> list[Response]:
     """Return the responses in the output of a server, by index; empty if only the back end knows its format."""
     # The output is changed: the harness reads the `content` of each message, which becomes what counts as its text.
@@ -353,7 +333,8 @@ def responses_in(output: Any, think_end_token: str | None = None) -> list[Respon
             message["content"] = text
         if came == _NO_TEXT and finish == "content_filter":
             came = "nothing: the server's filter removed the answer"
-        cut_off = finish in _CUT_OFF if isinstance(finish, str) else None
+        limits = ("length", "max_tokens", "max_output_tokens", "model_length")
+        cut_off = finish in limits if isinstance(finish, str) else None
         opened = bool(cut_off and think_end_token and text) and str(think_end_token) not in str(text)
         kind = NoAnswer if text is None else Response
         found.append(kind(text or "", cut_off=cut_off, opened=opened, came=came))
