@@ -21,7 +21,7 @@ from lm_eval_cora.harness.limits import check_limits, generate, generate_in_step
 from lm_eval_cora.harness.notices import describe_asked, describe_bias, describe_shares, describe_time
 from lm_eval_cora.harness.whole import parse_target, until_whole
 from lm_eval_cora.log import logger
-from lm_eval_cora.metrics.stopping import EXACT
+from lm_eval_cora.metrics.stopping import EXACT, Moments
 
 if TYPE_CHECKING:
     from lm_eval_cora.harness.task import CoraTask
@@ -199,6 +199,7 @@ class AskingLM(ForwardingLM):
         strategy, observed, number = self._strategy(agenda, questions), rounds.Observed(), 0
         answers: dict[int, Any] = {}
         known: dict[rounds.Key, rounds.Answered] = {}
+        sums: dict[str, Moments] = {}
         progress = Progress(min(len(requests), self.budget or len(requests)), bar=self.rank == 0)
         with counting(self.lm, progress):
             while (batch := rounds.send(strategy, observed if number else None)) is not None:
@@ -212,10 +213,10 @@ class AskingLM(ForwardingLM):
                     left = left if self.budget is None else min(left, self.budget - len(answers))
                     progress.after_a_wave(len(answers), left, len(questions) - len(waiting), len(questions))
                 if self._plans:
+                    spent, sums = rounds.tally(list(tasks), questions.values(), self._summed)
                     known |= rounds.answered(batch, questions, self._summed) if self.whole else {}
-                    observed = rounds.Observed(
-                        *rounds.tally(list(tasks), questions.values(), self._summed), answered=known
-                    )
+                    outcomes = {task: rounds.outcomes_of(each) for task, each in sums.items()}
+                    observed = rounds.Observed(spent, outcomes, known)
         progress.close()
         for task in tasks:
             counts = [question.requests for question in questions.values() if question.task.task_name == task]
@@ -224,10 +225,9 @@ class AskingLM(ForwardingLM):
                 error = rounds.cora_error(observed.outcomes[task])
                 met = "is below" if error < self.target else "is not below"
                 logger.info("%s: the standard error of cora, %.4f, %s %s", task, error, met, self.target)
-        if self.budget is not None and self.stop is not None:
-            for task, sums in rounds.moments(list(tasks), questions.values(), self._summed).items():
-                if notice := describe_bias(sums, len(tasks[task].agenda())):
-                    logger.warning("%s: %s", task, notice)
+            stops = self.budget is not None and self.stop is not None
+            if stops and (notice := describe_bias(sums[task], len(tasks[task].agenda()))):
+                logger.warning("%s: %s", task, notice)
         return answers
 
     def _strategy(

@@ -252,13 +252,12 @@ class QuestionState:
         return len(self.waiting) + self.wrong + self.unscored
 
     @property
-    def outcome(self) -> str:
-        """Name of its field in `Outcomes`; empty if the original has no result yet."""
+    def moments(self) -> Moments:
+        """Its part of the sums over questions, once the original has a result."""
         if self.original is None:
-            return ""
-        if not self.original:
-            return "never"
-        return "always" if self.right == self.size else "once"
+            return Moments()
+        right, always, cost = int(self.original), int(self.right == self.size), self.requests
+        return Moments(1, cost, right, cost * right, always, cost * always)
 
 
 def task_of(request: Instance) -> CoraTask | None:
@@ -288,15 +287,20 @@ Summed = Callable[[list[int]], list[int]]
 """Function that sums each number of a list over all ranks."""
 
 
-def tally(tasks: Sequence[str], questions: Iterable[QuestionState], summed: Summed) -> tuple[int, dict[str, Outcomes]]:
-    """Count requests, and outcomes by task, over all ranks."""
-    requests = 0
-    counts: Counter[tuple[str, str]] = Counter()
+def tally(tasks: Sequence[str], questions: Iterable[QuestionState], summed: Summed) -> tuple[int, dict[str, Moments]]:
+    """Count requests over all ranks, and sum over the questions of each task."""
+    requests, sums = 0, {task: [0] * len(Moments._fields) for task in tasks}
     for question in questions:
         requests += question.requests
-        counts[question.task.task_name, question.outcome] += 1
-    spent, *numbers = summed([requests, *(counts[task, outcome] for task in tasks for outcome in Outcomes._fields)])
-    return spent, {task: Outcomes(*row) for task, row in zip(tasks, _rows(numbers, len(Outcomes._fields)), strict=True)}
+        name = question.task.task_name
+        sums[name] = [total + part for total, part in zip(sums[name], question.moments, strict=True)]
+    spent, *numbers = summed([requests, *(number for row in sums.values() for number in row)])
+    return spent, {task: Moments(*row) for task, row in zip(tasks, _rows(numbers, len(Moments._fields)), strict=True)}
+
+
+def outcomes_of(sums: Moments) -> Outcomes:
+    """The outcomes of the questions of a task."""
+    return Outcomes(sums.always, sums.right - sums.always, sums.questions - sums.right)
 
 
 def answered(batch: Sequence[Planned], questions: Mapping[Key, QuestionState], summed: Summed) -> dict[Key, Answered]:
@@ -310,18 +314,6 @@ def answered(batch: Sequence[Planned], questions: Mapping[Key, QuestionState], s
         planned.key: Answered(right > 0, not_right == 0, requests)
         for planned, (right, not_right, requests) in zip(batch, rows, strict=True)
     }
-
-
-def moments(tasks: Sequence[str], questions: Iterable[QuestionState], summed: Summed) -> dict[str, Moments]:
-    """Sums over the questions of each task from which the bias of a budget follows."""
-    sums = {task: [0] * len(Moments._fields) for task in tasks}
-    for question in questions:
-        if question.requests:
-            right, always, cost = question.original is True, question.outcome == "always", question.requests
-            row = (1, cost, right, cost * right, always, cost * always)
-            sums[question.task.task_name] = [sum(pair) for pair in zip(sums[question.task.task_name], row, strict=True)]
-    rows = _rows(summed([number for row in sums.values() for number in row]), len(Moments._fields))
-    return {task: Moments(*row) for task, row in zip(tasks, rows, strict=True)}
 
 
 def _rows(numbers: Sequence[int], width: int) -> list[Sequence[int]]:
