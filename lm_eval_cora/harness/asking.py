@@ -9,13 +9,12 @@ from logging import DEBUG, INFO
 from typing import TYPE_CHECKING, Any
 
 from lm_eval.api.instance import Instance
-from lm_eval.api.model import CacheHook
 from tqdm import tqdm
 
 from lm_eval_cora.answers.records import SKIPPED
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness import rounds
-from lm_eval_cora.harness.compat import ForwardingLM, ask, behind
+from lm_eval_cora.harness.compat import AnswerHook, ForwardingLM, ask, behind
 from lm_eval_cora.harness.kept import AnswerCache, key_of
 from lm_eval_cora.harness.limits import check_limits, generate, generate_in_steps
 from lm_eval_cora.harness.notices import describe_asked, describe_bias, describe_shares, describe_time
@@ -335,12 +334,7 @@ def stop_early(
 
 
 class Progress:
-    """Counts answers as soon as the back end has them, and shows a progress bar over all waves.
-
-    Attributes:
-        left: Maximum number of requests that remain.
-        answered: Number of answered requests.
-    """
+    """Counts answers as soon as the back end has them (`left` at most remain), and shows a bar over all waves."""
 
     def __init__(self, left: int, *, bar: bool, clock: Callable[[], float] = time.monotonic) -> None:
         self.left, self.answered = left, 0
@@ -380,22 +374,15 @@ def counting(lm: Any, progress: Progress) -> Iterator[None]:
     if own is None:  # a user's own model may have no hook
         yield
         return
-    model.set_cache_hook(_Counting(own, progress))
+
+    def take(method: str, arguments: Sequence[Any], response: Any) -> None:
+        own.add_partial(method, arguments, response)
+        progress.count()
+
+    model.set_cache_hook(AnswerHook(take))
     if isinstance(lm, AnswerCache):
         lm.when_found = progress.skip
     try:
         yield
     finally:
         model.set_cache_hook(own)
-
-
-class _Counting(CacheHook):  # type: ignore[misc]  # the harness ships no types
-    """Cache hook that counts answers and passes them on."""
-
-    def __init__(self, own: CacheHook, progress: Progress) -> None:
-        super().__init__(None)
-        self._own, self._progress = own, progress
-
-    def add_partial(self, attr: str, req: Sequence[Any], res: Any) -> None:
-        self._own.add_partial(attr, req, res)
-        self._progress.count()

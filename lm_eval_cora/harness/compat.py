@@ -17,11 +17,12 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 from lm_eval import tasks
 from lm_eval.api.instance import Instance
-from lm_eval.api.model import LM, CachingLM
+from lm_eval.api.model import LM, CacheHook, CachingLM
 from lm_eval.config.evaluate_config import EvaluatorConfig
 from lm_eval.loggers import EvaluationTracker
 from lm_eval.models import api_models
@@ -41,9 +42,7 @@ def of_the_run(name: str, default: Any = None) -> Any:
     return _locals_of("evaluate", "lm").get(name, default)
 
 
-class DocNumbers(list[int]):
-    """The docs of the questions in --samples, and the numbers of these questions as the user gave them."""
-
+class _DocNumbers(list[int]):
     questions: Sequence[int]
 
 
@@ -54,7 +53,7 @@ def number_samples(task: str, docs: Iterable[int], questions: Sequence[int]) -> 
     """
     samples = of_the_run("samples")
     if samples is not None:
-        samples[task] = numbers = DocNumbers(docs)
+        samples[task] = numbers = _DocNumbers(docs)
         numbers.questions = questions
 
 
@@ -304,20 +303,13 @@ def describe_responses(model: api_models.TemplateAPI, describe: Callable[[Any, A
     model.parse_generations = described
 
 
-class _NoBars:
-    """The part of `tqdm.asyncio.tqdm_asyncio` that API models use, without a progress bar."""
-
-    @staticmethod
-    async def gather(*tasks: Any, desc: str = "") -> list[Any]:
-        return list(await asyncio.gather(*tasks))
-
-
 @contextmanager
 def hidden_bars() -> Iterator[None]:
     """Hide the progress bars of API models: they ignore `disable_tqdm`."""
+    without = SimpleNamespace(gather=lambda *tasks, desc="": asyncio.gather(*tasks))
     with (
         _replaced(api_models, "tqdm", partial(api_models.tqdm, disable=True)),
-        _replaced(api_models, "tqdm_asyncio", _NoBars),
+        _replaced(api_models, "tqdm_asyncio", without),
     ):
         yield
 
@@ -383,6 +375,14 @@ class ForwardingLM(LM):  # type: ignore[misc]  # the harness ships no types
         """Description of the model for the results file; empty if the back end has none."""
         info = getattr(self.lm, "get_model_info", None)
         return {} if info is None else info()
+
+
+class AnswerHook(CacheHook):  # type: ignore[misc]  # the harness ships no types
+    """Passes each answer to a function as soon as it is there: the method, the request's arguments, the answer."""
+
+    def __init__(self, take: Callable[[str, Sequence[Any], Any], None]) -> None:
+        super().__init__(None)
+        self.add_partial = take
 
 
 def behind(model: Any) -> Any:

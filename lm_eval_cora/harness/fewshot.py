@@ -18,13 +18,7 @@ from lm_eval_cora.questions.randomness import draw, in_random_order
 
 
 class ExemplarSampler:
-    """Few-shot sampler. The harness calls it once per variant.
-
-    Attributes:
-        signature: The source of the exemplars, and how they are drawn.
-        fewest: The smallest number of exemplars of a question.
-        doc: The current variant. The task sets it, because the harness passes it only in some cases.
-    """
+    """Few-shot sampler. The harness calls it once per variant; `fewest` is the smallest number for a question."""
 
     def __init__(self, pool: ExemplarPool, questions: Mapping[str, Question | OpenQuestion], *seeds: int) -> None:
         self._pool, self._questions, self._seeds = pool, questions, seeds
@@ -32,7 +26,7 @@ class ExemplarSampler:
         self._exemplars: list[Doc] = []
         self.signature = pool.signature
         self.fewest = 0
-        self.doc: Doc = {}
+        self.doc: Doc = {}  # set by the task, because the harness passes the variant only in some cases
 
     def sample(self, n: int, **_: Any) -> list[Doc]:
         """Return the exemplars of the current question. Adjacent variants reuse them."""

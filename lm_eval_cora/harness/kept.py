@@ -6,7 +6,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import partial
 from hashlib import blake2b
 from math import isnan
@@ -22,7 +22,7 @@ from sqlitedict import SqliteDict
 
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.back_ends import is_served, is_vllm, listed_model, replicas_of_vllm
-from lm_eval_cora.harness.compat import ask
+from lm_eval_cora.harness.compat import AnswerHook, ask
 from lm_eval_cora.harness.limits import is_sampled
 from lm_eval_cora.harness.served import NoAnswer
 from lm_eval_cora.log import logger
@@ -34,8 +34,6 @@ _WEIGHTS = {"pretrained", "peft", "delta", "lora_local_path", "gguf_file"}
 """Model arguments that may name files or folders with weights."""
 
 _AT_A_TIME = 2048
-"""Number of requests per call of a back end that returns no answer before it has all of them."""
-
 _MOMENT = 0.1
 """Minimum time in seconds between two commits. A commit can take longer than an answer."""
 
@@ -46,17 +44,6 @@ def is_answer(response: Any) -> bool:
         return not isinstance(response, NoAnswer)
     likelihood = response[0] if isinstance(response, Sequence) and response else None
     return isinstance(likelihood, int | float) and not isnan(likelihood)
-
-
-class _Hook(CacheHook):  # type: ignore[misc]  # the harness ships no types
-    """Stores each answer as soon as the back end returns it."""
-
-    def __init__(self, cache: AnswerCache) -> None:
-        super().__init__(cache)
-        self._cache = cache
-
-    def add_partial(self, attr: str, req: Sequence[Any], res: Any) -> None:
-        self._cache.store(key_of(attr, req), res)
 
 
 class AnswerCache(CachingLM):  # type: ignore[misc]  # the harness ships no types
@@ -98,7 +85,7 @@ class AnswerCache(CachingLM):  # type: ignore[misc]  # the harness ships no type
 
     def get_cache_hook(self) -> CacheHook:
         """The hook that the model calls with each answer."""
-        return _Hook(self)
+        return AnswerHook(lambda method, arguments, response: self.store(key_of(method, arguments), response))
 
     def store(self, key: str | None, response: Any) -> None:
         """Store an answer that has a key and is not in the file. Commit at most every `_MOMENT` seconds."""
@@ -135,7 +122,11 @@ class AnswerCache(CachingLM):  # type: ignore[misc]  # the harness ships no type
         responses = [self.dbdict[key] if key in self._keys else None for key in keys]
         missing = [place for place, response in enumerate(responses) if response is None]
         self.when_found(len(requests) - len(missing))
-        for part in self._parts(missing):
+        # Some back ends return no answer before they have all of them.
+        late = (is_vllm(self.lm) or type(self.lm).__name__ == "SGLangLM") and replicas_of_vllm(self.lm) == 1
+        size = _AT_A_TIME if late else max(1, len(missing))
+        for start in range(0, len(missing), size):
+            part = missing[start : start + size]
             received = ask(self.lm, method, [requests[place] for place in part], disable_tqdm=disable_tqdm)
             for place, response in zip(part, received, strict=True):
                 responses[place] = response
@@ -143,22 +134,15 @@ class AnswerCache(CachingLM):  # type: ignore[misc]  # the harness ships no type
             self._write(self.dbdict.commit)
         return responses
 
-    def _parts(self, places: list[int]) -> list[list[int]]:
-        """Split the indices of requests into those of each call; empty if there are none."""
-        late = (is_vllm(self.lm) or type(self.lm).__name__ == "SGLangLM") and replicas_of_vllm(self.lm) == 1
-        size = _AT_A_TIME if late else max(1, len(places))
-        return [places[start : start + size] for start in range(0, len(places), size)]
-
 
 def key_of(method: str, arguments: Sequence[Any]) -> str | None:
     """The key of a request in the harness' cache."""
     if method == "generate_until" and is_sampled(arguments[1]):
         return None
-    try:
+    with suppress(TypeError):
         key: str = hash_args(method, arguments)
-    except TypeError:
-        return None
-    return key
+        return key
+    return None
 
 
 # ---- the file
@@ -226,13 +210,9 @@ def check_cache(path: str) -> None:
 
 def _stamps(value: Any) -> list[tuple[str, int, int]]:
     """Names, sizes and dates of the file or of the files in a folder, without stored answers."""
-    try:
+    with suppress(TypeError, ValueError, OSError):
         path = Path(value)
-        files = sorted(path.iterdir()) if path.is_dir() else [path]
-        return [
-            (file.name, file.stat().st_size, file.stat().st_mtime_ns)
-            for file in files
-            if file.is_file() and not file.name.startswith("answers_")
-        ]
-    except (TypeError, ValueError, OSError):
-        return []
+        files = [file for file in (sorted(path.iterdir()) if path.is_dir() else [path]) if file.is_file()]
+        stats = [(file.name, file.stat()) for file in files if not file.name.startswith("answers_")]
+        return [(name, stat.st_size, stat.st_mtime_ns) for name, stat in stats]
+    return []

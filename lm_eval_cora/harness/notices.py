@@ -205,13 +205,7 @@ _INSTEAD = {
 
 @dataclass(frozen=True)
 class Conditions:
-    """How the model was asked and how its answers were read.
-
-    Attributes:
-        chat: Whether a chat template was applied, by the harness or by the server.
-        reader: How the answers were read.
-        limit: Token limit of an answer, None if unknown.
-    """
+    """How the model was asked (`chat`: with a chat template; `limit`: of tokens) and how its answers were read."""
 
     chat: bool
     reader: Reader = "flexible"

@@ -198,7 +198,6 @@ def run(
 
 
 def _configured(given: Namespace) -> EvaluatorConfig:
-    """The settings from the command line and a --config file."""
     try:
         with silence(), redirect_stdout(StringIO()):  # it prints the content of the file, and the run prints it again
             return EvaluatorConfig.from_cli(given)
@@ -207,7 +206,6 @@ def _configured(given: Namespace) -> EvaluatorConfig:
 
 
 def _back_end(name: str) -> type:
-    """The harness' class of a back end."""
     try:
         back_end: type = get_model(name)
     except ValueError as error:

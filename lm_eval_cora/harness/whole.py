@@ -30,8 +30,6 @@ _MOST = 1.25
 _CAUTION = 4
 """Pseudo-count added to each outcome before the target is tested, as for `--target-stderr`."""
 
-_FORM = "whole:E, such as whole:0.01"
-
 
 def parse_target(text: str) -> float:
     """Read the value of --target."""
@@ -42,9 +40,9 @@ def parse_target(text: str) -> float:
         width = 0.0
     if kind != "whole" or not 0 < width < 0.5:
         raise UserError(
-            f"--target {text!r}: expected {_FORM}: half the width of the 95% interval of cora for the full benchmark, "
-            "above 0 and below 0.5. For a standard error about other questions of the same kind, pass "
-            "--target-stderr 0.01"
+            f"--target {text!r}: expected whole:E, such as whole:0.01: half the width of the 95% interval of cora for "
+            "the full benchmark, above 0 and below 0.5. For a standard error about other questions of the same kind, "
+            "pass --target-stderr 0.01"
         )
     return width
 
@@ -89,11 +87,6 @@ def is_narrow(phases: Phases, target: float) -> bool:
     """Whether half the width of the interval is at most the target, also with four more questions of each outcome.
 
     A share of one question has no standard error, and the estimate no interval.
-
-    Example:
-        >>> phases = Phases(questions=1273, asked=1273, right=940, followed=650, always=150)
-        >>> is_narrow(phases, 0.01), is_narrow(phases, 0.009)
-        (True, False)
     """
     shares = shares_of(phases)
     if any(share.trials and isnan(share.variance) for share in shares):
