@@ -261,7 +261,7 @@ def _costs(run: Run) -> Ints:
     """(R,) number of requests for each variant: one, or one for each scored answer."""
     if run.form != "loglikelihood":
         return np.ones(len(run.table.correct), dtype=np.int64)
-    asked = [len(FORMATS[how.ask].scored({"printed": how.printed})) for how in run.records.asked]
+    asked = [len(FORMATS[how.ask].scored({"printed": how.printed})) for how in run.records.parts]
     return np.array(asked, dtype=np.int64)[np.asarray(run.records.codes[1])[run.rows]]
 
 

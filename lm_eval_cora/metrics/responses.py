@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, lru_cache
-from itertools import combinations
+from itertools import combinations, groupby
 from math import nan
-from operator import eq
+from operator import attrgetter, eq
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,7 @@ from numpy.typing import NDArray
 
 from lm_eval_cora.answers.formats import FORMATS
 from lm_eval_cora.answers.records import Record
-from lm_eval_cora.metrics.hits import flatten
-from lm_eval_cora.metrics.packed import PackedRecords, grouped
+from lm_eval_cora.metrics.packed import PackedRecords
 
 INVALID = -1
 """Value of `ResponseTable.picked` for an answer that picks no option."""
@@ -33,6 +33,37 @@ Ints = NDArray[np.int64]
 Sets = NDArray[np.uint64]
 """Sets of identities: identity k is bit k. The largest identity in use is 52, a 26th filler."""
 
+_LARGEST = 2**31
+"""No variant has an ordinal like this. Larger ones, of altered files, would not fit into a column."""
+
+
+def _column(dtype: type[np.generic], unknown: float, of: Callable[[Record], Any]) -> dict[str, Any]:
+    """A column with a value for each record: its type, its value if none is known, and how to get it from a Record."""
+    return {"dtype": dtype, "unknown": unknown, "of": of}
+
+
+def _pick(record: Record) -> int:
+    if record.skipped or not FORMATS[record.ask].picks_one:
+        return NO_PICK
+    return INVALID if record.picked is None else record.picked
+
+
+def _right(record: Record) -> int:
+    return 0 if isinstance(record.answer, str) else record.answer
+
+
+def _is_written(record: Record) -> bool:
+    return FORMATS[record.ask].is_open and not record.skipped
+
+
+def _or(unknown: float, name: str) -> Callable[[Record], Any]:
+    return lambda record: unknown if (value := getattr(record, name)) is None else value
+
+
+@lru_cache(maxsize=4096)
+def _bit_set(identities: tuple[int, ...]) -> int:
+    return sum(1 << identity for identity in set(identities))
+
 
 @dataclass(frozen=True, eq=False)
 class ResponseTable:
@@ -47,6 +78,11 @@ class ResponseTable:
         sizes: (N,) number of variants of each question, M_i.
         kinds: Names of the kinds of variants.
         kind: (R,) index into `kinds`.
+        likelihoods: (R, L) log-likelihoods of the printed letters in the order probe, with 32 bits each; nan for
+            letters that are not printed or not scored. L is 0 if no record has any.
+        pairs: (P, 2) pairs of records of one question whose written answers are equivalent.
+        ran_out: (S, 2) pairs of records whose equivalence check ran out of time or memory. A check against the
+            reference is a pair of a record with itself.
         picked: (R,) identity of the picked option, or INVALID, or NO_PICK.
         position: (R,) position at which this option is printed, from 0; INVALID if none is picked.
         selected: (R,) set of the selected identities; empty unless the variant asks for several options or yes or no.
@@ -58,16 +94,11 @@ class ResponseTable:
         options: (R,) number of printed options; equal options count separately.
         yes: (R,) log-likelihood of "yes"; nan if it was not scored.
         no: (R,) log-likelihood of "no"; nan if it was not scored.
-        likelihoods: (R, L) log-likelihoods of the printed letters in the order probe, with 32 bits each; nan for
-            letters that are not printed or not scored. L is 0 if no record has any.
         original: (R,) whether the variant is the question as in its benchmark.
         written: (R,) whether the variant was asked and has no options, so that the model writes its own answer.
         skipped: (R,) whether early stopping or a budget skipped the variant. It is then neither right nor invalid, and
             picks nothing.
         followed: (R,) 1 if the response is in the requested format, 0 if not, nan if unknown.
-        pairs: (P, 2) pairs of records of one question whose written answers are equivalent.
-        ran_out: (S, 2) pairs of records whose equivalence check ran out of time or memory. A check against the
-            reference is a pair of a record with itself.
         incomplete: Number of questions left out because variants are missing.
         duplicates: Number of records left out because their variant already has one.
         not_begun: Number of questions left out because all their variants were skipped.
@@ -78,24 +109,24 @@ class ResponseTable:
     sizes: Ints
     kinds: tuple[str, ...]
     kind: Ints
-    picked: Ints
-    position: Ints
-    selected: Sets
-    answer: Ints
-    correct: Bools
-    invalid: Bools
-    tied: Bools
-    printed: Sets
-    options: Ints
-    yes: Floats
-    no: Floats
     likelihoods: NDArray[np.float32]
-    original: Bools
-    written: Bools
-    skipped: Bools
-    followed: Floats
     pairs: Ints
     ran_out: Ints
+    picked: Ints = field(metadata=_column(np.int64, NO_PICK, _pick))
+    position: Ints = field(metadata=_column(np.int64, INVALID, _or(INVALID, "position")))
+    selected: Sets = field(metadata=_column(np.uint64, 0, lambda record: _bit_set(record.selected or ())))
+    answer: Ints = field(metadata=_column(np.int64, 0, _right))
+    correct: Bools = field(metadata=_column(np.bool_, False, attrgetter("correct")))
+    invalid: Bools = field(metadata=_column(np.bool_, False, attrgetter("invalid")))
+    tied: Bools = field(metadata=_column(np.bool_, False, attrgetter("tied")))
+    printed: Sets = field(metadata=_column(np.uint64, 0, lambda record: _bit_set(record.printed)))
+    options: Ints = field(metadata=_column(np.int64, 0, lambda record: len(record.printed)))
+    yes: Floats = field(metadata=_column(np.float64, nan, _or(nan, "yes")))
+    no: Floats = field(metadata=_column(np.float64, nan, _or(nan, "no")))
+    original: Bools = field(metadata=_column(np.bool_, False, attrgetter("original")))
+    written: Bools = field(metadata=_column(np.bool_, False, _is_written))
+    skipped: Bools = field(metadata=_column(np.bool_, False, attrgetter("skipped")))
+    followed: Floats = field(metadata=_column(np.float64, nan, _or(nan, "followed")))
     incomplete: int = 0
     duplicates: int = 0
     not_begun: int = 0
@@ -113,81 +144,50 @@ class ResponseTable:
     def from_packed(
         cls, records: PackedRecords, same: Callable[[str, str], bool | None] = eq
     ) -> tuple[ResponseTable, Ints]:
-        """Group records by question, as `from_records` does."""
-        found = grouped(records)
-        question, asked, answer = (codes[found.rows] for codes in records.codes)
-        # Compute each column once per pair of a variant and an answer.
-        _, first, pair = np.unique(
-            asked * max(1, len(records.answers)) + answer, return_index=True, return_inverse=True
-        )
-        pair = pair.reshape(-1)
-        parts = [records[place] for place in found.rows[first].tolist()]
-
-        def column(values: Iterable[Any], kind: type[np.generic] | type[bool]) -> NDArray[Any]:
-            return np.array(list(values), dtype=kind)[pair]
-
-        codes = {kind: code for code, kind in enumerate(dict.fromkeys(part.kind for part in parts))}
-        kinds, begins, kind = np.unique(
-            column((codes[part.kind] for part in parts), np.int64), return_index=True, return_inverse=True
-        )
-        by_place = np.argsort(begins)
-        names = list(codes)
-        written = [part.written for part in parts]
-        pairs, ran_out = _no_pairs(), _no_pairs()
-        if any(text is not None for text in written):
-            undecided = column((part.written is not None and part.matches is None for part in parts), np.bool_)
-            pairs, ran_out = _compare([written[n] for n in pair.tolist()], np.cumsum(found.sizes).tolist(), same)
-            alone = np.repeat(np.flatnonzero(undecided)[:, None], 2, axis=1)
-            ran_out = np.concatenate([alone, ran_out])
-        starts = np.cumsum(found.sizes) - found.sizes
+        """Group records by question, as `from_records` does; and (R,) the place of each record of the table."""
+        rows, question_ids, sizes, left_out = _grouped(records)
+        question, part = (codes[rows] for codes in records.codes)
+        parts = records.parts
+        # Each column is computed once per different part.
+        columns: dict[str, Any] = {
+            column.name: np.array([column.metadata["of"](one) for one in parts], column.metadata["dtype"])[part]
+            for column in _COLUMNS
+        }
+        kinds = tuple(dict.fromkeys(parts[code].kind for code in part.tolist()))
+        codes = {kind: code for code, kind in enumerate(kinds)}
+        categories = (records.questions[code][1] for code in question[np.cumsum(sizes) - sizes].tolist())
+        pairs, ran_out = _compare(records, part, sizes, same)
         table = cls(
-            question_ids=found.ids,
-            categories=tuple(records.questions[code][1] for code in question[starts].tolist()),
-            sizes=found.sizes,
-            kinds=tuple(names[code] for code in kinds[by_place].tolist()),
-            kind=np.argsort(by_place)[kind.reshape(-1)].astype(np.int64),
-            picked=column(map(_pick, parts), np.int64),
-            position=column((INVALID if r.position is None else r.position for r in parts), np.int64),
-            selected=column((_bit_set(part.selected or ()) for part in parts), np.uint64),
-            answer=column((0 if isinstance(part.answer, str) else part.answer for part in parts), np.int64),
-            correct=column((part.correct for part in parts), np.bool_),
-            invalid=column((part.invalid for part in parts), np.bool_),
-            tied=column((part.tied for part in parts), np.bool_),
-            printed=column((_bit_set(part.printed) for part in parts), np.uint64),
-            options=column((len(part.printed) for part in parts), np.int64),
-            yes=column((nan if part.yes is None else part.yes for part in parts), np.float64),
-            no=column((nan if part.no is None else part.no for part in parts), np.float64),
-            likelihoods=_letters([records.likelihoods[place] for place in found.rows.tolist()]),
-            original=column((part.original for part in parts), np.bool_),
-            written=column((FORMATS[part.ask].is_open and not part.skipped for part in parts), np.bool_),
-            skipped=column((part.skipped for part in parts), np.bool_),
-            followed=column((nan if part.followed is None else part.followed for part in parts), np.float64),
+            question_ids=question_ids,
+            categories=tuple(categories),
+            sizes=sizes,
+            kinds=kinds,
+            kind=np.array([codes.get(one.kind, -1) for one in parts], dtype=np.int64)[part],
+            likelihoods=_letters([records.likelihoods[place] for place in rows.tolist()]),
             pairs=pairs,
             ran_out=ran_out,
-            incomplete=found.incomplete,
-            duplicates=found.duplicates,
-            not_begun=found.not_begun,
+            **{**columns, **left_out},
         )
-        return table, found.rows
+        return table, rows
 
     @classmethod
     def from_columns(cls, question_ids: Sequence[str], sizes: Ints, correct: Bools, **columns: Any) -> ResponseTable:
         """Make a table from columns that are sorted by question, and by variant within a question."""
         shape = len(correct)
-        unknown = np.full(shape, nan)
-        neutral = {
+        no_pairs = np.zeros((0, 2), dtype=np.int64)
+        given: dict[str, Any] = {
+            "question_ids": tuple(question_ids),
+            "sizes": sizes,
+            "pairs": no_pairs,
+            "ran_out": no_pairs,
             "categories": ("",) * len(sizes),
             "kinds": ("variant",),
-            **dict.fromkeys(("kind", "answer", "options"), np.zeros(shape, dtype=np.int64)),
-            "picked": np.full(shape, NO_PICK, dtype=np.int64),
-            "position": np.full(shape, INVALID, dtype=np.int64),
-            **dict.fromkeys(("selected", "printed"), np.zeros(shape, dtype=np.uint64)),
-            **dict.fromkeys(("invalid", "tied", "original", "written", "skipped"), np.zeros(shape, dtype=np.bool_)),
-            **dict.fromkeys(("yes", "no", "followed"), unknown),
+            "kind": np.zeros(shape, dtype=np.int64),
             "likelihoods": np.zeros((shape, 0), dtype=np.float32),
-            **dict.fromkeys(("pairs", "ran_out"), np.zeros((0, 2), dtype=np.int64)),
+            **{each.name: np.full(shape, each.metadata["unknown"], each.metadata["dtype"]) for each in _COLUMNS},
+            "correct": correct,
         }
-        return cls(question_ids=tuple(question_ids), sizes=sizes, correct=correct, **{**neutral, **columns})
+        return cls(**{**given, **columns})
 
     @classmethod
     def from_hits(cls, hits: Any, *, original: int | None = 0) -> ResponseTable:
@@ -195,9 +195,10 @@ class ResponseTable:
 
         Each variant prints two options: 0 is right, and a wrong answer picks 1.
         """
-        values, sizes = flatten(hits)
+        values, sizes = _flatten(hits)
         ordinal = np.arange(len(values)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        if original is not None and not _is_position(original, sizes):
+        is_whole = isinstance(original, (int, np.integer)) and not isinstance(original, bool)
+        if original is not None and not (is_whole and 0 <= original < sizes.min(initial=original + 1)):
             shortest = int(sizes.argmin())
             raise ValueError(
                 f"original: expected the position of a variant that each question has, got {original}, but question "
@@ -220,8 +221,18 @@ class ResponseTable:
             options=np.full(len(values), 2, dtype=np.int64),
             followed=np.where(skipped, nan, 1.0),
         )
-        begun = table.any_by_question(~skipped)
-        return replace(table.where(begun[table.question]), not_begun=int((~begun).sum()))
+        return table.begun()
+
+    def begun(self) -> ResponseTable:
+        """The table without the questions all of whose variants were skipped."""
+        begun = self.any_by_question(~self.skipped)
+        return replace(self.where(begun[self.question]), not_begun=int((~begun).sum()))
+
+    @cached_property
+    def starts(self) -> Ints:
+        """(N,) place of the first record of each question."""
+        found: Ints = np.cumsum(self.sizes) - self.sizes
+        return found
 
     @cached_property
     def question(self) -> Ints:
@@ -292,30 +303,69 @@ class ResponseTable:
             kind=kind.reshape(-1),
             pairs=moved[self.pairs[kept[self.pairs].all(axis=1)]],
             ran_out=moved[self.ran_out[kept[self.ran_out].all(axis=1)]],
-            **{column: getattr(self, column)[kept] for column in _COLUMNS},
+            **{column: getattr(self, column)[kept] for column in BY_RECORD},
         )
 
 
-_COLUMNS = (
-    *("picked", "position", "selected", "answer", "correct", "invalid", "tied", "printed", "options", "yes", "no"),
-    *("likelihoods", "original", "written", "skipped", "followed"),
-)
+_COLUMNS = [each for each in fields(ResponseTable) if each.metadata]
+
+BY_RECORD = ("likelihoods", *(each.name for each in _COLUMNS))
 """Columns of a ResponseTable whose values do not change if other records are removed."""
 
 
+def _grouped(records: PackedRecords) -> tuple[Ints, tuple[str, ...], Ints, dict[str, int]]:
+    """Sort records by question and ordinal, and leave out incomplete questions and repeated variants.
+
+    Returns (R,) the place of each record of a complete question, the N ids, (N,) numbers of variants, and how many
+    questions and records are left out.
+    """
+    question_code, part = records.codes
+    ids = sorted({str(question_id) for question_id, _ in records.questions})
+    rank = {question_id: number for number, question_id in enumerate(ids)}
+
+    def column(values: Iterable[int], codes: Ints) -> Ints:
+        return np.fromiter(values, dtype=np.int64)[codes]
+
+    question = column((rank[str(question_id)] for question_id, _ in records.questions), question_code)
+    ordinal = column((max(-1, min(one.ordinal, _LARGEST)) for one in records.parts), part)
+    order = np.lexsort((ordinal, question))  # stable, so the first record of a variant comes first
+    repeated = np.zeros(len(order), dtype=np.bool_)
+    repeated[1:] = (np.diff(question[order]) == 0) & (np.diff(ordinal[order]) == 0)
+    order = order[~repeated]
+    question, part = question[order], part[order]
+    sizes = np.bincount(question, minlength=len(ids))
+    expected = np.arange(len(order)) - (np.cumsum(sizes) - sizes)[question]
+    variants = column((max(-1, min(one.variants, _LARGEST)) for one in records.parts), part)
+    fits = (ordinal[order] == expected) & (variants == sizes[question])
+    asks = column((not one.skipped for one in records.parts), part) > 0
+    begun = np.bincount(question[asks], minlength=len(ids)) > 0
+    complete = begun & (np.bincount(question[~fits], minlength=len(ids)) == 0)
+    left_out = {
+        "incomplete": int(begun.sum() - complete.sum()),
+        "duplicates": int(repeated.sum()),
+        "not_begun": int((~begun).sum()),
+    }
+    return order[complete[question]], tuple(ids[n] for n in np.flatnonzero(complete)), sizes[complete], left_out
+
+
 def _compare(
-    texts: Sequence[str | None], ends: Sequence[int], same: Callable[[str, str], bool | None]
+    records: PackedRecords, part: Ints, sizes: Ints, same: Callable[[str, str], bool | None]
 ) -> tuple[Ints, Ints]:
     """Pairs of records with equivalent written answers, and pairs whose check ran out of time or memory."""
-    pairs, ran_out = [], []
-    for start, end in zip([0, *ends], ends, strict=False):
-        written = [(number, text) for number in range(start, end) if (text := texts[number]) is not None]
-        for (first, one), (second, other) in combinations(written, 2):
-            verdict = same(one, other)
-            if verdict is None:
-                ran_out.append((first, second))
-            elif verdict:
-                pairs.append((first, second))
+    pairs: list[tuple[int, int]] = []
+    ran_out: list[tuple[int, int]] = []
+    if any(one.written is not None for one in records.parts):
+        answers = [records.parts[code] for code in part.tolist()]
+        written = [(number, answer.written) for number, answer in enumerate(answers) if answer.written is not None]
+        ran_out += [(number, number) for number, _ in written if answers[number].matches is None]
+        question = np.repeat(np.arange(len(sizes)), sizes).tolist()
+        for _, members in groupby(written, key=lambda each: question[each[0]]):
+            for (first, one), (second, other) in combinations(members, 2):
+                verdict = same(one, other)
+                if verdict is None:
+                    ran_out.append((first, second))
+                elif verdict:
+                    pairs.append((first, second))
     return np.array(pairs, dtype=np.int64).reshape(-1, 2), np.array(ran_out, dtype=np.int64).reshape(-1, 2)
 
 
@@ -327,21 +377,6 @@ def _letters(likelihoods: Sequence[bytes]) -> NDArray[np.float32]:
     return columns
 
 
-def _no_pairs() -> Ints:
-    return np.zeros((0, 2), dtype=np.int64)
-
-
-def _pick(record: Record) -> int:
-    if record.skipped or not FORMATS[record.ask].picks_one:
-        return NO_PICK
-    return INVALID if record.picked is None else record.picked
-
-
-def _is_position(original: Any, sizes: Ints) -> bool:
-    whole = isinstance(original, (int, np.integer)) and not isinstance(original, bool)
-    return whole and 0 <= original < sizes.min(initial=original + 1)
-
-
 def contains(sets: Sets, identities: Ints) -> Bools:
     """Whether each set contains the identity at the same place; False for INVALID and NO_PICK."""
     bits = np.left_shift(np.uint64(1), np.maximum(identities, 0).astype(np.uint64))
@@ -349,6 +384,28 @@ def contains(sets: Sets, identities: Ints) -> Bools:
     return inside
 
 
-@lru_cache(maxsize=4096)
-def _bit_set(identities: tuple[int, ...]) -> int:
-    return sum(1 << identity for identity in set(identities))
+def _flatten(hits: Any) -> tuple[Floats, Ints]:
+    """Right and wrong answers as one array, such as [1, nan, 0]; and the number of variants of each question."""
+    given = hits
+    try:
+        if hasattr(hits, "iloc"):  # a DataFrame, which may contain pandas.NA
+            hits = hits.to_numpy(dtype=np.float64, na_value=nan)
+        if isinstance(hits, np.ma.MaskedArray):
+            hits = np.ma.filled(hits.astype(np.float64), nan)
+        rows = [np.asarray(row, dtype=np.float64) for row in hits]
+    except Exception:  # arrays of other libraries raise errors of many kinds
+        rows = [np.zeros(())]
+    if not all(row.ndim == 1 and len(row) for row in rows):
+        raise ValueError(
+            "answers: expected an array of shape (questions, variants), or one row per question, of True (right), "
+            f"False (wrong) and NaN (skipped), got {reprlib.repr(given)}"
+        )
+    sizes = np.array([len(row) for row in rows], dtype=np.int64)
+    values = np.concatenate([np.zeros(0), *rows])
+    wrong = np.flatnonzero((values != 0) & (values != 1) & ~np.isnan(values))
+    if len(wrong):
+        question = int(np.searchsorted(np.cumsum(sizes), wrong[0], side="right"))
+        variant = int(wrong[0] - sizes[:question].sum())
+        got = f"{values[wrong[0]]:g} for variant {variant} of question {question}"
+        raise ValueError(f"answers: expected True, False or NaN, got {got}")
+    return values, sizes

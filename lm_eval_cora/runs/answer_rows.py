@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from math import nan
 from typing import Any, NamedTuple
 
@@ -72,10 +71,7 @@ def read_answers(data: Any, names: Mapping[str, str | None] | None = None, optio
         more["followed"] = np.array(followed)[order]
     if picked is not None:
         more |= _picks(columns, picked, skipped, order, sizes)
-    table = ResponseTable.from_columns(ids, sizes, right[order], **more)
-    begun = table.any_by_question(~table.skipped)
-    if not begun.all():
-        table = replace(table.where(begun[table.question]), not_begun=int((~begun).sum()))
+    table = ResponseTable.from_columns(ids, sizes, right[order], **more).begun()
     readers = {name for name in columns.texts_or_none("reader") if name} if columns.has("reader") else set()
     inferred = {name for name, values in (("original", original), ("kind", kinds)) if values is not None}
     known = frozenset(columns.values) | inferred

@@ -295,7 +295,7 @@ def probe_of(config: Mapping[str, Any], records: PackedRecords) -> Probe:
     named = PROBES.get(str(config.get("probe")))
     if named is not None:
         return named
-    kinds = {asked.kind for asked in records.asked}
+    kinds = {part.kind for part in records.parts}
     known = [probe for probe in PROBES.values() if kinds <= probe.kinds.keys()]
     templates = next(probe for probe in PROBES.values() if not probe.kinds)
     # With the option `variants`, kinds may be missing, so prefer probes that have it.

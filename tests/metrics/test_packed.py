@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from lm_eval_cora.answers import Reason
 from lm_eval_cora.answers.format import as_bytes
 from lm_eval_cora.answers.records import Record
-from lm_eval_cora.metrics.packed import PackedRecords, grouped
+from lm_eval_cora.metrics.packed import PackedRecords
 from lm_eval_cora.metrics.responses import ResponseTable
 
 IDS = st.sampled_from(["a", "b", "c", "10", "9"])
@@ -49,7 +49,7 @@ def test_the_records_are_the_same(some: list[Record], others: list[Record]) -> N
     packed.extend(pickle.loads(pickle.dumps(PackedRecords(others))))
     everything = [*some, *others]
     assert list(map(vars, packed)) == list(map(vars, everything))
-    assert [packed[place] for place in range(len(packed))] == packed[:] == everything
+    assert [packed[place] for place in range(len(packed))] == everything
     assert [packed.key(place) for place in range(len(packed))] == [(r.question_id, r.ordinal) for r in everything]
     assert packed.keys() == {(r.question_id, r.ordinal) for r in everything}
 
@@ -65,9 +65,9 @@ def test_complete_questions(some: list[Record]) -> None:
         for key, group in begun.items()
         if sorted(group) == list(range(len(group))) and all(some[p].variants == len(group) for p in group.values())
     }
-    found = grouped(PackedRecords(some))
-    assert found.ids == tuple(sorted(complete))
-    assert found.rows.tolist() == [complete[key][n] for key in sorted(complete) for n in range(len(complete[key]))]
+    found, rows = ResponseTable.from_packed(PackedRecords(some))
+    assert found.question_ids == tuple(sorted(complete))
+    assert rows.tolist() == [complete[key][n] for key in sorted(complete) for n in range(len(complete[key]))]
     assert found.sizes.tolist() == [len(complete[key]) for key in sorted(complete)]
     assert found.duplicates == len(some) - sum(map(len, groups.values()))
     assert (found.incomplete, found.not_begun) == (len(begun) - len(complete), len(groups) - len(begun))

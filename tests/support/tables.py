@@ -21,7 +21,7 @@ from lm_eval_cora.answers.formats import FORMATS
 from lm_eval_cora.answers.records import Record
 from lm_eval_cora.metrics import Estimate
 from lm_eval_cora.metrics.entries import compute
-from lm_eval_cora.metrics.responses import _COLUMNS, ResponseTable
+from lm_eval_cora.metrics.responses import BY_RECORD, ResponseTable
 from lm_eval_cora.questions.question import Question
 from lm_eval_cora.variants.plus import plus
 from lm_eval_cora.variants.revas import revas
@@ -181,7 +181,7 @@ def resampled(table: ResponseTable, drawn: np.ndarray) -> ResponseTable:
         sizes=sizes,
         pairs=copied(table.pairs),
         ran_out=copied(table.ran_out),
-        **{column: getattr(table, column)[rows] for column in ("kind", *_COLUMNS)},
+        **{column: getattr(table, column)[rows] for column in ("kind", *BY_RECORD)},
     )
 
 
