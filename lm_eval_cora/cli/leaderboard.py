@@ -19,7 +19,7 @@ from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.messages import counted
 from lm_eval_cora.report.board_page import RunReports, as_csv, leaderboard_page
 from lm_eval_cora.report.board_sources import Sources
-from lm_eval_cora.report.drawing.charts import check_drawing
+from lm_eval_cora.report.charts import check_drawing
 
 
 def add(commands: Any) -> None:

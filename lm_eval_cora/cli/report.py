@@ -14,7 +14,7 @@ from lm_eval_cora.cli.arguments import (
 )
 from lm_eval_cora.cli.output import STDOUT, check_folder, check_output, read_runs_of, say, write_text
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.report.drawing.charts import check_drawing
+from lm_eval_cora.report.charts import check_drawing
 from lm_eval_cora.report.figures import write_figures
 from lm_eval_cora.report.page import render
 from lm_eval_cora.report.sections import charts_of, make_report

@@ -7,7 +7,7 @@ from math import isnan
 
 from lm_eval_cora.report.content import Cell, Number, Table
 from lm_eval_cora.report.headline import lead_of
-from lm_eval_cora.report.scores import model_table, number_of_questions
+from lm_eval_cora.report.result_tables import model_table, number_of_questions
 from lm_eval_cora.report.text import one_line, table_as_text
 from lm_eval_cora.runs.comparable import not_comparable
 from lm_eval_cora.runs.model_run import Run

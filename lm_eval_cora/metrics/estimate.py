@@ -94,7 +94,11 @@ UNDEFINED = Estimate(nan, nan)
 
 
 def for_json(result: Any) -> Any:
-    """Convert Estimates to mappings for JSON, and undefined numbers to None."""
+    """Convert Estimates and named tuples to mappings for JSON, and undefined numbers to None."""
+    if isinstance(result, list):
+        return list(map(for_json, result))
+    if isinstance(result, tuple) and hasattr(result, "_asdict"):
+        return for_json(result._asdict())
     if isinstance(result, Estimate):
         numbers = (result.value, result.stderr, *result.interval)
         return dict(zip(("value", "stderr", "low", "high"), map(for_json, numbers), strict=True))

@@ -6,30 +6,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isnan
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, for_json
-from lm_eval_cora.metrics.paired import Compared
-from lm_eval_cora.metrics.several import Pair, pairwise
+from lm_eval_cora.metrics.paired import Compared, compared
+from lm_eval_cora.metrics.several import pairwise
+from lm_eval_cora.questions.data import Data
 from lm_eval_cora.questions.messages import check_metric, counted, did_you_mean
-from lm_eval_cora.report.compare import (
-    as_json,
-    as_table,
-    compared_metrics,
-    is_statistic,
-    matched,
-    matched_documents,
-    metrics_as_json,
-    run_as_json,
-)
 from lm_eval_cora.report.content import Cell, Number, Table
 from lm_eval_cora.report.headline import lead_of
-from lm_eval_cora.report.kinds import NOTE as NOTE_ON_KINDS
-from lm_eval_cora.report.kinds import by_kind, kinds_as_json, kinds_table
-from lm_eval_cora.report.pictures import pairs_table
-from lm_eval_cora.report.scores import score_table
+from lm_eval_cora.report.pictures import NOTE_ON_KINDS, kinds_compared, kinds_table, pairs_table
+from lm_eval_cora.report.result_tables import score_table
 from lm_eval_cora.runs.comparable import not_comparable, sent_apart, told_apart
 from lm_eval_cora.runs.documents import DocumentRun, documents_differ
 from lm_eval_cora.runs.grouping import Contestant, read_contestants
@@ -49,44 +38,15 @@ NOTE_ON_SEVERAL = (
 )
 
 
-class _Compares(Protocol):
-    """What a comparison needs of a run."""
-
-    @property
-    def model(self) -> str: ...
-
-    @property
-    def task(self) -> str: ...
-
-    @property
-    def estimates(self) -> Mapping[str, Estimate]: ...
-
-
-R = TypeVar("R", bound=_Compares)
-
-
-def _pair(runs: Sequence[R], other: R) -> str:
-    """Which two runs a note is about: the task alone if there are only two."""
-    return runs[0].task if len(runs) == 2 else f"{runs[0].task}, {runs[0].model} and {other.model}"
-
-
 @dataclass
 class Comparisons:
-    """The comparisons of all tasks.
-
-    Attributes:
-        tables: The tables of each task.
-        values: The comparison of each task for JSON, with all digits.
-        notes: Messages about the runs.
-        refused: Reasons why runs cannot be compared.
-        explanation: What the columns mean; empty without a table.
-    """
+    """The comparisons of all tasks."""
 
     tables: list[Table] = field(default_factory=list)
-    values: list[dict[str, Any]] = field(default_factory=list)
+    values: list[dict[str, Any]] = field(default_factory=list)  # for JSON, with all digits
     notes: list[str] = field(default_factory=list)
-    refused: list[str] = field(default_factory=list)
-    explanation: str = ""
+    refused: list[str] = field(default_factory=list)  # reasons why runs cannot be compared
+    explanation: str = ""  # what the columns mean; empty without a table
 
 
 def compare_models(
@@ -101,31 +61,45 @@ def compare_models(
     contestants = read_contestants(paths, reader, labels)
     order = _with_baseline_first(contestants, baseline)
     groups, alone = matched([contestant.runs for contestant in order])
-    others, also_alone = matched_documents([contestant.documents for contestant in order])
-    if not groups and not others:
+    documents, also_alone = matched_documents([contestant.documents for contestant in order])
+    all_groups: list[Sequence[Run | DocumentRun]] = [*groups, *documents]
+    if not all_groups:
         tasks = [f"{c.name} has {', '.join(c.tasks)}" for c in contestants]
         raise UserError(f"there is no task in common: {'; '.join(tasks)}")
-    all_groups: list[Sequence[_Compares]] = [*groups, *others]
-    known = [name for group in all_groups for run in group for name in run.estimates]
     for metric in metrics:
-        check_metric(metric, known)
+        check_metric(metric, (name for group in all_groups for run in group for name in run.estimates))
     found = Comparisons()
-    for group in _with(order[0], groups, found, baseline):
-        found.notes += [f"{run.model}, {run.task}: {note}" for run in group for note in run.warnings]
-        for runs in _comparable(group, not_comparable, found, one_pair=baseline is not None):
-            found.notes += [f"{_pair(runs, run)}: {note}" for run in runs[1:] for note in told_apart(runs[0], run)]
-            _compare_runs(runs, found, baseline, metrics)
-    for documents in _with(order[0], others, found, baseline):
-        found.notes += [f"{run.model}, {run.task}: {note}" for run in documents for note in run.notes]
-        for runs_of_documents in _comparable(documents, documents_differ, found, one_pair=baseline is not None):
-            first, *rest = runs_of_documents
-            for run in rest:
-                which = _pair(runs_of_documents, run)
-                found.notes += [f"{which}: {note}" for note in sent_apart(first.sent, run.sent)]
-            _compare_documents(runs_of_documents, found, baseline, metrics)
+    for group in all_groups:
+        task = group[0].task
+        if baseline is not None and group[0].model != order[0].name:
+            found.notes.append(f"{task}: not compared, because the baseline {order[0].name} does not have it")
+            continue
+        found.notes += [f"{run.model}, {task}: {note}" for run in group for note in _warnings(run)]
+        for runs in _comparable(group, found, one_pair=baseline is not None):
+            for run in runs[1:]:
+                pair = task if len(runs) == 2 else f"{task}, {runs[0].model} and {run.model}"
+                found.notes += [f"{pair}: {note}" for note in _setting_differences(runs[0], run)]
+            if not any(run.estimates for run in runs):
+                found.refused.append(f"{task}: no metric is a mean over documents, so there is nothing to compare")
+            elif len(runs) == 2:
+                _compare_two(*runs, found, metrics)
+            else:
+                _compare_several(runs, found, baseline, metrics)
     if alone or also_alone:
         found.notes.append(f"not compared, because only one model has it: {', '.join([*alone, *also_alone])}")
     return found
+
+
+def _warnings(run: Run | DocumentRun) -> Sequence[str]:
+    return run.warnings if isinstance(run, Run) else run.notes
+
+
+def _setting_differences(before: Any, after: Any) -> list[str]:
+    return told_apart(before, after) if isinstance(before, Run) else sent_apart(before.sent, after.sent)
+
+
+def _size(run: Run | DocumentRun) -> tuple[int, str]:
+    return (len(run.table.sizes), "question") if isinstance(run, Run) else (run.questions, "document")
 
 
 def _with_baseline_first(contestants: Sequence[Contestant], baseline: str | None) -> list[Contestant]:
@@ -142,21 +116,11 @@ def _with_baseline_first(contestants: Sequence[Contestant], baseline: str | None
     return [*chosen, *(c for c in contestants if c is not chosen[0])]
 
 
-def _with(
-    first: Contestant, groups: Sequence[Sequence[R]], found: Comparisons, baseline: str | None
-) -> Iterator[Sequence[R]]:
-    """Yield the groups that have the baseline; all of them without a baseline."""
-    for group in groups:
-        if baseline is None or group[0].model == first.name:
-            yield group
-        else:
-            found.notes.append(f"{group[0].task}: not compared, because the baseline {first.name} does not have it")
-
-
 def _comparable(
-    group: Sequence[R], differ: Callable[[R, R], str], found: Comparisons, *, one_pair: bool
-) -> Iterator[list[R]]:
+    group: Sequence[Run | DocumentRun], found: Comparisons, *, one_pair: bool
+) -> Iterator[list[Run | DocumentRun]]:
     """Yield the runs of a task that can be compared with each other; record why others cannot."""
+    differ: Callable[[Any, Any], str] = not_comparable if isinstance(group[0], Run) else documents_differ
     left = list(group)
     while len(left) > 1:
         first, *others = left
@@ -172,111 +136,176 @@ def _comparable(
             return
 
 
-def _compare_runs(runs: Sequence[Run], found: Comparisons, baseline: str | None, metrics: Sequence[str]) -> None:
-    questions = len(runs[0].table.sizes)
-    if len(runs) == 2:
-        before, after = runs
-        rows = _chosen(compared_metrics(before.estimates, after.estimates), metrics)
-        kinds = by_kind(before, after)
-        title = f"{before.task}: {counted(questions, 'question')}"
-        found.tables += filter(None, [as_table(title, (before.model, after.model), rows), kinds_table(before, kinds)])
-        found.values.append({**as_json(before, after, rows), "kinds": kinds_as_json(kinds)})
-        found.explanation = f"{NOTE} {NOTE_ON_KINDS}"
-        return
-    main = dict.fromkeys((lead_of(runs), "mcqa", "bmca@1.0"))
-    table = score_table(runs, alike=True)
-    found.tables.append(Table(f"{runs[0].task}: {counted(questions, 'question')}", table.columns, table.rows))
-    told = {
-        "questions": questions,
-        "runs": [run_as_json(run) for run in runs],
-        "notes": [f"{run.model}: {note}" for run in runs for note in run.warnings],
+def _compare_two(
+    before: Run | DocumentRun, after: Run | DocumentRun, found: Comparisons, metrics: Sequence[str]
+) -> None:
+    rows = compared_metrics(before.estimates, after.estimates)
+    rows = {name: row for name, row in rows.items() if not metrics or name in metrics}
+    size, noun = _size(before)
+    found.tables.append(_table_of_two(f"{before.task}: {counted(size, noun)}", (before.model, after.model), rows))
+    found.explanation = found.explanation or NOTE
+    value = {"task": before.task, "before": _identity(before), "after": _identity(after), f"{noun}s": size}
+    compared_rows = {
+        name: {"before": row.before, "after": row.after, "difference": row.change, "mcnemar": row.test}
+        for name, row in rows.items()
     }
-    _compare_pairs(runs, found, baseline, metrics or tuple(main), told)
+    if isinstance(before, Run) and isinstance(after, Run):
+        kinds = kinds_compared(before, after)
+        found.tables += filter(None, [kinds_table(before, kinds)])
+        found.explanation = f"{NOTE} {NOTE_ON_KINDS}"
+        notes = [f"{run.model}: {note}" for run in (before, after) for note in run.warnings]
+        value |= {"notes": notes + told_apart(before, after), "metrics": compared_rows, "kinds": kinds}
+    else:
+        value["metrics"] = compared_rows
+    found.values.append(for_json(value))
 
 
-def _compare_documents(
-    runs: Sequence[DocumentRun], found: Comparisons, baseline: str | None, metrics: Sequence[str]
+def _identity(run: Run | DocumentRun) -> dict[str, str | None]:
+    """What identifies a run."""
+    if isinstance(run, DocumentRun):
+        return {"model": run.model}
+    return {
+        "model": run.model,
+        "reader": run.reader,
+        "benchmark": run.data.name or None,
+        "data": run.data.digest or None,
+        "signature": run.signature or None,
+    }
+
+
+def _compare_several(
+    runs: Sequence[Run | DocumentRun], found: Comparisons, baseline: str | None, metrics: Sequence[str]
 ) -> None:
-    questions = runs[0].questions
-    title = f"{runs[0].task}: {counted(questions, 'document')}"
-    if not any(run.estimates for run in runs):
-        found.refused.append(f"{runs[0].task}: no metric is a mean over documents, so there is nothing to compare")
-        return
-    if len(runs) == 2:
-        before, after = runs
-        rows = _chosen(compared_metrics(before.estimates, after.estimates), metrics)
-        found.tables.append(as_table(title, (before.model, after.model), rows))
-        found.values.append(
-            {
-                "task": before.task,
-                "before": {"model": before.model},
-                "after": {"model": after.model},
-                "documents": questions,
-                "metrics": metrics_as_json(rows),
-            }
-        )
-        found.explanation = found.explanation or NOTE
-        return
-    names = list(dict.fromkeys(name for run in runs for name in run.estimates))
-    cells: list[list[Cell]] = [
-        [name, *(Number.of(run.estimates.get(name, UNDEFINED)) for run in runs)] for name in names
-    ]
-    found.tables.append(Table(title, ["metric", *(run.model for run in runs)], cells))
-    _compare_pairs(runs, found, baseline, metrics or names, {"documents": questions})
-
-
-def _chosen(rows: dict[str, Compared], metrics: Sequence[str]) -> dict[str, Compared]:
-    """The rows of the chosen metrics; all rows if none is chosen."""
-    return {name: row for name, row in rows.items() if not metrics or name in metrics}
-
-
-def _compare_pairs(
-    runs: Sequence[_Compares],
-    found: Comparisons,
-    baseline: str | None,
-    metrics: Sequence[str],
-    told: Mapping[str, Any],
-) -> None:
-    """Add a table of all pairs, or of those with the baseline, for each metric; JSON has all metrics."""
-    names = dict.fromkeys(name for run in runs for name in run.estimates)
-    estimates = {name: [run.estimates.get(name, UNDEFINED) for run in runs] for name in names}
-    has_errors = any(_has_error(found) for found in estimates.values())
+    """Add a table of values, and for each metric one of all pairs, or of those with the baseline; JSON has all."""
+    task, (size, noun) = runs[0].task, _size(runs[0])
+    title = f"{task}: {counted(size, noun)}"
+    estimates = {
+        name: [run.estimates.get(name, UNDEFINED) for run in runs]
+        for name in dict.fromkeys(name for run in runs for name in run.estimates)
+    }
+    value: dict[str, Any] = {"task": task, "models": [run.model for run in runs], f"{noun}s": size}
+    if of_cora := [run for run in runs if isinstance(run, Run)]:
+        table = score_table(of_cora, alike=True)
+        found.tables.append(Table(title, table.columns, table.rows))
+        metrics = metrics or list(dict.fromkeys((lead_of(of_cora), "mcqa", "bmca@1.0")))
+        value["runs"] = list(map(_identity, runs))
+        value["notes"] = [f"{run.model}: {note}" for run in of_cora for note in run.warnings]
+    else:
+        cells: list[list[Cell]] = [[name, *map(Number.of, row)] for name, row in estimates.items()]
+        found.tables.append(Table(title, ["metric", *(run.model for run in runs)], cells))
+        metrics = metrics or list(estimates)
+    has_errors = any(map(_has_error, estimates.values()))
     all_pairs = {
-        name: pairwise(found, None if baseline is None else 0)
-        for name, found in estimates.items()
-        if _has_error(found) or not (has_errors and any(map(is_statistic, found)))
+        name: pairwise(row, None if baseline is None else 0)
+        for name, row in estimates.items()
+        if _has_error(row) or not (has_errors and any(map(_is_statistic, row)))
     }
     for name in metrics:
         if pairs := [pair for pair in all_pairs.get(name, ()) if not isnan(pair.change.value)]:
-            rows = [f"{runs[pair.after].model} - {runs[pair.before].model}" for pair in pairs]
-            found.tables.append(pairs_table(f"{runs[0].task}: differences in {name}", rows, pairs))
-    found.values.append(
-        {
-            "task": runs[0].task,
-            "models": [run.model for run in runs],
-            **told,
-            "metrics": {
-                name: {
-                    "values": {run.model: for_json(run.estimates.get(name, UNDEFINED)) for run in runs},
-                    "pairs": [_pair_as_json(pair, runs) for pair in pairs],
+            found.tables.append(pairs_table(f"{task}: differences in {name}", value["models"], pairs))
+    value["metrics"] = {
+        name: {
+            "values": {run.model: estimate for run, estimate in zip(runs, estimates[name], strict=True)},
+            "pairs": [
+                {
+                    "before": runs[pair.before].model,
+                    "after": runs[pair.after].model,
+                    "difference": pair.change,
+                    "mcnemar": pair.test,
+                    "p_value": pair.p_value,
+                    "p_holm": pair.adjusted,
                 }
-                for name, pairs in all_pairs.items()
-            },
+                for pair in pairs
+            ],
         }
-    )
+        for name, pairs in all_pairs.items()
+    }
+    found.values.append(for_json(value))
     found.explanation = NOTE_ON_SEVERAL
+
+
+def compared_metrics(before: Mapping[str, Estimate], after: Mapping[str, Estimate]) -> dict[str, Compared]:
+    """Compute the difference of every metric between two sets of estimates, paired by question."""
+    both = [name for name in before if name in after]
+    has_errors = _has_error([before[name] for name in both])
+    return {
+        name: compared(before[name], after[name]) for name in both if not (has_errors and _is_statistic(before[name]))
+    }
 
 
 def _has_error(estimates: Sequence[Estimate]) -> bool:
     return any(not isnan(estimate.stderr) for estimate in estimates)
 
 
-def _pair_as_json(pair: Pair, runs: Sequence[_Compares]) -> dict[str, Any]:
-    return {
-        "before": runs[pair.before].model,
-        "after": runs[pair.after].model,
-        "difference": for_json(pair.change._asdict()),
-        "mcnemar": None if pair.test is None else pair.test._asdict(),
-        "p_value": for_json(pair.p_value),
-        "p_holm": for_json(pair.adjusted),
-    }
+def _is_statistic(estimate: Estimate) -> bool:
+    """Whether an estimate is defined but has no standard error, such as a p-value or a range."""
+    return not isnan(estimate.value) and isnan(estimate.stderr)
+
+
+def _table_of_two(title: str, names: Sequence[str], comparison: Mapping[str, Compared]) -> Table:
+    rows: list[list[Cell]] = []
+    for name, row in comparison.items():
+        test = ["", ""] if row.test is None else [f"{row.test.lost} : {row.test.gained}", f"{row.test.p_value:.3g}"]
+        change = Number.of_difference(row.change)
+        rows.append([name, Number.of(row.before), Number.of(row.after), *change.with_interval, *test])
+    return Table(title, ["metric", *names, "new minus old", "95%", "lost : gained", "p"], rows)
+
+
+_MATCHES: tuple[Callable[[Data, Data], bool], ...] = (
+    lambda one, other: one == other,
+    lambda one, other: bool(one.digest) and one.digest == other.digest,  # the same questions in a renamed file
+    lambda one, other: not (one.digest and other.digest),
+)
+"""Ways in which the data of two runs of a task can match, the strictest first."""
+
+
+def matched(contestants: Sequence[Sequence[Run]]) -> tuple[list[list[Run]], list[str]]:
+    """Group the runs of the same task and the same questions, at most one per contestant.
+
+    If two contestants have a single run of a task, but on different questions, the two are in one group as well. The
+    comparison then names both data sets.
+    """
+    groups: list[list[Run]] = []
+    taken: set[Run] = set()
+    for place, own in enumerate(contestants):
+        free = [run for run in own if run not in taken]
+        found: dict[Run, list[Run]] = {run: [run] for run in free}
+        for others in contestants[place + 1 :]:
+            for one, other in _pairs(free, [run for run in others if run not in taken]):
+                found[one].append(other)
+        for group in found.values():
+            if len(group) > 1:
+                groups.append(group)
+                taken.update(group)
+    alone = sorted({run.task for own in contestants for run in own if run not in taken})
+    return groups, alone
+
+
+def _pairs(before: Sequence[Run], after: Sequence[Run]) -> list[tuple[Run, Run]]:
+    found: dict[Run, Run] = {}
+    for matches in _MATCHES:
+        for one in before:
+            free = [other for other in _of_its_task(one, after) if other not in found.values()]
+            other = next((other for other in free if matches(one.data, other.data)), None)
+            if one not in found and other is not None:
+                found[one] = other
+    for one in before:
+        own, others = _of_its_task(one, before), _of_its_task(one, after)
+        if one not in found and len(own) == len(others) == 1:
+            found[one] = others[0]
+    return [(one, found[one]) for one in before if one in found]
+
+
+def _of_its_task(run: Run, runs: Sequence[Run]) -> list[Run]:
+    """The runs of the same task and the same filter."""
+    return [other for other in runs if (other.name, other.part) == (run.name, run.part)]
+
+
+def matched_documents(contestants: Sequence[Sequence[DocumentRun]]) -> tuple[list[list[DocumentRun]], list[str]]:
+    """Group the runs of the same task and filter of the harness; and name those that only one contestant has."""
+    groups: dict[tuple[str, str], list[DocumentRun]] = {}
+    for own in contestants:
+        for run in own:
+            groups.setdefault((run.name, run.filter), []).append(run)
+    several = [group for group in groups.values() if len(group) > 1]
+    return several, sorted(group[0].task for group in groups.values() if len(group) == 1)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan, nan
+from typing import NamedTuple
 
 from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.metrics.paired import Difference
@@ -12,19 +13,11 @@ from lm_eval_cora.metrics.paired import Difference
 
 @dataclass(frozen=True)
 class Number:
-    """A number in a table or a chart.
-
-    Attributes:
-        value: The number; nan if it is undefined.
-        stderr: Its standard error; nan if it is unknown.
-        ends: The ends of its 95% confidence interval; nan if they are unknown.
-        best: Whether to mark it as the best of its row, or as one that cannot be told apart from the best.
-        signed: Whether to print the sign, as for a difference.
-    """
+    """A number in a table or a chart, with its standard error and the ends of its 95% interval; nan is undefined."""
 
     value: float
     stderr: float = nan
-    best: bool = False
+    best: bool = False  # the best of its row, or one that cannot be told apart from the best
     signed: bool = False
     ends: tuple[float, float] = (nan, nan)
 
@@ -45,6 +38,11 @@ class Number:
             return "n/a" if self.signed else ""
         return " to ".join(map(self._digits, self.ends))
 
+    @property
+    def with_interval(self) -> tuple[Number, str]:
+        """The two cells of a number and its 95% interval."""
+        return self, self.interval
+
     def __str__(self) -> str:
         """Format the number as value and standard error.
 
@@ -61,140 +59,109 @@ class Number:
         return f"{round(number, 3) + 0.0:{'+' if self.signed else ''}.3f}"  # no -0.000
 
 
-def difference_and_interval(change: Difference) -> tuple[Number, str]:
-    """The cells of a difference: its value with the standard error, and its 95% interval."""
-    number = Number.of_difference(change)
-    return number, number.interval
-
-
 Cell = str | int | Number
 """A cell of a table: text, a count, or a number with its standard error."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table; the first cell of a row names it.
-
-    Attributes:
-        title: Title of the table.
-        columns: Column headings.
-        rows: Rows, each with one cell per column.
-        note: Explanation for the reader.
-        sortable: Whether the page lets readers sort the rows.
-        explained: Whether the page prints the meaning of each row's metric below its name.
-    """
+    """A table; the first cell of a row names it."""
 
     title: str
     columns: Sequence[str]
     rows: Sequence[Sequence[Cell]]
     note: str = ""
     sortable: bool = False
-    explained: bool = False
+    explained: bool = False  # the page prints the meaning of each row's metric below its name
+
+    @classmethod
+    def by_model(
+        cls,
+        title: str,
+        first: str,
+        models: Sequence[str],
+        heads: Sequence[str],
+        cells: Sequence[Mapping[str, Sequence[Cell]]],
+        note: str = "",
+        *,
+        sortable: bool = False,
+        explained: bool = False,
+    ) -> Table:
+        """Make a table with a row per name, and the columns `heads` for each model; an empty head is its name.
+
+        `cells` has the cells of each model by name of the row. A model without the row has empty cells.
+        """
+        several = len(models) > 1
+        columns = [f"{head} {model}" if head and several else head or model for model in models for head in heads]
+        names = dict.fromkeys(name for own in cells for name in own)
+        nothing = [""] * len(heads)
+        rows = [[name, *(cell for own in cells for cell in own.get(name, nothing))] for name in names]
+        return cls(title, [first, *columns], rows, note, sortable, explained)
 
 
-@dataclass(frozen=True)
-class Line:
-    """The curve of a model: a point per level, and horizontal lines to compare with.
+@dataclass(frozen=True, kw_only=True)
+class Chart:
+    """A chart, with its values as a table."""
 
-    Attributes:
-        name: Name of the model.
-        points: (x, y) pairs from left to right.
-        marks: Name and value of each horizontal line, such as MCQA.
-    """
+    title: str
+    numbers: Table
+    note: str = ""
+
+
+class Line(NamedTuple):
+    """The curve of a model: a point per level, and named horizontal lines to compare with, such as MCQA."""
 
     name: str
     points: Sequence[tuple[float, Number]]
     marks: Sequence[tuple[str, Number]] = ()
 
 
-@dataclass(frozen=True)
-class Curve:
-    """A chart of curves with confidence bands; x and y range from 0 to 1.
+@dataclass(frozen=True, kw_only=True)
+class Curve(Chart):
+    """Curves with confidence bands; x and y range from 0 to 1."""
 
-    Attributes:
-        title: Title of the chart.
-        x_label: Label of the x axis.
-        y_label: Label of the y axis.
-        lines: The curves.
-        numbers: The values as a table.
-        chance: (x, y) pairs of the curve that guessing gives, drawn in the colour of the text; empty if it is unknown.
-        note: Explanation for the reader.
-    """
-
-    title: str
     x_label: str
     y_label: str
     lines: Sequence[Line]
-    numbers: Table
-    chance: Sequence[tuple[float, float]] = ()
-    note: str = ""
+    chance: Sequence[tuple[float, float]] = ()  # the curve that guessing gives
 
 
-@dataclass(frozen=True)
-class Spread:
-    """The values of a model for the kinds of a probe, and one more score.
-
-    Attributes:
-        name: Name of the model.
-        values: Name and value of each kind.
-        beside: The score to show beside the values.
-    """
+class Spread(NamedTuple):
+    """The values of a model for the kinds of a probe, and one more score to show beside them."""
 
     name: str
     values: Sequence[tuple[str, Number]]
     beside: Number
 
 
-@dataclass(frozen=True)
-class Ranges:
-    """A chart of boxes: the range of the accuracy over templates, positions, samples or kinds, and one more score."""
+@dataclass(frozen=True, kw_only=True)
+class Ranges(Chart):
+    """Boxes: the range of the accuracy over templates, positions, samples or kinds, and one more score."""
 
-    title: str
     y_label: str
     beside_label: str
     spreads: Sequence[Spread]
-    numbers: Table
-    note: str = ""
 
 
-@dataclass(frozen=True)
-class Dots:
-    """A chart of dots with error bars: a row per name, a dot per model.
+@dataclass(frozen=True, kw_only=True)
+class Dots(Chart):
+    """Dots with error bars: a row per name, from top to bottom, and a dot per model.
 
-    Attributes:
-        title: Title of the chart.
-        x_label: Label of the x axis.
-        rows: Names of the rows, from top to bottom.
-        models: Name of each model and its values, one per row. A single series without a name has no legend.
-        numbers: The values as a table.
-        reference: A value per row to compare with, such as an even share; empty without a reference.
-        reference_label: Name of the reference in the legend.
-        is_difference: Whether the values are differences. The x axis then fits the intervals and a line marks 0;
-            otherwise it ranges from 0 to 1.
-        note: Explanation for the reader.
+    The x axis ranges from 0 to 1. For differences it fits the intervals, and a line marks 0.
     """
 
-    title: str
     x_label: str
     rows: Sequence[str]
-    models: Sequence[tuple[str, Sequence[Number]]]
-    numbers: Table
-    reference: Sequence[float] = ()
+    models: Sequence[tuple[str, Sequence[Number]]]  # a single series without a name has no legend
+    reference: Sequence[float] = ()  # a value per row to compare with, such as an even share
     reference_label: str = ""
     is_difference: bool = False
-    note: str = ""
 
 
-@dataclass(frozen=True)
-class Change:
-    """What became of the answers to the original in another kind of variant, as shares of the questions.
+class Change(NamedTuple):
+    """Shares of the questions: right in the original and in a kind of variant, in the original only, in the kind only.
 
-    The rest of the questions is wrong in both.
-
-    Attributes:
-        kept: Right in the original and in the kind.
-        lost: Right in the original, wrong in the kind.
-        gained: Wrong in the original, right in the kind.
+    The rest is wrong in both.
     """
 
     kept: float
@@ -202,97 +169,48 @@ class Change:
     gained: float
 
 
-@dataclass(frozen=True)
-class Changes:
-    """A chart of bars: for each kind and model the right answers that were kept, lost and gained.
+@dataclass(frozen=True, kw_only=True)
+class Changes(Chart):
+    """Bars: for each kind, from top to bottom, and model the right answers that were kept, lost and gained."""
 
-    Attributes:
-        title: Title of the chart.
-        rows: Names of the kinds, from top to bottom.
-        models: Name of each model and its changes, one per row; None where a model lacks the kind.
-        numbers: The values as a table.
-        note: Explanation for the reader.
-    """
-
-    title: str
     rows: Sequence[str]
-    models: Sequence[tuple[str, Sequence[Change | None]]]
-    numbers: Table
-    note: str = ""
+    models: Sequence[tuple[str, Sequence[Change | None]]]  # None where a model lacks the kind
 
 
-@dataclass(frozen=True)
-class Band:
-    """A row of a heat map: a question, or several similar ones.
-
-    Attributes:
-        label: Description of the questions.
-        values: Share of right answers in each column; nan where there is none.
-        link: Anchor of an example question on the page; empty without one.
-    """
+class Band(NamedTuple):
+    """A row of a heat map: a question, or several similar ones, with the anchor of an example on the page."""
 
     label: str
-    values: Sequence[float]
+    values: Sequence[float]  # share of right answers in each column; nan where there is none
     link: str = ""
 
 
-@dataclass(frozen=True)
-class HeatMap:
-    """A chart of questions by kinds of variants, with the share of right answers as colour.
+@dataclass(frozen=True, kw_only=True)
+class HeatMap(Chart):
+    """Questions, from top to bottom, by kinds of variants, with the share of right answers as colour."""
 
-    Attributes:
-        title: Title of the chart.
-        columns: Names of the columns, from left to right.
-        bands: The rows, from top to bottom.
-        numbers: The values as a table.
-        note: Explanation for the reader.
-    """
-
-    title: str
     columns: Sequence[str]
     bands: Sequence[Band]
-    numbers: Table
-    note: str = ""
 
 
-@dataclass(frozen=True)
-class HistoryLine:
-    """A line of a chart over versions.
-
-    Attributes:
-        name: Name of the line.
-        points: Place of the version and its value, from left to right.
-        breaks: Places of versions that are not connected with the point before.
-    """
+class HistoryLine(NamedTuple):
+    """A line over versions: the place of each version and its value, from left to right."""
 
     name: str
     points: Sequence[tuple[int, Number]]
-    breaks: Sequence[int] = ()
+    breaks: Sequence[int] = ()  # places of versions that are not connected with the point before
 
 
-@dataclass(frozen=True)
-class History:
-    """A chart of lines over versions, with intervals.
+@dataclass(frozen=True, kw_only=True)
+class History(Chart):
+    """Lines over versions, from left to right, with intervals, which the y axis fits."""
 
-    Attributes:
-        title: Title of the chart.
-        y_label: Label of the y axis, which fits the intervals.
-        versions: Names of the versions, from left to right.
-        lines: The lines.
-        numbers: The values as a table.
-        note: Explanation for the reader.
-    """
-
-    title: str
     y_label: str
     versions: Sequence[str]
     lines: Sequence[HistoryLine]
-    numbers: Table
-    note: str = ""
 
 
-@dataclass(frozen=True)
-class PrintedOption:
+class PrintedOption(NamedTuple):
     """A printed option: its letter and text, and whether it is right and was picked."""
 
     letter: str
@@ -303,40 +221,21 @@ class PrintedOption:
 
 @dataclass(frozen=True)
 class Answered:
-    """A variant and the response of the model.
-
-    Attributes:
-        kind: Kind of the variant.
-        verdict: `right`, `wrong`, or `invalid`.
-        said: The parsed answer, or the reason why the response has no valid answer.
-        response: The response, or the scores of the answers; shortened if it is long. Untrusted text.
-        options: The options as printed; empty if the prompt has none.
-        rule: The rule that read the answer; empty if unknown.
-        parts: The text before, in and after the characters that decided; empty if unknown. Untrusted text.
-        places: For an invalid answer, what was found and why it does not count. Untrusted text.
-    """
+    """A variant and the response of the model. The response and its parts are untrusted text."""
 
     kind: str
-    verdict: str
-    said: str
-    response: str
+    verdict: str  # right, wrong, or invalid
+    said: str  # the parsed answer, or the reason why the response has no valid answer
+    response: str  # or the scores of the answers
     options: Sequence[PrintedOption] = ()
-    rule: str = ""
-    parts: Sequence[str] = ()
-    places: Sequence[str] = ()
+    rule: str = ""  # the rule that read the answer
+    parts: Sequence[str] = ()  # the text before, in and after the characters that decided
+    places: Sequence[str] = ()  # for an invalid answer, what was found and why it does not count
 
 
 @dataclass(frozen=True)
 class Example:
-    """A question with all of its variants.
-
-    Attributes:
-        question_id: Id of the question.
-        stem: Its text.
-        summary: A line that is always visible.
-        answers: The variants with their answers.
-        anchor: The anchor that links to the question; empty without one.
-    """
+    """A question with all of its variants; the page always shows the summary."""
 
     question_id: str
     stem: str
@@ -354,60 +253,36 @@ class Examples:
     note: str = ""
 
 
-Chart = Curve | Ranges | Dots | Changes | HeatMap | History
 Block = Table | Chart | Examples
 
 
 @dataclass(frozen=True)
 class Headline:
-    """The answer to "which model holds up, and how sure is that?" for a task.
-
-    Attributes:
-        sentences: The answer in plain sentences.
-        picture: The chart that shows it; None without one.
-        names: The names of models in the sentences.
-    """
+    """The answer to "which model holds up, and how sure is that?" for a task, in sentences and a chart."""
 
     sentences: Sequence[str]
     picture: Chart | None = None
-    names: Sequence[str] = ()
+    names: Sequence[str] = ()  # of the models in the sentences
 
 
 @dataclass(frozen=True)
 class Section:
-    """The part of a report about a task, or about several tasks of a benchmark.
-
-    Attributes:
-        title: Name of the task or benchmark.
-        subtitle: Short description of the task.
-        blocks: Tables and charts, the most important first.
-        signatures: (model, signature) pairs.
-        notes: Warnings about the runs: (model, note) pairs.
-        more: Blocks that the page shows folded if the report has several sections.
-        headline: The main result; None without one.
-    """
+    """The part of a report about a task, or about several tasks of a benchmark."""
 
     title: str
     subtitle: str
-    blocks: Sequence[Block]
-    signatures: Sequence[tuple[str, str]] = ()
-    notes: Sequence[tuple[str, str]] = ()
-    more: Sequence[Block] = ()
+    blocks: Sequence[Block]  # the most important first
+    signatures: Sequence[tuple[str, str]] = ()  # (model, signature)
+    notes: Sequence[tuple[str, str]] = ()  # (model, note)
+    more: Sequence[Block] = ()  # the page shows them folded if the report has several sections
     headline: Headline | None = None
 
 
 @dataclass(frozen=True)
 class Report:
-    """A whole report.
-
-    Attributes:
-        title: Title of the report.
-        sections: One per task, then one per benchmark with an aggregated row of several probes.
-        overview: A table per probe, with one row per run; empty if there is one run.
-        glossary: Meanings of the metrics and kinds of variants.
-    """
+    """A whole report: a section per task, then one per benchmark with an aggregated row of several probes."""
 
     title: str
     sections: Sequence[Section]
-    overview: Sequence[Table] = ()
+    overview: Sequence[Table] = ()  # a table per probe, with one row per run
     glossary: Table | None = None

@@ -32,25 +32,18 @@ def least_consistent(run: Run, count: int) -> Examples | None:
     shares = agreement(run.table)
     defined = np.flatnonzero(np.isfinite(shares))
     chosen = defined[np.argsort(shares[defined], kind="stable")][:count].tolist()
-    return _examples(
-        run,
-        chosen,
-        f"The least consistent questions of {run.model}",
-        "The questions whose variants agree least. The right option and the picked option are marked.",
-    )
+    title = f"The least consistent questions of {run.model}"
+    note = "The questions whose variants agree least. The right option and the picked option are marked."
+    return _examples(run, chosen, title, note)
 
 
 def from_easy_to_hard(run: Run, count: int) -> Examples | None:
     """Select questions from the easiest to the hardest, one per group of equally hard ones; None without questions."""
     numbers = [example_of(members) for members in bands_of(run)]
     chosen = numbers[:: -(-len(numbers) // max(1, count))] if numbers else []
-    return _examples(
-        run,
-        chosen,
-        f"Questions of {run.model}, from the easiest to the hardest",
-        "The rows of the chart of questions link to these. Each stands for its group.",
-        linked=True,
-    )
+    title = f"Questions of {run.model}, from the easiest to the hardest"
+    note = "The rows of the chart of questions link to these. Each stands for its group."
+    return _examples(run, chosen, title, note, linked=True)
 
 
 def bands_of(run: Run) -> list[Ints]:
@@ -100,10 +93,8 @@ def asked(runs: Sequence[Run]) -> Table | None:
     records = run.answers_to(run.table.question_ids[0])
     stem = str(run.line(records[0])["doc"].get("question", ""))
     first = {record.kind: record for record in reversed(records)}
-    rows: list[list[Cell]] = [
-        [kind, run.probe.kinds.get(kind, ""), _prompt(run.line(first[kind]), stem) if kind in first else ""]
-        for kind in run.table.kinds
-    ]
+    prompts = {kind: _prompt(run.line(first[kind]), stem) if kind in first else "" for kind in run.table.kinds}
+    rows = [[kind, run.probe.kinds.get(kind, ""), prompt] for kind, prompt in prompts.items()]
     return Table(
         f"What was asked: {run.probe.one}, meaning and example",
         [run.probe.one, "meaning", "example"],
@@ -130,13 +121,8 @@ def _answered(record: Record, line: Mapping[str, Any], reader: Reader | None) ->
     texts = [str(text) for text in line["doc"].get("choices") or ()]
     chosen = set(record.selected or ())
     options = [
-        PrintedOption(
-            LETTERS[place],
-            _cut(text),
-            right=identity == record.answer,
-            picked=place == record.position or identity in chosen,
-        )
-        for place, (text, identity) in enumerate(zip(texts, record.printed, strict=False))
+        PrintedOption(letter, _cut(text), identity == record.answer, place == record.position or identity in chosen)
+        for place, (letter, text, identity) in enumerate(zip(LETTERS, texts, record.printed, strict=False))
     ]
     read = FORMATS[record.ask].said(record, letters=True)
     said = str(record.reason) if record.reason else shorten(read or "", 80)
@@ -176,17 +162,15 @@ def _cut(text: str) -> str:
 
 def invalid_answers(runs: Sequence[Run]) -> Table | None:
     """Tabulate the reasons for invalid answers, with counts and an example each; None if all answers are valid."""
+    several = len(runs) > 1
     rows: list[list[Cell]] = []
     for run in runs:
         by_reason: dict[str, list[Record]] = {}
         for record in (record for record in run.invalid if record.reason):  # a file of answers has no reasons
             by_reason.setdefault(str(record.reason), []).append(record)
         for reason, records in sorted(by_reason.items(), key=lambda item: -len(item[1])):
-            example = response_text(run.line(records[0]))
-            shown = shorten(example, _LONGEST_EXCERPT) if example.strip() else "(empty)"
-            name = [reason] if len(runs) == 1 else [reason, run.model]
-            rows.append([*name, len(records), Number(len(records) / len(run.table.picked)), shown])
-    if not rows:
-        return None
-    head = ["reason"] if len(runs) == 1 else ["reason", "model"]
-    return Table("Invalid answers", [*head, "answers", "share", "example"], rows, sortable=True)
+            example = shorten(response_text(run.line(records[0])), _LONGEST_EXCERPT) or "(empty)"
+            share = Number(len(records) / len(run.table.picked))
+            rows.append([reason, *[run.model] * several, len(records), share, example])
+    columns = ["reason", *["model"] * several, "answers", "share", "example"]
+    return Table("Invalid answers", columns, rows, sortable=True) if rows else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -12,22 +12,23 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.questions.question import printable
+from lm_eval_cora.report.canvas import PAGE, SERIES, TIP, Medium, for_the_page, light_colours
+from lm_eval_cora.report.charts import drawn
 from lm_eval_cora.report.content import Chart
-from lm_eval_cora.report.drawing.canvas import PAGE, SERIES, TIP, Medium, for_the_page, light_colours
-from lm_eval_cora.report.drawing.charts import drawn
-from lm_eval_cora.report.writing import RESERVED, replace_file
+from lm_eval_cora.questions.question import printable
+from lm_eval_cora.report.writing import free_name, replace_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
 def draw(chart: Chart) -> str:
-    """Draw a chart."""
-    file = io.BytesIO()
-    with drawn(chart, PAGE, svg_fonttype="none") as (figure, tips):
-        figure.savefig(file, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
-    return _for_a_page(file.getvalue(), chart.title, tips)
+    """Draw a chart as an element of a page."""
+    with drawn(chart, PAGE) as (figure, tips):
+        return _for_a_page(_saved(figure, "svg", **_NO_METADATA), chart.title, tips)
+
+
+_NO_METADATA: dict[str, Any] = dict.fromkeys(("Date", "Creator", "Format", "Type"))
 
 
 # Depending on its version, matplotlib writes the font family alone or after the size.
@@ -148,51 +149,40 @@ def write_figures(charts: Sequence[tuple[str, Chart]], folder: Path, width: floa
     width = WIDTH if width is None else width
     if not _NARROWEST <= width <= _WIDEST:
         raise UserError(f"the width of a figure is {_NARROWEST:g} to {_WIDEST:g} inches, not {width:g}")
-    medium = _paper(width)
     paths = []
+    taken: set[str] = set()
     folder.mkdir(parents=True, exist_ok=True)
-    for name, (_, chart) in zip(file_names(name for name, _ in charts), charts, strict=True):
-        with drawn(chart, medium, svg_fonttype="path") as (drawing, _):
+    for title, chart in charts:
+        name = free_name(title, taken)
+        with drawn(chart, _paper(width)) as (drawing, _):
             for suffix in FORMATS:
                 paths.append(folder / f"{name}.{suffix}")
-                replace_file(paths[-1], _content(drawing, suffix, chart.title))
+                replace_file(paths[-1], _content(drawing, suffix, printable(chart.title)))
     return paths
 
 
-def figure(chart: Chart, suffix: str, width: float | None = None) -> bytes:
+def figure(chart: Chart, suffix: str, width: float = WIDTH) -> bytes:
     """Draw one chart as the content of a file for a paper."""
-    with drawn(chart, _paper(WIDTH if width is None else width), svg_fonttype="path") as (drawing, _):
-        return _content(drawing, suffix, chart.title)
+    with drawn(chart, _paper(width)) as (drawing, _):
+        return _content(drawing, suffix, printable(chart.title))
 
 
-def _content(drawing: Figure, suffix: str, title: str) -> bytes:
-    title = printable(title)
-    if suffix == "svg":
-        return _svg(drawing, title)
-    return _saved(drawing, "pdf", Title=title, CreationDate=None) if suffix == "pdf" else _png(drawing, title)
+def _content(figure: Figure, suffix: str, title: str) -> bytes:
+    if suffix == "pdf":
+        return _saved(figure, suffix, Title=title, CreationDate=None)
+    if suffix == "png":  # on white, because slides may be dark
+        dpi = min(_DPI, _PIXELS / figure.get_size_inches()[1])
+        return _saved(figure, suffix, dpi, "white", Title=title, Software=None)
+    svg = _saved(figure, suffix, Title=title, **_NO_METADATA).decode()
+    # matplotlib writes the title as an element, too. The file has no references to other files.
+    svg = re.sub(r"<!DOCTYPE[^>]*>\s*", "", svg, count=1)
+    return re.sub(r"<metadata>.*?</metadata>\s*", "", svg, count=1, flags=re.DOTALL).encode()
 
 
-def file_names(names: Iterable[str]) -> list[str]:
-    """Turn names into different file names, without suffix, that every system accepts.
-
-    Example:
-        >>> file_names(["MedQA: kept, lost", "MEDQA kept/lost", "con", "日本"])
-        ['MedQA-kept-lost', 'MEDQA-kept-lost-2', 'con-figure', 'figure']
-    """
-    taken: set[str] = set()
-    return [free_name(name, taken) for name in names]
-
-
-def free_name(name: str, taken: set[str]) -> str:
-    """Turn a name into a file name as `file_names` does, different from those in `taken`, and add it to them."""
-    safe = re.sub(r"[^A-Za-z0-9_]+", "-", name)[:80].strip("-") or "figure"
-    safe = f"{safe}-figure" if RESERVED.fullmatch(safe) else safe
-    number, unique = 1, safe
-    while unique.lower() in taken:  # some systems do not distinguish upper and lower case
-        number += 1
-        unique = f"{safe}-{number}"
-    taken.add(unique.lower())
-    return unique
+def _saved(figure: Figure, kind: str, dpi: float = 72, facecolor: str = "none", **metadata: Any) -> bytes:
+    file = io.BytesIO()
+    figure.savefig(file, format=kind, dpi=dpi, facecolor=facecolor, metadata=metadata)
+    return file.getvalue()
 
 
 def _paper(width: float) -> Medium:
@@ -208,24 +198,3 @@ def _installed() -> tuple[str, ...]:
 
     found = {font.name for font in fontManager.ttflist}
     return tuple(name for name in _OTHER_SCRIPTS if name in found)
-
-
-def _saved(figure: Figure, kind: str, dpi: float = 72, facecolor: str = "none", **metadata: Any) -> bytes:
-    file = io.BytesIO()
-    figure.savefig(file, format=kind, dpi=dpi, facecolor=facecolor, metadata=metadata)
-    return file.getvalue()
-
-
-def _svg(figure: Figure, title: str) -> bytes:
-    """The figure as SVG with its text as paths, without references to other files."""
-    nothing: dict[str, Any] = dict.fromkeys(("Date", "Creator", "Format", "Type"))
-    svg = _saved(figure, "svg", Title=title, **nothing).decode()
-    # matplotlib writes the title as an element, too.
-    svg = re.sub(r"<!DOCTYPE[^>]*>\s*", "", svg, count=1)
-    return re.sub(r"<metadata>.*?</metadata>\s*", "", svg, count=1, flags=re.DOTALL).encode()
-
-
-def _png(figure: Figure, title: str) -> bytes:
-    """The figure as PNG on white, because slides may be dark."""
-    dpi = min(_DPI, _PIXELS / figure.get_size_inches()[1])
-    return _saved(figure, "png", dpi, "white", Title=title, Software=None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import combinations
 from math import isnan, nan
@@ -14,10 +14,9 @@ from lm_eval_cora.metrics.paired import Difference
 from lm_eval_cora.metrics.several import differs, together
 from lm_eval_cora.questions.messages import counted
 from lm_eval_cora.questions.question import printable, shorten
-from lm_eval_cora.report.content import Cell, Dots, Headline, Number, Table
-from lm_eval_cora.report.kinds import changes_by_kind
-from lm_eval_cora.report.pictures import changes
-from lm_eval_cora.report.tables import kinds_of
+from lm_eval_cora.report.content import Dots, Headline, Number, Table
+from lm_eval_cora.report.pictures import changes, changes_by_kind
+from lm_eval_cora.report.tables import kinds_of, models
 from lm_eval_cora.runs.model_run import Run
 
 _SPOKEN = {
@@ -44,29 +43,41 @@ def headline(runs: Sequence[Run], *, alike: bool) -> Headline | None:
         return None
     if len(runs) == 1:
         (run,) = runs
-        picture = changes(runs) if _has_originals(run) else None
-        return Headline(tuple(_of_one(run, name)), picture, [_plain(run.model)])
+        has_originals = run.table.is_whole and run.table.original_correct is not None and len(run.table.kinds) > 1
+        return Headline(tuple(_of_one(run, name)), changes(runs) if has_originals else None, [_name(run.model)])
     order = sorted(range(len(runs)), key=lambda place: -runs[place].estimates[name].value)
     ordered = [runs[place] for place in order]
-    sentences = _of_several(ordered, name, order) if alike else _of_others(ordered, name)
-    return Headline(tuple(sentences), _picture(ordered, name), [_plain(run.model) for run in ordered])
+    sentences: Iterable[str] = [
+        f"The models were not asked the same, so they are not ranked. {spoken(name)}: {_values(ordered, name)}."
+    ]
+    if alike:
+        sentences = _of_several(ordered, name, order)
+    return Headline(tuple(sentences), _picture(ordered, name), [_name(run.model) for run in ordered])
 
 
 def lead_of(runs: Sequence[Run]) -> str:
     """The metric that ranks the models of a task; empty if no metric is defined for all of them."""
-    for name in runs[0].probe.leads:
-        if all(not isnan(run.estimates.get(name, UNDEFINED).value) for run in runs):
-            return name
-    return ""
+    return first_defined(runs[0].probe.leads, [run.estimates for run in runs], [all])
 
 
-def _has_originals(run: Run) -> bool:
-    return run.table.is_whole and run.table.original_correct is not None and len(run.table.kinds) > 1
+def first_defined(
+    names: Iterable[str],
+    scores: Sequence[Mapping[str, Estimate]],
+    enough: Iterable[Callable[[Iterable[bool]], bool]] = (all, any),
+) -> str:
+    """The first metric that is defined for all models, else for any; empty without one."""
+    found = (
+        name
+        for is_enough in enough
+        for name in names
+        if is_enough(not isnan(estimates.get(name, UNDEFINED).value) for estimates in scores)
+    )
+    return next(found, "")
 
 
 def _of_one(run: Run, name: str) -> Iterator[str]:
     """Sentences about one model: what it gets right, how much of that survives, and what costs the most."""
-    model, lead = _plain(run.model), run.estimates[name]
+    model, lead = _name(run.model), run.estimates[name]
     right, kept = run.estimates.get("mcqa", UNDEFINED), kept_share(run)
     if isnan(right.value) or isnan(kept):
         yield f"The {spoken(name)} of {model} is {_with_error(lead)}."
@@ -83,19 +94,17 @@ def _what_costs_most(run: Run) -> Iterator[str]:
     # The kinds of SCORE's probes are equally good forms of a question, so none of them costs anything.
     if (losses := changes_by_kind(run)) and not run.probe.in_aggregate:
         kind, loss = min(losses.items(), key=lambda item: item[1].value)
-        certain = {kind: loss for kind, loss in losses.items() if loss.high < 0}
-        if not certain:
-            yield "No kind of variant certainly lowers the accuracy."
-            return
         does = "lowers the accuracy the most"
-        if kind not in certain:  # few questions have the kind with the largest loss
-            kind, loss = min(certain.items(), key=lambda item: item[1].value)
+        if loss.high >= 0:  # few questions have the kind with the largest loss
+            certain = [item for item in losses.items() if item[1].high < 0]
+            if not certain:
+                yield "No kind of variant certainly lowers the accuracy."
+                return
+            kind, loss = min(certain, key=lambda item: item[1].value)
             does = "certainly lowers the accuracy"
-        yield f"The kind {_plain(kind)} {does}: {_difference(loss)} compared with the originals."
+        yield f"The kind {_name(kind)} {does}: {_difference(loss)} compared with the originals."
         return
-    if not run.table.is_whole or len(run.table.kinds) < 2:
-        return
-    accuracies = {kind: part["accuracy"].value for kind, part in kinds_of(run).items()}
+    accuracies = {kind: part["accuracy"].value for kind, part in kinds_of(run).items()} if run.table.is_whole else {}
     known = {kind: value for kind, value in accuracies.items() if not isnan(value)}
     p = run.estimates.get("acc_range_p", UNDEFINED).value
     if len(known) > 1 and not isnan(p):
@@ -105,20 +114,21 @@ def _what_costs_most(run: Run) -> Iterator[str]:
             return
         chance = "more than chance explains" if p < 0.05 else "which chance may explain"
         yield (
-            f"Its accuracy ranges from {known[low]:.2f} ({_plain(low)}) to {known[high]:.2f} ({_plain(high)}), "
+            f"Its accuracy ranges from {known[low]:.2f} ({_name(low)}) to {known[high]:.2f} ({_name(high)}), "
             f"{chance} (p = {p:.2g})."
         )
 
 
 def _of_several(runs: Sequence[Run], name: str, order: Sequence[int]) -> Iterator[str]:
     """Sentences about models that were asked the same, the best first; `order` has their places from old to new."""
-    best, second = runs[:2]
+    best, second = (_name(run.model) for run in runs[:2])
     lead = [run.estimates[name] for run in runs]
+    score = f"{spoken(name)}, {_with_error(lead[0])}"
     if any(isnan(estimate.stderr) for estimate in lead):
         if lead[0].value == lead[1].value:
             yield f"The best models have the same {spoken(name)}, and its error is unknown: {_values(runs, name)}."
-            return
-        yield f"{_plain(best.model)} has the highest {spoken(name)}, {_with_error(lead[0])}, but its error is unknown."
+        else:
+            yield f"{best} has the highest {score}, but its error is unknown."
         return
     gaps = _gaps(runs, name, order)
     group = [0, *(place for place in range(1, len(runs)) if not gaps[0, place][0])]
@@ -126,27 +136,25 @@ def _of_several(runs: Sequence[Run], name: str, order: Sequence[int]) -> Iterato
     if len(group) > 1:
         yield _tied(group, runs, name, gaps)
         if rival is not None:
-            yield f"{_plain(rival.model)} answers the most questions correctly in all variants: {_right(rival)}."
-        return
-    if rival is not None:
+            yield f"{_name(rival.model)} answers the most questions correctly in all variants: {_right(rival)}."
+    elif rival is not None:
         yield (
-            f"The scores disagree: {_plain(best.model)} has the highest {spoken(name)}, {_with_error(lead[0])}, but "
-            f"{_plain(rival.model)} answers more questions correctly in all variants: {_right(rival)} "
-            f"({_plain(best.model)} {_percent(_all_right(best).value)})."
+            f"The scores disagree: {best} has the highest {score}, but {_name(rival.model)} answers more questions "
+            f"correctly in all variants: {_right(rival)} ({best} {_percent(_all_right(runs[0]).value)})."
         )
         yield (
             f"{spoken(name)} is also high for a model that answers half of the originals correctly and hardly any "
             "question in all variants."
         )
-        return
-    claim = "is the most reliable" if name == "cora" else "is the best"
-    yield f"{_plain(best.model)} {claim}: {spoken(name)} {_with_error(lead[0])}; {gaps[0, 1][1]}."
-    shares = [kept_share(run) for run in (best, second)]
-    if not any(map(isnan, shares)):
-        yield (
-            f"{_plain(best.model)} keeps {_percent(shares[0])} of its right answers in all variants, "
-            f"{_plain(second.model)} {_percent(shares[1])}."
-        )
+    else:
+        claim = "is the most reliable" if name == "cora" else "is the best"
+        yield f"{best} {claim}: {spoken(name)} {_with_error(lead[0])}; {gaps[0, 1][1]}."
+        shares = [kept_share(run) for run in runs[:2]]
+        if not any(map(isnan, shares)):
+            yield (
+                f"{best} keeps {_percent(shares[0])} of its right answers in all variants, "
+                f"{second} {_percent(shares[1])}."
+            )
 
 
 _Gaps = Mapping[tuple[int, int], tuple[bool, str]]
@@ -160,7 +168,7 @@ def _gaps(runs: Sequence[Run], name: str, order: Sequence[int]) -> _Gaps:
     return {
         (min(old, new), max(old, new)): (
             differs(change),
-            f"{_plain(runs[new].model)} minus {_plain(runs[old].model)} is {_difference(change)}",
+            f"{_name(runs[new].model)} minus {_name(runs[old].model)} is {_difference(change)}",
         )
         for (old, new), change in zip(combinations(old_first, 2), changes, strict=True)
     }
@@ -168,31 +176,23 @@ def _gaps(runs: Sequence[Run], name: str, order: Sequence[int]) -> _Gaps:
 
 def _tied(group: Sequence[int], runs: Sequence[Run], name: str, gaps: _Gaps) -> str:
     """The sentence about the best model and those that cannot be told apart from it, by their places."""
-    models = [runs[place] for place in group]
-    values = _values(models, name)
-    if len(group) == 2:
-        values += f"; {gaps[group[0], group[1]][1]}"
+    tied = [runs[place] for place in group]
+    two = len(group) == 2
+    values = f"{_values(tied, name)}{f'; {gaps[group[0], group[1]][1]}' if two else ''}"
     if group[-1] >= len(group) or any(gaps[pair][0] for pair in combinations(group, 2)):
-        best, others = _plain(models[0].model), f"{len(group) - 1} others"
-        if len(group) == 2:
-            others = _plain(models[1].model)
+        others = _name(tied[1].model) if two else f"{len(group) - 1} others"
+        best = _name(tied[0].model)
         return f"{best} has the highest {spoken(name)}, but cannot be told apart from {others}: {values}."
+    who = "The best models"
     if len(group) == len(runs):
-        who = "The two models" if len(runs) == 2 else f"The {len(runs)} models"
-    else:
-        who = "The best models"
+        who = "The two models" if two else f"The {len(runs)} models"
     return f"{who} cannot be told apart by their {spoken(name)}: {values}."
 
 
 def _values(runs: Sequence[Run], name: str) -> str:
     """The values of the first models."""
-    values = ", ".join(f"{_plain(run.model)} {_with_error(run.estimates[name])}" for run in runs[:_NAMED])
+    values = ", ".join(f"{_name(run.model)} {_with_error(run.estimates[name])}" for run in runs[:_NAMED])
     return f"{values} and {len(runs) - _NAMED} more" if len(runs) > _NAMED else values
-
-
-def _of_others(runs: Sequence[Run], name: str) -> Iterator[str]:
-    """Sentences about models that were not asked the same."""
-    yield f"The models were not asked the same, so they are not ranked. {spoken(name)}: {_values(runs, name)}."
 
 
 def _keeps_more(runs: Sequence[Run]) -> Run | None:
@@ -225,24 +225,24 @@ def _right(run: Run) -> str:
 
 def _picture(runs: Sequence[Run], name: str) -> Dots:
     """Chart the metrics of the headline: a row per model, the best first."""
-    shown = {spoken(name): [run.estimates[name] for run in runs]}
+    columns = {spoken(name): [Number.of(run.estimates[name]) for run in runs]}
     if name == "cora":
-        shown = {
-            "MCQA: originals right": [run.estimates["mcqa"] for run in runs],
-            "CoRA": shown["CoRA"],
-            "all variants right": [_all_right(run) for run in runs],
+        columns = {
+            "MCQA: originals right": [Number.of(run.estimates["mcqa"]) for run in runs],
+            **columns,
+            "all variants right": [Number.of(_all_right(run)) for run in runs],
         }
-    rows: list[list[Cell]] = []
-    for place, run in enumerate(runs):
-        numbers = [Number.of(column[place]) for column in shown.values()]
-        rows.append([run.model, *(cell for number in numbers for cell in (number, number.interval))])
-    columns = ["model", *(head for label in shown for head in (label, "95%"))]
+    rows = [
+        [run.model, *(cell for number in numbers for cell in number.with_interval)]
+        for run, *numbers in zip(runs, *columns.values(), strict=True)
+    ]
+    title = f"{spoken(name)} of the models"
     return Dots(
-        f"{spoken(name)} of the models",
-        "share of the questions" if name == "cora" else spoken(name),
-        [run.model for run in runs],
-        [(label, [Number.of(estimate) for estimate in column]) for label, column in shown.items()],
-        Table(f"{spoken(name)} of the models", columns, rows),
+        title=title,
+        x_label="share of the questions" if name == "cora" else spoken(name),
+        rows=models(runs),
+        models=list(columns.items()),
+        numbers=Table(title, ["model", *(head for label in columns for head in (label, "95%"))], rows),
         note="The bars are 95% intervals of each value. The intervals of two models may overlap although the models "
         "differ, because the differences are paired by question.",
     )
@@ -280,5 +280,6 @@ def _percent(share: float) -> str:
     return f"{share:.0%}"
 
 
-def _plain(text: str) -> str:
+def _name(text: str) -> str:
+    """A name in a sentence."""
     return printable(shorten(text, 60))

@@ -17,17 +17,8 @@ from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, for_json
 from lm_eval_cora.metrics.paired import Difference
 from lm_eval_cora.metrics.several import together
 from lm_eval_cora.questions.messages import check_metric, first_few
-from lm_eval_cora.report.content import (
-    Cell,
-    History,
-    HistoryLine,
-    Number,
-    Report,
-    Section,
-    Table,
-    difference_and_interval,
-)
-from lm_eval_cora.report.headline import spoken
+from lm_eval_cora.report.content import Cell, History, HistoryLine, Number, Report, Section, Table
+from lm_eval_cora.report.headline import first_defined, spoken
 from lm_eval_cora.runs.answers_file import is_answers_file
 from lm_eval_cora.runs.comparable import not_comparable
 from lm_eval_cora.runs.files import SamplesFile, find_files, short_names
@@ -47,26 +38,21 @@ _NO_DIFFERENCE = Difference(nan, nan, nan, nan)
 
 @dataclass(frozen=True)
 class Version:
-    """A run of a task by one version of the model.
+    """A run of a task by one version of the model, with the compared metrics and their changes since the one before."""
 
-    Attributes:
-        label: What distinguishes it from the other versions: name, date or both.
-        date: Date of the run as in the harness' file names; empty if unknown.
-        estimates: The compared metrics by name.
-        signature: The signature of the scores.
-        apart: Reason why it cannot be compared with the version before; empty if it can or is the first.
-        changes: The difference of each metric to the version before; undefined without one.
-    """
-
-    label: str
-    date: str
+    label: str  # distinguishes it from the other versions: name, date or both
+    date: str  # as in the harness' file names
     estimates: Mapping[str, Estimate]
     signature: str
-    apart: str = ""
+    not_comparable: str = ""  # reason why it cannot be compared with the version before
     changes: Mapping[str, Difference] | None = None
 
+    def estimate(self, metric: str) -> Estimate:
+        """The metric; undefined if the version lacks it."""
+        return self.estimates.get(metric, UNDEFINED)
+
     def change(self, metric: str) -> Difference:
-        """The difference of a metric to the version before."""
+        """The difference of a metric to the version before; undefined without one."""
         return (self.changes or {}).get(metric, _NO_DIFFERENCE)
 
 
@@ -129,13 +115,13 @@ def _labels_of(files: Sequence[SamplesFile]) -> dict[tuple[str, str], str]:
     names = short_names(file.model for file in files)
     runs = Counter((file.task, file.model) for file in files)
     repeated = {model for (_, model), count in runs.items() if count > 1}
-    found = {}
+    labels = {}
     for file in files:
         day, _, time = file.date.partition("T")
-        date = f"{day} {time[:8].replace('-', ':')}".strip()
-        parts = ([] if len(names) == 1 else [names[file.model]], [date] if file.model in repeated else [])
-        found[file.model, file.date] = " ".join(filter(None, (*parts[0], *parts[1]))) or names[file.model]
-    return found
+        date = f"{day} {time[:8].replace('-', ':')}".strip() if file.model in repeated else ""
+        name = names[file.model] if len(names) > 1 else ""
+        labels[file.model, file.date] = " ".join(filter(None, (name, date))) or names[file.model]
+    return labels
 
 
 def _runs(
@@ -159,58 +145,47 @@ def _histories(
     runs: Iterator[tuple[str, Run]], metrics: Sequence[str], notes: list[str], known: dict[str, None]
 ) -> list[TaskHistory]:
     """Make the history of each filter of a task. Only two runs are in memory at a time."""
-    before: dict[str, Run] = {}
+    latest: dict[str, Run] = {}
     versions: dict[str, list[Version]] = {}
-    leads: dict[str, Sequence[str]] = {}
     for date, run in runs:
         entries = {entry["metric"]: entry for entry in run.entries}
-        leads[run.part] = run.probe.leads
-        wanted = metrics or run.probe.leads
-        found = {name: run.function(entries[name])(run.table) for name in wanted if name in entries}
-        estimates = {name: value for name, value in found.items() if isinstance(value, Estimate)}
+        computed = {
+            name: run.function(entries[name])(run.table) for name in metrics or run.probe.leads if name in entries
+        }
+        estimates = {name: value for name, value in computed.items() if isinstance(value, Estimate)}
         known |= dict.fromkeys([*(name for name, entry in entries.items() if is_in_table(entry)), *estimates])
-        previous = before.get(run.part)
-        apart = not_comparable(previous, run) if previous else ""
-        if previous and apart:
-            notes.append(f"{run.task}: {previous.model} and {run.model} are not comparable: {apart}")
-        versions.setdefault(run.part, []).append(Version(run.model, date, estimates, run.signature, apart))
-        before[run.part] = run
-    named = {run.part: run.task for run in with_labels(list(before.values()))}
-    return [
-        TaskHistory(named[part], shown, _with_changes(own, shown))
-        for part, own in versions.items()
-        if (shown := metrics or _leading(own, leads[part]))
-    ]
-
-
-def _leading(versions: Sequence[Version], leads: Sequence[str]) -> list[str]:
-    """The first of some metrics that is defined for all versions, else for any."""
-    for is_enough in (all, any):
-        for name in leads:
-            if is_enough(not isnan(version.estimates.get(name, UNDEFINED).value) for version in versions):
-                return [name]
-    return []
+        before = latest.get(run.part)
+        why = not_comparable(before, run) if before else ""
+        if before and why:
+            notes.append(f"{run.task}: {before.model} and {run.model} are not comparable: {why}")
+        versions.setdefault(run.part, []).append(Version(run.model, date, estimates, run.signature, why))
+        latest[run.part] = run
+    histories = []
+    for run in with_labels(list(latest.values())):
+        own = versions[run.part]
+        lead = first_defined(run.probe.leads, [version.estimates for version in own])
+        if shown := metrics or [name for name in [lead] if name]:
+            histories.append(TaskHistory(run.task, shown, _with_changes(own, shown)))
+    return histories
 
 
 def _with_changes(versions: Sequence[Version], metrics: Sequence[str]) -> list[Version]:
-    """Add the differences to the version before, line by line."""
+    """Add the differences to the version before. Their intervals hold together for versions that are comparable."""
     lines: list[list[Version]] = []
     for version in versions:
-        if version.apart or not lines:
+        if version.not_comparable or not lines:
             lines.append([])
         lines[-1].append(version)
-    found = []
+    changed = []
     for line in lines:
-        pairs = [(place - 1, place) for place in range(1, len(line))]
-        changes = {
-            name: together([version.estimates.get(name, UNDEFINED) for version in line], pairs) for name in metrics
-        }
-        found.append(line[0])
-        found += [
+        pairs = [(place, place + 1) for place in range(len(line) - 1)]
+        changes = {name: together([version.estimate(name) for version in line], pairs) for name in metrics}
+        changed.append(line[0])
+        changed += [
             replace(version, changes={name: changes[name][place] for name in metrics})
             for place, version in enumerate(line[1:])
         ]
-    return found
+    return changed
 
 
 def tables_of(histories: Sequence[TaskHistory]) -> list[Table]:
@@ -219,88 +194,80 @@ def tables_of(histories: Sequence[TaskHistory]) -> list[Table]:
         Table(
             f"{history.task}: {spoken(metric)} of the versions",
             ["version", "date", spoken(metric), "95%", *_DIFFERENCE],
-            [_row(version, metric, place) for place, version in enumerate(history.versions)],
+            [_row(version, metric) for version in history.versions],
         )
         for history in histories
         for metric in history.metrics
     ]
 
 
-def _row(version: Version, metric: str, place: int) -> list[Cell]:
-    number, change = Number.of(version.estimates.get(metric, UNDEFINED)), version.change(metric)
-    if version.apart or not place:
-        told: tuple[Cell, Cell] = ("not comparable" if version.apart else "", "")
-    else:
-        told = difference_and_interval(change)
-    return [version.label, version.date[:10], number, number.interval, *told]
+def _row(version: Version, metric: str) -> list[Cell]:
+    change: tuple[Cell, Cell] = ("not comparable" if version.not_comparable else "", "")
+    if version.changes is not None:
+        change = Number.of_difference(version.change(metric)).with_interval
+    return [version.label, version.date[:10], *Number.of(version.estimate(metric)).with_interval, *change]
 
 
 def chart_of(histories: Sequence[TaskHistory]) -> History:
     """The chart of all tasks: a line per task and metric over the versions."""
     dates: dict[str, str] = {}
-    for history in histories:
-        for version in history.versions:
-            dates[version.label] = min(version.date, dates.get(version.label, version.date))
+    for version in (version for history in histories for version in history.versions):
+        dates[version.label] = min(version.date, dates.get(version.label, version.date))
     labels = sorted(dates, key=lambda label: (dates[label], label))
     shown = list(dict.fromkeys(spoken(metric) for history in histories for metric in history.metrics))
-    lines = [
-        HistoryLine(
-            history.task if len(shown) == 1 else f"{history.task}: {spoken(metric)}",
-            [
-                (labels.index(version.label), Number.of(version.estimates.get(metric, UNDEFINED)))
-                for version in history.versions
-            ],
-            [labels.index(version.label) for version in history.versions if version.apart],
-        )
-        for history in histories
-        for metric in history.metrics
-    ]
-    rows = [[table.title.partition(":")[0], *row] for table in tables_of(histories) for row in table.rows]
-    columns = ["task", "version", "date", "value", "95%", *_DIFFERENCE]
     title = f"{' and '.join(shown)} of the versions"
-    return History(title, shown[0] if len(shown) == 1 else "score", labels, lines, Table(title, columns, rows), NOTE)
+    rows = [[table.title.partition(":")[0], *row] for table in tables_of(histories) for row in table.rows]
+    return History(
+        title=title,
+        y_label=shown[0] if len(shown) == 1 else "score",
+        versions=labels,
+        lines=[
+            HistoryLine(
+                history.task if len(shown) == 1 else f"{history.task}: {spoken(metric)}",
+                [(labels.index(version.label), Number.of(version.estimate(metric))) for version in history.versions],
+                [labels.index(version.label) for version in history.versions if version.not_comparable],
+            )
+            for history in histories
+            for metric in history.metrics
+        ],
+        numbers=Table(title, ["task", "version", "date", "value", "95%", *_DIFFERENCE], rows),
+        note=NOTE,
+    )
 
 
 def report_of(histories: Sequence[TaskHistory], notes: Sequence[str], title: str) -> Report:
     """The page of a history: the chart, and a table per task."""
-    signatures = [
-        (f"{history.task}, {version.label}", version.signature)
-        for history in histories
-        for version in history.versions
-        if version.signature
-    ]
-    versions = len({version.label for history in histories for version in history.versions})
+    versions = [(history.task, version) for history in histories for version in history.versions]
     section = Section(
         title="Versions",
-        subtitle=f"{versions} versions, the oldest first",
+        subtitle=f"{len({version.label for _, version in versions})} versions, the oldest first",
         blocks=[chart_of(histories), *tables_of(histories)],
-        signatures=signatures,
+        signatures=[(f"{task}, {version.label}", version.signature) for task, version in versions if version.signature],
         notes=[(about, why) for about, _, why in (note.partition(": ") for note in notes)],
     )
     return Report(title, [section])
 
 
-def as_json(histories: Sequence[TaskHistory]) -> list[dict[str, Any]]:
+def as_json(histories: Sequence[TaskHistory]) -> Any:
     """The histories with all digits, undefined numbers as null."""
-    return [
-        {
-            "task": history.task,
-            "versions": [
-                {
-                    "version": version.label,
-                    "date": version.date or None,
-                    "signature": version.signature or None,
-                    "not_comparable": version.apart or None,
-                    "metrics": {
-                        metric: {
-                            **for_json(version.estimates.get(metric, UNDEFINED)),
-                            "difference": for_json(version.change(metric)._asdict()),
-                        }
-                        for metric in history.metrics
-                    },
-                }
-                for version in history.versions
-            ],
-        }
-        for history in histories
-    ]
+    return for_json(
+        [
+            {
+                "task": history.task,
+                "versions": [
+                    {
+                        "version": version.label,
+                        "date": version.date or None,
+                        "signature": version.signature or None,
+                        "not_comparable": version.not_comparable or None,
+                        "metrics": {
+                            metric: {**for_json(version.estimate(metric)), "difference": version.change(metric)}
+                            for metric in history.metrics
+                        },
+                    }
+                    for version in history.versions
+                ],
+            }
+            for history in histories
+        ]
+    )

@@ -79,14 +79,11 @@ def _meanings(report: Report) -> dict[Cell, str]:
 
 def _groups(blocks: Sequence[Block]) -> Iterator[tuple[str, list[Block]]]:
     """Group consecutive blocks of one kind, because the page shows charts side by side where they fit."""
-    for kind, group in groupby(blocks, _kind):
-        yield kind, list(group)
 
+    def kind(block: Block) -> str:
+        return "charts" if isinstance(block, Chart) else "tables" if isinstance(block, Table) else "examples"
 
-def _kind(block: Block) -> str:
-    if isinstance(block, Chart):
-        return "charts"
-    return "tables" if isinstance(block, Table) else "examples"
+    yield from ((name, list(group)) for name, group in groupby(blocks, kind))
 
 
 def _with_names(sentence: str, names: Sequence[str]) -> Markup:

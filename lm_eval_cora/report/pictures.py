@@ -2,62 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import isnan
 
 import numpy as np
 
-from lm_eval_cora.metrics.estimate import UNDEFINED
+from lm_eval_cora.metrics.estimate import UNDEFINED, ratio_of
 from lm_eval_cora.metrics.kinds import means_by_question, original_kinds
-from lm_eval_cora.metrics.paired import difference
-from lm_eval_cora.metrics.responses import Ints, ResponseTable
-from lm_eval_cora.metrics.several import Pair, pairwise
-from lm_eval_cora.report.content import (
-    Band,
-    Cell,
-    Change,
-    Changes,
-    Dots,
-    HeatMap,
-    Number,
-    Table,
-    difference_and_interval,
-)
+from lm_eval_cora.metrics.paired import Difference, difference
+from lm_eval_cora.metrics.responses import Ints
+from lm_eval_cora.metrics.several import Pair, differences_together, pairwise
+from lm_eval_cora.report.content import Band, Cell, Change, Changes, Dots, HeatMap, Number, Table
 from lm_eval_cora.report.examples import anchor, bands_of, example_of
-from lm_eval_cora.report.kinds import NOTE as KINDS_NOTE
-from lm_eval_cora.report.kinds import by_kind, kinds_table
-from lm_eval_cora.report.tables import models, per_model
+from lm_eval_cora.report.tables import kinds_of, models
 from lm_eval_cora.runs.model_run import Run
 
 _MOST_PAIRS = 28
 """Largest number of pairs in a chart of differences: all pairs of eight models. More models are compared with the
 first."""
 
+NOTE_ON_KINDS = (
+    "The intervals by kind hold for all kinds together in 95% of the samples. So look here, and not at acc_min or "
+    "acc_max, to see where the models differ."
+)
+
 
 def changes(runs: Sequence[Run]) -> Changes | None:
     """Chart the right answers kept, lost and gained from the original to each kind; None without originals."""
     shown = [run for run in runs if run.table.original_correct is not None]
-    found = [_changes(run) for run in shown]
     alone = {kind for run in shown for kind in original_kinds(run.table)}
-    names = [kind for kind in dict.fromkeys(kind for part in found for kind in part) if kind not in alone]
+    parts = [{kind: change for kind, change in _changes(run).items() if kind not in alone} for run in shown]
+    names = list(dict.fromkeys(kind for part in parts for kind in part))
     if not names:
         return None
-    rows: list[list[Cell]] = []
-    for kind in names:
-        row: list[Cell] = [kind]
-        for part in found:
-            change = part.get(kind)
-            row += ["", "", ""] if change is None else map(Number, (change.kept, change.lost, change.gained))
-        rows.append(row)
-    columns = [
-        f"{name} {run.model}" if len(shown) > 1 else name for run in shown for name in ("kept", "lost", "gained")
-    ]
     one = shown[0].probe.one
+    cells = [{kind: list(map(Number, change)) for kind, change in part.items()} for part in parts]
+    title = "Right answers kept, lost and gained"
     return Changes(
-        f"Right answers kept, lost and gained, by {one}",
-        names,
-        [(run.model, [part.get(kind) for kind in names]) for run, part in zip(shown, found, strict=True)],
-        Table("Right answers kept, lost and gained", [one, *columns], rows),
+        title=f"{title}, by {one}",
+        rows=names,
+        models=[(run.model, [part.get(kind) for kind in names]) for run, part in zip(shown, parts, strict=True)],
+        numbers=Table.by_model(title, one, models(shown), Change._fields, cells),
         note="Shares of the questions. Kept: right in the original and in this variant. Lost: right in the original, "
         "wrong here. Gained: wrong in the original, right here. A model that knows its answers loses few. Many losses "
         "and many gains together mean that it guesses.",
@@ -84,40 +69,33 @@ def heat_maps(runs: Sequence[Run]) -> list[HeatMap]:
 def heat_map(run: Run, *, several: bool = False) -> HeatMap:
     """Chart the questions of a model by kind of variant, grouped into at most 24 bands of equally hard questions."""
     right, present = means_by_question(run.table, run.table.correct)
-    columns = _original_first(run.table)
-    labels = bands_of(run)
+    alone = original_kinds(run.table)
+    columns = sorted(range(len(run.table.kinds)), key=lambda code: run.table.kinds[code] not in alone)
     bands = []
-    for members in labels:
+    for members in bands_of(run):
         with np.errstate(invalid="ignore"):
             shares = (right[members] * present[members]).sum(axis=0) / present[members].sum(axis=0)
         bands.append(Band(_label(run, members), shares[columns].tolist(), anchor(run, example_of(members))))
     names = [run.table.kinds[code] for code in columns]
-    one = run.probe.one
+    by = f"by {run.probe.one}{f' of {run.model}' if several else ''}"
     rows: list[list[Cell]] = [
         [band.label, *("" if isnan(value) else Number(value) for value in band.values)] for band in bands
     ]
-    of = f" of {run.model}" if several else ""
     return HeatMap(
-        f"Questions by {one}{of}",
-        names,
-        bands,
-        Table(f"Share of right answers by {one}{of}", ["questions", *names], rows),
+        title=f"Questions {by}",
+        columns=names,
+        bands=bands,
+        numbers=Table(f"Share of right answers {by}", ["questions", *names], rows),
         note="Each row is a question, or a group of equally hard ones, from the easiest to the hardest. Each column is "
-        f"a {one}. The stronger the colour, the more answers are right. Strong rows are known in every form, and pale "
-        "rows in none. Stripes show what breaks the answers. Click a row to see one of its questions.",
+        f"a {run.probe.one}. The stronger the colour, the more answers are right. Strong rows are known in every form, "
+        "and pale rows in none. Stripes show what breaks the answers. Click a row to see one of its questions.",
     )
-
-
-def _original_first(table: ResponseTable) -> list[int]:
-    alone = original_kinds(table)
-    return sorted(range(len(table.kinds)), key=lambda code: table.kinds[code] not in alone)
 
 
 def _label(run: Run, members: Ints) -> str:
     share = float((run.table.hits[members] / run.table.sizes[members]).mean())
-    if len(members) == 1:
-        return f"{run.table.question_ids[members[0]]}: {share:.0%} right"
-    return f"{len(members):,} questions: {share:.0%} right"
+    name = run.table.question_ids[members[0]] if len(members) == 1 else f"{len(members):,} questions"
+    return f"{name}: {share:.0%} right"
 
 
 _BEFORE, _AFTER = "mcqa", ("acc_pride", "acc_permuted")
@@ -125,25 +103,28 @@ _BEFORE, _AFTER = "mcqa", ("acc_pride", "acc_permuted")
 
 def letter_bias(runs: Sequence[Run]) -> Dots | None:
     """Chart the accuracy before and after the letter bias is removed; None without scored letters in cyclic orders."""
-    runs = [run for run in runs if all(name in run.estimates for name in (_BEFORE, *_AFTER))]
+    names = (_BEFORE, *_AFTER)
+    runs = [run for run in runs if all(name in run.estimates for name in names)]
     if not runs:
         return None
-    rows: list[list[Cell]] = []
-    for name in (_BEFORE, *_AFTER):
-        row: list[Cell] = [name]
-        for run in runs:
-            found = run.estimates[name]
-            change = difference(run.estimates[_BEFORE], found)
-            row += [Number.of(found), *(("", "") if name == _BEFORE else difference_and_interval(change))]
-        rows.append(row)
-    columns = per_model("metric", runs, "accuracy", f"change from {_BEFORE}", "95%")
+
+    def cells(run: Run, name: str) -> list[Cell]:
+        change = Number.of_difference(difference(run.estimates[_BEFORE], run.estimates[name]))
+        return [Number.of(run.estimates[name]), *(("", "") if name == _BEFORE else change.with_interval)]
+
+    title = "Accuracy before and after removing the letter bias"
     return Dots(
-        "Accuracy before and after removing the letter bias",
-        "accuracy",
-        (_BEFORE, *_AFTER),
-        [(run.model, [Number.of(run.estimates[name]) for name in (_BEFORE, *_AFTER)]) for run in runs],
-        Table(
-            "Accuracy before and after removing the letter bias", columns, rows, "The changes are paired by question."
+        title=title,
+        x_label="accuracy",
+        rows=names,
+        models=[(run.model, [Number.of(run.estimates[name]) for name in names]) for run in runs],
+        numbers=Table.by_model(
+            title,
+            "metric",
+            models(runs),
+            ["accuracy", f"change from {_BEFORE}", "95%"],
+            [{name: cells(run, name) for name in names} for run in runs],
+            "The changes are paired by question.",
         ),
         note="mcqa is the accuracy in the original order. acc_pride is that of the same answers after the model's "
         "prior for the letters is divided out: its gain is the cost of the letter bias. acc_permuted averages each "
@@ -153,15 +134,13 @@ def letter_bias(runs: Sequence[Run]) -> Dots | None:
 
 def letter_priors(runs: Sequence[Run]) -> Table | None:
     """Tabulate the model's prior for each letter; None without scored letters in cyclic orders."""
-    found = [run.studies.get("letter_prior", {}) for run in runs]
-    cells = list(
-        dict.fromkeys((options, letter) for priors in found for options in priors for letter in priors[options])
-    )
+    priors = [run.studies.get("letter_prior", {}) for run in runs]
+    cells = {(int(options), letter) for own in priors for options in own for letter in own[options]}
     if not cells:
         return None
     rows: list[list[Cell]] = [
-        [letter, int(options), *(Number.of(priors.get(options, {}).get(letter, UNDEFINED)) for priors in found)]
-        for options, letter in sorted(cells, key=lambda cell: (int(cell[0]), cell[1]))
+        [letter, options, *(Number.of(own.get(str(options), {}).get(letter, UNDEFINED)) for own in priors)]
+        for options, letter in sorted(cells)
     ]
     return Table(
         "Prior for the letters",
@@ -174,46 +153,87 @@ def letter_priors(runs: Sequence[Run]) -> Table | None:
 def paired(runs: Sequence[Run], metric: str) -> Dots | None:
     """Chart the differences between models in one metric, paired by question, with intervals that hold together."""
     baseline = 0 if len(runs) * (len(runs) - 1) // 2 > _MOST_PAIRS else None
-    found = pairwise([run.estimates[metric] for run in runs], baseline)
-    pairs = [pair for pair in found if not isnan(pair.change.low)]
+    pairs = pairwise([run.estimates[metric] for run in runs], baseline)
+    pairs = [pair for pair in pairs if not isnan(pair.change.low)]
     if not pairs:
         return None
-    names = [f"{runs[pair.after].model} - {runs[pair.before].model}" for pair in pairs]
-    return Dots(
-        f"Differences in {metric} between the models, new minus old",
-        f"{metric}, new minus old",
-        names,
-        [("", [Number.of_difference(pair.change) for pair in pairs])],
-        pairs_table(f"Differences in {metric}", names, pairs),
-        is_difference=True,
-        note="Each difference is paired by question: a model minus one that was given before it. The 95% intervals "
+    title = f"Differences in {metric}"
+    return _differences(
+        f"{title} between the models, new minus old",
+        metric,
+        {f"{runs[pair.after].model} - {runs[pair.before].model}": pair.change for pair in pairs},
+        pairs_table(title, models(runs), pairs),
+        "Each difference is paired by question: a model minus one that was given before it. The 95% intervals "
         "hold for all rows together: an interval on one side of 0 shows that the two models differ.",
+    )
+
+
+def _differences(title: str, what: str, shown: Mapping[str, Difference], numbers: Table, note: str) -> Dots:
+    return Dots(
+        title=title,
+        x_label=f"{what}, new minus old",
+        rows=list(shown),
+        models=[("", [Number.of_difference(change) for change in shown.values()])],
+        numbers=numbers,
+        is_difference=True,
+        note=note,
     )
 
 
 def paired_by_kind(before: Run, after: Run) -> Dots | None:
     """Chart the difference between two models for each kind of variant; None with fewer than two kinds."""
-    found = by_kind(before, after)
-    table = kinds_table(before, found)
-    if table is None:
-        return None
-    return Dots(
-        f"Differences in accuracy by {before.probe.one}: {after.model} - {before.model}",
-        "accuracy, new minus old",
-        list(found),
-        [("", [Number.of_difference(change) for change in found.values()])],
-        table,
-        is_difference=True,
-        note=KINDS_NOTE,
-    )
+    shown = kinds_compared(before, after)
+    table = kinds_table(before, shown)
+    title = f"Differences in accuracy by {before.probe.one}: {after.model} - {before.model}"
+    return table and _differences(title, "accuracy", shown, table, NOTE_ON_KINDS)
 
 
 def pairs_table(title: str, names: Sequence[str], pairs: Sequence[Pair]) -> Table:
     """Pairs of models as a table: difference, interval, changed questions, and p-values."""
     rows: list[list[Cell]] = []
-    for name, pair in zip(names, pairs, strict=True):
+    for pair in pairs:
         counts = "" if pair.test is None else f"{pair.test.lost} : {pair.test.gained}"
         ps = ["" if isnan(p) else f"{p:.3g}" for p in (pair.p_value, pair.adjusted)]
-        change = pair.change
-        rows.append([name, *difference_and_interval(change), counts, *ps])
+        name = f"{names[pair.after]} - {names[pair.before]}"
+        rows.append([name, *Number.of_difference(pair.change).with_interval, counts, *ps])
     return Table(title, ["models", "new minus old", "95%, all together", "lost : gained", "p", "p (Holm)"], rows)
+
+
+def kinds_compared(before: Run, after: Run) -> dict[str, Difference]:
+    """Difference of the accuracy of each kind of variant that both runs have, paired by question.
+
+    Empty if variants were skipped by early stopping, because the remaining answers were selected for being right.
+    """
+    if not (before.table.is_whole and after.table.is_whole):
+        return {}
+    old, new = kinds_of(before), kinds_of(after)
+    names = [kind for kind in old if kind in new]
+    differences = differences_together(*([parts[kind]["accuracy"] for kind in names] for parts in (old, new)))
+    return dict(zip(names, differences, strict=True))
+
+
+def changes_by_kind(run: Run) -> dict[str, Difference]:
+    """Difference of the accuracy of each kind of variant to that of the originals of the same questions.
+
+    Only the questions that have a kind count for its difference, because these may be harder than the others. Empty if
+    variants were skipped by early stopping, and if the originals are not a kind of their own.
+    """
+    original, alone = run.table.original_correct, original_kinds(run.table)
+    if not run.table.is_whole or original is None or not alone:
+        return {}
+    right, present = means_by_question(run.table, run.table.correct)
+    codes = {kind: code for code, kind in enumerate(run.table.kinds) if kind not in alone}
+    differences = differences_together(
+        [ratio_of(original * present[:, code], present[:, code]) for code in codes.values()],
+        [ratio_of(right[:, code], present[:, code]) for code in codes.values()],
+    )
+    return {kind: change for kind, change in zip(codes, differences, strict=True) if not isnan(change.low)}
+
+
+def kinds_table(run: Run, changes: Mapping[str, Difference]) -> Table | None:
+    """The differences by kind between two runs of a task as a table; None with fewer than two kinds."""
+    if len(changes) < 2:
+        return None
+    rows = [[name, *Number.of_difference(change).with_interval] for name, change in changes.items()]
+    title = f"{run.task}: accuracy by {run.probe.one}"
+    return Table(title, [run.probe.one, "new minus old", "95%, all together"], rows)

@@ -11,10 +11,10 @@ from tqdm import tqdm
 
 from lm_eval_cora.answers import TOO_MANY_INVALID
 from lm_eval_cora.metrics.facts import facts_of
-from lm_eval_cora.report import examples, pictures, scores, study, tables
+from lm_eval_cora.report import examples, pictures, result_tables, tables
+from lm_eval_cora.runs.comparable import not_comparable, told_apart
 from lm_eval_cora.report.content import Block, Chart, Examples, HeatMap, Report, Section, Table
 from lm_eval_cora.report.headline import headline, lead_of
-from lm_eval_cora.runs.comparable import not_comparable, told_apart
 from lm_eval_cora.runs.model_run import Run
 from lm_eval_cora.variants.probes import Probe
 
@@ -23,7 +23,7 @@ BLOCKS: dict[str, Callable[[Sequence[Run]], Block | Sequence[Block] | None]] = {
     for block in (
         *(pictures.changes, pictures.heat_maps, pictures.letter_bias, pictures.letter_priors),
         *(tables.bmca_curve, tables.accuracy_ranges, tables.by_kind, tables.picks_by_letter),
-        *(tables.by_category, tables.same_size, tables.resampled, tables.with_references, study.study_tables),
+        *(tables.by_category, tables.same_size, tables.resampled, tables.with_references, result_tables.study_tables),
     )
 }
 """The tables and charts that a probe can name in `charts` and `tables`."""
@@ -42,19 +42,18 @@ def make_report(runs: Sequence[Run], title: str = "Consistency of the answers") 
     # disable=None hides the bar unless stderr is a terminal.
     bar = tqdm(by_task.items(), "computing", unit="task", disable=None, leave=False)
     sections = [_section(task, members, max(2, _EXAMPLES // len(runs))) for task, members in bar]
-    overview = scores.overviews(by_task) if len(by_task) > 1 else ()
-    return Report(title, [*sections, *study.aggregated_sections(runs)], overview, _glossary(runs))
+    overview = result_tables.overviews(by_task) if len(by_task) > 1 else ()
+    return Report(title, [*sections, *result_tables.aggregated_sections(runs)], overview, _glossary(runs))
 
 
 def charts_of(report: Report) -> list[tuple[str, Chart]]:
     """The charts of a report, each with the names of its task and of the chart."""
-    found: list[tuple[str, Chart]] = []
-    for section in report.sections:
-        pictures = [section.headline.picture] if section.headline and section.headline.picture else []
-        for block in (*pictures, *section.blocks, *section.more):
-            if isinstance(block, Chart) and block not in [chart for _, chart in found]:
-                found.append((f"{section.title} {block.title}", block))
-    return found
+    return [
+        (f"{section.title} {block.title}", block)
+        for section in report.sections
+        for block in (section.headline and section.headline.picture, *section.blocks, *section.more)
+        if isinstance(block, Chart)
+    ]
 
 
 def _glossary(runs: Sequence[Run]) -> Table:
@@ -83,17 +82,21 @@ def _section(task: str, runs: Sequence[Run], questions: int) -> Section:
     first, *others = runs
     probe = first.probe
     unlike = [(run.model, reason) for run in others if (reason := not_comparable(first, run))]
-    readers = " and ".join(dict.fromkeys(run.reader for run in runs if run.reader))
     alike = not unlike
-    more = list(_more(probe, runs, questions, alike=alike))
-    forms = {"loglikelihood": "; scored answers", "generate": f"; written answers, read by the {readers} reader"}
-    found = headline(runs, alike=alike)
-    blocks = list(_blocks(probe, runs, found.picture if found else None, alike=alike))
+    readers = " and ".join(dict.fromkeys(run.reader for run in runs if run.reader))
+    forms = {
+        None: "",
+        "loglikelihood": "; scored answers",
+        "generate": f"; written answers, read by the {readers} reader",
+    }
+    shown = headline(runs, alike=alike)
+    more = [block for block in _more(probe, runs, questions, alike=alike) if block]
+    blocks = [block for block in _blocks(probe, runs, shown and shown.picture, alike=alike) if block]
     return Section(
         title=task,
-        subtitle=f"{scores.number_of_questions(runs)}: {probe.summary}{forms[first.form] if first.form else ''}",
-        headline=found,
-        blocks=_without_dead_links(blocks, more),
+        subtitle=f"{result_tables.number_of_questions(runs)}: {probe.summary}{forms[first.form]}",
+        headline=shown,
+        blocks=list(_without_dead_links(blocks, more)),
         more=more,
         signatures=[(run.model, run.signature) for run in runs if run.signature],
         notes=[
@@ -123,67 +126,52 @@ def _invalid(run: Run) -> Iterator[str]:
         )
 
 
-def _blocks(probe: Probe, runs: Sequence[Run], shown: Chart | None, *, alike: bool) -> Iterator[Block]:
+def _blocks(probe: Probe, runs: Sequence[Run], shown: Chart | None, *, alike: bool) -> Iterator[Block | None]:
     """Yield the tables and charts of a section, without the chart that the headline shows."""
-    lead = lead_of(runs)
-    several = len(runs) > 1 and bool(lead)
-    yield scores.model_table(runs, lead, alike=alike) if several else scores.score_table(runs, alike=alike)
-    if several and alike:
-        if (chart := pictures.paired(runs, lead)) is not None:
-            yield chart
-        if len(runs) == 2 and (kinds := pictures.paired_by_kind(*runs)) is not None:
-            yield kinds
-    whole = _whole(runs)
-    if _in_several_variants(whole):
-        yield from (block for block in _built(probe.charts, whole) if block != shown)
+    if len(runs) > 1 and (lead := lead_of(runs)):
+        yield result_tables.model_table(runs, lead, alike=alike)
+        if alike:
+            yield pictures.paired(runs, lead)
+            yield pictures.paired_by_kind(*runs) if len(runs) == 2 else None
+    else:
+        yield result_tables.score_table(runs, alike=alike)
+    yield from (block for block in _built(probe.charts, runs) if block != shown)
 
 
-def _more(probe: Probe, runs: Sequence[Run], questions: int, *, alike: bool) -> Iterator[Block]:
+def _more(probe: Probe, runs: Sequence[Run], questions: int, *, alike: bool) -> Iterator[Block | None]:
     if len(runs) > 1 and lead_of(runs):
-        yield scores.score_table(runs, alike=alike)
+        yield result_tables.score_table(runs, alike=alike)
     if len(runs) > 1 and alike:
-        yield scores.differences(runs)
-    if not (runs := _whole(runs)):
-        return
-    if _in_several_variants(runs):
-        yield from _built(probe.tables, runs)
-    least = min(_LEAST_CONSISTENT, questions // 3 + 1)
-    for block in (
-        examples.asked(runs),
-        examples.invalid_answers(runs),
-        *(examples.least_consistent(run, least) for run in runs),
-        *(examples.from_easy_to_hard(run, questions - least) for run in runs),
-    ):
-        if block is not None:
-            yield block
+        yield result_tables.differences(runs)
+    yield from _built(probe.tables, runs)
+    if whole := _whole(runs):
+        least = min(_LEAST_CONSISTENT, questions // 3 + 1)
+        yield examples.asked(whole)
+        yield examples.invalid_answers(whole)
+        yield from (examples.least_consistent(run, least) for run in whole)
+        yield from (examples.from_easy_to_hard(run, questions - least) for run in whole)
 
 
-def _without_dead_links(blocks: Sequence[Block], more: Sequence[Block]) -> list[Block]:
+def _without_dead_links(blocks: Sequence[Block], more: Sequence[Block]) -> Iterator[Block]:
     """Remove the links of heat maps to questions that the page does not show."""
     shown = {example.anchor for block in more if isinstance(block, Examples) for example in block.examples}
-
-    def live(block: Block) -> Block:
-        if not isinstance(block, HeatMap):
-            return block
-        return replace(block, bands=[band if band.link in shown else replace(band, link="") for band in block.bands])
-
-    return [live(block) for block in blocks]
+    for block in blocks:
+        if isinstance(block, HeatMap):
+            bands = [band if band.link in shown else band._replace(link="") for band in block.bands]
+            block = replace(block, bands=bands)
+        yield block
 
 
-def _built(names: Sequence[str], runs: Sequence[Run]) -> Iterator[Block]:
-    for name in names:
-        built = BLOCKS[name](runs)
-        if isinstance(built, Sequence):
-            yield from built
-        elif built is not None:
-            yield built
+def _built(names: Sequence[str], runs: Sequence[Run]) -> Iterator[Block | None]:
+    """Yield the named blocks of the runs that asked all variants, if any question has several variants.
+
+    The answers of the other runs are a biased selection. With the option `variants`, MCQA+ may ask one variant.
+    """
+    whole = _whole(runs)
+    for name in names if any((run.table.sizes > 1).any() for run in whole) else ():
+        built = BLOCKS[name](whole)
+        yield from built if isinstance(built, Sequence) else [built]
 
 
 def _whole(runs: Sequence[Run]) -> list[Run]:
-    """The runs that asked all variants. The answers of the other runs are a biased selection."""
     return [run for run in runs if run.table.is_whole]
-
-
-def _in_several_variants(runs: Sequence[Run]) -> bool:
-    """Whether any question has several variants. With the option `variants`, MCQA+ may ask one variant per question."""
-    return any((run.table.sizes > 1).any() for run in runs)

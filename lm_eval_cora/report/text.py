@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from io import StringIO
 from math import isnan
-from typing import Any
 
 from tabulate import tabulate
 
 from lm_eval_cora import __version__
 from lm_eval_cora.metrics.estimate import for_json
-from lm_eval_cora.report.content import Cell, Examples, Number, Report, Section, Table
+from lm_eval_cora.report.content import Cell, Examples, Number, Report, Table
 from lm_eval_cora.runs.model_run import Run
 
 
@@ -44,57 +43,54 @@ def one_line(cell: Cell) -> str:
 def as_markdown(report: Report) -> str:
     """Write the tables of a report, and the numbers of its charts, as Markdown."""
     lines = [f"# {one_line(report.title)}", "", f"Made by lm-eval-cora {__version__}."]
+
+    def add(title: str, table: Table) -> None:
+        lines.extend(["", title, "", table_as_text(table.columns, table.rows)])
+
     for table in report.overview:
-        lines += ["", f"## {one_line(table.title)}", "", table_as_text(table.columns, table.rows)]
+        add(f"## {one_line(table.title)}", table)
     for section in report.sections:
-        lines += ["", f"## {one_line(section.title)}", "", _sentence(section.subtitle), *_notes(section)]
+        lines += ["", f"## {one_line(section.title)}", "", f"{section.subtitle[:1].upper()}{section.subtitle[1:]}."]
+        if section.notes:
+            lines += ["", *(f"- {one_line(model)}: {one_line(note)}" for model, note in section.notes)]
         if section.headline:
             lines += ["", f"**{one_line(' '.join(section.headline.sentences))}**"]
         for block in (*section.blocks, *section.more):
             if isinstance(block, Examples):
                 continue  # too long without folding; only the page shows them
-            table = block if isinstance(block, Table) else block.numbers
-            lines += ["", f"### {one_line(block.title)}", "", table_as_text(table.columns, table.rows)]
+            add(f"### {one_line(block.title)}", block if isinstance(block, Table) else block.numbers)
             if isinstance(block, Table) and block.note:  # the note of a chart explains the drawing
                 lines += ["", one_line(block.note)]
         for model, signature in section.signatures:
             lines += ["", f"`{' '.join(signature.split())}` ({one_line(model)})"]
     if report.glossary:
-        lines += ["", f"## {report.glossary.title}", "", table_as_text(report.glossary.columns, report.glossary.rows)]
+        add(f"## {report.glossary.title}", report.glossary)
     return "\n".join(lines) + "\n"
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}."
-
-
-def _notes(section: Section) -> list[str]:
-    return ["", *(f"- {one_line(model)}: {one_line(note)}" for model, note in section.notes)] if section.notes else []
 
 
 def as_json(runs: Sequence[Run]) -> str:
     """Write every metric of every run with its error and 95% interval as JSON; undefined numbers are null."""
-    return json.dumps([_run_as_json(run) for run in runs], indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def _run_as_json(run: Run) -> dict[str, Any]:
-    return {
-        "model": run.model,
-        "task": run.task,
-        "probe": run.probe.name,
-        "form": run.form,
-        "reader": run.reader,
-        "benchmark": run.data.name or None,
-        "data": run.data.digest or None,
-        "signature": run.signature or None,
-        "questions": len(run.table.sizes),
-        "answers": run.table.answers,
-        "files": [str(path) for path in run.files],
-        "notes": run.warnings,
-        "differs_from_results": run.differences,
-        "metrics": for_json(run.estimates),
-        "study": for_json(run.studies),
-    }
+    found = [
+        {
+            "model": run.model,
+            "task": run.task,
+            "probe": run.probe.name,
+            "form": run.form,
+            "reader": run.reader,
+            "benchmark": run.data.name or None,
+            "data": run.data.digest or None,
+            "signature": run.signature or None,
+            "questions": len(run.table.sizes),
+            "answers": run.table.answers,
+            "files": [str(path) for path in run.files],
+            "notes": run.warnings,
+            "differs_from_results": run.differences,
+            "metrics": for_json(run.estimates),
+            "study": for_json(run.studies),
+        }
+        for run in runs
+    ]
+    return json.dumps(found, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 _COLUMNS = (
@@ -104,33 +100,32 @@ _COLUMNS = (
 
 
 def as_csv(runs: Sequence[Run]) -> str:
-    """Write a CSV line per model, task and metric; undefined numbers are empty.
+    """Write a CSV line per model, task and metric."""
+    return csv_of(
+        _COLUMNS,
+        (
+            [run.model, run.task, name, *estimate, *estimate.interval, len(run.table.sizes), run.table.answers]
+            + [run.signature, run.reader or "", *run.data]
+            for run in runs
+            for name, estimate in run.estimates.items()
+        ),
+    )
+
+
+def csv_of(columns: Sequence[str], rows: Iterable[Sequence[str | float]]) -> str:
+    """Write rows as CSV; undefined numbers are empty.
 
     A text that a spreadsheet would compute as a formula gets an apostrophe in front of it, as OWASP recommends.
     """
     text = StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(_COLUMNS)
-    writer.writerows(row for run in runs for row in _rows(run))
+    writer.writerow(columns)
+    writer.writerows([_csv_cell(cell) for cell in row] for row in rows)
     return text.getvalue()
 
 
-def _rows(run: Run) -> Iterator[list[object]]:
-    for name, estimate in run.estimates.items():
-        numbers = ["" if isnan(number) else repr(number) for number in (*estimate, *estimate.interval)]
-        counts = [len(run.table.sizes), run.table.answers]
-        texts = [
-            without_formula(text) for text in (run.model, run.task, name, run.signature, run.reader or "", *run.data)
-        ]
-        yield [*texts[:3], *numbers, *counts, *texts[3:]]
-
-
-def without_formula(text: str) -> str:
-    """Put an apostrophe before a text that begins like a formula.
-
-    Example:
-        >>> without_formula("=1+1"), without_formula("an-org/model")
-        ("'=1+1", 'an-org/model')
-    """
-    text = text.replace("\r", " ")  # before Python 3.13, csv does not quote it
+def _csv_cell(cell: str | float) -> str:
+    if not isinstance(cell, str):
+        return "" if isnan(cell) else repr(cell)
+    text = cell.replace("\r", " ")  # before Python 3.13, csv does not quote it
     return f"'{text}" if text.lstrip().startswith(("=", "+", "-", "@")) or text[:1].isspace() else text

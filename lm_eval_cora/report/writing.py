@@ -1,4 +1,4 @@
-"""Write a file so that a full disk or a crash never destroys its previous content."""
+"""Names of files, and writing so that a full disk or a crash never destroys the previous content of a file."""
 
 from __future__ import annotations
 
@@ -14,6 +14,24 @@ from typing import BinaryIO
 
 RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
 """File names that Windows reserves."""
+
+
+def free_name(name: str, taken: set[str]) -> str:
+    """Turn a name into one that every system accepts for a file, different from those in `taken`, and add it to them.
+
+    Example:
+        >>> taken = set()
+        >>> [free_name(name, taken) for name in ("MedQA: kept, lost", "MEDQA kept/lost", "con", "日本")]
+        ['MedQA-kept-lost', 'MEDQA-kept-lost-2', 'con-figure', 'figure']
+    """
+    safe = re.sub(r"[^A-Za-z0-9_]+", "-", name)[:80].strip("-") or "figure"
+    safe = f"{safe}-figure" if RESERVED.fullmatch(safe) else safe
+    number, unique = 1, safe
+    while unique.lower() in taken:  # some systems do not distinguish upper and lower case
+        number += 1
+        unique = f"{safe}-{number}"
+    taken.add(unique.lower())
+    return unique
 
 
 def replace_file(path: Path, data: bytes) -> None:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
-from math import isnan
 from typing import TYPE_CHECKING, Any
 from unicodedata import east_asian_width
 from urllib.parse import quote
@@ -28,27 +27,22 @@ def columns(text: str) -> int:
 
 
 def wrapped(text: str, width: int, lines: int | None = None) -> str:
-    r"""Wrap a name; replace its unprintable characters."""
+    """Wrap a name after blanks, underscores, slashes and hyphens; split a longer piece anywhere."""
     text = printable(text) or "-"
     # matplotlib drops legend entries that start with an underscore.
     text = f" {text}" if text.startswith("_") else text
     width = max(8, width * len(text) // columns(text))
-    found = _wrapped(text if lines is None else text[: (width + 1) * (lines + 1)], width)
-    if lines is not None and len(found) > lines:
-        found = [*found[: lines - 1], found[lines - 1][: width - 1].rstrip(" -_/") + "…"]
-    return "\n".join(found)
-
-
-def _wrapped(text: str, width: int) -> list[str]:
-    """Wrap a text after blanks, underscores, slashes and hyphens; split a longer piece anywhere."""
-    lines = [""]
-    for piece in _PIECE.findall(text):
-        if len((lines[-1] + piece).rstrip()) > width and lines[-1]:
-            lines.append("")
-        lines[-1] += piece
-        while len(lines[-1].rstrip()) > width:
-            lines[-1:] = [lines[-1][:width], lines[-1][width:]]
-    return [line.rstrip() for line in lines]
+    wrapped = [""]
+    for piece in _PIECE.findall(text if lines is None else text[: (width + 1) * (lines + 1)]):
+        if len((wrapped[-1] + piece).rstrip()) > width and wrapped[-1]:
+            wrapped.append("")
+        wrapped[-1] += piece
+        while len(wrapped[-1].rstrip()) > width:
+            wrapped[-1:] = [wrapped[-1][:width], wrapped[-1][width:]]
+    wrapped = [line.rstrip() for line in wrapped]
+    if lines is not None and len(wrapped) > lines:
+        wrapped = [*wrapped[: lines - 1], wrapped[lines - 1][: width - 1].rstrip(" -_/") + "…"]
+    return "\n".join(wrapped)
 
 
 _PIECE = re.compile(r"[^\s_/-]*[\s_/-]|[^\s_/-]+")
@@ -67,22 +61,13 @@ _CHARACTERS = 42
 
 @dataclass(frozen=True)
 class Medium:
-    """What a chart is drawn for.
+    """What a chart is drawn for."""
 
-    Attributes:
-        width: Width of the chart in inches.
-        scale: Size of its text and rows, relative to the page.
-        ink: Colour of text and axes.
-        series: Colours of the models.
-        is_interactive: Whether its parts have tooltips and links to places on the page.
-        fonts: Font families, the preferred one first.
-    """
-
-    width: float
-    scale: float
-    ink: str
-    series: tuple[str, ...]
-    is_interactive: bool = False
+    width: float  # in inches
+    scale: float  # size of the text and rows, relative to the page
+    ink: str  # colour of text and axes
+    series: tuple[str, ...]  # colours of the models
+    is_interactive: bool = False  # parts have tooltips, and links to places on the page
     fonts: tuple[str, ...] = ("DejaVu Sans",)
 
     @property
@@ -142,18 +127,11 @@ TIP = "tip-"
 
 @dataclass
 class Canvas:
-    """A chart under construction. All heights are in inches on the page.
-
-    Attributes:
-        axes: The axes of the chart.
-        medium: What the chart is drawn for.
-        legend: Handle and label of each legend entry.
-        tips: The tooltips.
-    """
+    """A chart under construction. All heights are in inches on the page."""
 
     axes: Axes
     medium: Medium
-    legend: list[tuple[Artist, str]] = field(default_factory=list)
+    legend: list[tuple[Artist, str]] = field(default_factory=list)  # handle and label of each entry
     tips: list[str] = field(default_factory=list)
 
     def look(self, series: int) -> tuple[str, str]:
@@ -198,24 +176,16 @@ class Canvas:
         codes = [Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY] * len(boxes)
         self.axes.add_patch(PathPatch(Path(corners, codes), **look))
 
-    def stripe(self, top: float, bottom: float) -> None:
-        """Shade a row, so that the eye can follow it."""
-        self.axes.axhspan(top, bottom, color=self.medium.ink, alpha=0.06, linewidth=0)
-
     def name(self, text: str, width: int | None = None) -> str:
         """Wrap a name to a number of characters; to the width of the chart without one."""
         return wrapped(text, width or self.medium.full)
 
-    def handle(self, **look: Any) -> Artist:
-        """A line or marker for the legend."""
+    def add(self, label: str, **look: Any) -> None:
+        """Add a line or marker to the legend."""
         from matplotlib.lines import Line2D
 
         default = {"color": self.medium.ink, "linewidth": 1.6, "markersize": 6, "solid_capstyle": "butt"}
-        return Line2D([], [], **{**default, **look})
-
-    def add(self, label: str, **look: Any) -> None:
-        """Add a line or marker to the legend."""
-        self.legend.append((self.handle(**look), label))
+        self.legend.append((Line2D([], [], **{**default, **look}), label))
 
     def add_box(self, label: str, **look: Any) -> None:
         """Add a box to the legend."""
@@ -239,6 +209,23 @@ class Canvas:
         self.axes.grid(True, axis="x")
         return height + 0.55
 
+    def named_rows(self, names: Sequence[str], least: float, margin: float) -> tuple[list[tuple[float, float]], float]:
+        """Set up rows with names; every other one is shaded, so that the eye can follow it.
+
+        Return the middle and the height of each row, and the height of the figure.
+        """
+        labels = [self.name(name, self.medium.half) for name in names]
+        rows, top = [], 0.0
+        for index, label in enumerate(labels):
+            height = margin + max(least, LINE * (1 + label.count("\n")))
+            if index % 2:
+                self.axes.axhspan(top, top + height, color=self.medium.ink, alpha=0.06, linewidth=0)
+            rows.append((top + height / 2, height))
+            top += height
+        total = self.rows(top)
+        self.axes.set_yticks([middle for middle, _ in rows], labels)
+        return rows, total
+
 
 def joined(*names: str) -> str:
     """Join the names in a tooltip, without the empty ones.
@@ -254,8 +241,3 @@ def shown_interval(number: Number) -> tuple[float, float]:
     """The 95% interval, clipped to [0, 1], because adjusted accuracies may exceed it; (nan, nan) if it is unknown."""
     low, high = np.clip(number.ends, 0, 1)
     return float(low), float(high)
-
-
-def is_known(number: Number) -> bool:
-    """Whether a number is defined."""
-    return not isnan(number.value)

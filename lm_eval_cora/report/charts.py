@@ -1,0 +1,420 @@
+"""Draw any chart as a figure."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib.util import find_spec
+from itertools import cycle, groupby
+from math import ceil, isfinite, isnan, nan
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lm_eval_cora.errors import UserError
+from lm_eval_cora.report.canvas import LINE, Canvas, Medium, columns, joined, shown_interval, wrapped
+from lm_eval_cora.report.content import (
+    Band,
+    Change,
+    Changes,
+    Chart,
+    Curve,
+    Dots,
+    HeatMap,
+    History,
+    HistoryLine,
+    Line,
+    Number,
+    Ranges,
+    Spread,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# Dashes distinguish levels such as MCQA. Dots are left for guessing.
+_DASHES: tuple[Any, ...] = ((0, (6, 2)), (0, (6, 2, 1, 2)), (0, (3, 3)), (0, (6, 2, 1, 2, 1, 2)))
+_GUESSING: Any = (0, (1, 1.8))
+
+
+def curve(canvas: Canvas, chart: Curve) -> float:
+    """Draw curves with confidence bands; return the height of the figure without its legend, as the others do."""
+    axes, ink = canvas.axes, canvas.medium.ink
+    marks = dict(zip(dict.fromkeys(name for line in chart.lines for name, _ in line.marks), cycle(_DASHES)))
+    if chart.chance:
+        look = {"color": ink, "linestyle": _GUESSING, "linewidth": 1.6}
+        axes.plot(*zip(*chart.chance, strict=True), gid=canvas.tip("guessing"), **look)
+    for series, line in enumerate(chart.lines):
+        _curve(canvas, line, series, marks)
+    for name, dashes in marks.items():
+        canvas.add(f"{name} (colour and marker of the model)", linestyle=dashes)
+    if chart.chance:
+        canvas.add("guessing", linestyle=_GUESSING)
+    label = canvas.name(chart.y_label, canvas.medium.full * 3 // 4)
+    axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), xlabel=canvas.name(chart.x_label), ylabel=label)
+    axes.grid(True)
+    return 3.0 if len(chart.lines) <= 4 else 3.8
+
+
+def _curve(canvas: Canvas, line: Line, series: int, marks: Mapping[str, Any]) -> None:
+    colour, marker = canvas.look(series)
+    xs = np.array([x for x, _ in line.points], dtype=float)
+    ys = np.array([number.value for _, number in line.points], dtype=float)
+    lows, highs = np.array([shown_interval(number) for _, number in line.points], dtype=float).reshape(-1, 2).T
+    canvas.axes.fill_between(xs, lows, highs, color=colour, alpha=0.15, linewidth=0)
+    canvas.axes.plot(xs, ys, color=colour, linewidth=1.8)
+    for x, number in line.points:
+        tip = f"{line.name}, {x:.2f}: {number}"
+        canvas.point(x, number.value, tip, color=colour, marker=marker, markersize=5)
+    for name, number in line.marks:
+        if not isnan(number.value):
+            canvas.axes.axhline(number.value, color=colour, linestyle=marks[name], linewidth=1.4)
+            # The marker at the end of the line identifies the model without colour.
+            look = {"color": colour, "marker": marker, "markersize": 6, "fillstyle": "none"}
+            canvas.point(1.05, number.value, f"{line.name}, {name}: {number}", **look)
+    canvas.add(line.name, color=colour, marker=marker)
+
+
+def dots(canvas: Canvas, chart: Dots) -> float:
+    """Draw dots with error bars."""
+    axes, step, count = canvas.axes, 0.15, len(chart.models)
+    rows, figure_height = canvas.named_rows(chart.rows, step * count, 0.14)
+    for index, (middle, height) in enumerate(rows):
+        if chart.reference and not isnan(value := chart.reference[index]):
+            ends = [middle - height / 2 + 0.02, middle + height / 2 - 0.02]
+            axes.plot([value, value], ends, color=canvas.medium.ink, linewidth=1.6, alpha=0.75)
+        for series, (model, numbers) in enumerate(chart.models):
+            y = middle + (series - (count - 1) / 2) * step
+            _dot(canvas, joined(model, chart.rows[index]), numbers[index], y, series, chart.is_difference)
+    canvas.add_models([model for model, _ in chart.models])
+    if chart.reference:
+        look = {"marker": "|", "markersize": 13, "markeredgewidth": 1.6, "linestyle": "none", "alpha": 0.75}
+        canvas.add(chart.reference_label, **look)
+    axes.set(xlim=(0, 1), xlabel=canvas.name(chart.x_label, canvas.medium.full * 3 // 4))
+    if chart.is_difference:
+        _around_zero(canvas, chart)
+    return figure_height
+
+
+def _dot(canvas: Canvas, name: str, number: Number, y: float, series: int, is_difference: bool) -> None:
+    colour, marker = canvas.look(series)
+    ends = number.ends if is_difference else shown_interval(number)
+    canvas.axes.plot(ends, [y, y], color=colour, linewidth=1.4)
+    look = {"color": colour, "marker": marker, "markersize": 6, "zorder": 3}
+    tip = f"{name}: {number}, 95% {number.interval}" if is_difference else f"{name}: {number}"
+    canvas.point(number.value, y, tip, **look)
+
+
+def _around_zero(canvas: Canvas, chart: Dots) -> None:
+    """Centre the x axis on 0, fit it to the intervals, and print the signs."""
+    numbers = [number for _, row in chart.models for number in row]
+    values = [value for number in numbers for value in (number.value, *number.ends)] + list(chart.reference)
+    limit = 1.08 * max((abs(value) for value in values if isfinite(value)), default=1.0) or 0.1
+    canvas.axes.set_xlim(-limit, limit)
+    canvas.axes.axvline(0, color=canvas.medium.ink, linewidth=1.2)
+    canvas.axes.locator_params(axis="x", nbins=max(2, canvas.medium.full // 7))
+    canvas.axes.xaxis.set_major_formatter(lambda value, _: f"{value:+.6g}" if abs(value) > limit / 1e6 else "0")
+
+
+def ranges(canvas: Canvas, chart: Ranges) -> float:
+    """Draw a row per model, with its name above the row so that the row has the full width on a phone."""
+    axes = canvas.axes
+    top = 0.0
+    for series, spread in enumerate(chart.spreads):
+        name = canvas.name(spread.name)
+        top += 0.12 + LINE * (1 + name.count("\n"))
+        axes.text(0, top, name, transform=axes.get_yaxis_transform(), ha="left", va="bottom")
+        _box(canvas, spread, top + 0.2, series)
+        _beside(canvas, spread.name, chart.beside_label, spread.beside, top + 0.48, series)
+        top += 0.66
+    canvas.add("one value", marker="o", markersize=4, alpha=0.7, linestyle="none")
+    canvas.add("lowest to highest value", linewidth=5, alpha=0.3)
+    if any(sum(not isnan(number.value) for _, number in spread.values) >= _BOXED for spread in chart.spreads):
+        canvas.add("middle half and median", linewidth=10, alpha=0.45)
+    canvas.add(f"{chart.beside_label}, 95% interval", marker="D")
+    axes.set(xlim=(0, 1), xlabel=canvas.name(chart.y_label))
+    return canvas.rows(top)
+
+
+_BOXED = 5
+"""Smallest number of values that are summarized by a box."""
+
+
+def _box(canvas: Canvas, spread: Spread, y: float, series: int) -> None:
+    colour, _ = canvas.look(series)
+    known = [(name, number) for name, number in spread.values if not isnan(number.value)]
+    if not known:
+        return
+    values = [number.value for _, number in known]
+    plot = canvas.axes.plot
+    plot([min(values), max(values)], [y, y], color=colour, linewidth=5, alpha=0.3, solid_capstyle="butt")
+    if len(known) >= _BOXED:
+        low, middle, high = np.percentile(values, [25, 50, 75])
+        plot([low, high], [y, y], color=colour, linewidth=16, alpha=0.35, solid_capstyle="butt")
+        plot([middle, middle], [y - 0.13, y + 0.13], color=colour, linewidth=2)
+    for index, (name, number) in enumerate(known):
+        # Shift equal values so that each point is visible.
+        beside = y + (index % 3 - 1) * 0.05
+        tip = f"{spread.name}, {name}: {number}"
+        canvas.point(number.value, beside, tip, color=colour, marker="o", markersize=4, alpha=0.8)
+
+
+def _beside(canvas: Canvas, model: str, label: str, number: Number, y: float, series: int) -> None:
+    colour, _ = canvas.look(series)
+    canvas.axes.plot(shown_interval(number), [y, y], color=colour, linewidth=1.6)
+    canvas.point(number.value, y, f"{model}, {label}: {number}", color=colour, marker="D", markersize=6)
+
+
+_KEPT: dict[str, Any] = {"alpha": 0.75, "linewidth": 0}
+_LOST: dict[str, Any] = {"facecolor": "none", "linewidth": 1}
+_GAINED: dict[str, Any] = {"facecolor": "none", "linewidth": 1, "hatch": "/////"}
+
+
+def changes(canvas: Canvas, chart: Changes) -> float:
+    """Draw a bar per kind and model: kept and lost to the right of 0, gained to the left of it.
+
+    So all bars of a model end at its share of right answers in the original, and the solid part is what is left.
+    """
+    axes, ink, count = canvas.axes, canvas.medium.ink, len(chart.models)
+    step = {1: 0.22, 2: 0.16, 3: 0.13}.get(count, 0.11)
+    rows, figure_height = canvas.named_rows(chart.rows, step * count, 0.1)
+    bars: dict[int, list[tuple[Change, float]]] = {}
+    for index, (middle, _) in enumerate(rows):
+        for series, (model, of_rows) in enumerate(chart.models):
+            change = of_rows[index]
+            if change is not None and not isnan(sum(change)):
+                y = middle + (series - (count - 1) / 2) * step
+                bars.setdefault(series, []).append((change, y))
+                corner, size = (-change.gained, y - step / 2), (sum(change), step)
+                tip = f"kept {change.kept:.3f}, lost {change.lost:.3f}, gained {change.gained:.3f}"
+                canvas.spot(corner, size, f"{joined(model, chart.rows[index])}: {tip}")
+    for series, own in bars.items():
+        _bars(canvas, own, 0.4 * step, series, count > 1)
+    axes.axvline(0, color=ink, linewidth=1.2)
+    if count > 1:  # the bars of a single model have no marker
+        canvas.add_models([model for model, _ in chart.models])
+    canvas.add_box("kept: right in both", facecolor=ink, **_KEPT)
+    canvas.add_box("lost: right in the original only", edgecolor=ink, **_LOST)
+    canvas.add_box("gained: right in this kind only", edgecolor=ink, **_GAINED)
+    shown = [change for own in bars.values() for change, _ in own]
+    left, right = max(change.gained for change in shown), max(change.kept + change.lost for change in shown)
+    # Room for the marker at 0.
+    axes.set(xlim=(-max(left + 0.02, 0.06), max(right + 0.02, 0.2)), xlabel="share of the questions")
+    axes.xaxis.set_major_formatter(lambda value, _: f"{abs(value):.6g}")
+    axes.locator_params(axis="x", nbins=max(2, canvas.medium.full // 6))
+    return figure_height
+
+
+def _bars(canvas: Canvas, bars: list[tuple[Change, float]], half: float, series: int, marked: bool) -> None:
+    """Draw the bars of a model. A marker at the end of what was kept identifies it without colour."""
+    colour, marker = canvas.look(series)
+    kept = [(0.0, y - half, change.kept, y + half) for change, y in bars if change.kept > 0]
+    lost = [(change.kept, y - half, change.kept + change.lost, y + half) for change, y in bars if change.lost > 0]
+    gained = [(-change.gained, y - half, 0.0, y + half) for change, y in bars if change.gained > 0]
+    canvas.rectangles(kept, facecolor=colour, **_KEPT)
+    canvas.rectangles(lost, edgecolor=colour, **_LOST)
+    canvas.rectangles(gained, edgecolor=colour, **_GAINED)
+    if marked:
+        look: dict[str, Any] = {"color": colour, "marker": marker, "markersize": 4.5, "linestyle": "none", "zorder": 3}
+        canvas.axes.plot([change.kept for change, _ in bars], [y for _, y in bars], clip_on=False, **look)
+
+
+_LEVELS = 10
+"""Number of steps from 0 to 1 that the colours distinguish."""
+
+_GAP: dict[str, Any] = {"facecolor": "none", "linewidth": 0, "alpha": 0.5, "hatch": "////"}
+
+
+def heat_map(canvas: Canvas, chart: HeatMap) -> float:
+    """Draw a heat map, with as many labels of rows and columns as there is room for."""
+    axes, medium = canvas.axes, canvas.medium
+    count, width = len(chart.bands), len(chart.columns)
+    step = min(0.26, max(0.075, 3.2 / count))
+    cells: dict[float, list[tuple[float, float, float, float]]] = {}
+    for row, band in enumerate(chart.bands):
+        levels = [-1.0 if isnan(share) else round(share * _LEVELS) / _LEVELS for share in band.values]
+        for level, group in groupby(range(width), key=levels.__getitem__):  # one rectangle for equal neighbours
+            places = list(group)
+            cells.setdefault(level, []).append((places[0], row * step, places[-1] + 1, (row + 1) * step))
+    for level, boxes in sorted(cells.items()):
+        if level < 0:
+            canvas.rectangles(boxes, edgecolor=medium.ink, **_GAP)
+        else:
+            canvas.rectangles(boxes, facecolor=medium.series[0], linewidth=0, alpha=_opacity(level))
+    for row, band in enumerate(chart.bands):
+        canvas.spot((0, row * step), (width, step), _tip(chart, band), band.link)
+    axes.set(xlim=(0, width))
+    canvas.rows(count * step)
+    axes.grid(False)
+    axes.spines[:].set(visible=True, alpha=0.4)
+    axes.tick_params(axis="x", length=0, top=False, bottom=False, labeltop=True, labelbottom=False)
+    axes.tick_params(axis="both", labelsize=9 * medium.scale)
+    names = [wrapped(band.label, medium.half, 2) for band in chart.bands]
+    every = ceil(max(name.count("\n") + 1 for name in names) * LINE / step)
+    axes.set_yticks([(row + 0.5) * step for row in range(0, count, every)], names[::every])
+    room = (medium.full - medium.half) / width  # in characters of 0.1 inches
+    every = ceil(1.4 / room)
+    names = [wrapped(name, 20, 2 if room >= 2.8 else 1) for name in chart.columns[::every]]
+    axes.set_xticks([column + 0.5 for column in range(0, width, every)], names, rotation=90)
+    for level, label in ((0.0, "0: all wrong"), (0.5, "0.5: half right"), (1.0, "1: all right")):
+        canvas.add_box(label, facecolor=medium.series[0], alpha=_opacity(level))
+    if -1.0 in cells:
+        canvas.add_box("no answer", edgecolor=medium.ink, **_GAP)
+    return count * step + 0.32 + 0.09 * max(map(columns, names))
+
+
+def _opacity(level: float) -> float:
+    """0 is visible as a faint tint, to distinguish it from an empty background."""
+    return min(1.0, 0.08 + 0.92 * level)
+
+
+def _tip(chart: HeatMap, band: Band) -> str:
+    """The label of a band, and the column that breaks it most."""
+    known = {name: share for share, name in zip(band.values, chart.columns, strict=True) if not isnan(share)}
+    if len(set(known.values())) < 2:
+        return band.label
+    name = min(known, key=lambda name: known[name])
+    return f"{band.label}; fewest in {wrapped(name, 60, 1)}: {known[name]:.2f}"
+
+
+_LABELS = 12
+"""Largest number of versions whose names are printed."""
+
+_NARROWEST = 0.1
+"""Smallest range of the y axis."""
+
+
+def history(canvas: Canvas, chart: History) -> float:
+    """Draw lines over versions."""
+    axes = canvas.axes
+    for series, line in enumerate(chart.lines):
+        shift = (series - (len(chart.lines) - 1) / 2) * min(0.06, 0.5 / len(chart.lines))
+        _versions(canvas, chart, line, series, shift)
+    canvas.add_models([line.name for line in chart.lines])
+    shown = range(0, len(chart.versions), ceil(len(chart.versions) / _LABELS))
+    labels = [canvas.name(chart.versions[place], 24) for place in shown]
+    axes.set_xticks(list(shown), labels, rotation=40, ha="right", rotation_mode="anchor")
+    axes.set(xlim=(-0.5, len(chart.versions) - 0.5), ylabel=chart.y_label, ylim=_limits(chart))
+    axes.grid(True, axis="y")
+    longest = max((len(part) for label in labels for part in label.split("\n")), default=0)
+    return 2.6 + 0.055 * longest
+
+
+def _versions(canvas: Canvas, chart: History, line: HistoryLine, series: int, shift: float) -> None:
+    """Draw a line with a gap at each of its breaks."""
+    colour, marker = canvas.look(series)
+    parts: list[list[tuple[float, float]]] = []
+    for place, number in line.points:
+        if isnan(number.value):
+            continue
+        if place in line.breaks or not parts:
+            parts.append([])
+        x = place + shift
+        parts[-1].append((x, number.value))
+        canvas.axes.plot([x, x], shown_interval(number), color=colour, linewidth=1.2, alpha=0.8)
+        tip = f"{line.name}, {chart.versions[place]}: {number}"
+        canvas.point(x, number.value, tip, color=colour, marker=marker, markersize=5, zorder=3)
+    for part in parts:
+        canvas.axes.plot(*zip(*part, strict=True), color=colour, linewidth=1.6)
+
+
+def _limits(chart: History) -> tuple[float, float]:
+    """A range of the y axis that fits the intervals."""
+    numbers = [number for line in chart.lines for _, number in line.points]
+    values = [end for number in numbers for end in (number.value, *shown_interval(number)) if isfinite(end)]
+    low, high = min(values), max(values)
+    margin = max(0.05 * (high - low), (_NARROWEST - (high - low)) / 2)
+    return max(-0.02, low - margin), min(1.02, high + margin)
+
+
+_STYLE: dict[Any, Any] = {
+    "svg.hashsalt": "lm-eval-cora",
+    "text.parse_math": False,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.facecolor": "none",
+    "figure.facecolor": "none",
+    "savefig.facecolor": "none",
+    "legend.frameon": False,
+    "axes.axisbelow": True,
+    "grid.alpha": 0.2,
+    "hatch.linewidth": 0.8,
+    "pdf.fonttype": 42,  # TrueType, which publishers ask for
+}
+_COLOURED = ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color", "grid.color")
+
+
+def check_drawing() -> None:
+    """Check that charts can be drawn."""
+    if find_spec("matplotlib") is None:
+        raise UserError(
+            "charts need matplotlib, which is not installed: pip install 'lm-eval-cora[report]'. Or use --format md, "
+            "which does not need it"
+        )
+
+
+@contextmanager
+def drawn(chart: Chart, medium: Medium) -> Iterator[tuple[Figure, list[str]]]:
+    """Draw a chart."""
+    check_drawing()
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    # The files and their texts do not depend on the settings of the user.
+    with matplotlib.rc_context(), warnings.catch_warnings():
+        # On the page matplotlib only measures the text: the browser draws it. In a file, a character that no font has
+        # becomes a box.
+        warnings.filterwarnings("ignore", message="Glyph", category=UserWarning)
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(_STYLE | dict.fromkeys(_COLOURED, medium.ink))
+        matplotlib.rcParams.update({"font.size": 10 * medium.scale, "font.family": list(medium.fonts)})
+        matplotlib.rcParams["svg.fonttype"] = "none" if medium.is_interactive else "path"
+        figure = Figure(layout="constrained")
+        canvas = Canvas(figure.add_subplot(), medium)
+        height = _fill(canvas, chart) + _legend(figure, canvas)
+        figure.set_size_inches(medium.width, height * medium.scale)
+        yield figure, canvas.tips
+
+
+_DRAWN: dict[type[Chart], Callable[[Canvas, Any], float]] = {
+    **{Curve: curve, Dots: dots, Ranges: ranges, Changes: changes, HeatMap: heat_map, History: history}
+}
+
+
+def _fill(canvas: Canvas, chart: Chart) -> float:
+    """Draw a chart into the axes; return the height of the figure in inches, without the legend."""
+    if not any(not isnan(value) for value in _values(chart)):
+        canvas.axes.set_axis_off()
+        canvas.axes.text(0.5, 0.5, "nothing to show", ha="center", va="center", transform=canvas.axes.transAxes)
+        return 1.0
+    return _DRAWN[type(chart)](canvas, chart)
+
+
+def _values(chart: Chart) -> Iterator[float]:
+    if isinstance(chart, HeatMap):
+        return (value for band in chart.bands for value in band.values)
+    if isinstance(chart, Changes):
+        return (nan if change is None else sum(change) for _, row in chart.models for change in row)
+    numbers: list[Number] = []
+    if isinstance(chart, Curve):
+        numbers = [number for line in chart.lines for _, number in (*line.points, *line.marks)]
+    elif isinstance(chart, History):
+        numbers = [number for line in chart.lines for _, number in line.points]
+    elif isinstance(chart, Ranges):
+        numbers = [number for spread in chart.spreads for _, number in (*spread.values, ("", spread.beside))]
+    elif isinstance(chart, Dots):
+        numbers = [number for _, row in chart.models for number in row]
+    return (number.value for number in numbers)
+
+
+def _legend(figure: Figure, canvas: Canvas) -> float:
+    """Draw the legend below the chart; return its height in inches."""
+    if not canvas.legend:
+        return 0.0
+    count = 2 if all(columns(label) <= canvas.medium.half for _, label in canvas.legend) else 1
+    artists, texts = zip(*((artist, canvas.name(label)) for artist, label in canvas.legend), strict=True)
+    spacing = {"handlelength": 2.4, "labelspacing": 0.3}
+    figure.legend(artists, texts, loc="outside lower left", ncols=count, **spacing)
+    lines = sum(1 + text.count("\n") for text in texts)
+    return float(LINE * ceil(lines / count) * 1.15 + 0.15)

@@ -1,1 +1,0 @@
-"""Charts as matplotlib figures, for the page and for a paper."""

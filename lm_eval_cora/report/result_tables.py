@@ -1,0 +1,283 @@
+"""Tables of scores: the models of a task, all metrics, all runs of a probe, the REVAS study, and SCORE's row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import nan
+
+from lm_eval_cora import metrics
+from lm_eval_cora.metrics.entries import is_in_table
+from lm_eval_cora.metrics.estimate import UNDEFINED
+from lm_eval_cora.metrics.paired import difference
+from lm_eval_cora.questions.messages import counted
+from lm_eval_cora.runs.comparable import not_comparable
+from lm_eval_cora.report.content import Cell, Number, Section, Table
+from lm_eval_cora.report.tables import models
+from lm_eval_cora.runs.model_run import Run
+from lm_eval_cora.variants.alterations import COUNTS
+
+MAIN = ("mcqa", "bmca@1.0", "consistency_rate", "acc", "invalid")
+"""Metrics of the table of models, after the one that leads."""
+
+_FIRST = (
+    *("cora", "mcqa", "bmca@1.0", "ci", "mcqa_plus", "mv", "consistency_rate", "acc_mean", "acc_min", "acc_max"),
+    *("invalid", "followed"),
+)
+"""Metrics at the top of the score table."""
+
+_OF_OWN_QUESTIONS = ("tf_", "confidence_", "multi_share", "recall_", "replaced_acc", "nota_acc_always_right")
+"""Metrics on the questions that the model answered correctly, or wrongly. These questions differ between models."""
+
+_UNMARKED = ("ci",)
+"""Metrics whose highest value does not make a model better: a model that is always wrong has the highest CI."""
+
+_MARKS = (
+    " Bold: the best model, and all models that cannot be told apart from it. The differences are paired by question, "
+    "and their intervals hold for all pairs of models together."
+)
+_NO_MARK = " ci has no mark, because it is also high for a model that answers few originals correctly."
+
+
+def score_table(runs: Sequence[Run], *, alike: bool) -> Table:
+    """Make the table of all scores: a metric per row; for each model the value with its error, and the interval."""
+    entries = {entry["metric"]: entry for run in runs for entry in run.entries if is_in_table(entry)}
+    rows: dict[str, list[tuple[Cell, str]]] = {}
+    for name in dict.fromkeys((*(name for name in _FIRST if name in entries), *entries)):
+        numbers = _marked(runs, name, entries[name].get("higher_is_better") if alike else None)
+        rows[name] = [number.with_interval for number in numbers]
+        if name == "consistency_rate" and not runs[0].table.written.any():
+            chance = [metrics.chance_consistency_rate(run.table) if run.table.is_whole else nan for run in runs]
+            rows["consistency_rate by chance"] = [(Number(value), "") for value in chance]
+        if name == "recall_spread":
+            by_chance = [run.estimates.get("recall_spread_by_chance", UNDEFINED) for run in runs]
+            rows["recall_spread by chance"] = [(Number.of(estimate), "") for estimate in by_chance]
+    rows["questions"] = [(len(run.table.sizes), "") for run in runs]
+    rows["answers"] = [(run.table.answers, "") for run in runs]
+    cells = [{name: row[place] for name, row in rows.items()} for place in range(len(runs))]
+    marks = f"{_MARKS}{_NO_MARK}" if any(_is_best(number) for row in rows.values() for number, _ in row) else ""
+    note = f"Value ± standard error and 95% interval; the question is the unit of both.{marks}"
+    return Table.by_model("All scores", "metric", models(runs), ["", "95%"], cells, note, explained=True)
+
+
+def number_of_questions(runs: Sequence[Run]) -> str:
+    """The number of questions as text; the smallest and the largest number if runs differ."""
+    counts = sorted({len(run.table.sizes) for run in runs})
+    smallest = f"{counts[0]:,} to " if len(counts) > 1 else ""
+    return f"{smallest}{counted(counts[-1], 'question')}"
+
+
+def model_table(runs: Sequence[Run], lead: str, *, alike: bool) -> Table:
+    """Make the table of the main scores: a model per row, the best first."""
+    ordered = sorted(runs, key=lambda run: -run.estimates[lead].value)
+    entries = {entry["metric"]: entry for entry in runs[0].entries}
+    names = [name for name in dict.fromkeys((lead, *MAIN)) if all(name in run.estimates for run in runs)]
+    columns = [_marked(ordered, name, entries[name].get("higher_is_better") if alike else None) for name in names]
+    rows: list[list[Cell]] = [
+        [run.model, *first.with_interval, *others]
+        for run, (first, *others) in zip(ordered, zip(*columns, strict=True), strict=True)
+    ]
+    marks = _MARKS if any(_is_best(cell) for row in rows for cell in row) else ""
+    note = f"Value ± standard error; the question is its unit.{marks}"
+    return Table("Models", ["model", names[0], f"95% of {names[0]}", *names[1:]], rows, note, sortable=True)
+
+
+def _is_best(cell: Cell) -> bool:
+    return isinstance(cell, Number) and cell.best
+
+
+def _marked(runs: Sequence[Run], name: str, higher: bool | None) -> list[Number]:
+    """The numbers of a metric, with marks if there are several models and a better direction."""
+    estimates = [run.estimates.get(name, UNDEFINED) for run in runs]
+    is_alike = name not in _UNMARKED and not name.startswith(_OF_OWN_QUESTIONS)
+    best = metrics.leading(estimates, higher=higher) if len(runs) > 1 and higher is not None and is_alike else set()
+    return [Number.of(estimate, best=place in best) for place, estimate in enumerate(estimates)]
+
+
+def overviews(by_task: Mapping[str, Sequence[Run]]) -> list[Table]:
+    """Make a table per probe, with a row per run. Scores of different probes cannot be compared."""
+    by_probe: dict[str, list[Run]] = {}
+    for run in (run for runs in by_task.values() for run in runs):
+        by_probe.setdefault(run.probe.name, []).append(run)
+    tables = []
+    for name, runs in by_probe.items():
+        probe = runs[0].probe
+        shown = dict.fromkeys(key for key in (*probe.leads, *MAIN) if any(key in run.estimates for run in runs))
+        rows: list[list[Cell]] = [
+            [run.task, run.model, *(Number.of(run.estimates.get(key, UNDEFINED)) for key in shown)] for run in runs
+        ]
+        note = f"{probe.summary[:1].upper()}{probe.summary[1:]}."
+        tables.append(Table(f"All runs of the probe {name}", ["task", "model", *shown], rows, note, sortable=True))
+    return tables
+
+
+def differences(runs: Sequence[Run]) -> Table:
+    """Tabulate the differences of the other models to the first one, paired by question."""
+    first, *others = runs
+    return Table.by_model(
+        f"Differences to {first.model}, new minus old",
+        "metric",
+        models(others),
+        ["", "95%"],
+        [
+            {
+                name: Number.of_difference(difference(own, run.estimates.get(name, UNDEFINED))).with_interval
+                for name, own in first.estimates.items()
+            }
+            for run in others
+        ],
+        f"Each other model minus {first.model}, paired by question: difference ± standard error, and 95% interval of "
+        "this difference alone. The command lm-eval-cora compare adds tests. Metrics computed only on the questions "
+        "that a model answered correctly or wrongly may use different questions for each model.",
+    )
+
+
+_COUNTS = (*COUNTS, "original")
+
+_TABLES: tuple[tuple[str, Mapping[str, str], str], ...] = (
+    *(
+        (
+            f"{title} by number of options",
+            {f"{count} options" if count != "original" else "original options": f"{name}@{count}" for count in _COUNTS},
+            note,
+        )
+        for title, name, note in (
+            ("Accuracy", "acc", "Accuracy in the first order (REVAS, Figure 3 and Table 9)."),
+            ("Consistency", "sc", "Share of orders with the most frequent pick, right or wrong (MCQA+, eq. 1 and 2)."),
+            ("Hard accuracy", "acc_h", "Share of questions answered correctly in all orders (MCQA+, Table 8)."),
+        )
+    ),
+    (
+        "“None of the above” as the right option",
+        {
+            "accuracy": "nota_acc",
+            "difference to the original": "nota_acc_diff",
+            "hard accuracy": "nota_acc_h",
+            "difference to the original's hard accuracy": "nota_acc_h_diff",
+            "◆ accuracy": "nota_acc_always_right",
+            "◆ difference": "nota_acc_diff_always_right",
+            "◆ hard accuracy": "nota_acc_h_always_right",
+            "◆ difference of hard accuracy": "nota_acc_h_diff_always_right",
+        },
+        "◆: only questions answered correctly in all orders of the original (MCQA+, Table 3).",
+    ),
+    (
+        "True or false",
+        {
+            "right option: answered yes": "tf_right",
+            "wrong options: answered no": "tf_wrong",
+            "P(yes), right option": "confidence_right",
+            "P(yes), most likely wrong option": "confidence_wrong",
+            "ratio, wrong to right": "confidence_ratio",
+            "P(yes) / (P(yes) + P(no)), right option": "confidence_right_norm",
+            "P(yes) / (P(yes) + P(no)), most likely wrong option": "confidence_wrong_norm",
+            "ratio of these, wrong to right": "confidence_ratio_norm",
+            "P(yes) + P(no), all questions": "yes_no_mass",
+        },
+        "Only questions marked ◆ above (MCQA+, Tables 4 and 5).",
+    ),
+    (
+        "Misleading options",
+        {
+            "several options selected": "multi_share",
+            "if several are selected: right option included": "recall_right_multi",
+            "if several are selected: misleading option included": "recall_misleading_multi",
+            "right option selected": "recall_right",
+            "misleading option selected": "recall_misleading",
+            "correct after the misleading option is replaced": "replaced_acc",
+        },
+        "Only questions marked † above. The misleading option is the wrong option that the model picked in the "
+        "original (MCQA+, Table 6).",
+    ),
+)
+"""Title, label and metric of each row, and source of each table."""
+
+_SUBSETS = {
+    "all": "all",
+    "always_right": "◆ correct in all orders",
+    "wrong": "wrong in the original",
+    "misled": "† wrong option picked in the original",
+    "no_misleading_option": "no valid answer in the original",
+}
+
+
+def study_tables(runs: Sequence[Run]) -> list[Table]:
+    """Make the tables of the REVAS study. The first table counts the questions of each subset."""
+    sizes = [
+        {label: [(run.studies.get("questions") or {}).get(name, "")] for name, label in _SUBSETS.items()}
+        for run in runs
+    ]
+    buckets = [
+        {
+            name: [Number.of(bucket["share"]), Number.of(bucket["accuracy"])]
+            for name, bucket in (run.studies.get("sc_buckets") or {}).items()
+        }
+        for run in runs
+    ]
+    tables = [
+        Table.by_model("Questions of the study", "questions", models(runs), [""], sizes),
+        Table.by_model(
+            "Frequency of the most frequent pick in the original orders",
+            "frequency",
+            models(runs),
+            ["questions", "correct"],
+            buckets,
+            "Share of the questions with this frequency, and share of these picks that are correct. If all picks "
+            "differ, none is the most frequent (REVAS, Table 2).",
+        ),
+    ]
+    for title, labels, note in _TABLES:
+        present = {label: name for label, name in labels.items() if any(name in run.estimates for run in runs)}
+        cells = [{label: _with_interval(run, name) for label, name in present.items()} for run in runs]
+        tables.append(Table.by_model(title, "", models(runs), ["", "95%"], cells, note))
+    return [table for table in tables if table.rows]
+
+
+def _with_interval(run: Run, name: str) -> tuple[Number, str]:
+    return Number.of(run.estimates.get(name, UNDEFINED), signed="_diff" in name).with_interval
+
+
+_ROW = {
+    "acc_mean": "Accuracy, mean of all predictions",
+    "acc_min": "Accuracy, lowest",
+    "acc_max": "Accuracy, highest",
+    "cr_all": "Consistency rate, all probes (as in SCORE's text)",
+    "cr_prompts_order": "Consistency rate, prompts and order (as in SCORE's Table 7)",
+}
+
+
+def aggregated_sections(runs: Iterable[Run]) -> list[Section]:
+    """Make SCORE's aggregated row for each benchmark with several SCORE probes of one model."""
+    benchmarks: dict[str, dict[str, dict[str, Run]]] = {}
+    for run in runs:
+        if run.probe.in_aggregate and run.form == "generate" and run.table.is_whole:
+            benchmarks.setdefault(run.family, {}).setdefault(run.model, {})[run.probe.name] = run
+    sections = []
+    for benchmark, by_model in benchmarks.items():
+        if several := {model: parts for model, parts in by_model.items() if len(parts) > 1}:
+            sections.append(_aggregated(benchmark, several))
+    return sections
+
+
+def _aggregated(benchmark: str, by_model: Mapping[str, Mapping[str, Run]]) -> Section:
+    cells: list[dict[str, list[Cell]]] = []
+    for parts in by_model.values():
+        macro = any("macro_acc" in run.metrics for run in parts.values())
+        row = metrics.aggregated(macro=macro, **{probe: run.table for probe, run in parts.items()})
+        cells.append(
+            {
+                **{label: [Number.of(getattr(row, name))] for name, label in _ROW.items()},
+                "probes": [", ".join(parts)],
+                "accuracies (templates, positions, samples)": [row.predictions],
+                "questions common to all probes": [row.questions],
+            }
+        )
+    table = Table.by_model("SCORE's aggregated row", "", list(by_model), [""], cells, "SCORE, Table 7 and section 4.4.")
+    (first, parts), *others = by_model.items()
+    notes = [(model, f"not comparable with {first}: {why}") for model, own in others if (why := _unlike(parts, own))]
+    return Section(f"{benchmark}: SCORE", "the SCORE probes together", [table], notes=notes)
+
+
+def _unlike(one: Mapping[str, Run], other: Mapping[str, Run]) -> str:
+    if one.keys() != other.keys():
+        return f"its probes are {', '.join(other)} instead of {', '.join(one)}"
+    return next(filter(None, (not_comparable(run, other[probe]) for probe, run in one.items())), "")
