@@ -16,8 +16,8 @@ from lm_eval_cora.cli.arguments import (
 )
 from lm_eval_cora.cli.output import STDOUT, check_folder, print_json, say, write_bytes
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.report.comparison import compare_models
 from lm_eval_cora.report.charts import check_drawing
+from lm_eval_cora.report.comparison import compare_models
 from lm_eval_cora.report.figures import FORMATS, figure
 from lm_eval_cora.report.history import NOTE, as_json, chart_of, read_history, report_of, tables_of
 from lm_eval_cora.report.page import render

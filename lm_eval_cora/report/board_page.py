@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import os
 from base64 import b64encode
-from collections.abc import Iterator, Sequence
-from io import StringIO
+from collections.abc import Sequence
 from math import inf, isnan
 from pathlib import Path
 from shutil import rmtree
@@ -15,10 +13,10 @@ from types import TracebackType
 from urllib.parse import quote
 
 from lm_eval_cora.report.boards import Board, Row
-from lm_eval_cora.report.figures import free_name
 from lm_eval_cora.report.page import framed, render
 from lm_eval_cora.report.sections import make_report
-from lm_eval_cora.report.text import without_formula
+from lm_eval_cora.report.text import csv_of
+from lm_eval_cora.report.writing import free_name
 from lm_eval_cora.runs.model_run import Run
 
 
@@ -95,8 +93,8 @@ def _by_model(boards: Sequence[Board]) -> dict[str, list[Row | None]]:
     places: dict[str, list[float]] = {}
     for number, board in enumerate(boards):
         for place, row in enumerate(board.rows):
-            by_model.setdefault(row.model, [None] * len(boards))[number] = row
-            places.setdefault(row.model, [inf] * len(boards))[number] = place
+            by_model.setdefault(row.entry.model, [None] * len(boards))[number] = row
+            places.setdefault(row.entry.model, [inf] * len(boards))[number] = place
     return {model: by_model[model] for model in sorted(by_model, key=lambda model: (places[model], model))}
 
 
@@ -112,40 +110,22 @@ def href(path: Path, folder: Path) -> str:
 
 
 def as_csv(boards: Sequence[Board]) -> str:
-    """Write a CSV line per model and board; undefined numbers are empty.
-
-    A text that a spreadsheet would compute as a formula gets an apostrophe in front of it.
-    """
-    text = StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    writer.writerows(_line(board, row) for board in boards for row in board.rows)
-    return text.getvalue()
+    """Write a CSV line per model and board."""
+    return csv_of(COLUMNS, (_line(board, row) for board in boards for row in board.rows))
 
 
-def _line(board: Board, row: Row) -> Iterator[object]:
-    yield from map(without_formula, (row.model, board.task, board.title, board.metric))
-    yield from (_digits(number) for number in (row.lead.value, row.lead.stderr, *row.lead.ends))
-    yield row.group or ""
-    yield from (_digits(number) for each in (row.mcqa, row.kept) for number in (each.value, each.stderr))
-    yield _digits(row.invalid.value)
-    yield row.questions
-    yield from map(without_formula, (row.date, row.signature))
-
-
-def _digits(number: float) -> str:
-    return "" if isnan(number) else repr(number)
+def _line(board: Board, row: Row) -> Sequence[str | float]:
+    mcqa, kept, entry = row.number("mcqa"), row.number("bmca@1.0"), row.entry
+    return [
+        *(entry.model, board.task, board.title, board.metric, row.lead.value, row.lead.stderr, *row.lead.ends),
+        *(row.group or "", mcqa.value, mcqa.stderr, kept.value, kept.stderr, row.number("invalid").value),
+        *(entry.questions, entry.date, entry.signature),
+    ]
 
 
 def beside(row: Row) -> str:
-    """The interval and the usual accuracy of a row, for the line below its score.
-
-    Example:
-        >>> from lm_eval_cora.report.content import Number
-        >>> known, unknown = Number(0.5, ends=(0.25, 0.75)), Number(float("nan"))
-        >>> beside(Row("m", 1, known, known, unknown, unknown, 4, "", ""))
-        '[0.250, 0.750] MCQA 0.500'
-    """
+    """The interval and the usual accuracy of a row, such as `[0.250, 0.750] MCQA 0.500`, below its score."""
     low, high = row.lead.ends
+    mcqa = row.number("mcqa").value
     known = "" if isnan(low) else f"[{low:.3f}, {high:.3f}]"
-    return " ".join(filter(None, (known, "" if isnan(row.mcqa.value) else f"MCQA {row.mcqa.value:.3f}")))
+    return " ".join(filter(None, (known, "" if isnan(mcqa) else f"MCQA {mcqa:.3f}")))

@@ -11,8 +11,7 @@ from tqdm import tqdm
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.answers.equivalence import EquivalenceChecker
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.report.board_entries import Entry, entry_of, find_records
-from lm_eval_cora.report.boards import Board, boards_of, one_per_model
+from lm_eval_cora.report.boards import Board, Entry, boards_of, entry_of, find_records, one_per_model
 from lm_eval_cora.runs.answers_file import TASK, is_answers_file, read_answers_file
 from lm_eval_cora.runs.files import SamplesFile, files_in, find_files, grouped, part_of, read_json, short_names
 from lm_eval_cora.runs.grouping import check_label, runs_of

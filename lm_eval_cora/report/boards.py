@@ -1,81 +1,95 @@
-"""Group the entries of a task into tables of comparable models, and rank the models of each."""
+"""Group the scores of a task into tables of comparable models, from runs and records, and rank the models of each."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import isnan
+from datetime import datetime, timezone
+from hashlib import sha256
+from math import isnan, nan
 from pathlib import Path
+from typing import Any
 
-from lm_eval_cora.metrics.estimate import UNDEFINED
+from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.metrics.several import told_apart
+from lm_eval_cora.questions.data import Data
 from lm_eval_cora.questions.messages import counted
-from lm_eval_cora.report.board_entries import Entry
 from lm_eval_cora.report.content import Number
-from lm_eval_cora.report.headline import spoken
+from lm_eval_cora.report.headline import first_defined, spoken
+from lm_eval_cora.runs.answers_file import AnswersRun
+from lm_eval_cora.runs.files import files_in, part_of, read_json
+from lm_eval_cora.runs.model_run import Run
+from lm_eval_cora.runs.signature import how_asked, is_two_phase, signature_parts
+from lm_eval_cora.variants.probes import PROBES, Probe
+
+BESIDE = ("mcqa", "bmca@1.0", "invalid")
+"""Metrics beside the one that ranks the models."""
+
+RUN_DATE = "%Y-%m-%dT%H-%M-%S"
+"""Format of the date in the harness' file names, without the fraction."""
+
+_NAME = re.compile(r"[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}\.json")
+"""Name of a record as the schema asks for it."""
 
 _OF_THE_TASK = ("task", "revision", "exemplars", "data_files")
 """Settings that belong to a benchmark. The others can be the same for several benchmarks."""
-
 
 _NAMED = 3
 """Number of other tables that a sentence names."""
 
 
-@dataclass(frozen=True)
-class Row:
-    """A model of a board.
-
-    Attributes:
-        model: Name of the model.
-        group: Number of its group, from 1 for the best; 0 if the models cannot be ranked.
-        lead: The metric that ranks the models.
-        mcqa: Accuracy on the originals; undefined for some tasks.
-        kept: BMCA(1.0), the share of questions with all variants right; undefined for some tasks.
-        invalid: Share of invalid answers.
-        questions: Number of questions.
-        signature: The signature of the scores.
-        date: Date of the run; empty if unknown.
-        report: Page of the run; None without one.
-    """
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """The scores of a model on a task. All names are untrusted text."""
 
     model: str
-    group: int
-    lead: Number
-    mcqa: Number
-    kept: Number
-    invalid: Number
+    name: str  # of the task
+    part: str  # name of the filter if the task has several
+    data: Data
+    settings: Mapping[str, str]  # how the questions were asked, from the signature, and how the responses were read
+    asked: str  # digest of the questions and their variants; empty if only the scores are known, as in a record
+    size: str  # questions and variants, such as `100x26`; empty if unknown
     questions: int
+    leads: Sequence[str]  # the metric that ranks the models of this task; the next one if it is undefined
+    scores: Mapping[str, Estimate]  # of these metrics and of those beside them
     signature: str
-    date: str
+    is_paired: bool  # the scores can be compared question by question
+    date: str  # of the run as in the harness' file names; empty if unknown
+    source: Path  # the newest file of the run
     report: Path | None = None
 
 
 @dataclass(frozen=True)
+class Row:
+    """A model of a board."""
+
+    entry: Entry
+    group: int  # from 1 for the best; 0 if the models cannot be ranked
+    lead: Number  # the metric that ranks the models
+
+    def number(self, metric: str) -> Number:
+        """Another metric; undefined for some tasks."""
+        return Number.of(self.entry.scores.get(metric, UNDEFINED))
+
+
+@dataclass(frozen=True)
 class Board:
-    """Models that were asked the same questions in the same way, the best first.
+    """Models that were asked the same questions in the same way, the best first."""
 
-    Attributes:
-        task: Name of the task, with its data and filter if there are several.
-        title: The task, with the settings that differ from those of its other boards.
-        metric: The metric that ranks the models.
-        lead: Its name in a sentence.
-        about: Number of questions, and the settings.
-        settings: How the questions were asked, without what belongs to the benchmark.
-        basis: How the models were compared.
-        apart: What differs from the other boards of the task; empty without others.
-        rows: The models.
-    """
-
-    task: str
-    title: str
-    metric: str
-    lead: str
-    about: str
-    settings: str
-    basis: str
-    apart: str
+    task: str  # with its data and filter if there are several
+    title: str  # the task, with the settings that differ from those of its other boards
+    metric: str  # the metric that ranks the models
+    about: str  # number of questions, and the settings
+    settings: str  # how the questions were asked, without what belongs to the benchmark
+    basis: str  # how the models were compared
+    apart: str  # what differs from the other boards of the task
     rows: Sequence[Row]
+
+    @property
+    def lead(self) -> str:
+        """The name of the metric in a sentence."""
+        return spoken(self.metric)
 
 
 _GROUPS = (
@@ -101,7 +115,7 @@ def boards_of(task: str, entries: Sequence[Entry]) -> list[Board]:
     titles = _titles(task, differing)
     boards = []
     for place, own in enumerate(together):
-        lead = _lead(own)
+        lead = first_defined(own[0].leads, [entry.scores for entry in own])
         if not lead:
             continue
         others = [
@@ -153,15 +167,6 @@ def _alike(entry: Entry) -> tuple[object, ...]:
     return tuple(entry.settings.items()), bool(entry.signature), entry.size, entry.data.digest
 
 
-def _lead(entries: Sequence[Entry]) -> str:
-    """The metric that ranks the models: the first one that is defined for all, else for any."""
-    for is_enough in (all, any):
-        for name in entries[0].leads:
-            if is_enough(not isnan(entry.scores.get(name, UNDEFINED).value) for entry in entries):
-                return name
-    return ""
-
-
 def _board(task: str, title: str, lead: str, entries: Sequence[Entry], sentence: str) -> Board:
     ranked = [entry for entry in entries if not isnan(entry.scores.get(lead, UNDEFINED).value)]
     ranked.sort(key=lambda entry: (-entry.scores[lead].value, entry.model))
@@ -169,25 +174,14 @@ def _board(task: str, title: str, lead: str, entries: Sequence[Entry], sentence:
     groups = told_apart([entry.scores[lead] for entry in ranked], paired=is_paired)
     number = {place: group for group, places in enumerate(groups, 1) for place in places}
     rows = [
-        Row(
-            model=entry.model,
-            group=number.get(place, 0),
-            lead=Number.of(entry.scores[lead], best=number.get(place) == 1 and len(ranked) > 1),
-            mcqa=Number.of(entry.scores.get("mcqa", UNDEFINED)),
-            kept=Number.of(entry.scores.get("bmca@1.0", UNDEFINED)),
-            invalid=Number.of(entry.scores.get("invalid", UNDEFINED)),
-            questions=entry.questions,
-            signature=entry.signature,
-            date=entry.date,
-            report=entry.report,
-        )
-        for place, entry in enumerate(ranked)
+        Row(entry, group, Number.of(entry.scores[lead], best=group == 1 and len(ranked) > 1))
+        for entry, group in ((entry, number.get(place, 0)) for place, entry in enumerate(ranked))
     ]
     first = entries[0]
     settings = ", ".join(f"{name} {value}" for name, value in first.settings.items() if name not in _OF_THE_TASK)
     about = ", ".join(filter(None, (counted(first.questions, "question"), settings)))
     basis = "" if len(ranked) < 2 else UNRANKED if not groups else PAIRED if is_paired else UNPAIRED
-    return Board(task, title, lead, spoken(lead), about, settings, basis, sentence, rows)
+    return Board(task, title, lead, about, settings, basis, sentence, rows)
 
 
 def _differing(firsts: Sequence[Entry]) -> list[dict[str, str]]:
@@ -225,3 +219,117 @@ def _titles(task: str, differing: Sequence[Mapping[str, str]]) -> list[str]:
     if len(set(named)) < len(named):
         named = [", ".join(filter(None, (name, f"table {number}"))) for number, name in enumerate(named, 1)]
     return [f"{task} ({name})" for name in named] if len(named) > 1 else [task]
+
+
+def entry_of(run: Run, date: str) -> Entry:
+    """Make the entry of a run. It does not keep the answers."""
+    names = (*run.probe.leads, *BESIDE)
+    entries = {entry["metric"]: entry for entry in run.entries if entry["metric"] in names}
+    found = {name: run.function(entry)(run.table) for name, entry in entries.items()}
+    return Entry(
+        model=run.model,
+        name=run.name,
+        part=run.part,
+        data=run.data,
+        settings=settings_of(run.signature, run.data, run.reader, is_two_phase=run.is_two_phase),
+        asked=_asked(run),
+        size=signature_parts(run.signature).get("n", ""),
+        questions=len(run.table.sizes),
+        leads=run.probe.leads,
+        scores={name: value for name, value in found.items() if isinstance(value, Estimate)},
+        signature=run.signature,
+        is_paired=not run.is_two_phase,
+        date=date,
+        source=run.files[0],
+    )
+
+
+def settings_of(signature: str, data: Data, reader: str | None, *, is_two_phase: bool) -> dict[str, str]:
+    """How the questions of a run were asked and its responses read. Runs with other settings are not comparable."""
+    found = how_asked(signature, known_data=bool(data.digest))
+    if is_two_phase:
+        found["target"] = signature_parts(signature)["target"]
+    if reader:
+        found["reader"] = reader
+    return found
+
+
+def _asked(run: Run) -> str:
+    """Digest of the questions and variants of a run. Without a signature it includes the prompts."""
+    if isinstance(run, AnswersRun):
+        return run.data.digest
+    variants, prompts = run.samples.digests_of(run.rows)
+    digest = sha256(repr(run.table.question_ids).encode("utf-8", "backslashreplace"))
+    for array in (run.table.sizes, variants, *(() if run.signature else (prompts,))):
+        digest.update(array.tobytes())
+    return digest.hexdigest()
+
+
+def find_records(path: Path) -> tuple[list[Entry], list[str]]:
+    """Find the records of lm-eval-cora in a folder, or read one."""
+    if path.is_dir():
+        files = files_in(path, lambda name: name.endswith(".json") and not name.startswith("results_"))
+    else:
+        files = [path] if path.suffix == ".json" else []
+    entries: list[Entry] = []
+    notes = []
+    for file in files:
+        record = read_json(file)
+        if not record and _NAME.fullmatch(file.name):
+            notes.append(f"left out {file}: it is not a JSON object")
+        elif part_of(record, "source_metadata").get("source_name") == "lm-eval-cora":
+            try:
+                entries += _entries(record, file)
+            except (KeyError, TypeError, ValueError, AttributeError, OverflowError, OSError) as error:
+                notes.append(f"left out {file}: it is not a record as lm-eval-cora writes it ({error!r:.80})")
+    return entries, notes
+
+
+def _entries(record: Mapping[str, Any], file: Path) -> Iterator[Entry]:
+    """Yield an entry for each evaluation in a record."""
+    by_name: dict[str, list[Mapping[str, Any]]] = {}
+    for result in record["evaluation_results"]:
+        by_name.setdefault(str(result["evaluation_name"]), []).append(result)
+    for evaluation, results in by_name.items():
+        details = results[0]["score_details"]["details"]
+        signature, probe = str(details.get("signature", "")), str(details.get("probe", ""))
+        parts = signature_parts(signature)
+        data = Data(parts.get("benchmark", ""), str(details.get("data", "")))
+        leads = PROBES[probe].leads if probe in PROBES else Probe.leads
+        found = {result["metric_config"]["metric_name"]: result["score_details"] for result in results}
+        name, *others = evaluation.split("/")
+        date = datetime.fromtimestamp(float(results[0]["evaluation_timestamp"]), timezone.utc)
+        settings = settings_of(signature, data, details.get("reader"), is_two_phase=is_two_phase(signature))
+        yield Entry(
+            model=str(record["model_info"]["id"]),
+            name=name,
+            part="/".join(other for other in others if not data.name or not other.startswith(data.name)),
+            data=data,
+            settings=settings,
+            # The digest of a file of answers includes the variants.
+            asked="" if signature else data.digest,
+            size=parts.get("n", str(details["questions"])),
+            questions=int(details["questions"]),
+            leads=leads,
+            scores={metric: _estimate(found[metric]) for metric in (*leads, *BESIDE) if metric in found},
+            signature=signature,
+            is_paired=False,
+            date=date.strftime(RUN_DATE),
+            source=file,
+        )
+
+
+def _estimate(score: Mapping[str, Any]) -> Estimate:
+    uncertainty = part_of(score, "uncertainty")
+    ends = part_of(uncertainty, "confidence_interval")
+    low, high = (_number(ends[end]) if end in ends else nan for end in ("lower", "upper"))
+    error = part_of(uncertainty, "standard_error")
+    stderr = _number(error["value"], least=0.0) if error else nan
+    return Estimate(_number(score["score"]), stderr, ends=(low, high))
+
+
+def _number(value: Any, least: float = -2.0) -> float:
+    """A number from a record."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= 2:
+        raise ValueError(f"{value!r:.40} is not a score or its error")
+    return float(value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.util import find_spec
 from itertools import cycle, groupby
@@ -261,7 +261,7 @@ def heat_map(canvas: Canvas, chart: HeatMap) -> float:
         canvas.add_box(label, facecolor=medium.series[0], alpha=_opacity(level))
     if -1.0 in cells:
         canvas.add_box("no answer", edgecolor=medium.ink, **_GAP)
-    return count * step + 0.32 + 0.09 * max(map(columns, names))
+    return count * step + (0.12 + 0.09 * max(map(columns, names))) + 0.2
 
 
 def _opacity(level: float) -> float:
@@ -378,7 +378,12 @@ def drawn(chart: Chart, medium: Medium) -> Iterator[tuple[Figure, list[str]]]:
 
 
 _DRAWN: dict[type[Chart], Callable[[Canvas, Any], float]] = {
-    **{Curve: curve, Dots: dots, Ranges: ranges, Changes: changes, HeatMap: heat_map, History: history}
+    Curve: curve,
+    Dots: dots,
+    Ranges: ranges,
+    Changes: changes,
+    HeatMap: heat_map,
+    History: history,
 }
 
 

@@ -82,7 +82,7 @@ def compare_models(
             if not any(run.estimates for run in runs):
                 found.refused.append(f"{task}: no metric is a mean over documents, so there is nothing to compare")
             elif len(runs) == 2:
-                _compare_two(*runs, found, metrics)
+                _compare_two(runs[0], runs[1], found, metrics)
             else:
                 _compare_several(runs, found, baseline, metrics)
     if alone or also_alone:

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 from lm_eval_cora.errors import UserError
+from lm_eval_cora.questions.question import printable
 from lm_eval_cora.report.canvas import PAGE, SERIES, TIP, Medium, for_the_page, light_colours
 from lm_eval_cora.report.charts import drawn
 from lm_eval_cora.report.content import Chart
-from lm_eval_cora.questions.question import printable
 from lm_eval_cora.report.writing import free_name, replace_file
 
 if TYPE_CHECKING:

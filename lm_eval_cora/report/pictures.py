@@ -185,7 +185,7 @@ def paired_by_kind(before: Run, after: Run) -> Dots | None:
     shown = kinds_compared(before, after)
     table = kinds_table(before, shown)
     title = f"Differences in accuracy by {before.probe.one}: {after.model} - {before.model}"
-    return table and _differences(title, "accuracy", shown, table, NOTE_ON_KINDS)
+    return _differences(title, "accuracy", shown, table, NOTE_ON_KINDS) if table else None
 
 
 def pairs_table(title: str, names: Sequence[str], pairs: Sequence[Pair]) -> Table:
@@ -234,6 +234,6 @@ def kinds_table(run: Run, changes: Mapping[str, Difference]) -> Table | None:
     """The differences by kind between two runs of a task as a table; None with fewer than two kinds."""
     if len(changes) < 2:
         return None
-    rows = [[name, *Number.of_difference(change).with_interval] for name, change in changes.items()]
+    rows: list[list[Cell]] = [[name, *Number.of_difference(change).with_interval] for name, change in changes.items()]
     title = f"{run.task}: accuracy by {run.probe.one}"
     return Table(title, [run.probe.one, "new minus old", "95%, all together"], rows)

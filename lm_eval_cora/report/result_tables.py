@@ -10,9 +10,9 @@ from lm_eval_cora.metrics.entries import is_in_table
 from lm_eval_cora.metrics.estimate import UNDEFINED
 from lm_eval_cora.metrics.paired import difference
 from lm_eval_cora.questions.messages import counted
-from lm_eval_cora.runs.comparable import not_comparable
 from lm_eval_cora.report.content import Cell, Number, Section, Table
 from lm_eval_cora.report.tables import models
+from lm_eval_cora.runs.comparable import not_comparable
 from lm_eval_cora.runs.model_run import Run
 from lm_eval_cora.variants.alterations import COUNTS
 

@@ -12,9 +12,9 @@ from tqdm import tqdm
 from lm_eval_cora.answers import TOO_MANY_INVALID
 from lm_eval_cora.metrics.facts import facts_of
 from lm_eval_cora.report import examples, pictures, result_tables, tables
-from lm_eval_cora.runs.comparable import not_comparable, told_apart
 from lm_eval_cora.report.content import Block, Chart, Examples, HeatMap, Report, Section, Table
 from lm_eval_cora.report.headline import headline, lead_of
+from lm_eval_cora.runs.comparable import not_comparable, told_apart
 from lm_eval_cora.runs.model_run import Run
 from lm_eval_cora.variants.probes import Probe
 
@@ -48,12 +48,12 @@ def make_report(runs: Sequence[Run], title: str = "Consistency of the answers") 
 
 def charts_of(report: Report) -> list[tuple[str, Chart]]:
     """The charts of a report, each with the names of its task and of the chart."""
-    return [
-        (f"{section.title} {block.title}", block)
-        for section in report.sections
-        for block in (section.headline and section.headline.picture, *section.blocks, *section.more)
-        if isinstance(block, Chart)
-    ]
+    charts: list[tuple[str, Chart]] = []
+    for section in report.sections:
+        for block in (section.headline and section.headline.picture, *section.blocks, *section.more):
+            if isinstance(block, Chart) and all(block != chart for _, chart in charts):
+                charts.append((f"{section.title} {block.title}", block))
+    return charts
 
 
 def _glossary(runs: Sequence[Run]) -> Table:
@@ -91,7 +91,7 @@ def _section(task: str, runs: Sequence[Run], questions: int) -> Section:
     }
     shown = headline(runs, alike=alike)
     more = [block for block in _more(probe, runs, questions, alike=alike) if block]
-    blocks = [block for block in _blocks(probe, runs, shown and shown.picture, alike=alike) if block]
+    blocks = [block for block in _blocks(probe, runs, shown.picture if shown else None, alike=alike) if block]
     return Section(
         title=task,
         subtitle=f"{result_tables.number_of_questions(runs)}: {probe.summary}{forms[first.form]}",

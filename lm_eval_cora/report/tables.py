@@ -44,8 +44,8 @@ def bmca_curve(runs: Sequence[Run]) -> Curve:
     numbers = Table.by_model("BMCA at each level", "level", models(runs), [""], cells)
     chance = metrics.chance_bmca(runs[0].table, _LEVELS)
     if chance:
-        guessing = [*map(Number, chance), "", ""]
-        rows = [[*row, cell] for row, cell in zip(numbers.rows, guessing, strict=True)]
+        guessing: list[Cell] = [*map(Number, chance), "", ""]
+        rows: list[list[Cell]] = [[*row, cell] for row, cell in zip(numbers.rows, guessing, strict=True)]
         numbers = replace(numbers, columns=[*numbers.columns, "guessing"], rows=rows)
     return Curve(
         title="Consistency of the correct answers (BMCA)",
@@ -267,8 +267,8 @@ def with_references(runs: Sequence[Run]) -> Table | None:
         has = np.array([question in run.references for question in run.table.question_ids], dtype=np.bool_)
         inside = has[run.table.question]
         parts = run.table.where(inside), run.table.where(~inside)
-        scores = {metric.__name__: [Number.of(metric(part)) for part in parts] for metric in _WITH_AND_WITHOUT}
-        cells.append({"questions": [len(part.sizes) for part in parts], **scores})
+        cells.append({"questions": [len(part.sizes) for part in parts]})
+        cells[-1] |= {metric.__name__: [Number.of(metric(part)) for part in parts] for metric in _WITH_AND_WITHOUT}
     return Table.by_model(
         "Questions with option references",
         "metric",

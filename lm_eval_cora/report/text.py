@@ -104,8 +104,10 @@ def as_csv(runs: Sequence[Run]) -> str:
     return csv_of(
         _COLUMNS,
         (
-            [run.model, run.task, name, *estimate, *estimate.interval, len(run.table.sizes), run.table.answers]
-            + [run.signature, run.reader or "", *run.data]
+            (
+                *(run.model, run.task, name, *estimate, *estimate.interval),
+                *(len(run.table.sizes), run.table.answers, run.signature, run.reader or "", *run.data),
+            )
             for run in runs
             for name, estimate in run.estimates.items()
         ),

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from lm_eval_cora.export.score_tables import as_latex, escaped, tables_as_markdown
-from lm_eval_cora.report.scores import model_table
+from lm_eval_cora.report.result_tables import model_table
 from lm_eval_cora.runs.grouping import Run
 from tests.support.by_hand import HOSTILE_NAMES, run_by_hand, runs_by_hand
 from tests.support.messages import tells

@@ -5,16 +5,15 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.report.board_page import COLUMNS, as_csv, href, leaderboard_page
 from lm_eval_cora.report.boards import Board, boards_of
-from lm_eval_cora.report.content import Number
 from tests.support.leaderboards import HOSTILE, entry
 
 if TYPE_CHECKING:
@@ -158,9 +157,8 @@ def test_csv_has_all_digits_and_no_formula(tmp_path: Path) -> None:
 
 
 def test_one_board_needs_no_overview_and_unknown_errors_no_interval() -> None:
-    (board,) = boards_of("cora_x", [entry("a", 0.5)])
-    row = replace(board.rows[0], lead=Number(0.5), mcqa=Number(nan), group=0)
-    page = leaderboard_page([replace(board, rows=[row])], "Title", Path())
+    (board,) = boards_of("cora_x", [entry("a", 0.5, scores={"cora": Estimate(0.5, nan)})])
+    page = leaderboard_page([board], "Title", Path())
     assert "Models by benchmark" not in page
     assert page.count(">0.500<") == 1
     assert "1 model<" in page

@@ -9,9 +9,8 @@ import pytest
 
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.export.every_eval_ever import write_every_eval_ever
-from lm_eval_cora.report.board_entries import entry_of
 from lm_eval_cora.report.board_sources import REPORT, Sources
-from lm_eval_cora.report.boards import PAIRED, UNPAIRED, Board
+from lm_eval_cora.report.boards import PAIRED, UNPAIRED, Board, entry_of
 from lm_eval_cora.runs.grouping import read_runs
 from tests.support.leaderboards import put_record
 from tests.support.messages import tells
@@ -42,7 +41,7 @@ def read(*paths: Path) -> tuple[list[Board], list[str]]:
 
 
 def shape(boards: list[Board]) -> list[tuple[str, str, list[str]]]:
-    return [(board.title, board.metric, sorted(row.model for row in board.rows)) for board in boards]
+    return [(board.title, board.metric, sorted(row.entry.model for row in board.rows)) for board in boards]
 
 
 SHAPE = [
@@ -59,11 +58,11 @@ def test_the_values_are_those_of_a_report(runs: Path) -> None:
     estimates = {(run.task, run.model): run.estimates for run in read_runs([runs])}
     for board in boards:
         for row in board.rows:
-            known = estimates[board.task, row.model]
+            known = estimates[board.task, row.entry.model]
             assert (row.lead.value, row.lead.stderr) == tuple(known["cora"])
             assert row.lead.ends == known["cora"].interval
-            assert row.mcqa.value == known["mcqa"].value
-            assert row.invalid.value == known["invalid"].value
+            assert row.number("mcqa").value == known["mcqa"].value
+            assert row.number("invalid").value == known["invalid"].value
     assert [board.basis for board in boards] == [PAIRED, "", PAIRED]
 
 
@@ -75,7 +74,7 @@ def test_records_give_the_same_values_but_an_unpaired_comparison(runs: Path, rec
     for one, other in zip(of_runs, of_records, strict=True):
         assert [row.lead for row in one.rows] == [row.lead for row in other.rows] or one.basis == PAIRED
         assert {str(row.lead) for row in one.rows} == {str(row.lead) for row in other.rows}
-        assert [row.signature for row in one.rows] == [row.signature for row in other.rows]
+        assert [row.entry.signature for row in one.rows] == [row.entry.signature for row in other.rows]
     assert [board.basis for board in of_records] == [UNPAIRED, "", UNPAIRED]
 
 
@@ -92,7 +91,7 @@ def test_pages_beside_the_runs_are_linked(runs: Path, tmp_path: Path) -> None:
     (folder / "two" / "org__two" / REPORT).write_text("")
     (folder / REPORT).write_text("")  # of all models together
     boards, _ = read(folder)
-    found = {row.model: row.report for board in boards for row in board.rows}
+    found = {row.entry.model: row.entry.report for board in boards for row in board.rows}
     assert found["org/one"] == folder / "one" / REPORT
     assert found["org/two"] == folder / "two" / "org__two" / REPORT
     assert found["org/three"] is None
@@ -104,7 +103,9 @@ def test_damaged_files_are_named_and_left_out(runs: Path, tmp_path: Path) -> Non
     put(samples, ["{", "{}"])
     record = put_record(folder, 1, "{")
     boards, notes = read(folder)
-    assert {board.title: [row.model for row in board.rows] for board in boards}["cora_demo (seed 0)"] == ["org/two"]
+    assert {board.title: [row.entry.model for row in board.rows] for board in boards}["cora_demo (seed 0)"] == [
+        "org/two"
+    ]
     assert notes[0] == f"left out {record}: it is not a JSON object"
     assert notes[1].startswith(f"org/one, cora_demo: left out {samples}")
 
@@ -145,7 +146,7 @@ def test_results_files_without_samples(runs: Path, tmp_path: Path) -> None:
 
 def test_a_label_names_the_model_of_a_path(runs: Path) -> None:
     sources = Sources([runs / "one", runs / "two"], None, {runs / "one": "First"})
-    assert {row.model for board in sources.boards() for row in board.rows} == {"First", "org/two"}
+    assert {row.entry.model for board in sources.boards() for row in board.rows} == {"First", "org/two"}
     with pytest.raises(UserError, match="expected one model in"):
         Sources([runs], None, {runs: "All"})
 
@@ -155,7 +156,7 @@ def test_a_file_of_answers_is_a_model(tmp_path: Path) -> None:
     for name in ("a", "b"):
         put(tmp_path / f"{name}.csv", [*lines, "q2,shuffled,6,6"])
     (board,), _ = read(tmp_path / "a.csv", tmp_path / "b.csv")
-    assert [row.model for row in board.rows] == ["a", "b"]
+    assert [row.entry.model for row in board.rows] == ["a", "b"]
     assert (board.task, board.basis, board.rows[0].lead.value) == ("answers", PAIRED, 0.5)
 
 

@@ -14,7 +14,7 @@ from tests.support.leaderboards import entry
 def test_models_are_sorted_and_grouped_by_their_errors() -> None:
     """The errors are 0.046, 0.049 and 0.04. 0.7 - 0.6 is 1.5 of its errors (0.067), 0.7 - 0.2 is 8 (0.061)."""
     (board,) = boards_of("cora_x", [entry("low", 0.2), entry("high", 0.7), entry("middle", 0.6)])
-    assert [(row.model, row.group) for row in board.rows] == [("high", 1), ("middle", 1), ("low", 2)]
+    assert [(row.entry.model, row.group) for row in board.rows] == [("high", 1), ("middle", 1), ("low", 2)]
     assert [row.lead.best for row in board.rows] == [True, True, False]
     assert (board.title, board.basis, board.apart) == ("cora_x", UNPAIRED, "")
 
@@ -35,7 +35,7 @@ def test_paired_answers_tell_more_models_apart() -> None:
 
 def test_incompatible_settings_are_never_in_one_table() -> None:
     boards = boards_of("cora_x", [entry("a", 0.9), entry("b", 0.8), entry("c", 0.7, shots=5)])
-    assert [[row.model for row in board.rows] for board in boards] == [["a", "b"], ["c"]]
+    assert [[row.entry.model for row in board.rows] for board in boards] == [["a", "b"], ["c"]]
     assert [board.title for board in boards] == ["cora_x (shots 0)", "cora_x (shots 5)"]
     assert boards[1].apart == (
         "Not ranked together with other models of cora_x: shots is 5 here, 0 in “cora_x (shots 0)”."
@@ -72,6 +72,6 @@ def test_one_entry_per_model_the_run_before_its_record() -> None:
 def test_scores_without_an_error_are_not_grouped() -> None:
     own = [entry("a", 0.9, scores={"cora": Estimate(0.9, nan)}), entry("b", 0.8), entry("c", nan, scores={})]
     (board,) = boards_of("cora_x", own)
-    assert [(row.model, row.group, row.lead.best) for row in board.rows] == [("a", 0, False), ("b", 0, False)]
+    assert [(row.entry.model, row.group, row.lead.best) for row in board.rows] == [("a", 0, False), ("b", 0, False)]
     assert board.basis == UNRANKED
     assert boards_of("cora_x", [entry("c", nan, scores={})]) == []

@@ -13,8 +13,8 @@ from xml.etree import ElementTree
 import pytest
 
 from lm_eval_cora.errors import UserError
+from lm_eval_cora.report.canvas import light_colours
 from lm_eval_cora.report.content import Chart
-from lm_eval_cora.report.drawing.canvas import light_colours
 from lm_eval_cora.report.figures import write_figures
 from tests.support import made_up
 from tests.support.messages import tells

@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 import pytest
 
 from lm_eval_cora.errors import UserError
+from lm_eval_cora.report.canvas import light_colours
 from lm_eval_cora.report.content import (
     Band,
     Change,
@@ -25,7 +26,6 @@ from lm_eval_cora.report.content import (
     Spread,
     Table,
 )
-from lm_eval_cora.report.drawing.canvas import light_colours
 from lm_eval_cora.report.figures import draw
 from tests.support import made_up
 from tests.support.messages import tells
@@ -84,7 +84,9 @@ def test_what_a_point_is_can_be_seen_under_the_mouse() -> None:
     assert "small-chat-360m, original: 0.740 ± 0.020" in tips
     assert "small-chat-360m, consistency rate: 0.480 ± 0.021" in tips
     change = [Number(-0.25, 0.1, signed=True, ends=(-0.5, 0.125))]
-    svg = draw(Dots("d", "x", ("b - a",), [("", change)], NOTHING, is_difference=True))
+    svg = draw(
+        Dots(title="d", x_label="x", rows=("b - a",), models=[("", change)], numbers=NOTHING, is_difference=True)
+    )
     assert re.findall("<title>(.*?)</title>", svg) == ["b - a: -0.250 ± 0.100, 95% -0.500 to +0.125"]
 
 
@@ -119,19 +121,31 @@ def test_ids_are_those_of_one_drawing() -> None:
 @pytest.mark.parametrize(
     "chart",
     [
-        Curve("", "", "", (), NOTHING),
-        Curve("c", "x", "y", [Line("m", ())], NOTHING),
-        Curve("c", "x", "y", [Line("m", [(0.0, UNKNOWN)], [("MCQA", UNKNOWN)])], NOTHING),
-        Ranges("r", "y", "beside", (), NOTHING),
-        Ranges("r", "y", "beside", [Spread("m", (), UNKNOWN)], NOTHING),
-        Ranges("r", "y", "beside", [Spread("m", [("a", UNKNOWN)], UNKNOWN)], NOTHING),
-        Dots("d", "x", (), (), NOTHING),
-        Dots("d", "x", ("a",), [("m", ())], NOTHING, reference=(0.5,)),
-        Dots("d", "x", ("a",), [("m", [UNKNOWN])], NOTHING, reference=(nan,)),
-        Changes("c", (), (), NOTHING),
-        Changes("c", ("a", "b"), [("m", [None]), ("n", [Change(nan, 0.1, 0.2)])], NOTHING),
-        HeatMap("h", (), [Band("b", ())], NOTHING),
-        HeatMap("h", ("a",), [Band("b", (nan,)), Band("c", ())], NOTHING),
+        Curve(title="", x_label="", y_label="", lines=(), numbers=NOTHING),
+        Curve(title="c", x_label="x", y_label="y", lines=[Line("m", ())], numbers=NOTHING),
+        Curve(
+            title="c",
+            x_label="x",
+            y_label="y",
+            lines=[Line("m", [(0.0, UNKNOWN)], [("MCQA", UNKNOWN)])],
+            numbers=NOTHING,
+        ),
+        Ranges(title="r", y_label="y", beside_label="beside", spreads=(), numbers=NOTHING),
+        Ranges(title="r", y_label="y", beside_label="beside", spreads=[Spread("m", (), UNKNOWN)], numbers=NOTHING),
+        Ranges(
+            title="r",
+            y_label="y",
+            beside_label="beside",
+            spreads=[Spread("m", [("a", UNKNOWN)], UNKNOWN)],
+            numbers=NOTHING,
+        ),
+        Dots(title="d", x_label="x", rows=(), models=(), numbers=NOTHING),
+        Dots(title="d", x_label="x", rows=("a",), models=[("m", [UNKNOWN])], numbers=NOTHING, reference=(0.5,)),
+        Dots(title="d", x_label="x", rows=("a",), models=[("m", [UNKNOWN])], numbers=NOTHING, reference=(nan,)),
+        Changes(title="c", rows=(), models=(), numbers=NOTHING),
+        Changes(title="c", rows=("a", "b"), models=[("m", [None]), ("n", [Change(nan, 0.1, 0.2)])], numbers=NOTHING),
+        HeatMap(title="h", columns=("a",), bands=[], numbers=NOTHING),
+        HeatMap(title="h", columns=("a",), bands=[Band("b", (nan,)), Band("c", (nan,))], numbers=NOTHING),
     ],
 )
 def test_charts_without_values_say_so(chart: Chart) -> None:
@@ -141,16 +155,37 @@ def test_charts_without_values_say_so(chart: Chart) -> None:
 @pytest.mark.parametrize(
     "chart",
     [
-        Curve("c", "x", "y", [Line("m", [(0.5, Number(0.5, 0.4))])], NOTHING),
-        Curve("c", "x", "y", [Line("m", (), [("MCQA", Number(1.0))])], NOTHING),
+        Curve(title="c", x_label="x", y_label="y", lines=[Line("m", [(0.5, Number(0.5, 0.4))])], numbers=NOTHING),
+        Curve(title="c", x_label="x", y_label="y", lines=[Line("m", (), [("MCQA", Number(1.0))])], numbers=NOTHING),
         Ranges(
-            "r", "y", "beside", [Spread("m", (), Number(0.0, 0.2)), Spread("n", [("a", UNKNOWN)], UNKNOWN)], NOTHING
+            title="r",
+            y_label="y",
+            beside_label="beside",
+            spreads=[Spread("m", (), Number(0.0, 0.2)), Spread("n", [("a", UNKNOWN)], UNKNOWN)],
+            numbers=NOTHING,
         ),
-        Ranges("r", "y", "beside", [Spread("m", [("a", Number(1.0))] * 5, UNKNOWN)], NOTHING),
-        Dots("d", "x", ("a", "b"), [("m", [Number(1.0, 0.2)]), ("n", [UNKNOWN, UNKNOWN])], NOTHING),
-        Dots("d", "x", ("a",), [("m", [Number(0.0)])], NOTHING, is_difference=True),
-        Changes("c", ("a", "b"), [("m", [Change(0.0, 0.0, 0.0)]), ("n", [None, None])], NOTHING),
-        HeatMap("h", ("m",), [Band("b", (0.0,)), Band("c", ())], NOTHING),
+        Ranges(
+            title="r",
+            y_label="y",
+            beside_label="beside",
+            spreads=[Spread("m", [("a", Number(1.0))] * 5, UNKNOWN)],
+            numbers=NOTHING,
+        ),
+        Dots(
+            title="d",
+            x_label="x",
+            rows=("a", "b"),
+            models=[("m", [Number(1.0, 0.2), UNKNOWN]), ("n", [UNKNOWN, UNKNOWN])],
+            numbers=NOTHING,
+        ),
+        Dots(title="d", x_label="x", rows=("a",), models=[("m", [Number(0.0)])], numbers=NOTHING, is_difference=True),
+        Changes(
+            title="c",
+            rows=("a", "b"),
+            models=[("m", [Change(0.0, 0.0, 0.0), None]), ("n", [None, None])],
+            numbers=NOTHING,
+        ),
+        HeatMap(title="h", columns=("m",), bands=[Band("b", (0.0,)), Band("c", (nan,))], numbers=NOTHING),
     ],
 )
 def test_charts_with_few_values(chart: Chart) -> None:
@@ -159,7 +194,7 @@ def test_charts_with_few_values(chart: Chart) -> None:
 
 def test_eight_models_have_eight_looks_and_names_that_are_not_cut_off() -> None:
     (line, *_), names = made_up.curve().lines, [f"{made_up.LONG[:-1]}{number}" for number in range(8)]
-    svg = draw(replace(made_up.curve(), lines=[replace(line, name=name) for name in names]))
+    svg = draw(replace(made_up.curve(), lines=[line._replace(name=name) for name in names]))
     assert all(name in "".join(texts(svg)) for name in names)
     assert len(set(re.findall(r"var\(--series-\d,", svg))) == 8
 
@@ -169,7 +204,7 @@ def test_a_large_heat_map_is_a_small_element() -> None:
     bands = [
         Band(f"questions {row}", [(row + column) % 11 / 10 for column in range(60)], f"q-{row}") for row in range(60)
     ]
-    svg = draw(HeatMap("h", [f"kind {column}" for column in range(60)], bands, NOTHING))
+    svg = draw(HeatMap(title="h", columns=[f"kind {column}" for column in range(60)], bands=bands, numbers=NOTHING))
     assert len(svg) < 150_000
     cells = [found for found in re.findall(r' d="([^"]*)"', svg) if found.count("z") > 100]
     assert sum(path.count("z") for path in cells) == 3600
@@ -199,14 +234,14 @@ def test_models_may_have_any_name(name: str) -> None:
 def named(chart: Chart, name: str) -> Chart:
     """A chart with the same name everywhere."""
     if isinstance(chart, Curve):
-        return replace(chart, title=name, lines=[replace(chart.lines[0], name=name)])
+        return replace(chart, title=name, lines=[chart.lines[0]._replace(name=name)])
     if isinstance(chart, Ranges):
-        return replace(chart, title=name, spreads=[replace(chart.spreads[0], name=name)])
+        return replace(chart, title=name, spreads=[chart.spreads[0]._replace(name=name)])
     if isinstance(chart, Dots):
         return replace(chart, title=name, rows=[name] * 6, models=[(name, chart.models[0][1])])
     if isinstance(chart, Changes):
         return replace(chart, title=name, rows=[name] * 3, models=[(name, chart.models[0][1])])
-    bands = [replace(band, label=name, link=name) for band in chart.bands]
+    bands = [band._replace(label=name, link=name) for band in chart.bands]
     return replace(chart, title=name, columns=[name] * 4, bands=bands)
 
 

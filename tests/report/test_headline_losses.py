@@ -9,7 +9,7 @@ import pytest
 
 from lm_eval_cora.report.content import Changes
 from lm_eval_cora.report.headline import headline
-from lm_eval_cora.report.kinds import changes_by_kind
+from lm_eval_cora.report.pictures import changes_by_kind
 from lm_eval_cora.runs.grouping import read_runs
 from lm_eval_cora.runs.model_run import Run
 from tests.support.answers_files import write_answers

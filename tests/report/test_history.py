@@ -67,7 +67,7 @@ def test_other_settings_break_the_line_and_are_named(history: tuple[list[TaskHis
         "cora_demo_prompts: org/v3 and org/v4 are not comparable: their settings differ: seed is 0 in the first, 1 in "
         "the second"
     ]
-    assert prompts.versions[3].apart in notes[0]
+    assert prompts.versions[3].not_comparable in notes[0]
     assert tables_of([prompts])[0].rows[3][4:] == ["not comparable", ""]
     chart = chart_of([prompts])
     assert list(chart.versions) == ["org/v1", "org/v2", "org/v3", "org/v4"]

@@ -10,8 +10,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from lm_eval_cora.report.canvas import light_colours
 from lm_eval_cora.report.content import Answered, Chart, Example, Examples, Report, Section
-from lm_eval_cora.report.drawing.canvas import light_colours
 from lm_eval_cora.report.page import render
 from tests.support import made_up
 from tests.support.browser import as_opened

@@ -10,8 +10,16 @@ import pytest
 
 from lm_eval_cora.metrics.paired import difference
 from lm_eval_cora.report.content import Change, Changes, Dots, HeatMap
-from lm_eval_cora.report.kinds import by_kind, changes_by_kind, kinds_as_json, kinds_table
-from lm_eval_cora.report.pictures import changes, heat_map, heat_maps, paired, paired_by_kind
+from lm_eval_cora.report.pictures import (
+    changes,
+    changes_by_kind,
+    heat_map,
+    heat_maps,
+    kinds_compared,
+    kinds_table,
+    paired,
+    paired_by_kind,
+)
 from lm_eval_cora.runs.grouping import Run, read_runs
 from tests.support.by_hand import HOSTILE_NAMES, run_by_hand, runs_by_hand, value_in, widths
 from tests.support.written import DEMO, Written, the_run, varied, write
@@ -190,16 +198,15 @@ def test_differences_by_kind(tmp_path: Path) -> None:
     assert list(found.rows) == ["original", "a"]
     assert [number.value for number in found.models[0][1]] == pytest.approx([-26 / 40, -27 / 40])
     assert found.title.endswith("worst - best")
-    assert kinds_as_json(by_kind(before, after))["a"]["value"] == pytest.approx(-27 / 40)
-    assert kinds_as_json(by_kind(before, after)).keys() == by_kind(before, after).keys()
+    assert kinds_compared(before, after)["a"].value == pytest.approx(-27 / 40)
 
 
 def test_one_common_kind_makes_no_chart(tmp_path: Path) -> None:
     one, other = {"original": "10", "a": "11"}, {"original": "10", "b": "00"}
     before, after = runs_by_hand(tmp_path, {"one": one, "other": other})
     assert paired_by_kind(before, after) is None
-    assert kinds_table(before, by_kind(before, after)) is None
-    assert list(by_kind(before, after)) == ["original"]
+    assert kinds_table(before, kinds_compared(before, after)) is None
+    assert list(kinds_compared(before, after)) == ["original"]
 
 
 # ---- the loss of each kind
@@ -222,7 +229,7 @@ def test_no_losses_without_originals_or_with_skipped_variants(tmp_path: Path) ->
     skipped = the_run(tmp_path / "skipped.jsonl")
     assert not skipped.table.is_whole
     assert changes_by_kind(skipped) == {}
-    assert by_kind(skipped, skipped) == {}
+    assert kinds_compared(skipped, skipped) == {}
 
 
 @pytest.mark.parametrize("name", HOSTILE_NAMES)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lm_eval_cora.metrics.estimate import share_of
-from lm_eval_cora.report.compare import compared_metrics
+from lm_eval_cora.report.comparison import compared_metrics
 from lm_eval_cora.report.content import Dots, Number, Section, Table
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.report.tables import picks_by_letter

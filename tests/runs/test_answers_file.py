@@ -11,8 +11,7 @@ import pytest
 
 import lm_eval_cora as cora
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.report.compare import compared_metrics, matched
-from lm_eval_cora.report.comparison import compare_models
+from lm_eval_cora.report.comparison import compare_models, compared_metrics, matched
 from lm_eval_cora.report.examples import invalid_answers, least_consistent
 from lm_eval_cora.report.sections import BLOCKS
 from lm_eval_cora.report.text import as_csv, as_json

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.questions.data import Data
-from lm_eval_cora.report.board_entries import Entry, settings_of
+from lm_eval_cora.report.boards import Entry, settings_of
 
 SIGNATURE = "cora|task:{task}@1|data:1a2b3c4d|probe:divergent|form:generate|reader:flexible|shots:{shots}|n:100x26|v1"
 HOSTILE = '=<img src=x onerror=window.hacked=1>"\u202e{{ 7 * 7 }}</script><script>window.hacked=1</script>'

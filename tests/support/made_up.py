@@ -59,7 +59,14 @@ def curve() -> Curve:
     )
     title = "Accuracy by the least consistency asked for"
     note = "A question counts if its answers are right at least this often; the band is a 95% interval."
-    return Curve(title, "least consistency", "accuracy (BMCA)", lines, _numbers(title, 9), note)
+    return Curve(
+        title=title,
+        x_label="least consistency",
+        y_label="accuracy (BMCA)",
+        lines=lines,
+        numbers=_numbers(title, 9),
+        note=note,
+    )
 
 
 def ranges() -> Ranges:
@@ -82,7 +89,9 @@ def ranges() -> Ranges:
         ),
     )
     title = "How far the accuracy moves"
-    return Ranges(title, "accuracy", "consistency rate", spreads, _numbers(title))
+    return Ranges(
+        title=title, y_label="accuracy", beside_label="consistency rate", spreads=spreads, numbers=_numbers(title)
+    )
 
 
 def dots() -> Dots:
@@ -95,7 +104,15 @@ def dots() -> Dots:
     models.append((MODELS[2], [Number(nan), Number(0.5), Number(0.0, 0.1), *[Number(0.98, 0.2)] * 3]))
     title = "Which positions are picked"
     reference = (0.25, 0.25, 0.5, 0.5, nan, 0.1)
-    return Dots(title, "share of the answers", rows, models, _numbers(title), reference, "even share")
+    return Dots(
+        title=title,
+        x_label="share of the answers",
+        rows=rows,
+        models=models,
+        numbers=_numbers(title),
+        reference=reference,
+        reference_label="even share",
+    )
 
 
 def changes() -> Changes:
@@ -105,7 +122,7 @@ def changes() -> Changes:
     less = [Change(0.3, 0.1, 0.02), None, Change(0.0, 0.4, 0.2)]
     models = [(MODELS[0], full), (MODELS[1], less), (MODELS[2], [Change(0.1, 0.1, 0.0)] * 3)]
     title = "Right answers that were kept, lost and gained"
-    return Changes(title, rows, models, _numbers(title))
+    return Changes(title=title, rows=rows, models=models, numbers=_numbers(title))
 
 
 def heat_map() -> HeatMap:
@@ -117,7 +134,12 @@ def heat_map() -> HeatMap:
     ]
     linked = [Band(band.label, band.values, f"question-{row}") for row, band in enumerate(bands[:4])]
     title = "Questions by kind of variant"
-    return HeatMap(title, columns, [*linked, *bands[4:], Band(HOSTILE, (0.2, 0.1, 0.0, nan))], _numbers(title))
+    return HeatMap(
+        title=title,
+        columns=columns,
+        bands=[*linked, *bands[4:], Band(HOSTILE, (0.2, 0.1, 0.0, nan))],
+        numbers=_numbers(title),
+    )
 
 
 def scores() -> Table:

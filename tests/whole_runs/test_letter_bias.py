@@ -10,7 +10,7 @@ import pytest
 
 from lm_eval_cora.report.content import Dots, Number
 from lm_eval_cora.report.pictures import letter_bias, letter_priors
-from lm_eval_cora.report.scores import score_table
+from lm_eval_cora.report.result_tables import score_table
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.runs.grouping import Run
 from tests.support.by_hand import value_in

@@ -12,7 +12,14 @@ from lm_eval_cora.metrics.paired import difference
 from lm_eval_cora.metrics.several import leading
 from lm_eval_cora.report.content import Number
 from lm_eval_cora.report.headline import lead_of
-from lm_eval_cora.report.scores import MAIN, differences, model_table, number_of_questions, overviews, score_table
+from lm_eval_cora.report.result_tables import (
+    MAIN,
+    differences,
+    model_table,
+    number_of_questions,
+    overviews,
+    score_table,
+)
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.runs.grouping import Run, read_runs
 from tests.support.answers_files import answers, write_answers

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
+from lm_eval_cora.report.canvas import PAGE
+from lm_eval_cora.report.charts import drawn
 from lm_eval_cora.report.content import Band, Change, Changes, Chart, Curve, Dots, HeatMap, Line, Number, Table
-from lm_eval_cora.report.drawing.canvas import PAGE
-from lm_eval_cora.report.drawing.charts import drawn
 from tests.support import made_up
 
 pytest.importorskip("matplotlib")
@@ -47,7 +47,9 @@ def boxes(axes: Any, colour: str) -> list[tuple[float, ...]]:
 
 
 def test_lost_answers_follow_the_kept_ones_and_gained_ones_are_left_of_zero() -> None:
-    chart = Changes("c", ("a", "b"), [("m", [Change(0.5, 0.25, 0.125), Change(0.75, 0.0, 0.0)])], NOTHING)
+    chart = Changes(
+        title="c", rows=("a", "b"), models=[("m", [Change(0.5, 0.25, 0.125), Change(0.75, 0.0, 0.0)])], numbers=NOTHING
+    )
     with figure_of(chart) as (figure, tips):
         (axes,) = figure.axes
         sides = sorted((left, right) for left, _, right, _ in boxes(axes, PAGE.series[0]))
@@ -78,7 +80,9 @@ def test_a_model_without_a_kind_has_no_bar() -> None:
 
 def test_five_models_and_26_kinds_stay_readable() -> None:
     models = [(f"m{number}", [Change(0.4, 0.2, 0.1)] * 26) for number in range(5)]
-    with figure_of(Changes("c", [f"kind {number}" for number in range(26)], models, NOTHING)) as (figure, tips):
+    with figure_of(
+        Changes(title="c", rows=[f"kind {number}" for number in range(26)], models=models, numbers=NOTHING)
+    ) as (figure, tips):
         assert len(tips) == 130
         height = figure.get_size_inches()[1]
         assert 12 < height < 20
@@ -88,7 +92,10 @@ def test_five_models_and_26_kinds_stay_readable() -> None:
 
 def test_cells_of_one_level_are_merged() -> None:
     chart = HeatMap(
-        "h", ("a", "b", "c"), [Band("x", (1.0, 0.98, 0.0)), Band("y", (0.0, 1.0, nan)), Band("z", (1.0, nan))], NOTHING
+        title="h",
+        columns=("a", "b", "c"),
+        bands=[Band("x", (1.0, 0.98, 0.0)), Band("y", (0.0, 1.0, nan)), Band("z", (1.0, nan, nan))],
+        numbers=NOTHING,
     )
     with figure_of(chart) as (figure, tips):
         (axes,) = figure.axes
@@ -103,13 +110,15 @@ def test_cells_of_one_level_are_merged() -> None:
 
 
 def test_a_heat_map_without_gaps_does_not_explain_them() -> None:
-    with figure_of(HeatMap("h", ("a",), [Band("x", (1.0,))], NOTHING)) as (figure, _):
+    with figure_of(HeatMap(title="h", columns=("a",), bands=[Band("x", (1.0,))], numbers=NOTHING)) as (figure, _):
         assert legend(figure) == ["0: all wrong", "0.5: half right", "1: all right"]
 
 
 def test_labels_of_a_large_heat_map_do_not_overlap() -> None:
     bands = [Band(f"questions {row} to {row + 9} of this benchmark", [0.5] * 60) for row in range(60)]
-    with figure_of(HeatMap("h", [f"kind {number}" for number in range(60)], bands, NOTHING)) as (figure, _):
+    with figure_of(
+        HeatMap(title="h", columns=[f"kind {number}" for number in range(60)], bands=bands, numbers=NOTHING)
+    ) as (figure, _):
         (axes,) = figure.axes
         for labels, low, high in (
             (axes.get_yticklabels(), "y0", "y1"),
@@ -124,7 +133,7 @@ def test_labels_of_a_large_heat_map_do_not_overlap() -> None:
 
 def test_guessing_is_a_dotted_curve() -> None:
     line = Line("m", [(0.0, Number(0.8)), (1.0, Number(0.4))], [("MCQA", Number(0.7)), ("MV", Number(0.75))])
-    chart = Curve("c", "x", "y", [line], NOTHING, chance=[(0.0, 0.25), (1.0, 0.0)])
+    chart = Curve(title="c", x_label="x", y_label="y", lines=[line], numbers=NOTHING, chance=[(0.0, 0.25), (1.0, 0.0)])
     with figure_of(chart) as (figure, tips):
         assert legend(figure)[-1] == "guessing"
         assert "guessing" in tips
@@ -136,7 +145,16 @@ def test_guessing_is_a_dotted_curve() -> None:
 
 
 def difference(*numbers: Number) -> Dots:
-    return Dots("d", "x", [f"row {place}" for place, _ in enumerate(numbers)], [("", numbers)], NOTHING, (), "", True)
+    return Dots(
+        title="d",
+        x_label="x",
+        rows=[f"row {place}" for place, _ in enumerate(numbers)],
+        models=[("", numbers)],
+        numbers=NOTHING,
+        reference=(),
+        reference_label="",
+        is_difference=True,
+    )
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ matplotlib = pytest.importorskip("matplotlib")
 
 from matplotlib.figure import Figure  # noqa: E402
 
-from lm_eval_cora.report.drawing.canvas import PAGE, Canvas, Medium, shown_interval  # noqa: E402  # noqa: E402
+from lm_eval_cora.report.canvas import PAGE, Canvas, Medium, shown_interval  # noqa: E402  # noqa: E402
 
 PAPER = Medium(3.4, 0.8, "#000000", ("#ff0000", "#00ff00"))
 

@@ -7,9 +7,9 @@ from math import nan
 
 import pytest
 
+from lm_eval_cora.report.canvas import PAGE
+from lm_eval_cora.report.charts import drawn
 from lm_eval_cora.report.content import History, HistoryLine, Number, Table
-from lm_eval_cora.report.drawing.canvas import PAGE
-from lm_eval_cora.report.drawing.charts import drawn
 from lm_eval_cora.report.figures import FORMATS, draw, figure
 
 pytest.importorskip("matplotlib")
@@ -19,7 +19,7 @@ HOSTILE = "<b>$x_1$</b> \u202e\x00 model"
 
 def chart(*lines: HistoryLine, versions: int = 4) -> History:
     names = [HOSTILE, *(f"version {number}" for number in range(1, versions))]
-    return History("Title", "CoRA", names, lines, Table("Title", ["a"], []))
+    return History(title="Title", y_label="CoRA", versions=names, lines=lines, numbers=Table("Title", ["a"], []))
 
 
 def number(value: float) -> Number:

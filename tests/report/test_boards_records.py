@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lm_eval_cora.report.board_entries import find_records
+from lm_eval_cora.report.boards import find_records
 from tests.support.leaderboards import put_record, record
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.report.compare import matched, matched_documents
+from lm_eval_cora.report.comparison import matched, matched_documents
 from lm_eval_cora.runs.grouping import Contestant, read_contestants
 from tests.support.answers_files import answers, write_answers
 from tests.support.by_hand import HOSTILE_NAMES

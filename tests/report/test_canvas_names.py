@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from lm_eval_cora.questions.question import printable
-from lm_eval_cora.report.drawing.canvas import columns, wrapped
+from lm_eval_cora.report.canvas import columns, wrapped
 
 
 @pytest.mark.parametrize("text", ["a-long-name/of a_model", "日本語のモデル" * 5, "x" * 100, "_hidden", "", "a\u202eb"])

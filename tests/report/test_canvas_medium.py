@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from lm_eval_cora.report.drawing.canvas import PAGE, SERIES, Medium, colours, for_the_page, light_colours
+from lm_eval_cora.report.canvas import PAGE, SERIES, Medium, colours, for_the_page, light_colours
 
 # Machado, Oliveira and Fernandes, 2009, severity 1: linear RGB as seen by readers without one kind of cone.
 SIGHTS = {
