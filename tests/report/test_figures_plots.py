@@ -211,7 +211,9 @@ def test_a_large_heat_map_is_a_small_element() -> None:
 
 
 def test_links_point_to_anchors_of_the_page_only() -> None:
-    chart = replace(made_up.heat_map(), bands=[Band("b", (1.0,), 'javascript:alert(1)" x="'), Band("c", (1.0,))])
+    chart = replace(
+        made_up.heat_map(), columns=["a"], bands=[Band("b", (1.0,), 'javascript:alert(1)" x="'), Band("c", (1.0,))]
+    )
     svg = draw(chart)
     assert re.findall('<a href="([^"]*)"', svg) == ["#javascript%3Aalert%281%29%22%20x%3D%22"]
     assert "xlink" not in svg
