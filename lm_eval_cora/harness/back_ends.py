@@ -36,21 +36,18 @@ def is_served(model: Any) -> bool:
 
 def formats_chats(model: Any) -> bool:
     """Whether a back end sends chat turns to a server, which applies its own chat template."""
-    return "messages" in _payload(model)
+    return "messages" in payload_of_a_turn(model)
 
 
 def needs_seeds(model: Any) -> bool:
-    """Whether identical requests return identical samples unless their seeds differ.
-
-    So do APIs that get the harness' seed with each request, and replicas of vLLM, which all start with that seed. Other
-    APIs refuse this parameter.
-    """
-    return replicas_of_vllm(model) > 1 or "seed" in _payload(model)
+    """Whether identical requests return identical samples unless their seeds differ."""
+    # APIs get the harness' seed with each request (others refuse it), and replicas of vLLM all start with that seed.
+    return replicas_of_vllm(model) > 1 or "seed" in payload_of_a_turn(model)
 
 
 def is_always_random(model: Any) -> bool:
     """Whether a back end sends a temperature above 0 even with greedy decoding, as for OpenAI's reasoning models."""
-    temperature = _payload(model).get("temperature")
+    temperature = payload_of_a_turn(model).get("temperature")
     return isinstance(temperature, int | float) and temperature > 0
 
 
@@ -62,11 +59,6 @@ def is_vllm(model: Any) -> bool:
 def replicas_of_vllm(model: Any) -> int:
     """The number of models that vLLM loads in this process; 1 for other back ends."""
     return int(getattr(model, "data_parallel_size", 1)) if is_vllm(model) else 1
-
-
-def _payload(model: Any) -> dict[str, Any]:
-    """The payload that a back end sends to a server for a chat turn; empty for other back ends."""
-    return payload_of_a_turn(model) if is_served(model) else {}
 
 
 def listed_model(model: Any) -> dict[str, Any]:
@@ -86,9 +78,6 @@ _CONTEXT, _CONTINUATION = "The first letter of the alphabet is", " Q"
 """Test request: does a server return the log-probabilities of a prompt? That of the continuation is never 0."""
 
 _QUESTION = "Which letter comes first in the alphabet, A or B? Answer with the letter."
-
-_ROOM = 16
-"""Token limit of the test request. Some servers refuse a limit of 1."""
 
 _THINKS = "vLLM does not score answers with enable_thinking=True"
 
@@ -158,7 +147,7 @@ def check_writing(model: Any, *, chat: bool, system: str | None = None, shots: b
     try:
         prompt = own.apply_chat_template(turns) if chat else "\n\n".join(turn["content"] for turn in turns)
         with _one_attempt(own):
-            request = _request("generate_until", prompt, {"until": [], "max_gen_toks": _ROOM})
+            request = _request("generate_until", prompt, {"until": [], "max_gen_toks": 16})  # some refuse 1
             ask(own, "generate_until", [request], disable_tqdm=True)
     except Exception as error:
         if "model output limit" in str(error):  # of OpenAI: the model used all tokens for reasoning

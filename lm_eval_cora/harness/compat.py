@@ -261,8 +261,10 @@ def parsed(arguments: Sequence[str]) -> tuple[Any, Any]:
 # ---- back ends that ask a server
 
 
-def payload_of_a_turn(model: api_models.TemplateAPI) -> dict[str, Any]:
+def payload_of_a_turn(model: Any) -> dict[str, Any]:
     """Return the payload of a chat turn, the only way to see if a back end sends turns or seeds; empty if it fails."""
+    if not isinstance(model, api_models.TemplateAPI):
+        return {}
     turns = [{"role": "user", "content": "A"}]
     try:
         settings = {"until": ["B"], "temperature": 0.0}

@@ -43,16 +43,13 @@ def harness_arguments(arguments: Sequence[str]) -> Namespace:
         raise UsageError(said.getvalue().rpartition("error: ")[2].strip()) from None
     except (ValueError, RecursionError) as error:  # the parser does not catch these
         raise UsageError(shorten(" ".join(str(error).split()), 400).removesuffix(".")) from None
-    words = list(takewhile(lambda word: not word.startswith("--"), arguments[_end_of("--metadata", arguments) :]))
+    after = arguments[arguments.index("--metadata") + 1 :] if "--metadata" in arguments else ()
+    words = list(takewhile(lambda word: not word.startswith("--"), after))
     if len(words) > 1 and any(word.lstrip().startswith("{") for word in words):  # the harness would drop the others
         raise UsageError(f"argument --metadata: expected one JSON object, got {len(words)} values. Merge them")
     if not isinstance(given.metadata or {}, dict):  # lm-eval 0.4.12 accepts any JSON
         raise UsageError(f"argument --metadata: expected an object, got {shorten(given.metadata)}")
     return given
-
-
-def _end_of(option: str, arguments: Sequence[str]) -> int:
-    return arguments.index(option) + 1 if option in arguments else len(arguments)
 
 
 def harness_options() -> list[str]:
@@ -86,8 +83,7 @@ def dry_run(
 def check_tasks(settings: EvaluatorConfig, model: AskingLM) -> tuple[TaskManager, list[CoraTask]]:
     """Find mistakes in tasks and options before the model is built.
 
-    Log messages that the run repeats are hidden. The harness loads the tasks again for the run, after it has set its
-    seeds, because some tasks of other packages shuffle while they are loaded.
+    The harness loads the tasks again for the run, after it has set its seeds: some of other packages shuffle then.
     """
     with silence():
         # Register it here, so that this command does not depend on the start-up module.

@@ -49,11 +49,10 @@ def generate(lm: Any, requests: Sequence[Instance], *, disable_tqdm: bool = Fals
 def generate_in_steps(
     lm: Any, requests: Sequence[Instance], limits: Sequence[int], *, disable_tqdm: bool = False
 ) -> list[Any]:
-    """Generate responses, each with the smallest token limit that is enough.
+    """Send requests again with the next limit while their responses may be cut off and their answers could change.
 
-    A request is sent again with the next limit if the response may be cut off and its answer could still change. With
-    greedy decoding, the answers are the same as with the last limit alone. Samples and requests of other tasks are sent
-    once, unchanged.
+    With greedy decoding, the answers are the same as with the last limit alone. Samples and requests of other tasks are
+    sent once, unchanged.
     """
     responses: list[Any] = [None] * len(requests)
     pending = list(range(len(requests)))
@@ -93,11 +92,9 @@ def is_sampled(settings: Mapping[str, Any]) -> bool:
 
 def _limited(request: Instance, limit: int) -> Instance:
     """Lower the token limit of a request, unless it belongs to another task, is a sample, or has a lower limit."""
-    task = task_of(request)
-    if task is None or is_sampled(request.args[1]):
-        return request
-    prompt, settings = request.args
-    if not isinstance(settings.get("max_gen_toks"), int) or settings["max_gen_toks"] <= limit:
+    task, (prompt, settings) = task_of(request), request.args
+    own = settings.get("max_gen_toks")
+    if task is None or is_sampled(settings) or not isinstance(own, int) or own <= limit:
         return request
     limited = replace(request, arguments=(prompt, {**settings, "max_gen_toks": limit}), resps=[], filtered_resps={})
     limited.owner = task

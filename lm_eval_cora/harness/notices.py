@@ -18,10 +18,6 @@ from lm_eval_cora.metrics.two_phase import Phases, estimate
 OTHER_QUESTIONS = "standard errors are about other questions of the same kind"
 """What the standard errors of a random sample of questions are about."""
 
-_BYTES_PER_TOKEN = 4
-_MIN_QUESTIONS = 5
-"""Minimum number of questions for a warning about identical samples. With fewer they may be identical by chance."""
-
 
 def describe_cost(
     asked: Iterable[tuple[Mapping[str, Any], object, int]],
@@ -47,7 +43,7 @@ def describe_cost(
     return (
         f"{len(questions):,} question{'' if len(questions) == 1 else 's'}, {in_variants}"
         f"{requests:,} request{'' if requests == 1 else 's'}{per_letter}, "
-        f"about {size * repeats // _BYTES_PER_TOKEN:,} prompt tokens{share}{time}"
+        f"about {size * repeats // 4:,} prompt tokens{share}{time}"
     )
 
 
@@ -83,9 +79,9 @@ def describe_incomplete(table: ResponseTable) -> str:
     parts = []
     if table.incomplete:
         kept = len(table.question_ids)
+        undefined = "" if kept else ", so no metric is defined"
         parts.append(
-            f"{table.incomplete} of {table.incomplete + kept} questions are incomplete and left out"
-            f"{'' if kept else ', so no metric is defined'}"
+            f"{table.incomplete} of {table.incomplete + kept} questions are incomplete and left out{undefined}"
         )
     if table.duplicates:
         parts.append(f"{table.duplicates} repeated answers to the same variant are left out")
@@ -162,7 +158,8 @@ def describe_samples(instances: Sequence[Any], *, sent_seeds: bool) -> str:
         if not isinstance(response, Skipped):
             responses.setdefault(instance.doc["question_id"], []).append(response)
     sampled = [given for given in responses.values() if len(given) > 1]
-    if len(sampled) < _MIN_QUESTIONS or any(response != given[0] for given in sampled for response in given):
+    # With fewer than five questions they may be identical by chance.
+    if len(sampled) < 5 or any(response != given[0] for given in sampled for response in given):
         return ""
     why = (
         "Each request had a different seed, so the back end ignores the seed or the temperature. Check both"
@@ -173,21 +170,12 @@ def describe_samples(instances: Sequence[Any], *, sent_seeds: bool) -> str:
     return f"all samples of each of the {len(sampled)} questions are identical, so the metrics are meaningless. {why}"
 
 
-def describe_timeouts(table: ResponseTable) -> str:
-    """Count the comparisons of answers that ran out of time or memory; empty if there are none."""
-    count = len(table.ran_out)
-    if not count:
-        return ""
-    return f"{count:,} comparisons of answers ran out of time or memory and count as not equivalent; see `timeouts`"
-
-
 _ROOM = 4096
 """Token limit that is enough for most reasoning models."""
 
 _CHOOSES_NOTHING = (Reason.SEVERAL, Reason.REPEATED, Reason.CONTRADICTION, Reason.REJECTED, Reason.NONE_FITS)
 
 _RESPONSES = "`filtered_resps` in the samples file"
-
 
 _LOOK = "Look at `resps` in the samples file"
 _INSTEAD = {

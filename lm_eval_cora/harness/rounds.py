@@ -26,11 +26,8 @@ if TYPE_CHECKING:
 FIRST_LOOK = 100
 """Number of questions before the error is tested for the first time."""
 
-_GROWTH = 1.25
-"""Factor by which the number of questions grows between two tests."""
-
-_CAUTION = 4
-"""Pseudo-count added to each outcome before testing the target."""
+CAUTION = 4
+"""Pseudo-count added to each outcome before testing a target."""
 
 _REST = 0.02
 """Share of a budget that is not worth a further round, because each round ends with short waves."""
@@ -180,7 +177,7 @@ def looks(questions: int) -> Iterator[int]:
     count = FIRST_LOOK
     while count < questions:
         yield count
-        count = ceil(count * _GROWTH)
+        count = ceil(count * 1.25)
     yield questions
 
 
@@ -190,7 +187,7 @@ def _is_precise(outcomes: Outcomes, target: float) -> bool:
     The share of a rare outcome is estimated from few questions, and a run would end just when the estimate is too
     small. If all questions have the same outcome, the estimated error is 0, whatever the true error is.
     """
-    cautious = Outcomes(*(count + _CAUTION for count in outcomes))
+    cautious = Outcomes(*(count + CAUTION for count in outcomes))
     return max(cora_error(outcomes), cora_error(cautious)) < target
 
 

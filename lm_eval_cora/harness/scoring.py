@@ -112,11 +112,8 @@ class Scoring:
         entries: The metrics of the harness' table.
         study: The metrics that only the results file has.
         is_two_phase: Whether metrics are estimates for all questions, after `--target whole:E`.
-        conditions: How the model is asked, for advice on invalid answers.
-        filters: The task's filter ensembles.
         ranks: Number of processes that score at the same time.
         records: The Records of the current table.
-        table: The table of all answers.
     """
 
     def __init__(
@@ -252,18 +249,19 @@ class Scoring:
                 if record.written is not None:
                     written.setdefault(record.question_id, []).append(record.written)
             CHECKER.settle_within(written.values())
-        self.records, self._estimates = records, {}
-        self.table = ResponseTable.from_records(records, CHECKER.verdict)
-        if (
-            notice := notices.describe_whole(phases_of(self.table))
-            if self.is_two_phase
-            else notices.describe_not_begun(self.table)
-        ):
+        table = ResponseTable.from_records(records, CHECKER.verdict)
+        self.records, self.table, self._estimates = records, table, {}
+        whole = notices.describe_whole(phases_of(self.table)) if self.is_two_phase else ""
+        if notice := whole or notices.describe_not_begun(self.table):
             logger.info("%s: %s", self.task, notice)
-        asked = [record for record in records if not record.skipped]
-        advice = notices.advise_on_invalid(asked, self.conditions) if self.table.question_ids else []
-        for notice in (notices.describe_incomplete(self.table), notices.describe_timeouts(self.table), *advice):
-            if notice:
+        if notice := notices.describe_incomplete(self.table):
+            logger.warning("%s: %s", self.task, notice)
+        if ran_out := len(self.table.ran_out):
+            said = f"{ran_out:,} comparisons of answers ran out of time or memory and count as not equivalent"
+            logger.warning("%s: %s; see `timeouts`", self.task, said)
+        if self.table.question_ids:
+            asked = [record for record in records if not record.skipped]
+            for notice in notices.advise_on_invalid(asked, self.conditions):
                 logger.warning("%s: %s", self.task, notice)
 
     def summary(self, *, followed: bool) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import partial
@@ -72,19 +72,13 @@ class NoChoicesError(Exception):
 
 @dataclass
 class FailureCount:
-    """Counts of requests to a server. A request with several prompts counts once per prompt.
-
-    Attributes:
-        failed: Number of requests that failed in all attempts, by kind of failure.
-        unsent: Number of requests that were not sent, because the server had stopped answering.
-        said: The server's message about the last failure.
-    """
+    """Counts of requests to a server. A request with several prompts counts once per prompt."""
 
     answered: int = 0
-    failed: Counter[str] = field(default_factory=Counter)
-    unsent: int = 0
+    failed: Counter[str] = field(default_factory=Counter)  # in all attempts, by kind of failure
+    unsent: int = 0  # because the server had stopped answering
     gave_up: bool = False
-    said: str = ""
+    said: str = ""  # the server's message about the last failure
     _attempts: int = 0
     _since: float = 0.0
 
@@ -178,11 +172,10 @@ def _patiently(method: str) -> Any:
 
 
 class _Patient:
-    """Mixin for a back end of the harness that retries failed requests.
+    """Mixin for a back end of the harness, which raises as soon as one request has failed a few times.
 
-    The harness raises as soon as one request has failed a few times, which ends the run and loses all requests in
-    progress. Here, a request that fails in all attempts is counted, the others continue, and `ServerError` is raised at
-    the end. If the server stops answering, the remaining requests are not sent.
+    That would lose all requests in progress. Here, a request that fails in all attempts is counted, and `ServerError`
+    is raised after the others. If the server stops answering, the remaining requests are not sent.
     """
 
     def __init__(self, *arguments: Any, max_retries: int = len(DELAYS) + 1, **named: Any) -> None:
@@ -311,35 +304,34 @@ def described(model: Any, outputs: Any, parse: Callable[[], list[Any]]) -> list[
 def responses_in(output: Any, think_end_token: str | None = None) -> list[Response]:
     """Return the responses in the output of a server, by index; empty if only the back end knows its format."""
     # The output is changed: the harness reads the `content` of each message, which becomes what counts as its text.
-    if not isinstance(output, dict):
-        return []
-    choices = output.get("choices", [output])
+    choices = output.get("choices", [output]) if isinstance(output, dict) else None
     if not isinstance(choices, list) or not all(
         isinstance(choice, dict) and isinstance(choice.get("index", 0), int) for choice in choices
     ):
         return []
     found: list[Response] = []
     text: str | None
-    for choice in sorted(choices, key=lambda one: one.get("index", 0)):
+    for choice in sorted(choices, key=lambda choice: choice.get("index", 0)):
         finish = choice.get("finish_reason") or choice.get("stop_reason")
-        message = choice["message"] if isinstance(choice.get("message"), dict) else choice
         if "choices" not in output:  # a format of its own, of which only the reason is read
             text, came = "", ""
-        elif message is choice:
-            text, came = _text_of({"content": choice.get("text")})
-            choice["text"], choice["message"] = text, {"content": text}
-        else:
+        elif isinstance(message := choice.get("message"), dict):
             text, came = _text_of(message)
             message["content"] = text
+        else:
+            text, came = _text_of({"content": choice.get("text")})
+            choice["text"], choice["message"] = text, {"content": text}
         if came == _NO_TEXT and finish == "content_filter":
             came = "nothing: the server's filter removed the answer"
-        limits = ("length", "max_tokens", "max_output_tokens", "model_length")
-        cut_off = finish in limits if isinstance(finish, str) else None
+        cut_off = finish in _LIMITS if isinstance(finish, str) else None
         opened = bool(cut_off and think_end_token and text) and str(think_end_token) not in str(text)
         kind = NoAnswer if text is None else Response
         found.append(kind(text or "", cut_off=cut_off, opened=opened, came=came))
     return found
 
+
+_LIMITS = ("length", "max_tokens", "max_output_tokens", "model_length")
+"""Finish reasons that name a token limit."""
 
 _NO_TEXT = "no text"
 
@@ -354,23 +346,15 @@ def _text_of(message: dict[str, Any]) -> tuple[str | None, str]:
         return content, ""
     if isinstance(refusal := message.get("refusal"), str) and refusal:
         return refusal, "a refusal"
-    if arguments := _arguments_of(message):
-        return arguments, "a tool call"
+    calls = message.get("tool_calls") or [{"function": message.get("function_call")}]
+    with suppress(TypeError, KeyError, IndexError):
+        if arguments := calls[0]["function"]["arguments"]:
+            return arguments if isinstance(arguments, str) else json.dumps(arguments), "a tool call"
     if message.get("reasoning_content") or message.get("reasoning"):
         return content, "reasoning without an answer"
     if content is None or content == "":
         return content, _NO_TEXT
     return json.dumps(content), "JSON that is not text"
-
-
-def _arguments_of(message: dict[str, Any]) -> str:
-    """Return the arguments of the first tool call of a message; empty if there are none."""
-    calls = message.get("tool_calls") or [{"function": message.get("function_call")}]
-    try:
-        arguments = calls[0]["function"]["arguments"]
-    except (TypeError, KeyError, IndexError):
-        return ""
-    return arguments if isinstance(arguments, str) else json.dumps(arguments)
 
 
 class _NoResponse(dict[str, Any]):

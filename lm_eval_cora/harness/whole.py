@@ -14,21 +14,15 @@ from typing import NamedTuple
 import numpy as np
 
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.harness.rounds import FIRST_LOOK, Observed, Planned, Rounds, of_each_task, send
+from lm_eval_cora.harness.rounds import CAUTION, FIRST_LOOK, Observed, Planned, Rounds, of_each_task, send
 from lm_eval_cora.metrics.intervals import IN_95_PERCENT
 from lm_eval_cora.metrics.two_phase import Phases, Share, half_width, shares_of
 
 _FIRST_FOLLOWED = 50
 """Number of questions that are followed before the interval is tested for the first time."""
 
-_FINENESS = 1.05
-"""Factor between two possible sizes of a sample. They do not depend on the answers."""
-
-_MOST = 1.25
-"""Largest factor by which a sample grows between two tests."""
-
-_CAUTION = 4
-"""Pseudo-count added to each outcome before the target is tested, as for `--target-stderr`."""
+_FINENESS, _MOST = 1.05, 1.25
+"""Factor between two possible sizes of a sample, and the largest one by which it grows between two tests."""
 
 
 def parse_target(text: str) -> float:
@@ -117,8 +111,8 @@ def cheapest(phases: Phases, costs: Costs, target: float) -> Sizes:
 
 def _cautious(phases: Phases, first: Share, second: Share) -> tuple[Share, Share]:
     """The shares with a pseudo-count for each outcome: always right, right at first, never right. Exact ones stay."""
-    m = (phases.right + 2 * _CAUTION) / (phases.asked + 3 * _CAUTION)
-    r = (phases.always + _CAUTION) / (phases.followed + 2 * _CAUTION)
+    m = (phases.right + 2 * CAUTION) / (phases.asked + 3 * CAUTION)
+    r = (phases.always + CAUTION) / (phases.followed + 2 * CAUTION)
     return (
         first if first.fraction >= 1 else first._replace(value=m),
         second if second.fraction >= 1 else second._replace(value=r),
